@@ -5,7 +5,7 @@ Nothing here knows of the kernel IR, of layouts or of wgpu. The contract with th
 * tensor `i` of `bindings` is `@group(0) @binding(i) var<storage, access> name: array<...>`;
 * the parameters, where there are any, are one struct of 4-byte members in the order of `params`,
   `@group(1) @binding(0) var<uniform> params: Params`;
-* a bool lives in a buffer as a u32, a buffer's size is a multiple of 4 bytes.
+* a bool lives in a buffer as a u32, and every buffer holds a multiple of 16 bytes, the rest zeros.
 """
 
 import struct
@@ -28,7 +28,7 @@ class Binding:
 
     name: str
     access: Access = "read"
-    min_bytes: int = 4
+    min_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,27 @@ class Param:
 
     name: str
     type: ParamType
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a device can do, in the numbers that a compute kernel meets; by default, what every WebGPU device can.
+
+    `workgroups` is the most along one dimension of a grid, `bindings` the most storage buffers of one kernel,
+    `binding_bytes` the most that one of them may span.
+    """
+
+    workgroup_bytes: int = 16384
+    invocations: int = 256
+    workgroup_size: Size3 = (256, 256, 64)
+    workgroups: int = 65535
+    bindings: int = 8
+    binding_bytes: int = 134217728
+    buffer_bytes: int = 268435456
+    uniform_bytes: int = 65536
+    storage_alignment: int = 256
+    uniform_alignment: int = 256
+    subgroup_sizes: tuple[int, int] = (4, 128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +89,38 @@ class Program:
         Raises KernelError where the number of values differs or one does not fit its type.
         """
         if len(values) != len(self.params):
-            names = ", ".join(p.name for p in self.params)
-            raise KernelError(f"{self.entry}: {len(values)} parameter values for {len(self.params)} ({names or 'none'})")
+            names = ", ".join(p.name for p in self.params) or "none"
+            raise KernelError(f"{self.entry}: {len(values)} parameter values given for {len(self.params)} ({names})")
         try:
             return struct.pack("<" + "".join(_PACK[p.type] for p in self.params), *values)
         except (struct.error, OverflowError) as error:
             given = ", ".join(f"{p.name}: {p.type} = {v!r}" for p, v in zip(self.params, values, strict=True))
             raise KernelError(f"{self.entry}: a parameter does not fit its type ({given}): {error}") from None
 
+    def excesses(self, limits: Limits, features: frozenset[str] = frozenset()) -> list[str]:
+        """What this program asks beyond the limits and features of a device, one sentence each; empty if it fits.
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a device can do, in the numbers that a compute kernel meets. The defaults are what every WebGPU device has."""
+        >>> Program("", "tile", (), (32, 32, 1), (1, 1, 1), shared_bytes=65536).excesses(Limits())
+        ['1024 invocations in a workgroup of 32 x 32 x 1, the device has 256', '65536 bytes of workgroup memory, the device has 16384']
+        """
+        x, y, z = self.workgroup_size
+        found = [f"feature {name!r}, the device lacks it" for name in self.needs if name not in features]
+        found += [
+            f"workgroup size {size} along {axis}, the device has {most}"
+            for axis, size, most in zip("xyz", self.workgroup_size, limits.workgroup_size, strict=True)
+            if size > most
+        ]
+        for amount, most, what in (
+            (x * y * z, limits.invocations, f"invocations in a workgroup of {x} x {y} x {z}"),
+            (self.shared_bytes, limits.workgroup_bytes, "bytes of workgroup memory"),
+            (len(self.bindings), limits.bindings, "storage buffers"),
+            (4 * len(self.params), limits.uniform_bytes, "bytes of parameters"),
+        ):
+            if amount > most:
+                found.append(f"{amount} {what}, the device has {most}")
+        return found
 
-    workgroup_bytes: int = 16384
-    invocations: int = 256
-    workgroup_size: Size3 = (256, 256, 64)
-    workgroups: int = 65535
-    bindings: int = 8
-    binding_bytes: int = 134217728
-    buffer_bytes: int = 268435456
-    uniform_bytes: int = 65536
-    storage_alignment: int = 256
-    uniform_alignment: int = 256
-    subgroup_sizes: tuple[int, int] = (4, 128)
+    def check(self, limits: Limits, features: frozenset[str], device: str) -> None:
+        """Raise DeviceError, naming every number, where `device` with these limits and features cannot run this."""
+        if found := self.excesses(limits, features):
+            raise DeviceError(f"{self.entry} asks for more than {device} has: {'; '.join(found)}")

@@ -1,0 +1,195 @@
+"""Adapters: the GPUs (and software stand-ins for them) of this machine, as data, best first, and how one is chosen.
+
+The choice is an argument, else the environment (`CUTEPY_ADAPTER`, an index or a part of the summary; then wgpu-py's own
+`WGPUPY_WGPU_ADAPTER_NAME`), else the first of the list. Software OpenGL is listed but never chosen unasked: it lacks
+what kernels need, and a program that runs on it without anybody noticing is a slow mystery.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...errors import DeviceError
+from .program import Limits
+
+if TYPE_CHECKING:
+    import wgpu
+
+    from .device import Device
+
+INSTALL = (
+    "install a Vulkan driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; Fedora: dnf install "
+    "vulkan-loader mesa-vulkan-drivers; Arch: pacman -S vulkan-icd-loader vulkan-swrast), or run kernels in the NumPy "
+    "interpreter (engine='numpy')"
+)
+
+_KINDS = ("DiscreteGPU", "IntegratedGPU", "Unknown", "CPU")
+_USEFUL = ("shader-f16", "subgroup", "subgroup-barrier", "timestamp-query", "shader-int64", "shader-float32-atomic")
+_LIMITS = {
+    "workgroup_bytes": "max-compute-workgroup-storage-size",
+    "invocations": "max-compute-invocations-per-workgroup",
+    "workgroups": "max-compute-workgroups-per-dimension",
+    "bindings": "max-storage-buffers-per-shader-stage",
+    "binding_bytes": "max-storage-buffer-binding-size",
+    "buffer_bytes": "max-buffer-size",
+    "uniform_bytes": "max-uniform-buffer-binding-size",
+    "storage_alignment": "min-storage-buffer-offset-alignment",
+    "uniform_alignment": "min-uniform-buffer-offset-alignment",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """One way to run kernels on this machine: a GPU, or a CPU that stands in for one, through one graphics API.
+
+    `kind` is DiscreteGPU, IntegratedGPU, CPU or Unknown; `features` are WebGPU's names, `limits` what a kernel meets.
+    """
+
+    name: str
+    backend: str
+    kind: str
+    driver: str
+    vendor: str
+    limits: Limits
+    features: frozenset[str]
+    index: int
+    handle: "wgpu.GPUAdapter" = field(repr=False, compare=False)
+
+    @property
+    def summary(self) -> str:
+        """The line that reports print: what ran, and through what."""
+        return f"{self.name} ({self.kind}) via {self.backend}"
+
+    @property
+    def is_software_gl(self) -> bool:
+        """Whether this is OpenGL on the CPU: listed, but used only when asked for by name."""
+        return self.kind == "CPU" and self.backend == "OpenGL"
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+def adapters() -> tuple[Adapter, ...]:
+    """Every adapter of this machine, best first: discrete GPU, integrated GPU, CPU; Vulkan, Metal, D3D12 before OpenGL.
+
+    Raises DeviceError where wgpu itself cannot be loaded.
+    """
+    try:
+        import wgpu
+    except (ImportError, OSError, RuntimeError) as error:
+        raise DeviceError(f"wgpu cannot be loaded ({error}); reinstall it: pip install 'wgpu>=0.32,<0.33'") from error
+    with _quiet_loader():
+        handles = wgpu.gpu.enumerate_adapters_sync()
+    ordered = sorted(handles, key=lambda h: (_kind_rank(h.info["adapter_type"]), h.info["backend_type"] == "OpenGL"))
+    return tuple(_describe(handle, index) for index, handle in enumerate(ordered))
+
+
+def choose_adapter(wanted: Adapter | int | str | None = None) -> Adapter:
+    """The adapter that `wanted` names (itself, an index into `adapters()`, or a part of its summary), else the best.
+
+    Raises DeviceError, listing what there is, where nothing matches or there is no adapter at all.
+    """
+    if isinstance(wanted, Adapter):
+        return wanted
+    source = ""
+    if wanted is None:
+        for variable in ("CUTEPY_ADAPTER", "WGPUPY_WGPU_ADAPTER_NAME"):
+            if wanted is None and os.environ.get(variable):
+                wanted, source = os.environ[variable], f" (from {variable})"
+    found = adapters()
+    if not found:
+        raise DeviceError(f"no GPU adapter found: {INSTALL}")
+    listing = ", ".join(f"{a.index}: {a.summary}" for a in found)
+    if wanted is None:
+        for adapter in found:
+            if not adapter.is_software_gl:
+                return adapter
+        raise DeviceError(
+            f"only software OpenGL found ({listing}), used if CUTEPY_ADAPTER=OpenGL asks for it: {INSTALL}"
+        )
+    if isinstance(wanted, int) or wanted.isdigit():
+        if 0 <= int(wanted) < len(found):
+            return found[int(wanted)]
+    else:
+        for adapter in found:
+            if wanted.casefold() in adapter.summary.casefold():
+                return adapter
+    raise DeviceError(f"no adapter matches {wanted!r}{source}; there are {listing}")
+
+
+def open_device(adapter: Adapter | int | str | None = None) -> "Device":
+    """A new device on the adapter that `choose_adapter` finds, with all its limits and every useful feature it has.
+
+    Raises DeviceError where there is no such adapter or the driver refuses.
+    """
+    chosen = choose_adapter(adapter)
+    from .device import Device
+
+    wanted = [name for name in _USEFUL if name in chosen.handle.features]
+    try:
+        with _quiet_loader():
+            handle = chosen.handle.request_device_sync(label="cutepy", required_features=wanted)
+    except (RuntimeError, KeyError) as error:
+        raise DeviceError(f"{chosen.summary} gives no device: {error}") from error
+    return Device(chosen, handle)
+
+
+_default: "Device | None" = None
+_default_lock = threading.Lock()
+
+
+def default_device() -> "Device":
+    """The device of this process: opened on the first call, and again after it was lost or closed.
+
+    Raises DeviceError as `open_device` does.
+    """
+    global _default
+    with _default_lock:
+        if _default is None or not _default.alive:
+            _default = open_device()
+        return _default
+
+
+def _describe(handle: "wgpu.GPUAdapter", index: int) -> Adapter:
+    from .native import subgroup_sizes
+
+    info, limits = handle.info, handle.limits
+    size = tuple(limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
+    numbers = {name: limits[spelling] for name, spelling in _LIMITS.items()}
+    numbers["uniform_bytes"] = min(numbers["uniform_bytes"], Limits().uniform_bytes)  # the size of a batch's buffer
+    return Adapter(
+        name=info["device"] or info["description"] or "unnamed",
+        backend=info["backend_type"],
+        kind=info["adapter_type"] if info["adapter_type"] in _KINDS else "Unknown",
+        driver=info["description"],
+        vendor=info["vendor"],
+        limits=Limits(workgroup_size=size, subgroup_sizes=subgroup_sizes(handle), **numbers),
+        features=webgpu_names(handle.features),
+        index=index,
+        handle=handle,
+    )
+
+
+def webgpu_names(features: "set[str] | frozenset[str]") -> frozenset[str]:
+    """Feature names as WebGPU spells them: wgpu says "subgroup" for "subgroups"."""
+    return frozenset("subgroups" if name == "subgroup" else name for name in features)
+
+
+def _kind_rank(kind: str) -> int:
+    return _KINDS.index(kind) if kind in _KINDS else _KINDS.index("Unknown")
+
+
+@contextmanager
+def _quiet_loader() -> Iterator[None]:
+    """Mesa prints an error for every probe where XDG_RUNTIME_DIR is not set: set it, for the probe only."""
+    if "XDG_RUNTIME_DIR" in os.environ:
+        yield
+        return
+    os.environ["XDG_RUNTIME_DIR"] = "/tmp"
+    try:
+        yield
+    finally:
+        del os.environ["XDG_RUNTIME_DIR"]

@@ -1,0 +1,117 @@
+"""Batches: launches gather in one compute pass and are submitted together; so many submissions are under way, not more.
+
+A launch of a few microseconds would otherwise cost a submission of sixty. A batch is submitted when it is full, when
+somebody reads or waits, or a millisecond after its first launch (`Flusher`), so that work never waits for the host.
+"""
+
+import threading
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING
+
+import wgpu
+
+from . import native
+from .pipeline import Pipeline
+from .program import Size3
+
+if TYPE_CHECKING:
+    from .device import Device
+
+LAUNCHES = 16
+IN_FLIGHT = 4
+DELAY = 1e-3
+PARAMS_BYTES = 65536
+
+
+class Batch:
+    """Launches recorded so far: an open compute pass and the bytes of their parameters."""
+
+    __slots__ = ("_encoder", "_group", "_pass", "_pipeline", "_slot", "entries", "params")
+
+    def __init__(self, gpu: wgpu.GPUDevice, timestamps: dict[str, object] | None) -> None:
+        self._encoder = gpu.create_command_encoder(label="cutepy")
+        self._pass = self._encoder.begin_compute_pass(timestamp_writes=timestamps)
+        self._pipeline: Pipeline | None = None
+        self._group: wgpu.GPUBindGroup | None = None
+        self._slot = (b"", -1)
+        self.entries: list[str] = []
+        self.params = bytearray()
+
+    def has_room(self, params: int) -> bool:
+        """Whether one more launch with so many bytes of parameters fits."""
+        return len(self.entries) < LAUNCHES and len(self.params) + params <= PARAMS_BYTES
+
+    def record(self, pipeline: Pipeline, group: wgpu.GPUBindGroup, params: bytes, grid: Size3) -> None:
+        """Add one launch; what equals the launch before it is not set again."""
+        record = self._pass
+        if pipeline is not self._pipeline:
+            record.set_pipeline(pipeline.handle)
+            self._pipeline, self._slot = pipeline, (b"", -1)
+        if group is not self._group:
+            record.set_bind_group(0, group)
+            self._group = group
+        if pipeline.params_group is not None and (params != self._slot[0] or self._slot[1] < 0):
+            offset = len(self.params)
+            self.params += params
+            record.set_bind_group(1, pipeline.params_group, [offset])
+            self._slot = (params, offset)
+        record.dispatch_workgroups(*grid)
+        self.entries.append(pipeline.program.entry)
+
+    def finish(self) -> wgpu.GPUCommandBuffer:
+        """Close the pass; wgpu validates the whole batch here and refuses it on a lost device."""
+        self._pass.end()
+        return self._encoder.finish()
+
+
+class InFlight:
+    """The submissions under way: the oldest is waited for before there are too many."""
+
+    def __init__(self) -> None:
+        self._indices: deque[int] = deque()
+        self.submitted = 0
+
+    def submit(self, gpu: wgpu.GPUDevice, commands: wgpu.GPUCommandBuffer) -> None:
+        while len(self._indices) >= IN_FLIGHT:
+            native.wait(gpu, self._indices.popleft())
+        self._indices.append(native.submit(gpu.queue, commands))
+        self.submitted += 1
+
+    def wait(self, gpu: wgpu.GPUDevice) -> None:
+        """Block until everything submitted is done."""
+        if self._indices:
+            native.wait(gpu, self._indices[-1])
+            self._indices.clear()
+
+
+class Flusher:
+    """A thread that submits a device's batch a millisecond after its first launch. It keeps no device alive."""
+
+    def __init__(self, device: "Device") -> None:
+        self._device = weakref.ref(device)
+        self._work = threading.Event()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def notice(self) -> None:
+        """A batch was begun."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="cutepy-flush", daemon=True)
+            self._thread.start()
+        self._work.set()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._work.set()
+
+    def _run(self) -> None:
+        while self._work.wait() and not self._stop.is_set():
+            self._work.clear()
+            if self._stop.wait(DELAY):
+                return
+            device = self._device()
+            if device is None:
+                return
+            device.flush_quietly()
+            del device

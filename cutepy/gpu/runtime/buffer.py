@@ -1,0 +1,147 @@
+"""Device buffers: bytes on a device. What they mean is known above: a dtype appears only where bytes become an array."""
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DeviceError
+
+if TYPE_CHECKING:
+    import wgpu
+
+    from .device import Device
+
+ALIGNMENT = 16  # the widest WGSL load is a vec4 of four bytes each: the last one may read past the data
+
+Array = npt.NDArray[np.generic]
+_uids = itertools.count(1)
+
+
+class DeviceBuffer:
+    """Memory on one device; made by `Device.allocate` and `Device.upload`, freed with its last reference or by `free`.
+
+    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros.
+    """
+
+    __slots__ = ("__weakref__", "_handle", "device", "name", "nbytes", "uid")
+
+    def __init__(self, device: "Device", handle: "wgpu.GPUBuffer", nbytes: int, name: str) -> None:
+        self.device, self.nbytes, self.name = device, nbytes, name
+        self.uid = next(_uids)
+        self._handle: "wgpu.GPUBuffer | None" = handle
+
+    @property
+    def handle(self) -> "wgpu.GPUBuffer":
+        """wgpu's buffer. Raises DeviceError after `free`."""
+        if self._handle is None:
+            raise DeviceError(f"{self}: used after it was freed")
+        return self._handle
+
+    @property
+    def freed(self) -> bool:
+        return self._handle is None
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """What a launch binds: this buffer, from which byte, how many (as the device holds them)."""
+        return (self.uid, 0, padded(self.nbytes))
+
+    def view(self, offset: int, nbytes: int) -> "BufferView":
+        """A part of this buffer, to bind where the whole is too large or too much.
+
+        Raises DeviceError where it leaves the buffer or does not start at a multiple of the device's alignment.
+        """
+        alignment = self.device.limits.storage_alignment
+        if offset % alignment or not 0 <= offset <= offset + nbytes <= self.nbytes:
+            raise DeviceError(
+                f"{self}.view({offset}, {nbytes}): a view starts at a multiple of {alignment} and ends within {self.nbytes}"
+            )
+        return BufferView(self, offset, nbytes)
+
+    def write(self, array: Array, offset: int = 0) -> None:
+        """Copy an array into this buffer, from byte `offset` on; see `Device.write`."""
+        self.device.write(self, array, offset)
+
+    def read(self, dtype: npt.DTypeLike = np.uint8, count: int | None = None, offset: int = 0) -> Array:
+        """A copy of `count` elements from byte `offset` on; see `Device.read`."""
+        return self.device.read(self, dtype, count, offset)
+
+    def free(self) -> None:
+        """Give the memory back now (work that was already launched keeps it until it is done). Freeing twice is fine."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self.device.forget(self.uid, handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.free()
+
+    def __repr__(self) -> str:
+        return f"DeviceBuffer({self.name or self.uid}, {self.nbytes} bytes)"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferView:
+    """`nbytes` bytes of a buffer from `offset` on; `DeviceBuffer.view` makes it."""
+
+    buffer: DeviceBuffer
+    offset: int
+    nbytes: int
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """What a launch binds; the padding of the buffer's end belongs to a view that reaches it."""
+        return (self.buffer.uid, self.offset, min(padded(self.nbytes), padded(self.buffer.nbytes) - self.offset))
+
+    @property
+    def device(self) -> "Device":
+        return self.buffer.device
+
+    @property
+    def handle(self) -> "wgpu.GPUBuffer":
+        return self.buffer.handle
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name
+
+
+Operand = DeviceBuffer | BufferView
+
+
+def padded(nbytes: int) -> int:
+    """The bytes that a device holds for `nbytes`: a multiple of 16, at least 16.
+
+    >>> padded(0), padded(16), padded(17)
+    (16, 16, 32)
+    """
+    return max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+
+
+def as_bytes(array: Array) -> Array:
+    """The bytes that a device stores for an array, in C order: a bool becomes a u32, everything else stays as it is.
+
+    >>> as_bytes(np.array([True, False])).tolist()
+    [1, 0, 0, 0, 0, 0, 0, 0]
+    """
+    stored = array.astype(np.uint32) if array.dtype == np.bool_ else array
+    return np.ascontiguousarray(stored).reshape(-1).view(np.uint8)
+
+
+def from_bytes(data: Array, dtype: np.dtype[np.generic]) -> Array:
+    """The array of these stored bytes: the inverse of `as_bytes`.
+
+    >>> from_bytes(as_bytes(np.array([True, False])), np.dtype(bool)).tolist()
+    [True, False]
+    """
+    if dtype == np.bool_:
+        return np.not_equal(data.view(np.uint32), 0)
+    return data.view(dtype)
+
+
+def stored_itemsize(dtype: np.dtype[np.generic]) -> int:
+    """Bytes of one element in a buffer: 4 for a bool, else NumPy's size."""
+    return 4 if dtype == np.bool_ else dtype.itemsize

@@ -1,0 +1,344 @@
+"""A device: buffers, cached pipelines, batched launches, one-copy readback, device time. One lock, any number of threads.
+
+Two rules keep wgpu-native from ending the process: a buffer is released, never destroyed, while work may use it, and
+nothing is submitted that `finish` has not just accepted (a submission to a lost device aborts).
+"""
+
+import threading
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import wgpu
+
+from ...errors import CutepyError, DeviceError
+from . import transfer
+from .adapters import Adapter, webgpu_names
+from .batch import PARAMS_BYTES, Batch, Flusher, InFlight
+from .buffer import Array, DeviceBuffer, Operand, as_bytes, from_bytes, padded, stored_itemsize
+from .pipeline import BindGroups, Pipeline, build_pipeline
+from .program import Program, Size3
+from .timing import Stopwatch
+
+PIPELINES_KEPT = 512
+_STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStats:
+    """What a device holds now, for reports and for tests that nothing leaks; and what it did so far."""
+
+    buffers: int
+    bytes: int
+    pipelines: int
+    bind_groups: int
+    submissions: int
+    staging_copies: int
+
+
+class Device:
+    """One open device. `open_device` and `default_device` make it; every method may be called from any thread.
+
+    Work runs in the order of the calls. Launches return at once; `read` and `wait` wait for what they need.
+    Every method raises DeviceError after the device was lost or closed: open a new one, this one does not come back.
+    """
+
+    def __init__(self, adapter: Adapter, gpu: wgpu.GPUDevice) -> None:
+        self.adapter, self.gpu = adapter, gpu
+        self.limits, self.features = adapter.limits, webgpu_names(gpu.features)
+        self._lock = threading.Lock()
+        self._dead = ""
+        self._error: CutepyError | None = None
+        self._pipelines: OrderedDict[Program, Pipeline] = OrderedDict()
+        self._groups = BindGroups()
+        self._batch: Batch | None = None
+        self._in_flight = InFlight()
+        self._staging = transfer.Staging(gpu)
+        usage = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
+        self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage, label="params")
+        self._params_bindings: dict[int, tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]] = {}
+        self._stopwatch: Stopwatch | None = None
+        self._sizes: dict[int, int] = {}
+        self._forgotten: deque[tuple[int, wgpu.GPUBuffer]] = deque()
+        self._flusher = Flusher(self)
+        weakref.finalize(self, self._flusher.stop)
+
+    @property
+    def alive(self) -> bool:
+        """False once the device was closed or seen to be lost."""
+        return not self._dead
+
+    @property
+    def stats(self) -> DeviceStats:
+        """Counts of what this device holds and has done."""
+        with self._lock:
+            self._drain()
+            return DeviceStats(
+                buffers=len(self._sizes),
+                bytes=sum(self._sizes.values()),
+                pipelines=len(self._pipelines),
+                bind_groups=len(self._groups),
+                submissions=self._in_flight.submitted,
+                staging_copies=self._staging.copies,
+            )
+
+    def __repr__(self) -> str:
+        return f"Device({self.adapter.summary}{', ' + self._dead if self._dead else ''})"
+
+    def allocate(self, nbytes: int, name: str = "") -> DeviceBuffer:
+        """A buffer of zeros. Raises DeviceError beyond the largest buffer of the device, or where memory ran out."""
+        if not 0 <= nbytes <= padded(nbytes) <= self.limits.buffer_bytes:
+            raise DeviceError(
+                f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
+                f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
+            )
+        with self._working(f"allocate {nbytes} bytes ({sum(self._sizes.values())} in use)"):
+            try:
+                handle = self.gpu.create_buffer(size=padded(nbytes), usage=_STORAGE, label=name)
+            except wgpu.GPUOutOfMemoryError:
+                self._flush()  # what finished work still holds is freed by waiting for it
+                self._in_flight.wait(self.gpu)
+                handle = self.gpu.create_buffer(size=padded(nbytes), usage=_STORAGE, label=name)
+            buffer = DeviceBuffer(self, handle, nbytes, name)
+            self._sizes[buffer.uid] = padded(nbytes)
+            return buffer
+
+    def upload(self, array: Array, name: str = "") -> DeviceBuffer:
+        """A buffer with the bytes of an array in C order (a bool as a u32). Raises DeviceError as `allocate` does."""
+        data = as_bytes(np.asarray(array))
+        buffer = self.allocate(data.size, name)
+        self._write(buffer, data, 0)
+        return buffer
+
+    def write(self, buffer: DeviceBuffer, array: Array, offset: int = 0) -> None:
+        """Copy the bytes of an array into a buffer from byte `offset` on, after the launches before this call.
+
+        Raises DeviceError where they do not fit, or start or end between two multiples of 4.
+        """
+        data = as_bytes(np.asarray(array))
+        end = offset + data.size
+        if offset < 0 or offset % 4 or end > buffer.nbytes or (end % 4 and end != buffer.nbytes):
+            raise DeviceError(
+                f"{buffer}.write: bytes {offset} to {end} of {buffer.nbytes}; both must be multiples of 4, within the buffer"
+            )
+        self._write(buffer, data, offset)
+
+    def read(
+        self, buffer: Operand, dtype: npt.DTypeLike = np.uint8, count: int | None = None, offset: int = 0
+    ) -> Array:
+        """A new 1-D array of `count` elements (default: all) from byte `offset` on, after every launch before this call.
+
+        The bytes are copied once on the device, to staging memory, and once out of it. Raises DeviceError where the
+        range leaves the buffer or `offset` is no multiple of 4.
+        """
+        kind = np.dtype(dtype)
+        room = (buffer.nbytes - offset) // stored_itemsize(kind)
+        count = room if count is None else count
+        if offset < 0 or offset % 4 or not 0 <= count <= room:
+            raise DeviceError(
+                f"{buffer}.read: {count} x {kind} from byte {offset}; there is room for {room}, from a multiple of 4"
+            )
+        out = np.empty(count * stored_itemsize(kind), np.uint8)
+        with self._working(f"read {out.size} bytes"):
+            self._own(buffer)
+            self._flush()
+            self._staging.read(self._in_flight, buffer.handle, buffer.key[1] + offset, out)
+        return from_bytes(out, kind)
+
+    def launch(
+        self, program: Program, operands: Sequence[Operand], params: Sequence[float] = (), *, grid: Size3 | None = None
+    ) -> None:
+        """Run a program over these buffers, in the order of its bindings; `grid` replaces the program's own.
+
+        Raises KernelError for parameters, buffers or a source that do not fit the program, DeviceError for buffers of
+        another device and for limits exceeded. A grid with a 0 runs nothing.
+        """
+        size = program.grid if grid is None else grid
+        packed = program.pack(params) if params or program.params else b""
+        packed += bytes(-len(packed) % self.limits.uniform_alignment)
+        with self._working(program.entry):
+            pipeline = self._pipeline(program)
+            group = self._groups.get(self, pipeline, operands)
+            if max(size) > self.limits.workgroups or min(size) < 1:
+                if min(size) == 0:
+                    return
+                raise self._bad_grid(program, size)
+            batch = self._batch
+            if batch is not None and not batch.has_room(len(packed)):
+                self._flush()
+                batch = None
+            if batch is None:
+                batch = self._begin()
+            batch.record(pipeline, group, packed, size)
+
+    def prepare(self, program: Program) -> bool:
+        """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
+        the program asked for none but this wgpu cannot leave them out (then a warning says so once).
+        """
+        with self._working(f"compile {program.entry}"):
+            return self._pipeline(program).checked
+
+    def flush(self) -> None:
+        """Submit what was launched so far; it would be within a millisecond anyway."""
+        with self._working("flush"):
+            self._flush()
+
+    def wait(self) -> None:
+        """Block until everything launched so far is done."""
+        with self._working("wait"):
+            self._flush()
+            self._in_flight.wait(self.gpu)
+
+    @contextmanager
+    def timed(self) -> Iterator[Stopwatch]:
+        """Measure the device time of the launches in a with block: `with device.timed() as watch: ...; watch.seconds`.
+
+        Launches of other threads count too. Raises DeviceError where the device has no timestamps.
+        """
+        if "timestamp-query" not in self.features:
+            raise DeviceError(f"{self.adapter}: no timestamps; measure wall time around launches and device.wait()")
+        with self._working("timed"):
+            self._flush()
+            if self._stopwatch is not None:
+                raise DeviceError("device.timed(): a measurement is under way on this device; do not nest them")
+            watch = self._stopwatch = Stopwatch(self.gpu)
+        try:
+            yield watch
+            with self._working("timed"):
+                self._flush()
+                watch.resolve(self._in_flight, self._staging)
+        finally:
+            self._stopwatch = None
+
+    def close(self) -> None:
+        """Finish what was launched and give everything back; its buffers are gone. Closing twice is fine."""
+        if self.alive:
+            self.wait()
+        with self._lock:
+            self._dead = self._dead or "closed"
+            self._flusher.stop()
+            self._pipelines.clear()
+            self._groups.clear()
+            self._params_bindings.clear()
+
+    # What the modules beside this one call; the lock is held, except in `forget`.
+
+    def forget(self, uid: int, handle: wgpu.GPUBuffer) -> None:
+        """A buffer was freed, on any thread, perhaps by the garbage collector in the middle of another call: so never
+        wait for the lock here. Who holds it lets go of the memory at the next call.
+        """
+        self._forgotten.append((uid, handle))
+        del handle
+        if self._lock.acquire(blocking=False):
+            try:
+                self._drain()
+            finally:
+                self._lock.release()
+
+    def params_binding(self, size: int) -> tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]:
+        """Layout and bind group of a window of `size` bytes that slides over the batch's parameters."""
+        if size not in self._params_bindings:
+            buffer = {"type": "uniform", "has_dynamic_offset": True, "min_binding_size": size}
+            entry = {"binding": 0, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": buffer}
+            layout = self.gpu.create_bind_group_layout(entries=[entry])
+            resource = {"buffer": self._params, "offset": 0, "size": size}
+            group = self.gpu.create_bind_group(layout=layout, entries=[{"binding": 0, "resource": resource}])
+            self._params_bindings[size] = layout, group
+        return self._params_bindings[size]
+
+    def failure(self, error: Exception, doing: str) -> DeviceError:
+        """The DeviceError for what wgpu raised; a lost device is remembered as lost."""
+        text = str(error)
+        if "device is lost" in text.lower():
+            self._dead = "lost"
+            return DeviceError(f"{doing}: {self.adapter.summary} was lost; {_REOPEN}")
+        if isinstance(error, wgpu.GPUOutOfMemoryError):
+            return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
+        return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
+
+    def flush_quietly(self) -> None:
+        """For the flusher's thread: what goes wrong is raised by the next call."""
+        with self._lock:
+            try:
+                if not self._dead:
+                    self._flush()
+            except CutepyError as error:
+                self._error = error
+            except wgpu.GPUError as error:
+                self._error = self.failure(error, "submit")
+
+    @contextmanager
+    def _working(self, doing: str) -> Iterator[None]:
+        """Hold the lock, refuse on a dead device, turn wgpu's errors into DeviceError."""
+        with self._lock:
+            if self._dead:
+                raise DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            if self._forgotten:
+                self._drain()
+            try:
+                yield
+            except (wgpu.GPUError, RuntimeError) as error:
+                if isinstance(error, CutepyError):
+                    raise
+                raise self.failure(error, doing) from error
+
+    def _drain(self) -> None:
+        while self._forgotten:
+            uid, handle = self._forgotten.popleft()
+            self._groups.forget(uid)
+            self._sizes.pop(uid, None)
+            del handle
+
+    def _pipeline(self, program: Program) -> Pipeline:
+        pipeline = self._pipelines.get(program)
+        if pipeline is None:
+            pipeline = self._pipelines[program] = build_pipeline(self, program)
+            if len(self._pipelines) > PIPELINES_KEPT:
+                self._pipelines.popitem(last=False)
+        else:
+            self._pipelines.move_to_end(program)
+        return pipeline
+
+    def _begin(self) -> Batch:
+        timestamps = self._stopwatch.next_pass() if self._stopwatch else None
+        self._batch = Batch(self.gpu, timestamps)
+        self._flusher.notice()
+        return self._batch
+
+    def _flush(self) -> None:
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return
+        try:
+            commands = batch.finish()
+            if batch.params:
+                self.gpu.queue.write_buffer(self._params, 0, batch.params)
+        except wgpu.GPUError as error:
+            raise self.failure(error, f"submit {len(batch.entries)} launches ({', '.join(batch.entries)})") from error
+        self._in_flight.submit(self.gpu, commands)
+
+    def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:
+        with self._working(f"write {data.size} bytes"):
+            self._own(buffer)
+            self._flush()
+            transfer.write(self.gpu, self._in_flight, buffer.handle, offset, data)
+
+    def _own(self, buffer: Operand) -> None:
+        if buffer.device is not self:
+            raise DeviceError(f"{buffer} is on {buffer.device.adapter}, not on this {self.adapter}; use its own device")
+
+    def _bad_grid(self, program: Program, grid: Size3) -> DeviceError:
+        return DeviceError(
+            f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
+            f"{self.limits.workgroups} along a dimension, and at least 0: fold the grid into y and z, or do more in each"
+        )
+
+
+_REOPEN = "open a new device (cutepy.gpu.default_device() does) and upload again"

@@ -1,0 +1,70 @@
+"""The calls of wgpu-native that wgpu-py 0.32 does not wrap: everything here may break with the next release.
+
+Tested with wgpu 0.32; `pyproject.toml` pins that range. `create_trusted_module` alone has a stand-in (a checked module)
+where a release lacks it; the caller says so to the user.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from wgpu.backends.wgpu_native import GPUShaderModule
+from wgpu.backends.wgpu_native._api import ffi, lib, libf, new_struct_p, to_c_string_view
+
+if TYPE_CHECKING:
+    import wgpu
+
+
+def create_trusted_module(device: "wgpu.GPUDevice", wgsl: str, label: str) -> "wgpu.GPUShaderModule | None":
+    """A shader module without run-time checks (naga's index clamps and loop counters), or None where wgpu lacks it.
+
+    The source is validated as always: only what would run inside the kernel goes away.
+    """
+    create = getattr(libf, "wgpuDeviceCreateShaderModuleTrusted", None)
+    if create is None:
+        return None
+    source = new_struct_p("WGPUShaderSourceWGSL *", code=to_c_string_view(wgsl))
+    source[0].chain.next = ffi.NULL
+    source[0].chain.sType = lib.WGPUSType_ShaderSourceWGSL
+    chain = ffi.cast("WGPUChainedStruct *", source)
+    descriptor = new_struct_p("WGPUShaderModuleDescriptor *", nextInChain=chain, label=to_c_string_view(label))
+    module = create(device._internal, descriptor, 0)
+    return GPUShaderModule(label, module, device)
+
+
+def submit(queue: "wgpu.GPUQueue", commands: "wgpu.GPUCommandBuffer") -> int:
+    """Submit one command buffer and return the index by which `wait` knows the submission."""
+    ids = ffi.new("WGPUCommandBuffer []", [commands._internal])
+    return int(libf.wgpuQueueSubmitForIndex(queue._internal, 1, ids))
+
+
+def wait(device: "wgpu.GPUDevice", submission: int) -> None:
+    """Block until that submission, and all before it, are done. The GIL is released meanwhile."""
+    libf.wgpuDevicePoll(device._internal, True, ffi.new("WGPUSubmissionIndex *", submission))
+
+
+def timestamp_period(queue: "wgpu.GPUQueue") -> float:
+    """Nanoseconds in one tick of the device's timestamps."""
+    return float(libf.wgpuQueueGetTimestampPeriod(queue._internal))
+
+
+def subgroup_sizes(adapter: "wgpu.GPUAdapter") -> tuple[int, int]:
+    """The smallest and the largest subgroup of an adapter; WebGPU's range, 4 to 128, where it does not say."""
+    info = ffi.new("WGPUAdapterInfo *")
+    libf.wgpuAdapterGetInfo(adapter._internal, info)
+    sizes = int(info.subgroupMinSize), int(info.subgroupMaxSize)
+    libf.wgpuAdapterInfoFreeMembers(info[0])
+    return sizes if sizes[0] else (4, 128)
+
+
+@contextmanager
+def mapped_for_read(buffer: "wgpu.GPUBuffer", size: int) -> Iterator[memoryview]:
+    """The first bytes of a staging buffer as memory of the host, valid inside the block, once all writes to it are done.
+
+    wgpu-py's public "READ" submits an empty command buffer first; the copy before a read has been submitted already.
+    """
+    buffer.map_async("READ_NOSYNC", 0, size).sync_wait()
+    try:
+        yield buffer.read_mapped(0, size, copy=False)
+    finally:
+        buffer.unmap()

@@ -1,0 +1,171 @@
+"""Pipelines and bind groups: built once for a program and its buffers, then looked up."""
+
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import wgpu
+
+from ...errors import DeviceError, KernelError
+from . import native
+from .buffer import Operand
+from .program import Binding, Program
+
+if TYPE_CHECKING:
+    from .device import Device
+
+GROUPS_KEPT = 1024
+_COMPUTE = wgpu.ShaderStage.COMPUTE
+_BUFFER_TYPE = {"read": "read-only-storage", "read_write": "storage"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pipeline:
+    """A program compiled for one device. `checked` says whether its module has run-time checks: it may have been given
+    them where the program asked for none but wgpu cannot leave them out.
+    """
+
+    program: Program
+    handle: wgpu.GPUComputePipeline
+    buffers_layout: wgpu.GPUBindGroupLayout
+    params_group: wgpu.GPUBindGroup | None
+    checked: bool
+
+
+def build_pipeline(device: "Device", program: Program) -> Pipeline:
+    """Compile a program: explicit layouts (an automatic one would leave out unused bindings), then module and pipeline.
+
+    Raises DeviceError where the device's limits or features do not suffice, KernelError where naga refuses the source.
+    """
+    program.check(device.limits, device.features, device.adapter.name)
+    gpu = device.gpu
+    try:
+        buffers_layout = gpu.create_bind_group_layout(entries=[_entry(i, b) for i, b in enumerate(program.bindings)])
+        layouts, params_group = [buffers_layout], None
+        if program.params:
+            params_layout, params_group = device.params_binding(-(-4 * len(program.params) // 16) * 16)
+            layouts.append(params_layout)
+        module = None if program.checked else native.create_trusted_module(gpu, program.wgsl, program.entry)
+        checked = module is None
+        if module is None:
+            module = gpu.create_shader_module(code=program.wgsl, label=program.entry)
+        handle = gpu.create_compute_pipeline(
+            layout=gpu.create_pipeline_layout(bind_group_layouts=layouts),
+            compute={"module": module, "entry_point": program.entry},
+        )
+    except wgpu.GPUError as error:
+        failure = device.failure(error, f"compile {program.entry}")
+        if not device.alive:
+            raise failure from error
+        raise KernelError(f"{program.entry}: wgpu refuses the program: {error}") from error
+    if checked and not program.checked:
+        warnings.warn(
+            f"wgpu {wgpu.__version__} lacks unchecked shader modules: kernels run with their checks, slower",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return Pipeline(program, handle, buffers_layout, params_group, checked)
+
+
+class BindGroups:
+    """The bind groups of a device, by pipeline and buffers: the most recent ones, and none that holds a freed buffer."""
+
+    def __init__(self) -> None:
+        self._groups: OrderedDict[tuple[object, ...], wgpu.GPUBindGroup] = OrderedDict()
+        self._of_buffer: defaultdict[int, set[tuple[object, ...]]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def get(self, device: "Device", pipeline: Pipeline, operands: Sequence[Operand]) -> wgpu.GPUBindGroup:
+        """The bind group of these buffers for this pipeline; the operands are checked when it is made.
+
+        Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
+        bound twice where the kernel writes it.
+        """
+        key = (pipeline, *[operand.key for operand in operands])
+        group = self._groups.get(key)
+        if group is not None:
+            self._groups.move_to_end(key)
+            return group
+        check_operands(device, pipeline.program, operands)
+        entries = [
+            {"binding": i, "resource": {"buffer": operand.handle, "offset": operand.key[1], "size": operand.key[2]}}
+            for i, operand in enumerate(operands)
+        ]
+        group = device.gpu.create_bind_group(layout=pipeline.buffers_layout, entries=entries)
+        self._groups[key] = group
+        for operand in operands:
+            self._of_buffer[operand.key[0]].add(key)
+        if len(self._groups) > GROUPS_KEPT:
+            self._drop(next(iter(self._groups)))
+        return group
+
+    def forget(self, uid: int) -> None:
+        """Drop the groups that hold this buffer, so that its memory can go."""
+        for key in list(self._of_buffer.get(uid, ())):
+            self._drop(key)
+
+    def clear(self) -> None:
+        self._groups.clear()
+        self._of_buffer.clear()
+
+    def _drop(self, key: tuple[object, ...]) -> None:
+        self._groups.pop(key, None)
+        for part in key[1:]:
+            assert isinstance(part, tuple)
+            keys = self._of_buffer[part[0]]
+            keys.discard(key)
+            if not keys:
+                del self._of_buffer[part[0]]
+
+
+def check_operands(device: "Device", program: Program, operands: Sequence[Operand]) -> None:
+    """Raise DeviceError or KernelError, naming the tensors and the numbers, where these operands cannot be bound together."""
+    if len(operands) != len(program.bindings):
+        names = ", ".join(b.name for b in program.bindings) or "none"
+        raise KernelError(
+            f"{program.entry}: {len(operands)} buffers given for {len(program.bindings)} tensors ({names})"
+        )
+    for binding, operand in zip(program.bindings, operands, strict=True):
+        what, size = f"{program.entry}: tensor {binding.name}", operand.key[2]
+        if operand.device is not device:
+            raise DeviceError(
+                f"{what} is on another device ({operand.device.adapter}) than the launch ({device.adapter}); "
+                "copy it: device.upload(buffer.read(...))"
+            )
+        operand.handle  # noqa: B018 - raises where the buffer was freed
+        if size < binding.min_bytes:
+            raise KernelError(f"{what} needs {binding.min_bytes} bytes, {operand} has {size}")
+        if size > device.limits.binding_bytes:
+            raise DeviceError(
+                f"{what} spans {size} bytes, one binding of {device.adapter.name} at most {device.limits.binding_bytes}; "
+                "launch over parts: buffer.view(offset, nbytes)"
+            )
+    _check_aliases(program, operands)
+
+
+def _check_aliases(program: Program, operands: Sequence[Operand]) -> None:
+    """A buffer that is written may be bound once: WebGPU refuses it beside a reader, and two writers must not overlap."""
+    for j, (second, b) in enumerate(zip(program.bindings, operands, strict=True)):
+        for first, a in zip(program.bindings[:j], operands[:j], strict=True):
+            if a.key[0] != b.key[0] or first.access == second.access == "read":
+                continue
+            apart = a.key[1] + a.key[2] <= b.key[1] or b.key[1] + b.key[2] <= a.key[1]
+            if first.access == second.access and apart:
+                continue
+            raise KernelError(
+                f"{program.entry}: tensors {first.name} ({first.access}) and {second.name} ({second.access}) are the same "
+                f"buffer, {a}; give one of them a copy, or let the kernel take one tensor and work in place"
+            )
+
+
+def _entry(index: int, binding: Binding) -> dict[str, object]:
+    minimum = -(-binding.min_bytes // 4) * 4
+    return {
+        "binding": index,
+        "visibility": _COMPUTE,
+        "buffer": {"type": _BUFFER_TYPE[binding.access], "min_binding_size": minimum},
+    }
