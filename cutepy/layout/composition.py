@@ -1,0 +1,198 @@
+"""Composition: exact, or refused with a counter-example.
+
+Imports `rearrange`. Law: `R = composition(A, B)` has a shape that refines B's, and `R(c) == A(B(c))` for every `c` of B;
+it is returned whenever such an R exists.
+
+Method. A, coalesced, reads an index as digits in the mixed radix of its extents, the last digit without bound.
+R exists exactly when (a) the map is additive over the leaves of B and (b) along each leaf it is itself a layout.
+Arithmetic on one leaf `s:d` settles (b) while the digits that `d * x` fills stay aligned; (a) holds when no digit
+carries, and fails when one does. Only where a leaf runs askew of A's digits is its table looked at (`table.py`).
+Source: the criterion follows arXiv 2603.02298, section 3.3; the decision procedure is cutepy's own (docs/design.md).
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..errors import LayoutError
+from .basis import Basis
+from .composed import AnyLayout, lift
+from .coordinates import keeps
+from .int_tuple import IntTuple, fold_profile, leaves
+from .layout import Layout, _make
+from .rearrange import by_mode, coalesced_open
+from .refusal import Refused, composition_error
+from .table import additive_witness, digits_of, modes_of_table
+
+
+def composition(outer: Layout, inner: object) -> Layout:
+    """The layout `c -> outer(inner(c))`, whose shape refines that of `inner`.
+
+    `inner` is a layout, an integer N (for `N:1`), or a tuple of those, taken mode by mode: `_` and None keep a mode, modes
+    that the tuple does not name are dropped. Beyond its size `outer` goes on in its last mode.
+
+    >>> print(composition(Layout((10, 2), (16, 4)), Layout((5, 4), (1, 5))))
+    (5,(2,2)):(16,(80,4))
+
+    Raises CompositionError, with the coordinate as `.witness`, where no layout is that map.
+    Source: CuTe, `layout.hpp` (whose own result is wrong or missing for some operands: docs/design.md).
+    """
+    if type(outer) is not Layout or outer.facts is not None:
+        return lift(composition, outer, inner)
+    if type(inner) is not Layout:
+        return _by_tiler(outer, inner)
+    if inner.facts is not None:
+        return lift(composition, outer, inner)
+    shape, stride = coalesced_open(outer)
+    if len(shape) == 1:
+        return _make(inner.shape, _scaled(inner.stride, stride[0]))
+    steps = leaves(inner.stride)
+    if any(type(step) is not int for step in steps):
+        return _through_basis(outer, inner)
+    try:
+        return _refold(inner, _Leaves(outer, inner, shape, stride).modes())
+    except Refused as refused:
+        raise composition_error(composes, outer, inner, refused) from None
+
+
+def composes(outer: Layout, inner: Layout) -> bool:
+    """True if `composition(outer, inner)` of two plain layouts exists; cheaper than asking and catching."""
+    try:
+        _Leaves(outer, inner, *coalesced_open(outer)).modes()
+    except Refused:
+        return False
+    return True
+
+
+def _by_tiler(outer: Layout, inner: object) -> Layout:
+    if isinstance(inner, tuple):
+        return by_mode(composition, outer, inner, keep_rest=False)
+    if type(inner) is int:
+        return composition(outer, Layout(inner, 1))
+    if keeps(inner):
+        return outer
+    if isinstance(inner, AnyLayout):
+        return lift(composition, outer, inner)
+    raise LayoutError(
+        f"composition({outer}, {inner!r}): the right operand is a layout, an integer, `_` or a tuple of these"
+    )
+
+
+def _scaled(tree: IntTuple, factor: int) -> IntTuple:
+    if type(tree) is tuple:
+        return tuple([_scaled(entry, factor) for entry in tree])
+    return tree * factor  # type: ignore[operator]
+
+
+def _refold(inner: Layout, modes: list[tuple[IntTuple, IntTuple]]) -> Layout:
+    if type(inner.shape) is not tuple:
+        return _make(*modes[0])
+    if tuple not in map(type, inner.shape):
+        extents, strides = zip(*modes, strict=True) if modes else ((), ())
+        return _make(tuple(extents), tuple(strides))
+    return _make(
+        fold_profile(iter([extent for extent, _ in modes]), inner.shape),
+        fold_profile(iter([stride for _, stride in modes]), inner.shape),
+    )
+
+
+class _Leaves:
+    """One composition under way: the digits of the left operand that the leaves of the right one have filled so far."""
+
+    __slots__ = ("filled", "inner", "outer", "shape", "stride", "tabled")
+
+    def __init__(self, outer: Layout, inner: Layout, shape: list[int], stride: list[int]) -> None:
+        self.outer, self.inner, self.shape, self.stride = outer, inner, shape, stride
+        self.filled = [0] * len(shape)
+        self.tabled = False
+
+    def modes(self) -> list[tuple[IntTuple, IntTuple]]:
+        """Shape and stride of the result along each leaf of the right operand."""
+        extents, steps = leaves(self.inner.shape), leaves(self.inner.stride)
+        found = [
+            self._leaf(position, extent, step)
+            for position, (extent, step) in enumerate(zip(extents, steps, strict=True))
+        ]
+        carries = any(top >= extent for top, extent in zip(self.filled[:-1], self.shape, strict=False))
+        if carries and len(extents) > 1 and (not self.tabled or additive_witness(self.outer, self.inner) is not None):
+            raise Refused("carry")
+        return found
+
+    def _leaf(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
+        """Walk `x -> outer(step * x)` digit by digit; the stretch left over by one digit goes on in the next."""
+        if step <= 0 or extent == 1:
+            return (extent, 0) if step == 0 else self._from_table(position, extent, step)
+        extents: list[int] = []
+        strides: list[int] = []
+        rest, stride = extent, step
+        last = len(self.shape) - 1
+        for digit, radix in enumerate(self.shape):
+            if digit == last:
+                break
+            if stride >= radix:
+                if stride % radix:
+                    return self._from_table(position, extent, step)
+                stride //= radix
+                continue
+            if (rest - 1) * stride < radix:
+                break
+            if radix % stride:
+                return self._from_table(position, extent, step)
+            room = radix // stride
+            if rest % room:
+                raise Refused("shape", position)
+            extents.append(room)
+            strides.append(stride * self.stride[digit])
+            self.filled[digit] += (room - 1) * stride
+            rest //= room
+            stride = 1
+        self.filled[digit] += (rest - 1) * stride
+        if not extents:
+            return rest, stride * self.stride[digit]
+        return (*extents, rest), (*strides, stride * self.stride[digit])
+
+    def _from_table(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
+        """The modes along a leaf whose steps do not line up with the digits: read off its table."""
+        if extent == 1:
+            return 1, cast(int, self.outer(step))
+        if any(type(d) is not int for d in self.stride):
+            raise Refused("stride", position)
+        found = modes_of_table(self.outer, extent, step)
+        if found is None:
+            raise Refused("stride", position)
+        self.tabled = True
+        for digit, top in enumerate(digits_of(self.shape, extent, step)):
+            self.filled[digit] += top
+        extents, strides = found
+        return (extents[0], strides[0]) if len(extents) == 1 else (tuple(extents), tuple(strides))
+
+
+def _through_basis(outer: Layout, inner: Layout) -> Layout:
+    """Compose with leaves that walk along named modes of `outer`: `s:k@i` is `composition(outer[i], s:k)`."""
+    paths = {step.path for step in leaves(inner.stride) if isinstance(step, Basis)}  # type: ignore[unreachable]
+    parts: dict[tuple[int, ...], list[tuple[IntTuple, IntTuple]]] = {}
+    for path in paths:
+        mode = outer
+        for axis in path:
+            if axis >= mode.rank:
+                raise LayoutError(
+                    f"composition({outer}, {inner}): axis {axis} of the basis stride is not a mode of {mode}"
+                )
+            mode = mode[axis]
+        along = [
+            (s, step.value if isinstance(step, Basis) and step.path == path else 0)
+            for s, step in zip(leaves(inner.shape), leaves(inner.stride), strict=True)
+        ]  # type: ignore[unreachable]
+        walked = composition(mode, _make(tuple(s for s, _ in along), tuple(d for _, d in along)))
+        parts[path] = [(part.shape, part.stride) for part in walked]
+    chosen = []
+    for position, (extent, step) in enumerate(zip(leaves(inner.shape), leaves(inner.stride), strict=True)):
+        if isinstance(step, Basis):  # type: ignore[unreachable]
+            chosen.append(parts[step.path][position])
+        elif step == 0:
+            chosen.append((extent, 0))
+        else:
+            raise LayoutError(
+                f"composition({outer}, {inner}): strides {step} and {next(iter(paths))} mix offsets and axes"
+            )
+    return _refold(inner, chosen)

@@ -1,0 +1,108 @@
+"""Divides: a layout split into a tile and the tiles' arrangement.
+
+Imports `composition`, `complement`. Law: `logical_divide(L, T) == composition(L, (T, complement(T, size(L))))`; zipped, tiled
+and flat divide rearrange its modes; the size is kept or the call is refused.
+"""
+
+from __future__ import annotations
+
+from ..errors import LayoutError
+from .complement import complement
+from .composed import lift
+from .composition import composition
+from .coordinates import keeps
+from .layout import Layout, _make
+from .rearrange import by_mode, joined
+
+
+def logical_divide(layout: Layout, tiler: object) -> Layout:
+    """`(tile, rest)` of the whole layout, or mode by mode for a tuple tiler: `((tile, rest), (tile, rest), ...)`.
+
+    An integer N tiles by `N:1`; `_` and None keep a mode, as do modes that the tiler does not name.
+
+    >>> print(logical_divide(Layout((4, 8)), 2), logical_divide(Layout((6, 8), (8, 1)), (3, 4)))
+    (2,16):(1,2) ((3,2),(4,2)):((8,24),(1,4))
+
+    Raises LayoutError where the tile does not divide the size, CompositionError where it does not fit the modes.
+    Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.5.
+    """
+    if type(layout) is not Layout or layout.facts is not None:
+        return lift(logical_divide, layout, tiler)
+    if isinstance(tiler, tuple):
+        return by_mode(logical_divide, layout, tiler)
+    if keeps(tiler):
+        return layout
+    tile = Layout(tiler, 1) if type(tiler) is int else tiler
+    if not isinstance(tile, Layout):
+        raise LayoutError(
+            f"logical_divide({layout}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
+        )
+    rest = complement(tile, _cotarget(layout, tile))
+    if tile.size * rest.size != layout.size and not _has_basis(tile):
+        raise LayoutError(
+            f"logical_divide({layout}, {tiler}): the tile {tile} and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} "
+            f"coordinates, the layout {layout.size}; choose a tile whose span divides {layout.size}, or pad the layout"
+        )
+    return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
+
+
+def _has_basis(tile: Layout) -> bool:
+    from .int_tuple import leaves
+
+    return any(type(step) is not int for step in leaves(tile.stride))
+
+
+def _cotarget(layout: Layout, tile: Layout) -> object:
+    return layout.shape if _has_basis(tile) else layout.size  # a basis tiler names modes, so it meets the shape
+
+
+def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
+    """Split `(tile, rest)` pairs that stand mode by mode, as `guide` nests, into all tiles and all rests."""
+    if not isinstance(guide, tuple):
+        if layout.rank != 2:
+            return layout, _make(1, 0)
+        return layout[0], layout[1]
+    modes = list(layout)
+    pairs = [unzipped(mode, entry) for mode, entry in zip(modes, guide, strict=False)]
+    return joined(tile for tile, _ in pairs), joined([rest for _, rest in pairs] + modes[len(guide) :])
+
+
+def zipped_divide(layout: Layout, tiler: object) -> Layout:
+    """`((tile, tile, ...), (rest, rest, ...))`: mode 0 is one tile, mode 1 chooses among them.
+
+    >>> print(zipped_divide(Layout((6, 8), (8, 1)), (3, 4)))
+    ((3,4),(2,2)):((8,1),(24,4))
+
+    Raises as `logical_divide`.
+    """
+    if type(layout) is not Layout:
+        return lift(zipped_divide, layout, tiler)
+    return joined(unzipped(logical_divide(layout, tiler), tiler))
+
+
+def tiled_divide(layout: Layout, tiler: object) -> Layout:
+    """`((tile, tile, ...), rest, rest, ...)`.
+
+    >>> print(tiled_divide(Layout((6, 8), (8, 1)), (3, 4)))
+    ((3,4),2,2):((8,1),24,4)
+
+    Raises as `logical_divide`.
+    """
+    if type(layout) is not Layout:
+        return lift(tiled_divide, layout, tiler)
+    tile, rest = unzipped(logical_divide(layout, tiler), tiler)
+    return joined([tile, *rest])
+
+
+def flat_divide(layout: Layout, tiler: object) -> Layout:
+    """`(tile, tile, ..., rest, rest, ...)`.
+
+    >>> print(flat_divide(Layout((6, 8), (8, 1)), (3, 4)))
+    (3,4,2,2):(8,1,24,4)
+
+    Raises as `logical_divide`.
+    """
+    if type(layout) is not Layout:
+        return lift(flat_divide, layout, tiler)
+    tile, rest = unzipped(logical_divide(layout, tiler), tiler)
+    return joined([*tile, *rest])

@@ -1,0 +1,368 @@
+"""`Layout`: a function from coordinates to offsets, the inner product of coordinate and stride.
+
+Imports `int_tuple`, `coordinates`, `basis`. NumPy is loaded by `offsets()` alone.
+Law: `Layout(shape, stride)(crd) == sum of crd * stride`; every other way to call it first unfolds the coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, cast, overload
+
+from ..errors import CoordinateError, LayoutError
+from .basis import Basis, BasisSum
+from .coordinates import Coordinate, _inner, flat_index, has_underscore, slice_, zero_underscores
+from .coordinates import _ as _
+from .int_tuple import MAX_DEPTH, IntTuple, as_tuple, depth_of, leaves, map_leaves, product
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Order(Enum):
+    """How compact strides grow: `LayoutLeft` (first mode fastest) or `LayoutRight` (last mode fastest)."""
+
+    LEFT = "LayoutLeft"
+    RIGHT = "LayoutRight"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+LayoutLeft = Order.LEFT
+LayoutRight = Order.RIGHT
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class Layout:
+    """A function from coordinates to offsets.
+
+    `shape` is an integer or a nested tuple of integers from 1; `stride`, nested alike, holds integers (0 and negative
+    ones too) or basis strides `E(...)`. Left out, it is compact with the first mode fastest; `LayoutRight` makes the last
+    mode fastest. A size-1 mode of a default layout has stride 0, as CuTe's static integers have.
+
+    >>> L = Layout(((4, 2), 8), ((1, 16), 4))
+    >>> L(5, 3), L((1, 1), 3), L(29), len(L)
+    (29, 29, 29, 2)
+    >>> str(L), L
+    ('((4,2),8):((1,16),4)', Layout(((4, 2), 8), ((1, 16), 4)))
+    >>> L(_, 3)
+    Layout(((4, 2),), ((1, 16),))
+
+    Called with integers or a nested coordinate it gives the offset; with NumPy arrays, SymPy or kernel expressions in
+    their place the same sum over them; with `_` in a place the layout of the modes kept there.
+
+    Raises LayoutError for sizes below 1, bools, floats, a stride nested in another way, or nesting beyond 100 levels.
+    Source: CuTe, `layout.hpp`; C. Cecka, arXiv 2603.02298, section 2.
+    """
+
+    shape: IntTuple
+    stride: IntTuple
+    facts: object = field(compare=False)
+
+    def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis[int] | None = None) -> None:
+        if stride is None or isinstance(stride, Order):
+            shape = _checked_shape(shape)
+            stride = compact_stride(shape, LayoutLeft if stride is None else stride)
+        elif not _is_plain(shape, stride):
+            shape, stride = _checked(shape, stride, shape, stride, 0)
+        _set_shape(self, shape)
+        _set_stride(self, stride)
+        _set_facts(self, None)
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates."""
+        return product(self.shape)
+
+    @property
+    def cosize(self) -> int:
+        """One more than the distance between the least and the greatest offset: (s - 1) * |d| summed, and 1."""
+        return 1 + sum((s - 1) * abs(d) for s, d in zip(leaves(self.shape), leaves(self.stride), strict=True))
+
+    @property
+    def rank(self) -> int:
+        """The number of top-level modes; 1 for an integer shape."""
+        return len(self.shape) if isinstance(self.shape, tuple) else 1
+
+    @property
+    def depth(self) -> int:
+        """How deep the shape nests: 0 for an integer."""
+        return depth_of(self.shape)
+
+    def __len__(self) -> int:
+        return self.rank
+
+    def __getitem__(self, mode: int) -> Layout:
+        if not isinstance(self.shape, tuple):
+            if mode in (0, -1):
+                return self
+            raise CoordinateError(f"mode {mode} of {self}: it has 1 mode")
+        try:
+            return _make(self.shape[mode], cast("tuple[IntTuple, ...]", self.stride)[mode], self.facts)
+        except IndexError:
+            raise CoordinateError(f"mode {mode} of {self}: it has {len(self.shape)} modes") from None
+
+    def __iter__(self) -> Iterator[Layout]:
+        for extent, step in zip(as_tuple(self.shape), as_tuple(self.stride), strict=True):
+            yield _make(extent, step, self.facts)
+
+    def __call__(self, *crd: Coordinate) -> int | IntTuple | Layout:  # type: ignore[override]
+        coordinate = crd[0] if len(crd) == 1 else crd
+        if type(coordinate) is int:
+            offset = flat_index(coordinate, leaves(self.shape), leaves(self.stride))
+        elif has_underscore(coordinate):
+            return slice_and_offset(coordinate, self)[0]
+        else:
+            offset = _inner(coordinate, self.shape, self.stride)  # type: ignore[assignment]
+        return cast(BasisSum, offset).coordinate() if isinstance(offset, (Basis, BasisSum)) else offset
+
+    def offsets(self) -> NDArray[np.int64]:
+        """Every offset, as an int64 array with one axis a top-level mode (1-D for an integer shape).
+
+        >>> Layout((2, (2, 2)), (1, (10, 100))).offsets().tolist()
+        [[0, 10, 100, 110], [1, 11, 101, 111]]
+        """
+        import numpy as np
+
+        modes = list(self)
+        total = np.zeros((1,) * len(modes), np.int64)
+        for axis, mode in enumerate(modes):
+            along = np.zeros(1, np.int64)
+            for extent, step in zip(leaves(mode.shape), leaves(mode.stride), strict=True):
+                along = (np.arange(extent, dtype=np.int64)[:, None] * step + along).ravel()
+            total = total + along.reshape((-1,) + (1,) * (len(modes) - 1 - axis))
+        return total
+
+    def __str__(self) -> str:
+        return f"{show(self.shape)}:{show(self.stride)}"
+
+    def __repr__(self) -> str:
+        return f"Layout({self.shape!r}, {self.stride!r})"
+
+    @classmethod
+    def parse(cls, text: str) -> Layout:
+        """The layout that `text` writes down; see `cutepy.layout.notation.parse`."""
+        from .notation import parse_layout
+
+        return parse_layout(text)
+
+    def grid(self) -> str:
+        """The offsets as a text table, equal to CuTe's `print_layout`; ranks 1 and 2."""
+        from .grid import text_grid
+
+        return text_grid(self)
+
+
+_new = Layout.__new__
+_set_shape = Layout.shape.__set__  # type: ignore[attr-defined]
+_set_stride = Layout.stride.__set__  # type: ignore[attr-defined]
+_set_facts = Layout.facts.__set__  # type: ignore[attr-defined]
+
+
+def _make(shape: IntTuple, stride: IntTuple, facts: object = None) -> Layout:
+    """A layout from parts that are known to be valid: what the algebra builds its results with."""
+    layout = _new(Layout)
+    _set_shape(layout, shape)
+    _set_stride(layout, stride)
+    _set_facts(layout, facts)
+    return layout
+
+
+def _is_plain(shape: object, stride: object) -> bool:
+    """True for the common case, decided fast: ints, or congruent flat tuples of ints, sizes from 1."""
+    if type(shape) is tuple and type(stride) is tuple and len(shape) == len(stride):
+        for extent, step in zip(shape, stride):  # noqa: B905  (lengths were compared)
+            if type(extent) is int:
+                if type(step) is not int or extent < 1:
+                    return False
+            elif not (type(extent) is tuple and _is_plain_nested(extent, step, 1)):
+                return False
+        return True
+    return type(shape) is int and type(stride) is int and shape > 0
+
+
+def _is_plain_nested(shape: tuple[object, ...], stride: object, depth: int) -> bool:
+    if type(stride) is not tuple or len(shape) != len(stride) or depth > MAX_DEPTH:
+        return False
+    for extent, step in zip(shape, stride):  # noqa: B905  (lengths were compared)
+        if type(extent) is int:
+            if type(step) is not int or extent < 1:
+                return False
+        elif not (type(extent) is tuple and _is_plain_nested(extent, step, depth + 1)):
+            return False
+    return True
+
+
+def _checked(shape: object, stride: object, whole: object, steps: object, depth: int) -> tuple[IntTuple, IntTuple]:
+    """`shape` and `stride` with every leaf an int, a basis stride or a symbolic size, or the error that says why not."""
+    if depth > MAX_DEPTH:
+        raise LayoutError(f"Layout(...): the shape nests deeper than {MAX_DEPTH} levels; flatten it")
+    if isinstance(shape, tuple):
+        if not isinstance(stride, tuple) or len(shape) != len(stride):
+            raise LayoutError(
+                f"Layout({_short(whole)}, {_short(steps)}): the stride must nest as the shape; {_short(stride)} stands against {_short(shape)}"
+            )
+        pairs = [_checked(s, d, whole, steps, depth + 1) for s, d in zip(shape, stride, strict=True)]
+        return tuple(s for s, _ in pairs), tuple(d for _, d in pairs)
+    if isinstance(stride, tuple):
+        raise LayoutError(
+            f"Layout({_short(whole)}, {_short(steps)}): the stride {_short(stride)} nests where the shape is {shape}"
+        )
+    extent = _whole_number(shape, "a size", whole)
+    if type(extent) is int and extent < 1:
+        raise LayoutError(f"Layout({_short(whole)}): a size is {extent}; sizes are at least 1")
+    return extent, stride if isinstance(stride, Basis) else _whole_number(stride, "a stride", steps)  # type: ignore[return-value]
+
+
+def _checked_shape(shape: object) -> IntTuple:
+    if type(shape) is int and shape > 0:
+        return shape
+    if type(shape) is tuple and _is_plain(shape, shape):
+        return cast(IntTuple, shape)
+    return _checked(shape, shape, shape, shape, 0)[0]
+
+
+def _whole_number(value: object, what: str, whole: object) -> int:
+    if type(value) is int:
+        return value
+    if hasattr(value, "free_symbols"):
+        if getattr(value, "is_Integer", False):
+            return int(value)  # type: ignore[call-overload, no-any-return]
+        if getattr(value, "is_integer", False):
+            return cast(int, value)
+        raise LayoutError(
+            f"Layout({_short(whole)}): {what} is {value}, which SymPy does not know to be an integer; declare it with integer=True, positive=True"
+        )
+    if not isinstance(value, (bool, float)) and hasattr(value, "__index__") and getattr(value, "dtype", None) != bool:
+        return value.__index__()  # type: ignore[no-any-return]
+    raise LayoutError(
+        f"Layout({_short(whole)}): {what} is {_short(value)} of type {type(value).__name__}; it must be a whole number"
+    )
+
+
+def _short(value: object) -> str:
+    try:
+        text = show(cast(IntTuple, value)) if isinstance(value, tuple) else repr(value)
+    except RecursionError:
+        return "(a tuple nested too deep)"
+    return text if len(text) <= 120 else f"{text[:100]}…"
+
+
+def compact_stride(shape: IntTuple, order: Order = LayoutLeft) -> IntTuple:
+    """Compact strides of `shape`; size-1 modes get stride 0, as CuTe's static integers do.
+
+    >>> compact_stride((4, 1, 3)), compact_stride((4, 1, 3), LayoutRight)
+    ((1, 0, 4), (3, 0, 1))
+    """
+    running = 1
+
+    def step(extent: IntTuple) -> IntTuple:
+        nonlocal running
+        if extent == 1:
+            return 0
+        stride, running = running, running * cast(int, extent)
+        return stride
+
+    if order is LayoutLeft:
+        return step(shape) if not isinstance(shape, tuple) else map_leaves(step, shape)
+    return mirrored(map_leaves(step, mirrored(shape)))
+
+
+def mirrored(tree: IntTuple) -> IntTuple:
+    """`tree` with the order of modes reversed at every level."""
+    return tuple(map(mirrored, reversed(tree))) if isinstance(tree, tuple) else tree
+
+
+def show(tree: object) -> str:
+    """CuTe's notation of an int tuple: no spaces, a rank-1 tuple keeps its parentheses.
+
+    >>> show((4, (2, 8))), show((4,)), show(())
+    ('(4,(2,8))', '(4)', '()')
+    """
+    return f"({','.join(map(show, tree))})" if isinstance(tree, tuple) else str(tree)
+
+
+@overload
+def make_layout(first: IntTuple, second: IntTuple | Order | None = None) -> Layout: ...
+@overload
+def make_layout(first: Layout, *modes: Layout) -> Layout: ...
+def make_layout(first: IntTuple | Layout, *rest: IntTuple | Order | Layout | None) -> Layout:  # type: ignore[misc]
+    """`make_layout(shape, stride)`, or the layout whose modes are the given layouts.
+
+    >>> make_layout((4, 8), LayoutRight), make_layout(Layout(4, 1), Layout((2, 3), (4, 8)))
+    (Layout((4, 8), (8, 1)), Layout((4, (2, 3)), (1, (4, 8))))
+
+    Raises LayoutError as `Layout` does, and where layouts and shapes are mixed.
+    """
+    if isinstance(first, Layout):
+        modes = (first, *rest)
+        for position, mode in enumerate(modes):
+            if not isinstance(mode, Layout):
+                raise LayoutError(f"make_layout: argument {position} is {mode!r}; after a layout come layouts")
+        layouts = cast("tuple[Layout, ...]", modes)
+        return _make(tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts))
+    if len(rest) > 1 or isinstance(rest and rest[0], Layout):
+        raise LayoutError(f"make_layout{(first, *rest)}: give a shape and a stride, or layouts only")
+    return Layout(first, cast("IntTuple | Order | None", rest[0] if rest else None))
+
+
+def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
+    """The layout of the modes where `crd` has `_`, and the offset of the numbers in it.
+
+    >>> slice_and_offset((2, _), Layout((4, (2, 3)), (1, (4, 8))))
+    (Layout(((2, 3),), ((4, 8),)), 2)
+    """
+    kept = slice_(crd, layout.shape)
+    offset = _inner(zero_underscores(crd), layout.shape, layout.stride) if not _only_underscore(crd) else 0
+    return _make(kept, slice_(crd, layout.stride), layout.facts), cast(int, offset)
+
+
+def _only_underscore(crd: Coordinate) -> bool:
+    return not isinstance(crd, tuple)
+
+
+def mode_getter(name: str) -> Callable[..., Layout]:
+    """Follow mode indices into a layout: the shared part of `size(L, 0, 1)`, `shape(L, 1)` and their kin."""
+
+    def get_mode(layout: Layout, *modes: int) -> Layout:
+        for mode in modes:
+            try:
+                layout = layout[mode]
+            except CoordinateError as error:
+                raise CoordinateError(f"{name}({layout}, {', '.join(map(str, modes))}): {error}") from None
+        return layout
+
+    return get_mode
+
+
+def make_identity_layout(shape: IntTuple) -> Layout:
+    """The layout that maps every coordinate of `shape` to itself, through basis strides.
+
+    >>> print(make_identity_layout((4, (2, 8))), make_identity_layout((4, (2, 8)))(3, (1, 5)))
+    (4,(2,8)):(1@0,(1@0@1,1@1@1)) (3, (1, 5))
+    """
+
+    def axes(part: IntTuple, path: tuple[int, ...]) -> IntTuple:
+        if isinstance(part, tuple):
+            return tuple(axes(entry, (*path, axis)) for axis, entry in enumerate(part))
+        return cast(IntTuple, Basis(1, path))
+
+    checked = _checked_shape(shape)
+    return _make(checked, axes(checked, ()) if isinstance(checked, tuple) else 1)
+
+
+def axis_layout(layout: Layout, *axis: int) -> Layout:
+    """One axis of a layout with basis strides, as a layout to integers: entry `axis` of the coordinate that it gives.
+
+    >>> print(axis_layout(make_identity_layout((4, 8)), 1))
+    (4,8):(0,1)
+    """
+
+    def along(step: IntTuple) -> IntTuple:
+        return step.value if isinstance(step, Basis) and step.path == axis else 0  # type: ignore[unreachable]
+
+    return _make(layout.shape, map_leaves(along, layout.stride), layout.facts)

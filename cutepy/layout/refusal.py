@@ -1,0 +1,139 @@
+"""Why a composition is refused: the coordinate, the numbers, and right operands that work.
+
+Imports `table`. Reached only on the way to an error, so it may look at the whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import cast
+
+from ..errors import CompositionError
+from .int_tuple import IntTuple, fold_profile, leaves
+from .layout import Layout, _make, show
+from .rearrange import coalesced_open
+from .table import additive_witness, leaf_values, modes_of_values, nested
+
+LARGEST_TABLE = 1 << 24
+
+
+Composes = Callable[[Layout, Layout], bool]
+
+
+class Refused(Exception):
+    """Inside composition: the clause that fails ("stride", "shape", "carry") and the leaf at fault."""
+
+    def __init__(self, clause: str, position: int = 0) -> None:
+        self.clause, self.position = clause, position
+
+
+def composition_error(composes: Composes, outer: Layout, inner: Layout, refused: Refused) -> CompositionError:
+    """The error of `outer o inner`, with its counter-example and right operands that work."""
+    way_out = _way_out(composes, outer, inner)
+    if refused.clause == "carry":
+        return _carry_error(outer, inner, way_out)
+    return _leaf_error(outer, inner, refused, way_out)
+
+
+def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) -> CompositionError:
+    clause, position = refused.clause, refused.position
+    extents, steps = leaves(inner.shape), leaves(inner.stride)
+    extent, step = extents[position], steps[position]
+    shape, _ = coalesced_open(outer)
+    looked_at = min(extent, LARGEST_TABLE)
+    at = modes_of_values(leaf_values(outer, looked_at, step))
+    if not isinstance(at, int):
+        at = looked_at
+    here = cast(int, outer(step * at))
+    linear = cast(int, outer(step)) * at
+    flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
+    witness = nested(flat, inner.shape)
+    reason = (
+        f"Along its mode {position} ({extent}:{step}) the map runs straight for {_straight(outer, extent, step)} steps, which do not divide {extent} into equal runs"
+        if clause == "shape"
+        else f"Stride {step} of mode {position} ({extent}:{step}) steps across the extents {show(tuple(shape))} of the left operand unevenly"
+    )
+    return CompositionError(
+        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, where the steps before it lead to {linear}.\n"
+        f"  {reason}.{way_out}",
+        witness,
+        (here, linear),
+        clause,
+    )
+
+
+def _straight(outer: Layout, extent: int, step: int) -> int:
+    first, x = cast(int, outer(step)), 1
+    while x < extent and outer(step * x) == first * x:
+        x += 1
+    return x
+
+
+def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError:
+    extents, steps = leaves(inner.shape), leaves(inner.stride)
+    flat = additive_witness(outer, inner) if inner.size <= LARGEST_TABLE else _first_carry(outer, inner)
+    assert flat is not None, "a digit carries, so some coordinate is not additive"
+    parts = [cast(int, outer(x * step)) for x, step in zip(flat, steps, strict=True)]
+    here = cast(int, outer(sum(x * step for x, step in zip(flat, steps, strict=True))))
+    witness = nested(flat, inner.shape)
+    busy = [(mode, x) for mode, x in enumerate(flat) if x]
+    reaches = ", ".join(
+        f"mode {mode} ({extents[mode]}:{steps[mode]}) brings {x} * {steps[mode]} = {x * steps[mode]}"
+        for mode, x in busy
+    )
+    shape, _ = coalesced_open(outer)
+    return CompositionError(
+        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, its modes add up to "
+        f"{' + '.join(str(parts[mode]) for mode, _ in busy)} = {sum(parts)}.\n"
+        f"  Of the right operand {reaches}: over the extents {show(tuple(shape))} of the left operand the sum carries.{way_out}",
+        witness,
+        (here, sum(parts)),
+        "carry",
+    )
+
+
+def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
+    """A non-additive coordinate of a large operand: of two leaves alone, each cut short."""
+    extents, steps = leaves(inner.shape), leaves(inner.stride)
+    for cut in (4, 16, 64, 256, 1024):
+        short = _make(tuple(min(extent, cut) for extent in extents), tuple(steps))
+        for left in range(len(extents)):
+            for right in range(left + 1, len(extents)):
+                only = tuple(extent if leaf in (left, right) else 1 for leaf, extent in enumerate(leaves(short.shape)))
+                found = additive_witness(outer, _make(only, tuple(steps)))
+                if found is not None:
+                    return found
+    return tuple(extent - 1 for extent in extents)
+
+
+def _way_out(composes: Composes, outer: Layout, inner: Layout) -> str:
+    """Up to two right operands near `inner` that compose, tried one after the other."""
+    works = [str(candidate) for candidate in nearest(composes, outer, inner)]
+    return f" Right operands that work: {', '.join(works)}." if works else ""
+
+
+def nearest(composes: Composes, outer: Layout, inner: Layout, limit: int = 2) -> Iterator[Layout]:
+    """Layouts that differ from `inner` in one stride or one extent and compose with `outer`."""
+    working = (candidate for candidate in _neighbours(outer, inner) if composes(outer, candidate))
+    yield from islice(working, limit)
+
+
+def _neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
+    extents, steps = list(leaves(inner.shape)), list(leaves(inner.stride))
+    shape, _ = coalesced_open(outer)
+    marks = [1]
+    for extent in shape:
+        marks.append(marks[-1] * extent)
+    seen = {tuple(steps)}
+    for leaf in reversed(range(len(steps))):
+        reach = [steps[i] * extents[i] for i in range(len(steps)) if i != leaf]
+        for step in sorted({*reach, *marks} - {0}, key=lambda mark: abs(mark - steps[leaf])):
+            trial = tuple(steps[:leaf] + [step] + steps[leaf + 1 :])
+            if trial not in seen:
+                seen.add(trial)
+                yield _make(inner.shape, fold_profile(iter(trial), cast(IntTuple, inner.stride)))
+    for leaf, extent in enumerate(extents):
+        for other in sorted((d for d in range(1, min(extent, 4096)) if extent % d == 0), reverse=True)[:3]:
+            shorter = extents[:leaf] + [other] + extents[leaf + 1 :]
+            yield _make(fold_profile(iter(shorter), inner.shape), inner.stride)
