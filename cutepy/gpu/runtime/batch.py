@@ -30,7 +30,7 @@ class Batch:
     __slots__ = ("_encoder", "_group", "_pass", "_pipeline", "_slot", "entries", "params")
 
     def __init__(self, gpu: wgpu.GPUDevice, timestamps: dict[str, object] | None) -> None:
-        self._encoder = gpu.create_command_encoder(label="cutepy")
+        self._encoder = gpu.create_command_encoder()
         self._pass = self._encoder.begin_compute_pass(timestamp_writes=timestamps)
         self._pipeline: Pipeline | None = None
         self._group: wgpu.GPUBindGroup | None = None

@@ -1,4 +1,4 @@
-"""Device buffers: bytes on a device. What they mean is known above: a dtype appears only where bytes become an array."""
+"""Device buffers: bytes on a device. A dtype appears only where an array becomes bytes, or bytes an array."""
 
 import itertools
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class DeviceBuffer:
     def __init__(self, device: "Device", handle: "wgpu.GPUBuffer", nbytes: int, name: str) -> None:
         self.device, self.nbytes, self.name = device, nbytes, name
         self.uid = next(_uids)
-        self._handle: "wgpu.GPUBuffer | None" = handle
+        self._handle: wgpu.GPUBuffer | None = handle
 
     @property
     def handle(self) -> "wgpu.GPUBuffer":
@@ -57,7 +57,7 @@ class DeviceBuffer:
         alignment = self.device.limits.storage_alignment
         if offset % alignment or not 0 <= offset <= offset + nbytes <= self.nbytes:
             raise DeviceError(
-                f"{self}.view({offset}, {nbytes}): a view starts at a multiple of {alignment} and ends within {self.nbytes}"
+                f"{self}.view({offset}, {nbytes}): it must start at a multiple of {alignment} and end by {self.nbytes}"
             )
         return BufferView(self, offset, nbytes)
 
@@ -70,7 +70,7 @@ class DeviceBuffer:
         return self.device.read(self, dtype, count, offset)
 
     def free(self) -> None:
-        """Give the memory back now (work that was already launched keeps it until it is done). Freeing twice is fine."""
+        """Give the memory back now; work that was launched before keeps it until it is done. Freeing twice is fine."""
         handle, self._handle = self._handle, None
         if handle is not None:
             self.device.forget(self.uid, handle)

@@ -1,4 +1,4 @@
-"""A device: buffers, cached pipelines, batched launches, one-copy readback, device time. One lock, any number of threads.
+"""A device: buffers, cached pipelines, batched launches, one-copy readback, device time; one lock for any threads.
 
 Two rules keep wgpu-native from ending the process: a buffer is released, never destroyed, while work may use it, and
 nothing is submitted that `finish` has not just accepted (a submission to a lost device aborts).
@@ -123,14 +123,14 @@ class Device:
         end = offset + data.size
         if offset < 0 or offset % 4 or end > buffer.nbytes or (end % 4 and end != buffer.nbytes):
             raise DeviceError(
-                f"{buffer}.write: bytes {offset} to {end} of {buffer.nbytes}; both must be multiples of 4, within the buffer"
+                f"{buffer}.write: bytes {offset} to {end} of {buffer.nbytes}; they must be multiples of 4, within it"
             )
         self._write(buffer, data, offset)
 
     def read(
         self, buffer: Operand, dtype: npt.DTypeLike = np.uint8, count: int | None = None, offset: int = 0
     ) -> Array:
-        """A new 1-D array of `count` elements (default: all) from byte `offset` on, after every launch before this call.
+        """A new 1-D array of `count` elements (default: all) from byte `offset` on, after all earlier launches.
 
         The bytes are copied once on the device, to staging memory, and once out of it. Raises DeviceError where the
         range leaves the buffer or `offset` is no multiple of 4.
@@ -337,7 +337,7 @@ class Device:
     def _bad_grid(self, program: Program, grid: Size3) -> DeviceError:
         return DeviceError(
             f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
-            f"{self.limits.workgroups} along a dimension, and at least 0: fold the grid into y and z, or do more in each"
+            f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
         )
 
 

@@ -59,7 +59,7 @@ def subgroup_sizes(adapter: "wgpu.GPUAdapter") -> tuple[int, int]:
 
 @contextmanager
 def mapped_for_read(buffer: "wgpu.GPUBuffer", size: int) -> Iterator[memoryview]:
-    """The first bytes of a staging buffer as memory of the host, valid inside the block, once all writes to it are done.
+    """The first bytes of a staging buffer as memory of the host, inside the block, once the copies to it are done.
 
     wgpu-py's public "READ" submits an empty command buffer first; the copy before a read has been submitted already.
     """

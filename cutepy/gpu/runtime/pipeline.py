@@ -1,5 +1,6 @@
 """Pipelines and bind groups: built once for a program and its buffers, then looked up."""
 
+import functools
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
@@ -61,16 +62,21 @@ def build_pipeline(device: "Device", program: Program) -> Pipeline:
             raise failure from error
         raise KernelError(f"{program.entry}: wgpu refuses the program: {error}") from error
     if checked and not program.checked:
-        warnings.warn(
-            f"wgpu {wgpu.__version__} lacks unchecked shader modules: kernels run with their checks, slower",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        warn_that_checks_stay()
     return Pipeline(program, handle, buffers_layout, params_group, checked)
 
 
+@functools.cache
+def warn_that_checks_stay() -> None:
+    """Say once in a process that this wgpu cannot leave out run-time checks; `Device.prepare` says it of a program."""
+    message = (
+        f"wgpu {wgpu.__version__} lacks unchecked shader modules: proven kernels keep their checks, and are slower"
+    )
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
 class BindGroups:
-    """The bind groups of a device, by pipeline and buffers: the most recent ones, and none that holds a freed buffer."""
+    """The bind groups of a device, by pipeline and buffers: the most recent ones, none that holds a freed buffer."""
 
     def __init__(self) -> None:
         self._groups: OrderedDict[tuple[object, ...], wgpu.GPUBindGroup] = OrderedDict()
@@ -123,7 +129,7 @@ class BindGroups:
 
 
 def check_operands(device: "Device", program: Program, operands: Sequence[Operand]) -> None:
-    """Raise DeviceError or KernelError, naming the tensors and the numbers, where these operands cannot be bound together."""
+    """Raise DeviceError or KernelError, naming tensors and numbers, where these cannot be bound together."""
     if len(operands) != len(program.bindings):
         names = ", ".join(b.name for b in program.bindings) or "none"
         raise KernelError(
@@ -141,14 +147,14 @@ def check_operands(device: "Device", program: Program, operands: Sequence[Operan
             raise KernelError(f"{what} needs {binding.min_bytes} bytes, {operand} has {size}")
         if size > device.limits.binding_bytes:
             raise DeviceError(
-                f"{what} spans {size} bytes, one binding of {device.adapter.name} at most {device.limits.binding_bytes}; "
-                "launch over parts: buffer.view(offset, nbytes)"
+                f"{what} spans {size} bytes, one binding of {device.adapter.name} at most "
+                f"{device.limits.binding_bytes}; launch over parts: buffer.view(offset, nbytes)"
             )
     _check_aliases(program, operands)
 
 
 def _check_aliases(program: Program, operands: Sequence[Operand]) -> None:
-    """A buffer that is written may be bound once: WebGPU refuses it beside a reader, and two writers must not overlap."""
+    """A buffer that is written has no other binding that reads it (WebGPU), and two that write do not overlap."""
     for j, (second, b) in enumerate(zip(program.bindings, operands, strict=True)):
         for first, a in zip(program.bindings[:j], operands[:j], strict=True):
             if a.key[0] != b.key[0] or first.access == second.access == "read":
@@ -157,8 +163,8 @@ def _check_aliases(program: Program, operands: Sequence[Operand]) -> None:
             if first.access == second.access and apart:
                 continue
             raise KernelError(
-                f"{program.entry}: tensors {first.name} ({first.access}) and {second.name} ({second.access}) are the same "
-                f"buffer, {a}; give one of them a copy, or let the kernel take one tensor and work in place"
+                f"{program.entry}: tensors {first.name} ({first.access}) and {second.name} ({second.access}) are the "
+                f"same buffer, {a}; give one of them a copy, or let the kernel take one tensor and work in place"
             )
 
 

@@ -100,8 +100,8 @@ class Program:
     def excesses(self, limits: Limits, features: frozenset[str] = frozenset()) -> list[str]:
         """What this program asks beyond the limits and features of a device, one sentence each; empty if it fits.
 
-        >>> Program("", "tile", (), (32, 32, 1), (1, 1, 1), shared_bytes=65536).excesses(Limits())
-        ['1024 invocations in a workgroup of 32 x 32 x 1, the device has 256', '65536 bytes of workgroup memory, the device has 16384']
+        >>> Program("", "tile", (), (32, 32, 1), (1, 1, 1)).excesses(Limits())
+        ['1024 invocations in a workgroup of 32 x 32 x 1, the device has 256']
         """
         x, y, z = self.workgroup_size
         found = [f"feature {name!r}, the device lacks it" for name in self.needs if name not in features]

@@ -52,7 +52,7 @@ class Stopwatch:
             return
         usage = wgpu.BufferUsage.QUERY_RESOLVE | wgpu.BufferUsage.COPY_SRC
         resolved = self._gpu.create_buffer(size=16 * self.passes, usage=usage, label="timestamps")
-        encoder = self._gpu.create_command_encoder(label="timestamps")
+        encoder = self._gpu.create_command_encoder()
         encoder.resolve_query_set(self._queries, 0, 2 * self.passes, resolved, 0)
         in_flight.submit(self._gpu, encoder.finish())
         data = np.empty(16 * self.passes, np.uint8)

@@ -11,7 +11,7 @@ from .buffer import Array, padded
 if TYPE_CHECKING:
     from .batch import InFlight
 
-CHUNK = 64 * 1024 * 1024
+CHUNK = 16 * 1024 * 1024  # measured: twice as fast as 64 MiB on a software device, and less memory
 _SMALLEST = 64 * 1024
 
 
@@ -29,7 +29,7 @@ class Staging:
             part = out[start : start + CHUNK]
             size = -(-part.size // 4) * 4
             staging = self._at_least(size)
-            encoder = self._gpu.create_command_encoder(label="read")
+            encoder = self._gpu.create_command_encoder()
             encoder.copy_buffer_to_buffer(source, offset + start, staging, 0, size)
             in_flight.submit(self._gpu, encoder.finish())
             self.copies += 1
@@ -53,7 +53,7 @@ def write(gpu: wgpu.GPUDevice, in_flight: "InFlight", target: wgpu.GPUBuffer, of
     for start in range(0, whole, CHUNK):
         gpu.queue.write_buffer(target, offset + start, data[start : min(start + CHUNK, whole)])
         if start + CHUNK <= whole:
-            in_flight.submit(gpu, gpu.create_command_encoder(label="write").finish())
+            in_flight.submit(gpu, gpu.create_command_encoder().finish())
     if whole < data.size:
         tail = np.zeros(4, np.uint8)
         tail[: data.size - whole] = data[whole:]
@@ -62,6 +62,6 @@ def write(gpu: wgpu.GPUDevice, in_flight: "InFlight", target: wgpu.GPUBuffer, of
 
 def copy(gpu: wgpu.GPUDevice, in_flight: "InFlight", source: wgpu.GPUBuffer, target: wgpu.GPUBuffer, size: int) -> None:
     """Copy the first bytes of one buffer to another on the device."""
-    encoder = gpu.create_command_encoder(label="copy")
+    encoder = gpu.create_command_encoder()
     encoder.copy_buffer_to_buffer(source, 0, target, 0, padded(size))
     in_flight.submit(gpu, encoder.finish())
