@@ -1,0 +1,438 @@
+"""Runs a kernel on NumPy arrays: the reference for what a kernel means, and the engine where there is no GPU.
+
+Every statement runs for all invocations of many workgroups at once, in lock step, so barriers hold by themselves.
+A value is an array that broadcasts to (workgroups, threads), a vector one to (lanes, workgroups, threads); what is the
+same for all invocations, such as a loop's counter, stays a 1x1 array. An expression is compiled to a Python closure
+once. Memory that a GPU would not clear holds NaN or 0xDEADBEEF. A floating `fma` rounds twice.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import KernelError
+from ..tensor.dtypes import DType
+from .interpret_functions import BINARY, FUNCTIONS, atomic_update, subgroup_call
+from .ir import (
+    Assign,
+    Atomic,
+    Barrier,
+    Binary,
+    Block,
+    Buffer,
+    Builtin,
+    Call,
+    Cast,
+    Comment,
+    Component,
+    Const,
+    Declare,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Param,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+    Vector,
+)
+from .ir.operators import SUBGROUP
+
+Array = npt.NDArray[Any]  # the dtype is the kernel's
+Compute = Callable[["State"], Array]
+Run = Callable[["State"], None]
+
+#: Invocations that run at once, and the bytes that their private and workgroup memory may take.
+LANES, MEMORY = 1 << 15, 1 << 27
+
+
+@dataclass(slots=True)
+class State:
+    """One run over some workgroups: where each array lives, what the names hold, who is active (None: all)."""
+
+    kernel: Kernel
+    groups: int
+    arrays: dict[Buffer, Array]
+    ids: dict[str, Array]
+    values: dict[Expr, Array] = field(default_factory=dict)
+    params: dict[str, Array] = field(default_factory=dict)
+    active: Array | None = None
+    subgroup_size: int = 32
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.groups, self.kernel.threads
+
+
+def interpret(
+    kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float] | None = None, *, subgroup_size: int = 32
+) -> None:
+    """Run `kernel` on flat arrays, one for each binding, writing to those of writable bindings.
+
+    Raises KernelError where an access leaves its array, naming the kernel, the array, the index and the invocation.
+    """
+    if len(arrays) != len(kernel.buffers):
+        raise KernelError(f"{kernel.name}: {len(arrays)} arrays given for {len(kernel.buffers)} bindings")
+    bound: dict[Buffer, Array] = {}
+    for buffer, array in zip(kernel.buffers, arrays, strict=True):
+        if array.size < buffer.length:
+            raise KernelError(
+                f"{kernel.name}: {buffer.name} needs {buffer.length} elements, the array has {array.size}"
+            )
+        bound[buffer] = array if array.dtype == buffer.dtype.numpy else array.astype(buffer.dtype.numpy)
+    run = _Compiler(kernel).block(kernel.body)
+    given = {p.name: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
+    with np.errstate(all="ignore"):
+        for chunk in _chunks(kernel):
+            state = State(kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size)
+            _prepare(state, chunk)
+            run(state)
+    for buffer, array in zip(kernel.buffers, arrays, strict=True):
+        if buffer.writable and bound[buffer] is not array:
+            array[...] = bound[buffer]
+
+
+def _chunks(kernel: Kernel) -> Iterator[tuple[Array, Array, Array]]:
+    """The ids of the workgroups that run together, chunk by chunk."""
+    x, y, z = kernel.grid
+    total, threads = x * y * z, kernel.threads
+    private = sum(b.length * b.dtype.bytes for b in kernel.local if b.space == "private")
+    each = threads * private + kernel.shared_bytes + 1
+    step = max(1, min(LANES // threads, MEMORY // each))
+    for start in range(0, total, step):
+        group = np.arange(start, min(start + step, total), dtype=np.int64)
+        ids = [part.astype(np.uint32) for part in (group % x, group // x % y, group // (x * y))]
+        yield ids[0], ids[1], ids[2]
+
+
+def _prepare(state: State, chunk: tuple[Array, Array, Array]) -> None:
+    """Fill in the ids and the memory of these workgroups."""
+    kernel, threads = state.kernel, state.kernel.threads
+    thread, size = np.arange(threads, dtype=np.uint32)[None, :], state.subgroup_size
+    for axis, part in zip("xyz", chunk, strict=True):
+        state.ids[f"workgroup_id.{axis}"] = part[:, None]
+    for axis, count in zip("xyz", kernel.grid, strict=True):
+        state.ids[f"num_workgroups.{axis}"] = np.full((1, 1), count, np.uint32)
+    state.ids["local_invocation_index"] = thread
+    state.ids["subgroup_size"] = np.full((1, 1), size, np.uint32)
+    state.ids["num_subgroups"] = np.full((1, 1), -(-threads // size), np.uint32)
+    state.ids["subgroup_id"], state.ids["subgroup_invocation_id"] = thread // np.uint32(size), thread % np.uint32(size)
+    for buffer in kernel.local:
+        length = -(-buffer.length // buffer.width) * buffer.width
+        if buffer.space == "workgroup":
+            state.arrays[buffer] = np.full((state.groups, length), _poison(buffer.dtype), buffer.dtype.numpy)
+        else:
+            state.arrays[buffer] = np.zeros((length, *state.shape), buffer.dtype.numpy)
+
+
+def _poison(dtype: DType) -> float | int | bool:
+    return float("nan") if dtype.kind == "f" else {"u": 0xDEADBEEF, "i": 0x5EADBEEF, "b": True}[dtype.kind]
+
+
+class _Compiler:
+    """Turns expressions and statements into closures over a State."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.memo: dict[Expr, Compute] = {}
+
+    def expr(self, value: Expr) -> Compute:
+        known = self.memo.get(value)
+        if known is None:
+            known = self.memo[value] = self._expr(value)
+        return known
+
+    def _expr(self, value: Expr) -> Compute:
+        match value:
+            case Const(value=number, dtype=dtype):
+                constant = np.full((1, 1), number, dtype.numpy)
+                return lambda s: constant
+            case Var():
+                return lambda s: s.values[value]
+            case Builtin(name=name):
+                return lambda s: s.ids[name]
+            case Param(name=name):
+                return lambda s: s.params[name]
+            case Binary(op=op, left=left, right=right):
+                compute, first, second = BINARY[op], self.expr(left), self.expr(right)
+                return lambda s: compute(first(s), second(s))
+            case Unary(op=op, value=operand):
+                negate, inner = {"-": np.negative, "~": np.invert, "!": np.logical_not}[op], self.expr(operand)
+                return lambda s: negate(inner(s))
+            case Select(condition=condition, then=then, other=other):
+                test, yes, no = self.expr(condition), self.expr(then), self.expr(other)
+                return lambda s: np.where(test(s), yes(s), no(s))
+            case Cast(value=operand, dtype=dtype, bits=bits):
+                inner = self.expr(operand)
+                if bits:
+                    return lambda s: np.ascontiguousarray(inner(s)).view(dtype.numpy)
+                return lambda s: _convert(inner(s), dtype)
+            case Call(name=name, args=args):
+                return self.call(name, [self.expr(a) for a in args])
+            case Vector(items=items):
+                parts = [self.expr(x) for x in items]
+                if all(x is items[0] for x in items):
+                    return lambda s: parts[0](s)[None]
+                return lambda s: np.stack(np.broadcast_arrays(*[p(s) for p in parts]))
+            case Component(value=whole, lane=lane):
+                return self.component(self.expr(whole), lane, whole.lanes)
+            case Load():
+                return self.load(value)
+        raise AssertionError(type(value).__name__)
+
+    def call(self, name: str, args: list[Compute]) -> Compute:
+        if name in SUBGROUP:
+            return lambda s: subgroup_call(name, [a(s) for a in args], s.shape, s.active, s.subgroup_size)
+        function = FUNCTIONS[name]
+        if len(args) == 1:
+            only = args[0]
+            return lambda s: function(only(s))
+        return lambda s: function(*[a(s) for a in args])
+
+    def component(self, whole: Compute, lane: "int | Expr", lanes: int) -> Compute:
+        if isinstance(lane, int):
+            return lambda s: _lane(whole(s), lane)
+        at = self.expr(lane)
+
+        def pick(s: State) -> Array:
+            vector, index = whole(s), at(s)
+            parts = [np.broadcast_to(_lane(vector, i), s.shape) for i in range(lanes)]
+            return np.choose(np.broadcast_to(index, s.shape).astype(np.intp), parts)
+
+        return pick
+
+    def load(self, node: Load) -> Compute:
+        buffer, index, lanes = node.buffer, self.expr(node.index), node.lanes
+        reach = _Reach(self.kernel, buffer, lanes, node.place, "reads")
+        where = None if node.where is None else self.expr(node.where)
+        if buffer.space == "private" and isinstance(node.index, Const) and where is None:
+            first = int(node.index.value) * buffer.width
+            reach.check_constant(first)
+            if lanes == 1:
+                return lambda s: s.arrays[buffer][first].copy()
+            return lambda s: s.arrays[buffer][first : first + lanes].copy()
+
+        def read(s: State) -> Array:
+            active = s.active if where is None else _both(s.active, where(s))
+            at = reach.elements(s, index(s), active)
+            found = _gather(s, buffer, at, lanes)
+            return found if where is None else np.where(where(s), found, found.dtype.type(0))
+
+        return read
+
+    def block(self, block: Block) -> Run:
+        runs = [self.stmt(stmt) for stmt in block if not isinstance(stmt, Comment | Barrier)]
+
+        def run(s: State) -> None:
+            for step in runs:
+                step(s)
+
+        return run
+
+    def stmt(self, stmt: Stmt) -> Run:
+        match stmt:
+            case Let(var=var, value=value):
+                compute = self.expr(value)
+
+                def bind(s: State) -> None:
+                    s.values[var] = compute(s)
+
+                return bind
+            case Declare(var=var, value=value):
+                start = None if value is None else self.expr(value)
+                zero = np.zeros((1,) * (2 if var.lanes == 1 else 3), var.dtype.numpy)
+
+                def declare(s: State) -> None:
+                    s.values[var] = zero if start is None else start(s)
+
+                return declare
+            case Assign():
+                return self.assign(stmt)
+            case Store():
+                return self.store(stmt)
+            case Atomic():
+                return self.atomic(stmt)
+            case If():
+                return self.branch(stmt)
+            case For():
+                return self.loop(stmt)
+        raise AssertionError(type(stmt).__name__)
+
+    def assign(self, stmt: Assign) -> Run:
+        var, compute, lane = stmt.var, self.expr(stmt.value), stmt.lane
+
+        def assign(s: State) -> None:
+            new, old = compute(s), s.values[var]
+            if lane is not None:
+                new = np.stack([new if i == lane else _lane(old, i) for i in range(var.lanes)])
+            s.values[var] = new if s.active is None else np.where(s.active, new, old)
+
+        return assign
+
+    def store(self, stmt: Store) -> Run:
+        buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
+        reach = _Reach(self.kernel, buffer, lanes, stmt.place, "writes")
+        if buffer.space == "private" and isinstance(stmt.index, Const):
+            first = int(stmt.index.value) * buffer.width
+            reach.check_constant(first)
+            part = slice(first, first + lanes) if lanes > 1 else first
+
+            def keep(s: State) -> None:
+                if s.active is None:
+                    s.arrays[buffer][part] = value(s)
+                else:
+                    np.copyto(s.arrays[buffer][part], value(s), where=s.active)
+
+            return keep
+
+        def write(s: State) -> None:
+            at = reach.elements(s, index(s), s.active)
+            _scatter(s, buffer, at, value(s), lanes)
+
+        return write
+
+    def atomic(self, stmt: Atomic) -> Run:
+        buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
+        reach = _Reach(self.kernel, buffer, 1, stmt.place, "updates")
+
+        def update(s: State) -> None:
+            at = np.broadcast_to(reach.elements(s, index(s), s.active), s.shape)
+            if buffer.space == "workgroup":
+                at = at + np.arange(s.groups)[:, None] * s.arrays[buffer].shape[1]
+            active = np.ones(s.shape, bool) if s.active is None else np.broadcast_to(s.active, s.shape)
+            operand = np.broadcast_to(value(s), s.shape)
+            old = atomic_update(stmt.op, s.arrays[buffer].reshape(-1), at, operand, active, result is not None)
+            if result is not None:
+                assert old is not None
+                s.values[result] = old
+
+        return update
+
+    def branch(self, stmt: If) -> Run:
+        test, then, orelse = self.expr(stmt.condition), self.block(stmt.then), self.block(stmt.orelse)
+
+        def run(s: State) -> None:
+            outside, condition = s.active, test(s)
+            for side, body in ((condition, then), (np.logical_not(condition), orelse)):
+                if body is orelse and not stmt.orelse:
+                    continue
+                if side.all():
+                    body(s)
+                elif side.any():
+                    s.active = _both(outside, side)
+                    body(s)
+                    s.active = outside
+
+        return run
+
+    def loop(self, stmt: For) -> Run:
+        start, stop, step = self.expr(stmt.start), self.expr(stmt.stop), self.expr(stmt.step)
+        body, var = self.block(stmt.body), stmt.var
+
+        def run(s: State) -> None:
+            outside, at = s.active, start(s)
+            while True:
+                going = np.less(at, stop(s))
+                if not going.any():
+                    break
+                if not going.all():
+                    s.active = _both(outside, going)
+                s.values[var] = at
+                body(s)
+                s.active, at = outside, at + step(s)
+
+        return run
+
+
+@dataclass(slots=True)
+class _Reach:
+    """Checks that accesses stay inside their array, and says who left it."""
+
+    kernel: Kernel
+    buffer: Buffer
+    lanes: int
+    place: str
+    verb: str
+
+    def check_constant(self, first: int) -> None:
+        if not 0 <= first <= self.buffer.length - self.lanes:
+            raise KernelError(f"{self.context()} element {first}, it has {self.buffer.length}")
+
+    def context(self) -> str:
+        place = f"{self.place}: " if self.place else ""
+        return f"{place}kernel {self.kernel.name} {self.verb} {self.buffer.name} at"
+
+    def elements(self, s: State, index: Array, active: Array | None) -> Array:
+        """The first element of each access, 0 for the inactive invocations."""
+        at = index.astype(np.int64) * self.buffer.width
+        if active is not None:
+            at = np.where(active, at, 0)
+        last = -(-self.buffer.length // self.buffer.width) * self.buffer.width - self.lanes
+        if at.size and (int(at.max()) > last or int(at.min()) < 0):
+            self.refuse(s, np.broadcast_to(at, s.shape), last)
+        return at
+
+    def refuse(self, s: State, at: Array, last: int) -> None:
+        group, thread = map(int, np.argwhere((at > last) | (at < 0))[0])
+        where = tuple(int(np.broadcast_to(s.ids[f"workgroup_id.{a}"], s.shape)[group, 0]) for a in "xyz")
+        found = int(at[group, thread])
+        size = f"it has {self.buffer.length} elements" + (f" and {self.lanes} are accessed" if self.lanes > 1 else "")
+        raise KernelError(f"{self.context()} element {found}, {size}: workgroup {where}, thread {thread}")
+
+
+def _gather(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
+    array = s.arrays[buffer]
+    if lanes > 1:
+        at = at + np.arange(lanes)[:, None, None]
+    if buffer.space == "workgroup":
+        at, array = at + np.arange(s.groups)[:, None] * array.shape[1], array.reshape(-1)
+    elif buffer.space == "private":
+        at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
+    found: Array = array.take(at)
+    return found
+
+
+def _scatter(s: State, buffer: Buffer, at: Array, value: Array, lanes: int) -> None:
+    array = s.arrays[buffer]
+    if lanes > 1:
+        at = at + np.arange(lanes)[:, None, None]
+    shape = (lanes, *s.shape) if lanes > 1 else s.shape
+    at, value = np.broadcast_to(at, shape), np.broadcast_to(value, shape)
+    if buffer.space == "workgroup":
+        at, array = at + np.arange(s.groups)[:, None] * array.shape[1], array.reshape(-1)
+    elif buffer.space == "private":
+        at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
+        array = array.reshape(-1)
+    if s.active is None:
+        array[at] = value
+    else:
+        active = np.broadcast_to(s.active, shape)
+        array[at[active]] = value[active]
+
+
+def _lane(vector: Array, lane: int) -> Array:
+    """One lane of a vector; a splat keeps a single one for all."""
+    found: Array = vector[0] if vector.shape[0] == 1 else vector[lane]
+    return found
+
+
+def _both(a: Array | None, b: Array) -> Array:
+    return b if a is None else np.logical_and(a, b)
+
+
+def _convert(value: Array, dtype: DType) -> Array:
+    """A conversion by value; floats out of an integer's range are clamped, as in WGSL."""
+    if value.dtype.kind == "f" and dtype.kind in "iu":
+        limits = np.iinfo(dtype.numpy)
+        whole = np.nan_to_num(np.trunc(value.astype(np.float64)), nan=0.0, posinf=limits.max, neginf=limits.min)
+        value = np.clip(whole, limits.min, limits.max)
+    converted: Array = value.astype(dtype.numpy)
+    return converted

@@ -1,0 +1,308 @@
+"""Expressions of the kernel IR: frozen nodes, interned so that equal expressions are one object.
+
+An `Expr` has Python's operators, so whatever is written over `+ * // %` for integers - a layout, say - gives its own
+index expression when it is called on one. Nodes are made by the functions of `make`, never by their classes: those
+functions check types, fold constants and intern.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, NoReturn
+
+from ...errors import KernelError
+from ...tensor.dtypes import DType, bool_, u32
+from .operators import Number
+from .place import user_place
+
+if TYPE_CHECKING:
+    from .stmt import Buffer
+
+
+class TracedValueError(KernelError, TypeError):
+    """Python asked for a value that is known only on the GPU."""
+
+
+class Expr:
+    """A value that a kernel computes; `dtype` and `lanes` (1, 2 or 4) are its type."""
+
+    __slots__ = ()
+    dtype: DType
+    lanes: int
+    #: What the operators do: `operate(symbol, left, right)`, given by `make`.
+    operate: ClassVar[Callable[[str, object, object], "Expr"]]
+
+    def __add__(self, other: object) -> "Expr":
+        return Expr.operate("+", self, other)
+
+    def __radd__(self, other: object) -> "Expr":
+        return Expr.operate("+", other, self)
+
+    def __sub__(self, other: object) -> "Expr":
+        return Expr.operate("-", self, other)
+
+    def __rsub__(self, other: object) -> "Expr":
+        return Expr.operate("-", other, self)
+
+    def __mul__(self, other: object) -> "Expr":
+        return Expr.operate("*", self, other)
+
+    def __rmul__(self, other: object) -> "Expr":
+        return Expr.operate("*", other, self)
+
+    def __truediv__(self, other: object) -> "Expr":
+        return Expr.operate("/", self, other)
+
+    def __rtruediv__(self, other: object) -> "Expr":
+        return Expr.operate("/", other, self)
+
+    def __floordiv__(self, other: object) -> "Expr":
+        return Expr.operate("//", self, other)
+
+    def __rfloordiv__(self, other: object) -> "Expr":
+        return Expr.operate("//", other, self)
+
+    def __mod__(self, other: object) -> "Expr":
+        return Expr.operate("%", self, other)
+
+    def __rmod__(self, other: object) -> "Expr":
+        return Expr.operate("%", other, self)
+
+    def __and__(self, other: object) -> "Expr":
+        return Expr.operate("&", self, other)
+
+    def __rand__(self, other: object) -> "Expr":
+        return Expr.operate("&", other, self)
+
+    def __or__(self, other: object) -> "Expr":
+        return Expr.operate("|", self, other)
+
+    def __ror__(self, other: object) -> "Expr":
+        return Expr.operate("|", other, self)
+
+    def __xor__(self, other: object) -> "Expr":
+        return Expr.operate("^", self, other)
+
+    def __rxor__(self, other: object) -> "Expr":
+        return Expr.operate("^", other, self)
+
+    def __lshift__(self, other: object) -> "Expr":
+        return Expr.operate("<<", self, other)
+
+    def __rlshift__(self, other: object) -> "Expr":
+        return Expr.operate("<<", other, self)
+
+    def __rshift__(self, other: object) -> "Expr":
+        return Expr.operate(">>", self, other)
+
+    def __rrshift__(self, other: object) -> "Expr":
+        return Expr.operate(">>", other, self)
+
+    def __lt__(self, other: object) -> "Expr":
+        return Expr.operate("<", self, other)
+
+    def __le__(self, other: object) -> "Expr":
+        return Expr.operate("<=", self, other)
+
+    def __gt__(self, other: object) -> "Expr":
+        return Expr.operate(">", self, other)
+
+    def __ge__(self, other: object) -> "Expr":
+        return Expr.operate(">=", self, other)
+
+    def __eq__(self, other: object) -> "Expr":  # type: ignore[override]
+        return Expr.operate("==", self, other)
+
+    def __ne__(self, other: object) -> "Expr":  # type: ignore[override]
+        return Expr.operate("!=", self, other)
+
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> "Expr":
+        return Expr.operate("-", self, None)
+
+    def __invert__(self) -> "Expr":
+        return Expr.operate("!" if self.dtype is bool_ else "~", self, None)
+
+    def __bool__(self) -> bool:
+        self._refuse("steer Python: no `if`, `while`, `and`, `or` or `not` over it; use gpu.when, gpu.select, & | ~")
+
+    def __index__(self) -> int:
+        self._refuse("serve as a Python integer; make it a static (keyword-only) argument of the kernel")
+
+    def __float__(self) -> float:
+        self._refuse("serve as a Python float; compute with it inside the kernel")
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise TracedValueError(f"{user_place()}: {describe(self)} is known only on the GPU and cannot {why}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const(Expr):
+    """A literal. A u32 is kept in [0, 2**32), an i32 in [-2**31, 2**31)."""
+
+    value: Number
+    dtype: DType
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Var(Expr):
+    """A name bound by Let, Declare or For. An integer lies in lo..hi (both included). `order` counts bindings."""
+
+    name: str
+    dtype: DType
+    lanes: int
+    lo: int
+    hi: int
+    order: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Builtin(Expr):
+    """A u32 in lo..hi that the hardware gives: `workgroup_id.x`, `local_invocation_index`, `subgroup_size`, ..."""
+
+    name: str
+    lo: int
+    hi: int
+    dtype: DType = u32
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Param(Expr):
+    """A scalar that the host passes at launch, in the uniform buffer. An integer lies in lo..hi."""
+
+    name: str
+    dtype: DType
+    lo: int
+    hi: int
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unary(Expr):
+    """`-` on numbers, `~` on integers, `!` on bool."""
+
+    op: str
+    value: Expr
+    dtype: DType
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Expr):
+    """Arithmetic, bits, comparisons (bool result), and `&` `|` on bool. A scalar operand serves every lane.
+
+    u32 and i32 wrap. `//` and `%` are WGSL's integer `/` and `%`: they truncate; x // 0 is x and x % 0 is 0.
+    """
+
+    op: str
+    left: Expr
+    right: Expr
+    dtype: DType
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Expr):
+    """`then` where `condition` (a scalar bool) holds, else `other`. Both are computed."""
+
+    condition: Expr
+    then: Expr
+    other: Expr
+    dtype: DType
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Expr):
+    """`value` converted to `dtype` by value, or its bits taken as `dtype`."""
+
+    value: Expr
+    dtype: DType
+    lanes: int
+    bits: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Expr):
+    """A function of FUNCTIONS or SUBGROUP applied to operands."""
+
+    name: str
+    args: tuple[Expr, ...]
+    dtype: DType
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load(Expr):
+    """Elements [index * buffer.width, + lanes) of `buffer`; where `where` is false, 0 without an access."""
+
+    buffer: "Buffer"
+    index: Expr
+    lanes: int
+    where: Expr | None
+    dtype: DType
+    place: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector(Expr):
+    """2 or 4 scalars side by side."""
+
+    items: tuple[Expr, ...]
+    dtype: DType
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Component(Expr):
+    """Lane `lane` (an int, or a u32 expression) of a vector."""
+
+    value: Expr
+    lane: "int | Expr"
+    dtype: DType
+    lanes: int = 1
+
+
+@dataclass(slots=True)
+class Arena:
+    """Where interned nodes live, with what was worked out about them; a trace has its own, dropped with it."""
+
+    nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
+    facts: dict[str, dict[Expr, object]] = field(default_factory=dict)
+    bindings: int = 0
+
+
+_ARENA: ContextVar[Arena] = ContextVar("arena", default=Arena())  # noqa: B039  the arena of code outside traces
+
+
+def arena() -> Arena:
+    """The arena in which nodes are made now."""
+    return _ARENA.get()
+
+
+@contextmanager
+def new_arena() -> Iterator[Arena]:
+    """Make nodes in a fresh arena inside the block."""
+    token = _ARENA.set(Arena())
+    try:
+        yield _ARENA.get()
+    finally:
+        _ARENA.reset(token)
+
+
+def describe(value: Expr) -> str:
+    """A few words that tell a reader which value is meant."""
+    match value:
+        case Var(name=name) | Builtin(name=name) | Param(name=name):
+            return f"{name} ({value.dtype})"
+        case Load(buffer=buffer):
+            return f"an element of {buffer.name} ({value.dtype})"
+        case Binary(op=op):
+            return f"the result of {op} ({value.dtype})"
+        case Call(name=name):
+            return f"the result of {name} ({value.dtype})"
+    return f"a {value.dtype} value"

@@ -1,0 +1,328 @@
+"""The functions that make expressions: types are checked, constants folded, equal nodes made one."""
+
+import math
+
+from ...errors import KernelError
+from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
+from .expr import (
+    Binary,
+    Builtin,
+    Call,
+    Cast,
+    Component,
+    Const,
+    Expr,
+    Load,
+    Param,
+    Select,
+    Unary,
+    Var,
+    Vector,
+    arena,
+)
+from .operators import (
+    ARITHMETIC,
+    COMPARE,
+    FLOAT_FUNCTIONS,
+    FOLD,
+    FUNCTIONS,
+    INTEGER,
+    SUBGROUP,
+    U32_LIMIT,
+    Number,
+    wrapped,
+)
+from .place import user_place
+from .stmt import Buffer
+
+
+def const(value: Number, dtype: DType = u32) -> Const:
+    """The literal `value` of type `dtype`.
+
+    >>> const(-1).value, const(2, f32).value
+    (4294967295, 2.0)
+    """
+    value = wrapped(value, dtype)
+    nodes = arena().nodes
+    key = ("const", dtype.name, value, math.copysign(1.0, value) if value == 0 else None)
+    if key not in nodes:
+        nodes[key] = Const(value, dtype)
+    node = nodes[key]
+    assert isinstance(node, Const)
+    return node
+
+
+def var(name: str, dtype: DType = u32, *, lanes: int = 1, lo: int = 0, hi: int = U32_LIMIT - 1) -> Var:
+    """A new variable; two calls give two variables, also for one name."""
+    if dtype is i32 and (lo, hi) == (0, U32_LIMIT - 1):
+        lo, hi = -(1 << 31), (1 << 31) - 1
+    current = arena()
+    current.bindings += 1
+    return Var(name, dtype, lanes, lo, hi, current.bindings)
+
+
+def builtin(name: str, lo: int = 0, hi: int = U32_LIMIT - 1) -> Expr:
+    """The hardware value `name`, known to lie in lo..hi; the constant where only one value is left."""
+    if lo == hi:
+        return const(lo)
+    nodes = arena().nodes
+    return nodes.setdefault(("builtin", name, lo, hi), Builtin(name, lo, hi))
+
+
+def param(name: str, dtype: DType, *, lo: int = 0, hi: int = U32_LIMIT - 1) -> Param:
+    """The launch parameter `name`."""
+    if dtype is i32 and (lo, hi) == (0, U32_LIMIT - 1):
+        lo, hi = -(1 << 31), (1 << 31) - 1
+    node = arena().nodes.setdefault(("param", name, dtype.name, lo, hi), Param(name, dtype, lo, hi))
+    assert isinstance(node, Param)
+    return node
+
+
+def as_expr(value: "Expr | Number", dtype: DType = u32) -> Expr:
+    """`value` if it is an expression, else the literal of type `dtype`."""
+    return value if isinstance(value, Expr) else const(value, dtype)
+
+
+def unary(op: str, value: Expr) -> Expr:
+    """`op value`, with constants folded."""
+    if isinstance(value, Const):
+        number = value.value
+        return const(-number if op == "-" else ~int(number) if op == "~" else not number, value.dtype)
+    if isinstance(value, Unary) and value.op == op:
+        return value.value
+    key = (op, id(value))
+    nodes = arena().nodes
+    node = nodes.get(key)
+    if node is None:
+        node = nodes[key] = Unary(op, value, value.dtype, value.lanes)
+    return node
+
+
+def binary(op: str, left: Expr, right: Expr) -> Expr:
+    """`left op right` for operands of one type, with constants and neutral elements folded."""
+    key = (op, id(left), id(right))
+    nodes = arena().nodes
+    known = nodes.get(key)
+    if known is not None:
+        return known
+    node = _fold(op, left, right)
+    if node is None:
+        dtype = bool_ if op in COMPARE else left.dtype
+        node = Binary(op, left, right, dtype, max(left.lanes, right.lanes))
+        nodes[key] = node
+    return node
+
+
+def _fold(op: str, left: Expr, right: Expr) -> Expr | None:
+    """A constant or an operand that `left op right` equals, if that is plain to see."""
+    if isinstance(left, Const):
+        if isinstance(right, Const):
+            return _fold_constants(op, left, right)
+        if left.dtype.kind in "iu" and right.lanes == 1:
+            if left.value == 0:
+                return right if op in ("+", "|", "^") else left if op in ("*", "//", "%", "&", "<<", ">>") else None
+            if left.value == 1 and op == "*":
+                return right
+        elif left.dtype is bool_ and op in ("&", "|"):
+            return right if bool(left.value) == (op == "&") else left
+    elif isinstance(right, Const):
+        if right.dtype.kind in "iu" and left.lanes == 1:
+            if right.value == 0:
+                neutral = op in ("+", "-", "|", "^", "<<", ">>")
+                return left if neutral else right if op in ("*", "&") else None
+            if right.value == 1:
+                return left if op in ("*", "//") else const(0, right.dtype) if op == "%" else None
+        elif right.dtype is bool_ and op in ("&", "|"):
+            return left if bool(right.value) == (op == "&") else right
+    elif left is right and left.dtype is bool_ and op in ("&", "|"):
+        return left
+    return None
+
+
+def _fold_constants(op: str, left: Const, right: Const) -> Expr | None:
+    if left.dtype.kind == "f" and op not in COMPARE:
+        return None  # rounding is the device's business
+    return const(FOLD[op](left.value, right.value), bool_ if op in COMPARE else left.dtype)
+
+
+def operate(op: str, left: object, right: object = None) -> Expr:
+    """The operators of Expr: Python numbers take the type of the other operand, arrays are left to NumPy."""
+    if right is None:
+        assert isinstance(left, Expr)
+        return unary(op, left)
+    if not isinstance(left, Expr):
+        assert isinstance(right, Expr)
+        literal = _literal(left, right)
+        if literal is None:
+            return NotImplemented  # type: ignore[no-any-return]  # an array, say
+        left = literal
+    elif not isinstance(right, Expr):
+        literal = _literal(right, left)
+        if literal is None:
+            return NotImplemented  # type: ignore[no-any-return]  # an array, say
+        right = literal
+    assert isinstance(right, Expr)
+    left, right = _one_type(op, left, right)
+    kind = left.dtype.kind
+    if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
+        return _floor(op, left, right)
+    if (op in INTEGER and kind not in "iu") or (op in ARITHMETIC and kind == "b") or (op == "/" and kind != "f"):
+        hint = "; use //" if op == "/" else ""
+        raise KernelError(f"{user_place()}: {op} is not defined on {left.dtype}{hint}")
+    return binary(op, left, right)
+
+
+def _literal(value: object, like: Expr) -> Expr | None:
+    """The Python or NumPy scalar `value` as a literal of the type of `like`."""
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "ndim", 0) == 0:
+        value = item()
+    if not isinstance(value, bool | int | float):
+        return None
+    exact = like.dtype.kind == "f" or isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if not exact:
+        raise KernelError(f"{user_place()}: {value!r} meets a {like.dtype} value; cast that value to f32 first")
+    return const(value, like.dtype)
+
+
+def _one_type(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """Both operands in one type: f16 meets f32 in f32, anything else must be cast."""
+    if left.dtype is right.dtype:
+        return left, right
+    if {left.dtype, right.dtype} == {f16, f32}:
+        return cast(left, f32), cast(right, f32)
+    if isinstance(left, Const) and left.dtype.kind in "iu" and right.dtype.kind in "iu":
+        return const(left.value, right.dtype), right
+    if isinstance(right, Const) and left.dtype.kind in "iu" and right.dtype.kind in "iu":
+        return left, const(right.value, left.dtype)
+    raise KernelError(f"{user_place()}: {op} of {left.dtype} and {right.dtype}; convert one with gpu.cast")
+
+
+def least(value: Expr) -> int:
+    """A cheap lower bound of an integer."""
+    if value.dtype.kind == "u":
+        return 0
+    if isinstance(value, Const):
+        return int(value.value)
+    return value.lo if isinstance(value, Var | Param) else -(1 << 31)
+
+
+def _floor(op: str, left: Expr, right: Expr) -> Expr:
+    """Python's flooring // and % from the truncating ones, for i32."""
+    remainder = binary("%", left, right)
+    below = binary("&", remainder != 0, (remainder ^ right) < 0)
+    if op == "%":
+        return select(below, remainder + right, remainder)
+    quotient = binary("//", left, right)
+    return select(below, quotient - 1, quotient)
+
+
+def select(condition: Expr, then: Expr, other: Expr) -> Expr:
+    """`then` where `condition` holds, else `other`."""
+    if isinstance(condition, Const):
+        return then if condition.value else other
+    if then is other:
+        return then
+    then, other = _one_type("select", then, other)
+    key = ("select", id(condition), id(then), id(other))
+    nodes = arena().nodes
+    node = nodes.get(key)
+    if node is None:
+        lanes = max(then.lanes, other.lanes)
+        node = nodes[key] = Select(condition, then, other, then.dtype, lanes)
+    return node
+
+
+def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
+    """`value` converted to `dtype`; with `bits`, its bits taken as one."""
+    if value.dtype is dtype:
+        return value
+    if bits and value.dtype.bits != dtype.bits:
+        raise KernelError(f"{user_place()}: the bits of a {value.dtype} are not those of a {dtype}: widths differ")
+    if isinstance(value, Const) and not bits and (value.dtype.kind != "f" or dtype.kind == "f"):
+        return const(value.value, dtype)
+    key = ("cast", id(value), dtype.name, bits)
+    nodes = arena().nodes
+    node = nodes.get(key)
+    if node is None:
+        node = nodes[key] = Cast(value, dtype, value.lanes, bits)
+    return node
+
+
+def call(name: str, *operands: Expr | Number) -> Expr:
+    """`name(operands)` for a name of FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
+    like = next(a for a in operands if isinstance(a, Expr))
+    args = tuple(a if isinstance(a, Expr) else const(a, like.dtype) for a in operands)
+    if name not in FUNCTIONS and name not in SUBGROUP:
+        raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
+    if name in FLOAT_FUNCTIONS and like.dtype.kind != "f":
+        raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {like.dtype}; cast first")
+    if name in FUNCTIONS:
+        if f32 in (a.dtype for a in args) and f16 in (a.dtype for a in args):
+            args = tuple(cast(a, f32) for a in args)
+        like = args[0]
+        if any(a.dtype is not like.dtype for a in args):
+            kinds = ", ".join(str(a.dtype) for a in args)
+            raise KernelError(f"{user_place()}: {name}({kinds}): the operands differ in type; convert with gpu.cast")
+    key = (name, *map(id, args))
+    nodes = arena().nodes
+    node = nodes.get(key)
+    if node is None:
+        lanes = max(a.lanes for a in args)
+        node = nodes[key] = Call(name, args, like.dtype, lanes)
+    return node
+
+
+def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = None, place: str = "") -> Expr:
+    """The read of `lanes` elements of `buffer`; `index` counts in units of `buffer.width` elements."""
+    if isinstance(where, Const):
+        if not where.value:
+            return splat(const(0, buffer.dtype), lanes)
+        where = None
+    key = ("load", id(buffer), id(index), lanes, id(where))
+    nodes = arena().nodes
+    node = nodes.get(key)
+    if node is None:
+        node = nodes[key] = Load(buffer, index, lanes, where, buffer.dtype, place)
+    return node
+
+
+def vector(*items: Expr) -> Expr:
+    """The vector of `items`; the vector they are the lanes of, where they are that."""
+    first = items[0]
+    if len(items) == 1:
+        return first
+    if isinstance(first, Component) and first.value.lanes == len(items):
+        whole = first.value
+        if all(isinstance(x, Component) and x.value is whole and x.lane == i for i, x in enumerate(items)):
+            return whole
+    key = ("vector", *map(id, items))
+    nodes = arena().nodes
+    node = nodes.get(key)
+    if node is None:
+        node = nodes[key] = Vector(items, first.dtype, len(items))
+    return node
+
+
+def splat(value: Expr, lanes: int) -> Expr:
+    """`value` in every lane."""
+    return value if value.lanes == lanes else vector(*[value] * lanes)
+
+
+def component(value: Expr, lane: int | Expr) -> Expr:
+    """Lane `lane` of a vector; a scalar is its own only lane."""
+    if isinstance(lane, Const):
+        lane = int(lane.value)
+    if value.lanes == 1:
+        return value
+    if isinstance(value, Vector) and isinstance(lane, int):
+        return value.items[lane]
+    key = ("component", id(value), lane if isinstance(lane, int) else ("at", id(lane)))
+    nodes = arena().nodes
+    node = nodes.get(key)
+    if node is None:
+        node = nodes[key] = Component(value, lane, value.dtype)
+    return node
+
+
+Expr.operate = staticmethod(operate)

@@ -1,0 +1,164 @@
+"""Index arithmetic that is used twice, or that a loop does not change, is computed once and named."""
+
+from dataclasses import dataclass, field, replace
+
+from ..ir import (
+    Atomic,
+    Binary,
+    Block,
+    Builtin,
+    Call,
+    Cast,
+    Const,
+    Declare,
+    Expr,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Param,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+    blocks,
+    children,
+    expressions,
+    rebuild,
+    var,
+    with_blocks,
+    with_expressions,
+)
+from ..ranges import range_of
+
+
+@dataclass(slots=True, eq=False)
+class _Scope:
+    """A block, with how many blocks and loops are around it, and its statements so far."""
+
+    depth: int = 0
+    loops: int = 0
+    out: list[Stmt] = field(default_factory=list)
+
+
+def hoist(kernel: Kernel) -> Kernel:
+    """`kernel` with a `let` for each integer or bool expression worth naming, as far out as its variables allow."""
+    return replace(kernel, body=_Hoist(kernel.body).result)
+
+
+class _Hoist:
+    def __init__(self, body: Block) -> None:
+        self.uses: dict[Expr, int] = {}
+        self.mutable: set[Expr] = set()
+        self.loops: dict[Expr, int] = {}
+        self.scopes: dict[Expr, _Scope] = {}
+        self.bound: dict[Expr, Var] = {}
+        self.top = _Scope()
+        self.count(body)
+        self.result = self.walk(body, self.top)
+
+    def count(self, body: Block) -> None:
+        """How often each expression is an operand or a root, and which variables change."""
+        for stmt in body:
+            if isinstance(stmt, Declare):
+                self.mutable.add(stmt.var)
+            for root in expressions(stmt):
+                self.reference(root)
+            for block in blocks(stmt):
+                self.count(block)
+
+    def reference(self, value: Expr) -> None:
+        self.uses[value] = self.uses.get(value, 0) + 1
+        if self.uses[value] == 1:
+            for operand in children(value):
+                self.reference(operand)
+
+    def scope_of(self, value: Expr) -> _Scope | None:
+        """The innermost block that binds a variable of `value`; None if its value may change between two uses."""
+        match value:
+            case Const() | Builtin() | Param():
+                return self.top
+            case Var():
+                return None if value in self.mutable else self.scopes[value]
+            case Binary() | Select() | Unary() | Cast() | Call(name="min" | "max" | "abs" | "clamp"):
+                found = self.top
+                for operand in children(value):
+                    scope = self.scope_of(operand)
+                    if scope is None:
+                        return None
+                    found = scope if scope.depth > found.depth else found
+                return found
+        return None
+
+    def expr(self, value: Expr, scope: _Scope, hint: str) -> Expr:
+        """`value` with the named parts as names; new names are put down in the block that they belong to."""
+        name = self.bound.get(value)
+        if name is not None:
+            return name
+        operands = children(value)
+        if not operands:
+            return value
+        if isinstance(value, Load):
+            hint = f"{value.buffer.name}_at"
+        if value.dtype.kind in "iub" and value.lanes == 1 and not _plain(value):
+            home = self.scope_of(value)
+            if home is not None and (self.uses.get(value, 0) > 1 or home.loops < scope.loops):
+                new = rebuild(value, tuple([self.expr(x, home, hint) for x in operands]))
+                lo, hi = range_of(value)
+                name = self.bound[value] = var(_name(value, hint), value.dtype, lo=lo, hi=hi)
+                self.scopes[name] = home
+                home.out.append(Let(name, new))
+                return name
+        return rebuild(value, tuple([self.expr(x, scope, hint) for x in operands]))
+
+    def walk(self, block: Block, scope: _Scope) -> Block:
+        for stmt in block:
+            hint = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "inside"
+            stmt = with_expressions(stmt, tuple([self.expr(x, scope, hint) for x in expressions(stmt)]))
+            inner: list[Block] = []
+            for child in blocks(stmt):
+                nested = _Scope(scope.depth + 1, scope.loops + isinstance(stmt, For))
+                if isinstance(stmt, For):
+                    self.scopes[stmt.var] = nested
+                inner.append(self.walk(child, nested))
+            if isinstance(stmt, Let):
+                self.scopes[stmt.var] = scope
+            scope.out.append(with_blocks(stmt, tuple(inner)) if inner else stmt)
+        return tuple(scope.out)
+
+
+def _plain(value: Expr) -> bool:
+    """Whether naming `value` would save a reader and a compiler nothing: a name plus or times a number, say."""
+    match value:
+        case Binary(op="+" | "-", right=Const()):
+            return True
+        case Binary(op="*", left=left, right=Const()):
+            return not children(left)
+        case Load() | Unary():
+            return True
+    return not children(value)
+
+
+def _name(value: Expr, hint: str) -> str:
+    match value:
+        case Binary(op="//" | "%", left=left, right=Const(value=c)):
+            inner = _name(left, "")
+            return f"{inner}_{'div' if value.op == '//' else 'mod'}_{c}" if inner else hint
+        case Var(name=name):
+            return name
+        case Builtin(name=name):
+            return _BUILTIN_NAMES.get(name, name.replace(".", "_"))
+        case Binary() if value.dtype.kind == "b":
+            return "inside"
+    return hint
+
+
+_BUILTIN_NAMES = {
+    "local_invocation_index": "tid",
+    "workgroup_id.x": "group_x",
+    "workgroup_id.y": "group_y",
+    "workgroup_id.z": "group_z",
+    "subgroup_invocation_id": "lane",
+    "subgroup_id": "subgroup",
+}

@@ -1,0 +1,261 @@
+"""Integer expressions in their shortest equal form, by the ranges of what they are made of.
+
+Sums are kept as linear forms (`ranges.Linear`): equal terms are added up; the terms known first - ids, then outer
+loops, then inner ones, the constant last - come first, so that what a loop does not change is the head of the sum.
+`// c` and `% c` by a constant go where ranges or common factors prove it. `<<`, `>>` and masks of consecutive bits
+become `* // %`: one spelling, which every compiler for GPUs turns back into shifts and masks. Only values that cannot
+wrap are divided; where a sum may wrap, the division stays.
+"""
+
+from math import gcd
+
+from ..tensor.dtypes import DType, bool_
+from .ir import Binary, Call, Const, Expr, Select, Var, arena, binary, const, nodes, rewrite, select
+from .ir.operators import U32_LIMIT
+from .ranges import Linear, domain, linear, range_of, within
+
+_SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def simplify(value: Expr) -> Expr:
+    """An expression equal to `value` at every value of its variables in their ranges.
+
+    >>> from cutepy.gpu.ir import builtin, const
+    >>> tid = builtin("tid", 0, 255)
+    >>> simplify((tid % 16 + tid // 16 * 16) // 256) is const(0)
+    True
+
+    Sources: the rules for index arithmetic of Halide and TVM, proved here by the property tests only.
+    """
+    memo = arena().facts.setdefault("simplify", {})
+    return rewrite(value, _step, memo)  # type: ignore[arg-type]
+
+
+def _step(value: Expr) -> Expr:
+    """One node whose operands are simple."""
+    if value.lanes != 1:
+        return value
+    match value:
+        case Binary(op=op, left=left, right=right):
+            if left.dtype.kind in "iu":
+                return _compare(op, left, right) if value.dtype is bool_ else _integer(value, op, left, right)
+        case Select(condition=condition, then=then, other=other):
+            return select(condition, then, other)
+        case Call(name="min" | "max", args=(left, right)) if value.dtype.kind in "iu":
+            (a, b), (c, d) = range_of(left), range_of(right)
+            if b <= c or d <= a:
+                return left if (b <= c) == (value.name == "min") else right
+    return value
+
+
+def _integer(value: Expr, op: str, left: Expr, right: Expr) -> Expr:
+    lo, hi = range_of(value)
+    if lo == hi:
+        return const(lo, value.dtype)
+    if op in ("+", "-"):
+        return from_linear(linear(value), value.dtype)
+    if isinstance(left, Const) and op in ("*", "&", "|", "^"):
+        left, right = right, left
+    if not isinstance(right, Const):
+        return _bits(op, left, right) if op in ("&", "|", "^") else binary(op, left, right)
+    number = int(right.value)
+    match op:
+        case "*" | "<<":
+            return from_linear(linear(binary(op, left, right)), value.dtype)
+        case "//" if number > 0:
+            return quotient(left, number)
+        case ">>":
+            return quotient(left, 1 << (number & 31))
+        case "%" if number > 0:
+            return remainder(left, number)
+        case "&" if number > 0:
+            return _mask(left, number)
+    return _bits(op, left, right)
+
+
+def from_linear(form: Linear, dtype: DType) -> Expr:
+    """The sum as an expression, in the one order that its terms have."""
+    form = _rejoin(form)
+    terms = sorted(form.terms.items(), key=lambda term: (term[1] < 0, *_rank(term[0])))
+    total: Expr = const(0, dtype)
+    constant = form.constant
+    if constant > 0 and terms and terms[0][1] < 0:
+        total, constant = const(constant, dtype), 0
+    for atom, c in terms:
+        total = binary("+" if c > 0 else "-", total, binary("*", atom, const(abs(c), dtype)))
+    return binary("+" if constant > 0 else "-", total, const(abs(constant), dtype))
+
+
+def _rank(atom: Expr) -> tuple[int, int]:
+    """Atoms in the order in which their variables were bound, then in the order in which they were met."""
+    memo = arena().facts.setdefault("rank", {})
+    known = memo.get(atom)
+    if known is None:
+        last = max((n.order for n in nodes(atom) if isinstance(n, Var)), default=0)
+        known = memo[atom] = (last, len(memo))
+    assert isinstance(known, tuple)
+    return known
+
+
+def _rejoin(form: Linear) -> Linear:
+    """The sum with y // c * c + y % c written as y again, also where y is itself a quotient."""
+    for atom, k in form.terms.items():
+        match atom:
+            case Binary(op="%", left=y, right=Const(value=c)):
+                step = int(c)
+                whole = quotient(y, step)
+                if form.terms.get(whole) == k * step:
+                    rest = Linear(
+                        {a: f for a, f in form.terms.items() if a is not whole and a is not atom}, form.constant
+                    )
+                    return _rejoin(rest.plus(linear(y), k))
+                for other, f in form.terms.items():
+                    match other:
+                        case Binary(op="%", left=upper, right=Const(value=d)) if upper is whole and f == k * step:
+                            rest = Linear(
+                                {a: g for a, g in form.terms.items() if a is not other and a is not atom}, form.constant
+                            )
+                            return _rejoin(rest.plus(linear(remainder(y, step * int(d))), k))
+    return form
+
+
+def _divided(form: Linear, by: int) -> Linear:
+    return Linear({atom: c // by for atom, c in form.terms.items()}, form.constant // by)
+
+
+def _split(form: Linear, divisor: int) -> tuple[int, Linear, Linear] | None:
+    """(g, Y, s) with the sum equal to g * Y + s, 0 <= s < g, g > 1 a divisor of `divisor`; the largest such g."""
+    for g in sorted({gcd(c, divisor) for c in form.terms.values()} - {1}, reverse=True):
+        low = Linear({a: c for a, c in form.terms.items() if c % g}, form.constant % g)
+        if within(low.interval(), (0, g - 1)):
+            high = Linear({a: c for a, c in form.terms.items() if c % g == 0}, form.constant - low.constant)
+            return g, _divided(high, g), low
+    return None
+
+
+def _exact(form: Linear, dtype: DType) -> bool:
+    """Whether the sum is its value: not negative, and within the type."""
+    return within(form.interval(), (0, domain(dtype)[1]))
+
+
+def quotient(x: Expr, c: int) -> Expr:
+    """x // c for a simple x and c > 0."""
+    lo, hi = range_of(x)
+    if c == 1 or lo < 0:
+        return x if c == 1 else binary("//", x, const(c, x.dtype))
+    if lo // c == hi // c:
+        return const(lo // c, x.dtype)
+    form = linear(x)
+    if not _exact(form, x.dtype):
+        return binary("//", x, const(c, x.dtype))
+    outside = Linear({a: f for a, f in form.terms.items() if f % c == 0}, form.constant // c * c)
+    inside = Linear({a: f for a, f in form.terms.items() if f % c}, form.constant % c)
+    if (outside.terms or outside.constant) and _exact(inside, x.dtype):
+        rest = quotient(from_linear(inside, x.dtype), c)
+        return from_linear(_divided(outside, c).plus(linear(rest)), x.dtype)
+    if split := _split(form, c):
+        g, high, _ = split
+        return quotient(from_linear(high, x.dtype), c // g)
+    match x:
+        case Binary(op="//", left=y, right=Const(value=d)) if int(d) * c < U32_LIMIT // 2:
+            return quotient(y, int(d) * c)
+        case Binary(op="%", left=y, right=Const(value=d)) if int(d) % c == 0:
+            return remainder(quotient(y, c), int(d) // c)
+    return binary("//", x, const(c, x.dtype))
+
+
+def remainder(x: Expr, c: int) -> Expr:
+    """x % c for a simple x and c > 0."""
+    lo, hi = range_of(x)
+    if lo < 0:
+        return binary("%", x, const(c, x.dtype))
+    form = linear(x)
+    if lo // c == hi // c:
+        return from_linear(form.plus(Linear({}, -(lo // c * c))), x.dtype)
+    if not _exact(form, x.dtype):
+        return binary("%", x, const(c, x.dtype))
+    inside = Linear({a: f for a, f in form.terms.items() if f % c}, form.constant % c)
+    if not _exact(inside, x.dtype):
+        inside = Linear({a: f % c for a, f in inside.terms.items()}, inside.constant)
+    if (inside.terms != form.terms or inside.constant != form.constant) and _exact(inside, x.dtype):
+        return remainder(from_linear(inside, x.dtype), c)
+    if split := _split(form, c):
+        g, high, low = split
+        upper = remainder(from_linear(high, x.dtype), c // g)
+        return from_linear(linear(upper).times(g).plus(low), x.dtype)
+    match x:
+        case Binary(op="%", left=y, right=Const(value=d)) if int(d) % c == 0:
+            return remainder(y, c)
+    return binary("%", x, const(c, x.dtype))
+
+
+def _mask(x: Expr, mask: int) -> Expr:
+    """x & mask; for consecutive bits as quotient and remainder."""
+    low = mask & -mask
+    if range_of(x)[0] >= 0 and (mask + low) & mask == 0:
+        bits = remainder(quotient(x, low), (mask + low) // low)
+        return from_linear(linear(bits).times(low), x.dtype)
+    return _bits("&", x, const(mask, x.dtype))
+
+
+def _bits(op: str, left: Expr, right: Expr) -> Expr:
+    """Bitwise `op`, with the low bits that one operand lacks taken out: the high ones often cancel or divide."""
+    if left is right:
+        return const(0, left.dtype) if op == "^" else left
+    for x, y in ((left, right), (right, left)):
+        form, other = linear(x), linear(y)
+        step = gcd(*other.terms.values(), other.constant)
+        g = step & -step
+        if g < 2 or not (_exact(form, x.dtype) and _exact(other, x.dtype)):
+            continue
+        split = _split(form, g)
+        if split is None and not form.terms and form.constant:
+            split = g, Linear({}, form.constant // g), Linear({}, form.constant % g)
+        if split is None:
+            continue
+        g, high, low = split
+        upper = _bits(op, from_linear(high, x.dtype), from_linear(_divided(other, g), x.dtype))
+        joined = linear(upper).times(g)
+        return from_linear(joined if op == "&" else joined.plus(low), x.dtype)
+    return binary(op, left, right)
+
+
+def _compare(op: str, left: Expr, right: Expr) -> Expr:
+    """A comparison of integers, decided by ranges or divided by a common factor."""
+    if isinstance(left, Const):
+        left, right, op = right, left, _SWAPPED[op]
+    if isinstance(right, Const):
+        return _compare_constant(op, left, int(right.value))
+    form, other = linear(left), linear(right)
+    if within(form.interval(), domain(left.dtype)) and within(other.interval(), domain(left.dtype)):
+        decided = _decide(op, form.plus(other, -1).interval())
+        if decided is not None:
+            return decided
+    return binary(op, left, right)
+
+
+def _compare_constant(op: str, left: Expr, number: int) -> Expr:
+    lo, hi = range_of(left)
+    decided = _decide(op, (lo - number, hi - number))
+    if decided is not None:
+        return decided
+    if op in ("<=", ">"):
+        op, number = ("<", number + 1) if op == "<=" else (">=", number + 1)
+    form = linear(left)
+    if op in ("<", ">=") and number > 0 and _exact(form, left.dtype):
+        split = _split(form, number) or _split(form, gcd(*form.terms.values()))
+        if split is not None:
+            g, high, low = split
+            if number % g == 0:
+                return _compare_constant(op, from_linear(high, left.dtype), number // g)
+            if not low.terms:
+                return _compare_constant(op, from_linear(high, left.dtype), -((low.constant - number) // g))
+    return binary(op, left, const(number, left.dtype))
+
+
+def _decide(op: str, difference: tuple[int, int]) -> Expr | None:
+    """`left op right` if the interval of left - right settles it."""
+    lo, hi = difference
+    always = {"<": hi < 0, "<=": hi <= 0, ">": lo > 0, ">=": lo >= 0, "==": lo == hi == 0, "!=": lo > 0 or hi < 0}
+    never = {"<": lo >= 0, "<=": lo > 0, ">": hi <= 0, ">=": hi < 0, "==": lo > 0 or hi < 0, "!=": lo == hi == 0}
+    return const(True, bool_) if always[op] else const(False, bool_) if never[op] else None

@@ -1,0 +1,110 @@
+"""simplify(e) equals e at every value of the variables, and is as short as the ranges allow."""
+
+import pytest
+from expressions import Draw, evaluate
+
+from cutepy.gpu.ir import Expr, Var, call, const, new_arena, param, var
+from cutepy.gpu.ranges import range_of
+from cutepy.gpu.simplify import simplify
+from cutepy.tensor.dtypes import bool_, i32, u32
+
+CASES = 3000
+
+
+def equal_everywhere(value: Expr, draw: Draw) -> Expr:
+    short = simplify(value)
+    lo, hi = range_of(value)
+    for env in draw.points():
+        expected = evaluate(value, env)
+        assert evaluate(short, env) == expected, env
+        assert lo <= expected <= hi
+    return short
+
+
+def test_value_is_kept() -> None:
+    for seed in range(CASES):
+        with new_arena():
+            draw = Draw(seed)
+            equal_everywhere(draw.integer(), draw)
+
+
+def test_conditions_are_kept() -> None:
+    for seed in range(CASES):
+        with new_arena():
+            draw = Draw(seed)
+            equal_everywhere(draw.condition(), draw)
+
+
+def test_simplifying_twice_keeps_the_value() -> None:
+    for seed in range(CASES // 3):
+        with new_arena():
+            draw = Draw(seed)
+            equal_everywhere(equal_everywhere(draw.integer(), draw), draw)
+
+
+def tid() -> Var:
+    return var("tid", u32, hi=255)
+
+
+def row() -> Var:
+    return var("row", u32, hi=15)
+
+
+T, R, N = tid(), row(), param("n", u32)
+
+
+@pytest.mark.parametrize(
+    ("value", "short"),
+    [
+        ((R * 16 + T % 16) // 16, R),
+        ((R * 16 + T % 16) % 16, T % 16),
+        (T % 16 + T // 16 * 16, T),
+        (T % 4 + 4 * ((T // 4) % 8), T % 32),
+        (T % 4 + 4 * ((T // 4) % 8) + 32 * (T // 32), T),
+        (T // 4 // 8, T // 32),
+        ((T % 64) // 16, (T // 16) % 4),
+        ((T % 64) % 16, T % 16),
+        (T // 256, const(0)),
+        (T % 256, T),
+        ((4 * T + 3) // 4, T),
+        ((16 * R + 4 * (T % 4) + 2) // 64, R // 4),
+        (T + 4 - T, const(4)),
+        (T * 2 - T, T),
+        ((T << 2) >> 2, T),
+        ((T * 4) & 3, const(0)),
+        ((T & 48) >> 4, (T // 16) % 4),
+        (T ^ T, const(0)),
+        (T * 4 + 3 < 1024, const(True, bool_)),
+        (T * 4 + 3 < 1000, T < 250),
+        (T * 4 < 1000, T < 250),
+        (R * 64 + T % 64 < 128, R < 2),
+        (T < 256, const(True, bool_)),
+        (T >= 256, const(False, bool_)),
+        (R < R + 1, const(True, bool_)),
+        (call("min", R, T % 16 + 16), R),
+        ((N + 4) // 4, (N + 4) // 4),
+        ((N * 4) // 4, (N * 4) // 4),
+        (N % 1, const(0)),
+    ],
+)
+def test_known_forms(value: Expr, short: Expr) -> None:
+    assert simplify(value) is short
+
+
+def test_the_head_of_a_sum_is_what_outer_loops_know() -> None:
+    outer, inner = var("k", u32, hi=7), var("kk", u32, hi=7)
+    total = simplify(inner * 4 + outer * 32 + T * 128 + 5)
+    assert total is (T * 128 + outer * 32 + inner * 4) + 5
+
+
+def test_a_swizzled_vector_access_keeps_its_low_bits() -> None:
+    swizzled = [simplify(x ^ ((x & 0x38) >> 1)) for x in (T * 4 + j for j in range(4))]
+    assert [x is simplify(swizzled[0] + j) for j, x in enumerate(swizzled)] == [True] * 4
+
+
+def test_signed_floor_is_pythons() -> None:
+    x = var("x", i32, lo=-9, hi=9)
+    for c in (-4, -1, 1, 3):
+        for number in range(-9, 10):
+            assert evaluate(x // c, {x: number}) == number // c
+            assert evaluate(x % c, {x: number}) == number % c
