@@ -1,0 +1,183 @@
+"""Kernels in a headless Chromium: Tint checks their source, SwiftShader runs them; nothing to install but Chromium.
+
+A page asks this process for jobs over HTTP on 127.0.0.1 and posts back what came out: what `--dump-dom` cannot do (it
+does not wait for a GPU) and what a browser driver would do at the price of a dependency.
+"""
+
+import base64
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from cutepy.gpu.runtime import Program
+from cutepy.gpu.runtime.buffer import as_bytes, from_bytes
+from cutepy.gpu.runtime.program import Size3
+
+PAGE = Path(__file__).parent / "page.html"
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-unsafe-webgpu",
+    "--use-webgpu-adapter=swiftshader",
+)
+TIMEOUT = 120.0
+Array = npt.NDArray[np.generic]
+
+
+class BrowserError(RuntimeError):
+    """The browser does not start, does not answer, or refuses a job."""
+
+
+def find_chromium() -> str | None:
+    """The browser's command: `CUTEPY_CHROMIUM`, else the first of the usual names."""
+    names = (os.environ.get("CUTEPY_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One Chromium, started at once, ended by `close`; jobs run one after another. Raises BrowserError for a bad one."""
+
+    def __init__(self, command: str) -> None:
+        self._jobs: queue.Queue[dict[str, object]] = queue.Queue()
+        self._results: queue.Queue[dict[str, object]] = queue.Queue()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._profile = tempfile.TemporaryDirectory(prefix="cutepy-chromium-", ignore_cleanup_errors=True)
+        profile = Path(self._profile.name)
+        self._log = profile / "stderr.txt"
+        url = f"http://127.0.0.1:{self._server.server_port}/"
+        # Chromium must not follow what this process was told about Vulkan drivers: it brings its own.
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("VK_")}
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                [command, *FLAGS, f"--user-data-dir={profile}", url],
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+            )
+        try:
+            self.info = self._ask({"action": "info"})
+        except BrowserError:
+            self.close()
+            raise
+
+    def tint_check(self, sources: Sequence[str]) -> list[list[str]]:
+        """What Tint, and the making of a pipeline, say about each module with one entry point: [] where nothing.
+
+        SwiftShader has no f16: there a module with `enable f16;` is checked with f32 in its place, so everything but
+        the type itself.
+        """
+        modules = [{"wgsl": source if "shader-f16" in self.features else without_f16(source)} for source in sources]
+        answer = self._ask({"action": "check", "modules": modules})
+        assert isinstance(answer, list)
+        return answer
+
+    def run(
+        self, program: Program, inputs: Sequence[Array], params: Sequence[float] = (), *, grid: Size3 | None = None
+    ) -> list[Array]:
+        """Run a program over these arrays; returns those that it may write, in order, with their types and shapes."""
+        job = {
+            "action": "run",
+            "wgsl": program.wgsl,
+            "entry": program.entry,
+            "buffers": [
+                {"access": binding.access, "data": base64.b64encode(as_bytes(array).tobytes()).decode()}
+                for binding, array in zip(program.bindings, inputs, strict=True)
+            ],
+            "params": base64.b64encode(program.pack(params)).decode() if program.params else None,
+            "grid": grid or program.grid,
+        }
+        answer = self._ask(job)
+        assert isinstance(answer, list)
+        outputs = []
+        for array, text in zip(inputs, answer, strict=True):
+            if text is not None:
+                stored = np.frombuffer(base64.b64decode(text), np.uint8)[: as_bytes(array).size]
+                outputs.append(from_bytes(stored.copy(), array.dtype).reshape(array.shape))
+        return outputs
+
+    @property
+    def features(self) -> list[str]:
+        """The features of the page's device that kernels may use."""
+        assert isinstance(self.info, dict)
+        return list(self.info["features"])
+
+    def close(self) -> None:
+        """End the browser and everything that it started: they are one process group, ours."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._server.shutdown()
+        self._server.server_close()
+        self._profile.cleanup()
+
+    def _ask(self, job: dict[str, object]) -> object:
+        self._jobs.put(job)
+        try:
+            result = self._results.get(timeout=TIMEOUT)
+        except queue.Empty:
+            tail = self._log.read_text()[-1000:]
+            raise BrowserError(f"no answer from the browser within {TIMEOUT} s; it last said:\n{tail}") from None
+        if "error" in result:
+            raise BrowserError(f"{job.get('entry', job['action'])}: {result['error']}")
+        return result["value"]
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        jobs, results = self._jobs, self._results
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if self.path == "/":
+                    return self._answer(200, PAGE.read_bytes(), "text/html")
+                if self.path != "/job":
+                    return self._answer(404, b"", "text/plain")
+                try:
+                    return self._answer(200, json.dumps(jobs.get(timeout=20)).encode(), "application/json")
+                except queue.Empty:
+                    return self._answer(204, b"", "text/plain")
+
+            def do_POST(self) -> None:
+                results.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self._answer(204, b"", "text/plain")
+
+            def _answer(self, status: int, body: bytes, kind: str) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        return Handler
+
+
+def without_f16(source: str) -> str:
+    """The module with f32 in the place of f16, line by line.
+
+    >>> without_f16("enable f16;\\nconst x: vec2<f16> = vec2<f16>(1.5h, 2h);")
+    'alias f16 = f32;\\nconst x: vec2<f16> = vec2<f16>(1.5f, 2f);'
+    """
+    if "enable f16;" not in source:
+        return source
+    return re.sub(r"\b(\d[\d.]*(?:e[+-]?\d+)?)h\b", r"\1f", source.replace("enable f16;", "alias f16 = f32;"))

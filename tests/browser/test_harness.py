@@ -1,0 +1,60 @@
+"""The browser answers: Tint refuses what it must, and a kernel's results come back."""
+
+import numpy as np
+import pytest
+from harness import Browser, BrowserError
+
+from cutepy.gpu.runtime import Binding, Param, Program
+
+GOOD = "@compute @workgroup_size(64) fn f() {}"
+BARRIER = """
+@compute @workgroup_size(64) fn f(@builtin(local_invocation_index) i: u32) {
+  if (i < 32u) { workgroupBarrier(); }
+}
+"""
+AXPY = """
+struct Params { n: u32, a: f32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<storage, read_write> even: array<u32>;
+@group(1) @binding(0) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn axpy(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < params.n) {
+    y[id.x] = params.a * x[id.x] + y[id.x];
+    even[id.x] = select(0u, 1u, id.x % 2u == 0u);
+  }
+}
+"""
+
+
+def test_tint_judges_each_module(browser: Browser) -> None:
+    half = "enable f16;\n@compute @workgroup_size(1) fn f() { var x = vec4<f16>(1h, 2.5h, f16(3.0), 0.0); x.x += x.y; }"
+    good, barrier, large, typo, f16, f16_typo = browser.tint_check(
+        [GOOD, BARRIER, GOOD.replace("64", "512"), "fn f( {", half, half.replace("x.y", "x.q")]
+    )
+    assert good == f16 == []
+    assert "uniform control flow" in barrier[0]
+    assert barrier[0].startswith("error at 3:18: ")
+    assert "512" in large[0]
+    assert typo[0].startswith("error at 1:7: ")
+    assert f16_typo[0].startswith("error at 2:")
+
+
+def test_results_come_back(browser: Browser) -> None:
+    n = 1001
+    x, y = np.arange(n, dtype=np.float32), np.ones(n, dtype=np.float32)
+    bindings = Binding("x"), Binding("y", "read_write"), Binding("even", "read_write")
+    program = Program(AXPY, "axpy", bindings, (64, 1, 1), (16, 1, 1), (Param("n", "u32"), Param("a", "f32")))
+    result, even = browser.run(program, [x, y, np.zeros((n,), bool)], (n, 2.0))
+    assert np.array_equal(result, 2 * x + 1)
+    assert np.array_equal(even, np.arange(n) % 2 == 0)
+    shorter, _ = browser.run(program, [x, y, np.zeros((n,), bool)], (n, 2.0), grid=(1, 1, 1))
+    assert np.array_equal(shorter[:64], result[:64])
+    assert np.array_equal(shorter[64:], y[64:])
+
+
+def test_a_refused_program_is_an_error(browser: Browser) -> None:
+    with pytest.raises(BrowserError, match="f:"):
+        browser.run(Program(BARRIER, "f", (), (64, 1, 1), (1, 1, 1)), [])
+    assert browser.tint_check([GOOD]) == [[]]
