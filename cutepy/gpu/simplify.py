@@ -76,7 +76,7 @@ def _integer(value: Expr, op: str, left: Expr, right: Expr) -> Expr:
 def from_linear(form: Linear, dtype: DType) -> Expr:
     """The sum as an expression, in the one order that its terms have."""
     form = _rejoin(form)
-    terms = sorted(form.terms.items(), key=lambda term: (term[1] < 0, *_rank(term[0])))
+    terms = sorted(form.terms.items(), key=_order)
     total: Expr = const(0, dtype)
     constant = form.constant
     if constant > 0 and terms and terms[0][1] < 0:
@@ -84,6 +84,12 @@ def from_linear(form: Linear, dtype: DType) -> Expr:
     for atom, c in terms:
         total = binary("+" if c > 0 else "-", total, binary("*", atom, const(abs(c), dtype)))
     return binary("+" if constant > 0 else "-", total, const(abs(constant), dtype))
+
+
+def _order(term: tuple[Expr, int]) -> tuple[bool, int, int, int]:
+    """What is subtracted comes last; then what is known first; then what weighs most."""
+    bound, met = _rank(term[0])
+    return term[1] < 0, bound, -abs(term[1]), met
 
 
 def _rank(atom: Expr) -> tuple[int, int]:

@@ -3,7 +3,10 @@
 Each pass maps a kernel to a kernel that computes the same (tests run both in the interpreter).
 """
 
-from ..ir import Kernel
+from dataclasses import replace
+
+from ..ir import Expr, Kernel, map_block
+from ..simplify import simplify
 from .constants import spell_constants
 from .hoist import hoist
 from .predicates import branch
@@ -13,6 +16,15 @@ from .widths import choose_widths
 
 def lower(kernel: Kernel) -> Kernel:
     """`kernel` ready to print: arrays over vectors, registers named, predicates as `if`, shared sums named once."""
-    for step in (choose_widths, branch, name_registers, spell_constants, hoist):
+    for step in (_simplify, choose_widths, branch, name_registers, spell_constants, hoist):
         kernel = step(kernel)
     return kernel
+
+
+def _simplify(kernel: Kernel) -> Kernel:
+    """`kernel` with all index arithmetic and conditions simplified."""
+
+    def change(value: Expr) -> Expr:
+        return simplify(value) if value.dtype.kind in "iub" and value.lanes == 1 else value
+
+    return replace(kernel, body=map_block(kernel.body, change))

@@ -114,8 +114,10 @@ class _Hoist:
 
     def walk(self, block: Block, scope: _Scope) -> Block:
         for stmt in block:
-            hint = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "inside"
-            stmt = with_expressions(stmt, tuple([self.expr(x, scope, hint) for x in expressions(stmt)]))
+            first = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "value"
+            hints = (first, "value", "value")
+            roots = zip(expressions(stmt), hints, strict=False)
+            stmt = with_expressions(stmt, tuple([self.expr(x, scope, hint) for x, hint in roots]))
             inner: list[Block] = []
             for child in blocks(stmt):
                 nested = _Scope(scope.depth + 1, scope.loops + isinstance(stmt, For))
@@ -134,7 +136,7 @@ def _plain(value: Expr) -> bool:
         case Binary(op="+" | "-", right=Const()):
             return True
         case Binary(op="*", left=left, right=Const()):
-            return not children(left)
+            return not children(left) or (isinstance(left, Binary) and left.op in ("//", "%"))
         case Load() | Unary():
             return True
     return not children(value)

@@ -1,0 +1,34 @@
+// saxpy
+// x 1000:1
+
+@group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<f32>>;
+
+struct Params {
+    a: f32,
+}
+@group(1) @binding(0) var<uniform> params: Params;
+
+@compute @workgroup_size(64)
+fn saxpy(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
+    var x_0: vec4<f32>;
+    var y_0: vec4<f32>;
+    let value = group.x * 512u + tid * 4u;
+    let x_at = group.x * 128u + tid;
+    if (value < 1000u) {
+        x_0 = x[x_at];
+        y_0 = y[x_at];
+    }
+    if (true) {
+        y[x_at] = fma(vec4<f32>(params.a), x_0, y_0);
+    }
+    var x_1: vec4<f32>;
+    var y_1: vec4<f32>;
+    if (value + 256u < 1000u) {
+        x_1 = x[x_at + 64u];
+        y_1 = y[x_at + 64u];
+    }
+    if (x_at + 64u < 250u) {
+        y[x_at + 64u] = fma(vec4<f32>(params.a), x_1, y_1);
+    }
+}
