@@ -52,7 +52,7 @@ def find_chromium() -> str | None:
 
 
 class Browser:
-    """One Chromium, started at once, ended by `close`; jobs run one after another. Raises BrowserError for a bad one."""
+    """One Chromium, started at once, ended by `close`; jobs run in turn. Raises BrowserError if it does not start."""
 
     def __init__(self, command: str) -> None:
         self._jobs: queue.Queue[dict[str, object]] = queue.Queue()

@@ -108,7 +108,8 @@ def choose_adapter(wanted: Adapter | int | str | None = None) -> Adapter:
             if not adapter.is_software_gl:
                 return adapter
         raise DeviceError(
-            f"only software OpenGL found ({listing}), used if CUTEPY_ADAPTER=OpenGL asks for it: {INSTALL}"
+            f"no GPU adapter found but software OpenGL: {listing} is used only if CUTEPY_ADAPTER=OpenGL asks for it; "
+            f"{INSTALL}"
         )
     if isinstance(wanted, int) or wanted.isdigit():
         if 0 <= int(wanted) < len(found):
