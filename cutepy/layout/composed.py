@@ -155,11 +155,15 @@ AnyLayout = Layout | ComposedLayout
 def lift(function: Callable[..., Layout], layout: object, *arguments: object) -> Layout:
     """Apply a layout operation to something that is not a plain static layout.
 
-    The domain of a composed layout is its inner layout's; symbolic sizes go through `symbolic.lifted`.
+    The domain of a composed layout is its inner layout's; symbolic sizes go through `symbolic.lifted`; what holds a layout
+    (a tensor) says with a method `lift_layout` how the operation acts on it.
     Raises LayoutError, naming the call, for anything else.
     """
     if isinstance(layout, ComposedLayout):
         return cast(Layout, layout.with_inner(function(layout.inner, *arguments)))
+    holder = getattr(layout, "lift_layout", None)
+    if holder is not None:
+        return cast(Layout, holder(function, *arguments))
     if isinstance(layout, Layout) or any(isinstance(argument, Layout) for argument in arguments):
         from .symbolic import lifted
 

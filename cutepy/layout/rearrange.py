@@ -139,6 +139,8 @@ def get(layout: Layout, *path: int) -> Layout:
     >>> print(get(Layout((4, (2, 8)), (1, (4, 8))), 1, 0))
     2:4
     """
+    if not hasattr(layout, "__iter__"):
+        return lift(get, layout, *path)
     for mode in path:
         layout = layout[mode]
     return layout

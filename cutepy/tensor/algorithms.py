@@ -1,0 +1,182 @@
+"""Algorithms over tensors, written once: arrays are computed at once, kernel traces emit code.
+
+Imports `bulk`, `tensor`. Law: each reads all elements it needs, computes, and writes; element i of one tensor meets
+element i of the other in colexicographic order. Values are arrays of numbers, or arrays of expressions, and the same
+arithmetic serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from ..errors import TensorError
+from ..layout import Layout
+from .bulk import (
+    check_overlap,
+    common_refinement,
+    load_all,
+    mask_table,
+    mode_sizes,
+    offset_table,
+    store_all,
+    strided_engine,
+    strided_view,
+)
+from .engine import Array, Scalars, check_writable
+from .tensor import Tensor
+
+
+def copy(source: Tensor, target: Tensor) -> None:
+    """`target[i] = source[i]` for every i: the shapes may differ, the sizes may not.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A, B = make_tensor(np.arange(6, dtype=np.float32), (2, 3)), make_tensor("f32", (3, 2), (2, 1))
+    >>> copy(A, B)
+    >>> B.numpy().tolist()
+    [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+
+    Elements outside the guard of `source` are written as 0, those outside the guard of `target` are not written.
+    Raises TensorError if sizes differ, the tensors overlap, the target is read-only or its type cannot hold the values.
+    Source: CuTe, `algorithm/copy.hpp`.
+    """
+    _check_pair("copy", source, target)
+    if strided_engine(source) and strided_engine(target) and source.size:
+        pairing = common_refinement(cast(Layout, source.layout), cast(Layout, target.layout))
+        if pairing is not None:
+            shape, from_stride, to_stride = pairing
+            from_view = strided_view(source.engine, cast(int, source.offset), shape, from_stride)
+            np.copyto(strided_view(target.engine, cast(int, target.offset), shape, to_stride), from_view)
+            return
+    store_all(target, _shaped(load_all(source), target))
+
+
+def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
+    """`copy` where `predicate[i]` holds; elsewhere `source` is not read and `target` not written.
+
+    Raises as `copy`, and where the predicate has another size. Source: CuTe, `algorithm/copy.hpp`.
+    """
+    _check_pair("copy_if", source, target)
+    chosen = load_all(predicate) if isinstance(predicate, Tensor) else np.asarray(predicate)
+    if chosen.size != source.size:
+        raise TensorError(f"copy_if: the predicate has {chosen.size} entries, {source} has {source.size}")
+    mask = _both(mask_table(source), chosen.reshape(mode_sizes(source), order="F"))
+    values = source.engine.load(offset_table(source), mask)
+    store_all(target, _shaped(cast(Array, values), target), chosen.reshape(mode_sizes(target), order="F"))
+
+
+def fill(tensor: Tensor, value: Scalars) -> None:
+    """Write `value` to every element.
+
+    Raises TensorError for a read-only tensor and a value that its type cannot hold. Source: CuTe, `algorithm/fill.hpp`.
+    """
+    store_all(tensor, value)
+
+
+def clear(tensor: Tensor) -> None:
+    """Write 0 to every element. Source: CuTe, `algorithm/clear.hpp`."""
+    store_all(tensor, False if tensor.dtype.kind == "b" else 0)
+
+
+def axpby(alpha: Scalars, x: Tensor, beta: Scalars, y: Tensor) -> None:
+    """`y[i] = alpha * x[i] + beta * y[i]`; where `beta` is the number 0, y is not read.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> x, y = (make_tensor(np.full(3, v, np.float32)) for v in (2, 10))
+    >>> axpby(3, x, 0.5, y)
+    >>> y.numpy().tolist()
+    [11.0, 11.0, 11.0]
+
+    Raises as `copy`. Source: CuTe, `algorithm/axpby.hpp`.
+    """
+    _check_pair("axpby", x, y)
+    total = _times(alpha, _shaped(_computed(x), y))
+    if not (isinstance(beta, (int, float)) and beta == 0):
+        total = total + _times(beta, _computed(y))
+    store_all(y, total)
+
+
+def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
+    """`target[i] = op(source[i], ...)`: the last tensor is the target, and with one tensor its own source.
+
+    On arrays `op` is called once, with whole arrays; under a kernel trace once for every element.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> x = make_tensor(np.arange(4, dtype=np.float32))
+    >>> transform(x, op=lambda v: v * v)
+    >>> x.numpy().tolist()
+    [0.0, 1.0, 4.0, 9.0]
+
+    Raises as `copy`. Source: CuTe, `algorithm/tensor_algorithms.hpp`.
+    """
+    if not tensors:
+        raise TensorError("transform: give a target, and before it the sources")
+    target = tensors[-1]
+    sources = tensors[:-1] or tensors
+    for source in sources:
+        _check_pair("transform", source, target)
+    values = [_shaped(_computed(source), target) for source in sources]
+    if any(value.dtype == object for value in values):
+        op = np.frompyfunc(op, len(values), 1)
+    store_all(target, op(*values))
+
+
+def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scalars]) -> Scalars:
+    """`op(...op(op(init, t[0]), t[1])...)` for an associative `op`; neighbours are combined first, as a tree.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> print(reduce(make_tensor(np.arange(5, dtype=np.float32)), 0, np.add))
+    10.0
+
+    f16 is combined in f32. Source: CuTe, `algorithm/tensor_reduce.hpp`.
+    """
+    values = _computed(tensor).ravel(order="F")
+    combine = np.frompyfunc(op, 2, 1) if values.dtype == object else op
+    while len(values) > 1:
+        half = len(values) // 2
+        left = values[2 * half :]
+        paired = np.asarray(combine(values[0 : 2 * half : 2], values[1 : 2 * half : 2]))
+        values = np.concatenate([paired, left])
+    return op(init, values[0]) if len(values) else init
+
+
+def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
+    for operand in (source, target):
+        if not isinstance(operand, Tensor):
+            raise TensorError(f"{call}: {type(operand).__name__} is not a tensor; write make_tensor(...)")
+    if source.size != target.size:
+        raise TensorError(
+            f"{call}({source}, {target}): the sizes {source.size} and {target.size} differ; slice or tile one of them"
+        )
+    check_writable(target.engine)
+    if source.dtype is not target.dtype and not np.can_cast(source.dtype.numpy, target.dtype.numpy, "same_kind"):
+        raise TensorError(
+            f"{call}({source}, {target}): {target.dtype} cannot hold {source.dtype} values; convert them with transform"
+        )
+    check_overlap(call, source, target)
+
+
+def _both(left: Array | None, right: Array) -> Array:
+    return right if left is None else cast(Array, left & right)
+
+
+def _shaped(values: Array, like: Tensor) -> Array:
+    """`values` in colexicographic order, shaped as the modes of `like`."""
+    sizes = mode_sizes(like)
+    return values if values.shape == sizes else values.reshape(sizes, order="F")
+
+
+def _computed(tensor: Tensor) -> Array:
+    """All elements in the type in which they are computed: f32 for f16."""
+    values = load_all(tensor)
+    if values.dtype == object or tensor.dtype.accumulator is tensor.dtype:
+        return values
+    return values.astype(tensor.dtype.accumulator.numpy)
+
+
+def _times(factor: Scalars, values: Array) -> Array:
+    if isinstance(factor, (int, float)) and factor == 1:
+        return values
+    return cast(Array, factor * values)

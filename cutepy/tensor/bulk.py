@@ -1,0 +1,171 @@
+"""All elements of a tensor at once: the offset table, the mask, loads and stores, and NumPy's strides where they serve.
+
+Imports `engine`, `guard`, `layout`. Law: `load_all(t)[i, j, ...] == t[i, j, ...]` with one array axis a mode of `t`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from ..errors import TensorError
+from ..layout import Layout, axis_layout
+from ..layout.int_tuple import IntTuple, leaves, product_each
+from ..layout.rearrange import coalesced
+from .engine import Array, CoordinateEngine, Engine, Scalars, check_writable, fit_values
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Modes = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def offset_table(tensor: Tensor) -> Array:
+    """The engine offset of every element: ints, or expressions (dtype object) under a kernel trace."""
+    table = tensor.layout.offsets()
+    if type(tensor.offset) is int and tensor.offset == 0:
+        return table
+    return np.asarray(tensor.offset + table)  # type: ignore[operator]
+
+
+def mask_table(tensor: Tensor) -> Array | None:
+    """Where elements exist, for every element; None if they all do."""
+    return None if tensor.guard is None else tensor.guard.table()
+
+
+def mode_sizes(tensor: Tensor) -> tuple[int, ...]:
+    """The size of each top-level mode: the shape of the tables."""
+    return product_each(tensor.layout.shape)
+
+
+def load_all(tensor: Tensor) -> Array:
+    """Every element; do not write into the result, it may be a view. A coordinate tensor has a further, last axis."""
+    if isinstance(tensor.engine, CoordinateEngine):
+        return np.stack([np.asarray(table) for table in coordinate_tables(tensor)], axis=-1)
+    view = leaf_view(tensor)
+    if view is not None:
+        return view.reshape(mode_sizes(tensor), order="F")
+    return np.asarray(tensor.engine.load(offset_table(tensor), mask_table(tensor)))
+
+
+def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> None:
+    """Write `values`, one number or one for every element, where the guard and the mask `where` hold."""
+    from .guard import both
+
+    check_writable(tensor.engine)
+    view = leaf_view(tensor) if where is None else None
+    if view is None:
+        mask = both(mask_table(tensor), where)
+        sizes = mode_sizes(tensor)
+        tensor.engine.store(offset_table(tensor), np.broadcast_to(np.asarray(values), sizes), mask)
+        return
+    fitting = fit_values(values, tensor.dtype)
+    view[...] = fitting if fitting.ndim == 0 else fitting.reshape(view.shape, order="F")
+
+
+def coordinate_tables(tensor: Tensor) -> list[Array]:
+    """The entries of the coordinates of an identity tensor, axis by axis, each for every element."""
+    engine = cast(CoordinateEngine, tensor.engine)
+    layout = cast(Layout, tensor.layout)
+    if not isinstance(engine.shape, tuple):
+        return [np.asarray(tensor.offset + layout.offsets())]  # type: ignore[operator]
+    tables = []
+    for path in _paths(engine.shape, ()):
+        start: object = tensor.offset
+        for axis in path:
+            start = start[axis] if isinstance(start, tuple) and axis < len(start) else 0
+        tables.append(np.asarray(start + axis_layout(layout, *path).offsets()))  # type: ignore[operator]
+    return tables
+
+
+def _paths(shape: IntTuple, path: tuple[int, ...]) -> list[tuple[int, ...]]:
+    if not isinstance(shape, tuple):
+        return [path]
+    return [leaf for axis, entry in enumerate(shape) for leaf in _paths(entry, (*path, axis))]
+
+
+def strided_engine(tensor: Tensor) -> bool:
+    """True if NumPy can see the elements: host memory, a plain layout, a known offset, nothing to guard."""
+    return (
+        hasattr(tensor.engine, "strided")
+        and type(tensor.layout) is Layout
+        and type(tensor.offset) is int
+        and (tensor.guard is None or tensor.guard.table() is None)
+    )
+
+
+def strided_modes(tensor: Tensor) -> Modes | None:
+    """Extents and strides with one entry a mode, if each mode is one NumPy axis; else None."""
+    if not strided_engine(tensor):
+        return None
+    extents, steps = [], []
+    for mode in cast(Layout, tensor.layout):
+        shape, stride = coalesced(mode)
+        if len(shape) > 1:
+            return None
+        extents.append(shape[0] if shape else mode.size)
+        steps.append(stride[0] if stride else 0)
+    return tuple(extents), tuple(steps)
+
+
+def leaf_view(tensor: Tensor) -> Array | None:
+    """A NumPy view with one axis a leaf of the layout, or None where there is none."""
+    if not strided_engine(tensor):
+        return None
+    return strided_view(tensor.engine, cast(int, tensor.offset), leaves(tensor.layout.shape), leaves(tensor.stride))
+
+
+def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+    """The NumPy view of these modes of an engine that offers one."""
+    return cast(Array, engine.strided(offset, shape, stride))  # type: ignore[attr-defined]
+
+
+def common_refinement(left: Layout, right: Layout) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
+    """One flat shape, and the strides of both layouts over it, that says the pairing of their elements in order.
+
+    >>> common_refinement(Layout((4, 6), (6, 1)), Layout((8, 3), (3, 1)))
+    ((4, 2, 3), (6, 1, 2), (3, 12, 1))
+
+    None where the modes of the one do not divide those of the other.
+    """
+    one, other = (list(zip(*coalesced(layout), strict=True))[::-1] for layout in (left, right))
+    found: list[tuple[int, int, int]] = []
+    while one and other:
+        (extent, step), (extent_2, step_2) = one.pop(), other.pop()
+        common = min(extent, extent_2)
+        if extent % common or extent_2 % common:
+            return None
+        found.append((common, step, step_2))
+        if extent > common:
+            one.append((extent // common, step * common))
+        if extent_2 > common:
+            other.append((extent_2 // common, step_2 * common))
+    shape, first, second = zip(*found, strict=True) if found else ((), (), ())
+    return tuple(shape), tuple(first), tuple(second)
+
+
+def check_overlap(call: str, source: Tensor, target: Tensor) -> None:
+    """Raise TensorError if writing `target` would change elements of `source` that are still to be read."""
+    if not (hasattr(source.engine, "memory") and hasattr(target.engine, "memory")):
+        return
+    one, other = source.engine.memory, target.engine.memory
+    if not np.may_share_memory(one, other):
+        return
+    same = source.layout == target.layout and source.engine.address == target.engine.address  # type: ignore[attr-defined]
+    if same and type(source.offset) is int and source.offset == target.offset and source.dtype is target.dtype:
+        return
+    if np.intersect1d(_bytes_of(source), _bytes_of(target)).size:
+        raise TensorError(
+            f"{call}: {source} and {target} overlap, so elements would be overwritten before they are read; "
+            "copy the source first"
+        )
+
+
+def _bytes_of(tensor: Tensor) -> Array:
+    """The address of every byte of the elements that exist."""
+    table, mask = offset_table(tensor), mask_table(tensor)
+    start = table.ravel() if mask is None else table[mask]
+    width = tensor.engine.memory.itemsize  # type: ignore[attr-defined]
+    place = start * width + tensor.engine.address  # type: ignore[attr-defined]
+    return cast(Array, (place[:, None] + np.arange(width)).ravel())

@@ -1,0 +1,242 @@
+"""Engines: where the elements of a tensor are, or how they come about.
+
+Imports `dtypes`, `layout`. Law: an engine is two functions, `load(offsets, where)` and `store(offsets, values, where)`,
+and every algorithm is written over these two alone. `offsets` is an int, an array of ints, an expression, or an
+object array of such expressions, and the values come back in the same form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..errors import TensorError
+from ..layout import IntTuple, Layout
+from .dtypes import DType, i32
+
+Space: TypeAlias = Literal["", "gmem", "smem", "rmem"]
+"""The memory an engine stands for. An untagged engine ("") counts as register memory, as in CuTe."""
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+"""A NumPy array of any element type: numbers, or kernel expressions (dtype object)."""
+
+Scalars: TypeAlias = "object"
+"""What stands for one number or for many: a Python or NumPy number, an Array, or one kernel expression."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """What a tensor needs of the place where its elements are.
+
+    `load` with a mask `where` gives 0 where it is false, without an access; `store` writes nothing there. Masks have
+    the form of the offsets. Engines may also offer, and algorithms then use:
+    `strided(offset, shape, stride)`, a NumPy view of the elements (in elements, not bytes);
+    `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
+    `unbounded`, True where any offset has a value.
+    """
+
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def space(self) -> Space: ...
+    @property
+    def writable(self) -> bool: ...
+    @property
+    def name(self) -> str: ...
+    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars: ...
+    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewEngine:
+    """Memory that belongs to somebody else: `memory` is flat, and offset 0 is its element `origin`.
+
+    `home` is the layout of the array it came from, if it was one.
+    """
+
+    memory: Array
+    dtype: DType
+    origin: int = 0
+    space: Space = ""
+    name: str = ""
+    home: Layout | None = None
+
+    @property
+    def writable(self) -> bool:
+        """False for a read-only view."""
+        return bool(self.memory.flags.writeable)
+
+    @property
+    def address(self) -> int:
+        """The address of offset 0, in bytes."""
+        return int(self.memory.ctypes.data) + self.origin * self.memory.itemsize
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least offset and the one after the greatest."""
+        return -self.origin, len(self.memory) - self.origin
+
+    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+        """The elements at `offsets`; 0 where the mask is false."""
+        index = offsets + self.origin if self.origin else offsets  # type: ignore[operator]
+        if where is None:
+            return self.memory[index]  # type: ignore[call-overload]
+        values = self.memory[np.where(cast(Array, where), cast(Array, index), 0)]
+        return np.where(cast(Array, where), values, np.zeros((), values.dtype))
+
+    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+        """Write `values` at `offsets`, in order, where the mask holds.
+
+        Raises TensorError for a read-only view and for values that the type cannot hold; nothing is written then.
+        """
+        check_writable(self)
+        fitting = fit_values(values, self.dtype)
+        index = np.asarray(offsets) + self.origin
+        if where is None:
+            self.memory[index] = fitting
+            return
+        mask = np.broadcast_to(cast(Array, where), index.shape)
+        self.memory[index[mask]] = np.broadcast_to(fitting, index.shape)[mask]
+
+    def strided(self, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+        """A view of the elements `offset + sum(i * d)`; nothing is copied."""
+        width = self.memory.itemsize
+        first = self.memory[offset + self.origin :]
+        return as_strided(first, shape, tuple(step * width for step in stride), writeable=self.writable)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayEngine(ViewEngine):
+    """Memory of its own: `copy.deepcopy` of a tensor over it copies the elements."""
+
+    def __deepcopy__(self, memo: dict[int, object]) -> ArrayEngine:
+        return ArrayEngine(self.memory.copy(), self.dtype, self.origin, self.space, self.name, self.home)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountingEngine:
+    """The element at offset i is `start + i`: nothing is stored."""
+
+    dtype: DType = i32
+    start: int = 0
+    space: Space = ""
+    name: str = "count"
+    writable: bool = False
+    unbounded: bool = True
+
+    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+        """The offsets themselves, counted from `start`."""
+        values = offsets + self.start if self.start else offsets  # type: ignore[operator]
+        if isinstance(values, (int, np.integer)) or (isinstance(values, np.ndarray) and values.dtype.kind != "O"):
+            values = np.asarray(values).astype(self.dtype.numpy)[()]
+        return values if where is None else np.where(cast(Array, where), cast(Array, values), 0)
+
+    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+        """Refused: counted values cannot be written."""
+        check_writable(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoordinateEngine:
+    """The element at a coordinate is that coordinate: what an identity tensor is made of.
+
+    `shape` is the shape whose coordinates they are.
+    """
+
+    shape: IntTuple
+    dtype: DType = i32
+    space: Space = ""
+    name: str = ""
+    writable: bool = False
+    unbounded: bool = True
+
+    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+        """The coordinate that `offsets` is."""
+        return offsets
+
+    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+        """Refused: coordinates cannot be written."""
+        check_writable(self)
+
+
+def check_writable(engine: Engine) -> None:
+    """Raise TensorError if `engine` cannot be written."""
+    if not engine.writable:
+        raise TensorError(
+            f"store to {describe(engine)}: it is read-only; copy it first, or make the tensor from a writable array"
+        )
+
+
+def describe(engine: Engine) -> str:
+    """An engine as CuTe prints a pointer: `gmem_ptr[32b](name)`.
+
+    >>> from cutepy.tensor import f32
+    >>> describe(ArrayEngine(np.zeros(4, np.float32), f32, space="smem", name="tile"))
+    'smem_ptr[32b](tile)'
+    """
+    if isinstance(engine, CoordinateEngine):
+        return "coordinates"
+    prefix = f"{engine.space}_" if engine.space else ""
+    return f"{prefix}ptr[{engine.dtype.bits}b]({called(engine)})"
+
+
+def allocate(dtype: DType, length: int, *, space: Space = "", name: str = "") -> Engine:
+    """A new engine that owns `length` elements: zeros on the host, registers under a kernel trace.
+
+    >>> from cutepy.tensor import f32
+    >>> describe(allocate(f32, 16, name="fragment"))
+    'ptr[32b](fragment)'
+    """
+    return ALLOCATOR.get()(dtype, length, space, name)
+
+
+def _allocate_array(dtype: DType, length: int, space: Space, name: str) -> Engine:
+    return ArrayEngine(np.zeros(length, dtype.numpy), dtype, space=space, name=name)
+
+
+ALLOCATOR: ContextVar[Callable[[DType, int, Space, str], Engine]] = ContextVar("allocator", default=_allocate_array)
+"""Who allocates owning tensors; a kernel trace sets its own."""
+
+
+def called(engine: Engine) -> str:
+    """The name of an engine, or the address of its memory where it has none."""
+    return engine.name or (hex(engine.address) if isinstance(engine, ViewEngine) else type(engine).__name__)
+
+
+_BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+def fit_values(values: Scalars, dtype: DType) -> Array:
+    """`values` as an array that `dtype` holds: Python numbers are weak, arrays keep their kind.
+
+    >>> from cutepy.tensor import f32
+    >>> fit_values(3, f32), fit_values(np.arange(3), i32).dtype.name
+    (array(3., dtype=float32), 'int32')
+
+    Raises TensorError where a fraction, a sign or high bits would be lost.
+    """
+    array = np.asarray(values)
+    if array.dtype.name == dtype.numpy:
+        return array
+    kind, wanted = array.dtype.kind, dtype.kind
+    if kind in "iu" and wanted in "iu":
+        limits = np.iinfo(dtype.numpy)
+        if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
+            raise TensorError(
+                f"store of {_sample(array)} as {dtype}: it holds {limits.min} to {limits.max}; use another element type"
+            )
+    elif kind not in _BREADTH or _BREADTH[kind] > _BREADTH[wanted]:
+        raise TensorError(
+            f"store of {_sample(array)} ({array.dtype}) as {dtype}: {dtype} cannot hold it; convert the values first"
+        )
+    with np.errstate(over="ignore"):
+        return array.astype(dtype.numpy)
+
+
+def _sample(array: Array) -> str:
+    return str(array) if array.ndim == 0 else f"an array of shape {array.shape}"

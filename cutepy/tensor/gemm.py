@@ -1,0 +1,125 @@
+"""`gemm`: the five forms of C += A * B over tensors.
+
+Imports `bulk`, `tensor`. Law: with the modes V (elements side by side), M, N and K, `C[v, m, n] += sum over k of
+A[v, m, k] * B[v, n, k]`; a form leaves some of them out. Products are summed in the accumulation type of C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from ..errors import TensorError
+from .bulk import check_overlap, load_all, mode_sizes, store_all, strided_modes
+from .engine import Array, Scalars, check_writable
+from .tensor import Tensor
+
+FORMS = {
+    (1, 1, 1): ("v", "v", "v"),
+    (1, 1, 2): ("m", "n", "mn"),
+    (2, 2, 2): ("mk", "nk", "mn"),
+    (2, 2, 3): ("vm", "vn", "vmn"),
+    (3, 3, 3): ("vmk", "vnk", "vmn"),
+}
+"""The modes of A, B and C, by their ranks."""
+
+
+def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
+    """Add the product of A and B to C. The ranks choose the form:
+
+    | A | B | C |
+    |---|---|---|
+    | (V) | (V) | (V), element by element |
+    | (M) | (N) | (M,N), outer product |
+    | (M,K) | (N,K) | (M,N), matrix product with B transposed |
+    | (V,M) | (V,N) | (V,M,N) |
+    | (V,M,K) | (V,N,K) | (V,M,N) |
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A = make_tensor(np.float32([[1, 2], [3, 4]]))
+    >>> C = make_tensor("f32", (2, 2))
+    >>> gemm(A, A, C)
+    >>> C.numpy().tolist()
+    [[5.0, 11.0], [11.0, 25.0]]
+
+    Raises TensorError for ranks or sizes that fit no form, and as `copy`. Source: CuTe, `algorithm/gemm.hpp`.
+    """
+    sizes = _sizes(A, B, C)
+    for source in (A, B):
+        check_overlap("gemm", source, C)
+    check_writable(C.engine)
+    if sizes["v"] == 1 and len(mode_sizes(C)) == 2 and _on_host(A, B, C):
+        _matrix_product(A, B, C, sizes)
+        return
+    v, m, n, k = (sizes[name] for name in "vmnk")
+    a = _computed(A).reshape((v, m, k), order="F")
+    b = _computed(B).reshape((v, n, k), order="F")
+    c = _computed(C).reshape((v, m, n), order="F")
+    if any(values.dtype == object for values in (a, b, c)):
+        total = _by_element(a, b, c, _fused(C))
+    else:
+        total = c + (a * b if m == n == k == 1 else np.matmul(a, b.swapaxes(1, 2)))
+    store_all(C, total.reshape(mode_sizes(C), order="F"))
+
+
+def _sizes(A: Tensor, B: Tensor, C: Tensor) -> dict[str, int]:
+    """The sizes of V, M, N and K; 1 for a mode that the form leaves out."""
+    tables = [mode_sizes(operand) for operand in (A, B, C)]
+    call = f"gemm({A}, {B}, {C})"
+    form = FORMS.get((len(tables[0]), len(tables[1]), len(tables[2])))
+    if form is None:
+        ranks = ", ".join(str(len(table)) for table in tables)
+        known = "; ".join(",".join(f"({','.join(modes.upper())})" for modes in names) for names in FORMS.values())
+        raise TensorError(f"{call}: no form has the ranks {ranks}; there are {known}; group modes to reach one")
+    sizes = {"v": 1, "m": 1, "n": 1, "k": 1}
+    seen: dict[str, str] = {}
+    for operand, modes, table in zip("ABC", form, tables, strict=True):
+        for mode, extent in zip(modes, table, strict=True):
+            if seen.setdefault(mode, operand) != operand and sizes[mode] != extent:
+                raise TensorError(
+                    f"{call}: mode {mode.upper()} has size {sizes[mode]} in {seen[mode]} and {extent} in {operand}"
+                )
+            sizes[mode] = extent
+    return sizes
+
+
+def _on_host(*tensors: Tensor) -> bool:
+    return all(strided_modes(tensor) is not None for tensor in tensors)
+
+
+def _matrix_product(A: Tensor, B: Tensor, C: Tensor, sizes: dict[str, int]) -> None:
+    """One NumPy product over views of the operands; a temporary of the size of C is all it takes."""
+    a = _computed(A).reshape((sizes["m"], sizes["k"]))
+    b = _computed(B).reshape((sizes["n"], sizes["k"]))
+    product = np.matmul(a, b.T)
+    product += _computed(C)
+    store_all(C, product)
+
+
+def _computed(tensor: Tensor) -> Array:
+    values = load_all(tensor)
+    if values.dtype == object or tensor.dtype.accumulator is tensor.dtype:
+        return values
+    return values.astype(tensor.dtype.accumulator.numpy)
+
+
+def _fused(C: Tensor) -> Callable[[Scalars, Scalars, Scalars], Scalars]:
+    """How the engine of C computes `a * b + c`."""
+    offered = getattr(C.engine, "fma", None)
+    return offered if offered is not None else lambda a, b, c: a * b + c  # type: ignore[operator]
+
+
+def _by_element(a: Array, b: Array, c: Array, fused: Callable[[Scalars, Scalars, Scalars], Scalars]) -> Array:
+    """The same sums as chains of fused multiply-adds, k innermost, neighbouring m side by side."""
+    total = np.empty(c.shape, object)
+    v_size, m_size, k_size = a.shape
+    for v in range(v_size):
+        for n in range(b.shape[1]):
+            for m in range(m_size):
+                value = c[v, m, n]
+                for k in range(k_size):
+                    value = fused(a[v, m, k], b[v, n, k], value)
+                total[v, m, n] = value
+    return cast(Array, total)

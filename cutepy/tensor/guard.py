@@ -1,0 +1,115 @@
+"""Guards: which elements of a tile that was rounded up exist.
+
+Imports `layout`, `engine`. Law: a tile that does not divide its tensor has the shape of a whole tile, and an element at
+coordinate c of it exists where `axis.origin + axis.layout(c) < axis.limit` for every axis of the guard. Axes that the
+tile does divide have no entry. A guard is sliced, tiled and composed by doing the same to the layout of each axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from ..errors import LayoutError
+from ..layout import Layout, composition, slice_and_offset, weakly_congruent
+from ..layout.coordinates import Coordinate
+from ..layout.int_tuple import leaves
+from .engine import Array, Scalars
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GuardAxis:
+    """One axis that a tile does not divide: `origin + layout(crd)` is the place along it, and exists below `limit`.
+
+    `layout` has the tensor's domain. `origin` and `limit` are ints, or expressions under a kernel trace.
+    """
+
+    layout: Layout
+    origin: Scalars
+    limit: Scalars
+
+    def inside(self, crd: Coordinate) -> Scalars:
+        """Whether the element at `crd` exists along this axis: a bool, or an expression of one."""
+        return self.origin + self.layout(crd) < self.limit  # type: ignore[operator]
+
+    @property
+    def always(self) -> bool:
+        """True if numbers alone tell that every element exists along this axis."""
+        if type(self.origin) is not int or type(self.limit) is not int:
+            return False
+        steps = zip(leaves(self.layout.shape), leaves(self.layout.stride), strict=True)
+        return self.origin + sum((s - 1) * max(d, 0) for s, d in steps) < self.limit
+
+    def table(self) -> Array:
+        """`inside` for every coordinate, with one array axis a mode."""
+        place = np.asarray(self.origin + self.layout.offsets())  # type: ignore[operator]
+        if place.dtype != object and isinstance(self.limit, int):
+            return cast(Array, place < self.limit)
+        return cast(Array, np.less(place.astype(object), self.limit, dtype=object))  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """The axes along which a tensor may reach beyond what exists."""
+
+    axes: tuple[GuardAxis, ...]
+
+    def map(self, function: Callable[[Layout], Layout], like: Layout) -> Guard:
+        """The guard after `function` was applied to the tensor's layout, with the result `like`."""
+        return Guard(
+            tuple(GuardAxis(_refined(function(axis.layout), like), axis.origin, axis.limit) for axis in self.axes)
+        )
+
+    def slice(self, crd: Coordinate) -> Guard:
+        """The guard of the slice at `crd`."""
+        sliced = []
+        for axis in self.axes:
+            kept, moved = slice_and_offset(crd, axis.layout)
+            cut = GuardAxis(kept, axis.origin + moved, axis.limit)  # type: ignore[operator]
+            if not cut.always:
+                sliced.append(cut)
+        return Guard(tuple(sliced))
+
+    def inside(self, crd: Coordinate) -> Scalars:
+        """Whether the element at `crd` exists."""
+        found: Scalars = True
+        for axis in self.axes:
+            found = both(found, axis.inside(crd))
+        return found
+
+    def table(self) -> Array | None:
+        """`inside` for every coordinate; None where every one is known to exist."""
+        found: Scalars | None = None
+        for axis in self.axes:
+            found = both(found, axis.table())
+        return None if _all_known(found) else cast(Array, found)
+
+
+def both(left: Scalars | None, right: Scalars | None) -> Scalars | None:
+    """`left & right` for masks of any form; None is always true.
+
+    >>> both(None, True), both(np.array([True, False]), np.array([True, True]))
+    (True, array([ True, False]))
+    """
+    if left is None or left is True:
+        return right
+    return left if right is None or right is True else left & right  # type: ignore[operator]
+
+
+def _all_known(table: Scalars | None) -> bool:
+    return table is None or (isinstance(table, np.ndarray) and table.dtype == bool and bool(table.all()))
+
+
+def _refined(layout: Layout, like: Layout) -> Layout:
+    """`layout` nested at least as finely as `like`, so that coordinates of the one serve the other."""
+    if weakly_congruent(like.shape, layout.shape):
+        return layout
+    try:
+        return composition(layout, Layout(like.shape))
+    except LayoutError as error:
+        raise LayoutError(
+            f"the guard {layout} of a tile that does not divide cannot follow the layout {like}; pad the tensor"
+        ) from error

@@ -1,0 +1,229 @@
+"""Making tensors: views over other people's memory, tensors with memory of their own, identity tensors.
+
+Imports `engine`, `tensor`. Law: `make_tensor(data, layout)[crd]` is element `layout(crd)` of the memory of `data`,
+counted from its first element; nothing is copied.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..errors import TensorError
+from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_like, make_ordered_layout
+from ..layout.int_tuple import IntTuple, leaves
+from ..layout.layout import Order, _make
+from .dtypes import DType, as_dtype, i32
+from .engine import Array, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate, describe
+from .tensor import Tensor
+
+
+def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
+    """The memory of `data`, tagged as global memory. See `view_of` for what `data` may be.
+
+    >>> print(make_tensor(make_gmem_ptr(np.zeros((4, 8), np.float32), name="A")))
+    gmem_ptr[32b](A) o (4,8):(8,1)
+    """
+    return view_of(data, dtype, space="gmem", name=name)
+
+
+def make_smem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
+    """The memory of `data`, tagged as shared memory."""
+    return view_of(data, dtype, space="smem", name=name)
+
+
+def make_rmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
+    """The memory of `data`, tagged as register memory."""
+    return view_of(data, dtype, space="rmem", name=name)
+
+
+def view_of(data: object, dtype: object = None, *, space: Space = "", name: str = "") -> ViewEngine:
+    """A view, without a copy, of anything that NumPy can see in place.
+
+    `data` is an array, or has `__array_interface__`, the buffer protocol (memoryview, mmap, array.array) or DLPack
+    (PyTorch and JAX arrays in host memory). Raw bytes take their element type from `dtype`. What is read-only stays so.
+
+    Raises TensorError for anything else, for element types that WGSL lacks, and for strides that are no whole elements.
+    """
+    if isinstance(data, ViewEngine):
+        return ViewEngine(data.memory, data.dtype, data.origin, space, name or data.name, data.home)
+    array = _as_array(data)
+    if dtype is not None and array.dtype.name != as_dtype(dtype).numpy:
+        if array.dtype.itemsize != 1 or not array.flags.c_contiguous:
+            raise TensorError(f"dtype {dtype} over {array.dtype} data: only raw bytes are reinterpreted; use recast")
+        array = _reinterpreted(array, as_dtype(dtype))
+    kind = as_dtype(array.dtype)
+    width = array.itemsize
+    if any(step % width for step in array.strides):
+        raise TensorError(
+            f"strides {array.strides} (bytes) of {kind} data: they are no multiples of {width}; copy the array first"
+        )
+    extents = [int(s) for s in array.shape]
+    steps = [step // width if extent > 1 else 0 for extent, step in zip(extents, array.strides, strict=True)]
+    reach = [(extent - 1) * step for extent, step in zip(extents, steps, strict=True)]
+    below = -sum(min(0, r) for r in reach)
+    length = 0 if array.size == 0 else below + sum(max(0, r) for r in reach) + 1
+    corner = array[tuple(slice(None, None, -1) if r < 0 else slice(None) for r in reach)]
+    memory = as_strided(corner, (length,), (width,), writeable=array.flags.writeable)
+    return ViewEngine(memory, kind, below, space, name, _make(tuple(extents), tuple(steps)))
+
+
+def _as_array(data: object) -> Array:
+    if isinstance(data, np.ndarray):
+        return data
+    if hasattr(data, "__array_interface__"):
+        return np.asarray(data)
+    try:
+        return np.asarray(memoryview(data))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        pass
+    if hasattr(data, "__dlpack__"):
+        try:
+            return np.from_dlpack(data)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise TensorError(f"a view of {type(data).__name__}: {error}; bring it into host memory first") from error
+    raise TensorError(
+        f"a view of {type(data).__name__}: it has no buffer, __array_interface__ or DLPack; pass an array or its memory"
+    )
+
+
+def _reinterpreted(raw: Array, dtype: DType) -> Array:
+    flat = raw.reshape(-1).view(np.uint8)
+    width = np.dtype(dtype.numpy).itemsize
+    if flat.size % width:
+        raise TensorError(f"{flat.size} bytes as {dtype}: it takes a multiple of {width}")
+    return flat.view(dtype.numpy)
+
+
+def make_tensor(
+    source: object, layout: Layout | ComposedLayout | IntTuple | None = None, stride: IntTuple | Order | None = None
+) -> Tensor:
+    """A tensor over `source` with `layout`, or with the layout of a shape and a stride as `Layout` takes them.
+
+    Over an array, an engine or a `make_gmem_ptr` the tensor is a view; without a layout it has the array's own strides.
+    Over an element type (`f32`, "f16", numpy.float32) it owns new memory, zeros on the host.
+
+    >>> print(make_tensor(make_smem_ptr(np.zeros(32, np.float16), name="s"), (4, 8), (8, 1)))
+    smem_ptr[16b](s) o (4,8):(8,1)
+    >>> make_tensor("i32", (2, 3)).numpy().tolist()
+    [[0, 0, 0], [0, 0, 0]]
+
+    Raises TensorError where the layout reaches outside the memory, a size is unknown in an owning tensor, or WGSL lacks
+    the element type. Source: CuTe, `tensor_impl.hpp`.
+    """
+    if isinstance(source, (str, DType)) or isinstance(source, type) or isinstance(source, np.dtype):
+        return _owning(as_dtype(source), layout, stride)
+    engine = source if isinstance(source, Engine) else view_of(source)
+    chosen = _layout_of(layout, stride, engine)
+    if isinstance(engine, ViewEngine):
+        _check_range(engine, chosen)
+    return Tensor(engine, chosen)
+
+
+def _layout_of(
+    layout: Layout | ComposedLayout | IntTuple | None, stride: IntTuple | Order | None, engine: Engine | None = None
+) -> Layout | ComposedLayout:
+    if isinstance(layout, (Layout, ComposedLayout)):
+        if stride is not None:
+            raise TensorError(f"make_tensor(..., {layout}, {stride}): the layout has its strides already")
+        return layout
+    if layout is not None:
+        return Layout(layout, stride)
+    home = getattr(engine, "home", None)
+    if isinstance(home, Layout):
+        return home
+    raise TensorError("make_tensor needs a layout or a shape here: only arrays bring their own")
+
+
+def _owning(dtype: DType, layout: Layout | ComposedLayout | IntTuple | None, stride: IntTuple | Order | None) -> Tensor:
+    chosen = _layout_of(layout, stride)
+    plain = chosen.inner if isinstance(chosen, ComposedLayout) else chosen
+    if any(type(leaf) is not int for leaf in (*leaves(plain.shape), *leaves(plain.stride))):
+        raise TensorError(
+            f"make_tensor({dtype}, {chosen}): an owning tensor needs sizes that are known; substitute numbers"
+        )
+    low, high = offset_range(chosen)
+    return Tensor(allocate(dtype, high - low), chosen, -low)
+
+
+def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:
+    """The least offset of `layout` and the one after the greatest.
+
+    >>> offset_range(Layout((4, 8), (-1, 4)))
+    (-3, 29)
+    """
+    if isinstance(layout, ComposedLayout):
+        table = layout.offsets()
+        return int(table.min()), int(table.max()) + 1
+    if layout.size == 0:
+        return 0, 0
+    reach = [(s - 1) * d for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
+    return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + 1
+
+
+def _check_range(engine: ViewEngine, layout: Layout | ComposedLayout) -> None:
+    low, high = offset_range(layout)
+    first, end = engine.range
+    if low < first or high > end:
+        raise TensorError(
+            f"make_tensor({describe(engine)}, {layout}): the layout reaches offsets {low} to {high - 1}, "
+            f"the memory holds {first} to {end - 1}; choose smaller sizes or strides"
+        )
+
+
+def make_tensor_like(tensor: Tensor, dtype: object = None) -> Tensor:
+    """A tensor with memory of its own: the same shape, compact strides in the same order.
+
+    >>> print(make_tensor_like(make_tensor("f32", (4, 8), (32, 2))).layout)
+    (4,8):(8,1)
+    """
+    layout = make_layout_like(cast(Layout, tensor.layout))
+    return _owning(tensor.dtype if dtype is None else as_dtype(dtype), layout, None)
+
+
+def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
+    """Registers for the elements of `tensor`: mode 0 compact and fastest, the other modes in the order of its strides.
+
+    >>> print(make_fragment_like(make_tensor("f32", ((2, 2), 4, 2), ((8, 64), 16, 1))).layout)
+    ((2,2),4,2):((1,2),8,4)
+    """
+    layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+    if layout.rank > 1:
+        ordered = make_layout_like(layout)
+        first = len(leaves(layout[0].shape))
+        steps = leaves(ordered.stride)
+        order = list(range(first)) + [first + abs(step) for step in steps[first:]]
+        layout = make_ordered_layout(layout.shape, _nested_like(order, layout.shape))
+    else:
+        layout = Layout(layout.shape)
+    return _owning(tensor.dtype if dtype is None else as_dtype(dtype), layout, None)
+
+
+def _nested_like(entries: list[int], shape: IntTuple) -> IntTuple:
+    from ..layout.int_tuple import fold_profile
+
+    return fold_profile(iter(entries), shape)
+
+
+def make_identity_tensor(shape: IntTuple) -> Tensor:
+    """The tensor whose element at a coordinate is that coordinate; tiled and sliced it still tells where it is.
+
+    >>> I = make_identity_tensor((4, 8))
+    >>> I[2, 5], print(I)
+    ArithTuple(0,0) o (4,8):(1@0,1@1)
+    ((2, 5), None)
+
+    Source: CuTe, `tensor_impl.hpp`.
+    """
+    return Tensor(CoordinateEngine(shape), make_identity_layout(shape))
+
+
+def make_counting_tensor(layout: Layout | ComposedLayout, *, dtype: object = i32, start: int = 0) -> Tensor:
+    """The tensor whose elements are the offsets of `layout` themselves, from `start` on; nothing is stored.
+
+    >>> make_counting_tensor(Layout((2, 3), (3, 1))).numpy().tolist()
+    [[0, 1, 2], [3, 4, 5]]
+    """
+    return Tensor(CountingEngine(as_dtype(dtype), start), layout)

@@ -1,0 +1,148 @@
+"""Partitions: a tensor tiled or composed, then sliced.
+
+Imports `tensor`, `thread`, `layout`. Law: each is `divide or compose, then slice`; a tile that does not divide its
+tensor keeps the whole tile's shape and carries a guard, so every element of the tensor is owned exactly once.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..errors import TensorError
+from ..layout import Layout, composition, dice, idx2crd, zipped_divide
+from ..layout.coordinates import Coordinate, _, crd2idx
+from ..layout.int_tuple import IntTuple, as_tuple, product_each
+from .engine import Scalars
+from .tensor import Tensor
+from .thread import current_thread
+
+
+def inner_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
+    """The tile at `coord`: the modes of the tile, then those of the rest where `coord` has `_` or has ended.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A = make_tensor("f32", (24, 8))
+    >>> inner_partition(A, (8, 4), (1, 0)).layout, inner_partition(A, (8, 4), (1, _)).layout
+    (Layout((8, 4), (1, 24)), Layout((8, 4, 2), (1, 24, 96)))
+
+    Raises TensorIndexError for a tile that is not there. Source: CuTe, `tensor_impl.hpp`.
+    """
+    tiled = _divided(tensor, tiler)
+    tile, rest = as_tuple(tiled.shape)
+    return cast(Tensor, tiled[(_all_of(tile), _continued(coord, rest))])
+
+
+def outer_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
+    """The element at `coord` of every tile: the modes of the tile where `coord` has `_`, then those of the rest.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> outer_partition(make_tensor("f32", (24, 8)), (8, 4), (3, 1)).layout
+    Layout((3, 2), (8, 96))
+
+    Source: CuTe, `tensor_impl.hpp`.
+    """
+    tiled = _divided(tensor, tiler)
+    tile, rest = as_tuple(tiled.shape)
+    return cast(Tensor, tiled[(_continued(coord, tile), _all_of(rest))])
+
+
+def local_tile(tensor: Tensor, tiler: object, coord: Coordinate, proj: Coordinate = None) -> Tensor:
+    """The tile of `tensor` at `coord`; with a projection, only the modes of tiler and coord where it has a number.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A = make_tensor("f32", (64, 32))
+    >>> local_tile(A, (16, 128, 8), (3, 0, _), (1, None, 1)).layout
+    Layout((16, 8, 4), (1, 64, 512))
+
+    A tile that does not divide is rounded up: elements beyond the tensor are guarded. Source: CuTe, `tensor_impl.hpp`.
+    """
+    if proj is not None:
+        _check_projection("local_tile", proj, tiler)
+        _check_projection("local_tile", proj, coord)
+        tiler, coord = dice(proj, cast(IntTuple, tiler)), dice(proj, cast(IntTuple, coord))
+    return inner_partition(tensor, tiler, coord)
+
+
+def local_partition(
+    tensor: Tensor, threads: Layout | IntTuple, index: Scalars | None = None, proj: Coordinate = None
+) -> Tensor:
+    """What thread `index` has of `tensor` when threads are laid over it as the layout `threads` says, again and again.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> mine = local_partition(make_tensor("f32", (24, 8)), Layout((8, 4), (4, 1)), 5)
+    >>> mine.layout, mine.offset
+    (Layout((3, 2), (8, 96)), 25)
+
+    `index` defaults to the kernel's own thread. Raises TensorError where `threads` does not number its threads without
+    gaps, or the index is out of range. Source: CuTe, `tensor_impl.hpp`.
+    """
+    layout = threads if isinstance(threads, Layout) else Layout(threads)
+    index = current_thread(index)
+    _check_threads(tensor, layout, index)
+    tiler: tuple[object, ...] = product_each(layout.shape)
+    crd = _thread_coordinate(layout, index)
+    if proj is not None:
+        _check_projection("local_partition", proj, tiler)
+        tiler, crd = (cast("tuple[object, ...]", dice(proj, cast(IntTuple, part))) for part in (tiler, crd))
+    return outer_partition(tensor, tiler, cast(Coordinate, crd))
+
+
+def thread_value_partition(tensor: Tensor, layout_tv: Layout, index: Scalars | None = None) -> Tensor:
+    """What thread `index` has of `tensor` by a layout from (thread, value) to indices: `composition(...)(index, _)`.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A = make_tensor("f32", (4, 8), (8, 1))
+    >>> tv = Layout(((2, 4), (2, 2)), ((8, 1), (4, 16)))
+    >>> thread_value_partition(A, tv, 3).layout
+    Layout(((2, 2),), ((1, 4),))
+    """
+    composed = cast(Tensor, composition(cast(Layout, tensor), layout_tv))
+    return cast(Tensor, composed[current_thread(index), _])  # type: ignore[index]
+
+
+def _divided(tensor: Tensor, tiler: object) -> Tensor:
+    return cast(Tensor, zipped_divide(cast(Layout, tensor), tiler))
+
+
+def _all_of(tree: IntTuple) -> Coordinate:
+    """A coordinate that keeps every mode, one by one."""
+    return (_,) * len(tree) if isinstance(tree, tuple) else _
+
+
+def _continued(coord: Coordinate, tree: IntTuple) -> Coordinate:
+    """`coord` with `_` for the modes of `tree` that it does not name; a single number chooses among all tiles."""
+    if not isinstance(tree, tuple):
+        return coord[0] if isinstance(coord, tuple) and len(coord) == 1 else coord
+    if isinstance(coord, tuple):
+        return coord + (_,) * (len(tree) - len(coord))
+    return (_,) * len(tree) if coord is _ or coord is None else coord
+
+
+def _check_projection(call: str, proj: Coordinate, tree: object) -> None:
+    if not isinstance(proj, tuple) or not isinstance(tree, tuple) or len(proj) != len(tree):
+        raise TensorError(f"{call}: the projection {proj} must have one entry for each of {tree}")
+
+
+def _check_threads(tensor: Tensor, threads: Layout, index: Scalars) -> None:
+    count = 1
+    for step, extent in sorted(_moving(threads)):
+        if step != count:
+            raise TensorError(
+                f"local_partition({tensor}, {threads}): the layout gives no thread the number {count}; "
+                f"number threads without gaps, as {Layout(threads.shape)} does"
+            )
+        count *= extent
+    if isinstance(index, int) and not 0 <= index < count:
+        raise TensorError(f"local_partition({tensor}, {threads}, {index}): there are threads 0 to {count - 1}")
+
+
+def _moving(layout: Layout) -> list[tuple[int, int]]:
+    from ..layout.int_tuple import leaves
+
+    return [(d, s) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if s != 1 and d != 0]
+
+
+def _thread_coordinate(threads: Layout, index: Scalars) -> tuple[Scalars, ...]:
+    """The place of thread `index` in the layout of threads, one number a mode."""
+    found = idx2crd(cast(int, index), threads.shape, threads.stride)
+    return tuple(crd2idx(c, s) for c, s in zip(as_tuple(found), as_tuple(threads.shape), strict=True))

@@ -1,0 +1,262 @@
+"""`Tensor`: an engine and a layout, an offset between them, and a guard where a tile reaches beyond what exists.
+
+Imports `engine`, `guard`, `layout`. Law: `tensor[crd] == engine.load(offset + layout(crd))`; a slice or a tile is
+another layout and another offset over the same engine, so it is a view and writes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from ..errors import CoordinateError, TensorError
+from ..layout import ComposedLayout, Layout, composition, tuple_add
+from ..layout.basis import Basis, BasisSum
+from ..layout.coordinates import Coordinate, has_underscore
+from ..layout.int_tuple import IntTuple, product
+from ..layout.layout import show, slice_and_offset
+from .bulk import load_all, strided_modes, strided_view
+from .dtypes import DType
+from .engine import Array, CoordinateEngine, Engine, Scalars, called, describe
+from .guard import Guard
+from .rounding import rounded
+
+
+class TensorIndexError(TensorError, CoordinateError):
+    """A coordinate that is nested unlike the shape, out of range, or outside the guard of a tile."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False, init=False)
+class Tensor:
+    """Elements of `engine` in the order of `layout`, from `offset` on.
+
+    >>> from cutepy.layout import _
+    >>> from cutepy.tensor import make_gmem_ptr, make_tensor
+    >>> A = make_tensor(make_gmem_ptr(np.arange(32, dtype=np.float32), name="A"), (4, 8))
+    >>> A, A[1, 2], A(3, _)
+    (gmem_ptr[32b](A) o (4,8):(1,4), np.float32(9.0), gmem_ptr[32b](A + 3) o (8):(4))
+
+    `A[crd]` takes nested coordinates, integers, arrays of them or kernel expressions; `_` in a place keeps that mode.
+    `A(crd)` is the same. `A[crd] = value` writes one element. Two tensors are equal if they are the same object.
+
+    Raises TensorIndexError (a TensorError and an IndexError) for a coordinate that does not fit.
+    Source: CuTe, `tensor_impl.hpp`.
+    """
+
+    engine: Engine
+    layout: Layout | ComposedLayout
+    offset: Scalars
+    guard: Guard | None
+
+    def __init__(
+        self, engine: Engine, layout: Layout | ComposedLayout, offset: Scalars = 0, guard: Guard | None = None
+    ) -> None:
+        _set_engine(self, engine)
+        _set_layout(self, layout)
+        _set_offset(self, offset)
+        _set_guard(self, guard if guard is not None and guard.axes else None)
+
+    @property
+    def shape(self) -> IntTuple:
+        """The shape of the layout."""
+        return self.layout.shape
+
+    @property
+    def stride(self) -> IntTuple:
+        """The stride of the layout; TensorError for a swizzled one, which has none."""
+        if isinstance(self.layout, ComposedLayout):
+            raise TensorError(f"stride of {self}: a swizzled layout has none; see .layout.inner")
+        return self.layout.stride
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return product(self.layout.shape)
+
+    @property
+    def rank(self) -> int:
+        """The number of top-level modes."""
+        return self.layout.rank
+
+    @property
+    def depth(self) -> int:
+        """How deep the shape nests."""
+        return self.layout.depth
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.engine.dtype
+
+    def __call__(self, *crd: Coordinate) -> Tensor | Scalars:
+        return self[crd[0] if len(crd) == 1 else crd]
+
+    def __getitem__(self, crd: Coordinate) -> Tensor | Scalars:
+        if has_underscore(crd):
+            return self._slice(crd)
+        layout = self.layout
+        _check(crd, layout.shape, self)
+        offset = layout(crd)
+        base = self.offset
+        if type(base) is not int or base:
+            offset = tuple_add(base, offset) if type(offset) is tuple else base + offset  # type: ignore[operator, arg-type]
+        if self.guard is None:
+            return self.engine.load(offset)
+        return self.engine.load(offset, self._inside(crd))
+
+    def __setitem__(self, crd: Coordinate, value: Scalars) -> None:
+        if has_underscore(crd):
+            raise TensorError(f"{self}[{crd}] = ...: one element is written at a time; use copy or fill on the slice")
+        _check(crd, self.layout.shape, self)
+        offset = self.offset + self.layout(crd)  # type: ignore[operator]
+        self.engine.store(offset, value, None if self.guard is None else self._inside(crd))
+
+    def _inside(self, crd: Coordinate) -> Scalars:
+        inside = cast(Guard, self.guard).inside(crd)
+        if isinstance(inside, (bool, np.bool_, np.ndarray)) and not np.all(inside):
+            raise TensorIndexError(
+                f"{self}[{show(crd)}]: the tile reaches beyond its tensor there; copy and fill skip such elements"
+            )
+        return None if isinstance(inside, (bool, np.bool_)) else inside
+
+    def _slice(self, crd: Coordinate) -> Tensor:
+        layout = self.layout
+        _check(crd, layout.shape, self)
+        moved: Scalars = 0
+        if type(layout) is Layout:
+            kept, moved = slice_and_offset(crd, layout)
+        else:
+            kept = cast(Layout, layout(crd))
+        if isinstance(moved, (Basis, BasisSum)):
+            moved = moved.coordinate()
+        base = self.offset
+        if type(moved) is tuple or type(base) is tuple:
+            offset: Scalars = tuple_add(cast(IntTuple, base), cast(IntTuple, moved))
+        else:
+            offset = base + moved  # type: ignore[operator]
+        return Tensor(self.engine, kept, offset, None if self.guard is None else self.guard.slice(crd))
+
+    def mode(self, *path: int) -> Tensor:
+        """The subtensor of one mode, at 0 of the others; also `get(t, ...)`. CuTe's `tensor<I...>(t)`."""
+
+        def follow(layout: Layout) -> Layout:
+            for entry in path:
+                layout = layout[entry]
+            return layout
+
+        layout = follow(cast(Layout, self.layout))
+        return Tensor(self.engine, layout, self.offset, None if self.guard is None else self.guard.map(follow, layout))
+
+    def lift_layout(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
+        """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors."""
+        name = function.__name__
+        if name == "get":
+            return self.mode(*cast("tuple[int, ...]", arguments))
+        if name in _DIVIDES:
+            beyond = getattr(self.engine, "unbounded", False)
+            layout, guard = rounded(self.layout, self.guard, arguments[0], exists_beyond=beyond)
+        elif name in _ACTS:
+            layout, guard = self.layout, self.guard
+        else:
+            raise TensorError(_refusal(name, self, arguments))
+        result = function(layout, *arguments)
+        if guard is not None:
+            like = result.inner if isinstance(result, ComposedLayout) else result
+            follow: Callable[[Layout], Layout] = lambda axis: (  # noqa: E731
+                composition(axis, Layout(like.shape)) if name in _REFOLDS else function(axis, *arguments)
+            )
+            guard = guard.map(follow, like)
+        return Tensor(self.engine, result, self.offset, guard)
+
+    def numpy(self, *, copy: bool | None = None) -> Array:
+        """The elements as an array with one axis a mode.
+
+        With `copy=None` it is a view wherever NumPy's strides can say the layout (`numpy_is_view` tells), else a copy;
+        elements outside a guard are 0 in it. `copy=False` raises TensorError instead of copying.
+        """
+        modes = strided_modes(self) if copy is not True else None
+        if modes is not None:
+            return strided_view(self.engine, cast(int, self.offset), *modes)
+        if copy is False:
+            raise TensorError(
+                f"numpy(copy=False) of {self}: no NumPy strides say this layout; take a slice with fewer modes, or copy"
+            )
+        return np.array(load_all(self))
+
+    @property
+    def numpy_is_view(self) -> bool:
+        """True if `numpy()` shows the elements themselves, False if it copies them."""
+        return strided_modes(self) is not None
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
+        array = self.numpy(copy=copy)
+        return array if dtype is None else array.astype(cast(str, dtype))
+
+    def __str__(self) -> str:
+        if isinstance(self.engine, CoordinateEngine):
+            start = self.offset if self.offset != 0 else tuple(0 for _ in self.layout)
+            return f"ArithTuple{show(start)} o {self.layout}"
+        at_start = type(self.offset) is int and self.offset == 0
+        place = called(self.engine) if at_start else f"{called(self.engine)} + {self.offset}"
+        return f"{describe(self.engine).partition('(')[0]}({place}) o {self.layout}"
+
+    __repr__ = __str__
+
+
+_set_engine, _set_layout, _set_offset, _set_guard = (
+    vars(Tensor)[name].__set__ for name in ("engine", "layout", "offset", "guard")
+)
+
+_DIVIDES = frozenset({"logical_divide", "zipped_divide", "tiled_divide", "flat_divide"})
+_REFOLDS = frozenset({"coalesce", "flatten", "unflatten", "group_modes"})
+_ACTS = _REFOLDS | {"composition", "select", "take", "append", "prepend"}
+
+
+def _refusal(name: str, tensor: Tensor, arguments: tuple[object, ...]) -> str:
+    call = f"{name}({', '.join(map(str, (tensor, *arguments)))})"
+    if "product" in name or name == "tile_to_shape":
+        return (
+            f"{call}: a product of a tensor would reach elements outside of it; "
+            "take the product of .layout and make a tensor over enough memory"
+        )
+    return f"{call}: {name} acts on layouts; take .layout"
+
+
+def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
+    """Refuse a coordinate that does not fit; expressions pass, their bounds are the kernel verifier's matter."""
+    if type(crd) is tuple:
+        if type(shape) is tuple and len(crd) == len(shape):
+            for entry, extent in zip(crd, shape):  # noqa: B905  (lengths were compared)
+                if type(entry) is not int or type(extent) is not int or not 0 <= entry < extent:
+                    _check(entry, extent, tensor)
+            return
+        raise _misfit(crd, shape, tensor)
+    if type(crd) is int:
+        low = high = crd
+    elif isinstance(crd, (np.ndarray, np.integer)) and crd.dtype != object:
+        if crd.dtype.kind not in "iu":
+            raise TensorIndexError(f"coordinate {crd} of {tensor}: its type is {crd.dtype}; coordinates are integers")
+        if not crd.size:
+            return
+        low, high = int(crd.min()), int(crd.max())
+    else:
+        if isinstance(crd, (float, complex, str, bytes, list, dict, set, slice, type(Ellipsis))):
+            raise TensorIndexError(f"coordinate {crd!r} of {tensor}: give integers, nested tuples of them, or _")
+        return
+    if low < 0 or high >= product(shape):
+        raise TensorIndexError(
+            f"coordinate {low if low < 0 else high} of {tensor}: this mode has size {product(shape)}, "
+            f"so it goes from 0 to {product(shape) - 1}"
+        )
+
+
+def _misfit(crd: tuple[object, ...], shape: IntTuple, tensor: Tensor) -> TensorIndexError:
+    count = f"{len(crd)} entr{'y' if len(crd) == 1 else 'ies'}"
+    found = f"{len(shape)} modes" if isinstance(shape, tuple) else "no modes of its own"
+    return TensorIndexError(
+        f"coordinate {show(crd)} of {tensor}: it has {count} where the shape {show(shape)} has {found}; "
+        "give one entry a mode, or one integer for all of them"
+    )
