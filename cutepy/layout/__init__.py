@@ -7,7 +7,6 @@ from .ask import coshape as coshape
 from .ask import cosize as cosize
 from .ask import depth as depth
 from .ask import evenly_divides as evenly_divides
-from .ask import is_contiguous as is_contiguous
 from .ask import rank as rank
 from .ask import shape as shape
 from .ask import size as size
@@ -15,6 +14,7 @@ from .ask import stride as stride
 from .ask import weakly_congruent as weakly_congruent
 from .basis import E as E
 from .complement import complement as complement
+from .composed import Chained as Chained
 from .composed import ComposedLayout as ComposedLayout
 from .composed import Swizzle as Swizzle
 from .composed import make_composed_layout as make_composed_layout
@@ -45,6 +45,8 @@ from .layout import axis_layout as axis_layout
 from .layout import make_identity_layout as make_identity_layout
 from .layout import make_layout as make_layout
 from .layout import slice_and_offset as slice_and_offset
+from .notation import parse_layout as parse_layout
+from .notation import parse_tiler as parse_tiler
 from .product import blocked_product as blocked_product
 from .product import flat_product as flat_product
 from .product import logical_product as logical_product
@@ -54,6 +56,10 @@ from .product import raked_product as raked_product
 from .product import tile_to_shape as tile_to_shape
 from .product import tiled_product as tiled_product
 from .product import zipped_product as zipped_product
+from .properties import is_bijective as is_bijective
+from .properties import is_contiguous as is_contiguous
+from .properties import is_injective as is_injective
+from .properties import is_surjective as is_surjective
 from .rearrange import append as append
 from .rearrange import coalesce as coalesce
 from .rearrange import filter as filter

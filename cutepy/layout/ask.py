@@ -24,7 +24,7 @@ from .int_tuple import (
     weakly_congruent as weakly_congruent_trees,
 )
 from .layout import Layout
-from .rearrange import coalesced, get
+from .rearrange import get
 
 Shaped: TypeAlias = "Layout | ComposedLayout | IntTuple"
 
@@ -153,15 +153,3 @@ def evenly_divides(left: Shaped, right: Shaped) -> bool:
     if isinstance(tile, tuple):
         return isinstance(whole, tuple) and len(tile) <= len(whole) and all(map(evenly_divides, whole, tile))
     return product(whole) % tile == 0
-
-
-def is_contiguous(layout: Layout) -> bool:
-    """True if consecutive coordinates have consecutive offsets: it coalesces to N:1.
-
-    >>> is_contiguous(Layout((4, 8))), is_contiguous(Layout((4, 8), (8, 1)))
-    (True, False)
-    """
-    if not isinstance(layout, Layout):
-        offsets = cast(ComposedLayout, layout).offsets().ravel(order="F")
-        return bool((offsets[1:] - offsets[:-1] == 1).all())
-    return coalesced(layout)[1] in ([], [1])

@@ -31,30 +31,39 @@ def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Lay
     if any(type(step) is not int for step in steps):
         return _complement_by_axis(layout, cotarget)
     reach = layout.cosize if cotarget is None else _target_size(layout, cotarget)
-    pairs = sorted([(d, s) for s, d in zip(leaves(layout.shape), steps) if s != 1 and d != 0])  # noqa: B905  (congruent)
+    extents, strides, _ = gaps(layout, reach, cotarget is None)
+    return from_modes(extents, strides)
+
+
+def gaps(layout: Layout, reach: int, always_extend: bool = False) -> tuple[list[int], list[int], bool]:
+    """Extents and strides of the complement up to `reach`, and whether the strides divide, so that no offset is left out."""
+    pairs = sorted([(d, s) for s, d in zip(leaves(layout.shape), leaves(layout.stride)) if s != 1 and d != 0])  # noqa: B905  (congruent)
     if pairs and pairs[0][0] < 0:
         raise LayoutError(
-            f"complement({layout}, {cotarget}): stride {pairs[0][0]} is negative; offsets below 0 have no complement in [0, {reach})"
+            f"complement({layout}, {reach}): stride {pairs[0][0]} is negative; "
+            f"offsets below 0 have no complement in [0, {reach})"
         )
     extents: list[int] = []
     strides: list[int] = []
-    filled = 1
+    filled, even = 1, True
     for step, extent in pairs:
         if step < filled:
             raise LayoutError(
-                f"complement({layout}, {cotarget}): modes overlap: mode {extent}:{step} starts within the {filled} offsets that the smaller strides span; "
-                f"a stride of {filled} would not"
+                f"complement({layout}, {reach}): modes overlap: mode {extent}:{step} starts within the {filled} offsets "
+                f"that the smaller strides span; a stride of {filled} would not"
             )
         gap = step // filled
         if gap > 1:
             extents.append(gap)
             strides.append(filled)
+        if step != gap * filled:
+            even = False
         filled = step * extent
     more = -(-reach // filled)
-    if more > 1 or not extents or cotarget is None:
+    if more > 1 or not extents or always_extend:
         extents.append(more)
         strides.append(filled)
-    return from_modes(extents, strides)
+    return extents, strides, even
 
 
 def _target_size(layout: Layout, cotarget: IntTuple | Layout) -> int:

@@ -7,12 +7,14 @@ and flat divide rearrange its modes; the size is kept or the call is refused.
 from __future__ import annotations
 
 from ..errors import LayoutError
-from .complement import complement
+from .basis import Basis
+from .complement import complement, gaps
 from .composed import lift
 from .composition import composition
 from .coordinates import keeps
+from .int_tuple import leaves
 from .layout import Layout, _make
-from .rearrange import by_mode, joined
+from .rearrange import by_mode, from_modes, joined
 
 
 def logical_divide(layout: Layout, tiler: object) -> Layout:
@@ -37,23 +39,28 @@ def logical_divide(layout: Layout, tiler: object) -> Layout:
         raise LayoutError(
             f"logical_divide({layout}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
         )
-    rest = complement(tile, _cotarget(layout, tile))
-    if tile.size * rest.size != layout.size and not _has_basis(tile):
-        raise LayoutError(
-            f"logical_divide({layout}, {tiler}): the tile {tile} and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} "
-            f"coordinates, the layout {layout.size}; choose a tile whose span divides {layout.size}, or pad the layout"
-        )
+    if any(map(_is_basis, leaves(tile.stride))):
+        rest = complement(tile, layout.shape)
+        return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
+    extents, strides, even = gaps(tile, layout.size)
+    rest = from_modes(extents, strides)
+    if tile.size * rest.size != layout.size or not even:
+        raise LayoutError(_uneven(layout, tile, rest, even))
     return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
 
 
-def _has_basis(tile: Layout) -> bool:
-    from .int_tuple import leaves
-
-    return any(type(step) is not int for step in leaves(tile.stride))
+def _is_basis(step: object) -> bool:
+    return isinstance(step, Basis)
 
 
-def _cotarget(layout: Layout, tile: Layout) -> object:
-    return layout.shape if _has_basis(tile) else layout.size  # a basis tiler names modes, so it meets the shape
+def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
+    call = f"logical_divide({layout}, {tile})"
+    if even:
+        return (
+            f"{call}: the tile and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} coordinates, "
+            f"the layout {layout.size}; choose a tile that divides {layout.size}, or round the shape up and guard the edge"
+        )
+    return f"{call}: copies of the tile {tile} leave gaps, for its strides do not divide one another; choose strides that do"
 
 
 def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:

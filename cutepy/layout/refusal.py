@@ -13,7 +13,7 @@ from ..errors import CompositionError
 from .int_tuple import IntTuple, fold_profile, leaves
 from .layout import Layout, _make, show
 from .rearrange import coalesced_open
-from .table import additive_witness, leaf_values, modes_of_values, nested
+from .table import Broken, additive_witness, leaf_values, modes_of_values, nested
 
 LARGEST_TABLE = 1 << 24
 
@@ -42,11 +42,9 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     extent, step = extents[position], steps[position]
     shape, _ = coalesced_open(outer)
     looked_at = min(extent, LARGEST_TABLE)
-    at = modes_of_values(leaf_values(outer, looked_at, step))
-    if not isinstance(at, int):
-        at = looked_at
+    broken = modes_of_values(leaf_values(outer, looked_at, step))
+    at, led_to = broken if isinstance(broken, Broken) else (looked_at, cast(int, outer(step)) * looked_at)
     here = cast(int, outer(step * at))
-    linear = cast(int, outer(step)) * at
     flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
     witness = nested(flat, inner.shape)
     reason = (
@@ -55,10 +53,10 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
         else f"Stride {step} of mode {position} ({extent}:{step}) steps across the extents {show(tuple(shape))} of the left operand unevenly"
     )
     return CompositionError(
-        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, where the steps before it lead to {linear}.\n"
+        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, where the values before it lead to {led_to}.\n"
         f"  {reason}.{way_out}",
         witness,
-        (here, linear),
+        (here, led_to),
         clause,
     )
 

@@ -8,7 +8,7 @@ of the blocks' first values; nothing has to be tried twice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from .int_tuple import IntTuple
 from .layout import Layout
@@ -18,17 +18,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | int:
-    """Extents and strides of the shortest layout with these values, or the first index that no layout reaches.
+class Broken(NamedTuple):
+    """Where values stop being a layout: the index, and what the values before it lead to there."""
+
+    index: int
+    expected: int
+
+
+def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | Broken:
+    """Extents and strides of the shortest layout with these values, or where they contradict every layout.
 
     >>> import numpy as np
-    >>> modes_of_values(np.array([0, 1, 10, 11])), modes_of_values(np.array([0, 1, 2, 5]))
-    (([2, 2], [1, 10]), 3)
+    >>> modes_of_values(np.array([0, 1, 10, 11]))
+    ([2, 2], [1, 10])
+    >>> modes_of_values(np.array([0, 1, 2, 5]))
+    Broken(index=3, expected=3)
     """
     import numpy as np
 
     if len(values) and values[0] != 0:
-        return 0
+        return Broken(0, 0)
     extents: list[int] = []
     strides: list[int] = []
     scale = 1
@@ -39,11 +48,12 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
             return [*extents, len(values)], [*strides, step]
         linear = int(broken[0])
         if len(values) % linear:
-            return linear * scale
+            return Broken(linear * scale, linear * step)
         blocks = values.reshape(-1, linear)
         wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
         if len(wrong):
-            return int(wrong[0]) * scale
+            block, within = divmod(int(wrong[0]), linear)
+            return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
         extents.append(linear)
         strides.append(step)
         values = blocks[:, 0]
@@ -54,7 +64,7 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
 def modes_of_table(outer: Layout, extent: int, step: int) -> tuple[list[int], list[int]] | None:
     """The modes of `x -> outer(step * x)` for x below `extent`, or None where it is not a layout."""
     found = modes_of_values(leaf_values(outer, extent, step))
-    return None if isinstance(found, int) else found
+    return None if isinstance(found, Broken) else found
 
 
 def leaf_values(outer: Layout, extent: int, step: int) -> NDArray[np.int64]:
