@@ -7,12 +7,11 @@ first mode is fastest. An integer coordinate beyond the size goes on in the last
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, cast
 
 from ..errors import CoordinateError
 from .int_tuple import IntTuple, leaves, map_leaves, prefix_product, product
 
-Scalar = TypeVar("Scalar")
 
 
 class Underscore:
@@ -29,7 +28,7 @@ class Underscore:
 
 _ = Underscore()
 
-Coordinate: TypeAlias = "IntTuple | Underscore | None | tuple[Coordinate, ...]"
+Coordinate: TypeAlias = "IntTuple | Underscore | tuple[Coordinate, ...] | None"
 
 
 def keeps(entry: object) -> bool:
@@ -62,55 +61,62 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> i
     """
     if stride is None:
         stride = prefix_product(shape)
-    return cast(int, _inner(crd, shape, stride))
+    return cast(int, inner_product(crd, shape, stride))
 
 
-def _inner(crd: object, shape: IntTuple, stride: IntTuple) -> object:
+class Slicing(Exception):
+    """Inside evaluation: the coordinate holds `_`, so a slice is meant."""
+
+
+def inner_product(crd: object, shape: IntTuple, stride: IntTuple) -> object:
+    """The offset of `crd`; of integers, NumPy arrays, SymPy or kernel expressions alike. Raises Slicing at a `_`."""
     if type(shape) is not tuple:
-        if type(crd) is tuple:
-            raise CoordinateError(f"coordinate {crd} nests where the shape is the integer {shape}")
         if type(crd) is not int:
-            _check_scalar(crd)
+            _check_scalar(crd, shape)
         return crd * stride  # type: ignore[operator]
     if type(crd) is not tuple:
         if type(crd) is not int:
-            _check_scalar(crd)
+            _check_scalar(crd, shape)
         return flat_index(crd, leaves(shape), leaves(stride))
     if len(crd) != len(shape):
         raise CoordinateError(
-            f"coordinate {crd} has {len(crd)} modes, the shape {shape} has {len(shape)}; give one entry a mode, or one integer for all"
+            f"coordinate {crd} has {len(crd)} modes, the shape {shape} has {len(shape)}; "
+            f"give one entry a mode, or one integer for all"
         )
-    if not crd:
-        return 0
-    parts = map(_inner, crd, shape, cast("tuple[IntTuple, ...]", stride))
-    total = next(parts)
-    for part in parts:
-        total = total + part  # type: ignore[operator]
+    total: object = 0
+    for entry, extent, step in zip(crd, shape, stride):  # type: ignore[arg-type]  # noqa: B905  (lengths were compared)
+        if type(entry) is int and type(extent) is int:
+            part: object = entry * step  # type: ignore[operator]
+        else:
+            part = inner_product(entry, extent, step)
+        total = part if type(total) is int and total == 0 else total + part  # type: ignore[operator]
     return total
 
 
-def flat_index(index: Scalar, shape: tuple[int, ...], stride: tuple[int, ...]) -> Scalar:
+def flat_index(index: object, shape: tuple[int, ...], stride: tuple[int, ...]) -> object:
     """Offset of an integer coordinate over flat modes; the last one is not bounded."""
-    if not shape:
-        return index * 0  # type: ignore[operator, no-any-return]
-    total = None
-    for extent, step in zip(shape[:-1], stride[:-1], strict=True):
-        if extent != 1:
-            term = index % extent * step  # type: ignore[operator]
-            total = term if total is None else total + term
+    total: object = 0
+    last = len(shape) - 1
+    for mode, extent in enumerate(shape):
+        if mode == last:
+            part = index * stride[mode]  # type: ignore[operator]
+        elif extent == 1:
+            continue
+        else:
+            part = index % extent * stride[mode]  # type: ignore[operator]
             index = index // extent  # type: ignore[operator]
-    term = index * stride[-1]  # type: ignore[operator]
-    return term if total is None else total + term  # type: ignore[no-any-return]
+        total = part if type(total) is int and total == 0 else total + part
+    return total
 
 
-def _check_scalar(crd: object) -> None:
-    if isinstance(crd, (float, complex, str, bytes, list, dict, set, type(None), Underscore)) or not hasattr(
-        crd, "__floordiv__"
-    ):
-        way_out = (
-            f"write the tuple {tuple(crd)}" if isinstance(crd, list) else "coordinates are integers or tuples of them"
-        )
-        raise CoordinateError(f"coordinate {crd!r} of type {type(crd).__name__}: {way_out}")
+def _check_scalar(crd: object, shape: IntTuple) -> None:
+    if crd is _ or crd is None:
+        raise Slicing
+    if type(crd) is tuple:
+        raise CoordinateError(f"coordinate {crd} nests where the shape is the integer {shape}")
+    if isinstance(crd, (float, complex, str, bytes, list, dict, set)) or not hasattr(crd, "__floordiv__"):
+        hint = f"write the tuple {tuple(crd)}" if isinstance(crd, list) else "coordinates are integers or tuples of them"
+        raise CoordinateError(f"coordinate {crd!r} of type {type(crd).__name__}: {hint}")
 
 
 def idx2crd(idx: int, shape: IntTuple, stride: IntTuple | None = None) -> IntTuple:

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from ..errors import CoordinateError, LayoutError
 from .basis import Basis, BasisSum
-from .coordinates import Coordinate, _inner, flat_index, has_underscore, slice_, zero_underscores
+from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
 from .int_tuple import MAX_DEPTH, IntTuple, as_tuple, depth_of, leaves, map_leaves, product
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+Scalar = TypeVar("Scalar")
 
 
 class Order(Enum):
@@ -110,15 +113,19 @@ class Layout:
         for extent, step in zip(as_tuple(self.shape), as_tuple(self.stride), strict=True):
             yield _make(extent, step, self.facts)
 
-    def __call__(self, *crd: Coordinate) -> int | IntTuple | Layout:  # type: ignore[override]
+    @overload
+    def __call__(self, *crd: IntTuple) -> int: ...
+    @overload
+    def __call__(self, *crd: Coordinate) -> Layout: ...
+    @overload
+    def __call__(self, crd: Scalar) -> Scalar: ...
+    def __call__(self, *crd: object) -> object:
         coordinate = crd[0] if len(crd) == 1 else crd
-        if type(coordinate) is int:
-            offset = flat_index(coordinate, leaves(self.shape), leaves(self.stride))
-        elif has_underscore(coordinate):
-            return slice_and_offset(coordinate, self)[0]
-        else:
-            offset = _inner(coordinate, self.shape, self.stride)  # type: ignore[assignment]
-        return cast(BasisSum, offset).coordinate() if isinstance(offset, (Basis, BasisSum)) else offset
+        try:
+            offset = inner_product(coordinate, self.shape, self.stride)
+        except Slicing:
+            return slice_and_offset(cast(Coordinate, coordinate), self)[0]
+        return offset.coordinate() if isinstance(offset, (Basis, BasisSum)) else offset
 
     def offsets(self) -> NDArray[np.int64]:
         """Every offset, as an int64 array with one axis a top-level mode (1-D for an integer shape).
@@ -145,10 +152,34 @@ class Layout:
 
     @classmethod
     def parse(cls, text: str) -> Layout:
-        """The layout that `text` writes down; see `cutepy.layout.notation.parse`."""
+        """The layout that `text` writes down, in any notation; see `cutepy.layout.notation.parse_layout`.
+
+        >>> Layout.parse("((_4,_2),_8):((_1,_16),_4)")
+        Layout(((4, 2), 8), ((1, 16), 4))
+
+        A text with a swizzle gives a ComposedLayout. Raises NotationError, with a caret under the place.
+        """
         from .notation import parse_layout
 
-        return parse_layout(text)
+        return cast(Layout, parse_layout(text))
+
+    def to_cpp(self) -> str:
+        """CuTe C++ source of this layout; see `cutepy.layout.spelling.to_cpp`."""
+        from .spelling import to_cpp
+
+        return to_cpp(self)
+
+    def to_pycute(self) -> str:
+        """pycute source of this layout; see `cutepy.layout.spelling.to_pycute`."""
+        from .spelling import to_pycute
+
+        return to_pycute(self)
+
+    def to_latex(self) -> str:
+        """LaTeX of this layout, for math mode; see `cutepy.layout.spelling.to_latex`."""
+        from .spelling import to_latex
+
+        return to_latex(self)
 
     def grid(self) -> str:
         """The offsets as a text table, equal to CuTe's `print_layout`; ranks 1 and 2."""
@@ -172,27 +203,17 @@ def _make(shape: IntTuple, stride: IntTuple, facts: object = None) -> Layout:
     return layout
 
 
-def _is_plain(shape: object, stride: object) -> bool:
-    """True for the common case, decided fast: ints, or congruent flat tuples of ints, sizes from 1."""
-    if type(shape) is tuple and type(stride) is tuple and len(shape) == len(stride):
-        for extent, step in zip(shape, stride):  # noqa: B905  (lengths were compared)
-            if type(extent) is int:
-                if type(step) is not int or extent < 1:
-                    return False
-            elif not (type(extent) is tuple and _is_plain_nested(extent, step, 1)):
-                return False
-        return True
-    return type(shape) is int and type(stride) is int and shape > 0
-
-
-def _is_plain_nested(shape: tuple[object, ...], stride: object, depth: int) -> bool:
+def _is_plain(shape: object, stride: object, depth: int = 0) -> bool:
+    """True for the common case, decided fast: ints, or congruent tuples of ints, with sizes from 1."""
+    if type(shape) is not tuple:
+        return type(shape) is int and type(stride) is int and shape > 0
     if type(stride) is not tuple or len(shape) != len(stride) or depth > MAX_DEPTH:
         return False
     for extent, step in zip(shape, stride):  # noqa: B905  (lengths were compared)
         if type(extent) is int:
             if type(step) is not int or extent < 1:
                 return False
-        elif not (type(extent) is tuple and _is_plain_nested(extent, step, depth + 1)):
+        elif not _is_plain(extent, step, depth + 1):
             return False
     return True
 
@@ -317,26 +338,8 @@ def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
     (Layout(((2, 3),), ((4, 8),)), 2)
     """
     kept = slice_(crd, layout.shape)
-    offset = _inner(zero_underscores(crd), layout.shape, layout.stride) if not _only_underscore(crd) else 0
+    offset = inner_product(zero_underscores(crd), layout.shape, layout.stride) if isinstance(crd, tuple) else 0
     return _make(kept, slice_(crd, layout.stride), layout.facts), cast(int, offset)
-
-
-def _only_underscore(crd: Coordinate) -> bool:
-    return not isinstance(crd, tuple)
-
-
-def mode_getter(name: str) -> Callable[..., Layout]:
-    """Follow mode indices into a layout: the shared part of `size(L, 0, 1)`, `shape(L, 1)` and their kin."""
-
-    def get_mode(layout: Layout, *modes: int) -> Layout:
-        for mode in modes:
-            try:
-                layout = layout[mode]
-            except CoordinateError as error:
-                raise CoordinateError(f"{name}({layout}, {', '.join(map(str, modes))}): {error}") from None
-        return layout
-
-    return get_mode
 
 
 def make_identity_layout(shape: IntTuple) -> Layout:
