@@ -5,7 +5,7 @@ from typing import cast
 from .ir import Kernel
 from .lower import lower
 from .runtime.program import Binding, Param, ParamType, Program
-from .wgsl import Dialect, features, print_wgsl
+from .wgsl import Dialect, entry_point, features, print_wgsl
 
 
 def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool = True) -> Program:
@@ -13,7 +13,7 @@ def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool =
     ready = lower(kernel)
     return Program(
         wgsl=print_wgsl(ready, dialect),
-        entry=kernel.name,
+        entry=entry_point(ready),
         bindings=tuple(
             Binding(b.name, "read_write" if b.writable else "read", b.length * b.dtype.bytes) for b in kernel.buffers
         ),

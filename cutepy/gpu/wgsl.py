@@ -75,6 +75,11 @@ def print_wgsl(kernel: Kernel, dialect: Dialect = "naga") -> str:
     return _Printer(kernel, dialect).text()
 
 
+def entry_point(kernel: Kernel) -> str:
+    """The name of the kernel's function in its text: its own, unless WGSL reserves that."""
+    return _Printer(kernel, "naga").entry
+
+
 def show(value: Expr) -> str:
     """One expression as WGSL, with variables under their own names.
 
@@ -137,6 +142,7 @@ class _Printer:
         used = {n.name.partition(".")[0] for n in _all_nodes(kernel) if isinstance(n, Builtin)}
         self.builtins = [name for name in _BUILTINS if name in used]
         self.taken = set(RESERVED) | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
+        self.counts: dict[str, int] = {}
         self.helpers: dict[str, str] = {}
         self.entry = self.name_of(kernel, kernel.name)
 
@@ -146,10 +152,10 @@ class _Printer:
         if known is None:
             stem = re.sub(r"\W", "_", wish or "value", flags=re.ASCII)
             stem = stem if not stem[0].isdigit() and not stem.startswith("__") and stem != "_" else f"v{stem}"
-            name, count = stem, 0
+            name = stem
             while name in self.taken:
-                count += 1
-                name = f"{stem}_{count}"
+                self.counts[stem] = self.counts.get(stem, 0) + 1
+                name = f"{stem}_{self.counts[stem]}"
             self.taken.add(name)
             known = self.names[thing] = name
         return known

@@ -3,6 +3,7 @@
 import sys
 from contextvars import ContextVar
 from pathlib import Path
+from types import FrameType
 
 _PACKAGE = str(Path(__file__).parents[2])
 
@@ -10,15 +11,18 @@ _PACKAGE = str(Path(__file__).parents[2])
 KERNEL_FILE: ContextVar[str] = ContextVar("kernel_file", default="")
 
 
-def user_place() -> str:
-    """`file:line` of the innermost call that the user wrote."""
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame, from `frame` outwards, that runs the user's own code."""
     kernel_file = KERNEL_FILE.get()
-    frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
         if filename == kernel_file or not filename.startswith(_PACKAGE):
-            return f"{Path(filename).name}:{frame.f_lineno}"
-        if frame.f_back is None:
-            break
+            return frame
         frame = frame.f_back
-    return "kernel"
+    return None
+
+
+def user_place() -> str:
+    """`file:line` of the innermost call that the user wrote."""
+    frame = user_frame(sys._getframe(1))
+    return "kernel" if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..ir import Expr, Kernel, map_block
 from ..simplify import simplify
 from .constants import spell_constants
+from .finish import finish as finish
 from .hoist import hoist
 from .predicates import branch
 from .registers import name_registers

@@ -1,5 +1,6 @@
 """Index arithmetic that is used twice, or that a loop does not change, is computed once and named."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ..ir import (
@@ -9,6 +10,7 @@ from ..ir import (
     Builtin,
     Call,
     Cast,
+    Component,
     Const,
     Declare,
     Expr,
@@ -22,6 +24,7 @@ from ..ir import (
     Store,
     Unary,
     Var,
+    Vector,
     blocks,
     children,
     expressions,
@@ -30,6 +33,7 @@ from ..ir import (
     with_blocks,
     with_expressions,
 )
+from ..ir.operators import SUBGROUP
 from ..ranges import range_of
 
 
@@ -44,11 +48,30 @@ class _Scope:
 
 def hoist(kernel: Kernel) -> Kernel:
     """`kernel` with a `let` for each integer or bool expression worth naming, as far out as its variables allow."""
-    return replace(kernel, body=_Hoist(kernel.body).result)
+    return replace(kernel, body=_Hoist(kernel.body, _indexing, loops=True).result)
+
+
+def share(block: Block) -> Block:
+    """`block` with a `let` for each floating-point expression that is used more than once."""
+    return _Hoist(block, _computing, loops=False).result
+
+
+def _indexing(value: Expr) -> bool:
+    return value.dtype.kind in "iub" and value.lanes == 1 and not _plain(value)
+
+
+def _computing(value: Expr) -> bool:
+    if isinstance(value, Vector):
+        return any(item is not value.items[0] for item in value.items)
+    return value.dtype.kind == "f" and isinstance(value, Binary | Call | Select | Unary | Cast)
 
 
 class _Hoist:
-    def __init__(self, body: Block) -> None:
+    """One walk that names the expressions that `wanted` asks for, where they are used twice; with `loops`, also
+    where they are used once but do not change in a loop around."""
+
+    def __init__(self, body: Block, wanted: Callable[[Expr], bool], *, loops: bool) -> None:
+        self.wanted, self.out_of_loops = wanted, loops
         self.uses: dict[Expr, int] = {}
         self.mutable: set[Expr] = set()
         self.loops: dict[Expr, int] = {}
@@ -81,7 +104,9 @@ class _Hoist:
                 return self.top
             case Var():
                 return None if value in self.mutable else self.scopes[value]
-            case Binary() | Select() | Unary() | Cast() | Call(name="min" | "max" | "abs" | "clamp"):
+            case Call(name=name) if name in SUBGROUP:
+                return None
+            case Binary() | Select() | Unary() | Cast() | Call() | Vector() | Component():
                 found = self.top
                 for operand in children(value):
                     scope = self.scope_of(operand)
@@ -101,20 +126,25 @@ class _Hoist:
             return value
         if isinstance(value, Load):
             hint = f"{value.buffer.name}_at"
-        if value.dtype.kind in "iub" and value.lanes == 1 and not _plain(value):
+        if self.wanted(value):
             home = self.scope_of(value)
-            if home is not None and (self.uses.get(value, 0) > 1 or home.loops < scope.loops):
-                new = rebuild(value, tuple([self.expr(x, home, hint) for x in operands]))
-                lo, hi = range_of(value)
-                name = self.bound[value] = var(_name(value, hint), value.dtype, lo=lo, hi=hi)
-                self.scopes[name] = home
-                home.out.append(Let(name, new))
-                return name
+            often = self.uses.get(value, 0) > 1
+            if home is not None and (often or (self.out_of_loops and home.loops < scope.loops)):
+                return self.bind(value, home, hint)
         return rebuild(value, tuple([self.expr(x, scope, hint) for x in operands]))
+
+    def bind(self, value: Expr, home: _Scope, hint: str) -> Var:
+        """Put down a `let` for `value` at the end of `home` as it is now."""
+        new = rebuild(value, tuple([self.expr(x, home, hint) for x in children(value)]))
+        lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
+        name = self.bound[value] = var(_name(value, hint), value.dtype, lanes=value.lanes, lo=lo, hi=hi)
+        self.scopes[name] = home
+        home.out.append(Let(name, new))
+        return name
 
     def walk(self, block: Block, scope: _Scope) -> Block:
         for stmt in block:
-            first = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "value"
+            first = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "index"
             hints = (first, "value", "value")
             roots = zip(expressions(stmt), hints, strict=False)
             stmt = with_expressions(stmt, tuple([self.expr(x, scope, hint) for x, hint in roots]))
@@ -153,6 +183,11 @@ def _name(value: Expr, hint: str) -> str:
             return _BUILTIN_NAMES.get(name, name.replace(".", "_"))
         case Binary() if value.dtype.kind == "b":
             return "inside"
+        case Vector(items=items):
+            whole = items[0].value if isinstance(items[0], Component) else items[0]
+            return f"{whole.name}_vec" if isinstance(whole, Var) else "lanes"
+        case _ if value.dtype.kind == "f":
+            return "value"
     return hint
 
 

@@ -2,7 +2,24 @@
 
 from dataclasses import replace
 
-from ..ir import Assign, Block, Declare, Expr, If, Kernel, Let, Load, Stmt, blocks, load, rewrite, with_blocks
+from ..ir import (
+    Assign,
+    Block,
+    Declare,
+    Expr,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Stmt,
+    Var,
+    blocks,
+    const,
+    load,
+    rewrite,
+    splat,
+    with_blocks,
+)
 from ..ir.walk import nodes
 
 
@@ -35,9 +52,13 @@ def _fill(out: list[Stmt], stmt: Let, predicated: Load) -> None:
     filled = Assign(stmt.var, _unconditional(stmt.value))
     last = out[-1] if out else None
     if isinstance(last, If) and last.condition is condition and not last.orelse and isinstance(last.then[0], Assign):
-        out[-1:] = [Declare(stmt.var), replace(last, then=(*last.then, filled))]
+        out[-1:] = [_zero(stmt.var), replace(last, then=(*last.then, filled))]
     else:
-        out += [Declare(stmt.var), If(condition, (filled,), place=stmt.place)]
+        out += [_zero(stmt.var), If(condition, (filled,), place=stmt.place)]
+
+
+def _zero(name: Var) -> Declare:
+    return Declare(name, splat(const(0, name.dtype), name.lanes))
 
 
 def _unconditional(value: Expr) -> Expr:

@@ -12,11 +12,11 @@ fn histogram(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
         atomicStore(&counts[tid], 0u);
     }
     workgroupBarrier();
-    let value = group.x * 64u + tid;
-    if (value < 1000u) {
-        let value_1 = x[value];
-        atomicAdd(&counts[value_1 % 8u], 1u);
-        even[value] = select(0u, 1u, value_1 % 2u == 0u);
+    let index = group.x * 64u + tid;
+    if (index < 1000u) {
+        let value = x[index];
+        atomicAdd(&counts[value % 8u], 1u);
+        even[index] = select(0u, 1u, value % 2u == 0u);
     }
     workgroupBarrier();
     if (inside) {

@@ -11,20 +11,20 @@ struct Params {
 
 @compute @workgroup_size(64)
 fn saxpy(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
-    var x_0: vec4<f32>;
-    var y_0: vec4<f32>;
-    let value = group.x * 512u + tid * 4u;
+    var x_0 = vec4<f32>(0.0);
+    var y_0 = vec4<f32>(0.0);
+    let index = group.x * 512u + tid * 4u;
     let x_at = group.x * 128u + tid;
-    if (value < 1000u) {
+    if (index < 1000u) {
         x_0 = x[x_at];
         y_0 = y[x_at];
     }
     if (true) {
         y[x_at] = fma(vec4<f32>(params.a), x_0, y_0);
     }
-    var x_1: vec4<f32>;
-    var y_1: vec4<f32>;
-    if (value + 256u < 1000u) {
+    var x_1 = vec4<f32>(0.0);
+    var y_1 = vec4<f32>(0.0);
+    if (index + 256u < 1000u) {
         x_1 = x[x_at + 64u];
         y_1 = y[x_at + 64u];
     }

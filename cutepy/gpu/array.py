@@ -1,0 +1,85 @@
+"""Tensors whose elements are in a device's memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import TensorError
+from ..layout import Layout
+from ..tensor.dtypes import DType
+from ..tensor.engine import Scalars, Space, ViewEngine, check_writable, fit_values
+from ..tensor.make import make_tensor, view_of
+from ..tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from .runtime import Device, DeviceBuffer
+
+Array = npt.NDArray[Any]  # of any element type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceEngine:
+    """`length` elements in a buffer of a device. Kernels use them in place; `load` and `store` go over the host."""
+
+    buffer: DeviceBuffer
+    dtype: DType
+    length: int
+    space: Space = "gmem"
+    name: str = ""
+    writable: bool = True
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the elements."""
+        return self.buffer.device
+
+    def host(self) -> Array:
+        """All elements, read back."""
+        return self.buffer.read(self.dtype.numpy, self.length)
+
+    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+        """The elements at `offsets`, by way of the host."""
+        return ViewEngine(self.host(), self.dtype).load(offsets, where)
+
+    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+        """Write `values` at `offsets`, by way of the host."""
+        check_writable(self)
+        fit_values(values, self.dtype)
+        host = self.host().copy()
+        ViewEngine(host, self.dtype).store(offsets, values, where)
+        self.buffer.write(host)
+
+
+def array(data: object, *, device: Device | None = None, name: str = "") -> Tensor:
+    """A copy of an array or of a tensor in the memory of a device, with the same shape and strides.
+
+    Raises DeviceError where there is no device, TensorError for data that is no array.
+    """
+    from .runtime import default_device
+
+    tensor = data if isinstance(data, Tensor) else make_tensor(data)
+    if tensor.guard is not None or not isinstance(tensor.layout, Layout):
+        tensor = make_tensor(np.asfortranarray(tensor.numpy()))
+    engine = tensor.engine if isinstance(tensor.engine, ViewEngine) else view_of(tensor.numpy())
+    target = device if device is not None else default_device()
+    buffer = target.upload(engine.memory, name or engine.name)
+    moved = DeviceEngine(buffer, tensor.dtype, len(engine.memory), name=name or engine.name)
+    return Tensor(moved, tensor.layout, cast(int, tensor.offset) + engine.origin)
+
+
+def empty(shape: object, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
+    """A tensor of zeros in the memory of a device, compact, the last mode fastest."""
+    from ..layout import LayoutRight
+    from ..tensor.dtypes import as_dtype
+    from .runtime import default_device
+
+    kind, layout = as_dtype(dtype), Layout(cast("tuple[int, ...]", shape), LayoutRight)
+    if layout.size > 1 << 32:
+        raise TensorError(f"empty({shape}): {layout.size} elements are more than 32-bit offsets reach")
+    target = device if device is not None else default_device()
+    buffer = target.allocate(layout.size * kind.bytes, name)
+    return Tensor(DeviceEngine(buffer, kind, layout.size, name=name), layout)

@@ -1,0 +1,63 @@
+"""What is done to every traced kernel at once, before anything reads it: its IR stays in units of elements."""
+
+from dataclasses import replace
+
+from ..ir import (
+    Atomic,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Stmt,
+    Store,
+    Var,
+    blocks,
+    expressions,
+    nodes,
+    statements,
+    with_blocks,
+)
+from .hoist import share
+
+
+def finish(kernel: Kernel) -> Kernel:
+    """`kernel` without values that nobody uses, with floating-point values used twice named, and unused arrays gone."""
+    body = share(_useful(kernel.body, set()))
+    used = _arrays(body)
+    return replace(kernel, body=body, local=tuple(b for b in kernel.local if b in used))
+
+
+def _useful(block: Block, live: set[Expr]) -> Block:
+    """`block` without lets and results whose names are not used after them; `live` gains the names that it uses.
+
+    One walk from the end: at this stage a name is set once, and used only after that.
+    """
+    out: list[Stmt] = []
+    for stmt in reversed(block):
+        if isinstance(stmt, Let) and stmt.var not in live:
+            continue
+        if isinstance(stmt, Atomic) and stmt.result is not None and stmt.result not in live:
+            stmt = replace(stmt, result=None)
+        inner = tuple([_useful(b, live) for b in reversed(blocks(stmt))])[::-1]
+        if isinstance(stmt, If | For) and not any(inner):
+            continue
+        for root in expressions(stmt):
+            live.update(n for n in nodes(root) if isinstance(n, Var))
+        out.append(with_blocks(stmt, inner) if inner else stmt)
+    return tuple(out[::-1])
+
+
+def _arrays(body: Block) -> set[Buffer]:
+    """The arrays that a body reads or writes."""
+    found: set[Buffer] = set()
+    seen: set[Expr] = set()
+    for stmt in statements(body):
+        if isinstance(stmt, Store | Atomic):
+            found.add(stmt.buffer)
+        for root in expressions(stmt):
+            found.update(n.buffer for n in nodes(root, seen) if isinstance(n, Load))
+    return found

@@ -1,0 +1,1 @@
+"""The tracing front end: kernels written as Python functions over tensors."""

@@ -1,0 +1,202 @@
+"""The engine of tensors inside a kernel: loads and stores become statements.
+
+Offsets come as integers, expressions, or object arrays of them. Neighbours that are provably contiguous and aligned
+under one predicate become one vec2 or vec4 access; loads are named where they happen, so their order is the program's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import KernelError, TensorError
+from ...tensor.dtypes import DType, bool_, f32
+from ...tensor.engine import Scalars, Space
+from ..ir import Binary, Buffer, Const, Expr, If, Load, Store, call, cast, component, const, load
+from ..ir.place import user_place
+from ..ranges import Linear, linear
+from ..simplify import from_linear, simplify
+from .pack import pack
+from .state import Trace
+
+Array = npt.NDArray[Any]  # of numbers or of expressions
+_SPACES: dict[str, Space] = {"storage": "gmem", "workgroup": "smem", "private": "rmem"}
+_BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Elements [index, index + lanes), for the entries of a table given by `positions`, one list a lane."""
+
+    index: Expr
+    positions: tuple[tuple[int, ...], ...]
+    where: Expr | None
+
+    @property
+    def lanes(self) -> int:
+        return len(self.positions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BufferEngine:
+    """An array of the kernel, as the engine of a tensor."""
+
+    trace: Trace
+    buffer: Buffer
+    writable: bool = True
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+    @property
+    def space(self) -> Space:
+        return _SPACES[self.buffer.space]
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name
+
+    def fma(self, a: Expr, b: Expr, c: Expr) -> Expr:
+        """`a * b + c` of scalars: fused, in f32 or wider, where they are floats."""
+        if self.dtype.kind != "f":
+            return a * b + c
+        wide = self.dtype.accumulator
+        return call("fma", *[x if x.dtype is f32 else cast(x, wide) for x in map(self._expr, (a, b, c))])
+
+    def _expr(self, value: Scalars) -> Expr:
+        return value if isinstance(value, Expr) else const(float(value), self.dtype)  # type: ignore[arg-type]
+
+    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+        """The elements at `offsets`, each named; 0 where the mask is false."""
+        table = np.asarray(offsets)
+        found = np.empty(table.size, object)
+        for access in _accesses(table, where, self.dtype):
+            value = self._read(access)
+            for lane, positions in enumerate(access.positions):
+                for position in positions:
+                    found[position] = component(value, lane)
+        return found[0] if table.ndim == 0 else found.reshape(table.shape)
+
+    def _read(self, access: Access) -> Expr:
+        value = load(self.buffer, access.index, lanes=access.lanes, where=access.where, place=user_place())
+        return self.trace.let(self.buffer.name, value) if isinstance(value, Load) else value
+
+    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+        """Write the values at `offsets`, in order, where the mask holds."""
+        place = user_place()
+        if not self.writable:
+            raise TensorError(f"{place}: store to {self.name}: it is read-only; pass a writable tensor")
+        self.mark_written()
+        table = np.asarray(offsets)
+        flat = np.broadcast_to(np.asarray(values, object), table.shape).ravel()
+        known: dict[int, Expr] = {}
+        for access in _accesses(table, where, self.dtype, store=True):
+            lanes = []
+            for positions in access.positions:
+                last = flat[positions[-1]]
+                if id(last) not in known:
+                    known[id(last)] = self._fit(last, place)
+                lanes.append(known[id(last)])
+            stmt = Store(self.buffer, access.index, pack(lanes), place)
+            self.trace.emit(stmt if access.where is None else If(access.where, (stmt,), place=place))
+
+    def mark_written(self) -> None:
+        """A binding is read_write from its first store on."""
+        if not self.buffer.writable:
+            object.__setattr__(self.buffer, "writable", True)
+
+    def _fit(self, value: Scalars, place: str) -> Expr:
+        """`value` in the element type: numbers are weak, kinds widen, and fractions are never dropped unasked."""
+        dtype = self.dtype
+        if isinstance(value, Expr):
+            if value.dtype is dtype:
+                return value
+            if _BREADTH[value.dtype.kind] > _BREADTH[dtype.kind]:
+                raise KernelError(
+                    f"{place}: store of a {value.dtype} value in {self.name}, which holds {dtype}: it would lose its "
+                    f"fraction or size; convert it with gpu.cast"
+                )
+            return cast(value, dtype)
+        number = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(number, bool | int | float):
+            raise KernelError(f"{place}: store of {value!r} in {self.name}, which holds {dtype}: it is not a number")
+        if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
+            raise KernelError(f"{place}: store of {number} in {self.name}, which holds {dtype}; round it first")
+        return const(number, dtype)
+
+
+def _accesses(table: Array, where: Scalars | None, dtype: DType, *, store: bool = False) -> list[Access]:
+    """The accesses that cover a table of offsets, in order of the first entry of each; for a store without those that
+    never happen."""
+    masks = _masks(where, table)
+    groups: dict[tuple[object, int], tuple[Linear, Expr | None, dict[int, list[int]]]] = {}
+    for position, offset in enumerate(table.ravel().tolist()):
+        mask = masks[position]
+        if mask is False and store:
+            continue
+        form = _offset_form(offset)
+        condition = mask if isinstance(mask, Expr) else const(mask, bool_) if mask is not None else None
+        key = (frozenset((id(a), c) for a, c in form.terms.items()), id(condition))
+        _, _, places = groups.setdefault(key, (form, condition, {}))
+        places.setdefault(form.constant, []).append(position)
+    most = 1 if dtype is bool_ else 4
+    found = [a for form, mask, places in groups.values() for a in _runs(form.terms, places, mask, most)]
+    return sorted(found, key=lambda access: min(p[0] for p in access.positions))
+
+
+def _masks(where: Scalars | None, table: Array) -> list[Expr | bool | None]:
+    """The predicate of each entry: None where it always holds, False where never."""
+    if where is None:
+        return [None] * table.size
+    flat = np.broadcast_to(np.asarray(where, object), table.shape).ravel()
+    known: dict[int, Expr | bool | None] = {}
+    out: list[Expr | bool | None] = []
+    for mask in flat:
+        if id(mask) not in known:
+            if isinstance(mask, Expr):
+                short = simplify(mask)
+                known[id(mask)] = (None if short.value else False) if isinstance(short, Const) else short
+            else:
+                known[id(mask)] = None if mask else False
+        out.append(known[id(mask)])
+    return out
+
+
+def _offset_form(offset: object) -> Linear:
+    """An offset as a linear form with simple atoms."""
+    if isinstance(offset, int):
+        return Linear({}, offset)
+    if not isinstance(offset, Expr):
+        raise KernelError(f"{user_place()}: offset {offset!r} is neither an integer nor a value of the kernel")
+    if isinstance(offset, Binary) and offset.op == "+":
+        if isinstance(offset.left, Const):
+            return linear(simplify(offset.right)).plus(linear(offset.left))
+        if isinstance(offset.right, Const):
+            return linear(simplify(offset.left)).plus(linear(offset.right))
+    return linear(simplify(offset))
+
+
+def _runs(terms: dict[Expr, int], places: dict[int, list[int]], where: Expr | None, most: int) -> Iterator[Access]:
+    """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
+    step = gcd(*terms.values()) if terms else 0
+    order = sorted(places)
+    at = 0
+    while at < len(order):
+        first, lanes = order[at], most
+        while lanes > 1:
+            whole = order[at : at + lanes]
+            if first % lanes == 0 and step % lanes == 0 and len(whole) == lanes and whole[-1] == first + lanes - 1:
+                break
+            lanes //= 2
+        index = from_linear(Linear(terms, first), _U32)
+        yield Access(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
+        at += lanes
+
+
+_U32 = const(0).dtype

@@ -1,0 +1,160 @@
+"""`@kernel`: a Python function over tensors becomes a GPU kernel, traced once for each combination of layouts.
+
+Positional arguments vary: tensors become bindings, numbers become parameters in the uniform buffer. Keyword-only
+arguments are static: Python values that the trace may branch on. What was traced is kept by the layouts, the types and
+the static values.
+"""
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import update_wrapper
+
+from ...tensor.engine import ALLOCATOR
+from ...tensor.tensor import Tensor
+from ..compile import compile_kernel
+from ..interpret import interpret
+from ..ir import Buffer, Expr, Kernel, new_arena, param
+from ..ir.place import KERNEL_FILE
+from ..lower import finish, lower
+from ..runtime.program import Program
+from ..wgsl import Dialect, print_wgsl
+from .arguments import Call, bind_call
+from .engine import BufferEngine
+from .language import allocate
+from .launching import launch_on_device, run_on_host
+from .state import _TRACE, Trace
+
+#: Traced forms that one kernel keeps; the one used longest ago goes first.
+KEPT = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One traced form of a kernel, with its program."""
+
+    kernel: Kernel
+    program: Program
+
+
+class KernelFunction:
+    """A kernel that can be run, printed and interpreted; `@kernel` makes it.
+
+    `k(A, B, ..., static=...)` runs it on the device of its tensors, or, for arrays of the host, on the default device
+    with the results copied back. `.interpret(...)` runs it on host arrays without a device, `.wgsl(...)` is its text,
+    `.ir(...)` its IR, `.program(...)` what a runtime takes.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+        self.signature = inspect.signature(function)
+        self.file = function.__code__.co_filename
+        self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
+        update_wrapper(self, function)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.function.__name__}{self.signature}>"
+
+    def __call__(self, *args: object, **static: object) -> None:
+        call = bind_call(self.function, self.signature, args, static)
+        launch_on_device(self._form(call).program, call)
+
+    def interpret(self, *args: object, **static: object) -> None:
+        """Run the kernel in NumPy on arrays of the host, in place."""
+        call = bind_call(self.function, self.signature, args, static)
+        traced = self._form(call)
+        run_on_host(call, lambda arrays, params: interpret(traced.kernel, arrays, params))
+
+    def ir(self, *args: object, **static: object) -> Kernel:
+        """The kernel's IR for these arguments."""
+        return self._form(bind_call(self.function, self.signature, args, static)).kernel
+
+    def program(self, *args: object, **static: object) -> Program:
+        """What a runtime takes: the source and what it needs of a device."""
+        return self._form(bind_call(self.function, self.signature, args, static)).program
+
+    def wgsl(self, *args: object, dialect: Dialect = "naga", **static: object) -> str:
+        """The WGSL text for these arguments, for naga or for Tint."""
+        traced = self._form(bind_call(self.function, self.signature, args, static))
+        if dialect == "naga":
+            return traced.program.wgsl
+        with new_arena():
+            return print_wgsl(lower(traced.kernel), dialect)
+
+    def _form(self, call: Call) -> Traced:
+        found = self._traced.get(call.key)
+        if found is None:
+            found = self._traced[call.key] = copy_context().run(self._trace, call)
+            if len(self._traced) > KEPT:
+                self._traced.popitem(last=False)
+        else:
+            self._traced.move_to_end(call.key)
+        return found
+
+    def _trace(self, call: Call) -> Traced:
+        """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on."""
+        trace = Trace(self.function.__name__)
+        _TRACE.set(trace)
+        KERNEL_FILE.set(self.file)
+        ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
+        with new_arena():
+            values = _stand_ins(trace, call)
+            self.function(*values, **call.static)
+            if trace.error is not None:
+                raise trace.error
+            kernel = finish(
+                Kernel(
+                    trace.name,
+                    tuple(trace.buffers),
+                    trace.body(),
+                    trace.grid,
+                    trace.launched("the launch"),
+                    tuple(trace.local),
+                    tuple(trace.params),
+                    tuple(trace.notes),
+                )
+            )
+            return Traced(kernel, compile_kernel(kernel))
+
+
+def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:
+    """What the kernel's function gets for each positional argument."""
+    values: list[Tensor | Expr] = []
+    arrays: dict[int, Buffer] = {}
+    for argument in call.arguments:
+        if argument.tensor is None:
+            stand_in = param(argument.name, argument.dtype)
+            trace.params.append(stand_in)
+            values.append(stand_in)
+            continue
+        buffer = arrays.get(argument.slot)
+        if buffer is None:
+            buffer = Buffer(argument.name, argument.dtype, argument.length, note=str(argument.tensor.layout))
+            arrays[argument.slot] = buffer
+            trace.buffers.append(buffer)
+        trace.notes.append(f"{argument.name} {argument.dtype} {argument.tensor.layout}")
+        engine = BufferEngine(trace, buffer, argument.writable)
+        values.append(Tensor(engine, argument.tensor.layout, argument.offset, argument.tensor.guard))
+    return values
+
+
+def kernel(function: Callable[..., None]) -> KernelFunction:
+    """Make a GPU kernel of a function over tensors.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> from cutepy.tensor import axpby, local_partition, local_tile
+    >>> @gpu.kernel
+    ... def saxpy(a, x, y):
+    ...     gpu.launch(grid=-(-x.size // 256), threads=64)
+    ...     tiles = [local_tile(t, (256,), (gpu.workgroup.x,)) for t in (x, y)]
+    ...     mine = [local_partition(t, (64,)) for t in tiles]
+    ...     axpby(a, mine[0], 1, mine[1])
+    >>> x, y = np.ones(1000, np.float32), np.ones(1000, np.float32)
+    >>> saxpy.interpret(2.0, x, y)
+    >>> y[:3].tolist(), y[-1].item()
+    ([3.0, 3.0, 3.0], 3.0)
+    """
+    return KernelFunction(function)

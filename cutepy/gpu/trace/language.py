@@ -1,0 +1,230 @@
+"""What a kernel can say beyond the vocabulary of tensors: ids, loops, predicates, barriers, shared memory, atomics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import cast as typed
+
+import numpy as np
+
+from ...errors import KernelError
+from ...layout import ComposedLayout, IntTuple, Layout
+from ...tensor.dtypes import DType, as_dtype
+from ...tensor.engine import Scalars
+from ...tensor.make import offset_range
+from ...tensor.tensor import Tensor
+from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, var
+from ..ir.place import user_place
+from ..ranges import range_of
+from ..simplify import simplify
+from .engine import BufferEngine
+from .names import assigned_name
+from .state import Size3, Trace, current, is_known
+
+
+def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -> None:
+    """How many workgroups run the kernel, along x, y and z, and how many threads each has. The first line of a kernel.
+
+    A one-dimensional grid may have more than 65,535 workgroups. Raises KernelError for sizes below 1 (a grid may
+    have a 0: nothing runs then) and for a second call.
+    """
+    trace = current("gpu.launch")
+    trace.launch(_size3("grid", grid, least=0), _size3("threads", threads, least=1))
+
+
+def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
+    sizes = given if isinstance(given, tuple) else (given,)
+    if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= least for n in sizes):
+        raise KernelError(f"{user_place()}: gpu.launch({what}={given}): give 1 to 3 whole numbers from {least} on")
+    x, y, z = (*map(int, sizes), 1, 1)[:3]
+    return x, y, z
+
+
+class Workgroup:
+    """The ids of the workgroup: `gpu.workgroup.x`, `.y`, `.z`."""
+
+    @property
+    def x(self) -> Expr:
+        return self._axis(0)
+
+    @property
+    def y(self) -> Expr:
+        return self._axis(1)
+
+    @property
+    def z(self) -> Expr:
+        return self._axis(2)
+
+    def _axis(self, axis: int) -> Expr:
+        trace = current("gpu.workgroup")
+        trace.launched("gpu.workgroup")
+        assert trace.group is not None
+        return trace.group[axis]
+
+
+workgroup = Workgroup()
+
+
+def thread() -> Expr:
+    """The index of the thread in its workgroup."""
+    return current("gpu.thread").thread
+
+
+def _subgroup_id(name: str, most: int) -> Expr:
+    trace = current(f"gpu.{name}")
+    return builtin(name, 0, min(most, trace.threads) - 1)
+
+
+def lane() -> Expr:
+    """The index of the thread in its subgroup."""
+    return _subgroup_id("subgroup_invocation_id", 128)
+
+
+def subgroup() -> Expr:
+    """The index of the subgroup in the workgroup."""
+    return _subgroup_id("subgroup_id", 1 << 16)
+
+
+def subgroup_size() -> Expr:
+    """How many threads a subgroup of the running device has: 4 to 128, known only there."""
+    current("gpu.subgroup_size")
+    return builtin("subgroup_size", 4, 128)
+
+
+def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Expr]:
+    """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`.
+
+    Its body is traced once, so Python state that the body changes is changed once: keep what a loop carries in tensors.
+    """
+    trace = current("gpu.loop")
+    place = user_place()
+    first, last, by = (_index(value) for value in (start, stop, step))
+    (lo, _), (_, hi) = range_of(first), range_of(last)
+    if hi <= lo:
+        return
+    name = var(assigned_name("i"), last.dtype, lo=lo, hi=hi - 1)
+    uniform = all(trace.is_uniform(value) for value in (first, last, by))
+    if uniform:
+        trace.uniform.add(name)
+    complete = False
+    with trace.block(divergent="" if uniform else f"the loop at {place}") as body:
+        try:
+            yield name
+            complete = True
+        finally:
+            if not complete and trace.error is None:
+                trace.error = KernelError(f"{place}: break or return inside gpu.loop: it would not stop the GPU's loop")
+    trace.emit(For(name, first, last, by, tuple(body), place))
+
+
+def _index(value: Scalars) -> Expr:
+    if isinstance(value, Expr):
+        return simplify(value)
+    if isinstance(value, int | np.integer):
+        return const(int(value))
+    raise KernelError(f"{user_place()}: gpu.loop counts with whole numbers, not with {value!r}")
+
+
+def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
+    """`for i in gpu.unroll(n):` writes the body n times, each with a number for `i`."""
+    if not all(isinstance(n, int | np.integer) for n in (start, stop, step)):
+        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now; use gpu.loop")
+    return range(int(start), int(stop), int(step))
+
+
+@contextmanager
+def when(condition: Scalars) -> Iterator[None]:
+    """`with gpu.when(i < n):` runs its block in the threads where the condition holds."""
+    trace = current("gpu.when")
+    place = user_place()
+    test = simplify(condition) if isinstance(condition, Expr) else condition
+    if is_known(test, True):
+        yield
+        return
+    divergent = "" if isinstance(test, Expr) and trace.is_uniform(test) else f"the condition at {place}"
+    with trace.block(divergent=divergent) as body:
+        yield
+    if isinstance(test, Expr) and not isinstance(test, Const):
+        trace.emit(If(test, tuple(body), place=place))
+
+
+def barrier(*, storage: bool = False) -> None:
+    """Wait for all threads of the workgroup; what they wrote to shared memory is then seen (with `storage`, what they
+    wrote to tensors). Raises KernelError where not all threads would come here."""
+    trace = current("gpu.barrier")
+    reason = trace.divergent[-1]
+    if reason:
+        raise KernelError(
+            f"{user_place()}: gpu.barrier inside {reason}, which threads of a workgroup decide differently: "
+            "some would wait forever; move it out, and keep only the accesses inside gpu.when"
+        )
+    trace.emit(Barrier(storage, user_place()))
+
+
+def shared(kind: object, layout: Layout | ComposedLayout | IntTuple, *, pad: int = 0, name: str = "") -> Tensor:
+    """A tensor in memory that the workgroup shares, of an element type or the type of a tensor.
+
+    A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`. It starts undefined.
+    """
+    trace = current("gpu.shared")
+    dtype = kind.dtype if isinstance(kind, Tensor) else as_dtype(kind)
+    chosen = layout if isinstance(layout, Layout | ComposedLayout) else _padded(layout, pad)
+    if pad and chosen is layout:
+        raise KernelError(f"{user_place()}: gpu.shared(..., {layout}, pad={pad}): a layout has its strides already")
+    low, high = offset_range(chosen)
+    if low < 0:
+        raise KernelError(f"{user_place()}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
+    guess = f"s{kind.engine.name}" if isinstance(kind, Tensor) else "shared"
+    buffer = trace.local_array(dtype, high, "workgroup", name or assigned_name(guess), str(chosen))
+    trace.notes.append(f"{buffer.name} {dtype} {chosen}, shared by a workgroup")
+    return Tensor(BufferEngine(trace, buffer), chosen)
+
+
+def _padded(shape: IntTuple, pad: int) -> Layout:
+    plain = Layout(shape)
+    if not pad:
+        return plain
+    modes = list(plain)
+    strides: list[IntTuple] = [modes[0].stride]
+    step = modes[0].size + pad
+    for mode in modes[1:]:
+        strides.append(Layout(mode.shape, _scaled(Layout(mode.shape).stride, step)).stride)
+        step *= mode.size
+    return Layout(plain.shape, tuple(strides))
+
+
+def _scaled(stride: IntTuple, by: int) -> IntTuple:
+    return tuple(_scaled(s, by) for s in stride) if isinstance(stride, tuple) else stride * by
+
+
+def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine:
+    """Registers for an owning tensor: what `make_fragment_like` gets inside a kernel."""
+    return BufferEngine(trace, trace.local_array(dtype, length, "private", name or assigned_name("fragment")))
+
+
+def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
+    """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before."""
+    trace = current(f"gpu.atomic_{op.lower()}")
+    engine = tensor.engine
+    place = user_place()
+    if not isinstance(engine, BufferEngine) or engine.buffer.space == "private" or engine.dtype.kind not in "iu":
+        raise KernelError(f"{place}: an atomic on {tensor}: it needs a shared or global tensor of i32 or u32")
+    if not engine.writable:
+        raise KernelError(f"{place}: an atomic on {engine.name}: it is read-only; pass a writable tensor")
+    engine.mark_written()
+    offset = tensor.offset + tensor.layout(crd)  # type: ignore[operator, arg-type]
+    index = simplify(as_expr(offset))
+    operand = as_expr(typed("Expr | int", value), engine.dtype)
+    if operand.dtype is not engine.dtype:
+        raise KernelError(f"{place}: an atomic on {engine.name} ({engine.dtype}) with a {operand.dtype} value")
+    count = trace.counts["old"] = trace.counts.get("old", -1) + 1
+    result = var(f"old_{count}", engine.dtype)
+    stmt = Atomic(op, engine.buffer, index, operand, result, place)
+    inside = None if tensor.guard is None else tensor.guard.inside(crd)  # type: ignore[arg-type]
+    if inside is None or is_known(inside, True):
+        trace.emit(stmt)
+    else:
+        trace.emit(If(typed(Expr, inside), (replace(stmt, result=None),), place=place))
+    return result

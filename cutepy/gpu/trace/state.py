@@ -1,0 +1,169 @@
+"""What is known while a kernel is traced: the statements so far, the arrays, the launch."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from ...errors import KernelError
+from ...tensor.dtypes import DType
+from ...tensor.thread import CURRENT_THREAD
+from ..ir import (
+    Block,
+    Buffer,
+    Builtin,
+    Const,
+    Expr,
+    If,
+    Let,
+    Load,
+    Param,
+    Stmt,
+    Var,
+    builtin,
+    nodes,
+    var,
+)
+from ..ir.place import user_place
+from ..ranges import range_of
+from ..simplify import simplify
+
+Size3 = tuple[int, int, int]
+
+#: Workgroups along one dimension of a grid; a longer one-dimensional grid is folded over two.
+MOST_GROUPS = 65535
+
+
+@dataclass(slots=True)
+class Trace:
+    """A kernel being written. `blocks` holds the open blocks, innermost last; `divergent` tells which of them some
+    invocations of a workgroup may skip."""
+
+    name: str
+    blocks: list[list[Stmt]] = field(default_factory=lambda: [[]])
+    divergent: list[str] = field(default_factory=lambda: [""])
+    buffers: list[Buffer] = field(default_factory=list)
+    local: list[Buffer] = field(default_factory=list)
+    params: list[Param] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    uniform: set[Expr] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    grid: Size3 = (1, 1, 1)
+    workgroup: Size3 | None = None
+    group: tuple[Expr, Expr, Expr] | None = None
+    folded: Stmt | None = None
+    error: KernelError | None = None
+
+    def emit(self, stmt: Stmt) -> None:
+        """Add a statement to the innermost block."""
+        self.blocks[-1].append(stmt)
+
+    def let(self, stem: str, value: Expr, *, uniform: bool | None = None) -> Var:
+        """Name a value now; the name is `stem` and a number."""
+        count = self.counts[stem] = self.counts.get(stem, -1) + 1
+        lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
+        name = var(f"{stem}_{count}", value.dtype, lanes=value.lanes, lo=lo, hi=hi)
+        if self.is_uniform(value) if uniform is None else uniform:
+            self.uniform.add(name)
+        self.emit(Let(name, value, user_place()))
+        return name
+
+    def unique(self, wish: str) -> str:
+        """`wish`, with a number where it was given before."""
+        count = self.counts[wish] = self.counts.get(wish, -1) + 1
+        return f"{wish}_{count}" if count else wish
+
+    def is_uniform(self, value: Expr) -> bool:
+        """Whether all invocations of a workgroup are sure to agree on `value`."""
+        for node in nodes(value):
+            if isinstance(node, Var) and node not in self.uniform:
+                return False
+            if isinstance(node, Builtin) and not node.name.startswith(("workgroup_id", "num_")):
+                return False
+            if isinstance(node, Load) and (node.buffer.space != "storage" or node.buffer.writable):
+                return False
+        return True
+
+    @contextmanager
+    def block(self, *, divergent: str = "") -> Iterator[list[Stmt]]:
+        """An inner block, whose statements the caller puts where they belong when it is complete."""
+        inner: list[Stmt] = []
+        self.blocks.append(inner)
+        self.divergent.append(divergent or self.divergent[-1])
+        try:
+            yield inner
+        finally:
+            self.blocks.pop()
+            self.divergent.pop()
+
+    def local_array(self, dtype: DType, length: int, space: str, wish: str, note: str = "") -> Buffer:
+        """A new workgroup or private array."""
+        buffer = Buffer(self.unique(wish), dtype, length, space, writable=True, note=note)
+        self.local.append(buffer)
+        return buffer
+
+    def launch(self, grid: Size3, workgroup: Size3) -> None:
+        """Fix the launch: from here on ids have their ranges."""
+        if self.workgroup is not None:
+            raise KernelError(f"{user_place()}: {self.name}: gpu.launch is called twice; a kernel has one launch")
+        self.workgroup = workgroup
+        x, y, z = grid
+        if x > MOST_GROUPS and (y, z) == (1, 1):
+            rows = -(-x // MOST_GROUPS)
+            grid = MOST_GROUPS, rows, 1
+            total = builtin("workgroup_id.y", 0, rows - 1) * MOST_GROUPS + builtin("workgroup_id.x", 0, MOST_GROUPS - 1)
+            group = var("group_index", lo=0, hi=x - 1)
+            self.uniform.add(group)
+            self.emit(Let(group, simplify(total)))
+            self.folded = If(simplify(total < x), ())
+            first: Expr = group
+        else:
+            first = builtin("workgroup_id.x", 0, max(0, x - 1))
+        self.grid = grid
+        self.group = (first, builtin("workgroup_id.y", 0, max(0, y - 1)), builtin("workgroup_id.z", 0, max(0, z - 1)))
+        CURRENT_THREAD.set(self.thread)
+
+    @property
+    def threads(self) -> int:
+        """Invocations of a workgroup."""
+        x, y, z = self.launched("the number of threads")
+        return x * y * z
+
+    @property
+    def thread(self) -> Expr:
+        """The index of the invocation in its workgroup."""
+        return builtin("local_invocation_index", 0, self.threads - 1)
+
+    def launched(self, what: str) -> Size3:
+        """The workgroup's size, or a refusal to give `what` before it is known."""
+        if self.workgroup is None:
+            raise KernelError(
+                f"{user_place()}: {what} is asked for before the launch is known; "
+                "begin the kernel with gpu.launch(grid=..., threads=...)"
+            )
+        return self.workgroup
+
+    def body(self) -> Block:
+        """The whole body, complete."""
+        body = tuple(self.blocks[0])
+        if isinstance(self.folded, If):
+            return (If(self.folded.condition, body),)
+        return body
+
+
+_TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def current(what: str) -> Trace:
+    """The trace that is running; KernelError outside one."""
+    trace = _TRACE.get()
+    if trace is None:
+        raise KernelError(f"{what} has a meaning inside a @gpu.kernel function only")
+    return trace
+
+
+def is_known(value: object, truth: bool) -> bool:
+    """Whether a condition is a constant of that truth."""
+    if isinstance(value, Const):
+        return bool(value.value) is truth
+    return not isinstance(value, Expr) and bool(value) is truth
