@@ -25,3 +25,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text()
 
     return check
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what a green run did not test, for want of a device or a browser."""
+    reasons = [str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", ())]
+    for reason in sorted({reason for reason in reasons if "NOT TESTED" in reason}):
+        terminalreporter.write_sep(
+            "!", f"{reasons.count(reason)} tests {reason.removeprefix('Skipped: ')}", yellow=True
+        )
