@@ -1,3 +1,174 @@
-"""cutepy: CuTe-style layout algebra, from a pasted layout to a proven, running GPU kernel and to the picture in your docs."""
+"""cutepy: CuTe-style layout algebra, from a pasted layout to a proven, running GPU kernel and to the picture in your docs.
 
-from . import layout as layout
+Layouts are loaded at once and need nothing but Python. The names of tensors, and the modules `gpu`, `ops` and `draw`, are
+loaded when they are first used, so that `import cutepy` loads neither NumPy nor SymPy nor wgpu.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from .errors import CompositionError as CompositionError
+from .errors import CoordinateError as CoordinateError
+from .errors import CutepyError as CutepyError
+from .errors import DeviceError as DeviceError
+from .errors import DrawError as DrawError
+from .errors import KernelError as KernelError
+from .errors import LayoutError as LayoutError
+from .errors import NotationError as NotationError
+from .errors import TensorError as TensorError
+from .errors import VerificationError as VerificationError
+from .layout import Chained as Chained
+from .layout import ComposedLayout as ComposedLayout
+from .layout import E as E
+from .layout import IntTuple as IntTuple
+from .layout import Layout as Layout
+from .layout import LayoutLeft as LayoutLeft
+from .layout import LayoutRight as LayoutRight
+from .layout import Swizzle as Swizzle
+from .layout import _ as _
+from .layout import append as append
+from .layout import axis_layout as axis_layout
+from .layout import blocked_product as blocked_product
+from .layout import ceil_div as ceil_div
+from .layout import coalesce as coalesce
+from .layout import compatible as compatible
+from .layout import complement as complement
+from .layout import composition as composition
+from .layout import congruent as congruent
+from .layout import coprofile as coprofile
+from .layout import coshape as coshape
+from .layout import cosize as cosize
+from .layout import crd2crd as crd2crd
+from .layout import crd2idx as crd2idx
+from .layout import depth as depth
+from .layout import dice as dice
+from .layout import evenly_divides as evenly_divides
+from .layout import explain as explain
+from .layout import filter as filter
+from .layout import filter_zeros as filter_zeros
+from .layout import flat_divide as flat_divide
+from .layout import flat_product as flat_product
+from .layout import flatten as flatten
+from .layout import get as get
+from .layout import group_modes as group_modes
+from .layout import idx2crd as idx2crd
+from .layout import increment_coord as increment_coord
+from .layout import is_bijective as is_bijective
+from .layout import is_contiguous as is_contiguous
+from .layout import is_injective as is_injective
+from .layout import is_surjective as is_surjective
+from .layout import left_inverse as left_inverse
+from .layout import logical_divide as logical_divide
+from .layout import logical_product as logical_product
+from .layout import make_composed_layout as make_composed_layout
+from .layout import make_identity_layout as make_identity_layout
+from .layout import make_layout as make_layout
+from .layout import make_layout_like as make_layout_like
+from .layout import make_ordered_layout as make_ordered_layout
+from .layout import parse_layout as parse_layout
+from .layout import parse_tiler as parse_tiler
+from .layout import prepend as prepend
+from .layout import raked_product as raked_product
+from .layout import rank as rank
+from .layout import replace as replace
+from .layout import right_inverse as right_inverse
+from .layout import round_up as round_up
+from .layout import select as select
+from .layout import shape as shape
+from .layout import shape_div as shape_div
+from .layout import size as size
+from .layout import slice_ as slice_
+from .layout import slice_and_offset as slice_and_offset
+from .layout import stride as stride
+from .layout import take as take
+from .layout import tile_to_shape as tile_to_shape
+from .layout import tiled_divide as tiled_divide
+from .layout import tiled_product as tiled_product
+from .layout import tuple_add as tuple_add
+from .layout import tuple_sub as tuple_sub
+from .layout import unflatten as unflatten
+from .layout import weakly_congruent as weakly_congruent
+from .layout import zipped_divide as zipped_divide
+from .layout import zipped_product as zipped_product
+
+if TYPE_CHECKING:
+    from . import draw as draw
+    from . import gpu as gpu
+    from . import layout as layout
+    from . import tensor as tensor
+    from .draw import draw as draw
+    from .tensor import Tensor as Tensor
+    from .tensor import TiledCopy as TiledCopy
+    from .tensor import TiledMMA as TiledMMA
+    from .tensor import axpby as axpby
+    from .tensor import clear as clear
+    from .tensor import copy as copy
+    from .tensor import copy_if as copy_if
+    from .tensor import fill as fill
+    from .tensor import gemm as gemm
+    from .tensor import inner_partition as inner_partition
+    from .tensor import local_partition as local_partition
+    from .tensor import local_tile as local_tile
+    from .tensor import make_fragment_like as make_fragment_like
+    from .tensor import make_gmem_ptr as make_gmem_ptr
+    from .tensor import make_identity_tensor as make_identity_tensor
+    from .tensor import make_layout_tv as make_layout_tv
+    from .tensor import make_rmem_ptr as make_rmem_ptr
+    from .tensor import make_smem_ptr as make_smem_ptr
+    from .tensor import make_tensor as make_tensor
+    from .tensor import make_tensor_like as make_tensor_like
+    from .tensor import make_tiled_copy as make_tiled_copy
+    from .tensor import make_tiled_mma as make_tiled_mma
+    from .tensor import outer_partition as outer_partition
+    from .tensor import reduce as reduce
+    from .tensor import transform as transform
+
+__version__ = "0.1.0"
+
+_MODULES = ("draw", "gpu", "layout", "tensor")
+_TENSOR_NAMES = (
+    "Tensor",
+    "TiledCopy",
+    "TiledMMA",
+    "make_tensor",
+    "make_tensor_like",
+    "make_fragment_like",
+    "make_identity_tensor",
+    "make_gmem_ptr",
+    "make_smem_ptr",
+    "make_rmem_ptr",
+    "local_tile",
+    "local_partition",
+    "inner_partition",
+    "outer_partition",
+    "make_layout_tv",
+    "make_tiled_copy",
+    "make_tiled_mma",
+    "copy",
+    "copy_if",
+    "fill",
+    "clear",
+    "axpby",
+    "gemm",
+    "transform",
+    "reduce",
+)
+
+
+def __getattr__(name: str) -> object:
+    if name in _TENSOR_NAMES:
+        return getattr(import_module(".tensor", __name__), name)
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_TENSOR_NAMES, *_MODULES})
+
+
+__all__ = [
+    name
+    for name in __dir__()
+    if name == "_" or (not name.startswith("_") and name not in ("import_module", "TYPE_CHECKING"))
+]
