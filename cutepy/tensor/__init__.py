@@ -7,6 +7,12 @@ from .algorithms import copy_if as copy_if
 from .algorithms import fill as fill
 from .algorithms import reduce as reduce
 from .algorithms import transform as transform
+from .atoms import COPY_ATOMS as COPY_ATOMS
+from .atoms import FMA as FMA
+from .atoms import MMA_ATOMS as MMA_ATOMS
+from .atoms import CopyAtom as CopyAtom
+from .atoms import MMAAtom as MMAAtom
+from .atoms import universal_copy as universal_copy
 from .dtypes import DType as DType
 from .dtypes import as_dtype as as_dtype
 from .dtypes import bool_ as bool_
@@ -41,3 +47,12 @@ from .tensor import Tensor as Tensor
 from .tensor import TensorIndexError as TensorIndexError
 from .thread import CURRENT_THREAD as CURRENT_THREAD
 from .thread import current_thread as current_thread
+from .thread_value import invert_tv as invert_tv
+from .thread_value import make_layout_tv as make_layout_tv
+from .tiled_copy import ThreadCopy as ThreadCopy
+from .tiled_copy import TiledCopy as TiledCopy
+from .tiled_copy import make_tiled_copy as make_tiled_copy
+from .tiled_copy import make_tiled_copy_tv as make_tiled_copy_tv
+from .tiled_mma import ThreadMMA as ThreadMMA
+from .tiled_mma import TiledMMA as TiledMMA
+from .tiled_mma import make_tiled_mma as make_tiled_mma

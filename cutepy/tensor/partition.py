@@ -27,7 +27,7 @@ def inner_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
 
     Raises TensorIndexError for a tile that is not there. Source: CuTe, `tensor_impl.hpp`.
     """
-    tiled = _divided(tensor, tiler)
+    tiled = tensor.lift_layout(zipped_divide, tiler)
     tile, rest = as_tuple(tiled.shape)
     return cast(Tensor, tiled[(_all_of(tile), _continued(coord, rest))])
 
@@ -41,7 +41,7 @@ def outer_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
 
     Source: CuTe, `tensor_impl.hpp`.
     """
-    tiled = _divided(tensor, tiler)
+    tiled = tensor.lift_layout(zipped_divide, tiler)
     tile, rest = as_tuple(tiled.shape)
     return cast(Tensor, tiled[(_continued(coord, tile), _all_of(rest))])
 
@@ -96,12 +96,8 @@ def thread_value_partition(tensor: Tensor, layout_tv: Layout, index: Scalars | N
     >>> thread_value_partition(A, tv, 3).layout
     Layout(((2, 2),), ((1, 4),))
     """
-    composed = cast(Tensor, composition(cast(Layout, tensor), layout_tv))
+    composed = tensor.lift_layout(composition, layout_tv)
     return cast(Tensor, composed[current_thread(index), _])  # type: ignore[index]
-
-
-def _divided(tensor: Tensor, tiler: object) -> Tensor:
-    return cast(Tensor, zipped_divide(cast(Layout, tensor), tiler))
 
 
 def _all_of(tree: IntTuple) -> Coordinate:

@@ -99,10 +99,10 @@ class Tensor:
             return self._slice(crd)
         layout = self.layout
         _check(crd, layout.shape, self)
-        offset = layout(crd)
+        offset: Scalars = layout(crd)
         base = self.offset
         if type(base) is not int or base:
-            offset = tuple_add(base, offset) if type(offset) is tuple else base + offset  # type: ignore[operator, arg-type]
+            offset = _sum(base, offset)
         if self.guard is None:
             return self.engine.load(offset)
         return self.engine.load(offset, self._inside(crd))
@@ -133,10 +133,7 @@ class Tensor:
         if isinstance(moved, (Basis, BasisSum)):
             moved = moved.coordinate()
         base = self.offset
-        if type(moved) is tuple or type(base) is tuple:
-            offset: Scalars = tuple_add(cast(IntTuple, base), cast(IntTuple, moved))
-        else:
-            offset = base + moved  # type: ignore[operator]
+        offset = moved if type(base) is int and not base else _sum(base, moved)
         return Tensor(self.engine, kept, offset, None if self.guard is None else self.guard.slice(crd))
 
     def mode(self, *path: int) -> Tensor:
@@ -209,6 +206,21 @@ class Tensor:
 _set_engine, _set_layout, _set_offset, _set_guard = (
     vars(Tensor)[name].__set__ for name in ("engine", "layout", "offset", "guard")
 )
+
+
+def applied(function: Callable[..., Layout], thing: Layout | Tensor, *arguments: object) -> Layout | Tensor:
+    """`function(thing, *arguments)` for a layout, and over the same elements for a tensor."""
+    if isinstance(thing, Tensor):
+        return thing.lift_layout(function, *arguments)
+    return function(thing, *arguments)
+
+
+def _sum(base: Scalars, offset: Scalars) -> Scalars:
+    """Where `offset` leads from `base`: both are numbers, or coordinates."""
+    if type(base) is tuple or type(offset) is tuple:
+        return tuple_add(cast(IntTuple, base), cast(IntTuple, offset))
+    return base + offset  # type: ignore[operator]
+
 
 _DIVIDES = frozenset({"logical_divide", "zipped_divide", "tiled_divide", "flat_divide"})
 _REFOLDS = frozenset({"coalesce", "flatten", "unflatten", "group_modes"})

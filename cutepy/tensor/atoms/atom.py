@@ -1,0 +1,101 @@
+"""Atoms as data: which element of an operand is in which register of which thread.
+
+Imports `layout`. Law: `atom.a` maps (thread, value) to the colexicographic index in the (M, K) tile of A, `atom.b` in
+the (N, K) tile of B, `atom.c` in the (M, N) tile of C; every element of a tile is covered, each equally often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...errors import TensorError
+from ...layout import Layout
+from ...layout.int_tuple import IntTuple
+
+
+@dataclass(frozen=True, slots=True)
+class MMAAtom:
+    """One matrix instruction `D = A * B + C`, with B as (N, K).
+
+    `threads` numbers the threads that take part, `types` are the element types of A, B and C (D is as C). An
+    instruction of several independent `blocks` has them as a last mode of every tile. `source` names the document.
+    """
+
+    name: str
+    shape: tuple[int, int, int]
+    threads: Layout
+    a: Layout
+    b: Layout
+    c: Layout
+    types: tuple[str, str, str]
+    source: str
+    blocks: int = 1
+
+    def tile(self, operand: str) -> tuple[int, ...]:
+        """The shape of the tile of operand "a", "b" or "c"."""
+        m, n, k = self.shape
+        tile = {"a": (m, k), "b": (n, k), "c": (m, n)}[operand]
+        return tile if self.blocks == 1 else (*tile, self.blocks)
+
+    def operands(self) -> Iterable[tuple[str, Layout, tuple[int, ...]]]:
+        """Name, thread-value layout and tile of each operand."""
+        return (("a", self.a, self.tile("a")), ("b", self.b, self.tile("b")), ("c", self.c, self.tile("c")))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class CopyAtom:
+    """One copy instruction: `read` and `write` map (thread, value) to the element that a thread reads, and writes.
+
+    Elements have `bits` bits (0: any) and are counted colexicographically in `tile`. `memory` names the spaces that the
+    instruction goes from and to; "" is any.
+    """
+
+    name: str
+    tile: tuple[int, ...]
+    threads: Layout
+    read: Layout
+    write: Layout
+    bits: int
+    source: str
+    memory: tuple[str, str] = ("", "")
+
+    @property
+    def values(self) -> int:
+        """How many values a thread writes."""
+        return self.write.size // self.threads.size
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def thread_value(threads: tuple[IntTuple, IntTuple], values: tuple[IntTuple, IntTuple]) -> Layout:
+    """The thread-value layout with these (shape, stride) pairs.
+
+    >>> print(thread_value(((4, 8), (16, 1)), (2, 8)))
+    ((4,8),2):((16,1),8)
+    """
+    return Layout((threads[0], values[0]), (threads[1], values[1]))
+
+
+def universal_copy(elements: int = 1) -> CopyAtom:
+    """The copy of 1, 2 or 4 elements side by side by one thread.
+
+    >>> print(universal_copy(4), universal_copy(4).read)
+    universal_copy(4) (1,4):(0,1)
+
+    Raises TensorError for another number: WGSL has vectors of 2 and 4 (3 elements are copied one by one).
+    """
+    if elements not in (1, 2, 3, 4):
+        raise TensorError(f"universal_copy({elements}): a thread copies 1 to 4 elements at once")
+    one = Layout((1, elements), (0, 1))
+    return CopyAtom(f"universal_copy({elements})", (elements,), Layout(1), one, one, 0, "WGSL, section 6.2.6: vectors")
+
+
+_ONE = Layout((1, 1), (0, 0))
+
+FMA = MMAAtom("fma", (1, 1, 1), Layout(1), _ONE, _ONE, _ONE, ("f32", "f32", "f32"), "WGSL, section 17.5.27: fma")
+"""The fused multiply-add of one thread."""

@@ -1,0 +1,194 @@
+"""Register layouts of NVIDIA's tensor-core instructions, from the PTX ISA.
+
+Imports `atom`. Most are built of one core matrix: thread `4 * g + t` of a warp has, of 8 rows of four 32-bit registers,
+register t of row g, with 32 / bits elements side by side. Sections are those of "Parallel Thread Execution ISA", 8.x.
+"""
+
+from __future__ import annotations
+
+from ...layout import Layout
+from .atom import CopyAtom, MMAAtom, thread_value
+
+WARP = Layout(32)
+MMA = "PTX ISA, 9.7.14.5, Matrix fragments for mma.{}"
+
+
+def _rows(rows: int, k: int, bits: int) -> Layout:
+    """A (rows 8 or 16) or B (rows 8) of `mma.sync`: core matrices stacked along the rows, then along k."""
+    packed = max(1, 32 // bits)
+    halves, steps = rows // 8, k // (4 * packed)
+    values = [(packed, rows), (halves, 8), (steps, 4 * packed * rows)]
+    kept = [(extent, step) for extent, step in values if extent > 1] or [(1, 0)]
+    extents, strides = zip(*kept, strict=True)
+    if len(kept) == 1:
+        return thread_value(((4, 8), (packed * rows, 1)), (extents[0], strides[0]))
+    return thread_value(((4, 8), (packed * rows, 1)), (extents, strides))
+
+
+def _accumulator(m: int) -> Layout:
+    """C of `mma.sync`: pairs of neighbouring columns, in m / 8 blocks of rows."""
+    if m == 8:
+        return thread_value(((4, 8), (16, 1)), (2, 8))
+    return thread_value(((4, 8), (32, 1)), ((2, 2), (16, 8)))
+
+
+def _mma(arch: str, shape: tuple[int, int, int], bits: int, types: tuple[str, str, str]) -> MMAAtom:
+    m, n, k = shape
+    name = f"{arch}.mma.m{m}n{n}k{k}.{types[2]}.{types[0]}.{types[1]}.{types[2]}"
+    return MMAAtom(
+        name, shape, WARP, _rows(m, k, bits), _rows(n, k, bits), _accumulator(m), types, MMA.format(f"m{m}n{n}k{k}")
+    )
+
+
+def _volta(accumulator: str, a_order: str, b_order: str) -> MMAAtom:
+    """`mma.m8n8k4` by a quad pair: threads 0-3 and 16-19, and three more groups like it."""
+    row = thread_value((8, 1), (4, 8))
+    col = thread_value(((4, 2), (8, 4)), (4, 1))
+    half = thread_value((8, 1), (8, 8))
+    single = thread_value(((2, 2, 2), (1, 16, 4)), ((2, 2, 2), (8, 2, 32)))
+    return MMAAtom(
+        f"sm_70.mma.m8n8k4.{a_order}.{b_order}.{accumulator}.f16.f16.{accumulator}",
+        (8, 8, 4),
+        Layout((4, 2), (1, 16)),
+        row if a_order == "row" else col,
+        row if b_order == "col" else col,
+        single if accumulator == "f32" else half,
+        ("f16", "f16", accumulator),
+        MMA.format("m8n8k4 with .f16"),
+    )
+
+
+def _wgmma(n: int, k: int, bits: int, types: tuple[str, str, str], from_registers: bool) -> MMAAtom:
+    """`wgmma.m64nNkK` by a warpgroup: each warp has 16 rows; operands in shared memory belong to every thread."""
+    packed = 32 // bits
+    registers = thread_value(((4, 8, 4), (packed * 64, 1, 16)), ((packed, 2, 2), (64, 8, 4 * packed * 64)))
+    shared = thread_value((128, 0), ((64, k), (1, 64)))
+    columns: tuple[tuple[int, ...], tuple[int, ...]] = ((2, 2, n // 8), (64, 8, 512))
+    return MMAAtom(
+        f"sm_90.wgmma.m64n{n}k{k}.{types[2]}.{types[0]}.{types[1]}.{'rs' if from_registers else 'ss'}",
+        (64, n, k),
+        Layout(128),
+        registers if from_registers else shared,
+        thread_value((128, 0), ((n, k), (1, n))),
+        thread_value(((4, 8, 4), (128, 1, 16)), columns),
+        types,
+        f"PTX ISA, 9.7.15.5.1, Register fragments for wgmma.mma_async.m64nNk{k}",
+    )
+
+
+def _tcgen05(m: int, n: int, k: int, types: tuple[str, str, str]) -> MMAAtom:
+    """`tcgen05.mma` of one CTA with M = 128: row i of the accumulator is lane i of tensor memory, column j column j."""
+    return MMAAtom(
+        f"sm_100.tcgen05.mma.m{m}n{n}k{k}.{types[2]}.{types[0]}.{types[1]}",
+        (m, n, k),
+        Layout(128),
+        thread_value((128, 0), ((m, k), (1, m))),
+        thread_value((128, 0), ((n, k), (1, n))),
+        thread_value((128, 1), (n, m)),
+        types,
+        "PTX ISA, 9.7.16.10.5, Data path layout organization, layout D",
+    )
+
+
+def _all_mma() -> list[MMAAtom]:
+    found = [_volta(c, a, b) for c in ("f16", "f32") for a in ("row", "col") for b in ("row", "col")]
+    for c in ("f16", "f32"):
+        found.append(_mma("sm_75", (16, 8, 8), 16, ("f16", "f16", c)))
+        found.append(_mma("sm_80", (16, 8, 16), 16, ("f16", "f16", c)))
+    for k in (8, 16):
+        found.append(_mma("sm_80", (16, 8, k), 16, ("bf16", "bf16", "f32")))
+    for k in (4, 8):
+        found.append(_mma("sm_80", (16, 8, k), 32, ("tf32", "tf32", "f32")))
+    for a in ("s8", "u8"):
+        for b in ("s8", "u8"):
+            found.append(_mma("sm_75", (8, 8, 16), 8, (a, b, "s32")))
+            found += [_mma("sm_80", (16, 8, k), 8, (a, b, "s32")) for k in (16, 32)]
+    for a in ("s4", "u4"):
+        for b in ("s4", "u4"):
+            found.append(_mma("sm_75", (8, 8, 32), 4, (a, b, "s32")))
+            found += [_mma("sm_80", (16, 8, k), 4, (a, b, "s32")) for k in (32, 64)]
+    found.append(_mma("sm_75", (8, 8, 128), 1, ("b1", "b1", "s32")))
+    found += [_mma("sm_80", (16, 8, k), 1, ("b1", "b1", "s32")) for k in (128, 256)]
+    found.append(_mma("sm_80", (8, 8, 4), 64, ("f64", "f64", "f64")))
+    found += [_mma("sm_90", (16, 8, k), 64, ("f64", "f64", "f64")) for k in (4, 8, 16)]
+    for a in ("e4m3", "e5m2"):
+        for b in ("e4m3", "e5m2"):
+            found += [_mma("sm_89", (16, 8, 32), 8, (a, b, c)) for c in ("f16", "f32")]
+    for a in ("e3m2", "e2m3", "e2m1"):
+        found.append(_mma("sm_120", (16, 8, 32), 8, (a, a, "f32")))
+    found.append(_mma("sm_120", (16, 8, 64), 4, ("e2m1", "e2m1", "f32")))
+    return found + _warpgroup_and_newer()
+
+
+def _warpgroup_and_newer() -> list[MMAAtom]:
+    kinds = [
+        (16, 16, ("f16", "f16", "f16")),
+        (16, 16, ("f16", "f16", "f32")),
+        (16, 16, ("bf16", "bf16", "f32")),
+        (8, 32, ("tf32", "tf32", "f32")),
+        (32, 8, ("e4m3", "e4m3", "f32")),
+        (32, 8, ("s8", "s8", "s32")),
+    ]
+    found = [
+        _wgmma(n, k, bits, types, from_registers)
+        for k, bits, types in kinds
+        for n in (8, 16, 32, 64, 128, 256)
+        for from_registers in (False, True)
+    ]
+    for n in (16, 32, 64, 128, 256):
+        found.append(_tcgen05(128, n, 16, ("f16", "f16", "f32")))
+        found.append(_tcgen05(128, n, 32, ("e4m3", "e4m3", "f32")))
+        found.append(_tcgen05(128, n, 8, ("tf32", "tf32", "f32")))
+    return found
+
+
+def _matrices(count: int, transposed: bool, storing: bool) -> CopyAtom:
+    """`ldmatrix` and `stmatrix`: `count` 8x8 matrices of 16-bit elements; thread r names row r, all share."""
+    rows = thread_value(((8, count, 4 // count), (1, 64, 0)) if count < 4 else ((8, 4), (1, 64)), (8, 8))
+    lanes = ((4, 8), (2, 8)) if transposed else ((4, 8), (16, 1))
+    pair = 1 if transposed else 8
+    spread = thread_value(lanes, ((2, count), (pair, 64)) if count > 1 else (2, pair))
+    name = f"{'sm_90.stmatrix' if storing else 'sm_75.ldmatrix'}.m8n8.x{count}{'.trans' if transposed else ''}.b16"
+    section = "9.7.14.5.16, stmatrix" if storing else "9.7.14.5.15, ldmatrix"
+    return CopyAtom(
+        name,
+        (8, 8, count) if count > 1 else (8, 8),
+        WARP,
+        spread if storing else rows,
+        rows if storing else spread,
+        16,
+        f"PTX ISA, {section}",
+        ("rmem", "smem") if storing else ("smem", "rmem"),
+    )
+
+
+def _async_copy(size: int) -> CopyAtom:
+    one = thread_value((1, 0), (size, 1))
+    return CopyAtom(
+        f"sm_80.cp.async.{size}", (size,), Layout(1), one, one, 8, "PTX ISA, 9.7.9.25.3.1, cp.async", ("gmem", "smem")
+    )
+
+
+def _tensor_memory_load(columns: int) -> CopyAtom:
+    """`tcgen05.ld.32x32b`: thread t of a warp reads lane t, `columns` columns of 32 bits."""
+    lanes = thread_value((32, 1), (columns, 32))
+    return CopyAtom(
+        f"sm_100.tcgen05.ld.32x32b.x{columns}",
+        (32, columns),
+        WARP,
+        lanes,
+        lanes,
+        32,
+        "PTX ISA, 9.7.16.8.1, tcgen05.ld, shape .32x32b",
+        ("", "rmem"),
+    )
+
+
+def _all_copies() -> list[CopyAtom]:
+    found = [_matrices(n, t, s) for s in (False, True) for t in (False, True) for n in (1, 2, 4)]
+    found += [_async_copy(size) for size in (4, 8, 16)]
+    return found + [_tensor_memory_load(1 << power) for power in range(8)]
+
+
+MMA_ATOMS = {atom.name: atom for atom in _all_mma()}
+COPY_ATOMS = {atom.name: atom for atom in _all_copies()}

@@ -1,0 +1,149 @@
+"""`TiledCopy`: a copy atom repeated over threads and values until it covers a tile.
+
+Imports `atoms`, `partition`, `thread_value`. Law: the partitions of a tile among all threads cover it, each element as
+often as the thread-value layout says; a partition is `((value), rest, ...)` of one thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from ..errors import TensorError
+from ..layout import Layout, composition, group_modes, logical_product, make_layout, right_inverse, zipped_divide
+from ..layout.coordinates import _
+from ..layout.int_tuple import IntTuple, fold_profile, leaves, product_each
+from .atoms.atom import CopyAtom
+from .engine import Scalars
+from .tensor import Tensor
+from .thread import current_thread
+from .thread_value import make_layout_tv
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadCopy:
+    """What one thread copies: `copy(part.source(_, _, k), part.target)`.
+
+    Both have the modes (values, tiles); modes beyond the tile follow.
+    """
+
+    source: Tensor
+    target: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class TiledCopy:
+    """`atom` over a tile: `layout_tv` maps (thread, value) to the index in `tile`.
+
+    >>> from cutepy.tensor import make_tensor, universal_copy
+    >>> copies = make_tiled_copy(universal_copy(4), Layout((8, 4), (4, 1)), Layout((1, 4)))
+    >>> copies.tile, str(copies.layout_tv)
+    ((8, 16), '((4,8),4):((32,1),8)')
+    >>> copies.partition_S(make_tensor("f32", (16, 32), (32, 1)), 5).layout
+    Layout((4, 2, 2), (1, 256, 16))
+    """
+
+    atom: CopyAtom
+    layout_tv: Layout
+    tile: tuple[int, ...]
+
+    @property
+    def threads(self) -> int:
+        """How many threads take part."""
+        return self.layout_tv[0].size
+
+    def partition_S(self, source: Tensor, thread: Scalars | None = None) -> Tensor:
+        """What `thread` reads of `source`: (values, rest of each mode, further modes). CuTe's `partition_S`."""
+        return self._partition(source, self.atom.read, thread)
+
+    def partition_D(self, target: Tensor, thread: Scalars | None = None) -> Tensor:
+        """What `thread` writes of `target`: as `partition_S`, by the atom's target layout. CuTe's `partition_D`."""
+        return self._partition(target, self.atom.write, thread)
+
+    def thread(self, source: Tensor, target: Tensor, thread: Scalars | None = None) -> ThreadCopy:
+        """Both partitions of one thread, the kernel's own by default, with the rests grouped: (values, tiles, ...)."""
+        rank = len(self.tile)
+        parts = (self.partition_S(source, thread), self.partition_D(target, thread))
+        read, written = (part.lift_layout(group_modes, 1, 1 + rank) for part in parts)
+        return ThreadCopy(read, written)
+
+    def retile(self, fragment: Tensor) -> Tensor:
+        """A thread's fragment, cut as another partition of the same tile, seen as values of this copy.
+
+        `fragment` has the modes (values, rest, ...); the result has (copy values, rest, ...) over the same elements.
+        Raises TensorError where the fragment does not hold whole copies. Source: CuTe, `copy_atom.hpp`.
+        """
+        held = fragment.layout[0].size
+        numbered = composition(right_inverse(self.layout_tv), Layout(self.tile))
+        if self.layout_tv[1].size % held:
+            raise TensorError(
+                f"retile({fragment}): its mode 0 has {held} values, the copy moves {self.layout_tv[1].size} at once, "
+                "which is no multiple; make the copy from the same tiled MMA"
+            )
+        groups = _coarsened(numbered, self.threads * held)
+        order = logical_product(Layout(held), right_inverse(groups))
+        tiled = fragment.lift_layout(zipped_divide, (held, *product_each(groups.shape)))
+        seen = tiled.lift_layout(composition, (order, _))
+        rest = len(cast("tuple[tuple[IntTuple, ...], ...]", seen.shape)[1])
+        return cast(Tensor, seen[(_, (0, *(_,) * (rest - 1)))])
+
+    def _partition(self, tensor: Tensor, layout: Layout, thread: Scalars | None) -> Tensor:
+        if tensor.rank < len(self.tile):
+            raise TensorError(
+                f"partition of {tensor}: it has {tensor.rank} modes, the tile {self.tile} {len(self.tile)}"
+            )
+        index = current_thread(thread)
+        if isinstance(index, int) and not 0 <= index < self.threads:
+            raise TensorError(f"partition of {tensor}: thread {index} of 0 to {self.threads - 1}")
+        tiled = tensor.lift_layout(zipped_divide, self.tile)
+        owned = tiled.lift_layout(composition, (self._layout_for(layout), _))
+        _own, rest = cast("tuple[IntTuple, tuple[IntTuple, ...]]", owned.shape)
+        return cast(Tensor, owned[((index, _), (_,) * len(rest))])  # type: ignore[index]
+
+    def _layout_for(self, layout: Layout) -> Layout:
+        """(thread, value) to the index in the tile, when the atom moves its values as `layout` says."""
+        if layout == self.atom.write:
+            return self.layout_tv
+        count = self.atom.threads.size
+        by_atom = zipped_divide(self.layout_tv, (count, self.atom.values))
+        moved = composition(by_atom, (composition(right_inverse(self.atom.write), layout), _))
+        (threads, values), (more_threads, more_values) = (tuple(mode) for mode in moved)
+        return make_layout(make_layout(threads, more_threads), make_layout(values, more_values))
+
+
+def _coarsened(layout: Layout, count: int) -> Layout:
+    """`layout` seen in units of `count` offsets: neighbours that fall into one unit are one coordinate."""
+
+    def units(extent: IntTuple, step: IntTuple) -> tuple[int, int]:
+        size, stride = cast(int, extent), cast(int, step)
+        return (size, 0) if stride == 0 else (-(-size // -(-count // stride)), -(-stride // count))
+
+    pairs = [units(s, d) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
+    return Layout(
+        fold_profile(iter([extent for extent, _step in pairs]), layout.shape),
+        fold_profile(iter([step for _extent, step in pairs]), layout.shape),
+    )
+
+
+def make_tiled_copy(atom: CopyAtom, threads: Layout, values: Layout | None = None) -> TiledCopy:
+    """`atom` over `threads`, each with `values` side by side; both layouts have one mode a mode of the tile.
+
+    Raises TensorError where the values are no whole atoms. Source: CuTe, `copy_atom.hpp`.
+    """
+    values = Layout(tuple(1 for _mode in threads)) if values is None else values
+    tile, layout_tv = make_layout_tv(threads, values)
+    return make_tiled_copy_tv(atom, layout_tv, tile)
+
+
+def make_tiled_copy_tv(atom: CopyAtom, layout_tv: Layout, tile: tuple[int, ...]) -> TiledCopy:
+    """`atom` over the threads and values of a layout from (thread, value) to the index in `tile`.
+
+    Raises TensorError where threads or values are no whole atoms. Source: CuTe, `copy_atom.hpp`.
+    """
+    threads, values = (mode.size for mode in layout_tv)
+    if threads % atom.threads.size or values % atom.values:
+        raise TensorError(
+            f"make_tiled_copy({atom}, {layout_tv}): {threads} threads with {values} values each are no whole atoms "
+            f"of {atom.threads.size} threads with {atom.values}; give each thread a multiple of {atom.values}"
+        )
+    return TiledCopy(atom, layout_tv, tile)
