@@ -154,14 +154,17 @@ def test_two_devices_in_threads(device: Device, own_device: Device) -> None:
     in_threads(one_thread)
 
 
-def test_out_of_memory_is_an_error_and_the_device_goes_on(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Software devices never run out, so the driver's answer is played; `bench/stress.py` fills a real one."""
+@pytest.mark.parametrize("kind", [wgpu.GPUOutOfMemoryError, wgpu.GPUValidationError])
+def test_out_of_memory_is_an_error_and_the_device_goes_on(
+    device: Device, monkeypatch: pytest.MonkeyPatch, kind: type[wgpu.GPUError]
+) -> None:
+    """Software devices never run out, so the driver's answer is played; `bench/runtime.py --fill` fills a real one."""
     make, calls = device.gpu.create_buffer, []
 
     def refuse(**options: object) -> object:
         calls.append(options["size"])
         if len(calls) <= refusals:
-            raise wgpu.GPUOutOfMemoryError("not enough memory left")
+            raise kind("Validation Error\n\nCaused by:\n  In wgpuDeviceCreateBuffer\n    Not enough memory left.")
         return make(**options)
 
     monkeypatch.setattr(device.gpu, "create_buffer", refuse)

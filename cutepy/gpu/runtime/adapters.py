@@ -1,8 +1,8 @@
 """Adapters: the GPUs (and software stand-ins for them) of this machine, as data, best first, and how one is chosen.
 
 The choice is an argument, else the environment (`CUTEPY_ADAPTER`, an index or a part of the summary; then wgpu-py's own
-`WGPUPY_WGPU_ADAPTER_NAME`), else the first of the list. Software OpenGL is listed but never chosen unasked: it lacks
-what kernels need, and a program that runs on it without anybody noticing is a slow mystery.
+`WGPUPY_WGPU_ADAPTER_NAME`), else the first of the list that is not OpenGL. OpenGL is listed but never chosen unasked: it
+lacks what kernels need, some drivers give no device through it, and where it is software it is a slow mystery.
 """
 
 import os
@@ -63,11 +63,6 @@ class Adapter:
         """The line that reports print: what ran, and through what."""
         return f"{self.name} ({self.kind}) via {self.backend}"
 
-    @property
-    def is_software_gl(self) -> bool:
-        """Whether this is OpenGL on the CPU: listed, but used only when asked for by name."""
-        return self.kind == "CPU" and self.backend == "OpenGL"
-
     def __str__(self) -> str:
         return self.summary
 
@@ -105,11 +100,10 @@ def choose_adapter(wanted: Adapter | int | str | None = None) -> Adapter:
     listing = ", ".join(f"{a.index}: {a.summary}" for a in found)
     if wanted is None:
         for adapter in found:
-            if not adapter.is_software_gl:
+            if adapter.backend != "OpenGL":
                 return adapter
         raise DeviceError(
-            f"no GPU adapter found but software OpenGL: {listing} is used only if CUTEPY_ADAPTER=OpenGL asks for it; "
-            f"{INSTALL}"
+            f"no GPU adapter found but OpenGL: {listing} is used only if CUTEPY_ADAPTER=OpenGL asks for it; {INSTALL}"
         )
     if isinstance(wanted, int) or wanted.isdigit():
         if 0 <= int(wanted) < len(found):
@@ -155,8 +149,6 @@ def default_device() -> "Device":
 
 
 def _describe(handle: "wgpu.GPUAdapter", index: int) -> Adapter:
-    from .native import subgroup_sizes
-
     info, limits = handle.info, handle.limits
     size = tuple(limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
     numbers = {name: limits[spelling] for name, spelling in _LIMITS.items()}
@@ -167,7 +159,7 @@ def _describe(handle: "wgpu.GPUAdapter", index: int) -> Adapter:
         kind=info["adapter_type"] if info["adapter_type"] in _KINDS else "Unknown",
         driver=info["description"],
         vendor=info["vendor"],
-        limits=Limits(workgroup_size=size, subgroup_sizes=subgroup_sizes(handle), **numbers),
+        limits=Limits(workgroup_size=size, **numbers),
         features=webgpu_names(handle.features),
         index=index,
         handle=handle,

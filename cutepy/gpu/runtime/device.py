@@ -99,7 +99,9 @@ class Device:
         with self._working(f"allocate {nbytes} bytes ({sum(self._sizes.values())} in use)"):
             try:
                 handle = self.gpu.create_buffer(size=padded(nbytes), usage=_STORAGE, label=name)
-            except wgpu.GPUOutOfMemoryError:
+            except wgpu.GPUError as error:
+                if not _out_of_memory(error):
+                    raise
                 self._flush()  # what finished work still holds is freed by waiting for it
                 self._in_flight.wait(self.gpu)
                 handle = self.gpu.create_buffer(size=padded(nbytes), usage=_STORAGE, label=name)
@@ -256,7 +258,7 @@ class Device:
         if "device is lost" in text.lower():
             self._dead = "lost"
             return DeviceError(f"{doing}: {self.adapter.summary} was lost; {_REOPEN}")
-        if isinstance(error, wgpu.GPUOutOfMemoryError):
+        if _out_of_memory(error):
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
@@ -339,6 +341,11 @@ class Device:
             f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
             f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
         )
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """wgpu has a class for it, and for buffers raises a validation error all the same."""
+    return isinstance(error, wgpu.GPUOutOfMemoryError) or "not enough memory" in str(error).lower()
 
 
 _REOPEN = "open a new device (cutepy.gpu.default_device() does) and upload again"

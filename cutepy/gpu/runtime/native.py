@@ -48,15 +48,6 @@ def timestamp_period(queue: "wgpu.GPUQueue") -> float:
     return float(libf.wgpuQueueGetTimestampPeriod(queue._internal))
 
 
-def subgroup_sizes(adapter: "wgpu.GPUAdapter") -> tuple[int, int]:
-    """The smallest and the largest subgroup of an adapter; WebGPU's range, 4 to 128, where it does not say."""
-    info = ffi.new("WGPUAdapterInfo *")
-    libf.wgpuAdapterGetInfo(adapter._internal, info)
-    sizes = int(info.subgroupMinSize), int(info.subgroupMaxSize)
-    libf.wgpuAdapterInfoFreeMembers(info[0])
-    return sizes if sizes[0] else (4, 128)
-
-
 @contextmanager
 def mapped_for_read(buffer: "wgpu.GPUBuffer", size: int) -> Iterator[memoryview]:
     """The first bytes of a staging buffer as memory of the host, inside the block, once the copies to it are done.

@@ -44,7 +44,7 @@ class Limits:
     """What a device can do, in the numbers that a compute kernel meets; by default, what every WebGPU device can.
 
     `workgroups` is the most along one dimension of a grid, `bindings` the most storage buffers of one kernel,
-    `binding_bytes` the most that one of them may span.
+    `binding_bytes` the most that one of them may span. `subgroup_sizes` is WebGPU's range: wgpu does not tell.
     """
 
     workgroup_bytes: int = 16384
