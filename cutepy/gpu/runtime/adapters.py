@@ -1,7 +1,7 @@
 """Adapters: the GPUs (and software stand-ins for them) of this machine, as data, best first, and how one is chosen.
 
 The choice is an argument, else the environment (`CUTEPY_ADAPTER`, an index or a part of the summary; then wgpu-py's own
-`WGPUPY_WGPU_ADAPTER_NAME`), else the first of the list that is not OpenGL. OpenGL is listed but never chosen unasked: it
+`WGPUPY_WGPU_ADAPTER_NAME`), else the first of the list that is not OpenGL. OpenGL is listed, never chosen unasked: it
 lacks what kernels need, some drivers give no device through it, and where it is software it is a slow mystery.
 """
 
