@@ -297,3 +297,26 @@ def test_a_closed_device_refuses(own_device: Device) -> None:
     with pytest.raises(DeviceError, match="was closed; open a new device"):
         x.read()
     assert "closed" in repr(own_device)
+
+
+def test_unchecked_modules_really_lack_the_checks(device: Device) -> None:
+    """An index beyond a workgroup array, still within the workgroup's memory: clamped, or not."""
+    wgsl = """
+    struct Params { first: u32 }
+    @group(0) @binding(0) var<storage, read_write> y: array<u32>;
+    @group(1) @binding(0) var<uniform> params: Params;
+    var<workgroup> a: array<u32, 4>;
+    var<workgroup> b: array<u32, 60>;
+    @compute @workgroup_size(1) fn peek() {
+      for (var i = 0u; i < 4u; i++) { a[i] = i + 1u; }
+      for (var i = 0u; i < 60u; i++) { b[i] = i + 100u; }
+      for (var i = 0u; i < 8u; i++) { y[i] = a[params.first + i]; }
+      y[8] = b[params.first];
+    }"""
+    y = device.allocate(64)
+    program = Program(wgsl, "peek", (Binding("y", "read_write"),), (1, 1, 1), (1, 1, 1), (Param("first", "u32"),))
+    device.launch(program, [y], (0,))
+    assert y.read("uint32", 9).tolist() == [1, 2, 3, 4, 4, 4, 4, 4, 100]
+    device.launch(replace(program, checked=False), [y], (0,))
+    assert y.read("uint32", 4).tolist() == [1, 2, 3, 4]
+    assert y.read("uint32", 4, offset=16).tolist() != [4, 4, 4, 4]
