@@ -22,6 +22,7 @@ LAUNCHES = 16
 IN_FLIGHT = 4
 DELAY = 1e-3
 PARAMS_BYTES = 65536
+WRITTEN = 16 * 1024 * 1024
 
 
 class Batch:
@@ -70,13 +71,21 @@ class InFlight:
 
     def __init__(self) -> None:
         self._indices: deque[int] = deque()
+        self._written = 0
         self.submitted = 0
 
     def submit(self, gpu: wgpu.GPUDevice, commands: wgpu.GPUCommandBuffer) -> None:
         while len(self._indices) >= IN_FLIGHT:
             native.wait(gpu, self._indices.popleft())
         self._indices.append(native.submit(gpu.queue, commands))
+        self._written = 0
         self.submitted += 1
+
+    def wrote(self, gpu: wgpu.GPUDevice, nbytes: int) -> None:
+        """So many bytes wait in wgpu's staging memory for the next submission: make one before they are too many."""
+        self._written += nbytes
+        if self._written >= WRITTEN:
+            self.submit(gpu, gpu.create_command_encoder().finish())
 
     def wait(self, gpu: wgpu.GPUDevice) -> None:
         """Block until everything submitted is done."""

@@ -63,6 +63,7 @@ class Device:
         self._params_bindings: dict[int, tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]] = {}
         self._stopwatch: Stopwatch | None = None
         self._sizes: dict[int, int] = {}
+        self._bytes = 0
         self._forgotten: deque[tuple[int, wgpu.GPUBuffer]] = deque()
         self._flusher = Flusher(self)
         weakref.finalize(self, self._flusher.stop)
@@ -79,7 +80,7 @@ class Device:
             self._drain()
             return DeviceStats(
                 buffers=len(self._sizes),
-                bytes=sum(self._sizes.values()),
+                bytes=self._bytes,
                 pipelines=len(self._pipelines),
                 bind_groups=len(self._groups),
                 submissions=self._in_flight.submitted,
@@ -96,7 +97,7 @@ class Device:
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
-        with self._working(f"allocate {nbytes} bytes ({sum(self._sizes.values())} in use)"):
+        with self._working(f"allocate {nbytes} bytes ({self._bytes} in use)"):
             try:
                 handle = self.gpu.create_buffer(size=padded(nbytes), usage=_STORAGE, label=name)
             except wgpu.GPUError as error:
@@ -107,6 +108,7 @@ class Device:
                 handle = self.gpu.create_buffer(size=padded(nbytes), usage=_STORAGE, label=name)
             buffer = DeviceBuffer(self, handle, nbytes, name)
             self._sizes[buffer.uid] = padded(nbytes)
+            self._bytes += padded(nbytes)
             return buffer
 
     def upload(self, array: Array, name: str = "") -> DeviceBuffer:
@@ -295,7 +297,7 @@ class Device:
         while self._forgotten:
             uid, handle = self._forgotten.popleft()
             self._groups.forget(uid)
-            self._sizes.pop(uid, None)
+            self._bytes -= self._sizes.pop(uid, 0)
             del handle
 
     def _pipeline(self, program: Program) -> Pipeline:

@@ -142,7 +142,6 @@ def check_operands(device: "Device", program: Program, operands: Sequence[Operan
                 f"{what} is on another device ({operand.device.adapter}) than the launch ({device.adapter}); "
                 "copy it: device.upload(buffer.read(...))"
             )
-        operand.handle  # noqa: B018 - raises where the buffer was freed
         if size < binding.min_bytes:
             raise KernelError(f"{what} needs {binding.min_bytes} bytes, {operand} has {size}")
         if size > device.limits.binding_bytes:

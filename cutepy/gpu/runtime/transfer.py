@@ -6,7 +6,7 @@ import numpy as np
 import wgpu
 
 from . import native
-from .buffer import Array, padded
+from .buffer import Array
 
 if TYPE_CHECKING:
     from .batch import InFlight
@@ -48,20 +48,13 @@ class Staging:
 
 
 def write(gpu: wgpu.GPUDevice, in_flight: "InFlight", target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
-    """Copy bytes into a buffer, by chunks that are submitted, so that the driver's own staging memory stays bounded."""
+    """Copy bytes into a buffer, by chunks, so that the staging memory that wgpu takes for it stays bounded."""
     whole = data.size // 4 * 4
     for start in range(0, whole, CHUNK):
-        gpu.queue.write_buffer(target, offset + start, data[start : min(start + CHUNK, whole)])
-        if start + CHUNK <= whole:
-            in_flight.submit(gpu, gpu.create_command_encoder().finish())
+        part = data[start : min(start + CHUNK, whole)]
+        gpu.queue.write_buffer(target, offset + start, part)
+        in_flight.wrote(gpu, part.size)
     if whole < data.size:
         tail = np.zeros(4, np.uint8)
         tail[: data.size - whole] = data[whole:]
         gpu.queue.write_buffer(target, offset + whole, tail)
-
-
-def copy(gpu: wgpu.GPUDevice, in_flight: "InFlight", source: wgpu.GPUBuffer, target: wgpu.GPUBuffer, size: int) -> None:
-    """Copy the first bytes of one buffer to another on the device."""
-    encoder = gpu.create_command_encoder()
-    encoder.copy_buffer_to_buffer(source, 0, target, 0, padded(size))
-    in_flight.submit(gpu, encoder.finish())
