@@ -33,7 +33,26 @@ class NotationError(LayoutError):
 
     def __init__(self, message: str, text: str = "", column: int = 0) -> None:
         self.text, self.column = text, column
-        super().__init__(f"{message}\n  {text}\n  {' ' * column}^" if text else message)
+        super().__init__(f"{message}\n{_pointed(text, column)}" if text else message)
+
+
+def _pointed(text: str, column: int, width: int = 100) -> str:
+    """The line of `text` that holds `column`, cut to `width` around it, with a caret below."""
+    start = text.rfind("\n", 0, column) + 1
+    line = text[start:].split("\n", 1)[0] if "\n" in text else text
+    at = column - start
+    begin = max(0, min(at - width // 2, len(line) - width))
+    shown = line[begin : begin + width].replace("\t", " ")
+    before, after = "…" if begin else "", "…" if begin + width < len(line) else ""
+    return f"  {before}{shown}{after}\n  {' ' * (len(before) + at - begin)}^"
+
+
+class UndecidedError(LayoutError):
+    """An answer about symbolic sizes depends on a fact that nobody stated. `fact` is one that would decide it."""
+
+    def __init__(self, message: str, fact: str = "") -> None:
+        self.fact = fact
+        super().__init__(message)
 
 
 class TensorError(CutepyError, ValueError):
