@@ -8,6 +8,10 @@ from .array import array as array
 from .array import empty as empty
 from .ir import Expr as Expr
 from .ir import Kernel as Kernel
+from .matmul import Plan as Plan
+from .matmul import matmul as matmul
+from .reduce import SumPlan as SumPlan
+from .reduce import sum_all as sum  # noqa: F401  the name that NumPy has for it
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters
 from .runtime import default_device as default_device

@@ -110,8 +110,7 @@ def _all_nodes(kernel: Kernel) -> set[Expr]:
     seen: set[Expr] = set()
     for stmt in statements(kernel.body):
         for root in expressions(stmt):
-            for _ in nodes(root, seen):
-                pass
+            nodes(root, seen)
     return seen
 
 

@@ -46,10 +46,12 @@ from .stmt import Store as Store
 from .walk import blocks as blocks
 from .walk import children as children
 from .walk import expressions as expressions
+from .walk import loads as loads
 from .walk import map_block as map_block
 from .walk import nodes as nodes
 from .walk import rebuild as rebuild
 from .walk import rewrite as rewrite
 from .walk import statements as statements
+from .walk import variables as variables
 from .walk import with_blocks as with_blocks
 from .walk import with_expressions as with_expressions

@@ -251,26 +251,35 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
 
 def call(name: str, *operands: Expr | Number) -> Expr:
     """`name(operands)` for a name of FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
-    like = next(a for a in operands if isinstance(a, Expr))
-    args = tuple(a if isinstance(a, Expr) else const(a, like.dtype) for a in operands)
-    if name not in FUNCTIONS and name not in SUBGROUP:
-        raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
-    if name in FLOAT_FUNCTIONS and like.dtype.kind != "f":
-        raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {like.dtype}; cast first")
-    if name in FUNCTIONS:
-        if f32 in (a.dtype for a in args) and f16 in (a.dtype for a in args):
-            args = tuple(cast(a, f32) for a in args)
-        like = args[0]
-        if any(a.dtype is not like.dtype for a in args):
-            kinds = ", ".join(str(a.dtype) for a in args)
-            raise KernelError(f"{user_place()}: {name}({kinds}): the operands differ in type; convert with gpu.cast")
-    key = (name, *map(id, args))
     nodes = arena().nodes
+    node = nodes.get((name, *map(id, operands)))
+    if node is not None:
+        return node
+    like = next(a for a in operands if isinstance(a, Expr))
+    args = _one_type_for_all(name, tuple([a if isinstance(a, Expr) else const(a, like.dtype) for a in operands]))
+    key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:
-        lanes = max(a.lanes for a in args)
-        node = nodes[key] = Call(name, args, like.dtype, lanes)
+        node = nodes[key] = Call(name, args, args[0].dtype, max([a.lanes for a in args]))
     return node
+
+
+def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The operands of a function as it wants them: of one type, floats where it is defined on those alone."""
+    kind = args[0].dtype
+    if name in SUBGROUP:
+        return args
+    if name not in FUNCTIONS:
+        raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
+    if name in FLOAT_FUNCTIONS and kind.kind != "f":
+        raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {kind}; cast first")
+    for other in args:
+        if other.dtype is not kind:
+            if {a.dtype for a in args} == {f16, f32}:
+                return tuple([cast(a, f32) for a in args])
+            kinds = ", ".join(str(a.dtype) for a in args)
+            raise KernelError(f"{user_place()}: {name}({kinds}): the operands differ in type; convert with gpu.cast")
+    return args
 
 
 def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = None, place: str = "") -> Expr:
@@ -294,7 +303,7 @@ def vector(*items: Expr) -> Expr:
         return first
     if isinstance(first, Component) and first.value.lanes == len(items):
         whole = first.value
-        if all(isinstance(x, Component) and x.value is whole and x.lane == i for i, x in enumerate(items)):
+        if all(type(x) is Component and x.value is whole and x.lane is i for i, x in enumerate(items)):
             return whole
     key = ("vector", *map(id, items))
     nodes = arena().nodes

@@ -2,6 +2,7 @@
 
 import sys
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 
@@ -25,4 +26,9 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
 def user_place() -> str:
     """`file:line` of the innermost call that the user wrote."""
     frame = user_frame(sys._getframe(1))
-    return "kernel" if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return "kernel" if frame is None else f"{_file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+@lru_cache(maxsize=256)
+def _file_name(path: str) -> str:
+    return Path(path).name

@@ -1,58 +1,55 @@
 """Reading and rewriting of expressions and statements."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
+from typing import Any
 
-from .expr import Binary, Call, Cast, Component, Expr, Load, Select, Unary, Vector
+from .expr import Binary, Call, Cast, Component, Expr, Load, Select, Unary, Var, Vector, arena
 from .make import binary, call, cast, component, load, select, unary, vector
 from .stmt import Assign, Atomic, Block, Declare, For, If, Let, Stmt, Store
 
 Rewrite = Callable[[Expr], Expr]
 
 
+_OPERANDS: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
+    Binary: attrgetter("left", "right"),
+    Call: attrgetter("args"),
+    Vector: attrgetter("items"),
+    Select: attrgetter("condition", "then", "other"),
+    Unary: lambda node: (node.value,),
+    Cast: lambda node: (node.value,),
+    Load: lambda node: (node.index,) if node.where is None else (node.index, node.where),
+    Component: lambda node: (node.value, node.lane) if isinstance(node.lane, Expr) else (node.value,),
+}
+
+
 def children(value: Expr) -> tuple[Expr, ...]:
     """The operands of an expression."""
-    match value:
-        case Binary(left=left, right=right):
-            return left, right
-        case Load(index=index, where=where):
-            return (index,) if where is None else (index, where)
-        case Call(args=args):
-            return args
-        case Component(value=whole, lane=lane):
-            return (whole, lane) if isinstance(lane, Expr) else (whole,)
-        case Vector(items=items):
-            return items
-        case Unary(value=operand) | Cast(value=operand):
-            return (operand,)
-        case Select(condition=condition, then=then, other=other):
-            return condition, then, other
-    return ()
+    get = _OPERANDS.get(type(value))
+    return () if get is None else get(value)
 
 
-def rebuild(value: Expr, operands: tuple[Expr, ...]) -> Expr:
+_REBUILD: dict[type[Expr], Callable[[Any, Sequence[Expr]], Expr]] = {
+    Binary: lambda node, x: binary(node.op, *x),
+    Call: lambda node, x: call(node.name, *x),
+    Vector: lambda node, x: vector(*x),
+    Select: lambda node, x: select(*x),
+    Unary: lambda node, x: unary(node.op, *x),
+    Cast: lambda node, x: cast(x[0], node.dtype, bits=node.bits),
+    Load: lambda node, x: load(
+        node.buffer, x[0], lanes=node.lanes, where=x[1] if len(x) > 1 else None, place=node.place
+    ),
+    Component: lambda node, x: component(x[0], x[1] if len(x) > 1 else node.lane),
+}
+
+
+def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
     """`value` with other operands, in the order of `children`."""
-    if all(new is old for new, old in zip(operands, children(value), strict=True)):
-        return value
-    match value:
-        case Binary(op=op):
-            return binary(op, *operands)
-        case Load(buffer=buffer, lanes=lanes, place=place):
-            where = operands[1] if len(operands) > 1 else None
-            return load(buffer, operands[0], lanes=lanes, where=where, place=place)
-        case Call(name=name):
-            return call(name, *operands)
-        case Component(lane=lane):
-            return component(operands[0], operands[1] if len(operands) > 1 else lane)
-        case Vector():
-            return vector(*operands)
-        case Unary(op=op):
-            return unary(op, *operands)
-        case Cast(dtype=dtype, bits=bits):
-            return cast(operands[0], dtype, bits=bits)
-        case Select():
-            return select(*operands)
-    raise AssertionError(f"{type(value).__name__} has no operands")
+    for new, old in zip(operands, children(value), strict=True):
+        if new is not old:
+            return _REBUILD[type(value)](value, operands)
+    return value
 
 
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
@@ -60,35 +57,47 @@ def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     known = memo.get(value)
     if known is None:
         operands = children(value)
-        new = rebuild(value, tuple([rewrite(x, change, memo) for x in operands])) if operands else value
+        new = rebuild(value, [rewrite(x, change, memo) for x in operands]) if operands else value
         known = memo[value] = change(new)
     return known
 
 
+_COMPUTED: dict[type[Stmt], Callable[[Any], tuple[Expr, ...]]] = {
+    Let: lambda stmt: (stmt.value,),
+    Assign: lambda stmt: (stmt.value,),
+    Declare: lambda stmt: () if stmt.value is None else (stmt.value,),
+    Store: attrgetter("index", "value"),
+    Atomic: attrgetter("index", "value"),
+    If: lambda stmt: (stmt.condition,),
+    For: attrgetter("start", "stop", "step"),
+}
+
+
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that `stmt` itself computes, without those of statements inside it."""
-    match stmt:
-        case Let(value=value) | Assign(value=value):
-            return (value,)
-        case Declare(value=value):
-            return () if value is None else (value,)
-        case Store(index=index, value=value) | Atomic(index=index, value=value):
-            return index, value
-        case If(condition=condition):
-            return (condition,)
-        case For(start=start, stop=stop, step=step):
-            return start, stop, step
-    return ()
+    get = _COMPUTED.get(type(stmt))
+    return () if get is None else get(stmt)
 
 
-def with_expressions(stmt: Stmt, new: tuple[Expr, ...]) -> Stmt:
+def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
     """`stmt` computing `new` in place of `expressions(stmt)`."""
-    if all(a is b for a, b in zip(new, expressions(stmt), strict=True)):
-        return stmt
+    for fresh, old in zip(new, expressions(stmt), strict=True):
+        if fresh is not old:
+            return _with(stmt, new)
+    return stmt
+
+
+def _with(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
     match stmt:
-        case Let() | Assign() | Declare():
-            return replace(stmt, value=new[0])
-        case Store() | Atomic():
+        case Let(var=var, place=place):
+            return Let(var, new[0], place)
+        case Assign(var=var, lane=lane):
+            return Assign(var, new[0], lane)
+        case Store(buffer=buffer, place=place):
+            return Store(buffer, new[0], new[1], place)
+        case Declare(var=var):
+            return Declare(var, new[0])
+        case Atomic():
             return replace(stmt, index=new[0], value=new[1])
         case If():
             return replace(stmt, condition=new[0])
@@ -99,12 +108,9 @@ def with_expressions(stmt: Stmt, new: tuple[Expr, ...]) -> Stmt:
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks inside `stmt`."""
-    match stmt:
-        case If(then=then, orelse=orelse):
-            return then, orelse
-        case For(body=body):
-            return (body,)
-    return ()
+    if isinstance(stmt, If):
+        return stmt.then, stmt.orelse
+    return (stmt.body,) if isinstance(stmt, For) else ()
 
 
 def with_blocks(stmt: Stmt, new: tuple[Block, ...]) -> Stmt:
@@ -125,22 +131,52 @@ def statements(block: Block) -> Iterator[Stmt]:
             yield from statements(inner)
 
 
-def nodes(value: Expr, seen: set[Expr] | None = None) -> Iterator[Expr]:
+def nodes(value: Expr, seen: set[Expr] | None = None) -> list[Expr]:
     """Every node of `value`, each once, operands first; those in `seen` are left out, and added to it."""
-    seen = set() if seen is None else seen
+    found: list[Expr] = []
+    _collect(value, set() if seen is None else seen, found)
+    return found
+
+
+def _collect(value: Expr, seen: set[Expr], found: list[Expr]) -> None:
     if value in seen:
         return
     seen.add(value)
     for operand in children(value):
-        yield from nodes(operand, seen)
-    yield value
+        _collect(operand, seen, found)
+    found.append(value)
+
+
+def variables(value: Expr) -> tuple[Expr, ...]:
+    """The variables that `value` reads, each once."""
+    memo = arena().facts.setdefault("variables", {})
+    known = memo.get(value)
+    if known is None:
+        if isinstance(value, Var):
+            known = (value,)
+        else:
+            parts = [variables(x) for x in children(value)]
+            known = parts[0] if len(parts) == 1 else tuple(dict.fromkeys([v for part in parts for v in part]))
+        memo[value] = known
+    return known  # type: ignore[return-value]
+
+
+def loads(value: Expr) -> tuple[Load, ...]:
+    """The loads inside `value`, each once."""
+    memo = arena().facts.setdefault("loads", {})
+    known = memo.get(value)
+    if known is None:
+        own = (value,) if isinstance(value, Load) else ()
+        parts = [found for x in children(value) if (found := loads(x))]
+        known = memo[value] = tuple(dict.fromkeys([x for part in parts for x in part] + [*own])) if parts else own
+    return known  # type: ignore[return-value]
 
 
 def map_block(block: Block, change: Rewrite) -> Block:
     """`block` with `change` applied to every expression that its statements compute."""
     out: list[Stmt] = []
     for stmt in block:
-        new = with_expressions(stmt, tuple([change(x) for x in expressions(stmt)]))
-        inner = blocks(new)
-        out.append(with_blocks(new, tuple([map_block(b, change) for b in inner])) if inner else new)
+        stmt = with_expressions(stmt, [change(x) for x in expressions(stmt)])
+        inner = blocks(stmt)
+        out.append(with_blocks(stmt, tuple([map_block(b, change) for b in inner])) if inner else stmt)
     return tuple(out)

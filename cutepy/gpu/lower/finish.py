@@ -11,14 +11,13 @@ from ..ir import (
     If,
     Kernel,
     Let,
-    Load,
     Stmt,
     Store,
-    Var,
     blocks,
     expressions,
-    nodes,
+    loads,
     statements,
+    variables,
     with_blocks,
 )
 from .hoist import share
@@ -46,7 +45,7 @@ def _useful(block: Block, live: set[Expr]) -> Block:
         if isinstance(stmt, If | For) and not any(inner):
             continue
         for root in expressions(stmt):
-            live.update(n for n in nodes(root) if isinstance(n, Var))
+            live.update(variables(root))
         out.append(with_blocks(stmt, inner) if inner else stmt)
     return tuple(out[::-1])
 
@@ -54,10 +53,9 @@ def _useful(block: Block, live: set[Expr]) -> Block:
 def _arrays(body: Block) -> set[Buffer]:
     """The arrays that a body reads or writes."""
     found: set[Buffer] = set()
-    seen: set[Expr] = set()
     for stmt in statements(body):
         if isinstance(stmt, Store | Atomic):
             found.add(stmt.buffer)
         for root in expressions(stmt):
-            found.update(n.buffer for n in nodes(root, seen) if isinstance(n, Load))
+            found.update(n.buffer for n in loads(root))
     return found

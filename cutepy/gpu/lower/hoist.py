@@ -79,7 +79,8 @@ class _Hoist:
         self.bound: dict[Expr, Var] = {}
         self.top = _Scope()
         self.count(body)
-        self.result = self.walk(body, self.top)
+        idle = not loops and not any(n > 1 and wanted(value) for value, n in self.uses.items())
+        self.result = body if idle else self.walk(body, self.top)
 
     def count(self, body: Block) -> None:
         """How often each expression is an operand or a root, and which variables change."""
@@ -126,16 +127,16 @@ class _Hoist:
             return value
         if isinstance(value, Load):
             hint = f"{value.buffer.name}_at"
-        if self.wanted(value):
+        often = self.uses.get(value, 0) > 1
+        if (often or (self.out_of_loops and scope.loops)) and self.wanted(value):
             home = self.scope_of(value)
-            often = self.uses.get(value, 0) > 1
-            if home is not None and (often or (self.out_of_loops and home.loops < scope.loops)):
+            if home is not None and (often or home.loops < scope.loops):
                 return self.bind(value, home, hint)
-        return rebuild(value, tuple([self.expr(x, scope, hint) for x in operands]))
+        return rebuild(value, [self.expr(x, scope, hint) for x in operands])
 
     def bind(self, value: Expr, home: _Scope, hint: str) -> Var:
         """Put down a `let` for `value` at the end of `home` as it is now."""
-        new = rebuild(value, tuple([self.expr(x, home, hint) for x in children(value)]))
+        new = rebuild(value, [self.expr(x, home, hint) for x in children(value)])
         lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
         name = self.bound[value] = var(_name(value, hint), value.dtype, lanes=value.lanes, lo=lo, hi=hi)
         self.scopes[name] = home
@@ -147,7 +148,7 @@ class _Hoist:
             first = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "index"
             hints = (first, "value", "value")
             roots = zip(expressions(stmt), hints, strict=False)
-            stmt = with_expressions(stmt, tuple([self.expr(x, scope, hint) for x, hint in roots]))
+            stmt = with_expressions(stmt, [self.expr(x, scope, hint) for x, hint in roots])
             inner: list[Block] = []
             for child in blocks(stmt):
                 nested = _Scope(scope.depth + 1, scope.loops + isinstance(stmt, For))

@@ -16,11 +16,11 @@ from ..ir import (
     blocks,
     const,
     load,
+    loads,
     rewrite,
     splat,
     with_blocks,
 )
-from ..ir.walk import nodes
 
 
 def branch(kernel: Kernel) -> Kernel:
@@ -32,7 +32,7 @@ def _block(block: Block) -> Block:
     out: list[Stmt] = []
     for stmt in block:
         if isinstance(stmt, Let):
-            predicates = [n for n in nodes(stmt.value) if isinstance(n, Load) and n.where is not None]
+            predicates = [n for n in loads(stmt.value) if n.where is not None]
             if predicates:
                 _fill(out, stmt, predicates[0])
                 continue
@@ -73,4 +73,4 @@ def _unconditional(value: Expr) -> Expr:
 def _joinable(first: If, second: If) -> bool:
     if first.condition is not second.condition or first.orelse or second.orelse:
         return False
-    return not any(isinstance(n, Load) for n in nodes(first.condition))
+    return not loads(first.condition)

@@ -1,6 +1,5 @@
 """Private arrays whose indices are all constants become named variables, and values read from them stay there."""
 
-from collections import Counter
 from dataclasses import replace
 
 from ..ir import (
@@ -19,14 +18,15 @@ from ..ir import (
     Var,
     blocks,
     expressions,
+    loads,
     map_block,
     rewrite,
     statements,
     var,
+    variables,
     with_blocks,
     with_expressions,
 )
-from ..ir.walk import nodes
 
 
 def name_registers(kernel: Kernel) -> Kernel:
@@ -50,7 +50,7 @@ def name_registers(kernel: Kernel) -> Kernel:
                 out.append(with_blocks(stmt, tuple([write(b) for b in blocks(stmt)])))
         return tuple(out)
 
-    body = write(map_block(kernel.body, lambda value: rewrite(value, read, memo)))
+    body = write(map_block(kernel.body, lambda value: rewrite(value, read, memo) if loads(value) else value))
     declared = tuple(Declare(v) for variables in registers.values() for v in variables)
     local = tuple(b for b in kernel.local if b not in registers)
     return replace(kernel, body=_Forward((*declared, *body)).result, local=local)
@@ -65,12 +65,11 @@ def _variables(buffer: Buffer) -> list[Var]:
 def _indexed(kernel: Kernel) -> set[Buffer]:
     """Arrays with an index that is not a constant."""
     found: set[Buffer] = set()
-    seen: set[Expr] = set()
     for stmt in statements(kernel.body):
         if isinstance(stmt, Store) and not isinstance(stmt.index, Const):
             found.add(stmt.buffer)
         for root in expressions(stmt):
-            found.update(n.buffer for n in nodes(root, seen) if isinstance(n, Load) and not isinstance(n.index, Const))
+            found.update(n.buffer for n in loads(root) if not isinstance(n.index, Const))
     return found
 
 
@@ -82,13 +81,14 @@ class _Forward:
     """
 
     def __init__(self, block: Block) -> None:
-        self.uses: Counter[Expr] = Counter()
+        self.uses: dict[Expr, int] = {}
         self.mutable: set[Expr] = set()
         for stmt in statements(block):
             if isinstance(stmt, Declare):
                 self.mutable.add(stmt.var)
             for root in expressions(stmt):
-                self.uses.update(n for n in nodes(root) if isinstance(n, Var))
+                for name in variables(root):
+                    self.uses[name] = self.uses.get(name, 0) + 1
         self.waiting: dict[Expr, Let] = {}
         self.result = self.walk(block)
 
@@ -98,12 +98,11 @@ class _Forward:
         return whole if isinstance(whole, Var) and whole in self.mutable else None
 
     def expr(self, value: Expr) -> Expr:
-        for node in nodes(value):
-            if isinstance(node, Var):
-                self.uses[node] -= 1
-        if not self.waiting:
-            return value
-        return self.put_back(value)
+        touched = False
+        for name in variables(value):
+            self.uses[name] -= 1
+            touched = touched or name in self.waiting
+        return self.put_back(value) if touched else value
 
     def put_back(self, value: Expr) -> Expr:
         waiting = self.waiting
@@ -131,7 +130,7 @@ class _Forward:
             if inner:
                 changed: set[Expr] = {s.var for b in inner for s in statements(b) if isinstance(s, Assign)}
                 self.settle(changed, out)
-            stmt = with_expressions(stmt, tuple([self.expr(x) for x in expressions(stmt)]))
+            stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
             if isinstance(stmt, Let) and self.source(stmt.value) is not None:
                 self.waiting[stmt.var] = stmt
                 continue

@@ -7,6 +7,7 @@ from ..ir import (
     Atomic,
     Block,
     Buffer,
+    Const,
     Expr,
     Kernel,
     Load,
@@ -19,6 +20,7 @@ from ..ir import (
     const,
     expressions,
     load,
+    loads,
     rebuild,
     select,
     statements,
@@ -26,7 +28,6 @@ from ..ir import (
     with_blocks,
     with_expressions,
 )
-from ..ir.walk import nodes
 from ..simplify import simplify
 
 
@@ -36,23 +37,21 @@ def choose_widths(kernel: Kernel) -> Kernel:
     A store never writes part of a declared vector: WGSL may write the rest of it too, under other invocations' feet.
     """
     stores: dict[Buffer, set[int]] = {}
-    loads: dict[Buffer, set[int]] = {}
+    read: dict[Buffer, set[int]] = {}
     atomic: set[Buffer] = set()
-    seen: set[Expr] = set()
     for stmt in statements(kernel.body):
         if isinstance(stmt, Store):
             stores.setdefault(stmt.buffer, set()).add(stmt.value.lanes)
         elif isinstance(stmt, Atomic):
             atomic.add(stmt.buffer)
         for root in expressions(stmt):
-            for node in nodes(root, seen):
-                if isinstance(node, Load):
-                    loads.setdefault(node.buffer, set()).add(node.lanes)
+            for node in loads(root):
+                read.setdefault(node.buffer, set()).add(node.lanes)
     renamed: dict[Buffer, Buffer] = {}
     for buffer in (*kernel.buffers, *kernel.local):
-        width = max(loads.get(buffer, {1}))
+        width = max(read.get(buffer, {1}))
         if buffer in stores:
-            width = min(stores[buffer]) if buffer not in loads else min(width, *stores[buffer])
+            width = min(stores[buffer]) if buffer not in read else min(width, *stores[buffer])
         if buffer in atomic:
             width = 1
         dtype = u32 if buffer.dtype is bool_ and buffer.space == "storage" else buffer.dtype
@@ -75,7 +74,7 @@ class _Widen:
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            new = with_expressions(stmt, tuple([self.expr(x) for x in expressions(stmt)]))
+            new = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
             if isinstance(new, Store):
                 out.extend(self.store(new))
             elif isinstance(new, Atomic):
@@ -85,9 +84,12 @@ class _Widen:
         return tuple(out)
 
     def expr(self, value: Expr) -> Expr:
+        if not loads(value):
+            return value
         known = self.memo.get(value)
         if known is None:
-            new = rebuild(value, tuple([self.expr(x) for x in children(value)]))
+            operands = children(value)
+            new = rebuild(value, [self.expr(x) for x in operands]) if operands else value
             known = self.memo[value] = self.load(new) if isinstance(new, Load) else new
         return known
 
@@ -96,12 +98,14 @@ class _Widen:
         width = buffer.width
 
         def read(index: Expr) -> Expr:
-            value = load(buffer, simplify(index // width), lanes=width, where=old.where, place=old.place)
+            value = load(buffer, _in_units(index, width), lanes=width, where=old.where, place=old.place)
             return value if buffer.dtype is old.dtype else value != 0
 
-        if old.lanes >= width:
+        if old.lanes == width:
+            return read(old.index)
+        if old.lanes > width:
             parts = [read(old.index + i) for i in range(0, old.lanes, width)]
-            return parts[0] if len(parts) == 1 else _join(parts)
+            return _join(parts)
         whole, at = read(old.index), simplify(old.index % width)
         lanes = [component(whole, simplify(at + i)) for i in range(old.lanes)]
         return vector(*lanes)
@@ -111,16 +115,20 @@ class _Widen:
         width, value = buffer.width, old.value
         if buffer.dtype is not old.buffer.dtype:
             value = cast(value, u32) if value.lanes > 1 else select(value, const(1), const(0))
+        if value.lanes == width:
+            return [Store(buffer, _in_units(old.index, width), value, old.place)]
         lanes = [component(value, i) for i in range(value.lanes)]
         return [
-            replace(
-                old,
-                buffer=buffer,
-                index=simplify((old.index + i) // width),
-                value=value if value.lanes == width else vector(*lanes[i : i + width]),
-            )
+            Store(buffer, _in_units(old.index + i, width), vector(*lanes[i : i + width]), old.place)
             for i in range(0, value.lanes, width)
         ]
+
+
+def _in_units(index: Expr, width: int) -> Expr:
+    """An index in elements as one in vectors."""
+    if isinstance(index, Const):
+        return const(int(index.value) // width)
+    return simplify(index // width if width > 1 else index)
 
 
 def _join(parts: list[Expr]) -> Expr:

@@ -37,10 +37,6 @@ class Access:
     positions: tuple[tuple[int, ...], ...]
     where: Expr | None
 
-    @property
-    def lanes(self) -> int:
-        return len(self.positions)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BufferEngine:
@@ -74,18 +70,18 @@ class BufferEngine:
 
     def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
         """The elements at `offsets`, each named; 0 where the mask is false."""
-        table = np.asarray(offsets)
+        table, place = np.asarray(offsets), user_place()
         found = np.empty(table.size, object)
+        private = self.buffer.space != "storage"
         for access in _accesses(table, where, self.dtype):
-            value = self._read(access)
+            value = load(self.buffer, access.index, lanes=len(access.positions), where=access.where, place=place)
+            if isinstance(value, Load):
+                value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
             for lane, positions in enumerate(access.positions):
+                entry = component(value, lane)
                 for position in positions:
-                    found[position] = component(value, lane)
+                    found[position] = entry
         return found[0] if table.ndim == 0 else found.reshape(table.shape)
-
-    def _read(self, access: Access) -> Expr:
-        value = load(self.buffer, access.index, lanes=access.lanes, where=access.where, place=user_place())
-        return self.trace.let(self.buffer.name, value) if isinstance(value, Load) else value
 
     def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
         """Write the values at `offsets`, in order, where the mask holds."""
@@ -134,8 +130,13 @@ class BufferEngine:
 def _accesses(table: Array, where: Scalars | None, dtype: DType, *, store: bool = False) -> list[Access]:
     """The accesses that cover a table of offsets, in order of the first entry of each; for a store without those that
     never happen."""
-    masks = _masks(where, table)
+    if where is None and table.dtype != object:
+        known: dict[int, list[int]] = {}
+        for position, number in enumerate(table.ravel().tolist()):
+            known.setdefault(number, []).append(position)
+        return list(_runs({}, known, None, 1 if dtype is bool_ else 4))
     groups: dict[tuple[object, int], tuple[Linear, Expr | None, dict[int, list[int]]]] = {}
+    masks = _masks(where, table)
     for position, offset in enumerate(table.ravel().tolist()):
         mask = masks[position]
         if mask is False and store:
@@ -194,7 +195,7 @@ def _runs(terms: dict[Expr, int], places: dict[int, list[int]], where: Expr | No
             if first % lanes == 0 and step % lanes == 0 and len(whole) == lanes and whole[-1] == first + lanes - 1:
                 break
             lanes //= 2
-        index = from_linear(Linear(terms, first), _U32)
+        index = from_linear(Linear(terms, first), _U32) if terms else const(first)
         yield Access(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
         at += lanes
 

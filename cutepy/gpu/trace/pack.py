@@ -40,10 +40,14 @@ def pack(values: Sequence[Expr]) -> Expr:
     first = values[0]
     if len(values) == 1:
         return first
-    if all(v is first for v in values):
+    kind, same = type(first), True
+    for value in values:
+        if type(value) is not kind:
+            return vector(*values)
+        same = same and value is first
+    if same:
         return splat(first, len(values))
-    kind = type(first)
-    if kind in (Component, Const) or not all(type(v) is kind for v in values):
+    if kind is Component or kind is Const:
         return vector(*values)
     packed = _pack_alike(values, first)
     return vector(*values) if packed is None else packed

@@ -58,14 +58,14 @@ class Trace:
         """Add a statement to the innermost block."""
         self.blocks[-1].append(stmt)
 
-    def let(self, stem: str, value: Expr, *, uniform: bool | None = None) -> Var:
-        """Name a value now; the name is `stem` and a number."""
+    def let(self, stem: str, value: Expr, *, uniform: bool | None = None, place: str = "") -> Var:
+        """Name a value now; the name is `stem` and a number. `uniform` says whether a workgroup agrees on it."""
         count = self.counts[stem] = self.counts.get(stem, -1) + 1
         lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
         name = var(f"{stem}_{count}", value.dtype, lanes=value.lanes, lo=lo, hi=hi)
         if self.is_uniform(value) if uniform is None else uniform:
             self.uniform.add(name)
-        self.emit(Let(name, value, user_place()))
+        self.emit(Let(name, value, place or user_place()))
         return name
 
     def unique(self, wish: str) -> str:

@@ -1,0 +1,220 @@
+"""Matrix product: one kernel over partitioned tensors, and the plans that choose its tiles.
+
+Law: `C[m, n] = sum over k of A[m, k] * B[n, k]`, summed in f32 (in i32 and u32 for those), for any layouts; where a
+tile does not divide an extent, loads beyond it give 0 and stores do nothing.
+"""
+# mypy: disable-error-code="arg-type, index"
+# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import cast
+
+import numpy as np
+
+from ..errors import KernelError
+from ..layout import ComposedLayout, Layout, ceil_div, composition, select, size
+from ..layout import _ as ALL
+from ..layout.int_tuple import leaves
+from ..tensor.algorithms import clear, copy
+from ..tensor.gemm import gemm
+from ..tensor.make import make_fragment_like, make_tensor
+from ..tensor.partition import local_tile, thread_value_partition
+from ..tensor.tensor import Tensor
+from .trace import language as gpu
+from .trace.kernel import kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the matrix product is cut up.
+
+    A workgroup computes `tile = (bm, bn, bk)` slabs with `threads = (tm, tn)` threads; a thread owns rows and columns
+    in blocks of 4, spread over the tile. `copies` are the (rows, columns of k) that one thread brings at a time, of A
+    and of B. `stages` slabs of shared memory: with 2, the next is loaded while one is used. `unrolled` writes out k.
+    """
+
+    tile: tuple[int, int, int] = (64, 64, 16)
+    threads: tuple[int, int] = (16, 16)
+    copies: tuple[tuple[int, int], tuple[int, int]] = ((4, 1), (4, 1))
+    stages: int = 1
+    unrolled: bool = False
+
+    def __post_init__(self) -> None:
+        (bm, bn, bk), (tm, tn) = self.tile, self.threads
+        numbers = (*self.tile, *self.threads)
+        if not all(isinstance(n, int) and n > 0 for n in numbers) or bm % (4 * tm) or bn % (4 * tn):
+            raise KernelError(
+                f"{self}: tile rows and columns must be multiples of 4 times the threads along them; "
+                f"{max(bm, 4 * tm) // (4 * tm) * 4 * tm}x{max(bn, 4 * tn) // (4 * tn) * 4 * tn}x{bk} would do"
+            )
+        for name, rows, (vm, vk) in (("A", bm, self.copies[0]), ("B", bn, self.copies[1])):
+            if rows % vm or bk % vk or (rows * bk) % (vm * vk * tm * tn):
+                raise KernelError(
+                    f"{self}: {tm * tn} threads with {vm}x{vk} elements each do not share out "
+                    f"the {rows}x{bk} tile of {name}"
+                )
+        if self.stages not in (1, 2):
+            raise KernelError(f"{self}: stages is 1 or 2")
+
+
+@kernel
+def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
+    """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts."""
+    (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
+    gpu.launch(grid=(ceil_div(size(C, 1), bn), ceil_div(size(C, 0), bm)), threads=tm * tn)
+    row, column, tid = gpu.workgroup.y, gpu.workgroup.x, gpu.thread()
+
+    gA = local_tile(A, (bm, bk), (row, ALL))
+    gB = local_tile(B, (bn, bk), (column, ALL))
+    gC = local_tile(C, (bm, bn), (row, column))
+    sA = gpu.shared(A, _staged(bm, bk, plan.stages))
+    sB = gpu.shared(B, _staged(bn, bk, plan.stages))
+
+    copy_A = copy_layout((bm, bk), plan.copies[0], tm * tn, along_k=_contiguous(A) == 1)
+    copy_B = copy_layout((bn, bk), plan.copies[1], tm * tn, along_k=_contiguous(B) == 1)
+    rows, columns = _owned(bm, tm), _owned(bn, tn)
+    across = _contiguous(C) == 1
+    mine = (tid // tn, tid % tn) if across else (tid % tm, tid // tm)
+    cC = composition(gC, (rows, columns))[(mine[0], ALL), (mine[1], ALL)]
+    acc = make_tensor(C.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
+    clear(acc)
+
+    def multiply(stage: object) -> None:
+        for kk in gpu.unroll(bk) if plan.unrolled else gpu.loop(bk):
+            a = thread_value_partition(sA(ALL, kk, stage), rows, mine[0])
+            b = thread_value_partition(sB(ALL, kk, stage), columns, mine[1])
+            gemm(a, b, acc)
+
+    def bring(k: object) -> tuple[Tensor, Tensor]:
+        return thread_value_partition(gA(ALL, ALL, k), copy_A, tid), thread_value_partition(
+            gB(ALL, ALL, k), copy_B, tid
+        )
+
+    def place(stage: object) -> tuple[Tensor, Tensor]:
+        return (
+            thread_value_partition(sA(ALL, ALL, stage), copy_A, tid),
+            thread_value_partition(sB(ALL, ALL, stage), copy_B, tid),
+        )
+
+    slabs = size(gA, 2)
+    if plan.stages == 1:
+        for k in gpu.loop(slabs):
+            for source, target in zip(bring(k), place(0), strict=True):
+                copy(source, target)
+            gpu.barrier()
+            multiply(0)
+            gpu.barrier()
+    else:
+        next_A, next_B = (make_fragment_like(t) for t in bring(0))
+        for source, target in zip(bring(0), place(0), strict=True):
+            copy(source, target)
+        gpu.barrier()
+        for k in gpu.loop(slabs):
+            with gpu.when(k + 1 < slabs):
+                for source, target in zip(bring(k + 1), (next_A, next_B), strict=True):
+                    copy(source, target)
+            multiply(k % 2)
+            with gpu.when(k + 1 < slabs):
+                for source, target in zip((next_A, next_B), place((k + 1) % 2), strict=True):
+                    copy(source, target)
+            gpu.barrier()
+    copy(acc, cC)
+
+
+def _staged(rows: int, bk: int, stages: int) -> Layout:
+    """Shared memory for `stages` slabs: rows contiguous, 4 elements of padding between two values of k."""
+    pitch = rows + 4
+    return Layout((rows, bk, stages), (1, pitch, pitch * bk))
+
+
+def copy_layout(tile: tuple[int, int], block: tuple[int, int], threads: int, *, along_k: bool) -> Layout:
+    """(thread, value) -> index in the tile: blocks of `block` elements, neighbouring threads along k or along the rows.
+
+    >>> str(copy_layout((8, 4), (4, 1), 8, along_k=True))
+    '((4,2),(4,1,1,1)):((8,4),(1,8,8,32))'
+    """
+    (rows, bk), (vm, vk) = tile, block
+    if along_k:
+        tk = gcd(threads, bk // vk)
+        tm = threads // tk
+        shape, stride = (tk, tm), (vk * rows, vm)
+    else:
+        tm = gcd(threads, rows // vm)
+        tk = threads // tm
+        shape, stride = (tm, tk), (vm, vk * rows)
+    if rows % (tm * vm) or bk % (tk * vk):
+        raise KernelError(
+            f"{threads} threads with blocks {block} do not share out a tile {tile}; change the plan's copies"
+        )
+    repeats = rows // (tm * vm), bk // (tk * vk)
+    return Layout((shape, (vm, vk, *repeats)), (stride, (1, rows, tm * vm, tk * vk * rows)))
+
+
+def _owned(extent: int, threads: int) -> Layout:
+    """(thread, value) -> place along an axis: blocks of 4, as far apart as all threads together reach."""
+    return Layout((threads, (4, extent // (4 * threads))), (4, (1, 4 * threads)))
+
+
+def _fragment(rows: int, columns: int, across: bool) -> Layout:
+    """Accumulators, contiguous in the direction in which C is."""
+    shape = ((4, rows // 4), (4, columns // 4))
+    return Layout(shape, ((columns, 4 * columns), (1, 4)) if across else ((1, 4), (rows, 4 * rows)))
+
+
+def _contiguous(tensor: Tensor) -> int:
+    """The mode whose neighbours are nearest to one another in memory."""
+    layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+    steps = [
+        min((abs(d) for d, s in zip(leaves(m.stride), leaves(m.shape), strict=True) if s > 1), default=1 << 40)
+        for m in layout
+    ]
+    return 0 if steps[0] < steps[1] else 1
+
+
+def choose_plan(m: int, n: int, k: int) -> Plan:
+    """A plan for these extents, within what every WebGPU device can (16 KiB of shared memory, 256 threads)."""
+    if min(m, n) <= 16:
+        return Plan((32, 32, 16), (8, 8))
+    return Plan()
+
+
+def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
+    """The matrix product `A @ B` of A (m,k) and B (k,n), in a new tensor or in `C`.
+
+    A and B are arrays, or tensors over arrays or over a device, of one type (f32, f16, i32, u32) and in any layout.
+    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter).
+
+    >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
+    [[3.0, 2.0], [7.0, 4.0]]
+
+    Raises KernelError for other ranks, types or sizes.
+    """
+    a, b = (x if isinstance(x, Tensor) else make_tensor(x) for x in (A, B))
+    m, n, k = _extents(a, b)
+    dtype = a.dtype
+    c = make_tensor(np.zeros((m, n), dtype.numpy)) if C is None else C
+    if (c.layout.rank, size(c, 0), size(c, 1)) != (2, m, n) or c.dtype is not dtype:
+        raise KernelError(f"matmul({a}, {b}, {c}): C must be {dtype} of shape ({m},{n})")
+    chosen = choose_plan(m, n, k) if plan is None else plan
+    operands = a, cast(Tensor, select(cast(Layout, b), 1, 0)), c
+    if engine == "numpy":
+        matmul_kernel.interpret(*operands, plan=chosen)
+    elif engine == "wgpu":
+        matmul_kernel(*operands, plan=chosen)
+    else:
+        raise KernelError(f"matmul(engine={engine!r}): there are 'wgpu' and 'numpy'")
+    return c
+
+
+def _extents(a: Tensor, b: Tensor) -> tuple[int, int, int]:
+    call = f"matmul({a}, {b})"
+    if a.layout.rank != 2 or b.layout.rank != 2:
+        raise KernelError(f"{call}: it multiplies matrices, the ranks are {a.layout.rank} and {b.layout.rank}")
+    if a.dtype is not b.dtype or a.dtype.kind == "b":
+        raise KernelError(f"{call}: the element types are {a.dtype} and {b.dtype}; give both one of f32, f16, i32, u32")
+    if size(a, 1) != size(b, 0):
+        raise KernelError(f"{call}: the inner sizes are {size(a, 1)} and {size(b, 0)}; they must be equal")
+    return size(a, 0), size(b, 1), size(a, 1)
