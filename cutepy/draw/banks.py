@@ -1,0 +1,143 @@
+"""Banks of shared memory, and what a swizzle does to them.
+
+Imports `plain`. The unit is stated: offsets count elements, `element_bytes` turns them into bytes, and a bank serves
+`bank_bytes` bytes of every row of `banks * bank_bytes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import cast
+
+from ..errors import DrawError
+from ..layout import ComposedLayout, Swizzle
+from . import palette
+from .grid import Figure, Grid
+from .look import Look
+from .plain import LABELS, MOST_PANELS, Table, arranged, as_layout, layout_grid, paint_from, parts, table_of, title_of
+
+AT_ONCE = 32
+"""How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Banks:
+    """View "banks": the bank of every element, and how many of a row or a column fall on one bank."""
+
+    element_bytes: int = 4
+    banks: int = 32
+    bank_bytes: int = 4
+
+    def __post_init__(self) -> None:
+        for name in ("element_bytes", "banks", "bank_bytes"):
+            found = getattr(self, name)
+            if type(found) is not int or not 1 <= found <= 1024:
+                raise DrawError(f"Banks({name}={found!r}): a whole number from 1 to 1024")
+
+    def word(self, offset: int) -> int:
+        """The number of the bank-wide word that an element starts in."""
+        return offset * self.element_bytes // self.bank_bytes
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """The grids of the layout, coloured by bank."""
+        layout = as_layout(thing, "banks")
+        tables = [table_of(part, look.style.limit) for part in islice(parts(layout), MOST_PANELS)]
+        if any(not table.whole_numbers and None not in table.rows + table.columns for table in tables):
+            raise DrawError(f"view 'banks' of {layout}: it gives coordinates, not offsets")
+        grids = [self._grid(table, look) for table in tables]
+        unit = f"{self.element_bytes}-byte elements, {self.banks} banks of {self.bank_bytes} bytes"
+        return Figure(
+            arranged(grids),
+            title=title_of(layout, look),
+            description=f"Banks of layout {layout}: {unit}.",
+            notes=(f"{unit}; up to {AT_ONCE} at a time", *_verdicts(self, tables[0])),
+        )
+
+    def _grid(self, table: Table, look: Look) -> Grid:
+        color, label = look.colored_by("bank", "none"), look.labelled_by("bank", *LABELS)
+        plain_label = label if label in LABELS or callable(label) else "none"
+        plain = layout_grid(table.part, Look("none", plain_label, look.style))  # type: ignore[arg-type]
+        banks = [None if cell is None else self.word(cast(int, cell)) % self.banks for cell in table.flat]
+        paints = [
+            palette.GAP
+            if bank is None
+            else paint_from(color(bank, None))
+            if callable(color)
+            else palette.color(bank)
+            if color == "bank"
+            else palette.PLAIN
+            for bank in banks
+        ]
+        return replace(
+            plain,
+            labels=tuple("…" if bank is None else str(bank) for bank in banks) if label == "bank" else plain.labels,
+            paints=tuple(paints),
+            hints=tuple(f"{hint}, bank {bank}" for hint, bank in zip(plain.hints, banks, strict=True)),
+            least_width=1,
+        )
+
+
+def _verdicts(view: Banks, table: Table) -> Iterator[str]:
+    """The worst conflict down the columns and along the rows that are drawn."""
+    lines = {"down a column": list(zip(*table.values, strict=True)), "along a row": table.values}
+    for name, found in lines.items():
+        worst = max(ways(view, [cast(int, cell) for cell in line if cell is not None]) for line in found)
+        yield f"{name}: no conflict" if worst == 1 else f"{name}: {worst}-way conflict"
+
+
+def ways(view: Banks, offsets: Sequence[int]) -> int:
+    """How many different words the busiest bank serves when neighbours are read together.
+
+    >>> ways(Banks(), [0, 32, 64, 96]), ways(Banks(), [0, 1, 2, 3]), ways(Banks(), [5, 5, 5, 5])
+    (4, 1, 1)
+    """
+    worst = 1
+    for start in range(0, len(offsets), AT_ONCE):
+        words = {view.word(offset) for offset in offsets[start : start + AT_ONCE]}
+        counts: dict[int, int] = {}
+        for word in words:
+            counts[word % view.banks] = counts.get(word % view.banks, 0) + 1
+        worst = max(worst, *counts.values()) if counts else worst
+    return worst
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzled:
+    """View "swizzle": the layout before and after its swizzle, cells of one chunk of a memory row in one colour."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """Two grids side by side."""
+        layout = as_layout(thing, "swizzle")
+        if not isinstance(layout, ComposedLayout) or not isinstance(layout.outer, Swizzle):
+            raise DrawError(f"view 'swizzle' of {layout}: it takes a layout with a swizzle, S<B,M,S> o offset o layout")
+        if layout.rank > 2:
+            raise DrawError(f"view 'swizzle' of {layout}: it draws ranks 1 and 2; slice or group modes")
+        swizzle = layout.outer
+        period = swizzle.base + abs(swizzle.shift)
+        color = look.colored_by("chunk", "row", "column", "offset", "none")
+        chunk = lambda crd, offset: (offset % (1 << period)) >> swizzle.base  # noqa: E731
+        inner = Look(chunk if color == "chunk" else color, look.label, look.style)
+        grids = []
+        for caption, part in (("before", layout.inner), ("after", layout)):
+            (only,) = parts(part)
+            grids.append(replace(layout_grid(only, inner), caption=caption))
+        return Figure(
+            (tuple(grids),),
+            title=title_of(layout, look),
+            description=f"Offsets before and after the swizzle of {layout}.",
+            notes=(_bits(swizzle),),
+        )
+
+
+def _bits(swizzle: Swizzle) -> str:
+    low, high = swizzle.base, swizzle.base + abs(swizzle.shift)
+    source, target = (high, low) if swizzle.shift >= 0 else (low, high)
+    if not swizzle.bits:
+        return f"{swizzle} changes nothing"
+    return f"{swizzle}: bits {_range(source, swizzle.bits)} of the offset flip bits {_range(target, swizzle.bits)}"
+
+
+def _range(start: int, count: int) -> str:
+    return str(start) if count == 1 else f"{start} to {start + count - 1}"

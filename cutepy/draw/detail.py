@@ -1,0 +1,45 @@
+"""How an offset comes about, in words of numbers: the sum over the leaves, then what a swizzle does to it.
+
+Imports `layout` alone.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..layout import ComposedLayout, Layout, Swizzle
+from ..layout.grid import show_value
+from ..layout.int_tuple import IntTuple, leaves
+
+MOST_TERMS = 12
+
+
+def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
+    """The value at a nested coordinate, with the sum written out.
+
+    >>> value_sum(Layout((4, (2, 8)), (1, (4, 8))), (1, (0, 1)))
+    '1·1 + 0·4 + 1·8 = 9'
+    >>> value_sum(ComposedLayout(Swizzle(1, 0, 2), 0, Layout((4, 2))), (3, 1))
+    '3·1 + 1·4 = 7 → S<1,0,2>: 111 ^ 001 = 110 = 6'
+    """
+    if isinstance(layout, ComposedLayout):
+        inner = cast(int, layout.inner(crd))
+        text = value_sum(layout.inner, crd)
+        if layout.offset:
+            text += f", {layout.offset} + {inner} = {layout.offset + inner}"
+        return f"{text} → {_applied(layout.outer, layout.offset + inner)}"
+    pairs = list(zip(leaves(crd), leaves(layout.stride), strict=True))
+    total = show_value(layout(crd))
+    if not pairs or len(pairs) > MOST_TERMS:
+        return total
+    terms = " + ".join(f"{entry}·{step}" for entry, step in pairs)
+    return f"{terms} = {total}"
+
+
+def _applied(outer: Swizzle | Layout | ComposedLayout, offset: int) -> str:
+    result = outer(offset)
+    if not isinstance(outer, Swizzle):
+        return f"({outer})({offset}) = {show_value(result)}"
+    flipped = offset ^ result
+    digits = max(offset.bit_length(), flipped.bit_length(), 1)
+    return f"{outer}: {offset:0{digits}b} ^ {flipped:0{digits}b} = {result:0{digits}b} = {result}"

@@ -1,0 +1,133 @@
+"""`draw(thing)` and the `Drawing` that it gives: a figure, ready to be printed in any format.
+
+Imports the printers. Views say how a thing becomes a figure; `register` adds one for a type that is not a layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from ..errors import DrawError
+from .grid import Figure
+from .html import Html, html, page
+from .look import CellFunction, Look, Style
+from .png import png
+from .safe import shorten
+from .svg import svg
+from .text import text
+from .tikz import tikz
+
+SUFFIXES = (".svg", ".html", ".txt", ".tex", ".png")
+
+
+class View(Protocol):
+    """A way to look at a thing."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """The figure of `thing`; DrawError where it is not of the kind that this view shows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Drawing:
+    """A figure and its style. A notebook shows it as a picture, `print` as text.
+
+    >>> from cutepy.layout import Layout
+    >>> print(draw(Layout((2, 3), (3, 1))))
+    (2,3):(3,1)
+          0   1   2
+        +---+---+---+
+     0  | 0 | 1 | 2 |
+        +---+---+---+
+     1  | 3 | 4 | 5 |
+        +---+---+---+
+    """
+
+    figure: Figure
+    style: Style = Style()
+
+    def svg(self) -> str:
+        """An SVG file: stands alone, or inside a page as it is."""
+        return svg(self.figure, self.style)
+
+    def html(self) -> Html:
+        """An HTML element whose cells tell how their value comes about; a notebook shows the result as such."""
+        return html(self.figure, self.style)
+
+    def text(self, *, ansi: bool = False) -> str:
+        """Lines of text; `ansi` colours them for a terminal."""
+        return text(self.figure, ansi=ansi)
+
+    def tikz(self, *, body: bool = False) -> str:
+        """A LaTeX document, or with `body` the `tikzpicture` alone. Raises DrawError above 4,096 cells."""
+        return tikz(self.figure, body=body)
+
+    def png(self, scale: float = 2.0) -> bytes:
+        """A PNG file. Raises DrawError where the extra `png` is not installed."""
+        return png(self.figure, self.style, scale)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the format that the suffix names: .svg, .html, .txt, .tex or .png; returns the path.
+
+        Raises DrawError for another suffix, before anything is written.
+        """
+        target = Path(path)
+        target.write_bytes(self.encoded(target.suffix))
+        return target
+
+    def encoded(self, suffix: str) -> bytes:
+        """The bytes of a file with that suffix."""
+        if suffix == ".png":
+            return self.png()
+        printers: dict[str, Callable[[], str]] = {
+            ".svg": self.svg,
+            ".html": lambda: page(self.figure, self.style),
+            ".txt": lambda: self.text() + "\n",
+            ".tex": self.tikz,
+        }
+        if suffix not in printers:
+            raise DrawError(f"a drawing has no format {suffix!r}; name the file {', '.join(SUFFIXES)}")
+        return printers[suffix]().encode()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"image/svg+xml": self.svg(), "text/plain": repr(self)}
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        cells = sum(grid.rows.size * grid.columns.size for grid in self.figure.grids)
+        return f"<Drawing of {shorten(self.figure.title or 'a figure', 60)}: {cells} cells>"
+
+
+Thing: TypeAlias = object
+
+
+def draw(
+    thing: object,
+    *,
+    view: str | View | None = None,
+    color: str | CellFunction | None = None,
+    label: str | CellFunction | None = None,
+    style: Style | None = None,
+) -> Drawing:
+    """A picture of `thing`: a layout, a tensor, a thread-value layout, an expression, a text of one, or a list of things.
+
+    `view` says what to show: "grid" (offsets at coordinates), "memory" (coordinates at offsets), "tree" (the nesting),
+    "tiles", "tv", "banks", "swizzle", "steps", or an object of `cutepy.draw` with its parameters: `Tiles((4, 4))`,
+    `ThreadValue((8, 8))`. `color` and `label` are names that the view lists when it does not know one, or functions of
+    (coordinate, value). Everything else is in `style`.
+
+    >>> from cutepy.layout import Layout
+    >>> draw(Layout((8, 8)), color="column").save("/tmp/columns.svg").stat().st_size < 8000
+    True
+
+    Raises DrawError, with what is possible, where the thing, the view and the options do not go together.
+    """
+    from .views import figure_of
+
+    style = style if style is not None else Style()
+    return Drawing(figure_of(thing, view, Look(color, label, style)), style)

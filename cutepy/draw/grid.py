@@ -1,0 +1,183 @@
+"""`Grid`: cells with a label, a paint and a hint, and nothing about pixels. `Figure`: grids side by side.
+
+Imports `layout.coordinates`. Law: a printer decides how a cell looks, never what it says; all printers say the same.
+Cells stand row by row in flat tuples, since a picture may have 16,384 of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ..errors import DrawError
+from ..layout.coordinates import idx2crd
+from ..layout.grid import show_value
+from ..layout.int_tuple import IntTuple, leaves, product
+
+Head: TypeAlias = "tuple[str, int]"
+"""A text beside the grid and the number of places that it spans."""
+
+HEAVIEST = 3
+MOST_LEVELS = 4
+
+ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One side of a grid: its places (None is a gap), what stands beside them, and how heavy the rules between them are.
+
+    `levels` are the heads, the outermost level first; `rules[k]` is the weight (0 to 3) of the rule before place k + 1.
+    """
+
+    places: tuple[int | None, ...]
+    levels: tuple[tuple[Head, ...], ...] = ()
+    rules: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of places."""
+        return len(self.places)
+
+    @property
+    def names(self) -> list[str]:
+        """One text a place: the heads where there is one level of them, else the index."""
+        if len(self.levels) == 1 and all(span == 1 for _, span in self.levels[0]):
+            return [text for text, _ in self.levels[0]]
+        return [ELLIPSIS if place is None else str(place) for place in self.places]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells row by row: `labels` (lines apart by newline), `paints` (names of `palette`), `hints` (one line of text).
+
+    `groups` numbers what belongs together: a heavy line runs where it changes. `marked` cells get a frame. `spans` gives
+    cells that are wider than one place; the places that they cover have empty labels. `detail(i)` is the long hint of
+    cell i. `least_width` is a width in characters that text labels keep at least.
+    """
+
+    rows: Axis
+    columns: Axis
+    labels: tuple[str, ...]
+    paints: tuple[str, ...]
+    hints: tuple[str, ...] = ()
+    caption: str = ""
+    groups: tuple[int, ...] = ()
+    marked: frozenset[int] = frozenset()
+    spans: Mapping[int, int] = field(default_factory=dict)
+    detail: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
+    least_width: int = 1
+
+    def __post_init__(self) -> None:
+        cells = self.rows.size * self.columns.size
+        for name in ("labels", "paints", "hints", "groups"):
+            found = len(getattr(self, name))
+            if found != cells and (found or name in ("labels", "paints")):
+                raise DrawError(f"Grid: {found} {name} for {self.rows.size} * {self.columns.size} cells")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Rows of grids (None leaves a place free), what they are about, and what their colours mean."""
+
+    panels: tuple[tuple[Grid | None, ...], ...]
+    title: str = ""
+    description: str = ""
+    legend: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def grids(self) -> list[Grid]:
+        """The grids from left to right and from top to bottom."""
+        return [grid for row in self.panels for grid in row if grid is not None]
+
+
+def axis_of(shape: IntTuple, places: Sequence[int | None], *, nested: bool = True) -> Axis:
+    """The axis of a mode of `shape` at the chosen `places` (None is a gap): one level of heads for each leaf.
+
+    >>> axis_of((2, 2), range(4))
+    Axis(places=(0, 1, 2, 3), levels=((('0', 2), ('1', 2)), (('0', 1), ('1', 1), ('0', 1), ('1', 1))), rules=(0, 1, 0))
+    """
+    extents = [extent for extent in leaves(shape) if extent != 1]
+    if not nested or not 1 < len(extents) <= MOST_LEVELS:
+        level = tuple((ELLIPSIS if place is None else str(place), 1) for place in places)
+        return Axis(tuple(places), (level,), _rules(places, extents if nested else []))
+    levels = []
+    inner = 1
+    for position, extent in enumerate(extents):
+        around = inner * extent if position < len(extents) - 1 else None
+        levels.append(_level(places, inner, around))
+        inner *= extent
+    return Axis(tuple(places), tuple(reversed(levels)), _rules(places, extents))
+
+
+def _level(places: Sequence[int | None], inner: int, around: int | None) -> tuple[Head, ...]:
+    """Heads of one leaf: places whose quotient by `inner` is equal and that stand together share one."""
+    heads: list[Head] = []
+    before: int | None = -1
+    for place in places:
+        quotient = None if place is None else place // inner
+        if quotient is not None and quotient == before:
+            heads[-1] = (heads[-1][0], heads[-1][1] + 1)
+        else:
+            text = ELLIPSIS if quotient is None else str(quotient if around is None else quotient % (around // inner))
+            heads.append((text, 1))
+        before = quotient
+    return tuple(heads)
+
+
+def _rules(places: Sequence[int | None], extents: Sequence[int]) -> tuple[int, ...]:
+    """How many leaves wrap round between each place and the next: the weight of the rule between them."""
+    if len(extents) < 2:
+        return (0,) * (len(places) - 1)
+    weights = []
+    for place, after in zip(places, places[1:], strict=False):
+        weight = 0
+        if place is not None and after is not None:
+            inner = 1
+            for extent in extents[:-1]:
+                inner *= extent
+                weight += after // inner != place // inner
+        weights.append(min(weight, HEAVIEST))
+    return tuple(weights)
+
+
+def shortened(rows: int, columns: int, limit: int) -> tuple[list[int | None], list[int | None]]:
+    """The rows and columns to draw: all of them up to `limit` cells, else the first and last few of a long side.
+
+    >>> shortened(2, 3, 16)
+    ([0, 1], [0, 1, 2])
+    >>> shortened(2, 1000, 64)[1]
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, None, 996, 997, 998, 999]
+    """
+    if rows * columns <= limit:
+        return list(range(rows)), list(range(columns))
+    side = 8 if limit < 1024 else 16
+    return _ends(rows, side), _ends(columns, max(side, 16) if rows <= side else side)
+
+
+def _ends(size: int, side: int) -> list[int | None]:
+    if size <= side:
+        return list(range(size))
+    last = max(2, side // 4)
+    return [*range(side - last - 1), None, *range(size - last, size)]
+
+
+def coordinate_texts(shape: IntTuple, places: Sequence[int | None]) -> list[str]:
+    """The nested coordinate of each place, as text.
+
+    >>> coordinate_texts((2, 2), range(4)), coordinate_texts(4, [0, 3])
+    (['(0,0)', '(1,0)', '(0,1)', '(1,1)'], ['0', '3'])
+    """
+    if not isinstance(shape, tuple):
+        return [ELLIPSIS if place is None else str(place) for place in places]
+    return [ELLIPSIS if place is None else show_value(idx2crd(place, shape)) for place in places]
+
+
+def mode_size(shape: IntTuple) -> int:
+    """The number of places of a mode; DrawError where it is not a number."""
+    size = product(shape)
+    if type(size) is not int:
+        raise DrawError(f"a shape of {show_value(shape)} has no size to draw; substitute numbers for its symbols first")
+    return size

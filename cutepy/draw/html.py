@@ -1,0 +1,162 @@
+"""The HTML printer: real tables whose cells tell, when pointed at or focused, how their value comes about.
+
+Imports `palette`, `svg`. Styles alone do it; there is no script, no link, nothing to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from . import palette
+from .grid import Figure, Grid, Head
+from .look import Style
+from .measure import cell_size
+from .svg import MONOSPACE
+
+_BASE = f"""
+.cutepy-html{{display:inline-block;margin:0;padding:12px;font:13px {MONOSPACE};position:relative;text-align:left}}
+.cutepy-html figcaption{{font-size:14px;margin:0 0 10px}}
+.cutepy-html .row{{display:flex;flex-wrap:wrap;gap:26px;align-items:flex-end}}
+.cutepy-html table{{border-collapse:collapse;width:auto;margin:0 0 10px;display:table;border:0;font-size:13px;line-height:1.25}}
+.cutepy-html caption{{text-align:left;padding:0 0 6px;caption-side:top;white-space:nowrap}}
+.cutepy-html td{{padding:0 4px;text-align:center;cursor:default;white-space:pre;border:.6px solid;box-sizing:border-box}}
+.cutepy-html td:focus{{outline:2px solid;outline-offset:-3px}}
+.cutepy-html td:hover{{outline:2px solid;outline-offset:-3px}}
+.cutepy-html th{{font-weight:400;font-size:11px;padding:1px 5px;text-align:center;border:0;background:none}}
+.cutepy-html .t1{{border-top-width:2px}}.cutepy-html .t2,.cutepy-html .t3{{border-top-width:3px}}
+.cutepy-html .b1{{border-left-width:2px}}.cutepy-html .b2,.cutepy-html .b3{{border-left-width:3px}}
+.cutepy-html .mk{{box-shadow:inset 0 0 0 2px}}
+.cutepy-html td span{{display:none;position:absolute;left:12px;bottom:10px;z-index:1;white-space:normal;pointer-events:none}}
+.cutepy-html td:hover span,.cutepy-html td:focus span{{display:block}}
+.cutepy-html .say{{min-height:1.4em;margin:6px 0 0}}
+.cutepy-html .key{{display:inline-block;width:18px;height:12px;margin:0 6px 0 0;border:.6px solid}}
+.cutepy-html .keys span{{margin-right:14px;white-space:nowrap;font-size:11px}}
+.cutepy-html p{{margin:4px 0;font-size:11px}}
+"""
+
+
+class Html(str):
+    """HTML text that a notebook shows as such."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def html(figure: Figure, style: Style) -> Html:
+    """The figure as one `<figure>` element that can stand in any page, with its styles inside."""
+    paints = dict.fromkeys(paint for grid in figure.grids for paint in grid.paints)
+    paints.update(dict.fromkeys(paint for paint, _ in figure.legend))
+    used = sorted(paints)
+    out = [f'<figure class="cutepy-html"><style>{_BASE}{_themes(used, style)}</style>']
+    if figure.title:
+        out.append(f"<figcaption>{escape(figure.title)}</figcaption>")
+    for row in figure.panels:
+        tables = ["\n".join(_table(grid)) if grid is not None else "<div></div>" for grid in row]
+        out.append(f'<div class="row">{"".join(tables)}</div>')
+    if figure.legend:
+        keys = (f'<span><i class="key {paint}"></i>{escape(text)}</span>' for paint, text in figure.legend)
+        out.append(f'<div class="keys">{"".join(keys)}</div>')
+    out += [f"<p>{escape(note)}</p>" for note in figure.notes]
+    out.append('<div class="say">&#160;</div></figure>\n')
+    return Html("\n".join(out))
+
+
+def page(figure: Figure, style: Style) -> str:
+    """A whole HTML document with the figure in it."""
+    title = escape(figure.title or "cutepy")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>body{{margin:0}}{_page_themes(style)}</style></head><body>\n"
+        f"{html(figure, style)}</body></html>\n"
+    )
+
+
+def _themes(used: Sequence[str], style: Style) -> str:
+    if style.theme != "auto":
+        return _rules(used, style.theme, style.background)
+    light, dark = (_rules(used, theme, style.background) for theme in ("light", "dark"))  # type: ignore[arg-type]
+    return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
+
+
+def _page_themes(style: Style) -> str:
+    def body(theme: palette.Theme) -> str:
+        return f"body{{background:#{palette.PAPER[theme]}}}"
+
+    if style.theme != "auto":
+        return body(style.theme)
+    return f":root{{color-scheme:light dark}}{body('light')}@media(prefers-color-scheme:dark){{{body('dark')}}}"
+
+
+def _rules(used: Sequence[str], theme: palette.Theme, background: bool) -> str:
+    ink, soft, line = palette.INK[theme], palette.SOFT_INK[theme], palette.LINE[theme]
+    strong = palette.STRONG_LINE[theme]
+    sheet = f";background:#{palette.PAPER[theme]}" if background else ""
+    return (
+        f".cutepy-html{{color:#{ink}{sheet}}}.cutepy-html th,.cutepy-html p{{color:#{soft}}}"
+        f".cutepy-html td,.cutepy-html .key{{border-color:#{line};color:#{ink}}}"
+        f".cutepy-html .t1,.cutepy-html .t2,.cutepy-html .t3{{border-top-color:#{strong}}}"
+        f".cutepy-html .b1,.cutepy-html .b2,.cutepy-html .b3{{border-left-color:#{strong}}}"
+        f".cutepy-html .mk{{box-shadow:inset 0 0 0 2px #{palette.MARK[theme]}}}"
+        f".cutepy-html td span{{color:#{ink};background:#{palette.PAPER[theme]}}}"
+        + "".join(f".cutepy-html .{paint}{{background:#{palette.value(paint, theme)}}}" for paint in used)
+    )
+
+
+def _table(grid: Grid) -> Iterator[str]:
+    wide, high = cell_size(grid)
+    yield "<table>"
+    if grid.caption:
+        yield f"<caption>{escape(grid.caption)}</caption>"
+    corner = "<th></th>" * len(grid.rows.levels)
+    for level in grid.columns.levels:
+        yield f"<tr>{corner}{''.join(_head(text, span, 'colspan') for text, span in level)}</tr>"
+    starts = [_starts(level) for level in grid.rows.levels]
+    for row in range(grid.rows.size):
+        heads = "".join(_head(*begins[row], "rowspan") for begins in starts if row in begins)
+        yield f"<tr>{heads}{''.join(_cells(grid, row, wide, high))}</tr>"
+    yield "</table>"
+
+
+def _starts(level: Sequence[Head]) -> dict[int, Head]:
+    found, place = {}, 0
+    for head in level:
+        found[place] = head
+        place += head[1]
+    return found
+
+
+def _head(text: str, span: int, attribute: str) -> str:
+    return f"<th>{escape(text)}</th>" if span == 1 else f'<th {attribute}="{span}">{escape(text)}</th>'
+
+
+def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
+    column = 0
+    while column < grid.columns.size:
+        place = row * grid.columns.size + column
+        span = grid.spans.get(place, 1)
+        names = " ".join([grid.paints[place], *_borders(grid, row, column), *(["mk"] if place in grid.marked else [])])
+        size = f' style="min-width:{wide}px;height:{high}px;width:{wide}px"' if row == 0 else f' style="height:{high}px"' if column == 0 else ""
+        say = grid.detail(place) if grid.detail else grid.hints[place] if grid.hints else ""
+        tip = f"<span>{escape(say)}</span>" if say else ""
+        across = f' colspan="{span}"' if span > 1 else ""
+        yield f'<td class="{names}" tabindex="0"{across}{size}>{escape(grid.labels[place])}{tip}</td>'
+        column += span
+
+
+def _borders(grid: Grid, row: int, column: int) -> list[str]:
+    columns = grid.columns.size
+    place = row * columns + column
+    names = []
+    for side, axis, at, before in (("t", grid.rows, row, place - columns), ("b", grid.columns, column, place - 1)):
+        if at:
+            weight = axis.rules[at - 1] if axis.rules else 0
+            if grid.groups and grid.groups[place] != grid.groups[before]:
+                weight = max(weight, 2)
+            names += [f"{side}{weight}"] if weight else []
+    return names
+

@@ -1,0 +1,275 @@
+"""The SVG printer: real text, a tooltip for every cell, light and dark, no ids, no scripts, the same bytes every time.
+
+Imports `measure`, `palette`. Cells of one paint stand in one group, drawn in units of a cell (`M3 5h1v1h-1` is column 3,
+row 5), so that a cell costs about 85 bytes; labels are placed in pixels, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from . import palette
+from .grid import Figure, Grid
+from .look import Style
+from .measure import (
+    CAPTION,
+    FONT,
+    HEAD_FONT,
+    HEAD_HEIGHT,
+    LINE,
+    MARGIN,
+    TITLE_FONT,
+    Box,
+    Sheet,
+    group_edges,
+    marked_edges,
+    sheet_of,
+)
+
+MONOSPACE = 'ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace'
+
+_BASE = (
+    f".cu{{font:{FONT}px {MONOSPACE}}}"
+    ".cu text{text-anchor:middle;pointer-events:none}"
+    f".cu .h text{{font-size:{HEAD_FONT}px}}"
+    ".cu .l text{text-anchor:start}"
+    ".cu .r text{text-anchor:end}"
+    f".cu .t{{font-size:{TITLE_FONT}px;text-anchor:start}}"
+    ".cu .f{fill:none}"
+)
+_SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def svg(figure: Figure, style: Style) -> str:
+    """The figure as the text of an SVG file that can stand alone or inside an HTML page."""
+    sheet = sheet_of(figure)
+    used = dict.fromkeys(paint for box in sheet.boxes for paint in box.grid.paints)
+    used.update(dict.fromkeys(paint for paint, _ in figure.legend))
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="cu" role="img" width="{sheet.width}" height="{sheet.height}" '
+        f'viewBox="0 0 {sheet.width} {sheet.height}">',
+    ]
+    if figure.title:
+        out.append(f"<title>{escaped(figure.title)}</title>")
+    if figure.description:
+        out.append(f"<desc>{escaped(figure.description)}</desc>")
+    out.append(f"<style>{_BASE}{_themes(sorted(used, key=_by_kind), style)}</style>")
+    if style.background:
+        out.append(f'<path class="bg" d="M0 0h{sheet.width}v{sheet.height}H0z"/>')
+    if sheet.title_y:
+        out.append(f'<text class="t" x="{MARGIN}" y="{sheet.title_y}">{escaped(figure.title)}</text>')
+    for box in sheet.boxes:
+        out += _box(box)
+    out += _legend(sheet)
+    out += _notes(figure, sheet)
+    out.append("</svg>\n")
+    return "\n".join(out)
+
+
+def escaped(text: str) -> str:
+    """Text between tags."""
+    return text.translate(_SPECIAL)
+
+
+def _by_kind(paint: str) -> tuple[str, int]:
+    return paint[0], int(paint[1:] or 0)
+
+
+def _themes(used: Sequence[str], style: Style) -> str:
+    """The colours: of the light theme, of the dark one, or of both with the reader's preference deciding."""
+    if style.theme != "auto":
+        return _rules(used, style.theme)
+    return f"{_rules(used, 'light')}@media(prefers-color-scheme:dark){{{_rules(used, 'dark')}}}"
+
+
+def _rules(used: Sequence[str], theme: palette.Theme) -> str:
+    fixed = (
+        f".cu text{{fill:{_hex(palette.INK[theme])}}}.cu .h text{{fill:{_hex(palette.SOFT_INK[theme])}}}"
+        f".cu .bg{{fill:{_hex(palette.PAPER[theme])}}}.cu .f{{stroke:{_hex(palette.LINE[theme])}}}"
+        f".cu .b{{stroke:{_hex(palette.STRONG_LINE[theme])}}}.cu .m{{stroke:{_hex(palette.MARK[theme])}}}"
+    )
+    return fixed + "".join(f".cu .{paint}{{fill:{_hex(palette.value(paint, theme))}}}" for paint in used)
+
+
+def _hex(color: str) -> str:
+    short = color[::2]
+    return f"#{short if short == color[1::2] else color}"
+
+
+def _box(box: Box) -> Iterator[str]:
+    grid = box.grid
+    yield f'<g transform="translate({box.x} {box.y})">'
+    yield from _cells(grid, box)
+    yield from _lines(grid, box)
+    yield from _labels(grid, box)
+    yield from _heads(grid, box)
+    if grid.caption:
+        top = -HEAD_HEIGHT * len(grid.columns.levels) - CAPTION + 15
+        yield f'<g class="l"><text y="{top}">{escaped(grid.caption)}</text></g>'
+    yield "</g>"
+
+
+def _cells(grid: Grid, box: Box) -> Iterator[str]:
+    """Cells grouped by paint, each with its tooltip."""
+    hints = grid.hints if grid.hints and not _special(grid.hints) else [escaped(hint) for hint in grid.hints]
+    yield f'<g transform="scale({box.cell_width} {box.cell_height})">'
+    for paint, cells in (_spanning if grid.spans else _square)(grid, hints).items():
+        yield f'<g class="{paint}">{"".join(cells)}</g>'
+    yield "</g>"
+
+
+def _square(grid: Grid, hints: Sequence[str]) -> dict[str, list[str]]:
+    """The common case, written for speed: every cell is one place wide."""
+    columns = grid.columns.size
+    starts = [f'<path d="M{column} ' for column in range(columns)]
+    groups: dict[str, list[str]] = {paint: [] for paint in dict.fromkeys(grid.paints)}
+    add = {paint: cells.append for paint, cells in groups.items()}
+    end = "</title></path>"
+    for row in range(grid.rows.size):
+        at = row * columns
+        paints = grid.paints[at : at + columns]
+        if hints:
+            middle = f'{row}h1v1h-1"><title>'
+            for start, paint, hint in zip(starts, paints, hints[at : at + columns], strict=True):
+                add[paint](f"{start}{middle}{hint}{end}")
+        else:
+            for start, paint in zip(starts, paints, strict=True):
+                add[paint](f'{start}{row}h1v1h-1"/>')
+    return groups
+
+
+def _spanning(grid: Grid, hints: Sequence[str]) -> dict[str, list[str]]:
+    """Cells of several widths."""
+    covered = _covered(grid)
+    groups: dict[str, list[str]] = {}
+    for place, paint in enumerate(grid.paints):
+        if place not in covered:
+            row, column = divmod(place, grid.columns.size)
+            span = grid.spans.get(place, 1)
+            title = f"<title>{hints[place]}</title>" if hints else ""
+            groups.setdefault(paint, []).append(f'<path d="M{column} {row}h{span}v1h-{span}">{title}</path>')
+    return groups
+
+
+def _special(texts: Iterable[str]) -> bool:
+    joined = "".join(texts)
+    return "&" in joined or "<" in joined or ">" in joined
+
+
+def _covered(grid: Grid) -> set[int]:
+    return {place + step for place, span in grid.spans.items() for step in range(1, span)}
+
+
+def _lines(grid: Grid, box: Box) -> Iterator[str]:
+    """Rules by weight, the diagonals of holes, the borders of groups, the frame of marked cells."""
+    wide, high = box.cell_width, box.cell_height
+    holes = [place for place, paint in enumerate(grid.paints) if paint == palette.HOLE]
+    if holes:
+        columns = grid.columns.size
+        strokes = "".join(f"M{place % columns * wide} {(place // columns + 1) * high}l{wide}-{high}" for place in holes)
+        yield f'<path class="f" stroke-width=".7" d="{strokes}"/>'
+    if grid.spans:
+        yield _span_lines(grid, box)
+    else:
+        for weight in range(4):
+            path = _rule_path(grid.columns.rules, grid.rows.rules, weight, box)
+            if path:
+                kind = ' b' if weight else ''
+                yield f'<path class="f{kind}" stroke-width="{(0.6, 1.2, 2, 3)[weight]}" d="{path}"/>'
+    yield f'<path class="f b" stroke-width="1.2" d="M0 0h{box.width}v{box.height}H0z"/>'
+    for edges, kind, thick in ((group_edges(grid), "b", "2"), (marked_edges(grid), "m", "3")):
+        path = "".join(
+            f"M{x * wide} {y * high}" + (f"H{to * wide}" if y == end else f"V{end * high}") for x, y, to, end in edges
+        )
+        if path:
+            yield f'<path class="f {kind}" stroke-width="{thick}" stroke-linecap="square" d="{path}"/>'
+
+
+def _rule_path(columns: Iterable[int], rows: Iterable[int], weight: int, box: Box) -> str:
+    down = "".join(f"M{(k + 1) * box.cell_width} 0V{box.height}" for k, found in enumerate(columns) if found == weight)
+    across = "".join(f"M0 {(k + 1) * box.cell_height}H{box.width}" for k, found in enumerate(rows) if found == weight)
+    return across + down
+
+
+def _span_lines(grid: Grid, box: Box) -> str:
+    covered = _covered(grid)
+    path = []
+    for place in range(grid.rows.size * grid.columns.size):
+        if place not in covered and (grid.labels[place] or place in grid.spans):
+            row, column = divmod(place, grid.columns.size)
+            long = grid.spans.get(place, 1) * box.cell_width
+            path.append(f"M{column * box.cell_width} {row * box.cell_height}h{long}v{box.cell_height}h-{long}z")
+    return f'<path class="f" stroke-width=".8" d="{"".join(path)}"/>'
+
+
+def _labels(grid: Grid, box: Box) -> Iterator[str]:
+    """One group a line of text of a row, so that a label needs its x alone."""
+    columns, wide = grid.columns.size, box.cell_width
+    middles = _positions(wide, columns)
+    joined = "".join(grid.labels)
+    special, several = _special((joined,)), "\n" in joined
+    for row in range(grid.rows.size):
+        labels = list(grid.labels[row * columns : (row + 1) * columns])
+        if special:
+            labels = list(map(escaped, labels))
+        xs = middles
+        if grid.spans:
+            xs = [
+                _number((column + grid.spans.get(row * columns + column, 1) / 2) * wide) for column in range(columns)
+            ]
+        middle = row * box.cell_height + box.cell_height / 2
+        for line, texts in _text_lines(labels) if several else [(0.0, labels)]:
+            found = "".join([f'<text x="{x}">{text}</text>' for x, text in zip(xs, texts, strict=True) if text])
+            if found:
+                yield f'<g transform="translate(0 {_number(middle + 4.5 + line * LINE)})">{found}</g>'
+
+
+def _text_lines(labels: list[str]) -> list[tuple[float, list[str]]]:
+    """Labels of several lines as lines of labels, each with its place: -0.5 and 0.5 for two lines, and so on."""
+    split = [label.split("\n") for label in labels]
+    found: dict[float, list[str]] = {}
+    for place, lines in enumerate(split):
+        for number, line in enumerate(lines):
+            found.setdefault(number - (len(lines) - 1) / 2, [""] * len(labels))[place] = line
+    return sorted(found.items())
+
+
+def _positions(size: int, count: int) -> list[str]:
+    return [_number(size * place + size / 2) for place in range(count)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _heads(grid: Grid, box: Box) -> Iterator[str]:
+    """Coordinates beside the grid, the innermost level nearest to it."""
+    for depth, level in enumerate(reversed(grid.columns.levels)):
+        found, place = [], 0
+        for text, span in level:
+            found.append(f'<text x="{_number((place + span / 2) * box.cell_width)}">{escaped(text)}</text>')
+            place += span
+        yield f'<g class="h" transform="translate(0 {-6 - depth * HEAD_HEIGHT})">{"".join(found)}</g>'
+    x = -6
+    for level, wide in zip(reversed(grid.rows.levels), reversed(box.head_widths), strict=True):
+        found, place = [], 0
+        for text, span in level:
+            found.append(f'<text y="{_number((place + span / 2) * box.cell_height + 4)}">{escaped(text)}</text>')
+            place += span
+        yield f'<g class="h r" transform="translate({x} 0)">{"".join(found)}</g>'
+        x -= wide
+
+
+def _legend(sheet: Sheet) -> Iterator[str]:
+    for number, row in enumerate(sheet.legend_rows):
+        y = sheet.legend_y + 22 * number
+        yield "".join(
+            f'<path class="{paint}" d="M{x} {y}h18v12h-18z"/><path class="f" stroke-width=".6" d="M{x} {y}h18v12h-18z"/>'
+            f'<g class="h l"><text x="{x + 24}" y="{y + 10}">{escaped(text)}</text></g>'
+            for x, paint, text in row
+        )
+
+
+def _notes(figure: Figure, sheet: Sheet) -> Iterator[str]:
+    for number, note in enumerate(figure.notes):
+        yield f'<g class="h l"><text x="{MARGIN}" y="{sheet.notes_y + 17 * number}">{escaped(note)}</text></g>'
