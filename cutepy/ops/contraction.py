@@ -1,0 +1,211 @@
+"""Contractions: matmul, dot, fused multiply-add over axes. Operands are never copied, only blocks of them.
+
+Imports `operand`. Law: each is `out[b, m, n] = sum over k of A[b, m, k] * B[b, n, k]`, with several axes behind
+each letter and broadcast axes at stride 0. f16 is multiplied and summed in f32, integers wrap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from ..errors import TensorError
+from ..tensor.dtypes import DType, bool_, f32
+from ..tensor.engine import Array
+from ..tensor.tensor import Tensor
+from .operand import Operand, broadcast_shape, promoted, value_of, wrap
+from .reductions import Axes, chosen_axes
+
+BLOCK = 1 << 20
+"""How many elements of each operand and of the result are worked on at once, in the type of the sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """How many axes stand for batches, for M, for N and for K."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+
+
+def matmul(a: Operand, b: Operand) -> Tensor:
+    """NumPy's matrix product: (..., m, k) by (..., k, n), batches broadcast at stride 0; vectors lose their axis again.
+
+    >>> matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy().tolist()
+    [3.0, 7.0]
+
+    Raises TensorError where the inner sizes differ, the batches do not broadcast, or an operand is a number.
+    """
+    first, second = value_of(a), value_of(b)
+    left, right = np.asarray(first.array()), np.asarray(second.array())
+    if left.ndim == 0 or right.ndim == 0:
+        raise TensorError("matmul: an operand is a number; use mul")
+    left, dropped_m = (left[None], True) if left.ndim == 1 else (left, False)
+    right, dropped_n = (right[:, None], True) if right.ndim == 1 else (right, False)
+    if left.shape[-1] != right.shape[-2]:
+        raise TensorError(
+            f"matmul of the shapes {first.shape} and {second.shape}: the inner sizes "
+            f"{left.shape[-1]} and {right.shape[-2]} differ; transpose an operand with permute"
+        )
+    batch = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
+    left = np.broadcast_to(left, batch + left.shape[-2:])
+    right = np.broadcast_to(right, batch + right.shape[-2:]).swapaxes(-1, -2)
+    found = contract(left, right, Groups(len(batch), 1, 1, 1), promoted("matmul", first, second))
+    found = found[..., 0, :] if dropped_m else found
+    return wrap(found[..., 0] if dropped_n else found, promoted("matmul", first, second))
+
+
+def dot(a: Operand, b: Operand) -> Tensor:
+    """NumPy's `dot`: over the last axis of `a` and the last but one of `b` (its only one for a vector); numbers scale.
+
+    >>> dot(np.ones((2, 3, 4), np.float32), np.ones((5, 4, 6), np.float32)).shape
+    (2, 3, 5, 6)
+
+    Raises TensorError where the two axes differ in size.
+    """
+    first, second = value_of(a), value_of(b)
+    if not first.shape or not second.shape:
+        from .pointwise import mul
+
+        return mul(a, b)
+    left, right = np.asarray(first.array()), np.asarray(second.array())
+    right = right.swapaxes(-1, -2) if right.ndim > 1 else right
+    if left.shape[-1] != right.shape[-1]:
+        raise TensorError(
+            f"dot of the shapes {first.shape} and {second.shape}: the sizes "
+            f"{left.shape[-1]} and {right.shape[-1]} differ; transpose an operand with permute"
+        )
+    dtype = promoted("dot", first, second)
+    return wrap(contract(left, right, Groups(0, left.ndim - 1, right.ndim - 1, 1), dtype), dtype)
+
+
+def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
+    """The sum over `axes` of a * b, broadcast by NumPy's rule, without the product ever being stored.
+
+    >>> x, y = np.ones((4, 1, 3), np.float32), np.ones((1, 5, 3), np.float32)
+    >>> fused_multiply_add(x, y, 2).shape
+    (4, 5)
+
+    Raises TensorError where the shapes do not broadcast. Source: Tensorken, `RawTensor::fused_multiply_add`.
+    """
+    values = [value_of(a), value_of(b)]
+    shape = broadcast_shape("fused_multiply_add", *(value.shape for value in values))
+    over = chosen_axes("fused_multiply_add", len(shape), axes)
+    dtype = promoted("fused_multiply_add", *values)
+    arrays = [np.asarray(value.array()) for value in values]
+    if any(value.tensor is None for value in values):
+        arrays = [x.astype(dtype.numpy) if v.tensor is None else x for x, v in zip(arrays, values, strict=True)]
+    left, right = (x.reshape((1,) * (len(shape) - x.ndim) + x.shape) for x in arrays)
+    kept = [axis for axis in range(len(shape)) if axis not in over]
+    m = [axis for axis in kept if right.shape[axis] == 1]
+    n = [axis for axis in kept if axis not in m and left.shape[axis] == 1]
+    batch = [axis for axis in kept if axis not in m and axis not in n]
+    left = left.transpose(batch + m + n + list(over))
+    right = right.transpose(batch + n + m + list(over))
+    left = left.reshape(left.shape[: len(batch) + len(m)] + left.shape[len(kept) :])
+    right = right.reshape(right.shape[: len(batch) + len(n)] + right.shape[len(kept) :])
+    sums = tuple(shape[axis] for axis in over)
+    left = np.broadcast_to(left, left.shape[: left.ndim - len(sums)] + sums)
+    right = np.broadcast_to(right, right.shape[: right.ndim - len(sums)] + sums)
+    found = contract(left, right, Groups(len(batch), len(m), len(n), len(over)), dtype)
+    order = batch + m + n
+    return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
+
+
+def contract(left: Array, right: Array, groups: Groups, dtype: DType) -> Array:
+    """`out[b, m, n] = sum over k of left[b, m, k] * right[b, n, k]`, each letter standing for its group of axes."""
+    batch, m = groups.batch, groups.m
+    shape = left.shape[: batch + m] + right.shape[batch : batch + groups.n]
+    working = np.dtype((f32 if dtype is bool_ else dtype.accumulator).numpy)
+    out = np.empty(shape, dtype.numpy)
+    if left.dtype == right.dtype == out.dtype == np.float32 and _product_in_place(left, right, out, groups):
+        return out
+    _fill(left, right, out, groups, working)
+    return out
+
+
+def _product_in_place(left: Array, right: Array, out: Array, groups: Groups) -> bool:
+    """One call of BLAS on the operands as they lie in memory, where it takes them so."""
+    if (groups.m, groups.n, groups.k) != (1, 1, 1) or 0 in left.shape or 0 in right.shape:
+        return False
+    for operand in (left, right):
+        steps = [step // 4 for step in operand.strides[-2:]]
+        sizes = operand.shape[-2:]
+        unit = [size == 1 or step == 1 for size, step in zip(sizes, steps, strict=True)]
+        if not (unit[1] and steps[0] >= sizes[1]) and not (unit[0] and steps[1] >= sizes[0]):
+            return False
+    np.matmul(left, right.swapaxes(-1, -2), out=out)
+    return True
+
+
+def _fill(left: Array, right: Array, out: Array, groups: Groups, working: np.dtype[np.generic]) -> None:
+    """Cut `out` until a block of it can be summed at once."""
+    batch, m = groups.batch, groups.m
+    if out.size > BLOCK:
+        axis = int(np.argmax(out.shape))
+        for part in _halves(out.shape[axis]):
+            one = left[_along(axis, part)] if axis < batch + m else left
+            other_axis = axis if axis < batch else axis - m
+            other = right[_along(other_axis, part)] if axis < batch or axis >= batch + m else right
+            _fill(one, other, out[_along(axis, part)], groups, working)
+        return
+    total = np.zeros(out.shape, working)
+    with np.errstate(all="ignore"):
+        _accumulate(left, right, total, groups)
+        out[...] = total != 0 if out.dtype == bool else total
+
+
+def _accumulate(left: Array, right: Array, total: Array, groups: Groups) -> None:
+    """Add the products to `total`, cutting along whichever axis makes the operands' blocks small."""
+    batch, m, n = groups.batch, groups.m, groups.n
+    if max(left.size, right.size) > BLOCK:
+        big = left if left.size >= right.size else right
+        axis = int(np.argmax(big.shape))
+        outer = batch + (m if big is left else n)
+        for part in _halves(big.shape[axis]):
+            if axis >= outer:
+                along = axis - outer
+                _accumulate(
+                    left[_along(batch + m + along, part)], right[_along(batch + n + along, part)], total, groups
+                )
+            elif axis < batch:
+                _accumulate(left[_along(axis, part)], right[_along(axis, part)], total[_along(axis, part)], groups)
+            elif big is left:
+                _accumulate(left[_along(axis, part)], right, total[_along(axis, part)], groups)
+            else:
+                _accumulate(left, right[_along(axis, part)], total[_along(axis + m, part)], groups)
+        return
+    batches = total.shape[:batch]
+    k = int(np.prod(left.shape[batch + m :], dtype=np.int64))
+    one = _matrix(left, (*batches, -1 if k else 0, k), total.dtype, left.shape[batch : batch + m], k)
+    other = _matrix(right, (*batches, -1 if k else 0, k), total.dtype, right.shape[batch : batch + n], k)
+    total += _product(one, other).reshape(total.shape)
+
+
+def _matrix(array: Array, shape: tuple[int, ...], dtype: np.dtype[np.generic], rows: tuple[int, ...], k: int) -> Array:
+    count = int(np.prod(rows, dtype=np.int64))
+    return np.ascontiguousarray(array, dtype).reshape((*shape[:-2], count, k))
+
+
+def _product(left: Array, right: Array) -> Array:
+    """left (..., m, k) by right (..., n, k) in their own type; small enough integers take the exact way through f64."""
+    turned = right.swapaxes(-1, -2)
+    if left.dtype.kind == "f" or not left.size or not right.size:
+        return cast(Array, np.matmul(left, turned))
+    reach = int(np.abs(left.astype(np.int64)).max()) * int(np.abs(right.astype(np.int64)).max()) * left.shape[-1]
+    if reach < 1 << 53:
+        wide = np.matmul(left.astype(np.float64), turned.astype(np.float64))
+        return cast(Array, wide.astype(np.int64).astype(left.dtype))
+    return cast(Array, np.matmul(left, turned))
+
+
+def _halves(size: int) -> tuple[slice, slice]:
+    return slice(None, size // 2), slice(size // 2, None)
+
+
+def _along(axis: int, part: slice) -> tuple[slice, ...]:
+    return (slice(None),) * axis + (part,)
