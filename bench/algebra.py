@@ -102,7 +102,9 @@ def main() -> int:
             for _ in range(ROUNDS):
                 for name in working:
                     samples[name].append(microseconds(calls[name], number))
-            medians = {name: statistics.median(samples[name]) if name in working else float("nan") for name in libraries}
+            medians = {
+                name: statistics.median(samples[name]) if name in working else float("nan") for name in libraries
+            }
             ratios = {name: medians[name] / medians["cutepy"] for name in worst if name in working}
             for name, ratio in ratios.items():
                 worst[name] = min(worst[name], ratio)

@@ -32,6 +32,8 @@ from .divide import tiled_divide as tiled_divide
 from .divide import zipped_divide as zipped_divide
 from .explain import Explanation as Explanation
 from .explain import explain as explain
+from .f2 import from_f2 as from_f2
+from .f2 import to_f2 as to_f2
 from .int_tuple import IntTuple as IntTuple
 from .int_tuple import ceil_div as ceil_div
 from .int_tuple import round_up as round_up

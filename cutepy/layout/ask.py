@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
+from .basis import Basis, BasisSum, as_stride, path_of, value_of
 from .composed import ComposedLayout
 from .int_tuple import (
     IntTuple,
@@ -93,15 +94,10 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
     >>> coshape(Layout((4, 8), (E(0), 2 * E(1)))), coshape(Layout((4, 8)))
     ((4, 15), 32)
     """
-    from .basis import Basis, BasisSum
-
     layout = get(layout, *modes)
     total: object = 0
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
-        reach = (
-            Basis((extent - 1) * abs(step.value), step.path) if isinstance(step, Basis) else (extent - 1) * abs(step)
-        )  # type: ignore[unreachable]
-        total = reach if total == 0 and isinstance(reach, Basis) else total + reach  # type: ignore[operator]
+        total = total + as_stride((extent - 1) * abs(value_of(step)), path_of(step))  # type: ignore[operator]
     tree = total.coordinate() if isinstance(total, (Basis, BasisSum)) else cast(IntTuple, total)
     return map_leaves(lambda top: cast(int, top) + 1, tree)
 

@@ -7,32 +7,30 @@ scaled basis elements, axis by axis. `2 * E(0, 1)` prints as CuTe does, the axes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import cast
 
 from ..errors import LayoutError
-from .int_tuple import IntTuple
-
-Scalar = TypeVar("Scalar")
+from .int_tuple import IntTuple, leaves
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Basis(Generic[Scalar]):
+class Basis:
     """`value` steps along the axis named by `path`. Made by `E`; scaled with `*`, added with `+`.
 
     >>> 2 * E(0, 1), (E(0) + 3 * E(1)).coordinate()
     (2*E(0, 1), (1, 3))
     """
 
-    value: Scalar
+    value: int
     path: tuple[int, ...]
 
-    def __mul__(self, factor: Scalar) -> Basis[Scalar]:
-        return Basis(self.value * factor, self.path)  # type: ignore[operator]
+    def __mul__(self, factor: int) -> Basis:
+        return Basis(self.value * factor, self.path)
 
     __rmul__ = __mul__
 
-    def __neg__(self) -> Basis[Scalar]:
-        return Basis(-self.value, self.path)  # type: ignore[operator]
+    def __neg__(self) -> Basis:
+        return Basis(-self.value, self.path)
 
     def __add__(self, other: object) -> BasisSum:
         return BasisSum((self,)) + other
@@ -55,7 +53,7 @@ class Basis(Generic[Scalar]):
 class BasisSum:
     """A sum of basis elements, kept apart by axis until `coordinate()` builds the nested tuple."""
 
-    terms: tuple[Basis[int], ...]
+    terms: tuple[Basis, ...]
 
     def __add__(self, other: object) -> BasisSum:
         if isinstance(other, BasisSum):
@@ -89,7 +87,7 @@ def _nest(terms: list[tuple[tuple[int, ...], int]]) -> IntTuple:
     return tuple(_nest(groups[axis]) if axis in groups else 0 for axis in range(max(groups) + 1))
 
 
-def E(*path: int) -> Basis[int]:
+def E(*path: int) -> Basis:
     """The basis element of one step along axis `path`: E(1) is axis 1, E(0, 1) axis 1 within axis 0.
 
     >>> str(E(0, 1)), E(1).coordinate()
@@ -99,4 +97,36 @@ def E(*path: int) -> Basis[int]:
     """
     if not path or any(type(axis) is not int or axis < 0 for axis in path):
         raise LayoutError(f"E{path}: name axes by whole numbers from 0, the outer axis first")
-    return cast("Basis[int]", Basis(1, path))
+    return Basis(1, path)
+
+
+def path_of(step: object) -> tuple[int, ...]:
+    """The axes that a stride walks along: () for an integer.
+
+    >>> path_of(3 * E(0, 1)), path_of(3)
+    ((0, 1), ())
+    """
+    return step.path if isinstance(step, Basis) else ()
+
+
+def value_of(step: object) -> int:
+    """How far a stride goes along its axis.
+
+    >>> value_of(3 * E(0, 1)), value_of(3)
+    (3, 3)
+    """
+    return step.value if isinstance(step, Basis) else cast(int, step)
+
+
+def has_basis(stride: IntTuple) -> bool:
+    """True if some stride is a basis stride.
+
+    >>> has_basis((1, (4, 8)))
+    False
+    """
+    return Basis in map(type, leaves(stride))
+
+
+def as_stride(value: int, path: tuple[int, ...]) -> int:
+    """The stride of `value` steps along `path`; an integer where the path is empty."""
+    return cast(int, Basis(value, path)) if path else value

@@ -7,9 +7,9 @@ they cover [0, M) wherever the strides of L divide one another in order (where t
 from __future__ import annotations
 
 from ..errors import LayoutError
-from .basis import Basis
+from .basis import as_stride, has_basis, path_of, value_of
 from .composed import lift
-from .int_tuple import IntTuple, leaves, product
+from .int_tuple import IntTuple, leaves, map_leaves, product
 from .layout import Layout, _make
 from .rearrange import from_modes
 
@@ -27,8 +27,7 @@ def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Lay
     """
     if type(layout) is not Layout or layout.facts is not None:
         return lift(complement, layout, cotarget)
-    steps = leaves(layout.stride)
-    if any(type(step) is not int for step in steps):
+    if has_basis(layout.stride):
         return _complement_by_axis(layout, cotarget)
     reach = layout.cosize if cotarget is None else _target_size(layout, cotarget)
     extents, strides, _ = gaps(layout, reach, cotarget is None)
@@ -77,34 +76,23 @@ def _target_size(layout: Layout, cotarget: IntTuple | Layout) -> int:
 
 def _complement_by_axis(layout: Layout, cotarget: IntTuple | Layout | None) -> Layout:
     """The complement of a layout with basis strides, axis by axis of its codomain."""
-    pairs = [(s, d) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
-    width = 1 + max(d.path[0] for _, d in pairs if isinstance(d, Basis))  # type: ignore[unreachable]
-    targets: tuple[IntTuple | None, ...] = (
-        cotarget if isinstance(cotarget, tuple) else (cotarget,) + (None,) * (width - 1)
-    )
-    targets = targets[:width] if cotarget is None or isinstance(cotarget, tuple) else targets
-    modes = [_one_axis(axis, pairs, target) for axis, target in enumerate(targets + (None,) * (width - len(targets)))]
+    pairs = [(s, d) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if path_of(d)]
+    width = 1 + max(path_of(d)[0] for _, d in pairs)
+    named: tuple[IntTuple | Layout | None, ...] = cotarget if isinstance(cotarget, tuple) else (cotarget,)
+    targets = (named + (None,) * width)[:width]
+    modes = [_one_axis(layout, axis, pairs, target) for axis, target in enumerate(targets)]
     return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
 
 
-def _one_axis(axis: int, pairs: list[tuple[int, int]], target: IntTuple | None) -> Layout:
-    inner = [
-        (s, Basis(d.value, d.path[1:]) if len(d.path) > 1 else d.value)  # type: ignore[attr-defined]
-        for s, d in pairs
-        if isinstance(d, Basis) and d.path[0] == axis  # type: ignore[unreachable]
-    ]
+def _one_axis(layout: Layout, axis: int, pairs: list[tuple[int, int]], target: IntTuple | Layout | None) -> Layout:
+    inner = [(s, as_stride(value_of(d), path_of(d)[1:])) for s, d in pairs if path_of(d)[0] == axis]
     if not inner:
-        return _make(1 if target is None else target, Basis(1, (axis,)))  # type: ignore[arg-type]
-    left = _make(tuple(s for s, _ in inner), tuple(d for _, d in inner))  # type: ignore[misc]
+        return _make(1 if target is None else _target_size(layout, target), as_stride(1, (axis,)))
+    left = _make(tuple(s for s, _ in inner), tuple(d for _, d in inner))
     return _under(axis, complement(left, target))
 
 
 def _under(axis: int, layout: Layout) -> Layout:
-    def deeper(stride: IntTuple) -> IntTuple:
-        if isinstance(stride, tuple):
-            return tuple(map(deeper, stride))
-        if isinstance(stride, Basis):  # type: ignore[unreachable]
-            return Basis(stride.value, (axis, *stride.path))  # type: ignore[unreachable]
-        return Basis(stride, (axis,))  # type: ignore[return-value]
-
-    return _make(layout.shape, deeper(layout.stride))
+    """The layout one axis deeper: every offset becomes a step along `axis`."""
+    deeper = map_leaves(lambda step: as_stride(value_of(step), (axis, *path_of(step))), layout.stride)
+    return _make(layout.shape, deeper)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import cast
 
 from ..errors import LayoutError
-from .basis import Basis
+from .basis import path_of, value_of
 from .composed import AnyLayout, lift
 from .coordinates import keeps
 from .int_tuple import IntTuple, fold_profile, leaves
@@ -81,7 +81,7 @@ def _by_tiler(outer: Layout, inner: object) -> Layout:
 def _scaled(tree: IntTuple, factor: int) -> IntTuple:
     if type(tree) is tuple:
         return tuple([_scaled(entry, factor) for entry in tree])
-    return tree * factor  # type: ignore[operator]
+    return cast(int, tree) * factor
 
 
 def _refold(inner: Layout, modes: list[tuple[IntTuple, IntTuple]]) -> Layout:
@@ -154,7 +154,7 @@ class _Leaves:
     def _from_table(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
         """The modes along a leaf whose steps do not line up with the digits: read off its table."""
         if extent == 1:
-            return 1, cast(int, self.outer(step))
+            return 1, self.outer(step)
         if any(type(d) is not int for d in self.stride):
             raise Refused("stride", position)
         found = modes_of_table(self.outer, extent, step)
@@ -169,7 +169,7 @@ class _Leaves:
 
 def _through_basis(outer: Layout, inner: Layout) -> Layout:
     """Compose with leaves that walk along named modes of `outer`: `s:k@i` is `composition(outer[i], s:k)`."""
-    paths = {step.path for step in leaves(inner.stride) if isinstance(step, Basis)}  # type: ignore[unreachable]
+    paths = {path_of(step) for step in leaves(inner.stride)} - {()}
     parts: dict[tuple[int, ...], list[tuple[IntTuple, IntTuple]]] = {}
     for path in paths:
         mode = outer
@@ -180,15 +180,15 @@ def _through_basis(outer: Layout, inner: Layout) -> Layout:
                 )
             mode = mode[axis]
         along = [
-            (s, step.value if isinstance(step, Basis) and step.path == path else 0)
-            for s, step in zip(leaves(inner.shape), leaves(inner.stride), strict=True)
-        ]  # type: ignore[unreachable]
+            (extent, value_of(step) if path_of(step) == path else 0)
+            for extent, step in zip(leaves(inner.shape), leaves(inner.stride), strict=True)
+        ]
         walked = composition(mode, _make(tuple(s for s, _ in along), tuple(d for _, d in along)))
         parts[path] = [(part.shape, part.stride) for part in walked]
-    chosen = []
+    chosen: list[tuple[IntTuple, IntTuple]] = []
     for position, (extent, step) in enumerate(zip(leaves(inner.shape), leaves(inner.stride), strict=True)):
-        if isinstance(step, Basis):  # type: ignore[unreachable]
-            chosen.append(parts[step.path][position])
+        if path_of(step):
+            chosen.append(parts[path_of(step)][position])
         elif step == 0:
             chosen.append((extent, 0))
         else:

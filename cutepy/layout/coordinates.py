@@ -13,7 +13,6 @@ from ..errors import CoordinateError
 from .int_tuple import IntTuple, leaves, map_leaves, prefix_product, product
 
 
-
 class Underscore:
     """The type of `_`, which keeps a mode in a slice and leaves a mode alone in a tiler."""
 
@@ -84,9 +83,9 @@ def inner_product(crd: object, shape: IntTuple, stride: IntTuple) -> object:
             f"give one entry a mode, or one integer for all"
         )
     total: object = 0
-    for entry, extent, step in zip(crd, shape, stride):  # type: ignore[arg-type]  # noqa: B905  (lengths were compared)
+    for entry, extent, step in zip(crd, shape, cast("tuple[IntTuple, ...]", stride)):  # noqa: B905  (lengths were compared)
         if type(entry) is int and type(extent) is int:
-            part: object = entry * step  # type: ignore[operator]
+            part: object = entry * step
         else:
             part = inner_product(entry, extent, step)
         total = part if type(total) is int and total == 0 else total + part  # type: ignore[operator]
@@ -105,7 +104,7 @@ def flat_index(index: object, shape: tuple[int, ...], stride: tuple[int, ...]) -
         else:
             part = index % extent * stride[mode]  # type: ignore[operator]
             index = index // extent  # type: ignore[operator]
-        total = part if type(total) is int and total == 0 else total + part
+        total = part if type(total) is int and total == 0 else total + part  # type: ignore[operator]
     return total
 
 
@@ -115,7 +114,9 @@ def _check_scalar(crd: object, shape: IntTuple) -> None:
     if type(crd) is tuple:
         raise CoordinateError(f"coordinate {crd} nests where the shape is the integer {shape}")
     if isinstance(crd, (float, complex, str, bytes, list, dict, set)) or not hasattr(crd, "__floordiv__"):
-        hint = f"write the tuple {tuple(crd)}" if isinstance(crd, list) else "coordinates are integers or tuples of them"
+        hint = (
+            f"write the tuple {tuple(crd)}" if isinstance(crd, list) else "coordinates are integers or tuples of them"
+        )
         raise CoordinateError(f"coordinate {crd!r} of type {type(crd).__name__}: {hint}")
 
 
@@ -128,7 +129,7 @@ def idx2crd(idx: int, shape: IntTuple, stride: IntTuple | None = None) -> IntTup
     With `stride`, the entry of a mode is `idx // stride % extent`. The last mode is not bounded where strides are compact.
     """
     if stride is not None:
-        return map_leaves(lambda s, d: idx // d % s if s != 1 and d != 0 else 0, shape, stride)  # type: ignore[operator]
+        return map_leaves(lambda s, d: idx // d % s if s != 1 and d != 0 else 0, shape, stride)
     if not isinstance(shape, tuple):
         return idx
     result: list[IntTuple] = []

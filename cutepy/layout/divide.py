@@ -7,12 +7,11 @@ and flat divide rearrange its modes; the size is kept or the call is refused.
 from __future__ import annotations
 
 from ..errors import LayoutError
-from .basis import Basis
+from .basis import has_basis
 from .complement import complement, gaps
 from .composed import lift
 from .composition import composition
 from .coordinates import keeps
-from .int_tuple import leaves
 from .layout import Layout, _make
 from .rearrange import by_mode, from_modes, joined
 
@@ -39,7 +38,7 @@ def logical_divide(layout: Layout, tiler: object) -> Layout:
         raise LayoutError(
             f"logical_divide({layout}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
         )
-    if any(map(_is_basis, leaves(tile.stride))):
+    if has_basis(tile.stride):
         rest = complement(tile, layout.shape)
         return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
     extents, strides, even = gaps(tile, layout.size)
@@ -47,10 +46,6 @@ def logical_divide(layout: Layout, tiler: object) -> Layout:
     if tile.size * rest.size != layout.size or not even:
         raise LayoutError(_uneven(layout, tile, rest, even))
     return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
-
-
-def _is_basis(step: object) -> bool:
-    return isinstance(step, Basis)
 
 
 def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from ..errors import LayoutError
+from .ask import size
 from .complement import complement
 from .composition import composition
 from .coordinates import keeps
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
-from .int_tuple import leaves
+from .int_tuple import IntTuple, leaves
 from .inverse import left_inverse, right_inverse
 from .layout import Layout, _make, show
 from .product import (
@@ -171,7 +172,11 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
             lambda x, step=step: outer(x * step),  # type: ignore[misc]
         )
     result = composition(outer, right)
-    yield _claim(f"The modes add up without disturbing one another, so they stand side by side: {result}.", result, lambda i: outer(right(i)))
+    yield _claim(
+        f"The modes add up without disturbing one another, so they stand side by side: {result}.",
+        result,
+        lambda i: outer(right(i)),
+    )
 
 
 def _digits(index: int, extents: Sequence[int]) -> Iterator[int]:
@@ -182,13 +187,7 @@ def _digits(index: int, extents: Sequence[int]) -> Iterator[int]:
 
 
 def _complement(layout: Layout, cotarget: object = None) -> Iterator[Step]:
-    reach = (
-        layout.cosize
-        if cotarget is None
-        else Layout(cotarget).size
-        if not isinstance(cotarget, Layout)
-        else cotarget.size
-    )  # type: ignore[arg-type]
+    reach = layout.cosize if cotarget is None else size(cast(IntTuple, cotarget))
     moving = sorted((d, s) for s, d in _pairs(layout) if s != 1 and d != 0)
     yield Step(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in moving) or 'none'}.")
     filled = 1

@@ -10,7 +10,7 @@ read off the sorted modes. Elsewhere (overlapping, coprime or negative strides) 
 from __future__ import annotations
 
 from ..errors import LayoutError
-from .basis import Basis
+from .basis import has_basis, path_of, value_of
 from .composed import lift
 from .int_tuple import leaves
 from .layout import Layout, _make
@@ -18,6 +18,7 @@ from .rearrange import coalesce, from_modes
 from .search import largest_right_inverse, some_left_inverse
 
 Moving = list[tuple[int, int, int]]
+AxisMode = tuple[tuple[int, ...], int, int, int]
 
 
 def right_inverse(layout: Layout) -> Layout:
@@ -34,7 +35,7 @@ def right_inverse(layout: Layout) -> Layout:
     """
     if type(layout) is not Layout or layout.facts is not None:
         return lift(right_inverse, layout)
-    if any(isinstance(step, Basis) for step in leaves(layout.stride)):  # type: ignore[unreachable]
+    if has_basis(layout.stride):
         return _by_axis(right_inverse, layout)
     modes = _moving(layout)
     if not _spans(modes) and layout.size <= 1 << 16:
@@ -62,7 +63,7 @@ def left_inverse(layout: Layout) -> Layout:
     """
     if type(layout) is not Layout or layout.facts is not None:
         return lift(left_inverse, layout)
-    if any(isinstance(step, Basis) for step in leaves(layout.stride)):  # type: ignore[unreachable]
+    if has_basis(layout.stride):
         return _by_axis(left_inverse, layout)
     modes = _moving(layout)
     if modes and modes[0][0] < 0:
@@ -106,21 +107,21 @@ def _spans(modes: Moving) -> bool:
 
 def _by_axis(inverse: object, layout: Layout) -> Layout:
     """The inverse of a layout to coordinates: one mode for each axis of the codomain, nested alike."""
-    positions = []
+    positions: list[AxisMode] = []
     position = 1
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
-        if isinstance(step, Basis):  # type: ignore[unreachable]
-            positions.append((step.path, step.value, extent, position))  # type: ignore[unreachable]
+        if path_of(step):
+            positions.append((path_of(step), value_of(step), extent, position))
         position *= extent
     return _axis_inverse(inverse is left_inverse, layout, positions)
 
 
-def _axis_inverse(left: bool, layout: Layout, entries: list[tuple[tuple[int, ...], int, int, int]]) -> Layout:
+def _axis_inverse(left: bool, layout: Layout, entries: list[AxisMode]) -> Layout:
     if all(not path for path, *_rest in entries):
         return _one_axis(left, layout, [(step, extent, position) for _path, step, extent, position in entries])
     width = 1 + max(path[0] for path, *_rest in entries)
     modes = [
-        _axis_inverse(left, layout, [(path[1:], *rest) for path, *rest in entries if path[0] == axis])  # type: ignore[misc]
+        _axis_inverse(left, layout, [(path[1:], d, s, at) for path, d, s, at in entries if path[0] == axis])
         for axis in range(width)
     ]
     return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))

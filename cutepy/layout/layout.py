@@ -6,13 +6,13 @@ Law: `Layout(shape, stride)(crd) == sum of crd * stride`; every other way to cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from ..errors import CoordinateError, LayoutError
-from .basis import Basis, BasisSum
+from .basis import Basis, BasisSum, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
 from .int_tuple import MAX_DEPTH, IntTuple, as_tuple, depth_of, leaves, map_leaves, product
@@ -66,7 +66,7 @@ class Layout:
     stride: IntTuple
     facts: object = field(compare=False)
 
-    def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis[int] | None = None) -> None:
+    def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis | None = None) -> None:
         if stride is None or isinstance(stride, Order):
             shape = _checked_shape(shape)
             stride = compact_stride(shape, LayoutLeft if stride is None else stride)
@@ -114,11 +114,11 @@ class Layout:
             yield _make(extent, step, self.facts)
 
     @overload
-    def __call__(self, *crd: IntTuple) -> int: ...
+    def __call__(self, *crd: IntTuple) -> int: ...  # type: ignore[overload-overlap]  # with `_` in it, a slice
     @overload
     def __call__(self, *crd: Coordinate) -> Layout: ...
     @overload
-    def __call__(self, crd: Scalar) -> Scalar: ...
+    def __call__(self, crd: Scalar, /) -> Scalar: ...
     def __call__(self, *crd: object) -> object:
         coordinate = crd[0] if len(crd) == 1 else crd
         try:
@@ -189,9 +189,9 @@ class Layout:
 
 
 _new = Layout.__new__
-_set_shape = Layout.shape.__set__  # type: ignore[attr-defined]
-_set_stride = Layout.stride.__set__  # type: ignore[attr-defined]
-_set_facts = Layout.facts.__set__  # type: ignore[attr-defined]
+_set_shape = Layout.__dict__["shape"].__set__
+_set_stride = Layout.__dict__["stride"].__set__
+_set_facts = Layout.__dict__["facts"].__set__
 
 
 def _make(shape: IntTuple, stride: IntTuple, facts: object = None) -> Layout:
@@ -366,6 +366,6 @@ def axis_layout(layout: Layout, *axis: int) -> Layout:
     """
 
     def along(step: IntTuple) -> IntTuple:
-        return step.value if isinstance(step, Basis) and step.path == axis else 0  # type: ignore[unreachable]
+        return value_of(step) if path_of(step) == axis else 0
 
     return _make(layout.shape, map_leaves(along, layout.stride), layout.facts)

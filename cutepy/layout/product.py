@@ -6,6 +6,8 @@ tiler: `logical_product(A, B) == (A, composition(complement(A, size(A) * cosize(
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..errors import LayoutError
 from .complement import complement
 from .composed import ComposedLayout, lift
@@ -105,9 +107,9 @@ def raked_product(block: Layout, tiler: Layout) -> Layout:
     return _interleaved(raked_product, block, tiler, True)
 
 
-def _interleaved(call: object, block: Layout, tiler: Layout, copies_first: bool) -> Layout:
+def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copies_first: bool) -> Layout:
     if not isinstance(block, Layout):
-        return lift(call, block, tiler)  # type: ignore[arg-type]
+        return lift(call, block, tiler)
     rank = max(block.rank, tiler.rank)
     inner, copies = logical_product(append(block, rank), append(tiler, rank))
     pairs = []

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import cast
 
 from ..errors import CompositionError
-from .int_tuple import IntTuple, fold_profile, leaves
+from .int_tuple import fold_profile, leaves
 from .layout import Layout, _make, show
 from .rearrange import coalesced_open
 from .table import Broken, additive_witness, leaf_values, modes_of_values, nested
@@ -43,8 +42,8 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     shape, _ = coalesced_open(outer)
     looked_at = min(extent, LARGEST_TABLE)
     broken = modes_of_values(leaf_values(outer, looked_at, step))
-    at, led_to = broken if isinstance(broken, Broken) else (looked_at, cast(int, outer(step)) * looked_at)
-    here = cast(int, outer(step * at))
+    at, led_to = (broken.index, broken.expected) if isinstance(broken, Broken) else (looked_at, outer(step) * looked_at)
+    here = outer(step * at)
     flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
     witness = nested(flat, inner.shape)
     reason = (
@@ -62,7 +61,7 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
 
 
 def _straight(outer: Layout, extent: int, step: int) -> int:
-    first, x = cast(int, outer(step)), 1
+    first, x = outer(step), 1
     while x < extent and outer(step * x) == first * x:
         x += 1
     return x
@@ -72,8 +71,8 @@ def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError
     extents, steps = leaves(inner.shape), leaves(inner.stride)
     flat = additive_witness(outer, inner) if inner.size <= LARGEST_TABLE else _first_carry(outer, inner)
     assert flat is not None, "a digit carries, so some coordinate is not additive"
-    parts = [cast(int, outer(x * step)) for x, step in zip(flat, steps, strict=True)]
-    here = cast(int, outer(sum(x * step for x, step in zip(flat, steps, strict=True))))
+    parts = [outer(x * step) for x, step in zip(flat, steps, strict=True)]
+    here = outer(sum(x * step for x, step in zip(flat, steps, strict=True)))
     witness = nested(flat, inner.shape)
     busy = [(mode, x) for mode, x in enumerate(flat) if x]
     reaches = ", ".join(
@@ -130,7 +129,7 @@ def _neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
             trial = tuple(steps[:leaf] + [step] + steps[leaf + 1 :])
             if trial not in seen:
                 seen.add(trial)
-                yield _make(inner.shape, fold_profile(iter(trial), cast(IntTuple, inner.stride)))
+                yield _make(inner.shape, fold_profile(iter(trial), inner.stride))
     for leaf, extent in enumerate(extents):
         for other in sorted((d for d in range(1, min(extent, 4096)) if extent % d == 0), reverse=True)[:3]:
             shorter = extents[:leaf] + [other] + extents[leaf + 1 :]

@@ -25,7 +25,7 @@ def largest_right_inverse(layout: Layout) -> Layout:
     import numpy as np
 
     offsets = layout.offsets().ravel(order="F")
-    wanted = {}
+    wanted: dict[int, list[int]] = {}
     for position, offset in enumerate(offsets.tolist()):
         wanted.setdefault(offset, []).append(position)
     bound = 0

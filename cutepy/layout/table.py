@@ -8,7 +8,8 @@ of the blocks' first values; nothing has to be tried twice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .int_tuple import IntTuple
 from .layout import Layout
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Broken(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Broken:
     """Where values stop being a layout: the index, and what the values before it lead to there."""
 
     index: int
@@ -71,7 +73,7 @@ def leaf_values(outer: Layout, extent: int, step: int) -> NDArray[np.int64]:
     """`outer(step * x)` for every x below `extent`."""
     import numpy as np
 
-    return cast("NDArray[np.int64]", outer(np.arange(extent, dtype=np.int64) * step))  # type: ignore[arg-type]
+    return outer(np.arange(extent, dtype=np.int64) * step)
 
 
 def digits_of(shape: list[int], extent: int, step: int) -> list[int]:
@@ -99,7 +101,7 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
 
     extents, steps = leaves(inner.shape), leaves(inner.stride)
     flat = Layout(tuple(extents), tuple(steps))
-    whole = np.asarray(outer(flat.offsets()))  # type: ignore[arg-type]
+    whole = outer(flat.offsets())
     added = np.zeros((1,) * len(extents), np.int64)
     for axis, (extent, step) in enumerate(zip(extents, steps, strict=True)):
         added = added + leaf_values(outer, extent, step).reshape((-1,) + (1,) * (len(extents) - 1 - axis))
