@@ -1,0 +1,3 @@
+"""The command line: `cutepy print|draw|explain|wgsl|verify|matmul|adapters|figures`."""
+
+from .main import main as main

@@ -1,0 +1,67 @@
+"""Writing results: all of a file or nothing, `-` for standard output.
+
+Law: a file that a command names is either what it was before or complete; nothing else is left beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from ..errors import CommandError
+
+STDOUT = "-"
+
+
+def check_target(target: str) -> None:
+    """Refuse a file that cannot be written, before the work is done. Raises CommandError."""
+    if target == STDOUT:
+        return
+    path = Path(target)
+    if path.is_dir():
+        raise CommandError(f"-o {target}: that is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise CommandError(f"-o {target}: there is no folder {path.parent}; make it first")
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise CommandError(f"-o {target}: no permission to write there")
+
+
+def write_text(target: str, text: str) -> None:
+    """Write a text, with one newline at its end."""
+    write_bytes(target, (text.rstrip("\n") + "\n").encode(_encoding(target), "backslashreplace"))
+
+
+def _encoding(target: str) -> str:
+    return (sys.stdout.encoding or "utf-8") if target == STDOUT else "utf-8"
+
+
+def write_bytes(target: str, data: bytes) -> None:
+    """Write `data`: beside the file first, then in its place, with the permissions a new file gets."""
+    if target == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        return
+    check_target(target)
+    path = Path(target).resolve()
+    if path.exists() and not path.is_file():  # a device or a pipe has no place to swap
+        path.write_bytes(data)
+        return
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        beside = Path(file.name)
+        try:
+            file.write(data)
+            file.close()
+            beside.chmod(mode)
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
