@@ -207,7 +207,7 @@ def _is_plain(shape: object, stride: object, depth: int = 0) -> bool:
     """True for the common case, decided fast: ints, or congruent tuples of ints, with sizes from 1."""
     if type(shape) is not tuple:
         return type(shape) is int and type(stride) is int and shape > 0
-    if type(stride) is not tuple or len(shape) != len(stride) or depth > MAX_DEPTH:
+    if type(stride) is not tuple or len(shape) != len(stride) or depth >= MAX_DEPTH:
         return False
     for extent, step in zip(shape, stride):  # noqa: B905  (lengths were compared)
         if type(extent) is int:

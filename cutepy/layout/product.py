@@ -110,6 +110,8 @@ def raked_product(block: Layout, tiler: Layout) -> Layout:
 def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copies_first: bool) -> Layout:
     if not isinstance(block, Layout):
         return lift(call, block, tiler)
+    if not isinstance(tiler, Layout):
+        raise LayoutError(f"{call.__name__}({block}, {tiler!r}): the tiler is a {type(tiler).__name__}; write Layout({tiler!r})")
     rank = max(block.rank, tiler.rank)
     inner, copies = logical_product(append(block, rank), append(tiler, rank))
     pairs = []

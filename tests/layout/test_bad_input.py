@@ -1,0 +1,155 @@
+"""Bad input: a LayoutError (or CoordinateError) that names the operand, the numbers and the way out; never a hang."""
+
+from __future__ import annotations
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+from cutepy.errors import CompositionError, CoordinateError, LayoutError
+from cutepy.layout import (
+    E,
+    Layout,
+    _,
+    blocked_product,
+    coalesce,
+    complement,
+    composition,
+    flatten,
+    group_modes,
+    logical_divide,
+    logical_product,
+    make_layout,
+    make_ordered_layout,
+    select,
+    shape_div,
+    tile_to_shape,
+    unflatten,
+    zipped_divide,
+)
+
+
+def deep(levels: int, leaf: object = 2) -> object:
+    for _level in range(levels):
+        leaf = (leaf,)
+    return leaf
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "says"),
+    [
+        (True, None, "bool"),
+        ((4, True), None, "bool"),
+        ((4, 2.0), None, "2.0 of type float"),
+        ((4, "8"), None, "type str"),
+        ([4, 8], None, "type list"),
+        (None, None, "NoneType"),
+        (0, None, "a size is 0; sizes are at least 1"),
+        ((4, -2), None, "a size is -2"),
+        ((4, (2, 0)), (1, (4, 8)), "a size is 0"),
+        ((4, 8), (1,), r"\(1\) stands against \(4,8\)"),
+        ((4, 8), 1, "the stride must nest as the shape"),
+        ((4, (2, 2)), (1, 4), r"4 stands against \(2,2\)"),
+        ((4, 8), (1, (4, 8)), r"the stride \(4,8\) nests where the shape is 8"),
+        ((4, 8), (1, 0.5), "0.5 of type float"),
+        ((np.float32(4), 8), None, "float32"),
+    ],
+)
+def test_a_layout_that_is_none(shape, stride, says):
+    with pytest.raises(LayoutError, match=says):
+        Layout(shape, stride)
+
+
+def test_numpy_integers_are_integers():
+    layout = Layout((np.int64(4), np.uint8(8)), (np.int32(1), np.int64(4)))
+    assert layout == Layout((4, 8)) and all(type(n) is int for n in (*layout.shape, *layout.stride))
+
+
+@pytest.mark.parametrize("levels", [101, 5000, 100_000])
+def test_nesting_without_end_is_refused(levels):
+    with pytest.raises(LayoutError, match=r"nests deeper than 100|nested too deep"):
+        Layout(deep(levels))
+    with pytest.raises(LayoutError, match=r"nests deeper than 100|nested too deep"):
+        Layout(deep(levels), deep(levels, 1))
+
+
+def test_the_deepest_layout_works():
+    layout = Layout(deep(100))
+    assert layout(1) == 1 and coalesce(layout) == Layout(2, 1) and str(layout).count("(") == 200
+    assert composition(Layout((2, 2), (2, 1)), layout).size == 2 and pickle.loads(pickle.dumps(layout)) == layout
+
+
+@pytest.mark.parametrize("levels", [150, 20_000, 500_000])
+def test_a_recursion_bomb_in_parse_is_refused_fast(levels):
+    start = time.perf_counter()
+    with pytest.raises(LayoutError):
+        Layout.parse("(" * levels + "4" + ")" * levels)
+    with pytest.raises(LayoutError):
+        Layout.parse("(" * levels)
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("crd", "says"),
+    [
+        ((1, 2, 3), r"has 3 modes, the shape \(4, 8\) has 2"),
+        ((1, (2, 3)), "nests where the shape is the integer 8"),
+        (1.0, "type float"),
+        ([1, 2], r"write the tuple \(1, 2\)"),
+        ("1", "type str"),
+        ((1, "2"), "type str"),
+    ],
+)
+def test_a_coordinate_that_does_not_fit(crd, says):
+    with pytest.raises(CoordinateError, match=says):
+        Layout((4, 8))(crd)
+    if isinstance(crd, tuple):
+        with pytest.raises(CoordinateError):
+            Layout((4, 8))((*crd[:-1], _, 1, 2))
+
+
+L = Layout((4, 8), (8, 1))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: composition(L, (2, 2, 2)), r"the tiler has 3 entries, the layout 2 modes"),
+        (lambda: composition(L, "4:1"), "the right operand is a layout, an integer, `_` or a tuple"),
+        (lambda: composition(L, 0), "a size is 0"),
+        (lambda: composition("4:1", L), "the first operand is a str"),
+        (lambda: composition((4, 8), L), "write Layout"),
+        (lambda: composition(L, Layout(3, 2 * E(2))), "axis 2 of the basis stride is not a mode"),
+        (lambda: complement(Layout((2, 2), (1, 1)), 24), "modes overlap.*a stride of 2 would not"),
+        (lambda: complement(Layout((4, 4), (1, 2)), 24), "modes overlap: mode 4:2 starts within the 4 offsets"),
+        (lambda: complement(Layout(4, -1), 24), "stride -1 is negative"),
+        (lambda: complement(Layout(4, 1), 0), "the cotarget must be"),
+        (lambda: logical_divide(Layout(6, 1), Layout(4, 1)), r"4 \* 2 = 8 coordinates, the layout 6"),
+        (lambda: logical_divide(Layout(30, 1), Layout((2, 3), (1, 5))), "leave gaps"),
+        (lambda: zipped_divide(L, (2, 2, 2)), "the tiler has 3 entries"),
+        (lambda: logical_product(Layout((2, 2), (1, 1)), 3), "modes overlap"),
+        (lambda: logical_product(L, None and L or "x"), "a tiler is a layout"),
+        (lambda: blocked_product(L, (2, 2)), "tiler"),
+        (lambda: tile_to_shape(L, 32), "the block has 2 modes, the shape 1"),
+        (lambda: make_ordered_layout((4, 8), (1, 0, 2)), "one entry a mode"),
+        (lambda: make_layout(L, (4, 8)), "after a layout come layouts"),
+        (lambda: make_layout((4, 8), L), "give a shape and a stride, or layouts only"),
+        (lambda: select(L, 2), "mode 2 of"),
+        (lambda: group_modes(L, 1, 3), "modes go from 0 to 2"),
+        (lambda: unflatten(flatten(L), (0, (0, 0))), "2 modes do not fill 3 places"),
+        (lambda: coalesce(L, (1, 1, 1)), "the tiler has 3 entries"),
+        (lambda: shape_div((6, 4), 5), "neither 6 nor 5 divides the other"),
+        (lambda: shape_div((6, 4), (2, 2, 2)), "ranks 2 and 3 differ"),
+    ],
+)
+def test_operands_that_do_not_fit(call, says):
+    with pytest.raises((LayoutError, CoordinateError), match=says):
+        call()
+
+
+def test_a_composition_that_no_table_can_hold_is_refused_fast():
+    start = time.perf_counter()
+    with pytest.raises(CompositionError):
+        composition(Layout((6, 1 << 40), (1, 7)), Layout((3, 2, 1 << 20), (2, 3, 1 << 30)))
+    assert time.perf_counter() - start < 10
