@@ -76,3 +76,10 @@ from .rearrange import replace as replace
 from .rearrange import select as select
 from .rearrange import take as take
 from .rearrange import unflatten as unflatten
+from .recast import domain_offset as domain_offset
+from .recast import downcast as downcast
+from .recast import max_common_layout as max_common_layout
+from .recast import max_common_vector as max_common_vector
+from .recast import nullspace as nullspace
+from .recast import recast_layout as recast_layout
+from .recast import upcast as upcast

@@ -261,8 +261,6 @@ def lift(function: Callable[..., Layout], layout: object, *arguments: object) ->
     holder = getattr(layout, "lift_layout", None)
     if holder is not None:
         return cast(Layout, holder(function, *arguments))
-    if hasattr(layout, "lift_layout"):
-        return layout.lift_layout(function, *arguments)  # type: ignore[no-any-return]
     operands = (layout, *arguments)
     if any(isinstance(operand, ComposedLayout) for operand in operands):
         from .swizzled import operation

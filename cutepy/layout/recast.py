@@ -1,0 +1,194 @@
+"""Layouts in other units, what two layouts have in common, and what a layout does not see.
+
+Imports `composition`, `inverse`, `rearrange`. Law of `upcast`: `upcast(L, n)(c // k) == L(c) // n`, mode by mode,
+where k elements of the mode fill one wider element; `downcast` is the way back. What no layout in the new units can
+describe is refused.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import cast
+
+from ..errors import LayoutError
+from .basis import as_stride, has_basis, path_of, value_of
+from .composed import ComposedLayout, lift
+from .composition import composition
+from .coordinates import Coordinate
+from .int_tuple import fold_profile, leaves
+from .inverse import right_inverse
+from .layout import Layout, _make
+from .rearrange import coalesce, coalesced, from_modes
+
+
+def upcast(layout: Layout, count: int) -> Layout:
+    """The layout in units of `count` elements: where each element lies is the unit that holds it.
+
+    >>> print(upcast(Layout((8, 4), (1, 8)), 4), upcast(Layout((4, 4), (16, 1)), 2))
+    (2,4):(1,2) (4,2):(8,1)
+
+    A mode of stride d fits where `count` divides d, or d divides `count`; its size is rounded up to whole units.
+    Raises LayoutError for other strides, for a negative stride within a unit, and where modes add up to more than a
+    unit inside it. Source: CuTe, `layout.hpp`.
+    """
+    if type(layout) is not Layout or layout.facts is not None:
+        return lift(upcast, layout, count)
+    call = f"upcast({layout}, {count})"
+    _check_count(call, count)
+    extents, strides, within = [], [], 0
+    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
+        value = value_of(step)
+        if value % count == 0:
+            extents.append(extent)
+            strides.append(as_stride(value // count, path_of(step)))
+        elif extent == 1:
+            extents.append(1)
+            strides.append(as_stride(-(-abs(value) // count) * (1 if value > 0 else -1), path_of(step)))
+        else:
+            if count % abs(value) or value < 0:
+                why = (
+                    "goes down inside a unit" if count % abs(value) == 0 else "neither divides nor is a multiple of it"
+                )
+                raise LayoutError(f"{call}: stride {step} {why}; the unit has {count} elements")
+            per_unit = count // value
+            within += (extent if extent < per_unit else per_unit) * value - value
+            extents.append(-(-extent // per_unit))
+            strides.append(as_stride(1, path_of(step)))
+    if within >= count and not has_basis(layout.stride):
+        raise LayoutError(
+            f"{call}: inside a unit the modes add up to {within}, which carries into the next; it holds {count}"
+        )
+    return _make(fold_profile(iter(extents), layout.shape), fold_profile(iter(strides), layout.shape))
+
+
+def downcast(layout: Layout, count: int) -> Layout:
+    """The layout in units that are `count` times finer: the mode of stride 1 gets `count` times as many.
+
+    >>> print(downcast(Layout((2, 4), (1, 2)), 4), downcast(Layout((4, 2), (8, 1)), 2))
+    (8,4):(1,8) (4,4):(16,1)
+
+    Where no mode has stride 1 the first of the finer units is given. Raises LayoutError where two modes have stride 1,
+    or one has -1. Source: CuTe, `layout.hpp`.
+    """
+    if type(layout) is not Layout or layout.facts is not None:
+        return lift(downcast, layout, count)
+    call = f"downcast({layout}, {count})"
+    _check_count(call, count)
+    extents, strides = list(leaves(layout.shape)), list(leaves(layout.stride))
+    dense = [leaf for leaf, step in enumerate(strides) if abs(value_of(step)) == 1]
+    along = {path_of(strides[leaf]) for leaf in dense}
+    carriers = []
+    for path in along:
+        these = [leaf for leaf in dense if path_of(strides[leaf]) == path]
+        moving = [leaf for leaf in these if extents[leaf] != 1]
+        if len(moving) > 1 or any(value_of(strides[leaf]) < 0 for leaf in moving):
+            raise LayoutError(
+                f"{call}: {'modes overlap on stride 1' if len(moving) > 1 else 'stride -1 goes down through them'}; "
+                "no mode can count them"
+            )
+        carriers.append((moving or these)[0])
+    for leaf, step in enumerate(strides):
+        if leaf in carriers and value_of(step) == 1:
+            extents[leaf] *= count
+        else:
+            strides[leaf] = as_stride(value_of(step) * count, path_of(step))
+    return _make(fold_profile(iter(extents), layout.shape), fold_profile(iter(strides), layout.shape))
+
+
+def recast_layout(new_bits: int, old_bits: int, layout: Layout) -> Layout:
+    """The layout of the same memory seen as elements of `new_bits` instead of `old_bits`.
+
+    >>> print(recast_layout(32, 8, Layout((16, 4), (1, 16))), recast_layout(8, 32, Layout((4, 4))))
+    (4,4):(1,4) (16,4):(1,16)
+
+    Raises LayoutError as `upcast` and `downcast`. Source: CuTe, `layout.hpp` (there types, here their sizes in bits).
+    """
+    if any(type(bits) is not int or bits < 1 for bits in (new_bits, old_bits)):
+        raise LayoutError(f"recast_layout({new_bits}, {old_bits}, {layout}): sizes of elements are whole bits from 1")
+    common = gcd(new_bits, old_bits)
+    return downcast(upcast(layout, new_bits // common), old_bits // common)
+
+
+def _check_count(call: str, count: int) -> None:
+    if type(count) is not int or count < 1:
+        raise LayoutError(f"{call}: the number of elements must be a whole number from 1")
+
+
+def max_common_layout(left: Layout, right: Layout) -> Layout:
+    """The largest layout R with `left(R(i)) == i == right(R(i))`: coordinates where both are contiguous together.
+
+    >>> print(max_common_layout(Layout((4, 8), (1, 4)), Layout((4, 8), (1, 8))))
+    4:1
+
+    Source: CuTe, `layout.hpp`.
+    """
+    if type(left) is not Layout or left.facts is not None or type(right) is not Layout or right.facts is not None:
+        return lift(max_common_layout, left, right)
+    inverse = right_inverse(right)
+    length = _linear_length(left, inverse)
+    reach = best = 1
+    for extent in coalesced(inverse)[0]:
+        best = max(best, reach * min(extent, length // reach))
+        reach *= extent
+        if reach > length:
+            break
+    return coalesce(composition(inverse, Layout(best, 1))) if best > 1 else _make(1, 0)
+
+
+def max_common_vector(left: Layout, right: Layout) -> int:
+    """How many elements, from the first on, lie next to each other in both layouts at the same coordinates.
+
+    >>> max_common_vector(Layout((4, 8), (1, 4)), Layout((4, 8), (1, 8)))
+    4
+
+    It is how wide a vector can be copied from one to the other. Source: CuTe, `layout.hpp`.
+    """
+    return max_common_layout(left, right).size
+
+
+def _linear_length(layout: Layout, inverse: Layout) -> int:
+    """The greatest n with `layout(inverse(i)) == i` for all i below n."""
+    try:
+        extents, strides = coalesced(composition(layout, inverse))
+    except LayoutError:
+        import numpy as np
+
+        index = np.arange(inverse.size)
+        wrong = np.nonzero(np.asarray(layout(inverse(index))) != index)[0]
+        return int(wrong[0]) if len(wrong) else inverse.size
+    return extents[0] if strides and strides[0] == 1 else 1
+
+
+def nullspace(layout: Layout) -> Layout:
+    """The coordinates that do not move the offset: R with `layout(R(i)) == 0`, over the modes of stride 0.
+
+    >>> print(nullspace(Layout((2, 4, 3), (1, 0, 2))), nullspace(Layout((4, 8))))
+    4:2 1:0
+
+    Source: CuTe, `layout.hpp`.
+    """
+    if type(layout) is not Layout or layout.facts is not None:
+        return lift(nullspace, layout)
+    extents, strides = [], []
+    position = 1
+    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
+        if step == 0:
+            extents.append(extent)
+            strides.append(position)
+        position *= extent
+    return from_modes(*coalesced(_make(tuple(extents), tuple(strides))))
+
+
+def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
+    """The layout that starts at `crd`, and the offset there: `layout(crd + c)` is the offset plus `moved(c)`.
+
+    >>> domain_offset((1, 2), Layout((4, 8)))
+    (Layout((4, 8), (1, 4)), 9)
+
+    The shape stays, so the last coordinates reach beyond the old ones. Of a composed layout the inner offset moves.
+    Source: CuTe, `layout.hpp`.
+    """
+    if isinstance(layout, ComposedLayout):
+        moved = ComposedLayout(layout.outer, layout.offset + cast(int, layout.inner(crd)), layout.inner)
+        return cast(Layout, moved), 0
+    return layout, cast(int, layout(crd))
