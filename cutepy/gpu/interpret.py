@@ -87,7 +87,7 @@ def interpret(
             raise KernelError(
                 f"{kernel.name}: {buffer.name} needs {buffer.length} elements, the array has {array.size}"
             )
-        bound[buffer] = array if array.dtype == buffer.dtype.numpy else array.astype(buffer.dtype.numpy)
+        bound[buffer] = _bound(buffer, array)
     run = _Compiler(kernel).block(kernel.body)
     given = {p.name: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
     with np.errstate(all="ignore"):
@@ -97,7 +97,15 @@ def interpret(
             run(state)
     for buffer, array in zip(kernel.buffers, arrays, strict=True):
         if buffer.writable and bound[buffer] is not array:
-            array[...] = bound[buffer]
+            array[...] = bound[buffer][: array.size]
+
+
+def _bound(buffer: Buffer, array: Array) -> Array:
+    """The array as the kernel sees it: in the buffer's type, and filled up to whole vectors as device buffers are."""
+    missing = -buffer.length % buffer.width - (array.size - buffer.length)
+    if missing > 0:
+        array = np.concatenate([array, np.zeros(missing, array.dtype)])
+    return array if array.dtype == buffer.dtype.numpy else array.astype(buffer.dtype.numpy)
 
 
 def _chunks(kernel: Kernel) -> Iterator[tuple[Array, Array, Array]]:

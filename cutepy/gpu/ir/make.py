@@ -256,7 +256,8 @@ def call(name: str, *operands: Expr | Number) -> Expr:
     if node is not None:
         return node
     like = next(a for a in operands if isinstance(a, Expr))
-    args = _one_type_for_all(name, tuple([a if isinstance(a, Expr) else const(a, like.dtype) for a in operands]))
+    weak = u32 if name in SUBGROUP else like.dtype  # a shuffle's lane is a u32, whatever it moves
+    args = _one_type_for_all(name, tuple([a if isinstance(a, Expr) else const(a, weak) for a in operands]))
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:

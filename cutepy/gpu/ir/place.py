@@ -1,5 +1,6 @@
 """Where in the user's kernel something was written, for error messages."""
 
+import contextlib
 import sys
 from contextvars import ContextVar
 from functools import lru_cache
@@ -7,6 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 _PACKAGE = str(Path(__file__).parents[2])
+_NOT_USER = (_PACKAGE, contextlib.__file__)
 
 #: The file of the kernel that is being traced: its lines count as the user's, also inside this package.
 KERNEL_FILE: ContextVar[str] = ContextVar("kernel_file", default="")
@@ -17,7 +19,7 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
     kernel_file = KERNEL_FILE.get()
     while frame is not None:
         filename = frame.f_code.co_filename
-        if filename == kernel_file or not filename.startswith(_PACKAGE):
+        if filename == kernel_file or not filename.startswith(_NOT_USER):
             return frame
         frame = frame.f_back
     return None
@@ -26,7 +28,12 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
 def user_place() -> str:
     """`file:line` of the innermost call that the user wrote."""
     frame = user_frame(sys._getframe(1))
-    return "kernel" if frame is None else f"{_file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return "kernel" if frame is None else place_of(frame.f_code.co_filename, frame.f_lineno)
+
+
+def place_of(path: str, line: int) -> str:
+    """How a place is written."""
+    return f"{_file_name(path)}:{line}"
 
 
 @lru_cache(maxsize=256)

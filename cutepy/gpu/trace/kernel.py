@@ -11,13 +11,15 @@ from collections.abc import Callable, Hashable
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import update_wrapper
+from traceback import extract_tb
 
+from ...errors import CutepyError
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
 from ..compile import compile_kernel
 from ..interpret import interpret
 from ..ir import Buffer, Expr, Kernel, new_arena, param
-from ..ir.place import KERNEL_FILE
+from ..ir.place import KERNEL_FILE, place_of
 from ..lower import finish, lower
 from ..runtime.program import Program
 from ..wgsl import Dialect, print_wgsl
@@ -93,6 +95,13 @@ class KernelFunction:
             self._traced.move_to_end(call.key)
         return found
 
+    def _run(self, values: list[Tensor | Expr], call: Call) -> None:
+        try:
+            self.function(*values, **call.static)
+        except CutepyError as error:
+            _name_line(error, self.file)
+            raise
+
     def _trace(self, call: Call) -> Traced:
         """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on."""
         trace = Trace(self.function.__name__)
@@ -101,7 +110,7 @@ class KernelFunction:
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
         with new_arena():
             values = _stand_ins(trace, call)
-            self.function(*values, **call.static)
+            self._run(values, call)
             if trace.error is not None:
                 raise trace.error
             kernel = finish(
@@ -117,6 +126,14 @@ class KernelFunction:
                 )
             )
             return Traced(kernel, compile_kernel(kernel))
+
+
+def _name_line(error: CutepyError, file: str) -> None:
+    """Begin the message with the user's line, where it does not name it yet."""
+    lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file]
+    place = place_of(file, lines[-1] or 0) if lines else ""
+    if place and place not in str(error):
+        error.args = (f"{place}: {error}", *error.args[1:])
 
 
 def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:

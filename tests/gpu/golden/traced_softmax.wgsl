@@ -1,0 +1,133 @@
+// softmax_rows
+// x f32 (7,150):(150,1)
+// y f32 (7,150):(150,1)
+// partial f32 64:1, shared by a workgroup
+
+@group(0) @binding(0) var<storage, read> x: array<f32>;  // (7,150):(150,1)
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;  // (7,150):(150,1)
+var<workgroup> partial: array<f32, 64>;  // 64:1
+
+@compute @workgroup_size(64)
+fn softmax_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
+    var mine0: f32;
+    var mine1: f32;
+    var mine2: f32;
+    mine0 = -1.0e+30;
+    mine1 = -1.0e+30;
+    mine2 = -1.0e+30;
+    let x_at = group.x * 150u + tid;
+    let x_0 = x[x_at];
+    mine0 = x_0;
+    let x_1 = x[x_at + 64u];
+    mine1 = x_1;
+    let inside = tid + 128u < 150u;
+    if (inside) {
+        var x_2 = 0.0;
+        if (inside) {
+            x_2 = x[x_at + 128u];
+        }
+        mine2 = x_2;
+    }
+    let mine_1 = vec2<f32>(mine0, mine1);
+    partial[tid] = max(-1.0e+30, max(max(mine_1.x, mine_1.y), mine2));
+    workgroupBarrier();
+    let inside_1 = tid < 32u;
+    if (inside_1) {
+        let partial_1 = partial[tid];
+        let partial_2 = partial[tid + 32u];
+        partial[tid] = max(partial_1, partial_2);
+    }
+    workgroupBarrier();
+    let inside_2 = tid < 16u;
+    if (inside_2) {
+        let partial_3 = partial[tid];
+        let partial_4 = partial[tid + 16u];
+        partial[tid] = max(partial_3, partial_4);
+    }
+    workgroupBarrier();
+    let inside_3 = tid < 8u;
+    if (inside_3) {
+        let partial_5 = partial[tid];
+        let partial_6 = partial[tid + 8u];
+        partial[tid] = max(partial_5, partial_6);
+    }
+    workgroupBarrier();
+    let inside_4 = tid < 4u;
+    if (inside_4) {
+        let partial_7 = partial[tid];
+        let partial_8 = partial[tid + 4u];
+        partial[tid] = max(partial_7, partial_8);
+    }
+    workgroupBarrier();
+    let inside_5 = tid < 2u;
+    if (inside_5) {
+        let partial_9 = partial[tid];
+        let partial_10 = partial[tid + 2u];
+        partial[tid] = max(partial_9, partial_10);
+    }
+    workgroupBarrier();
+    let inside_6 = tid < 1u;
+    if (inside_6) {
+        let partial_11 = partial[tid];
+        let partial_12 = partial[tid + 1u];
+        partial[tid] = max(partial_11, partial_12);
+    }
+    workgroupBarrier();
+    let partial_13 = partial[0u];
+    workgroupBarrier();
+    let mine_3 = vec2<f32>(mine0, mine1);
+    mine0 = exp(mine_3 - vec2<f32>(partial_13)).x;
+    mine1 = exp(mine_3 - vec2<f32>(partial_13)).y;
+    mine2 = exp(mine2 - partial_13);
+    let mine_5 = vec2<f32>(mine0, mine1);
+    partial[tid] = 0.0 + (mine_5.x + mine_5.y + mine2);
+    workgroupBarrier();
+    if (inside_1) {
+        let partial_14 = partial[tid];
+        let partial_15 = partial[tid + 32u];
+        partial[tid] = partial_14 + partial_15;
+    }
+    workgroupBarrier();
+    if (inside_2) {
+        let partial_16 = partial[tid];
+        let partial_17 = partial[tid + 16u];
+        partial[tid] = partial_16 + partial_17;
+    }
+    workgroupBarrier();
+    if (inside_3) {
+        let partial_18 = partial[tid];
+        let partial_19 = partial[tid + 8u];
+        partial[tid] = partial_18 + partial_19;
+    }
+    workgroupBarrier();
+    if (inside_4) {
+        let partial_20 = partial[tid];
+        let partial_21 = partial[tid + 4u];
+        partial[tid] = partial_20 + partial_21;
+    }
+    workgroupBarrier();
+    if (inside_5) {
+        let partial_22 = partial[tid];
+        let partial_23 = partial[tid + 2u];
+        partial[tid] = partial_22 + partial_23;
+    }
+    workgroupBarrier();
+    if (inside_6) {
+        let partial_24 = partial[tid];
+        let partial_25 = partial[tid + 1u];
+        partial[tid] = partial_24 + partial_25;
+    }
+    workgroupBarrier();
+    let partial_26 = partial[0u];
+    workgroupBarrier();
+    let mine_7 = vec2<f32>(mine0, mine1);
+    mine0 = (mine_7 / vec2<f32>(partial_26)).x;
+    mine1 = (mine_7 / vec2<f32>(partial_26)).y;
+    mine2 = mine2 / partial_26;
+    let mine_9 = vec2<f32>(mine0, mine1);
+    y[x_at] = mine_9.x;
+    y[x_at + 64u] = mine_9.y;
+    if (inside) {
+        y[x_at + 128u] = mine2;
+    }
+}

@@ -1,0 +1,151 @@
+"""matmul and sum on the interpreter: sizes that no tile divides, every kind of layout, wrong operands."""
+
+import time
+
+import numpy as np
+import pytest
+
+from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.gpu.matmul import Plan, copy_layout, matmul_kernel
+from cutepy.gpu.reduce import sum_kernel
+from cutepy.tensor import make_tensor
+
+FLAGSHIP = Plan((128, 128, 8), (8, 16), ((4, 2), (4, 2)), stages=2, unrolled=True)
+
+
+def operands(m: int, n: int, k: int, kind: str = "C") -> tuple[np.ndarray, np.ndarray]:
+    g = np.random.default_rng(m + n + k)
+    a, b = (g.random((2 * r, 2 * c), dtype=np.float32) - np.float32(0.5) for r, c in ((m, k), (k, n)))
+    if kind == "strided":
+        return a[::2, ::2], b[1::2, ::2]
+    if kind == "transposed":
+        return np.asfortranarray(a[:m, :k]), np.asfortranarray(b[:k, :n])
+    if kind == "reversed":
+        return a[:m, :k][::-1], b[:k, :n][:, ::-1]
+    return a[:m, :k].copy(), b[:k, :n].copy()
+
+
+def error(got: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    return float(np.linalg.norm(got - wanted) / np.linalg.norm(wanted))
+
+
+@pytest.mark.parametrize("size", [(1, 1, 1), (7, 1, 13), (127, 129, 131), (64, 64, 64)])
+@pytest.mark.parametrize("kind", ["C", "transposed", "strided", "reversed"])
+def test_matmul(size: tuple[int, int, int], kind: str) -> None:
+    a, b = operands(*size, kind)
+    assert error(gpu.matmul(a, b, engine="numpy").numpy(), a, b) <= 1e-6
+
+
+def test_large_matmul() -> None:
+    a, b = operands(1000, 900, 700)
+    start = time.perf_counter()
+    assert error(gpu.matmul(a, b, engine="numpy").numpy(), a, b) <= 1e-6
+    assert time.perf_counter() - start < 30
+
+
+@pytest.mark.parametrize("size", [(7, 1, 13), (130, 140, 20), (128, 128, 16)])
+def test_the_fast_plan_on_the_interpreter(size: tuple[int, int, int]) -> None:
+    a, b = operands(*size)
+    assert error(gpu.matmul(a, b, plan=FLAGSHIP, engine="numpy").numpy(), a, b) <= 1e-6
+
+
+def test_the_fast_plan_has_vectors_and_registers() -> None:
+    a = np.zeros((256, 256), np.float32)
+    text = matmul_kernel.wgsl(a, a.copy(), a.copy(), plan=FLAGSHIP)
+    assert text.count("fma(vec4<f32>(") == 256
+    assert text.count("var acc") == 32 and "array<f32" not in text
+    assert "var<workgroup> sA: array<vec4<f32>" in text
+
+
+def test_tracing_and_printing_the_fast_plan_is_quick() -> None:
+    a = np.zeros((4096, 4096), np.float32)
+    b, c = a.copy(), a.copy()
+    times = []
+    for _ in range(5):
+        matmul_kernel._traced.clear()
+        start = time.process_time()
+        matmul_kernel.wgsl(a, b, c, plan=FLAGSHIP)
+        times.append(time.process_time() - start)
+    print(f"tracing, simplifying and printing the fast matmul: {min(times) * 1e3:.0f} ms")
+    assert min(times) < 0.2
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint32])
+def test_matmul_of_other_types(dtype: type) -> None:
+    g = np.random.default_rng(1)
+    a, b = (g.integers(0, 9, shape).astype(dtype) for shape in ((20, 30), (30, 10)))
+    got = gpu.matmul(a, b, engine="numpy").numpy()
+    assert got.dtype == dtype and np.array_equal(got, (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype))
+
+
+def test_matmul_into_a_tensor() -> None:
+    a, b = operands(5, 6, 7)
+    out = np.zeros((6, 5), np.float32).T
+    c = gpu.matmul(a, b, make_tensor(out), engine="numpy")
+    assert error(out, a, b) < 1e-6 and c.shape == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        (np.zeros((2, 3), "f4"), np.zeros((4, 5), "f4"), "the inner sizes are 3 and 4"),
+        (np.zeros((2, 3), "f4"), np.zeros((3, 5), "i4"), "the element types are f32 and i32"),
+        (np.zeros((2, 3, 4), "f4"), np.zeros((4, 5), "f4"), "the ranks are 3 and 2"),
+        (np.zeros((2, 3), bool), np.zeros((3, 5), bool), "the element types are bool and bool"),
+    ],
+)
+def test_matmul_refuses(a: np.ndarray, b: np.ndarray, message: str) -> None:
+    with pytest.raises(KernelError, match=message):
+        gpu.matmul(a, b, engine="numpy")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Plan((0, 4, 4)),
+        lambda: Plan((60, 64, 16)),
+        lambda: Plan((64, 64, 16), copies=((3, 1), (4, 1))),
+        lambda: Plan(stages=3),
+        lambda: gpu.SumPlan(threads=48),
+    ],
+)
+def test_impossible_plans_are_refused(wrong: object) -> None:
+    with pytest.raises(KernelError, match="Plan"):
+        wrong()
+
+
+def test_a_copy_layout_covers_its_tile_once() -> None:
+    for block, threads, along in (((4, 2), 128, True), ((4, 1), 64, False), ((1, 4), 32, True), ((2, 2), 16, False)):
+        layout = copy_layout((128, 8), block, threads, along_k=along)
+        assert sorted(layout.offsets().ravel().tolist()) == list(range(1024))
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 4096, 100_003, 1_000_003])
+def test_sum(n: int) -> None:
+    x = np.random.default_rng(n).random(n, dtype=np.float32)
+    wanted = x.astype(np.float64).sum()
+    assert abs(gpu.sum(x, engine="numpy") - wanted) <= 1e-6 * max(wanted, 1e-30)
+
+
+def test_sum_of_any_layout() -> None:
+    x = np.random.default_rng(0).random((300, 200), dtype=np.float32)
+    for view in (x, x.T, x[::2, ::3], x[::-1], x[:, :1], np.broadcast_to(x[0], (5, 200))):
+        assert abs(gpu.sum(view, engine="numpy") / view.astype(np.float64).sum() - 1) < 1e-6
+
+
+def test_sum_of_other_types() -> None:
+    g = np.random.default_rng(0)
+    x = g.integers(0, 2**32, 5000, dtype=np.uint32)
+    assert gpu.sum(x, engine="numpy") == x.sum(dtype=np.uint32)
+    halves = g.random(5000).astype(np.float16)
+    assert abs(gpu.sum(halves, engine="numpy") / halves.astype(np.float64).sum() - 1) < 1e-6
+    with pytest.raises(KernelError, match="no sum of bools"):
+        gpu.sum(np.ones(3, bool), engine="numpy")
+
+
+def test_a_sum_has_the_same_bits_every_time() -> None:
+    x = np.random.default_rng(0).standard_normal(50_000).astype(np.float32)
+    assert len({gpu.sum(x, engine="numpy").tobytes() for _ in range(3)}) == 1
+    assert "atomic" not in sum_kernel.wgsl(x, np.zeros(4, np.float32), plan=gpu.SumPlan())
