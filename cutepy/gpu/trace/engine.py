@@ -73,7 +73,7 @@ class BufferEngine:
         table, place = np.asarray(offsets), user_place()
         found = np.empty(table.size, object)
         private = self.buffer.space != "storage"
-        for access in _accesses(table, where, self.dtype):
+        for access in _accesses(self.trace, table, where, self.dtype):
             value = load(self.buffer, access.index, lanes=len(access.positions), where=access.where, place=place)
             if isinstance(value, Load):
                 value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
@@ -92,7 +92,7 @@ class BufferEngine:
         table = np.asarray(offsets)
         flat = np.broadcast_to(np.asarray(values, object), table.shape).ravel()
         known: dict[int, Expr] = {}
-        for access in _accesses(table, where, self.dtype, store=True):
+        for access in _accesses(self.trace, table, where, self.dtype, store=True):
             lanes = []
             for positions in access.positions:
                 last = flat[positions[-1]]
@@ -127,7 +127,7 @@ class BufferEngine:
         return const(number, dtype)
 
 
-def _accesses(table: Array, where: Scalars | None, dtype: DType, *, store: bool = False) -> list[Access]:
+def _accesses(trace: Trace, table: Array, where: Scalars | None, dtype: DType, *, store: bool = False) -> list[Access]:
     """The accesses that cover a table of offsets, in order of the first entry of each; for a store without those that
     never happen."""
     if where is None and table.dtype != object:
@@ -136,7 +136,7 @@ def _accesses(table: Array, where: Scalars | None, dtype: DType, *, store: bool 
             known.setdefault(number, []).append(position)
         return list(_runs({}, known, None, 1 if dtype is bool_ else 4))
     groups: dict[tuple[object, int], tuple[Linear, Expr | None, dict[int, list[int]]]] = {}
-    masks = _masks(where, table)
+    masks = _masks(trace, where, table)
     for position, offset in enumerate(table.ravel().tolist()):
         mask = masks[position]
         if mask is False and store:
@@ -151,7 +151,7 @@ def _accesses(table: Array, where: Scalars | None, dtype: DType, *, store: bool 
     return sorted(found, key=lambda access: min(p[0] for p in access.positions))
 
 
-def _masks(where: Scalars | None, table: Array) -> list[Expr | bool | None]:
+def _masks(trace: Trace, where: Scalars | None, table: Array) -> list[Expr | bool | None]:
     """The predicate of each entry: None where it always holds, False where never."""
     if where is None:
         return [None] * table.size
@@ -161,7 +161,7 @@ def _masks(where: Scalars | None, table: Array) -> list[Expr | bool | None]:
     for mask in flat:
         if id(mask) not in known:
             if isinstance(mask, Expr):
-                short = simplify(mask)
+                short = trace.open_part(simplify(mask))
                 known[id(mask)] = (None if short.value else False) if isinstance(short, Const) else short
             else:
                 known[id(mask)] = None if mask else False

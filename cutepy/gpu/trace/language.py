@@ -144,7 +144,7 @@ def when(condition: Scalars) -> Iterator[None]:
         yield
         return
     divergent = "" if isinstance(test, Expr) and trace.is_uniform(test) else f"the condition at {place}"
-    with trace.block(divergent=divergent) as body:
+    with trace.block(divergent=divergent, holds=test if isinstance(test, Expr) else None) as body:
         yield
     if isinstance(test, Expr) and not isinstance(test, Const):
         trace.emit(If(test, tuple(body), place=place))
@@ -176,7 +176,7 @@ def shared(kind: object, layout: Layout | ComposedLayout | IntTuple, *, pad: int
     low, high = offset_range(chosen)
     if low < 0:
         raise KernelError(f"{user_place()}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
-    guess = f"s{kind.engine.name}" if isinstance(kind, Tensor) else "shared"
+    guess = f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile"
     buffer = trace.local_array(dtype, high, "workgroup", name or assigned_name(guess), str(chosen))
     trace.notes.append(f"{buffer.name} {dtype} {chosen}, shared by a workgroup")
     return Tensor(BufferEngine(trace, buffer), chosen)

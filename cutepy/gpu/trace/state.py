@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType
+from ...tensor.dtypes import DType, bool_
 from ...tensor.thread import CURRENT_THREAD
 from ..ir import (
+    Binary,
     Block,
     Buffer,
     Builtin,
@@ -21,6 +24,7 @@ from ..ir import (
     Stmt,
     Var,
     builtin,
+    const,
     nodes,
     var,
 )
@@ -47,6 +51,7 @@ class Trace:
     params: list[Param] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     uniform: set[Expr] = field(default_factory=set)
+    held: list[Expr] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     grid: Size3 = (1, 1, 1)
     workgroup: Size3 | None = None
@@ -85,9 +90,12 @@ class Trace:
         return True
 
     @contextmanager
-    def block(self, *, divergent: str = "") -> Iterator[list[Stmt]]:
-        """An inner block, whose statements the caller puts where they belong when it is complete."""
+    def block(self, *, divergent: str = "", holds: Expr | None = None) -> Iterator[list[Stmt]]:
+        """An inner block, whose statements the caller puts where they belong when it is complete; `holds` is true
+        all through it."""
         inner: list[Stmt] = []
+        known = len(self.held)
+        self.held += [] if holds is None else _conjuncts(holds)
         self.blocks.append(inner)
         self.divergent.append(divergent or self.divergent[-1])
         try:
@@ -95,6 +103,15 @@ class Trace:
         finally:
             self.blocks.pop()
             self.divergent.pop()
+            del self.held[known:]
+
+    def open_part(self, condition: Expr) -> Expr:
+        """What of a simplified condition is not known to hold in the block being written."""
+        if not self.held:
+            return condition
+        held = set(self.held)
+        left = [part for part in _conjuncts(condition) if part not in held]
+        return reduce(and_, left) if left else const(True, bool_)
 
     def local_array(self, dtype: DType, length: int, space: str, wish: str, note: str = "") -> Buffer:
         """A new workgroup or private array."""
@@ -149,6 +166,12 @@ class Trace:
         if isinstance(self.folded, If):
             return (If(self.folded.condition, body),)
         return body
+
+
+def _conjuncts(condition: Expr) -> list[Expr]:
+    if isinstance(condition, Binary) and condition.op == "&":
+        return _conjuncts(condition.left) + _conjuncts(condition.right)
+    return [condition]
 
 
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)

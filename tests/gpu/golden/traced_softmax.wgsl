@@ -22,10 +22,7 @@ fn softmax_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     mine1 = x_1;
     let inside = tid + 128u < 150u;
     if (inside) {
-        var x_2 = 0.0;
-        if (inside) {
-            x_2 = x[x_at + 128u];
-        }
+        let x_2 = x[x_at + 128u];
         mine2 = x_2;
     }
     let mine_1 = vec2<f32>(mine0, mine1);
