@@ -109,6 +109,8 @@ def _rejoin(form: Linear) -> Linear:
         match atom:
             case Binary(op="%", left=y, right=Const(value=c)):
                 step = int(c)
+                if k * step not in form.terms.values():
+                    continue
                 whole = quotient(y, step)
                 if form.terms.get(whole) == k * step:
                     rest = Linear(

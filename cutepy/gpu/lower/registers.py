@@ -31,7 +31,8 @@ from ..ir import (
 
 def name_registers(kernel: Kernel) -> Kernel:
     """`kernel` with its constant-indexed private arrays as variables `name0`, `name1`, ... of the array's width."""
-    registers = {b: _variables(b) for b in kernel.local if b.space == "private" and b not in _indexed(kernel)}
+    indexed = _indexed(kernel)
+    registers = {b: _variables(b) for b in kernel.local if b.space == "private" and b not in indexed}
     memo: dict[Expr, Expr] = {}
 
     def read(node: Expr) -> Expr:

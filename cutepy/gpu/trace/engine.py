@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import KernelError, TensorError
-from ...tensor.dtypes import DType, bool_, f32
+from ...tensor.dtypes import DType, bool_, f32, u32
 from ...tensor.engine import Scalars, Space
 from ..ir import Binary, Buffer, Const, Expr, If, Load, Store, call, cast, component, const, load
 from ..ir.place import user_place
@@ -186,6 +186,7 @@ def _offset_form(offset: object) -> Linear:
 def _runs(terms: dict[Expr, int], places: dict[int, list[int]], where: Expr | None, most: int) -> Iterator[Access]:
     """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
     step = gcd(*terms.values()) if terms else 0
+    base = from_linear(Linear(terms), u32) if terms and min(terms.values()) > 0 else None
     order = sorted(places)
     at = 0
     while at < len(order):
@@ -195,9 +196,6 @@ def _runs(terms: dict[Expr, int], places: dict[int, list[int]], where: Expr | No
             if first % lanes == 0 and step % lanes == 0 and len(whole) == lanes and whole[-1] == first + lanes - 1:
                 break
             lanes //= 2
-        index = from_linear(Linear(terms, first), _U32) if terms else const(first)
+        index = base + first if base is not None and first >= 0 else from_linear(Linear(terms, first), u32)
         yield Access(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
         at += lanes
-
-
-_U32 = const(0).dtype
