@@ -1,7 +1,7 @@
-"""cutepy: CuTe-style layout algebra, from a pasted layout to a proven, running GPU kernel and to the picture in your docs.
+"""cutepy: CuTe-style layout algebra, from a pasted layout to a proven, running GPU kernel and to its picture.
 
-Layouts are loaded at once and need nothing but Python. The names of tensors, and the modules `gpu`, `ops` and `draw`, are
-loaded when they are first used, so that `import cutepy` loads neither NumPy nor SymPy nor wgpu.
+Layouts are loaded at once and need nothing but Python. Tensors, drawing and the modules `gpu` and `ops` are loaded when
+they are first used, so that `import cutepy` loads neither NumPy nor SymPy nor wgpu.
 """
 
 from importlib import import_module
@@ -43,7 +43,6 @@ from .layout import crd2idx as crd2idx
 from .layout import depth as depth
 from .layout import dice as dice
 from .layout import evenly_divides as evenly_divides
-from .layout import explain as explain
 from .layout import filter as filter
 from .layout import filter_zeros as filter_zeros
 from .layout import flat_divide as flat_divide
@@ -53,10 +52,6 @@ from .layout import get as get
 from .layout import group_modes as group_modes
 from .layout import idx2crd as idx2crd
 from .layout import increment_coord as increment_coord
-from .layout import is_bijective as is_bijective
-from .layout import is_contiguous as is_contiguous
-from .layout import is_injective as is_injective
-from .layout import is_surjective as is_surjective
 from .layout import left_inverse as left_inverse
 from .layout import logical_divide as logical_divide
 from .layout import logical_product as logical_product
@@ -65,8 +60,6 @@ from .layout import make_identity_layout as make_identity_layout
 from .layout import make_layout as make_layout
 from .layout import make_layout_like as make_layout_like
 from .layout import make_ordered_layout as make_ordered_layout
-from .layout import parse_layout as parse_layout
-from .layout import parse_tiler as parse_tiler
 from .layout import prepend as prepend
 from .layout import raked_product as raked_product
 from .layout import rank as rank
@@ -92,11 +85,25 @@ from .layout import zipped_divide as zipped_divide
 from .layout import zipped_product as zipped_product
 
 if TYPE_CHECKING:
-    from . import draw as draw
     from . import gpu as gpu
-    from . import layout as layout
-    from . import tensor as tensor
+    from . import ops as ops
     from .draw import draw as draw
+    from .layout import domain_offset as domain_offset
+    from .layout import downcast as downcast
+    from .layout import explain as explain
+    from .layout import from_f2 as from_f2
+    from .layout import is_bijective as is_bijective
+    from .layout import is_contiguous as is_contiguous
+    from .layout import is_injective as is_injective
+    from .layout import is_surjective as is_surjective
+    from .layout import max_common_layout as max_common_layout
+    from .layout import max_common_vector as max_common_vector
+    from .layout import nullspace as nullspace
+    from .layout import parse_layout as parse_layout
+    from .layout import parse_tiler as parse_tiler
+    from .layout import recast_layout as recast_layout
+    from .layout import to_f2 as to_f2
+    from .layout import upcast as upcast
     from .tensor import Tensor as Tensor
     from .tensor import TiledCopy as TiledCopy
     from .tensor import TiledMMA as TiledMMA
@@ -125,50 +132,63 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = ("draw", "gpu", "layout", "tensor")
-_TENSOR_NAMES = (
-    "Tensor",
-    "TiledCopy",
-    "TiledMMA",
-    "make_tensor",
-    "make_tensor_like",
-    "make_fragment_like",
-    "make_identity_tensor",
-    "make_gmem_ptr",
-    "make_smem_ptr",
-    "make_rmem_ptr",
-    "local_tile",
-    "local_partition",
-    "inner_partition",
-    "outer_partition",
-    "make_layout_tv",
-    "make_tiled_copy",
-    "make_tiled_mma",
-    "copy",
-    "copy_if",
-    "fill",
-    "clear",
-    "axpby",
-    "gemm",
-    "transform",
-    "reduce",
-)
+_LATER = {
+    "domain_offset": "layout",
+    "downcast": "layout",
+    "explain": "layout",
+    "from_f2": "layout",
+    "is_bijective": "layout",
+    "is_contiguous": "layout",
+    "is_injective": "layout",
+    "is_surjective": "layout",
+    "max_common_layout": "layout",
+    "max_common_vector": "layout",
+    "nullspace": "layout",
+    "parse_layout": "layout",
+    "parse_tiler": "layout",
+    "recast_layout": "layout",
+    "to_f2": "layout",
+    "upcast": "layout",
+    "Tensor": "tensor",
+    "TiledCopy": "tensor",
+    "TiledMMA": "tensor",
+    "axpby": "tensor",
+    "clear": "tensor",
+    "copy": "tensor",
+    "copy_if": "tensor",
+    "fill": "tensor",
+    "gemm": "tensor",
+    "inner_partition": "tensor",
+    "local_partition": "tensor",
+    "local_tile": "tensor",
+    "make_fragment_like": "tensor",
+    "make_gmem_ptr": "tensor",
+    "make_identity_tensor": "tensor",
+    "make_layout_tv": "tensor",
+    "make_rmem_ptr": "tensor",
+    "make_smem_ptr": "tensor",
+    "make_tensor": "tensor",
+    "make_tensor_like": "tensor",
+    "make_tiled_copy": "tensor",
+    "make_tiled_mma": "tensor",
+    "outer_partition": "tensor",
+    "reduce": "tensor",
+    "transform": "tensor",
+}
+_MODULES = ("draw", "gpu", "ops")
 
 
 def __getattr__(name: str) -> object:
-    if name in _TENSOR_NAMES:
-        return getattr(import_module(".tensor", __name__), name)
+    if name in _LATER:
+        return getattr(import_module(f".{_LATER[name]}", __name__), name)
     if name in _MODULES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_TENSOR_NAMES, *_MODULES})
+    return sorted({*globals(), *_LATER, *_MODULES})
 
 
-__all__ = [
-    name
-    for name in __dir__()
-    if name == "_" or (not name.startswith("_") and name not in ("import_module", "TYPE_CHECKING"))
-]
+_OWN = ("import_module", "TYPE_CHECKING", "errors", "layout")
+__all__ = [name for name in __dir__() if name == "_" or not (name.startswith("_") or name in _OWN)]

@@ -1,4 +1,10 @@
-"""Layouts: functions from coordinates to offsets, and their algebra. Integers only; nothing here imports NumPy at load."""
+"""Layouts: functions from coordinates to offsets, and their algebra. Integers only; NumPy is not loaded here.
+
+What is needed less often (explanations, notation, recasts, bit matrices, symbols) is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .ask import compatible as compatible
 from .ask import congruent as congruent
@@ -30,10 +36,6 @@ from .divide import flat_divide as flat_divide
 from .divide import logical_divide as logical_divide
 from .divide import tiled_divide as tiled_divide
 from .divide import zipped_divide as zipped_divide
-from .explain import Explanation as Explanation
-from .explain import explain as explain
-from .f2 import from_f2 as from_f2
-from .f2 import to_f2 as to_f2
 from .int_tuple import IntTuple as IntTuple
 from .int_tuple import ceil_div as ceil_div
 from .int_tuple import round_up as round_up
@@ -49,8 +51,6 @@ from .layout import axis_layout as axis_layout
 from .layout import make_identity_layout as make_identity_layout
 from .layout import make_layout as make_layout
 from .layout import slice_and_offset as slice_and_offset
-from .notation import parse_layout as parse_layout
-from .notation import parse_tiler as parse_tiler
 from .product import blocked_product as blocked_product
 from .product import flat_product as flat_product
 from .product import logical_product as logical_product
@@ -60,10 +60,6 @@ from .product import raked_product as raked_product
 from .product import tile_to_shape as tile_to_shape
 from .product import tiled_product as tiled_product
 from .product import zipped_product as zipped_product
-from .properties import is_bijective as is_bijective
-from .properties import is_contiguous as is_contiguous
-from .properties import is_injective as is_injective
-from .properties import is_surjective as is_surjective
 from .rearrange import append as append
 from .rearrange import coalesce as coalesce
 from .rearrange import filter as filter
@@ -76,10 +72,48 @@ from .rearrange import replace as replace
 from .rearrange import select as select
 from .rearrange import take as take
 from .rearrange import unflatten as unflatten
-from .recast import domain_offset as domain_offset
-from .recast import downcast as downcast
-from .recast import max_common_layout as max_common_layout
-from .recast import max_common_vector as max_common_vector
-from .recast import nullspace as nullspace
-from .recast import recast_layout as recast_layout
-from .recast import upcast as upcast
+
+if TYPE_CHECKING:
+    from .explanation import Explanation as Explanation
+    from .explanation import explain as explain
+    from .f2 import from_f2 as from_f2
+    from .f2 import to_f2 as to_f2
+    from .notation import parse_layout as parse_layout
+    from .notation import parse_tiler as parse_tiler
+    from .properties import is_bijective as is_bijective
+    from .properties import is_contiguous as is_contiguous
+    from .properties import is_injective as is_injective
+    from .properties import is_surjective as is_surjective
+    from .recast import domain_offset as domain_offset
+    from .recast import downcast as downcast
+    from .recast import max_common_layout as max_common_layout
+    from .recast import max_common_vector as max_common_vector
+    from .recast import nullspace as nullspace
+    from .recast import recast_layout as recast_layout
+    from .recast import upcast as upcast
+
+LATER = {
+    "Explanation": "explanation",
+    "explain": "explanation",
+    "from_f2": "f2",
+    "to_f2": "f2",
+    "parse_layout": "notation",
+    "parse_tiler": "notation",
+    "is_bijective": "properties",
+    "is_contiguous": "properties",
+    "is_injective": "properties",
+    "is_surjective": "properties",
+    "domain_offset": "recast",
+    "downcast": "recast",
+    "max_common_layout": "recast",
+    "max_common_vector": "recast",
+    "nullspace": "recast",
+    "recast_layout": "recast",
+    "upcast": "recast",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in LATER:
+        return getattr(import_module(f".{LATER[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

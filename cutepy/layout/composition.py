@@ -21,8 +21,6 @@ from .coordinates import keeps
 from .int_tuple import IntTuple, fold_profile, leaves
 from .layout import Layout, _make
 from .rearrange import by_mode, coalesced_open
-from .refusal import Refused, composition_error
-from .table import additive_witness, digits_of, modes_of_table
 
 
 def composition(outer: Layout, inner: object) -> Layout:
@@ -52,7 +50,9 @@ def composition(outer: Layout, inner: object) -> Layout:
     try:
         return _refold(inner, _Leaves(outer, inner, shape, stride).modes())
     except Refused as refused:
-        raise composition_error(composes, outer, inner, refused) from None
+        from .refusal import composition_error
+
+        raise composition_error(outer, inner, refused) from None
 
 
 def composes(outer: Layout, inner: Layout) -> bool:
@@ -96,6 +96,13 @@ def _refold(inner: Layout, modes: list[tuple[IntTuple, IntTuple]]) -> Layout:
     )
 
 
+class Refused(Exception):
+    """Inside composition: the clause that fails ("stride", "shape", "carry") and the leaf at fault."""
+
+    def __init__(self, clause: str, position: int = 0) -> None:
+        self.clause, self.position = clause, position
+
+
 class _Leaves:
     """One composition under way: the digits of the left operand that the leaves of the right one have filled so far."""
 
@@ -114,7 +121,7 @@ class _Leaves:
             for position, (extent, step) in enumerate(zip(extents, steps, strict=True))
         ]
         carries = any(top >= extent for top, extent in zip(self.filled[:-1], self.shape, strict=False))
-        if carries and len(extents) > 1 and (not self.tabled or additive_witness(self.outer, self.inner) is not None):
+        if carries and len(extents) > 1 and not (self.tabled and self._adds_up()):
             raise Refused("carry")
         return found
 
@@ -151,12 +158,19 @@ class _Leaves:
             return rest, stride * self.stride[digit]
         return (*extents, rest), (*strides, stride * self.stride[digit])
 
+    def _adds_up(self) -> bool:
+        from .table import additive_witness
+
+        return additive_witness(self.outer, self.inner) is None
+
     def _from_table(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
         """The modes along a leaf whose steps do not line up with the digits: read off its table."""
         if extent == 1:
             return 1, self.outer(step)
         if any(type(d) is not int for d in self.stride):
             raise Refused("stride", position)
+        from .table import digits_of, modes_of_table
+
         found = modes_of_table(self.outer, extent, step)
         if found is None:
             raise Refused("stride", position)

@@ -15,7 +15,6 @@ from .composed import lift
 from .int_tuple import leaves
 from .layout import Layout, _make
 from .rearrange import coalesce, from_modes
-from .search import largest_right_inverse, some_left_inverse
 
 Moving = list[tuple[int, int, int]]
 AxisMode = tuple[tuple[int, ...], int, int, int]
@@ -39,6 +38,8 @@ def right_inverse(layout: Layout) -> Layout:
         return _by_axis(right_inverse, layout)
     modes = _moving(layout)
     if not _spans(modes) and layout.size <= 1 << 16:
+        from .search import largest_right_inverse
+
         return largest_right_inverse(layout)
     extents: list[int] = []
     strides: list[int] = []
@@ -70,6 +71,8 @@ def left_inverse(layout: Layout) -> Layout:
         raise LayoutError(
             f"left_inverse({layout}): stride {modes[0][0]} gives offsets below 0; an inverse takes offsets from 0 on"
         )
+    from .search import some_left_inverse
+
     if not _spans(modes):
         return some_left_inverse(layout)
     extents: list[int] = []

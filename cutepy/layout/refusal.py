@@ -1,14 +1,15 @@
 """Why a composition is refused: the coordinate, the numbers, and right operands that work.
 
-Imports `table`. Reached only on the way to an error, so it may look at the whole table.
+Imports `composition`, `table`. Reached only on the way to an error, so it may look at the whole table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from ..errors import CompositionError
+from .composition import Refused, composes
 from .int_tuple import fold_profile, leaves
 from .layout import Layout, _make, show
 from .rearrange import coalesced_open
@@ -17,19 +18,9 @@ from .table import Broken, additive_witness, leaf_values, modes_of_values, neste
 LARGEST_TABLE = 1 << 24
 
 
-Composes = Callable[[Layout, Layout], bool]
-
-
-class Refused(Exception):
-    """Inside composition: the clause that fails ("stride", "shape", "carry") and the leaf at fault."""
-
-    def __init__(self, clause: str, position: int = 0) -> None:
-        self.clause, self.position = clause, position
-
-
-def composition_error(composes: Composes, outer: Layout, inner: Layout, refused: Refused) -> CompositionError:
+def composition_error(outer: Layout, inner: Layout, refused: Refused) -> CompositionError:
     """The error of `outer o inner`, with its counter-example and right operands that work."""
-    way_out = _way_out(composes, outer, inner)
+    way_out = _way_out(outer, inner)
     if refused.clause == "carry":
         return _carry_error(outer, inner, way_out)
     return _leaf_error(outer, inner, refused, way_out)
@@ -104,13 +95,13 @@ def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
     return tuple(extent - 1 for extent in extents)
 
 
-def _way_out(composes: Composes, outer: Layout, inner: Layout) -> str:
+def _way_out(outer: Layout, inner: Layout) -> str:
     """Up to two right operands near `inner` that compose, tried one after the other."""
-    works = [str(candidate) for candidate in nearest(composes, outer, inner)]
+    works = [str(candidate) for candidate in nearest(outer, inner)]
     return f" Right operands that work: {', '.join(works)}." if works else ""
 
 
-def nearest(composes: Composes, outer: Layout, inner: Layout, limit: int = 2) -> Iterator[Layout]:
+def nearest(outer: Layout, inner: Layout, limit: int = 2) -> Iterator[Layout]:
     """Layouts that differ from `inner` in one stride or one extent and compose with `outer`."""
     working = (candidate for candidate in _neighbours(outer, inner) if composes(outer, candidate))
     yield from islice(working, limit)
