@@ -15,8 +15,8 @@ class LayoutError(CutepyError, ValueError):
 class CompositionError(LayoutError):
     """A composition is not a layout.
 
-    `witness` is the coordinate of the right operand where no layout can hold, `values` what the composition is there and
-    what a layout would have to be, `clause` the condition that failed: "stride", "shape" or "carry".
+    `witness` is the coordinate of the right operand where no layout can hold, `values` what the composition is there
+    and what a layout would have to be, `clause` the condition that failed: "stride", "shape" or "carry".
     """
 
     def __init__(self, message: str, witness: object, values: tuple[object, object], clause: str) -> None:
@@ -45,6 +45,14 @@ def _pointed(text: str, column: int, width: int = 100) -> str:
     shown = line[begin : begin + width].replace("\t", " ")
     before, after = "…" if begin else "", "…" if begin + width < len(line) else ""
     return f"  {before}{shown}{after}\n  {' ' * (len(before) + at - begin)}^"
+
+
+class TableError(LayoutError):
+    """A table of offsets is no layout. `index` is where; `values` what stands there and what a layout would have."""
+
+    def __init__(self, message: str, index: tuple[int, ...], values: tuple[int, int]) -> None:
+        self.index, self.values = index, values
+        super().__init__(message)
 
 
 class UndecidedError(LayoutError):

@@ -163,6 +163,26 @@ class Layout:
 
         return cast(Layout, parse_layout(text))
 
+    @classmethod
+    def from_offsets(cls, table: object) -> Layout:
+        """The shortest layout, or swizzled layout, of a table of offsets; see `cutepy.layout.from_table.from_offsets`.
+
+        >>> print(Layout.from_offsets([[0, 10, 100, 110], [1, 11, 101, 111]]))
+        (2,(2,2)):(1,(10,100))
+
+        Raises TableError, with the index, where the table is that of none.
+        """
+        from .from_table import from_offsets
+
+        return cast(Layout, from_offsets(table))
+
+    @classmethod
+    def from_strides(cls, array: object) -> Layout:
+        """The layout of a strided array, in elements; see `cutepy.layout.from_table.from_strides`."""
+        from .from_table import from_strides
+
+        return from_strides(array)
+
     def to_cpp(self) -> str:
         """CuTe C++ source of this layout; see `cutepy.layout.spelling.to_cpp`."""
         from .spelling import to_cpp
