@@ -23,6 +23,8 @@ from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
+from .ir import Expr
+from .ir import Expr
 from .trace import language as gpu
 from .trace.kernel import kernel
 
@@ -33,14 +35,17 @@ class Plan:
 
     A workgroup computes `tile = (bm, bn, bk)` slabs with `threads = (tm, tn)` threads; a thread owns rows and columns
     in blocks of 4, spread over the tile. `copies` are the (rows, columns of k) that one thread brings at a time, of A
-    and of B. `stages` slabs of shared memory: with 2, the next is loaded while one is used. `unrolled` writes out k.
+    and of B; None chooses them by the layouts. `stages` slabs of shared memory: with 2, the next is loaded while one
+    is used. `unrolled` writes out k. `lanes` is the block of rows and columns in which neighbouring threads stand, for
+    a subgroup to read few different rows and columns; None stands for one row, or one column where C has columns.
     """
 
     tile: tuple[int, int, int] = (64, 64, 16)
     threads: tuple[int, int] = (16, 16)
-    copies: tuple[tuple[int, int], tuple[int, int]] = ((4, 1), (4, 1))
+    copies: tuple[tuple[int, int], tuple[int, int]] | None = None
     stages: int = 1
     unrolled: bool = False
+    lanes: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         (bm, bn, bk), (tm, tn) = self.tile, self.threads
@@ -50,7 +55,8 @@ class Plan:
                 f"{self}: tile rows and columns must be multiples of 4 times the threads along them; "
                 f"{max(bm, 4 * tm) // (4 * tm) * 4 * tm}x{max(bn, 4 * tn) // (4 * tn) * 4 * tn}x{bk} would do"
             )
-        for name, rows, (vm, vk) in (("A", bm, self.copies[0]), ("B", bn, self.copies[1])):
+        for name, rows, copies in zip("AB", (bm, bn), self.copies or (None, None), strict=True):
+            vm, vk = copies or copy_block((rows, bk), tm * tn, along_k=False)
             if rows % vm or bk % vk or (rows * bk) % (vm * vk * tm * tn):
                 raise KernelError(
                     f"{self}: {tm * tn} threads with {vm}x{vk} elements each do not share out "
@@ -58,6 +64,9 @@ class Plan:
                 )
         if self.stages not in (1, 2):
             raise KernelError(f"{self}: stages is 1 or 2")
+        lm, ln = self.lanes or (1, tn)
+        if min(lm, ln) < 1 or tm % lm or tn % ln:
+            raise KernelError(f"{self}: blocks of {lm}x{ln} threads do not fill {tm}x{tn} threads")
 
 
 @kernel
@@ -73,11 +82,12 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     sA = gpu.shared(A, _staged(bm, bk, plan.stages))
     sB = gpu.shared(B, _staged(bn, bk, plan.stages))
 
-    copy_A = copy_layout((bm, bk), plan.copies[0], tm * tn, along_k=_contiguous(A) == 1)
-    copy_B = copy_layout((bn, bk), plan.copies[1], tm * tn, along_k=_contiguous(B) == 1)
+    given = plan.copies or (None, None)
+    copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=_contiguous(A) == 1)
+    copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=_contiguous(B) == 1)
     rows, columns = _owned(bm, tm), _owned(bn, tn)
     across = _contiguous(C) == 1
-    mine = (tid // tn, tid % tn) if across else (tid % tm, tid // tm)
+    mine = _place(tid, plan, across)
     cC = composition(gC, (rows, columns))[(mine[0], ALL), (mine[1], ALL)]
     acc = make_tensor(C.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
     clear(acc)
@@ -108,7 +118,9 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
             multiply(0)
             gpu.barrier()
     else:
-        next_A, next_B = (make_fragment_like(t) for t in bring(0))
+        first_A, first_B = bring(0)
+        next_A = make_fragment_like(first_A)
+        next_B = make_fragment_like(first_B)
         for source, target in zip(bring(0), place(0), strict=True):
             copy(source, target)
         gpu.barrier()
@@ -130,13 +142,38 @@ def _staged(rows: int, bk: int, stages: int) -> Layout:
     return Layout((rows, bk, stages), (1, pitch, pitch * bk))
 
 
-def copy_layout(tile: tuple[int, int], block: tuple[int, int], threads: int, *, along_k: bool) -> Layout:
-    """(thread, value) -> index in the tile: blocks of `block` elements, neighbouring threads along k or along the rows.
+def _place(tid: Expr, plan: Plan, across: bool) -> tuple[Expr, Expr]:
+    """Row and column of a thread among the threads: blocks of lanes, in each of them C's contiguous direction first."""
+    tm, tn = plan.threads
+    lm, ln = plan.lanes or ((1, tn) if across else (tm, 1))
+    lane, block = tid % (lm * ln), tid // (lm * ln)
+    if across:
+        return block // (tn // ln) * lm + lane // ln, block % (tn // ln) * ln + lane % ln
+    return block % (tm // lm) * lm + lane % lm, block // (tm // lm) * ln + lane // lm
+
+
+def copy_block(tile: tuple[int, int], threads: int, *, along_k: bool) -> tuple[int, int]:
+    """The rows and columns of k that a thread brings at a time: 4 rows, which shared memory takes as one vector, and
+    as many columns as its share has and one vector reads where k is contiguous.
+
+    >>> copy_block((128, 8), 128, along_k=True), copy_block((128, 8), 128, along_k=False)
+    ((4, 2), (4, 1))
+    """
+    rows, bk = tile
+    share = rows * bk // threads
+    vm = gcd(4, rows, share)
+    return vm, gcd(4, bk, share // vm) if along_k else 1
+
+
+def copy_layout(tile: tuple[int, int], block: tuple[int, int] | None, threads: int, *, along_k: bool) -> Layout:
+    """(thread, value) -> index in the tile: blocks of `block` elements (None: `copy_block` chooses), neighbouring
+    threads along k or along the rows.
 
     >>> str(copy_layout((8, 4), (4, 1), 8, along_k=True))
     '((4,2),(4,1,1,1)):((8,4),(1,8,8,32))'
     """
-    (rows, bk), (vm, vk) = tile, block
+    rows, bk = tile
+    vm, vk = block or copy_block(tile, threads, along_k=along_k)
     if along_k:
         tk = gcd(threads, bk // vk)
         tm = threads // tk
