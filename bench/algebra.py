@@ -1,7 +1,7 @@
 """The layout algebra beside tensor-layouts and pycute, in one process: `make bench` or `python bench/algebra.py`.
 
-Each row times the same operation on fresh operands, the three libraries in turn, many rounds; the figures are medians in
-microseconds and their ratios. Peers: tensor-layouts 0.3.2 and pycute from the package nvidia-cutlass. pycute checks
+Each row times the same operation on fresh operands, the three libraries in turn, many rounds; the figures are medians
+in microseconds and their ratios. Peers: tensor-layouts 0.3.2 and pycute from the package nvidia-cutlass. pycute checks
 nothing and is sometimes wrong; its time is shown all the same.
 """
 

@@ -1,6 +1,7 @@
 """Questions about layouts: sizes, shapes, how two of them fit.
 
-Imports `layout`. The functions with `*modes` follow mode indices first: `size(L, 0, 1)` is the size of mode 1 of mode 0.
+Imports `layout`. The functions with `*modes` follow mode indices first: `size(L, 0, 1)` is the size of mode 1 of mode
+0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Complement: the layout of what a layout leaves out.
 
-Imports `rearrange`. Law: `R = complement(L, M)` is ordered, the translates of L by R's offsets are disjoint, and together
-they cover [0, M) wherever the strides of L divide one another in order (where they do not, no layout covers it).
+Imports `rearrange`. Law: `R = complement(L, M)` is ordered, the translates of L by R's offsets are disjoint, and
+together they cover [0, M) wherever the strides of L divide one another in order (where they do not, no layout covers
+it).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Lay
 
 
 def gaps(layout: Layout, reach: int, always_extend: bool = False) -> tuple[list[int], list[int], bool]:
-    """Extents and strides of the complement up to `reach`, and whether the strides divide, so that no offset is left out."""
+    """Extents and strides of the complement up to `reach`, and whether no offset is left out."""
     pairs = sorted([(d, s) for s, d in zip(leaves(layout.shape), leaves(layout.stride)) if s != 1 and d != 0])  # noqa: B905  (congruent)
     if pairs and pairs[0][0] < 0:
         raise LayoutError(
@@ -48,8 +49,8 @@ def gaps(layout: Layout, reach: int, always_extend: bool = False) -> tuple[list[
     for step, extent in pairs:
         if step < filled:
             raise LayoutError(
-                f"complement({layout}, {reach}): modes overlap: mode {extent}:{step} starts within the {filled} offsets "
-                f"that the smaller strides span; a stride of {filled} would not"
+                f"complement({layout}, {reach}): modes overlap: mode {extent}:{step} starts within the {filled} "
+                f"offsets that the smaller strides span; a stride of {filled} would not"
             )
         gap = step // filled
         if gap > 1:

@@ -1,7 +1,7 @@
 """Composition: exact, or refused with a counter-example.
 
-Imports `rearrange`. Law: `R = composition(A, B)` has a shape that refines B's, and `R(c) == A(B(c))` for every `c` of B;
-it is returned whenever such an R exists.
+Imports `rearrange`. Law: `R = composition(A, B)` has a shape that refines B's, and `R(c) == A(B(c))` for every `c` of
+B; it is returned whenever such an R exists.
 
 Method. A, coalesced, reads an index as digits in the mixed radix of its extents, the last digit without bound.
 R exists exactly when (a) the map is additive over the leaves of B and (b) along each leaf it is itself a layout.
@@ -26,8 +26,8 @@ from .rearrange import by_mode, coalesced_open
 def composition(outer: Layout, inner: object) -> Layout:
     """The layout `c -> outer(inner(c))`, whose shape refines that of `inner`.
 
-    `inner` is a layout, an integer N (for `N:1`), or a tuple of those, taken mode by mode: `_` and None keep a mode, modes
-    that the tuple does not name are dropped. Beyond its size `outer` goes on in its last mode.
+    `inner` is a layout, an integer N (for `N:1`), or a tuple of those, taken mode by mode: `_` and None keep a mode,
+    modes that the tuple does not name are dropped. Beyond its size `outer` goes on in its last mode.
 
     >>> print(composition(Layout((10, 2), (16, 4)), Layout((5, 4), (1, 5))))
     (5,(2,2)):(16,(80,4))

@@ -126,7 +126,8 @@ def idx2crd(idx: int, shape: IntTuple, stride: IntTuple | None = None) -> IntTup
     >>> idx2crd(21, (4, (2, 8)))
     (1, (1, 2))
 
-    With `stride`, the entry of a mode is `idx // stride % extent`. The last mode is not bounded where strides are compact.
+    With `stride`, the entry of a mode is `idx // stride % extent`. The last mode is not bounded where strides are
+    compact.
     """
     if stride is not None:
         return map_leaves(lambda s, d: idx // d % s if s != 1 and d != 0 else 0, shape, stride)

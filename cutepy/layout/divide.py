@@ -1,7 +1,7 @@
 """Divides: a layout split into a tile and the tiles' arrangement.
 
-Imports `composition`, `complement`. Law: `logical_divide(L, T) == composition(L, (T, complement(T, size(L))))`; zipped, tiled
-and flat divide rearrange its modes; the size is kept or the call is refused.
+Imports `composition`, `complement`. Law: `logical_divide(L, T) == composition(L, (T, complement(T, size(L))))`;
+zipped, tiled and flat divide rearrange its modes; the size is kept or the call is refused.
 """
 
 from __future__ import annotations
@@ -52,10 +52,12 @@ def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
     call = f"logical_divide({layout}, {tile})"
     if even:
         return (
-            f"{call}: the tile and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} coordinates, "
-            f"the layout {layout.size}; choose a tile that divides {layout.size}, or round the shape up and guard the edge"
+            f"{call}: the tile and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} "
+            f"coordinates, the layout {layout.size}; choose a tile that divides {layout.size}, or round the shape up and guard the edge"
         )
-    return f"{call}: copies of the tile {tile} leave gaps, for its strides do not divide one another; choose strides that do"
+    return (
+        f"{call}: copies of the tile {tile} leave gaps, for its strides do not divide one another; choose some that do"
+    )
 
 
 def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:

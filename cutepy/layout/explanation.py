@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import cast
 
 from ..errors import LayoutError
@@ -68,9 +69,9 @@ def explain(function: Callable[..., Layout], *operands: object) -> Explanation:
 
     >>> print(explain(composition, Layout((4, 2), (2, 1)), Layout((2, 2), (4, 1))))
     composition((4,2):(2,1), (2,2):(4,1))
-      1. The left operand, coalesced, is (4,2):(2,1): it reads an index as digits of extents (4,2), the last without bound.
-      2. Mode 0 of the right operand, 2:4: a step of 4 moves these digits by (0,1); the offsets 0, 1 are 2:1.  [checked at 2]
-      3. Mode 1 of the right operand, 2:1: a step of 1 moves these digits by (1,0); the offsets 0, 2 are 2:2.  [checked at 2]
+      1. The left operand, coalesced, is (4,2):(2,1): it reads an index as digits of extents (4,2), the last unbounded.
+      2. Mode 0 of the right operand, 2:4: a step moves these digits by (0,1); the offsets 0, 1 are 2:1.  [checked at 2]
+      3. Mode 1 of the right operand, 2:1: a step moves these digits by (1,0); the offsets 0, 2 are 2:2.  [checked at 2]
       4. The modes add up without disturbing one another, so they stand side by side: (2,2):(1,2).  [checked at 4]
       = (2,2):(1,2)
 
@@ -138,7 +139,7 @@ def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
     if ones:
         yield Step(f"Modes of size 1 go: {', '.join(ones)}.")
     moving = [(s, d) for s, d in _pairs(layout) if s != 1]
-    for (extent, step), (_next, following) in zip(moving, moving[1:], strict=False):
+    for (extent, step), (_next, following) in pairwise(moving):
         verdict = (
             "they merge" if following == extent * step else f"{following} is not {extent} * {step}, they stay apart"
         )
@@ -156,17 +157,17 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
         yield from _by_mode_steps(composition, outer, inner)
         return
     right = Layout(inner, 1) if type(inner) is int else cast(Layout, inner)
-    extents, strides = coalesced_open(outer)
+    extents, _strides = coalesced_open(outer)
     whole = coalesce(outer)
     yield Step(
         f"The left operand, coalesced, is {whole}: it reads an index as digits of extents {show(tuple(extents))}, "
-        f"the last without bound."
+        f"the last unbounded."
     )
     for position, (extent, step) in enumerate(_pairs(right)):
         digits = show(tuple(_digits(abs(step), extents)))
         leaf = composition(outer, _make(extent, step))
         yield _claim(
-            f"Mode {position} of the right operand, {extent}:{step}: a step of {step} moves these digits by {digits}; "
+            f"Mode {position} of the right operand, {extent}:{step}: a step moves these digits by {digits}; "
             f"the offsets {_offsets(leaf)} are {leaf}.",
             leaf,
             lambda x, step=step: outer(x * step),  # type: ignore[misc]
@@ -194,9 +195,7 @@ def _complement(layout: Layout, cotarget: object = None) -> Iterator[Step]:
     for step, extent in moving:
         gap = step // filled if filled else 0
         if gap > 1:
-            yield Step(
-                f"Up to stride {step} the offsets fill {filled}: {gap} copies {filled} apart fit, a mode {gap}:{filled}."
-            )
+            yield Step(f"Up to stride {step} the offsets fill {filled}: {gap} copies fit, a mode {gap}:{filled}.")
         elif gap == 1:
             yield Step(f"Stride {step} begins where the {filled} filled offsets end: nothing is left out.")
         filled = step * extent
@@ -251,7 +250,7 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
     reach = block.size * copies.cosize
     room = complement(block, reach)
     yield Step(
-        f"The block {block} leaves room for copies at {room}, its complement in {block.size} * {copies.cosize} = {reach}.",
+        f"The block {block} leaves room for copies at {room}, its complement in {reach}.",
         room,
     )
     arranged = composition(room, copies)

@@ -1,10 +1,10 @@
 """Inverses of layouts.
 
-Imports `rearrange`, `search`. Laws: `L(right_inverse(L)(i)) == i` for every i of the right inverse, which is as large as
-possible; `L(R(L(i))) == L(i)` for `R = left_inverse(L)`, returned whenever a layout does it.
+Imports `rearrange`, `search`. Laws: `L(right_inverse(L)(i)) == i` for every i of the right inverse, which is as large
+as possible; `L(R(L(i))) == L(i)` for `R = left_inverse(L)`, returned whenever a layout does it.
 
-Where every stride, in order of size, spans the ones before it, an offset determines its coordinate and both inverses are
-read off the sorted modes. Elsewhere (overlapping, coprime or negative strides) they are searched for (`search.py`).
+Where every stride, in order of size, spans the ones before it, an offset determines its coordinate and both inverses
+are read off the sorted modes. Elsewhere (overlapping, coprime or negative strides) they are searched for (`search.py`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def left_inverse(layout: Layout) -> Layout:
     >>> print(left_inverse(Layout((2, 2), (2, 3))))
     (2,3):(1,1)
 
-    Raises LayoutError where no layout does that, and for negative offsets. Source: CuTe, `layout.hpp` (which refuses more).
+    Raises LayoutError where no layout does that, and for negative offsets. Source: CuTe, `layout.hpp` (which refuses
+    more).
     """
     if type(layout) is not Layout or layout.facts is not None:
         return lift(left_inverse, layout)

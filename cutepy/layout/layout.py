@@ -44,8 +44,8 @@ class Layout:
     """A function from coordinates to offsets.
 
     `shape` is an integer or a nested tuple of integers from 1; `stride`, nested alike, holds integers (0 and negative
-    ones too) or basis strides `E(...)`. Left out, it is compact with the first mode fastest; `LayoutRight` makes the last
-    mode fastest. A size-1 mode of a default layout has stride 0, as CuTe's static integers have.
+    ones too) or basis strides `E(...)`. Left out, it is compact with the first mode fastest; `LayoutRight` makes the
+    last mode fastest. A size-1 mode of a default layout has stride 0, as CuTe's static integers have.
 
     >>> L = Layout(((4, 2), 8), ((1, 16), 4))
     >>> L(5, 3), L((1, 1), 3), L(29), len(L)
@@ -239,13 +239,14 @@ def _is_plain(shape: object, stride: object, depth: int = 0) -> bool:
 
 
 def _checked(shape: object, stride: object, whole: object, steps: object, depth: int) -> tuple[IntTuple, IntTuple]:
-    """`shape` and `stride` with every leaf an int, a basis stride or a symbolic size, or the error that says why not."""
+    """`shape` and `stride` with every leaf an int, a basis stride or a symbol, or the error that says why not."""
     if depth > MAX_DEPTH:
         raise LayoutError(f"Layout(...): the shape nests deeper than {MAX_DEPTH} levels; flatten it")
     if isinstance(shape, tuple):
         if not isinstance(stride, tuple) or len(shape) != len(stride):
             raise LayoutError(
-                f"Layout({_short(whole)}, {_short(steps)}): the stride must nest as the shape; {_short(stride)} stands against {_short(shape)}"
+                f"Layout({_short(whole)}, {_short(steps)}): the stride must nest as the shape; "
+                f"{_short(stride)} stands against {_short(shape)}"
             )
         pairs = [_checked(s, d, whole, steps, depth + 1) for s, d in zip(shape, stride, strict=True)]
         return tuple(s for s, _ in pairs), tuple(d for _, d in pairs)
@@ -276,9 +277,10 @@ def _whole_number(value: object, what: str, whole: object) -> int:
         if getattr(value, "is_integer", False):
             return cast(int, value)
         raise LayoutError(
-            f"Layout({_short(whole)}): {what} is {value}, which SymPy does not know to be an integer; declare it with integer=True, positive=True"
+            f"Layout({_short(whole)}): {what} is {value}, which SymPy does not know to be an integer; "
+            f"declare it with integer=True, positive=True"
         )
-    if not isinstance(value, (bool, float)) and hasattr(value, "__index__") and getattr(value, "dtype", None) != bool:
+    if not isinstance(value, (bool, float)) and hasattr(value, "__index__") and str(getattr(value, "dtype", "")) != "bool":
         return value.__index__()  # type: ignore[no-any-return]
     raise LayoutError(
         f"Layout({_short(whole)}): {what} is {_short(value)} of type {type(value).__name__}; it must be a whole number"

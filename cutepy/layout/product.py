@@ -1,7 +1,7 @@
 """Products: copies of a block laid out as a tiler says.
 
-Imports `composition`, `complement`, `rearrange`. Law: mode 0 is the block, mode 1 its copies, disjoint and ordered as the
-tiler: `logical_product(A, B) == (A, composition(complement(A, size(A) * cosize(B)), B))`.
+Imports `composition`, `complement`, `rearrange`. Law: mode 0 is the block, mode 1 its copies, disjoint and ordered as
+the tiler: `logical_product(A, B) == (A, composition(complement(A, size(A) * cosize(B)), B))`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copi
     if not isinstance(block, Layout):
         return lift(call, block, tiler)
     if not isinstance(tiler, Layout):
-        raise LayoutError(f"{call.__name__}({block}, {tiler!r}): the tiler is a {type(tiler).__name__}; write Layout({tiler!r})")
+        raise LayoutError(f"{call.__name__}({block}, {tiler!r}): the tiler must be a layout; write Layout({tiler!r})")
     rank = max(block.rank, tiler.rank)
     inner, copies = logical_product(append(block, rank), append(tiler, rank))
     pairs = []
@@ -129,7 +129,8 @@ def make_ordered_layout(shape: IntTuple, order: IntTuple | Order) -> Layout:
     >>> print(make_ordered_layout((2, (2, 2), 2), (0, (2, 3), 1)))
     (2,(2,2),2):(1,(4,8),2)
 
-    An entry of `order` that stops nesting orders all below it, first mode fastest. Raises LayoutError where it nests deeper.
+    An entry of `order` that stops nesting orders all below it, first mode fastest. Raises LayoutError where it nests
+    deeper.
     """
     if isinstance(order, Order):
         return Layout(shape, order)
@@ -150,7 +151,7 @@ def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
         return [order] * len(leaves(shape))
     if not isinstance(shape, tuple) or len(shape) != len(order):
         raise LayoutError(
-            f"make_ordered_layout({whole.shape}, {order}): the order must nest no deeper than the shape, with one entry a mode"
+            f"make_ordered_layout({whole.shape}, {order}): it must nest no deeper than the shape, one entry a mode"
         )
     return [rank for part, entry in zip(shape, order, strict=True) for rank in _ranks(part, entry, whole)]
 
@@ -187,7 +188,8 @@ def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | Order = Orde
     targets = product_each(shape)
     if block.rank > len(targets):
         raise LayoutError(
-            f"tile_to_shape({block}, {shape}): the block has {block.rank} modes, the shape {len(targets)}; group the block's modes"
+            f"tile_to_shape({block}, {shape}): the block has {block.rank} modes, the shape "
+            f"{len(targets)}; group the block's modes"
         )
     padded = append(block, len(targets))
     copies = tuple(-(-extent // mode.size) for extent, mode in zip(targets, padded, strict=True))

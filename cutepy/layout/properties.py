@@ -23,8 +23,8 @@ def is_injective(layout: Layout | ComposedLayout) -> bool:
     >>> is_injective(Layout((4, 8), (8, 1))), is_injective(Layout((4, 3), (1, 2))), is_injective(Layout((2, 2), (2, 3)))
     (True, False, True)
 
-    Decided by strides that outreach the smaller ones; else by looking for a vector of coordinate differences of offset 0.
-    Raises LayoutError where that search is cut off (above a million steps; no layout of a kernel comes near).
+    Decided by strides that outreach the smaller ones; else by looking for a vector of coordinate differences of
+    offset 0. Raises LayoutError where that search is cut off (above a million steps; no layout of a kernel comes near).
     """
     if isinstance(layout, ComposedLayout):
         return is_injective(layout.inner) if isinstance(layout.outer, Swizzle) else _all_differ(layout)
@@ -101,7 +101,7 @@ def _by_stride(layout: Layout) -> Modes:
 
 
 class _Collision:
-    """Looks for coordinate differences c, |c_i| < s_i, not all 0, with `sum of c_i * d_i == 0`, largest stride first."""
+    """Looks for coordinate differences c, |c_i| < s_i, not all 0, with sum of c_i * d_i = 0, largest stride first."""
 
     def __init__(self, modes: Modes, layout: Layout) -> None:
         self.modes, self.layout = modes, layout

@@ -84,7 +84,8 @@ def by_mode(
     """
     if len(tiler) > layout.rank:
         raise LayoutError(
-            f"{operation.__name__}({layout}, {_tiler_text(tiler)}): the tiler has {len(tiler)} entries, the layout {layout.rank} modes; leave out or group entries"
+            f"{operation.__name__}({layout}, {_tiler_text(tiler)}): the tiler has {len(tiler)} entries, "
+            f"the layout {layout.rank} modes; leave out or group entries"
         )
     modes = list(layout)
     done = [mode if keeps(entry) else operation(mode, entry) for mode, entry in zip(modes, tiler, strict=False)]
@@ -190,7 +191,7 @@ def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
 
 
 def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
-    """`mode` as one more last mode; with the form `append(L, rank)` or `up_to`, modes 1:0 (or `mode`) until the rank is reached.
+    """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
 
     >>> print(append(Layout(4), Layout(3, 4)), append(Layout((4, 2)), 3))
     (4,3):(1,4) (4,2,1):(1,4,0)

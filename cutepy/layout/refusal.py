@@ -37,13 +37,19 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     here = outer(step * at)
     flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
     witness = nested(flat, inner.shape)
-    reason = (
-        f"Along its mode {position} ({extent}:{step}) the map runs straight for {_straight(outer, extent, step)} steps, which do not divide {extent} into equal runs"
-        if clause == "shape"
-        else f"Stride {step} of mode {position} ({extent}:{step}) steps across the extents {show(tuple(shape))} of the left operand unevenly"
-    )
+    if clause == "shape":
+        reason = (
+            f"Along its mode {position} ({extent}:{step}) the map runs straight for {_straight(outer, extent, step)} "
+            f"steps, which do not divide {extent} into equal runs"
+        )
+    else:
+        reason = (
+            f"Stride {step} of mode {position} ({extent}:{step}) steps across the extents {show(tuple(shape))} of the "
+            f"left operand unevenly"
+        )
     return CompositionError(
-        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, where the values before it lead to {led_to}.\n"
+        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, where the values before "
+        f"it lead to {led_to}.\n"
         f"  {reason}.{way_out}",
         witness,
         (here, led_to),
@@ -74,7 +80,8 @@ def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError
     return CompositionError(
         f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, its modes add up to "
         f"{' + '.join(str(parts[mode]) for mode, _ in busy)} = {sum(parts)}.\n"
-        f"  Of the right operand {reaches}: over the extents {show(tuple(shape))} of the left operand the sum carries.{way_out}",
+        f"  Of the right operand {reaches}: over the extents "
+        f"{show(tuple(shape))} of the left operand the sum carries.{way_out}",
         witness,
         (here, sum(parts)),
         "carry",
@@ -117,11 +124,11 @@ def _neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
     for leaf in reversed(range(len(steps))):
         reach = [steps[i] * extents[i] for i in range(len(steps)) if i != leaf]
         for step in sorted({*reach, *marks} - {0}, key=lambda mark: abs(mark - steps[leaf])):
-            trial = tuple(steps[:leaf] + [step] + steps[leaf + 1 :])
+            trial = (*steps[:leaf], step, *steps[leaf + 1 :])
             if trial not in seen:
                 seen.add(trial)
                 yield _make(inner.shape, fold_profile(iter(trial), inner.stride))
     for leaf, extent in enumerate(extents):
         for other in sorted((d for d in range(1, min(extent, 4096)) if extent % d == 0), reverse=True)[:3]:
-            shorter = extents[:leaf] + [other] + extents[leaf + 1 :]
+            shorter = [*extents[:leaf], other, *extents[leaf + 1 :]]
             yield _make(fold_profile(iter(shorter), inner.shape), inner.stride)

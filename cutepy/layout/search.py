@@ -1,7 +1,7 @@
 """Searching for inverses where sorted modes do not give them.
 
-Imports `layout`, `radix`; NumPy inside functions. An inverse is built mode by mode from the fastest on; each further mode
-must continue what the ones before it fixed, which leaves few choices.
+Imports `layout`, `radix`; NumPy inside functions. An inverse is built mode by mode from the fastest on; each further
+mode must continue what the ones before it fixed, which leaves few choices.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def some_left_inverse(layout: Layout) -> Layout:
             found = _fit({offset: frozenset(positions) for offset, positions in options.items()})
     if found is None:
         raise LayoutError(
-            f"left_inverse({layout}): no layout maps its offsets back; one exists where each stride is a multiple of the "
-            f"next smaller one and spans its mode"
+            f"left_inverse({layout}): no layout maps its offsets back; one exists where each stride is a multiple of "
+            f"the next smaller one and spans its mode"
         )
     return coalesce(from_modes(*found))
 

@@ -1,7 +1,7 @@
 """Random layouts for the laws: every kind that people write, and the kinds that break peers.
 
-Sizes to 512, ranks to 6, depths to 4; compact, permuted, padded, random, zero and negative strides; operands that divide
-and operands that do not. `CUTEPY_CASES` sets the number of cases of a law (10,000 for the figures in docs/benchmarks.md).
+Sizes to 512, ranks to 6, depths to 4; compact, permuted, padded, random, zero and negative strides; operands that
+divide and operands that do not. `CUTEPY_CASES` sets the number of cases of a law (10,000 for the published figures).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def random_layout(rng: random.Random, size_limit: int = 512, kind: str | None = 
 
 
 def random_operand(rng: random.Random, layout: Layout) -> Layout:
-    """A right operand for `layout`: half of them made from its own divisors, so that many compose and many just do not."""
+    """A right operand for `layout`: half of them made from its own divisors, so that many compose and many do not."""
     if rng.random() < 0.35:
         return random_layout(rng, 64)
     extents = [e for e in leaves(layout.shape) if e > 1] or [1]

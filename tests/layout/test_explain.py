@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from layout.cases import generator, random_layout, random_operand
+
 from cutepy.errors import LayoutError
 from cutepy.layout import Layout, composition, logical_divide, zipped_divide
 from cutepy.layout.explanation import STORIES, explain
-from layout.cases import generator, random_layout, random_operand
 
 UNARY = {"coalesce", "right_inverse", "left_inverse"}
 

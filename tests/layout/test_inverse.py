@@ -6,10 +6,11 @@ from itertools import product as every
 
 import numpy as np
 import pytest
+from layout.cases import CASES, factorizations, generator, random_layout, values
+
 from cutepy.errors import LayoutError
 from cutepy.layout import Layout, left_inverse, right_inverse
 from cutepy.layout.int_tuple import leaves
-from layout.cases import CASES, factorizations, generator, random_layout, values
 
 
 def largest_right(layout: Layout) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from layout.cases import CASES, composition_exists, generator, random_layout, random_operand, values
+
 from cutepy.errors import CompositionError, LayoutError
 from cutepy.layout import (
     Layout,
@@ -14,7 +18,6 @@ from cutepy.layout import (
     logical_product,
 )
 from cutepy.layout.int_tuple import leaves
-from layout.cases import CASES, composition_exists, generator, random_layout, random_operand, values
 
 
 def test_coalesce_keeps_the_function_and_is_shortest():
@@ -66,7 +69,7 @@ def test_complement_is_ordered_disjoint_and_covers():
         made += 1
         assert not overlaps
         shifts = values(rest)
-        assert all(a < b for a, b in zip(shifts, shifts[1:], strict=False)), (layout, target, rest)
+        assert all(a < b for a, b in pairwise(shifts)), (layout, target, rest)
         image = set(values(layout))
         reached = [offset + shift for shift in shifts for offset in image]
         assert len(set(reached)) == len(reached), (layout, target, rest)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from cutepy.layout import Layout, is_bijective, is_contiguous, is_injective, is_surjective
 from layout.cases import CASES, generator, random_layout, values
+
+from cutepy.layout import Layout, is_bijective, is_contiguous, is_injective, is_surjective
 
 
 def test_properties_equal_enumeration():
