@@ -24,7 +24,6 @@ from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .ir import Expr
-from .ir import Expr
 from .trace import language as gpu
 from .trace.kernel import kernel
 
