@@ -82,7 +82,7 @@ def _binary(name: str, function: Callable[..., Array], law: str) -> Callable[[Op
     def operation(a: Operand, b: Operand) -> Tensor:
         values = [value_of(a), value_of(b)]
         dtype = promoted(name, *values)
-        if name == "div":
+        if name in ("div", "atan2"):
             dtype = _float_of(dtype)
         if name == "pow" and dtype.kind in "iu":
             exponent = values[1].array()
@@ -181,10 +181,11 @@ def where(condition: Operand, a: Operand, b: Operand) -> Tensor:
     arrays = [value.array() for value in (choice, *values)]
     if any(isinstance(array, np.ndarray) and array.dtype == object for array in arrays):
         return wrap(_by_element("where", arrays), dtype, nesting)
-    taken = [
-        np.asarray(number_as("where", value.number, dtype) if value.tensor is None else array).astype(dtype.numpy)
-        for value, array in zip(values, arrays[1:], strict=True)
-    ]
+    with np.errstate(all="ignore"):
+        taken = [
+            np.asarray(number_as("where", value.number, dtype) if value.tensor is None else array).astype(dtype.numpy)
+            for value, array in zip(values, arrays[1:], strict=True)
+        ]
     return wrap(np.where(np.asarray(arrays[0]).astype(bool), *taken), dtype, nesting)
 
 

@@ -173,6 +173,8 @@ def _place(call: str, x: Operand, axes: Axes, locate: Callable[..., Array], bett
 
 def _place_into(turned: Array, kept: int, found: Array, locate: Callable[..., Array], better: np.ufunc) -> None:
     """Fill `found` from `turned`, whose first `kept` axes are those of `found`, a block at a time."""
+    if not found.size:
+        return
     if turned.size > BLOCK and found.size > 1:
         axis = int(np.argmax(found.shape))
         half = found.shape[axis] // 2

@@ -77,7 +77,7 @@ def fill(tensor: Tensor, value: Scalars) -> None:
 
 def clear(tensor: Tensor) -> None:
     """Write 0 to every element. Source: CuTe, `algorithm/clear.hpp`."""
-    store_all(tensor, False if tensor.dtype.kind == "b" else 0)
+    store_all(tensor, 0)
 
 
 def axpby(alpha: Scalars, x: Tensor, beta: Scalars, y: Tensor) -> None:

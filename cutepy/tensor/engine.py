@@ -224,11 +224,11 @@ def fit_values(values: Scalars, dtype: DType) -> Array:
     if array.dtype.name == dtype.numpy:
         return array
     kind, wanted = array.dtype.kind, dtype.kind
-    if kind in "iu" and wanted in "iu":
-        limits = np.iinfo(dtype.numpy)
-        if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
+    if kind in "iu" and wanted in "iub":
+        least, most = (0, 1) if wanted == "b" else (np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max)
+        if array.size and (int(array.min()) < least or int(array.max()) > most):
             raise TensorError(
-                f"store of {_sample(array)} as {dtype}: it holds {limits.min} to {limits.max}; use another element type"
+                f"store of {_sample(array)} as {dtype}: it holds {least} to {most}; use another element type"
             )
     elif kind not in _BREADTH or _BREADTH[kind] > _BREADTH[wanted]:
         raise TensorError(

@@ -65,7 +65,7 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
     reach = [(extent - 1) * step for extent, step in zip(extents, steps, strict=True)]
     below = -sum(min(0, r) for r in reach)
     length = 0 if array.size == 0 else below + sum(max(0, r) for r in reach) + 1
-    corner = array[tuple(slice(None, None, -1) if r < 0 else slice(None) for r in reach)]
+    corner = array if not reach else array[tuple(slice(None, None, -1) if r < 0 else slice(None) for r in reach)]
     memory = as_strided(corner, (length,), (width,), writeable=array.flags.writeable)
     return ViewEngine(memory, kind, below, space, name, _make(tuple(extents), tuple(steps)))
 

@@ -129,7 +129,9 @@ def test_thread_value_partitions(seed: int) -> None:
         values = make_ordered_layout(*_extents_and_order(random, rank))
         tile, layout_tv = make_layout_tv(threads, values)
         if random.random() < 0.3:  # every element belongs to three threads
-            layout_tv = Layout(((layout_tv.shape[0], 3), layout_tv.shape[1]), ((layout_tv.stride[0], 0), layout_tv.stride[1]))  # type: ignore[index]
+            layout_tv = Layout(
+                ((layout_tv.shape[0], 3), layout_tv.shape[1]), ((layout_tv.stride[0], 0), layout_tv.stride[1])
+            )  # type: ignore[index]
         tensor = random_tensor(random, tile)
         table = layout_tv.offsets()
         owned: Counter[float] = Counter()
@@ -226,7 +228,9 @@ def _unfolded(crd: object, shape: object) -> object:
     found = []
     for position, entry in enumerate(shape):
         size = product(entry)
-        found.append(_unfolded(crd if position == len(shape) - 1 and not isinstance(entry, tuple) else crd % size, entry))
+        found.append(
+            _unfolded(crd if position == len(shape) - 1 and not isinstance(entry, tuple) else crd % size, entry)
+        )
         crd //= size
     return tuple(found)
 
