@@ -53,7 +53,8 @@ def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
     if even:
         return (
             f"{call}: the tile and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} "
-            f"coordinates, the layout {layout.size}; choose a tile that divides {layout.size}, or round the shape up and guard the edge"
+            f"coordinates, the layout {layout.size}; choose a tile that divides {layout.size}, or round the shape up "
+            f"and guard the edge"
         )
     return (
         f"{call}: copies of the tile {tile} leave gaps, for its strides do not divide one another; choose some that do"

@@ -26,6 +26,7 @@ from .product import (
     flat_product,
     logical_product,
     raked_product,
+    room_for,
     tiled_product,
     zipped_product,
 )
@@ -248,7 +249,7 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
         return
     copies = Layout(tiler, 1) if type(tiler) is int else cast(Layout, tiler)
     reach = block.size * copies.cosize
-    room = complement(block, reach)
+    room = room_for(block, copies)
     yield Step(
         f"The block {block} leaves room for copies at {room}, its complement in {reach}.",
         room,

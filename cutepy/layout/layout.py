@@ -280,7 +280,8 @@ def _whole_number(value: object, what: str, whole: object) -> int:
             f"Layout({_short(whole)}): {what} is {value}, which SymPy does not know to be an integer; "
             f"declare it with integer=True, positive=True"
         )
-    if not isinstance(value, (bool, float)) and hasattr(value, "__index__") and str(getattr(value, "dtype", "")) != "bool":
+    truth = isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool"
+    if not truth and hasattr(value, "__index__"):
         return value.__index__()  # type: ignore[no-any-return]
     raise LayoutError(
         f"Layout({_short(whole)}): {what} is {_short(value)} of type {type(value).__name__}; it must be a whole number"

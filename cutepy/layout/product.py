@@ -1,7 +1,7 @@
 """Products: copies of a block laid out as a tiler says.
 
-Imports `composition`, `complement`, `rearrange`. Law: mode 0 is the block, mode 1 its copies, disjoint and ordered as
-the tiler: `logical_product(A, B) == (A, composition(complement(A, size(A) * cosize(B)), B))`.
+Imports `composition`, `complement`, `rearrange`. Law: mode 0 is the block, mode 1 its copies, disjoint and ordered
+as the tiler: `logical_product(A, B) == (A, composition(A*, B))`, where A* is the complement of A, unbounded in its last mode.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import LayoutError
-from .complement import complement
+from .basis import has_basis
+from .complement import complement, gaps
 from .composed import ComposedLayout, lift
 from .composition import composition
 from .coordinates import keeps
 from .divide import unzipped
 from .int_tuple import IntTuple, fold_profile, leaves, product_each
 from .layout import Layout, Order, _make
-from .rearrange import append, by_mode, joined
+from .rearrange import append, by_mode, from_modes, joined
 
 
 def logical_product(block: Layout, tiler: object) -> Layout:
@@ -39,9 +40,16 @@ def logical_product(block: Layout, tiler: object) -> Layout:
         raise LayoutError(
             f"logical_product({block}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
         )
-    room = complement(block, block.size * copies.cosize)
-    arranged = composition(room, copies)
+    arranged = composition(room_for(block, copies), copies)
     return _make((block.shape, arranged.shape), (block.stride, arranged.stride))
+
+
+def room_for(block: Layout, copies: Layout) -> Layout:
+    """The complement of `block` with a last mode that goes on beyond it, so that no copy falls back into the gaps."""
+    if has_basis(block.stride):
+        return complement(block)
+    extents, strides, _ = gaps(block, block.size * copies.cosize, True)
+    return from_modes(extents, strides)
 
 
 def zipped_product(block: Layout, tiler: object) -> Layout:

@@ -1,0 +1,59 @@
+"""The public names: all that docs/design.md promises, each with a docstring that says its law and shows it running."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import subprocess
+import sys
+from enum import Enum
+
+import cutepy
+import pytest
+
+PROMISED = """
+Layout make_layout make_ordered_layout make_layout_like make_identity_layout LayoutLeft LayoutRight E Swizzle
+ComposedLayout make_composed_layout _
+size cosize coshape coprofile rank depth shape stride congruent weakly_congruent compatible evenly_divides is_injective
+is_surjective is_bijective is_contiguous
+crd2idx idx2crd crd2crd increment_coord slice_ dice slice_and_offset domain_offset
+get select take group_modes flatten unflatten append prepend replace filter filter_zeros coalesce
+composition complement right_inverse left_inverse nullspace max_common_layout max_common_vector logical_divide
+zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product blocked_product
+raked_product tile_to_shape recast_layout upcast downcast ceil_div shape_div round_up
+explain
+make_tensor make_tensor_like make_fragment_like make_identity_tensor make_gmem_ptr make_smem_ptr make_rmem_ptr local_tile
+local_partition inner_partition outer_partition make_layout_tv make_tiled_copy make_tiled_mma copy copy_if fill clear
+axpby gemm transform reduce recast
+draw
+""".split()
+ON_GPU = "adapters default_device array kernel matmul sum max min mean prod argmax argmin softmax pointwise copy".split()
+
+
+def public_objects() -> list[tuple[str, object]]:
+    found = [(name, getattr(cutepy, name)) for name in PROMISED]
+    found += [(f"gpu.{name}", getattr(cutepy.gpu, name)) for name in ON_GPU]
+    return [(name, thing) for name, thing in found if callable(thing) and not isinstance(thing, Enum)]
+
+
+def test_every_promised_name_is_there():
+    missing = [name for name in PROMISED if not hasattr(cutepy, name)]
+    missing += [f"gpu.{name}" for name in ON_GPU if not hasattr(cutepy.gpu, name)]
+    assert missing == []
+    assert set(PROMISED) <= set(cutepy.__all__)
+
+
+@pytest.mark.parametrize(("name", "thing"), public_objects(), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_name_says_what_it_does_and_shows_it(name, thing):
+    documented = thing.draw if inspect.ismodule(thing) else thing
+    text = inspect.getdoc(documented) or ""
+    assert len(text) > 20, name
+    examples = doctest.DocTestParser().get_examples(text)
+    assert examples, f"{name} has no example that runs"
+
+
+def test_a_star_import_brings_them_all():
+    code = "from cutepy import *; print(composition(Layout((4, 2)), Layout(2, 4)), _, draw, gpu.matmul is not None)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2:4 _ ")
