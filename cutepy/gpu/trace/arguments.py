@@ -73,7 +73,7 @@ def bind_call(
                 for a in arguments
             ]
         ),
-        tuple(fixed.items()),
+        static_key(fixed),
     )
     try:
         hash(cache_key)
@@ -83,6 +83,11 @@ def bind_call(
             f"{name}: static arguments must be hashable, {', '.join(wrong)} is not; use a tuple"
         ) from None
     return Call(name, tuple(arguments), fixed, cache_key, tuple(engines))
+
+
+def static_key(static: Mapping[str, object]) -> tuple[tuple[str, type, object], ...]:
+    """The static arguments as part of a key; 1, 1.0 and True are three values."""
+    return tuple([(name, type(value), value) for name, value in static.items()])
 
 
 def _argument(where: str, name: str, value: object, engines: list[ViewEngine | DeviceEngine]) -> Argument:

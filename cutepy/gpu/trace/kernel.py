@@ -26,7 +26,7 @@ from ..wgsl import Dialect, print_wgsl
 from .arguments import Call, bind_call
 from .engine import BufferEngine
 from .language import allocate
-from .launching import launch_on_device, run_on_host
+from .launching import launch_on_device, quick_key, run_on_host
 from .state import _TRACE, Trace
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.
@@ -54,14 +54,25 @@ class KernelFunction:
         self.signature = inspect.signature(function)
         self.file = function.__code__.co_filename
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
+        self._quick: dict[Hashable, Program] = {}
         update_wrapper(self, function)
 
     def __repr__(self) -> str:
         return f"<kernel {self.function.__name__}{self.signature}>"
 
     def __call__(self, *args: object, **static: object) -> None:
+        quick = quick_key(args, static)
+        program = self._quick.get(quick.key) if quick is not None else None
+        if quick is not None and program is not None:
+            quick.device.launch(program, quick.buffers, quick.params)
+            return
         call = bind_call(self.function, self.signature, args, static)
-        launch_on_device(self._form(call).program, call)
+        program = self._form(call).program
+        if quick is not None:
+            if len(self._quick) >= KEPT:
+                self._quick.clear()
+            self._quick[quick.key] = program
+        launch_on_device(program, call)
 
     def interpret(self, *args: object, **static: object) -> None:
         """Run the kernel in NumPy on arrays of the host, in place."""

@@ -1,6 +1,7 @@
 """Running a traced kernel: on the device of its tensors, or on arrays of the host."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,12 +9,13 @@ import numpy.typing as npt
 
 from ...errors import KernelError
 from ...tensor.engine import ViewEngine
+from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
 from ..runtime.program import Program
-from .arguments import Call
+from .arguments import Call, static_key
 
 if TYPE_CHECKING:
-    from ..runtime import Device
+    from ..runtime import Device, DeviceBuffer
 
 Array = npt.NDArray[Any]  # of any element type
 
@@ -26,6 +28,43 @@ def launch_on_device(program: Program, call: Call) -> None:
     for engine, buffer, binding in zip(call.engines, buffers, program.bindings, strict=True):
         if isinstance(engine, ViewEngine) and binding.access == "read_write":
             engine.memory[...] = buffer.read(engine.memory.dtype, len(engine.memory))
+
+
+@dataclass(slots=True)
+class Quick:
+    """What a launch needs once its program is known; two calls with one key have the same program."""
+
+    key: Hashable
+    buffers: list["DeviceBuffer"]
+    params: list[float]
+    device: "Device"
+
+
+def quick_key(args: tuple[object, ...], static: dict[str, object]) -> Quick | None:
+    """A call over tensors of one device, each in a buffer of its own; None for any other, which goes the long way."""
+    key: list[Hashable] = []
+    buffers: list[DeviceBuffer] = []
+    params: list[float] = []
+    for value in args:
+        if type(value) is Tensor:
+            engine = value.engine
+            if type(engine) is not DeviceEngine or value.guard is not None or engine.buffer in buffers:
+                return None
+            key.append((value.layout, value.offset, engine.dtype.name, engine.length, engine.writable))
+            buffers.append(engine.buffer)
+        elif type(value) is float or type(value) is int:
+            key.append("f" if type(value) is float else "u" if value >= 0 else "i")
+            params.append(value)
+        else:
+            return None
+    if not buffers or any(b.device is not buffers[0].device for b in buffers):
+        return None
+    whole = tuple(key), static_key(static)
+    try:
+        hash(whole)
+    except TypeError:
+        return None
+    return Quick(whole, buffers, params, buffers[0].device)
 
 
 def _device(call: Call) -> "Device":
