@@ -73,12 +73,22 @@ def _draw_arguments(draw: ArgumentParser) -> None:
     draw.add_argument("-o", "--output", default="-", metavar="FILE", help="x.svg, .html, .tex, .png, .txt; - is text")
     draw.add_argument("--format", choices=("svg", "html", "tex", "png", "txt"), help="where the suffix does not say it")
     for name, text in (
-        ("view", "how to look at it: grid, tv, ..."),
+        ("view", "what to show: grid, tv, tiles, memory, tree, banks, swizzle, steps"),
+        ("tiler", 'the tile of view tiles, "(4,4)"'),
+        ("over", 'what threads and values lie over in view tv, a shape or a layout, "(8,8)"'),
         ("color", "what colours mean: offset, thread, value, row, column, tile, bank, ..."),
         ("label", "what cells say: offset, coordinate, index, thread, ..."),
         ("title", "the line above the picture"),
         ("theme", "auto, light or dark"),
+        ("heads", "what stands beside the grid: nested, index or none"),
         ("highlight", 'the slice to frame, "(1,_)"'),
+        ("limit", "the most cells drawn; above, only the corners are"),
+        ("legend", "yes or no"),
+        ("background", "yes or no"),
+        ("element-bytes", "bytes of an element, for view banks"),
+        ("banks", "how many banks there are"),
+        ("bank-bytes", "bytes that one bank serves at once"),
+        ("width", "offsets in a row of view memory"),
     ):
         draw.add_argument(f"--{name}", help=text)
 

@@ -1,14 +1,13 @@
 """Writing results: all of a file or nothing, `-` for standard output.
 
 Law: a file that a command names is either what it was before or complete; nothing else is left beside it.
+What a file needs is imported when one is written, so that `cutepy print` starts fast.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from ..errors import CommandError
 
@@ -19,8 +18,10 @@ def check_target(target: str) -> None:
     """Refuse a file that cannot be written, before the work is done. Raises CommandError."""
     if target == STDOUT:
         return
+    from pathlib import Path
+
     path = Path(target)
-    if path.is_dir():
+    if not target or path.is_dir():
         raise CommandError(f"-o {target}: that is a folder; name a file in it")
     if not path.parent.is_dir():
         raise CommandError(f"-o {target}: there is no folder {path.parent}; make it first")
@@ -30,11 +31,11 @@ def check_target(target: str) -> None:
 
 def write_text(target: str, text: str) -> None:
     """Write a text, with one newline at its end."""
-    write_bytes(target, (text.rstrip("\n") + "\n").encode(_encoding(target), "backslashreplace"))
-
-
-def _encoding(target: str) -> str:
-    return (sys.stdout.encoding or "utf-8") if target == STDOUT else "utf-8"
+    whole = text.rstrip("\n") + "\n"
+    if target == STDOUT:
+        sys.stdout.write(whole)
+    else:
+        write_bytes(target, whole.encode())
 
 
 def write_bytes(target: str, data: bytes) -> None:
@@ -43,6 +44,9 @@ def write_bytes(target: str, data: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         return
+    from pathlib import Path
+    from tempfile import NamedTemporaryFile
+
     check_target(target)
     path = Path(target).resolve()
     if path.exists() and not path.is_file():  # a device or a pipe has no place to swap

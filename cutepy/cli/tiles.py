@@ -20,8 +20,7 @@ Tile = tuple[int, int, int]
 _MOST_THREADS = 256
 _BLOCK = 4
 _PADDING = 4
-_MOST_REGISTERS = 256
-_BLOCKS = ((4, 1), (2, 1), (1, 1))
+_MOST_SUMS = 256
 
 
 def parse_tile(text: str) -> Tile:
@@ -47,23 +46,42 @@ def parse_tile(text: str) -> Tile:
 def plan_for(tile: Tile, limits: Limits, device: str) -> Plan:
     """The plan with this tile and the most threads, each with the squarest share. Raises CommandError if none fits."""
     text = "x".join(map(str, tile))
-    m, n, k = tile
-    shared = 4 * k * (m + n + 2 * _PADDING)
+    shared = _shared_bytes(tile)
     if shared > limits.workgroup_bytes:
         raise CommandError(
             f"--tile {text} needs {shared} bytes of workgroup memory, {device} has {limits.workgroup_bytes}"
         )
     most = min(_MOST_THREADS, limits.invocations)
-    for threads in _splits(m // _BLOCK, n // _BLOCK, most):
-        registers = m * n // (threads[0] * threads[1])
-        if registers > _MOST_REGISTERS:
-            break
-        if plan := _with_threads(tile, threads):
-            return plan
+    if plan := _best(tile, most):
+        return plan
+    if tile[0] * tile[1] > most * _MOST_SUMS:
+        raise CommandError(
+            f"--tile {text} has {tile[0] * tile[1]} sums, {most} threads hold at most {most * _MOST_SUMS}; "
+            "choose fewer rows or columns"
+        )
+    rounded = (_power(tile[0]), _power(tile[1]), _power(tile[2]))
+    works = rounded if _shared_bytes(rounded) <= limits.workgroup_bytes and _best(rounded, most) else (64, 64, 16)
     raise CommandError(
-        f"--tile {text} gives each of at most {most} threads more than {_MOST_REGISTERS} sums to hold; "
-        "choose fewer rows or columns"
+        f"--tile {text}: no number of threads shares it out evenly with at most {_MOST_SUMS} sums each; "
+        f"{'x'.join(map(str, works))} would do"
     )
+
+
+def _shared_bytes(tile: Tile) -> int:
+    m, n, k = tile
+    return 4 * k * (m + n + 2 * _PADDING)
+
+
+def _power(extent: int) -> int:
+    """The next power of two."""
+    return 1 << (extent - 1).bit_length()
+
+
+def _best(tile: Tile, most: int) -> Plan | None:
+    for threads in _splits(tile[0] // _BLOCK, tile[1] // _BLOCK, most):
+        if tile[0] * tile[1] <= _MOST_SUMS * threads[0] * threads[1] and (plan := _with_threads(tile, threads)):
+            return plan
+    return None
 
 
 def _splits(rows: int, columns: int, most: int) -> Iterator[tuple[int, int]]:
@@ -79,23 +97,13 @@ def _splits(rows: int, columns: int, most: int) -> Iterator[tuple[int, int]]:
 
 
 def _with_threads(tile: Tile, threads: tuple[int, int]) -> Plan | None:
-    """A plan whose copies share out both tiles among the threads, whichever way the operands are stored."""
+    """The plan, if its copies share out both tiles among the threads, whichever way the operands are stored."""
     from ..gpu.matmul import Plan, copy_layout
 
-    def block(rows: int) -> tuple[int, int] | None:
-        for candidate in _BLOCKS:
-            try:
-                for along_k in (True, False):
-                    copy_layout((rows, tile[2]), candidate, threads[0] * threads[1], along_k=along_k)
-            except (KernelError, ValueError):
-                continue
-            return candidate
-        return None
-
-    a, b = block(tile[0]), block(tile[1])
-    if a is None or b is None:
-        return None
     try:
-        return Plan(tile, threads, (a, b))
-    except KernelError:
+        for rows in tile[:2]:
+            for along_k in (True, False):
+                copy_layout((rows, tile[2]), None, threads[0] * threads[1], along_k=along_k)
+        return Plan(tile, threads)
+    except (KernelError, ZeroDivisionError):
         return None
