@@ -1,0 +1,177 @@
+"""`cutepy wgsl`, `cutepy verify`, `cutepy adapters`: kernels as text, as theorems, and what runs them.
+
+A kernel is named as `matmul`, `sum`, or `module:kernel`, `file.py:kernel`: that module is imported, which runs it. Its
+arguments are layouts, so no data is needed; keyword arguments are read as Python literals or layouts, never evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from argparse import Namespace
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import cast
+
+from ..errors import CommandError, CutepyError, DeviceError, LayoutError
+from ..gpu.matmul import choose_plan, matmul_kernel
+from ..gpu.reduce import SumPlan, sum_kernel
+from ..gpu.runtime import Limits, adapters, choose_adapter
+from ..gpu.trace.kernel import KernelFunction
+from ..layout import LayoutRight, coalesce, group_modes, parse_layout, select
+from ..layout.layout import Layout
+from ..tensor import Tensor, as_dtype, make_tensor
+from .output import check_target, write_text
+from .tiles import parse_tile, plan_for
+
+#: The optional features of devices that kernels use.
+_FEATURES = ("shader-f16", "subgroups", "timestamp-query", "shader-int64", "shader-float32-atomic")
+
+_TYPED = re.compile(r"\s*(?:(?P<type>[a-z]\w*)\s+)?(?P<layout>.*)", re.DOTALL)
+_EXTENTS = re.compile(r"\d{1,18}(?:x\d{1,18})*", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A kernel, its arguments and its static keywords."""
+
+    kernel: KernelFunction
+    arguments: tuple[Tensor | float, ...]
+    static: dict[str, object]
+
+
+def run_wgsl(options: Namespace) -> None:
+    """Write the kernel's text."""
+    check_target(options.output)
+    call = _call(options)
+    write_text(options.output, call.kernel.wgsl(*call.arguments, dialect=options.dialect, **call.static))
+
+
+def run_adapters(options: Namespace) -> None:
+    """List what there is, mark what is used, say what it can do."""
+    found = adapters()
+    try:
+        chosen = choose_adapter().index
+    except DeviceError as error:
+        chosen = -1
+        print(f"{error}")
+    for adapter in found:
+        limits = adapter.limits
+        mark = "*" if adapter.index == chosen else " "
+        print(f"{mark} {adapter.index}: {adapter.summary}, driver {adapter.driver}")
+        print(
+            f"     {limits.invocations} threads and {limits.workgroup_bytes} bytes shared in a workgroup, "
+            f"{limits.bindings} buffers of {limits.binding_bytes >> 20} MiB, "
+            f"subgroups of {limits.subgroup_sizes[0]} to {limits.subgroup_sizes[1]}"
+        )
+        print(f"     {', '.join(name for name in _FEATURES if name in adapter.features) or 'no optional features'}")
+    if chosen >= 0:
+        print("* is used; CUTEPY_ADAPTER=<number or part of a name> chooses another")
+
+
+def _call(options: Namespace) -> Call:
+    builtin = {"matmul": _matmul, "sum": _sum}.get(options.kernel)
+    static = dict(map(_static, options.set))
+    if options.tile and options.kernel != "matmul":
+        raise CommandError(f"--tile {options.tile}: it is for matmul; a kernel of yours takes --set name=value")
+    if builtin is None:
+        kernel = load_kernel(options.kernel)
+        return Call(kernel, tuple(_argument(text, numbers=True) for text in options.arguments), static)
+    if static:
+        raise CommandError(f"--set {options.set[0]}: it is for kernels of yours, not for {options.kernel}")
+    tensors = [cast(Tensor, _argument(text, numbers=False)) for text in options.arguments]
+    return builtin(tensors, options.tile)
+
+
+def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
+    if len(tensors) != 2 or any(tensor.rank != 2 for tensor in tensors):
+        raise CommandError("matmul takes two matrices, A and B: cutepy wgsl matmul 128x64 64x256")
+    a, b = tensors
+    (m, inner), (k, n) = ([mode.size for mode in tensor.layout] for tensor in tensors)
+    if inner != k or a.dtype is not b.dtype:
+        raise CommandError(f"A {a.dtype} {a.layout} and B {b.dtype} {b.layout}: inner sizes and types must be equal")
+    c = make_tensor(a.dtype, (m, n), LayoutRight)
+    plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(m, n, k)
+    return Call(matmul_kernel, (a, b.lift_layout(select, 1, 0), c), {"plan": plan})
+
+
+def _sum(tensors: list[Tensor], _tile: str | None) -> Call:
+    if len(tensors) != 1:
+        raise CommandError("sum takes one tensor: cutepy wgsl sum 1000x1000")
+    (x,) = tensors
+    flat = cast(Tensor, coalesce(x))  # type: ignore[arg-type]
+    if flat.rank > 1:
+        flat = flat.lift_layout(group_modes, 0, flat.rank)
+    plan = SumPlan()
+    sums = make_tensor(x.dtype.accumulator, (plan.groups_for(x.size),))
+    return Call(sum_kernel, (flat, sums), {"plan": plan})
+
+
+def load_kernel(name: str) -> KernelFunction:
+    """The kernel that `module:kernel` or `file.py:kernel` names. Raises CommandError where there is none."""
+    module_name, colon, attribute = name.rpartition(":")
+    if not colon or not module_name or not attribute:
+        raise CommandError(f"{name} is no kernel here; there are matmul, sum, and yours as module:kernel")
+    try:
+        if module_name.endswith(".py"):
+            module = _module_of(Path(module_name))
+        else:
+            sys.path.insert(0, str(Path.cwd()))
+            module = import_module(module_name)
+    except CutepyError:
+        raise
+    except Exception as error:  # what a module raises while it is imported is its own affair, and anything
+        raise CommandError(f"{module_name} cannot be imported: {type(error).__name__}: {error}") from error
+    found = getattr(module, attribute, None)
+    if not isinstance(found, KernelFunction):
+        there = [key for key, value in vars(module).items() if isinstance(value, KernelFunction)]
+        raise CommandError(f"{name} is no kernel; {module_name} has {', '.join(there) or 'none'}")
+    return found
+
+
+def _module_of(path: Path) -> object:
+    if not path.is_file():
+        raise CommandError(f"{path}: there is no such file")
+    spec = spec_from_file_location(f"cutepy_kernel_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _argument(text: str, *, numbers: bool) -> Tensor | float:
+    """A tensor over `[type] layout`, or a number where a kernel may take one."""
+    if numbers and _NUMBER.fullmatch(text):
+        return float(text) if set(text) & set(".e") else int(text)
+    match = _TYPED.fullmatch(text)
+    assert match is not None
+    if _EXTENTS.fullmatch(match["layout"]):
+        extents = tuple(map(int, match["layout"].split("x")))
+        layout = Layout(extents, LayoutRight)
+    else:
+        parsed = parse_layout(match["layout"])
+        if not isinstance(parsed, Layout):
+            raise CommandError(f"{text}: an argument has a plain layout, without a swizzle")
+        layout = parsed if isinstance(parsed.shape, tuple) else Layout((parsed.shape,), (parsed.stride,))
+    return make_tensor(as_dtype(match["type"] or "f32"), layout)
+
+
+def _static(text: str) -> tuple[str, object]:
+    """`name=value` as a keyword argument: a Python literal, a layout, or else the text itself."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise CommandError(f"--set {text}: write name=value, as --set tile=(32,32,8)")
+    try:
+        literal: object = ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        try:
+            return name, parse_layout(value)
+        except LayoutError:
+            return name, value
+    return name, literal
