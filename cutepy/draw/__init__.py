@@ -1,5 +1,13 @@
-"""Pictures of layouts: anything becomes a `Grid` of cells, and a grid becomes text, SVG, HTML, TikZ or PNG."""
+"""Pictures: anything becomes a `Grid` of cells, and a grid becomes text, SVG, HTML, TikZ or PNG.
 
+`cutepy.draw` is this module and can be called as `draw` itself, so that `from cutepy import draw` serves both ways.
+"""
+
+import sys
+from types import ModuleType
+
+from .banks import Banks as Banks
+from .banks import Swizzled as Swizzled
 from .drawing import Drawing as Drawing
 from .drawing import View as View
 from .drawing import draw as draw
@@ -7,3 +15,50 @@ from .grid import Axis as Axis
 from .grid import Figure as Figure
 from .grid import Grid as Grid
 from .look import Style as Style
+from .memory import Memory as Memory
+from .notebook import svg_of as layout_repr_svg
+from .owners import ThreadValue as ThreadValue
+from .plain import Plain as Plain
+from .request import drawing_of as drawing_of
+from .request import read_body as read_body
+from .steps import Steps as Steps
+from .steps import steps as steps
+from .tensors import Copies as Copies
+from .tensors import Data as Data
+from .tensors import Operands as Operands
+from .tiling import Tiles as Tiles
+from .tree import Tree as Tree
+from .views import register as register
+
+
+class _CallableModule(ModuleType):
+    __call__ = staticmethod(draw)
+
+
+sys.modules[__name__].__class__ = _CallableModule
+
+__all__ = [
+    "Axis",
+    "Banks",
+    "Copies",
+    "Data",
+    "Drawing",
+    "Figure",
+    "Grid",
+    "Memory",
+    "Operands",
+    "Plain",
+    "Steps",
+    "Style",
+    "Swizzled",
+    "ThreadValue",
+    "Tiles",
+    "Tree",
+    "View",
+    "draw",
+    "drawing_of",
+    "layout_repr_svg",
+    "read_body",
+    "register",
+    "steps",
+]

@@ -1,7 +1,7 @@
 """Banks of shared memory, and what a swizzle does to them.
 
-Imports `plain`. The unit is stated: offsets count elements, `element_bytes` turns them into bytes, and a bank serves
-`bank_bytes` bytes of every row of `banks * bank_bytes`.
+Imports `cells`, `plain`. The unit is stated: offsets count elements, `element_bytes` turns them into bytes, and a bank
+serves `bank_bytes` bytes of every row of `banks * bank_bytes`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import cast
 from ..errors import DrawError
 from ..layout import ComposedLayout, Swizzle
 from . import palette
-from .grid import Figure, Grid
+from .cells import LABELS, paint_from, painted
+from .grid import ELLIPSIS, Figure, Grid
 from .look import Look
-from .plain import LABELS, MOST_PANELS, Table, arranged, as_layout, layout_grid, paint_from, parts, table_of, title_of
+from .plain import MOST_PANELS, arranged, layout_grid, title_of
+from .table import Part, Table, Value, as_layout, gives_offsets, parts, table_of
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""
@@ -43,47 +45,47 @@ class Banks:
     def figure(self, thing: object, look: Look) -> Figure:
         """The grids of the layout, coloured by bank."""
         layout = as_layout(thing, "banks")
-        tables = [table_of(part, look.style.limit) for part in islice(parts(layout), MOST_PANELS)]
-        if any(not table.whole_numbers and None not in table.rows + table.columns for table in tables):
+        if not gives_offsets(layout):
             raise DrawError(f"view 'banks' of {layout}: it gives coordinates, not offsets")
-        grids = [self._grid(table, look) for table in tables]
+        some = list(islice(parts(layout), MOST_PANELS))
+        grids = [self._grid(part, look) for part in some]
         unit = f"{self.element_bytes}-byte elements, {self.banks} banks of {self.bank_bytes} bytes"
         return Figure(
             arranged(grids),
             title=title_of(layout, look),
             description=f"Banks of layout {layout}: {unit}.",
-            notes=(f"{unit}; up to {AT_ONCE} at a time", *_verdicts(self, tables[0])),
+            notes=(f"{unit}; up to {AT_ONCE} at a time", *_verdicts(self, table_of(some[0], look.style.limit))),
         )
 
-    def _grid(self, table: Table, look: Look) -> Grid:
+    def _grid(self, part: Part, look: Look) -> Grid:
         color, label = look.colored_by("bank", "none"), look.labelled_by("bank", *LABELS)
-        plain_label = label if label in LABELS or callable(label) else "none"
-        plain = layout_grid(table.part, Look("none", plain_label, look.style))  # type: ignore[arg-type]
+        plain = layout_grid(part, Look("none", "none" if label == "bank" else label, look.style))
+        table = table_of(part, look.style.limit)
         banks = [None if cell is None else self.word(cast(int, cell)) % self.banks for cell in table.flat]
-        paints = [
-            palette.GAP
-            if bank is None
-            else paint_from(color(bank, None))
-            if callable(color)
-            else palette.color(bank)
-            if color == "bank"
-            else palette.PLAIN
-            for bank in banks
-        ]
+
+        def paint(row: int, column: int, cell: Value) -> str:
+            bank = self.word(cast(int, cell)) % self.banks
+            if not isinstance(color, str):
+                return paint_from(color(table.coordinate(row, column), bank))
+            return palette.color(bank) if color == "bank" else palette.PLAIN
+
+        names = tuple(ELLIPSIS if bank is None else str(bank) for bank in banks)
         return replace(
             plain,
-            labels=tuple("…" if bank is None else str(bank) for bank in banks) if label == "bank" else plain.labels,
-            paints=tuple(paints),
-            hints=tuple(f"{hint}, bank {bank}" for hint, bank in zip(plain.hints, banks, strict=True)),
+            labels=names if label == "bank" else plain.labels,
+            paints=painted(table, paint),
+            hints=tuple(
+                hint if bank is None else f"{hint}, bank {bank}" for hint, bank in zip(plain.hints, banks, strict=True)
+            ),
             least_width=1,
         )
 
 
 def _verdicts(view: Banks, table: Table) -> Iterator[str]:
     """The worst conflict down the columns and along the rows that are drawn."""
-    lines = {"down a column": list(zip(*table.values, strict=True)), "along a row": table.values}
-    for name, found in lines.items():
-        worst = max(ways(view, [cast(int, cell) for cell in line if cell is not None]) for line in found)
+    columns = [list(column) for column in zip(*table.values, strict=True)]
+    for name, lines in (("down a column", columns), ("along a row", table.values)):
+        worst = max(ways(view, [cast(int, cell) for cell in line if cell is not None]) for line in lines)
         yield f"{name}: no conflict" if worst == 1 else f"{name}: {worst}-way conflict"
 
 
@@ -95,11 +97,10 @@ def ways(view: Banks, offsets: Sequence[int]) -> int:
     """
     worst = 1
     for start in range(0, len(offsets), AT_ONCE):
-        words = {view.word(offset) for offset in offsets[start : start + AT_ONCE]}
         counts: dict[int, int] = {}
-        for word in words:
+        for word in {view.word(offset) for offset in offsets[start : start + AT_ONCE]}:
             counts[word % view.banks] = counts.get(word % view.banks, 0) + 1
-        worst = max(worst, *counts.values()) if counts else worst
+        worst = max(worst, *counts.values())
     return worst
 
 
@@ -115,16 +116,16 @@ class Swizzled:
         if layout.rank > 2:
             raise DrawError(f"view 'swizzle' of {layout}: it draws ranks 1 and 2; slice or group modes")
         swizzle = layout.outer
-        period = swizzle.base + abs(swizzle.shift)
+        period = 1 << swizzle.base + abs(swizzle.shift)
         color = look.colored_by("chunk", "row", "column", "offset", "none")
-        chunk = lambda crd, offset: (offset % (1 << period)) >> swizzle.base  # noqa: E731
+
+        def chunk(crd: object, offset: object) -> int:
+            return cast(int, offset) % period >> swizzle.base
+
         inner = Look(chunk if color == "chunk" else color, look.label, look.style)
-        grids = []
-        for caption, part in (("before", layout.inner), ("after", layout)):
-            (only,) = parts(part)
-            grids.append(replace(layout_grid(only, inner), caption=caption))
+        before, after = (layout_grid(next(parts(part)), inner) for part in (layout.inner, layout))
         return Figure(
-            (tuple(grids),),
+            ((replace(before, caption="before"), replace(after, caption="after")),),
             title=title_of(layout, look),
             description=f"Offsets before and after the swizzle of {layout}.",
             notes=(_bits(swizzle),),

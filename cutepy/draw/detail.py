@@ -5,9 +5,8 @@ Imports `layout` alone.
 
 from __future__ import annotations
 
-from typing import cast
-
 from ..layout import ComposedLayout, Layout, Swizzle
+from ..layout.composed import Function
 from ..layout.grid import show_value
 from ..layout.int_tuple import IntTuple, leaves
 
@@ -23,7 +22,7 @@ def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
     '3·1 + 1·4 = 7 → S<1,0,2>: 111 ^ 001 = 110 = 6'
     """
     if isinstance(layout, ComposedLayout):
-        inner = cast(int, layout.inner(crd))
+        inner = layout.inner(crd)
         text = value_sum(layout.inner, crd)
         if layout.offset:
             text += f", {layout.offset} + {inner} = {layout.offset + inner}"
@@ -36,10 +35,10 @@ def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
     return f"{terms} = {total}"
 
 
-def _applied(outer: Swizzle | Layout | ComposedLayout, offset: int) -> str:
-    result = outer(offset)
+def _applied(outer: Function, offset: int) -> str:
     if not isinstance(outer, Swizzle):
-        return f"({outer})({offset}) = {show_value(result)}"
+        return f"({outer})({offset}) = {show_value(outer(offset))}"
+    result = outer(offset)
     flipped = offset ^ result
     digits = max(offset.bit_length(), flipped.bit_length(), 1)
     return f"{outer}: {offset:0{digits}b} ^ {flipped:0{digits}b} = {result:0{digits}b} = {result}"

@@ -6,7 +6,7 @@ Imports the printers. Views say how a thing becomes a figure; `register` adds on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -47,7 +47,7 @@ class Drawing:
     """
 
     figure: Figure
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
 
     def svg(self) -> str:
         """An SVG file: stands alone, or inside a page as it is."""
@@ -114,7 +114,7 @@ def draw(
     label: str | CellFunction | None = None,
     style: Style | None = None,
 ) -> Drawing:
-    """A picture of `thing`: a layout, a tensor, a thread-value layout, an expression, a text of one, or a list of things.
+    """A picture of `thing`: a layout, a tensor, an atom, a call of the algebra, a text of one, or a list of things.
 
     `view` says what to show: "grid" (offsets at coordinates), "memory" (coordinates at offsets), "tree" (the nesting),
     "tiles", "tv", "banks", "swizzle", "steps", or an object of `cutepy.draw` with its parameters: `Tiles((4, 4))`,

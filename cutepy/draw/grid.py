@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 from ..errors import DrawError
@@ -26,7 +27,7 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One side of a grid: its places (None is a gap), what stands beside them, and how heavy the rules between them are.
+    """One side of a grid: its places (None is a gap), what stands beside them, and how heavy the rules between are.
 
     `levels` are the heads, the outermost level first; `rules[k]` is the weight (0 to 3) of the rule before place k + 1.
     """
@@ -52,9 +53,9 @@ class Axis:
 class Grid:
     """Cells row by row: `labels` (lines apart by newline), `paints` (names of `palette`), `hints` (one line of text).
 
-    `groups` numbers what belongs together: a heavy line runs where it changes. `marked` cells get a frame. `spans` gives
-    cells that are wider than one place; the places that they cover have empty labels. `detail(i)` is the long hint of
-    cell i. `least_width` is a width in characters that text labels keep at least.
+    `groups` numbers what belongs together: a heavy line runs where it changes. `marked` cells get a frame. `spans`
+    gives cells that are wider than one place; the places that they cover have empty labels. `detail(i)` is the long
+    hint of cell i. `least_width` is a width in characters that text labels keep at least.
     """
 
     rows: Axis
@@ -132,7 +133,7 @@ def _rules(places: Sequence[int | None], extents: Sequence[int]) -> tuple[int, .
     if len(extents) < 2:
         return (0,) * (len(places) - 1)
     weights = []
-    for place, after in zip(places, places[1:], strict=False):
+    for place, after in pairwise(places):
         weight = 0
         if place is not None and after is not None:
             inner = 1

@@ -14,26 +14,34 @@ from .look import Style
 from .measure import cell_size
 from .svg import MONOSPACE
 
-_BASE = f"""
-.cutepy-html{{display:inline-block;margin:0;padding:12px;font:13px {MONOSPACE};position:relative;text-align:left}}
-.cutepy-html figcaption{{font-size:14px;margin:0 0 10px}}
-.cutepy-html .row{{display:flex;flex-wrap:wrap;gap:26px;align-items:flex-end}}
-.cutepy-html table{{border-collapse:collapse;width:auto;margin:0 0 10px;display:table;border:0;font-size:13px;line-height:1.25}}
-.cutepy-html caption{{text-align:left;padding:0 0 6px;caption-side:top;white-space:nowrap}}
-.cutepy-html td{{padding:0 4px;text-align:center;cursor:default;white-space:pre;border:.6px solid;box-sizing:border-box}}
-.cutepy-html td:focus{{outline:2px solid;outline-offset:-3px}}
-.cutepy-html td:hover{{outline:2px solid;outline-offset:-3px}}
-.cutepy-html th{{font-weight:400;font-size:11px;padding:1px 5px;text-align:center;border:0;background:none}}
-.cutepy-html .t1{{border-top-width:2px}}.cutepy-html .t2,.cutepy-html .t3{{border-top-width:3px}}
-.cutepy-html .b1{{border-left-width:2px}}.cutepy-html .b2,.cutepy-html .b3{{border-left-width:3px}}
-.cutepy-html .mk{{box-shadow:inset 0 0 0 2px}}
-.cutepy-html td span{{display:none;position:absolute;left:12px;bottom:10px;z-index:1;white-space:normal;pointer-events:none}}
-.cutepy-html td:hover span,.cutepy-html td:focus span{{display:block}}
-.cutepy-html .say{{min-height:1.4em;margin:6px 0 0}}
-.cutepy-html .key{{display:inline-block;width:18px;height:12px;margin:0 6px 0 0;border:.6px solid}}
-.cutepy-html .keys span{{margin-right:14px;white-space:nowrap;font-size:11px}}
-.cutepy-html p{{margin:4px 0;font-size:11px}}
-"""
+_STYLES = (
+    ("", f"display:inline-block;margin:0;padding:12px;font:13px {MONOSPACE};position:relative;text-align:left"),
+    (" figcaption", "font-size:14px;margin:0 0 10px"),
+    (" .row", "display:flex;flex-wrap:wrap;gap:26px;align-items:flex-end"),
+    (
+        " table",
+        "display:table;width:auto;margin:0 0 10px;border:0;border-collapse:collapse;font-size:13px;line-height:1.25",
+    ),
+    (" caption", "text-align:left;padding:0 0 6px;caption-side:top;white-space:pre"),
+    (" td", "padding:0 4px;text-align:center;cursor:default;white-space:pre;border:.6px solid;box-sizing:border-box"),
+    (" td:hover,.cutepy-html td:focus", "outline:2px solid;outline-offset:-3px"),
+    (" th", "font-weight:400;font-size:11px;padding:1px 5px;text-align:center;border:0;background:none"),
+    (" .t1", "border-top-width:2px"),
+    (" .t2,.cutepy-html .t3", "border-top-width:3px"),
+    (" .b1", "border-left-width:2px"),
+    (" .b2,.cutepy-html .b3", "border-left-width:3px"),
+    (
+        " td span",
+        "display:none;position:absolute;left:12px;bottom:10px;z-index:1;white-space:normal;pointer-events:none",
+    ),
+    (" td:hover span,.cutepy-html td:focus span", "display:block"),
+    (" .say", "min-height:1.4em;margin:6px 0 0"),
+    (" .key", "display:inline-block;width:18px;height:12px;margin:0 6px 0 0;border:.6px solid"),
+    (" .keys span", "margin-right:14px;white-space:nowrap;font-size:11px"),
+    (" p", "margin:4px 0;font-size:11px"),
+)
+_BASE = "".join(f".cutepy-html{selector}{{{rule}}}" for selector, rule in _STYLES)
+"""A cell's tip is hidden until the cell is pointed at or focused, and then stands at the foot of the figure."""
 
 
 class Html(str):
@@ -69,7 +77,7 @@ def page(figure: Figure, style: Style) -> str:
     title = escape(figure.title or "cutepy")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>body{{margin:0}}{_page_themes(style)}</style></head><body>\n"
         f"{html(figure, style)}</body></html>\n"
@@ -79,8 +87,8 @@ def page(figure: Figure, style: Style) -> str:
 def _themes(used: Sequence[str], style: Style) -> str:
     if style.theme != "auto":
         return _rules(used, style.theme, style.background)
-    light, dark = (_rules(used, theme, style.background) for theme in ("light", "dark"))  # type: ignore[arg-type]
-    return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
+    dark = _rules(used, "dark", style.background)
+    return f"{_rules(used, 'light', style.background)}@media(prefers-color-scheme:dark){{{dark}}}"
 
 
 def _page_themes(style: Style) -> str:
@@ -140,7 +148,7 @@ def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
         place = row * grid.columns.size + column
         span = grid.spans.get(place, 1)
         names = " ".join([grid.paints[place], *_borders(grid, row, column), *(["mk"] if place in grid.marked else [])])
-        size = f' style="min-width:{wide}px;height:{high}px;width:{wide}px"' if row == 0 else f' style="height:{high}px"' if column == 0 else ""
+        size = f' style="min-width:{wide}px;height:{high}px"' if row == 0 or column == 0 else ""
         say = grid.detail(place) if grid.detail else grid.hints[place] if grid.hints else ""
         tip = f"<span>{escape(say)}</span>" if say else ""
         across = f' colspan="{span}"' if span > 1 else ""
@@ -159,4 +167,3 @@ def _borders(grid: Grid, row: int, column: int) -> list[str]:
                 weight = max(weight, 2)
             names += [f"{side}{weight}"] if weight else []
     return names
-

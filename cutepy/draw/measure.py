@@ -21,7 +21,7 @@ SMALLEST = 36
 BARE = 18
 GAP = 28
 MARGIN = 12
-CAPTION = 24
+CAPTION_LINE = 17
 HEAD_HEIGHT = 17
 LONGEST_LINE = 100
 
@@ -132,8 +132,9 @@ def _footprint(grid: Grid) -> tuple[int, int, int, int, int, int]:
     """Room to the left of the cells, from there to the right, above, below, and the size of a cell."""
     across, down = cell_size(grid)
     across = _column_heads_fit(grid, across)
-    right = max(grid.columns.size * across, text_width(grid.caption) if grid.caption else 0)
-    above = len(grid.columns.levels) * HEAD_HEIGHT + (CAPTION if grid.caption else 0)
+    lines = caption_lines(grid)
+    right = max([grid.columns.size * across, *map(text_width, lines)])
+    above = len(grid.columns.levels) * HEAD_HEIGHT + (len(lines) * CAPTION_LINE + 6 if lines else 0)
     return sum(_head_widths(grid)), right, above, grid.rows.size * down, across, down
 
 
@@ -149,6 +150,11 @@ def _legend_rows(figure: Figure, room: int) -> tuple[tuple[tuple[int, str, str],
         rows[-1].append((MARGIN + x, paint, text))
         x += wide
     return tuple(tuple(row) for row in rows)
+
+
+def caption_lines(grid: Grid) -> list[str]:
+    """The lines over a grid."""
+    return grid.caption.split("\n") if grid.caption else []
 
 
 def group_edges(grid: Grid) -> Iterator[tuple[int, int, int, int]]:

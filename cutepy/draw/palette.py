@@ -1,12 +1,12 @@
 """Colours: a name for every paint, a light and a dark value for every name.
 
 Imports nothing. A *paint* is a short name that a cell carries and that is its CSS class too: `c0` to `c31` are the
-colours of threads, tiles and banks; `s` and `u` before the number fade them (values of one thread); `g0` to `g15` is the
-ramp of offsets; `w` is plain, `x` a hole, `e` the gap of an abbreviated picture.
+colours of threads, tiles and banks; `s` and `u` before the number fade them (values of one thread); `g0` to `g15` is
+the ramp of offsets; `w` is plain, `x` a hole, `e` the gap of an abbreviated picture.
 
 The 32 colours were found by search: any two of them are at least 10 apart (CIE76) for readers with deuteranopia, and
-neighbours whose numbers differ by 1, 2, 4, 8 or 16 at least 14. Text in `ink` has a contrast of at least 4.5 on every one
-of them. `tests/draw/test_palette.py` computes both. The ramp runs through OKLCH with lightness falling steadily.
+neighbours whose numbers differ by 1, 2, 4, 8 or 16 at least 14. Text in `INK` has a contrast of at least 4.5 on every
+one of them. `tests/draw/test_palette.py` computes both. The ramp runs through OKLCH with lightness falling steadily.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def value(paint: str, theme: Theme) -> str:
         if kind in _FADES and int(number) < COLORS:
             table = _LIGHT if theme == "light" else _DARK
             return _mixed(table[int(number)], PAPER[theme], _FADES[kind])
-    raise DrawError(f"{paint!r} is no paint; they are c0 to c{COLORS - 1} (s and u fade them), g0 to g{RAMP - 1}, w, x, e")
+    raise DrawError(
+        f"{paint!r} is no paint; they are c0 to c{COLORS - 1} (s and u fade them), g0 to g{RAMP - 1}, w, x, e"
+    )
 
 
 def _mixed(color: str, paper: str, percent: int) -> str:

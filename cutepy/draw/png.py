@@ -1,7 +1,7 @@
 """The PNG printer: the SVG, drawn by resvg (extra `png`).
 
-Imports `svg`; `resvg_py` inside the function. resvg drops text without a word where it finds no font, so fonts are looked
-for first.
+Imports `svg`; `resvg_py` inside the function. resvg drops text without a word where it finds no font, so fonts are
+looked for first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ _FONT_FOLDERS = (
     "~/Library/Fonts",
     "C:/Windows/Fonts",
 )
-_WANTED = ("DejaVuSansMono.ttf", "LiberationMono-Regular.ttf", "Menlo.ttc", "consola.ttf", "NotoSansMono-Regular.ttf", "cour.ttf")
+_WANTED = (
+    "DejaVuSansMono.ttf",
+    "LiberationMono-Regular.ttf",
+    "Menlo.ttc",
+    "consola.ttf",
+    "NotoSansMono-Regular.ttf",
+    "cour.ttf",
+)
 _FAMILIES = {"DejaVuSansMono": "DejaVu Sans Mono", "LiberationMono-Regular": "Liberation Mono", "Menlo": "Menlo"}
 _FAMILIES |= {"consola": "Consolas", "NotoSansMono-Regular": "Noto Sans Mono", "cour": "Courier New"}
 
@@ -63,4 +70,7 @@ def monospace_font() -> Path:
             for name in _WANTED:
                 if name in found:
                     return found[name]
-    raise DrawError(f"png: none of the fonts {', '.join(_WANTED)} is installed, so no text would be drawn; install DejaVu, or save an SVG")
+    raise DrawError(
+        f"png: none of the fonts {', '.join(_WANTED)} is installed, so no text would be drawn; "
+        "install DejaVu, or save an SVG"
+    )

@@ -1,7 +1,7 @@
-"""The SVG printer: real text, a tooltip for every cell, light and dark, no ids, no scripts, the same bytes every time.
+"""The SVG printer: real text, a tooltip for every cell, light and dark; no ids, no scripts, always the same bytes.
 
-Imports `measure`, `palette`. Cells of one paint stand in one group, drawn in units of a cell (`M3 5h1v1h-1` is column 3,
-row 5), so that a cell costs about 85 bytes; labels are placed in pixels, row by row.
+Imports `measure`, `palette`. Cells of one paint stand in one group, drawn in units of a cell (`M3 5h1v1h-1` is column
+3, row 5), so that a cell costs about 85 bytes; labels are placed in pixels, row by row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from . import palette
 from .grid import Figure, Grid
 from .look import Style
 from .measure import (
-    CAPTION,
+    CAPTION_LINE,
     FONT,
     HEAD_FONT,
     HEAD_HEIGHT,
@@ -21,6 +21,7 @@ from .measure import (
     TITLE_FONT,
     Box,
     Sheet,
+    caption_lines,
     group_edges,
     marked_edges,
     sheet_of,
@@ -103,9 +104,10 @@ def _box(box: Box) -> Iterator[str]:
     yield from _lines(grid, box)
     yield from _labels(grid, box)
     yield from _heads(grid, box)
-    if grid.caption:
-        top = -HEAD_HEIGHT * len(grid.columns.levels) - CAPTION + 15
-        yield f'<g class="l"><text y="{top}">{escaped(grid.caption)}</text></g>'
+    lines = caption_lines(grid)
+    for number, line in enumerate(lines):
+        y = -HEAD_HEIGHT * len(grid.columns.levels) - 10 - CAPTION_LINE * (len(lines) - 1 - number)
+        yield f'<g class="l"><text y="{y}">{escaped(line)}</text></g>'
     yield "</g>"
 
 
@@ -174,7 +176,7 @@ def _lines(grid: Grid, box: Box) -> Iterator[str]:
         for weight in range(4):
             path = _rule_path(grid.columns.rules, grid.rows.rules, weight, box)
             if path:
-                kind = ' b' if weight else ''
+                kind = " b" if weight else ""
                 yield f'<path class="f{kind}" stroke-width="{(0.6, 1.2, 2, 3)[weight]}" d="{path}"/>'
     yield f'<path class="f b" stroke-width="1.2" d="M0 0h{box.width}v{box.height}H0z"/>'
     for edges, kind, thick in ((group_edges(grid), "b", "2"), (marked_edges(grid), "m", "3")):
@@ -214,9 +216,7 @@ def _labels(grid: Grid, box: Box) -> Iterator[str]:
             labels = list(map(escaped, labels))
         xs = middles
         if grid.spans:
-            xs = [
-                _number((column + grid.spans.get(row * columns + column, 1) / 2) * wide) for column in range(columns)
-            ]
+            xs = [_number((column + grid.spans.get(row * columns + column, 1) / 2) * wide) for column in range(columns)]
         middle = row * box.cell_height + box.cell_height / 2
         for line, texts in _text_lines(labels) if several else [(0.0, labels)]:
             found = "".join([f'<text x="{x}">{text}</text>' for x, text in zip(xs, texts, strict=True) if text])
@@ -264,7 +264,8 @@ def _legend(sheet: Sheet) -> Iterator[str]:
     for number, row in enumerate(sheet.legend_rows):
         y = sheet.legend_y + 22 * number
         yield "".join(
-            f'<path class="{paint}" d="M{x} {y}h18v12h-18z"/><path class="f" stroke-width=".6" d="M{x} {y}h18v12h-18z"/>'
+            f'<path class="{paint}" d="M{x} {y}h18v12h-18z"/>'
+            f'<path class="f" stroke-width=".6" d="M{x} {y}h18v12h-18z"/>'
             f'<g class="h l"><text x="{x + 24}" y="{y + 10}">{escaped(text)}</text></g>'
             for x, paint, text in row
         )

@@ -17,7 +17,7 @@ def text(figure: Figure, *, ansi: bool = False) -> str:
     lines = [figure.title] if figure.title else []
     for grid in figure.grids:
         if grid.caption:
-            lines += ["", grid.caption] if lines else [grid.caption]
+            lines += [*([""] if lines else []), *grid.caption.split("\n")]
         lines += _grid_lines(grid, ansi)
     if figure.notes:
         lines += ["", *figure.notes]
@@ -31,7 +31,12 @@ def _grid_lines(grid: Grid, ansi: bool) -> list[str]:
     ]
     columns = grid.columns.size
     names, heads = grid.columns.names, grid.rows.names
-    room = max([grid.least_width, *(-(-(width(label) - 3 * (_span(grid, i) - 1)) // _span(grid, i)) for i, label in enumerate(labels))])
+    room = max(
+        [
+            grid.least_width,
+            *(-(-(width(label) - 3 * (_span(grid, i) - 1)) // _span(grid, i)) for i, label in enumerate(labels)),
+        ]
+    )
     room = max([room, *map(width, names)]) if not grid.spans else room
     left = max(2, *map(width, heads))
     lines = []

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ..errors import DrawError
 from . import palette
 from .grid import Figure, Grid
-from .measure import HEAD_HEIGHT, Box, group_edges, marked_edges, sheet_of
+from .measure import CAPTION_LINE, HEAD_HEIGHT, Box, caption_lines, group_edges, marked_edges, sheet_of
 
 LARGEST = 64 * 64
 """TeX's memory ends a little above as many cells."""
@@ -33,7 +33,6 @@ _SPECIAL = {
     "…": r"\dots{}",
     "→": r"$\to$",
     "·": r"$\cdot$",
-    "×": r"$\times$",
     "∘": r"$\circ$",
 }
 
@@ -59,7 +58,9 @@ def tikz(figure: Figure, *, body: bool = False) -> str:
     """
     cells = sum(grid.rows.size * grid.columns.size for grid in figure.grids)
     if cells > LARGEST:
-        raise DrawError(f"tikz: {cells} cells; TeX's memory holds about {LARGEST}: draw a tile, set Style(limit=...), or use svg()")
+        raise DrawError(
+            f"tikz: {cells} cells; TeX's memory holds about {LARGEST}: draw a tile, set Style(limit=...), or use svg()"
+        )
     picture = "\n".join(_picture(figure)) + "\n"
     return picture if body else f"{_HEAD}{picture}{_TAIL}"
 
@@ -89,7 +90,8 @@ def _picture(figure: Figure) -> Iterator[str]:
         for x, paint, text in row:
             y = sheet.legend_y + 22 * number
             yield rf"\filldraw[fill=cutepy-{paint}] ({_pt(y)},{_pt(x)}) rectangle +({_pt(12)},{_pt(18)});"
-            yield rf"\node[anchor=base west,inner sep=0] at ({_pt(y + 10)},{_pt(x + 24)}) {{\scriptsize {escaped(text)}}};"
+            place = f"({_pt(y + 10)},{_pt(x + 24)})"
+            yield rf"\node[anchor=base west,inner sep=0] at {place} {{\scriptsize {escaped(text)}}};"
     for number, note in enumerate(figure.notes):
         place = f"({_pt(sheet.notes_y + 17 * number)},{_pt(12)})"
         yield rf"\node[anchor=base west,inner sep=0] at {place} {{\scriptsize {escaped(note)}}};"
@@ -148,7 +150,8 @@ def _heads(grid: Grid, box: Box) -> Iterator[str]:
     for depth, level in enumerate(reversed(grid.columns.levels)):
         y, place = -(6 + depth * HEAD_HEIGHT) / box.cell_height, 0
         for text, span in level:
-            yield rf"\node[gray,inner sep=0,anchor=base] at ({y:.3f},{place + span / 2:g}) {{\scriptsize {escaped(text)}}};"
+            spot = f"({y:.3f},{place + span / 2:g})"
+            yield rf"\node[gray,inner sep=0,anchor=base] at {spot} {{\scriptsize {escaped(text)}}};"
             place += span
     x = -6.0
     for level, wide in zip(reversed(grid.rows.levels), reversed(box.head_widths), strict=True):
@@ -158,6 +161,7 @@ def _heads(grid: Grid, box: Box) -> Iterator[str]:
             yield rf"\node[gray,inner sep=0,anchor=east] at {spot} {{\scriptsize {escaped(text)}}};"
             place += span
         x -= wide
-    if grid.caption:
-        top = -(9 + HEAD_HEIGHT * len(grid.columns.levels)) / box.cell_height
-        yield rf"\node[inner sep=0,anchor=base west] at ({top:.3f},0) {{{escaped(grid.caption)}}};"
+    lines = caption_lines(grid)
+    for number, line in enumerate(lines):
+        above = HEAD_HEIGHT * len(grid.columns.levels) + 10 + CAPTION_LINE * (len(lines) - 1 - number)
+        yield rf"\node[inner sep=0,anchor=base west] at ({-above / box.cell_height:.3f},0) {{{escaped(line)}}};"

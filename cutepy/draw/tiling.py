@@ -1,6 +1,7 @@
 """Tiles of a layout, where they lie in it.
 
-Imports `plain`. Which tile an element is in is read off `zipped_divide` of the layout of indices: mode 1 numbers the tiles.
+Imports `cells`, `plain`. Which tile an element is in is read off `zipped_divide` of the layout of indices: its mode 1
+numbers the tiles.
 """
 
 from __future__ import annotations
@@ -8,28 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import cast
 
 from ..errors import DrawError
 from ..layout import Layout, zipped_divide
 from ..layout.grid import extents, offset_rows
 from . import palette
-from .grid import Figure, Grid
-from .look import Look
-from .plain import (
-    LABELS,
-    MOST_PANELS,
-    AnyLayout,
-    Table,
-    arranged,
-    as_layout,
-    layout_grid,
-    paint_from,
-    parts,
-    table_of,
-    title_of,
-)
+from .cells import LABELS, paint_from, written
+from .grid import ELLIPSIS, Figure, Grid
+from .look import CellFunction, Look
+from .plain import MOST_PANELS, arranged, layout_grid, title_of
+from .table import AnyLayout, Part, as_layout, parts, table_of
 
 LARGEST_TILED = 1 << 20
+MOST_NAMED = 16
+
+TileColors = ("tile", "place", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +37,17 @@ class Tiles:
         """The grids of the layout, coloured by tile."""
         layout = as_layout(thing, "tiles")
         tiles = tile_numbers(layout, self.tiler)
-        color, label = look.colored_by("tile", "place", "none"), look.labelled_by(*LABELS, "tile", "place")
-        grids = [
-            _tiled(table_of(part, look.style.limit), tiles, color, label, look)
-            for part in islice(parts(layout), MOST_PANELS)
-        ]
-        count = 1 + max(number for number, _place in tiles)
-        legend = [(palette.color(tile), f"tile {tile}") for tile in range(min(count, 16))]
-        if count > 16:
-            legend.append((palette.GAP, f"and {count - 16} more"))
+        grids = [_tiled(part, tiles, look) for part in islice(parts(layout), MOST_PANELS)]
+        count = 1 + max(tile for tile, _place in tiles)
+        legend = [(palette.color(tile), f"tile {tile}") for tile in range(min(count, MOST_NAMED))]
+        if count > MOST_NAMED:
+            legend.append((palette.GAP, f"and {count - MOST_NAMED} more"))
+        named = look.style.legend and look.color in (None, "tile") and look.label != "tile"
         return Figure(
             arranged(grids),
-            title=title_of(f"{layout} in tiles of {_written(self.tiler)}", look),
-            description=f"Layout {layout} in {count} tiles of {_written(self.tiler)}.",
-            legend=tuple(legend) if look.style.legend and color == "tile" and label != "tile" else (),
+            title=title_of(f"{layout} in tiles of {written(self.tiler)}", look),
+            description=f"Layout {layout} in {count} tiles of {written(self.tiler)}.",
+            legend=tuple(legend) if named else (),
         )
 
 
@@ -71,25 +63,23 @@ def tile_numbers(layout: AnyLayout, tiler: object) -> list[tuple[int, int]]:
     within, tiles = extents(divided)
     found = [(0, 0)] * layout.size
     for place, row in enumerate(offset_rows(divided, range(within), range(tiles))):
-        for tile, index in enumerate(row):
-            found[index] = (tile, place)  # type: ignore[index]
+        for tile, index in enumerate(cast("list[int]", row)):
+            found[index] = (tile, place)
     return found
 
 
-def _tiled(table: Table, tiles: Sequence[tuple[int, int]], color: object, label: object, look: Look) -> Grid:
-    plain_label = label if label in LABELS or callable(label) else "offset"
-    plain = layout_grid(table.part, Look("none", plain_label, look.style))  # type: ignore[arg-type]
+def _tiled(part: Part, tiles: Sequence[tuple[int, int]], look: Look) -> Grid:
+    color, label = look.colored_by(*TileColors), look.labelled_by(*LABELS, "tile", "place")
+    own = label in ("tile", "place")
+    plain = layout_grid(part, Look("none", "none" if own else label, look.style))
+    table = table_of(part, look.style.limit)
     here = [
-        None if row is None or column is None else tiles[table.index(row, column)]
-        for row in table.rows
-        for column in table.columns
+        None if row is None or column is None else tiles[table.index(row, column)] for row, column, _cell in table.cells
     ]
-    labels = plain.labels
-    if label in ("tile", "place"):
-        labels = tuple("…" if found is None else str(found[label == "place"]) for found in here)
+    labels = tuple(ELLIPSIS if found is None else str(found[label == "place"]) for found in here)
     return replace(
         plain,
-        labels=labels,
+        labels=labels if own else plain.labels,
         paints=tuple(palette.GAP if found is None else _paint(color, found) for found in here),
         hints=tuple(
             hint if found is None else f"{hint}, tile {found[0]}" for hint, found in zip(plain.hints, here, strict=True)
@@ -98,13 +88,7 @@ def _tiled(table: Table, tiles: Sequence[tuple[int, int]], color: object, label:
     )
 
 
-def _paint(color: object, found: tuple[int, int]) -> str:
-    if callable(color):
+def _paint(color: str | CellFunction, found: tuple[int, int]) -> str:
+    if not isinstance(color, str):
         return paint_from(color(found, None))
     return palette.PLAIN if color == "none" else palette.color(found[color == "place"])
-
-
-def _written(tiler: object) -> str:
-    return f"({','.join(map(_written, tiler))})" if isinstance(tiler, tuple) else str(tiler)
-
-

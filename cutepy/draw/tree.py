@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-
 from ..errors import DrawError
 from ..layout.grid import show_value
 from ..layout.int_tuple import IntTuple, depth_of, leaves
 from . import palette
 from .grid import Axis, Figure, Grid
 from .look import Look
-from .plain import as_layout, title_of
+from .plain import title_of
 from .safe import shorten
+from .table import as_layout, plain_of
 
 MOST_LEAVES = 64
 DEEPEST = 24
@@ -28,12 +28,12 @@ class Tree:
     def figure(self, thing: object, look: Look) -> Figure:
         """One grid: a level of nesting a row."""
         layout = as_layout(thing, "tree")
-        plain = getattr(layout, "inner", layout)
+        plain = plain_of(layout)
         count, depth = len(leaves(plain.shape)), depth_of(plain.shape)
         if not 1 <= count <= MOST_LEAVES or depth > DEEPEST:
             raise DrawError(
-                f"view 'tree' of {shorten(str(layout), 200)}: {count} leaves, {depth} levels; it draws 1 to {MOST_LEAVES} leaves and {DEEPEST} levels: "
-                "draw a mode of it, or flatten or coalesce it"
+                f"view 'tree' of {shorten(str(layout), 200)}: {count} leaves, {depth} levels; it draws 1 to "
+                f"{MOST_LEAVES} leaves and {DEEPEST} levels: draw a mode of it, or flatten or coalesce it"
             )
         grown = _Grown(count, depth)
         grown.add(plain.shape, 0, 0, ())
@@ -93,5 +93,3 @@ def _paint(paint: str, color: object) -> str:
     if color == "level":
         return f"g{min(2 * level, 14)}"
     return palette.PLAIN
-
-

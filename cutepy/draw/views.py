@@ -1,23 +1,127 @@
 """Which view shows what: by name, by type, by what a thing has.
 
-Imports every view. `register(type, view)` adds a type.
+Imports every view. `register(type, view)` adds a type; without one, layouts, tensors, atoms, tiled copies, calls and
+texts are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import DrawError
-from .grid import Figure
-from .look import Look
+from ..layout import Layout
+from ..layout.expression import Expression, parse_expression
+from .banks import Banks, Swizzled
+from .grid import Figure, Grid
+from .look import CellFunction, Look
+from .memory import Memory
+from .owners import ThreadValue
 from .plain import Plain
+from .steps import Steps
+from .table import AnyLayout
+from .tensors import Copies, Data, Operands, TensorLike, operands_of
+from .tiling import Tiles
+from .tree import Tree
 
 if TYPE_CHECKING:
     from .drawing import View
 
-NAMED: dict[str, Callable[[], View]] = {"grid": Plain}
+NAMED: dict[str, Callable[..., View]] = {
+    "grid": Plain,
+    "memory": Memory,
+    "tree": Tree,
+    "tiles": Tiles,
+    "tv": ThreadValue,
+    "banks": Banks,
+    "swizzle": Swizzled,
+    "steps": Steps,
+    "data": Data,
+    "mma": Operands,
+    "copy": Copies,
+}
+"""Views by name; those with parameters that have no default need an object instead."""
+
+_REGISTERED: dict[type, View] = {}
+
+_TILE_COLORS = {"logical_divide": "block", "blocked_product": "block", "raked_product": "rake"}
+
+
+def register(kind: type, view: View) -> None:
+    """Draw things of type `kind` (and of types derived from it) with `view`, unless another is asked for."""
+    _REGISTERED[kind] = view
 
 
 def figure_of(thing: object, view: str | View | None, look: Look) -> Figure:
-    return Plain().figure(thing, look)
+    """The figure of a thing: the asked-for view, else the one that fits its kind."""
+    if isinstance(thing, str):
+        thing = parse_expression(thing)
+    if isinstance(thing, Figure):
+        return thing
+    if isinstance(thing, Grid):
+        return Figure(((thing,),), title=thing.caption)
+    if isinstance(thing, (list, tuple)) and view is None and thing:
+        return _side_by_side(list(thing), look)
+    chosen = _named(view) if isinstance(view, str) else view
+    if isinstance(thing, Expression) and not isinstance(chosen, Steps):
+        look = Look(_meant(thing, look), look.label, look.style)
+        thing = thing.value
+    return (chosen if chosen is not None else _fitting(thing)).figure(thing, look)
+
+
+def _named(name: str) -> View:
+    if name not in NAMED:
+        raise DrawError(f"view={name!r}: there are {', '.join(NAMED)}")
+    try:
+        return NAMED[name]()
+    except TypeError:
+        raise DrawError(
+            f"view={name!r} needs a parameter: give an object, as draw(thing, view={NAMED[name].__name__}(...))"
+        ) from None
+
+
+def _meant(expression: Expression, look: Look) -> str | CellFunction | None:
+    """Colour "tile" of a result that has its tiles mode by mode."""
+    by_mode = len(expression.operands) > 1 and (
+        isinstance(expression.operands[1], tuple) or expression.function != "logical_divide"
+    )
+    return _TILE_COLORS.get(expression.function, "tile") if look.color == "tile" and by_mode else look.color
+
+
+def _fitting(thing: object) -> View:
+    for kind, view in _REGISTERED.items():
+        if isinstance(thing, kind):
+            return view
+    if isinstance(thing, AnyLayout):
+        return Plain()
+    if isinstance(thing, TensorLike):
+        return Data()
+    if operands_of(thing):
+        return Operands()
+    if isinstance(getattr(thing, "layout_tv", None), Layout) or isinstance(getattr(thing, "read", None), Layout):
+        return Copies()
+    if isinstance(getattr(thing, "call", None), str):
+        return Steps()
+    raise DrawError(
+        f"nothing to draw in a {type(thing).__name__}; there are pictures of layouts, tensors, atoms, tiled copies, "
+        "calls, and texts of these"
+    )
+
+
+def _side_by_side(things: list[object], look: Look) -> Figure:
+    """One row of the pictures of several things, each under its own title."""
+    row: list[Grid] = []
+    notes: list[str] = []
+    title = look.style.title
+    for thing in things:
+        found = figure_of(thing, None, Look(look.color, look.label, look.style.but(title=None)))
+        grids = found.grids
+        row += [_headed(grids[0], found.title), *grids[1:]] if grids else []
+        notes += found.notes
+    description = f"{len(things)} pictures: " + "; ".join(grid.caption for grid in row)
+    return Figure((tuple(row),), title=title or "", description=description, notes=tuple(notes))
+
+
+def _headed(grid: Grid, title: str) -> Grid:
+    return replace(grid, caption=f"{title} {grid.caption}".strip())

@@ -1,0 +1,275 @@
+"""An operation of the algebra as pictures: its operands and its result, with one colour for what is one thing.
+
+Imports `plain`, `tiling`. In a composition a coordinate keeps its colour from the right operand over the left one to
+the result; in a complement, a divide or a product a copy or a tile does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from ..errors import DrawError
+from ..layout import ComposedLayout, Layout
+from ..layout.expression import Expression, parse_expression
+from ..layout.grid import extents
+from ..layout.int_tuple import IntTuple
+from . import palette
+from .cells import Painter, painted, paints_of
+from .grid import Axis, Figure, Grid
+from .look import Look
+from .plain import layout_grid, side
+from .safe import LONGEST_TITLE, clean, shorten
+from .table import AnyLayout, Table, Value, as_layout, parts, table_of
+from .tiling import tile_numbers
+
+LARGEST_STEPS = 4096
+STRIP = 32
+_DIVIDES = ("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
+_PRODUCTS = ("logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product", "raked_product")
+
+Places = Callable[[Table], Painter]
+
+
+def steps(function: Callable[..., object], *operands: object) -> Expression:
+    """The call `function(*operands)`, to be drawn with its operands: `draw(steps(composition, A, B), view="steps")`.
+
+    >>> from cutepy.layout import complement
+    >>> print(steps(complement, Layout(4, 2), 24).value)
+    (2,3):(1,8)
+    """
+    name = getattr(function, "__name__", str(function))
+    text = f"{name}({', '.join(map(_spelt, operands))})"
+    return Expression(text, name, operands, function(*operands))
+
+
+def _spelt(operand: object) -> str:
+    return f"({', '.join(map(_spelt, operand))})" if isinstance(operand, tuple) else str(operand)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """View "steps": operands and result of a call, or of an explanation, side by side."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """One grid for each operand that is a layout, and one for the result."""
+        call = _as_expression(thing)
+        grids, notes = _drawn(call, look)
+        title = look.style.title
+        told = [str(step) for step in getattr(thing, "steps", ())]
+        return Figure(
+            _arranged(grids),
+            title=shorten(f"{call.text} = {_spelt(call.value)}", LONGEST_TITLE)
+            if title is None
+            else clean(title, LONGEST_TITLE),
+            description=f"{call.text} gives {_spelt(call.value)}.",
+            notes=tuple(notes) + tuple(f"{number}. {shorten(text, 200)}" for number, text in enumerate(told, 1)),
+        )
+
+
+def _as_expression(thing: object) -> Expression:
+    if isinstance(thing, Expression) and thing.function:
+        return thing
+    call = getattr(thing, "call", None)
+    if isinstance(call, str) and getattr(thing, "result", None) is not None:
+        return parse_expression(call)
+    raise DrawError(
+        "view 'steps' takes a call: steps(composition, A, B), an explanation, or the text composition(A, B)"
+    )
+
+
+def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
+    for thing in (*call.operands, call.value):
+        if isinstance(thing, AnyLayout) and as_layout(thing, "steps").size > LARGEST_STEPS:
+            raise DrawError(
+                f"view 'steps' of {call.text}: {thing} has {thing.size} coordinates; it draws up to {LARGEST_STEPS}"
+            )
+    first = call.operands[0] if call.operands else None
+    if isinstance(call.value, Layout) and isinstance(first, Layout):
+        if call.function == "composition" and isinstance(call.operands[1], Layout):
+            return _composition(first, call.operands[1], call.value, look), []
+        if call.function == "composition":
+            return _restriction(first, call.value, look), []
+        if call.function == "complement":
+            return _complement(first, call.value, look)
+        if call.function in _DIVIDES and first.rank <= 2:
+            return _divide(call, first, call.value, look), []
+        if call.function in _PRODUCTS:
+            return _product(call, first, call.value, look), []
+    things = [(f"operand {i}" if i else "operand", thing) for i, thing in enumerate(call.operands)]
+    layouts = [(name, thing) for name, thing in [*things, ("result", call.value)] if isinstance(thing, AnyLayout)]
+    return [_captioned(f"{name}\n{layout}", layout, look) for name, layout in layouts], []
+
+
+def _arranged(grids: Sequence[Grid]) -> tuple[tuple[Grid | None, ...], ...]:
+    """Side by side while they are narrow, a row each where they are wide."""
+    rows: list[list[Grid]] = []
+    wide = 0
+    for grid in grids:
+        taken = grid.columns.size + 3
+        if not rows or wide + taken > 44:
+            rows.append([])
+            wide = 0
+        rows[-1].append(grid)
+        wide += taken
+    return tuple(tuple(row) for row in rows)
+
+
+def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Places | None = None) -> Grid:
+    """The first two modes of a layout, coloured by `paint`; further modes are folded into the columns."""
+    part = next(parts(_folded(layout)))
+    grid = layout_grid(part, Look("none" if paint else None, None, look.style))
+    if paint is not None:
+        table = table_of(part, look.style.limit)
+        grid = replace(grid, paints=painted(table, paint(table)))
+    return replace(grid, caption=_short(caption))
+
+
+def _short(caption: str) -> str:
+    return "\n".join(shorten(line, 60) for line in caption.split("\n"))
+
+
+def _folded(layout: AnyLayout) -> AnyLayout:
+    if layout.rank <= 2:
+        return layout
+    if isinstance(layout, ComposedLayout):
+        return layout.with_inner(cast(Layout, _folded(layout.inner)))
+    shape, stride = cast("tuple[IntTuple, ...]", layout.shape), cast("tuple[IntTuple, ...]", layout.stride)
+    return Layout((shape[0], shape[1:]), (stride[0], stride[1:]))
+
+
+def _hue(index: int, count: int) -> str:
+    """Different colours while they last, a ramp beyond."""
+    return palette.color(index) if count <= palette.COLORS else palette.ramp(index, 0, count - 1)
+
+
+def _by_index(count: int) -> Places:
+    """Every coordinate its own colour."""
+    return lambda table: lambda row, column, cell: _hue(table.index(row, column), count)
+
+
+def _numbered(table: Table) -> Painter:
+    """The colour of the number that an index is, as tiles and copies have it."""
+    return lambda row, column, cell: palette.color(table.index(row, column))
+
+
+def _one_color(table: Table) -> Painter:
+    return lambda row, column, cell: palette.color(0)
+
+
+def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> list[Grid]:
+    """The coordinates of the right operand, the indices that they give in the left one, and the result."""
+    count = inner.size
+    hit = {inner(index): index for index in reversed(range(count))}
+
+    def pointed_at(table: Table) -> Painter:
+        def paint(row: int, column: int, cell: Value) -> str:
+            index = hit.get(table.index(row, column))
+            return palette.PLAIN if index is None else _hue(index, count)
+
+        return paint
+
+    return [
+        _captioned(f"right\n{inner}", inner, look, _by_index(count)),
+        _captioned(f"left, where right points\n{outer}", outer, look, pointed_at),
+        _captioned(f"result\n{result}", result, look, _by_index(count)),
+    ]
+
+
+def _restriction(outer: Layout, result: Layout, look: Look) -> list[Grid]:
+    """A tiler mode by mode: the offsets that it keeps, in the whole and in the result."""
+    chosen = {result(index): index for index in range(result.size)}
+
+    def kept(table: Table) -> Painter:
+        def paint(row: int, column: int, cell: Value) -> str:
+            index = chosen.get(cast(int, cell))
+            return palette.PLAIN if index is None else _hue(index, result.size)
+
+        return paint
+
+    return [_captioned(f"whole\n{outer}", outer, look, kept), _captioned(f"result\n{result}", result, look, kept)]
+
+
+def _complement(layout: Layout, rest: Layout, look: Look) -> tuple[list[Grid], list[str]]:
+    """The line of offsets: every copy of the layout, shifted by the complement, in its own colour."""
+    owner: dict[int, tuple[int, int]] = {}
+    shared = 0
+    if layout.size * rest.size > LARGEST_STEPS:
+        raise DrawError(
+            f"view 'steps' of a complement: {layout.size} * {rest.size} offsets; it draws up to {LARGEST_STEPS}"
+        )
+    for copy in range(rest.size):
+        for index in range(layout.size):
+            at = rest(copy) + layout(index)
+            shared += at in owner
+            owner.setdefault(at, (copy, index))
+    reach = max(owner) + 1
+    strip = _strip(reach, owner, layout, rest, look)
+    grids = [
+        _captioned(f"layout\n{layout}", layout, look, _one_color),
+        _captioned(f"complement\n{rest}", rest, look, _numbered),
+        strip,
+    ]
+    empty = reach - len(owner)
+    return grids, [f"{rest.size} copies of {layout.size} offsets fill [0, {reach}): {empty} left out, {shared} twice"]
+
+
+def _strip(reach: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: Layout, look: Look) -> Grid:
+    if reach > 4 * LARGEST_STEPS:
+        raise DrawError(
+            f"view 'steps' of a complement: the copies reach offset {reach}; it draws up to {4 * LARGEST_STEPS}"
+        )
+    width = min(STRIP, reach)
+    rows = -(-reach // width)
+    places = range(rows * width)
+    hints = []
+    for at in places:
+        copy, index = owner.get(at, (0, 0))
+        found = f"{at} = {rest(copy)} + {layout(index)}: copy {copy}, index {index}"
+        hints.append(found if at in owner else f"{at}: nothing")
+    heads = tuple((str(row * width), 1) for row in range(rows))
+    return Grid(
+        Axis(tuple(range(rows)), (heads,), (0,) * (rows - 1)),
+        side(width, list(range(width)), look),
+        tuple(str(at) if at in owner else "" for at in places),
+        tuple(
+            palette.color(owner[at][0]) if at in owner else palette.HOLE if at < reach else palette.GAP for at in places
+        ),
+        tuple(hints),
+        caption="offsets, a colour a copy",
+    )
+
+
+def _divide(call: Expression, layout: Layout, result: Layout, look: Look) -> list[Grid]:
+    tiles = tile_numbers(layout, call.operands[1])
+
+    def by_tile(table: Table) -> Painter:
+        return lambda row, column, cell: palette.color(tiles[table.index(row, column)][0])
+
+    whole = _captioned(f"whole, a colour a tile\n{layout}", layout, look, by_tile)
+    rows, columns = extents(layout)
+    whole = replace(
+        whole, groups=tuple(tiles[row + rows * column][0] for row in range(rows) for column in range(columns))
+    )
+    kind = "block" if call.function == "logical_divide" and isinstance(call.operands[1], tuple) else "tile"
+    return [whole, _kind_grid(f"result\n{result}", result, kind, look)]
+
+
+def _product(call: Expression, block: Layout, result: Layout, look: Look) -> list[Grid]:
+    kind = {"blocked_product": "block", "raked_product": "rake"}.get(call.function, "tile")
+    if call.function == "logical_product" and isinstance(call.operands[1], tuple):
+        kind = "block"
+    grids = [_captioned(f"block\n{block}", block, look, _one_color)]
+    if isinstance(call.operands[1], Layout):
+        grids.append(_captioned(f"tiler\n{call.operands[1]}", call.operands[1], look, _numbered))
+    return [*grids, _kind_grid(f"result\n{result}", result, kind, look)]
+
+
+def _kind_grid(caption: str, layout: Layout, kind: str, look: Look) -> Grid:
+    """A result coloured by its modes from 1 on ("tile"), by the second entries of all modes ("block"), or the first."""
+    folded = _folded(layout) if kind == "tile" else layout
+    part = next(parts(folded))
+    table = table_of(part, look.style.limit)
+    grid = layout_grid(part, Look("none", None, look.style))
+    return replace(grid, caption=_short(caption), paints=paints_of(table, kind))

@@ -1,0 +1,160 @@
+"""Tensors and atoms: data at its coordinates, and the operands of an instruction placed as in a product of matrices.
+
+Imports `plain`, `owners`. Knows tensors and atoms by what they have, so that drawing a layout loads no NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Protocol, cast, runtime_checkable
+
+from ..errors import CutepyError, DrawError
+from ..layout import Layout
+from ..layout.grid import show_value
+from . import palette
+from .cells import COLORS, LABELS
+from .grid import ELLIPSIS, Figure, Grid
+from .look import Look
+from .owners import ThreadValue
+from .plain import MOST_PANELS, arranged, layout_grid, title_of
+from .safe import clean
+from .table import AnyLayout, Part, as_layout, parts, table_of
+
+
+@runtime_checkable
+class TensorLike(Protocol):
+    """What this module asks of a tensor."""
+
+    @property
+    def engine(self) -> object: ...
+    @property
+    def layout(self) -> AnyLayout: ...
+    @property
+    def offset(self) -> object: ...
+
+    def __getitem__(self, crd: object) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """View "data": the elements of a tensor at its coordinates; elements outside of a guard are holes."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """The grids of the tensor: one for the first two modes, one for each coordinate of the others."""
+        if not isinstance(thing, TensorLike):
+            raise DrawError(f"view 'data' draws tensors, not {type(thing).__name__}; make one with make_tensor")
+        layout = as_layout(thing, "data")
+        base = thing.offset if type(thing.offset) is int else 0
+        grids = [
+            _data_grid(thing, replace(part, base=part.base + base), look) for part in islice(parts(layout), MOST_PANELS)
+        ]
+        return Figure(arranged(grids), title=title_of(thing, look), description=f"The elements of {thing}.")
+
+
+def _data_grid(tensor: TensorLike, part: Part, look: Look) -> Grid:
+    label, color = look.labelled_by("data", *LABELS), look.colored_by(*COLORS)
+    plain = layout_grid(part, Look(color, "none" if label == "data" else label, look.style))
+    table = table_of(part, look.style.limit)
+    labels, paints, hints = list(plain.labels), list(plain.paints), list(plain.hints)
+    for place, (row, column, _cell) in enumerate(table.cells):
+        if row is None or column is None:
+            labels[place] = ELLIPSIS
+            continue
+        found = _element(tensor, table.coordinate(row, column))
+        if found is None:
+            labels[place], paints[place], hints[place] = "", palette.HOLE, f"{hints[place]}: outside of the guard"
+        else:
+            labels[place] = found if label == "data" else labels[place]
+            hints[place] = f"{hints[place]}: {found}"
+    return replace(plain, labels=tuple(labels), paints=tuple(paints), hints=tuple(hints), least_width=1)
+
+
+def _element(tensor: TensorLike, crd: tuple[object, ...]) -> str | None:
+    """The element as text; None outside of a guard."""
+    flat = not isinstance(tensor.layout.shape, tuple)
+    try:
+        return clean(_number(tensor[crd[0] if flat else crd]))
+    except IndexError:
+        return None
+    except CutepyError as error:
+        raise DrawError(f"view 'data': the element at {show_value(crd)} cannot be read: {error}") from error
+
+
+def _number(value: object) -> str:
+    if isinstance(value, tuple):
+        return show_value(value)
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind == "b" or isinstance(value, bool):
+        return str(bool(value))
+    return f"{float(cast(float, value)):.4g}" if kind == "f" or isinstance(value, float) else str(value)
+
+
+@runtime_checkable
+class MultiplyLike(Protocol):
+    """What this module asks of a multiply-add atom or a tiling of one: (M, N, K) and three thread-value layouts."""
+
+    def operands(self) -> Iterable[tuple[str, Layout, tuple[int, ...]]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """View "mma": A to the left, B above with its columns over those of C, C between them; each over its tile."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """Three thread-value grids."""
+        found = {name: (tv, tile) for name, tv, tile in operands_of(thing)}
+        if set(found) != {"a", "b", "c"}:
+            raise DrawError(f"view 'mma' draws multiply-add atoms, not {type(thing).__name__}")
+        grids = {name: _operand(name, tv, tile, look) for name, (tv, tile) in found.items()}
+        return Figure(
+            ((None, grids["b"]), (grids["a"], grids["c"])),
+            title=title_of(thing, look),
+            description=f"Which thread holds which elements of A, B and C in {thing}.",
+        )
+
+
+def operands_of(thing: object) -> Iterable[tuple[str, Layout, tuple[int, ...]]]:
+    """Name, thread-value layout and tile of every operand of an atom or of a tiled multiply-add."""
+    if isinstance(thing, MultiplyLike):
+        return thing.operands()
+    layout_tv, tile = getattr(thing, "layout_tv", None), getattr(thing, "tile", None)
+    if callable(layout_tv) and isinstance(tile, tuple) and len(tile) == 3:
+        m, n, k = tile
+        return [(name, layout_tv(name), of) for name, of in (("a", (m, k)), ("b", (n, k)), ("c", (m, n)))]
+    return []
+
+
+def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Grid:
+    over = Layout(tile)
+    caption = {"a": "A (M,K)", "b": "B (K,N)", "c": "C (M,N)"}[name]
+    if len(tile) == 3:  # several blocks side by side
+        over = Layout((tile[0], (tile[1], tile[2])), (1, (tile[0], tile[0] * tile[1])))
+    if name == "b":  # stored as (N, K); drawn with N to the right, as a product of matrices is written
+        over = Layout((over.shape[1], over.shape[0]), (over.stride[1], over.stride[0]))  # type: ignore[index]
+    (row,) = ThreadValue(over).figure(tv, look).panels
+    return replace(cast(Grid, row[0]), caption=f"{caption}\n{tv}")
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """View "copy": what a copy atom reads and what it writes, or the tile of a tiled copy."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """Two thread-value grids for an atom, one for a tiled copy."""
+        read, write, tile = (getattr(thing, name, None) for name in ("read", "write", "tile"))
+        if isinstance(read, Layout) and isinstance(write, Layout) and isinstance(tile, tuple):
+            grids = [_over(tv, tile, f"{name}\n{tv}", look) for name, tv in (("reads", read), ("writes", write))]
+            return Figure((tuple(grids),), title=title_of(thing, look), description=f"Threads and values of {thing}.")
+        tv = getattr(thing, "layout_tv", None)
+        if isinstance(tv, Layout) and isinstance(tile, tuple):
+            title = title_of(f"{getattr(thing, 'atom', '')} over {show_value(tile)}", look)
+            return Figure(((_over(tv, tile, str(tv), look),),), title=title, description=f"Threads and values of {tv}.")
+        raise DrawError(f"view 'copy' draws copy atoms and tiled copies, not {type(thing).__name__}")
+
+
+def _over(tv: Layout, tile: tuple[int, ...], caption: str, look: Look) -> Grid:
+    over = Layout(tile) if len(tile) <= 2 else Layout((tile[0], tile[1:]))
+    (row,) = ThreadValue(over).figure(tv, look).panels
+    return replace(cast(Grid, row[0]), caption=caption)
