@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import cast
+from typing import TypeVar, cast
 
 from ..errors import LayoutError, NotationError
 from .complement import complement
@@ -37,6 +37,8 @@ from .product import (
     zipped_product,
 )
 from .rearrange import coalesce, filter, filter_zeros, flatten, get, group_modes, select, take
+
+Result = TypeVar("Result")
 
 LONGEST = 4096
 DEEPEST = 32
@@ -110,6 +112,21 @@ def parse_expression(text: str) -> Expression:
     Raises NotationError, with the column and a caret, for a text that is none, and what the algebra raises for operands
     that do not go together.
     """
+    return _whole(_read, text)
+
+
+def parse_call(text: str) -> tuple[str, tuple[object, ...]]:
+    """The function that `text` calls and its operands, without the call: to explain what may be refused.
+
+    >>> parse_call("composition((6,2):(1,7), (3,2):(2,3))")
+    ('composition', (Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3))))
+
+    A layout alone gives "" and nothing. Raises as `parse_expression`, but for the outermost call.
+    """
+    return _whole(_parts, text)[:2]
+
+
+def _whole(read: Callable[[str, int, int, int], Result], text: str) -> Result:
     if not isinstance(text, str):
         raise LayoutError(f"an expression is read from text, not from {text!r}")
     if len(text) > LONGEST:
@@ -117,18 +134,25 @@ def parse_expression(text: str) -> Expression:
     if not text.strip():
         raise NotationError("there is no expression; write a layout such as (4,8):(8,1), or coalesce((4,8):(1,4))")
     try:
-        return _read(text, 0, len(text), 0)
+        return read(text, 0, len(text), 0)
     except RecursionError:
         raise NotationError("the text nests too deep to be read") from None
 
 
 def _read(text: str, start: int, stop: int, depth: int) -> Expression:
+    name, operands, column = _parts(text, start, stop, depth)
+    value = _called(text, column, name, operands) if name else _layout(text, start, stop)
+    return Expression(text[start:stop].strip(), name, operands, value)
+
+
+def _parts(text: str, start: int, stop: int, depth: int) -> tuple[str, tuple[object, ...], int]:
+    """The function of a call, its operands and its column; "" and none where the text calls nothing."""
     found = _NAME.match(text, start, stop)
     name = found.group(1) if found else ""
     if not found or name not in FUNCTIONS:
         if found:
             _refuse_typo(text, name, found.start(1))
-        return Expression(text[start:stop].strip(), "", (), _layout(text, start, stop))
+        return "", (), start
     if depth > DEEPEST:
         raise NotationError(f"calls nest deeper than {DEEPEST}", text, found.start(1))
     end = _closing(text, found.end() - 1, stop)
@@ -139,7 +163,7 @@ def _read(text: str, start: int, stop: int, depth: int) -> Expression:
         _operand(text, at, to, depth + 1, name, position)
         for position, (at, to) in enumerate(_arguments(text, found.end(), end))
     )
-    return Expression(text[start:stop].strip(), name, operands, _called(text, found.start(1), name, operands))
+    return name, operands, found.start(1)
 
 
 def _layout(text: str, start: int, stop: int) -> AnyLayout:
