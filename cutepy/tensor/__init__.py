@@ -2,6 +2,7 @@
 
 from .algorithms import axpby as axpby
 from .algorithms import clear as clear
+from .algorithms import cooperative_copy as cooperative_copy
 from .algorithms import copy as copy
 from .algorithms import copy_if as copy_if
 from .algorithms import fill as fill
@@ -43,6 +44,8 @@ from .partition import local_partition as local_partition
 from .partition import local_tile as local_tile
 from .partition import outer_partition as outer_partition
 from .partition import thread_value_partition as thread_value_partition
+from .predicate import elem_less as elem_less
+from .recast import recast as recast
 from .tensor import Tensor as Tensor
 from .tensor import TensorIndexError as TensorIndexError
 from .thread import CURRENT_THREAD as CURRENT_THREAD
@@ -52,6 +55,9 @@ from .thread_value import make_layout_tv as make_layout_tv
 from .tiled_copy import ThreadCopy as ThreadCopy
 from .tiled_copy import TiledCopy as TiledCopy
 from .tiled_copy import make_tiled_copy as make_tiled_copy
+from .tiled_copy import make_tiled_copy_A as make_tiled_copy_A
+from .tiled_copy import make_tiled_copy_B as make_tiled_copy_B
+from .tiled_copy import make_tiled_copy_C as make_tiled_copy_C
 from .tiled_copy import make_tiled_copy_tv as make_tiled_copy_tv
 from .tiled_mma import ThreadMMA as ThreadMMA
 from .tiled_mma import TiledMMA as TiledMMA

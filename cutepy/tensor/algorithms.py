@@ -13,10 +13,12 @@ from typing import cast
 import numpy as np
 
 from ..errors import TensorError
-from ..layout import Layout
+from ..layout import Layout, coalesce
+from ..layout.rearrange import coalesced
 from .bulk import (
     check_overlap,
     common_refinement,
+    computed,
     load_all,
     mask_table,
     mode_sizes,
@@ -26,7 +28,9 @@ from .bulk import (
     strided_view,
 )
 from .engine import Array, Scalars, check_writable
+from .guard import below, both
 from .tensor import Tensor
+from .thread import current_thread
 
 
 def copy(source: Tensor, target: Tensor) -> None:
@@ -62,7 +66,7 @@ def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
     chosen = load_all(predicate) if isinstance(predicate, Tensor) else np.asarray(predicate)
     if chosen.size != source.size:
         raise TensorError(f"copy_if: the predicate has {chosen.size} entries, {source} has {source.size}")
-    mask = _both(mask_table(source), chosen.reshape(mode_sizes(source), order="F"))
+    mask = both(mask_table(source), chosen.reshape(mode_sizes(source), order="F"))
     values = source.engine.load(offset_table(source), mask)
     store_all(target, _shaped(cast(Array, values), target), chosen.reshape(mode_sizes(target), order="F"))
 
@@ -92,9 +96,9 @@ def axpby(alpha: Scalars, x: Tensor, beta: Scalars, y: Tensor) -> None:
     Raises as `copy`. Source: CuTe, `algorithm/axpby.hpp`.
     """
     _check_pair("axpby", x, y)
-    total = _times(alpha, _shaped(_computed(x), y))
+    total = _times(alpha, _shaped(computed(x), y))
     if not (isinstance(beta, (int, float)) and beta == 0):
-        total = total + _times(beta, _computed(y))
+        total = total + _times(beta, computed(y))
     store_all(y, total)
 
 
@@ -117,7 +121,7 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     sources = tensors[:-1] or tensors
     for source in sources:
         _check_pair("transform", source, target)
-    values = [_shaped(_computed(source), target) for source in sources]
+    values = [_shaped(computed(source), target) for source in sources]
     if any(value.dtype == object for value in values):
         op = np.frompyfunc(op, len(values), 1)
     store_all(target, op(*values))
@@ -132,7 +136,7 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scala
 
     f16 is combined in f32. Source: CuTe, `algorithm/tensor_reduce.hpp`.
     """
-    values = _computed(tensor).ravel(order="F")
+    values = computed(tensor).ravel(order="F")
     combine = np.frompyfunc(op, 2, 1) if values.dtype == object else op
     while len(values) > 1:
         half = len(values) // 2
@@ -140,6 +144,58 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scala
         paired = np.asarray(combine(values[0 : 2 * half : 2], values[1 : 2 * half : 2]))
         values = np.concatenate([paired, left])
     return op(init, values[0]) if len(values) else init
+
+
+def cooperative_copy(threads: int, source: Tensor, target: Tensor, *, thread: Scalars | None = None) -> None:
+    """The share of `copy(source, target)` of one among `threads` threads, the kernel's own by default.
+
+    Threads take turns at runs of up to 4 elements that lie side by side in both tensors; all of them together copy each
+    element once, also where their number does not divide the size.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A, B = make_tensor(np.arange(10, dtype=np.float32)), make_tensor("f32", 10)
+    >>> cooperative_copy(2, A, B, thread=1)
+    >>> B.numpy().tolist()
+    [0.0, 0.0, 2.0, 3.0, 0.0, 0.0, 6.0, 7.0, 0.0, 0.0]
+
+    Raises as `copy`. Source: CuTe, `algorithm/cooperative_copy.hpp`.
+    """
+    _check_pair("cooperative_copy", source, target)
+    index = current_thread(thread)
+    if isinstance(index, int) and not 0 <= index < threads:
+        raise TensorError(f"cooperative_copy({threads}, ...): thread {index} of 0 to {threads - 1}")
+    run = _common_run(source, target)
+    rounds = -(-source.size // (run * threads))
+    step = np.arange(run)[:, None] + np.arange(rounds) * (run * threads)
+    place = np.asarray(index * run + step)  # type: ignore[operator]
+    exists = below(place, source.size) if rounds * run * threads > source.size else None
+    (read, readable), (written, writable) = (_at(tensor, place, exists) for tensor in (source, target))
+    target.engine.store(written, source.engine.load(read, readable), writable)
+
+
+def _common_run(source: Tensor, target: Tensor) -> int:
+    """How many neighbours, of 4, 2 or 1, lie side by side in both layouts wherever such a run begins."""
+    run = 4
+    for tensor in (source, target):
+        if not isinstance(tensor.layout, Layout):
+            return 1
+        shape, stride = coalesced(tensor.layout)
+        dense = shape[0] if stride and stride[0] == 1 else 1
+        while run > 1 and (dense % run or source.size % run):
+            run //= 2
+    return run
+
+
+def _at(tensor: Tensor, place: Array, exists: Array | None) -> tuple[Array, Array | None]:
+    """The offsets of the elements number `place`, and the mask of those that exist."""
+    layout = coalesce(tensor.layout) if isinstance(tensor.layout, Layout) else tensor.layout
+    inside = None if exists is None else exists
+    known = place if exists is None or place.dtype == object else np.where(exists, place, 0)
+    if tensor.guard is not None:
+        for axis in tensor.guard.axes:
+            along = np.asarray(axis.origin + axis.layout(known))
+            inside = cast(Array, both(inside, below(along, axis.limit)))
+    return np.asarray(tensor.offset + layout(known)), inside  # type: ignore[operator, arg-type]
 
 
 def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
@@ -158,22 +214,10 @@ def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
     check_overlap(call, source, target)
 
 
-def _both(left: Array | None, right: Array) -> Array:
-    return right if left is None else cast(Array, left & right)
-
-
 def _shaped(values: Array, like: Tensor) -> Array:
     """`values` in colexicographic order, shaped as the modes of `like`."""
     sizes = mode_sizes(like)
     return values if values.shape == sizes else values.reshape(sizes, order="F")
-
-
-def _computed(tensor: Tensor) -> Array:
-    """All elements in the type in which they are computed: f32 for f16."""
-    values = load_all(tensor)
-    if values.dtype == object or tensor.dtype.accumulator is tensor.dtype:
-        return values
-    return values.astype(tensor.dtype.accumulator.numpy)
 
 
 def _times(factor: Scalars, values: Array) -> Array:

@@ -14,6 +14,7 @@ from ..layout import Layout, axis_layout
 from ..layout.int_tuple import IntTuple, leaves, product_each
 from ..layout.rearrange import coalesced
 from .engine import Array, CoordinateEngine, Engine, Scalars, check_writable, fit_values
+from .guard import both
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -49,10 +50,16 @@ def load_all(tensor: Tensor) -> Array:
     return np.asarray(tensor.engine.load(offset_table(tensor), mask_table(tensor)))
 
 
+def computed(tensor: Tensor) -> Array:
+    """All elements in the type in which they are computed: f32 for f16. Do not write into the result."""
+    values = load_all(tensor)
+    if values.dtype == object or tensor.dtype.accumulator is tensor.dtype:
+        return values
+    return values.astype(tensor.dtype.accumulator.numpy)
+
+
 def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> None:
     """Write `values`, one number or one for every element, where the guard and the mask `where` hold."""
-    from .guard import both
-
     check_writable(tensor.engine)
     view = leaf_view(tensor) if where is None else None
     if view is None:

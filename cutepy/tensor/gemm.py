@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from ..errors import TensorError
-from .bulk import check_overlap, load_all, mode_sizes, store_all, strided_modes
+from .bulk import check_overlap, computed, mode_sizes, store_all, strided_modes
 from .engine import Array, Scalars, check_writable
 from .tensor import Tensor
 
@@ -54,9 +54,9 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
         _matrix_product(A, B, C, sizes)
         return
     v, m, n, k = (sizes[name] for name in "vmnk")
-    a = _computed(A).reshape((v, m, k), order="F")
-    b = _computed(B).reshape((v, n, k), order="F")
-    c = _computed(C).reshape((v, m, n), order="F")
+    a = computed(A).reshape((v, m, k), order="F")
+    b = computed(B).reshape((v, n, k), order="F")
+    c = computed(C).reshape((v, m, n), order="F")
     if any(values.dtype == object for values in (a, b, c)):
         total = _by_element(a, b, c, _fused(C))
     else:
@@ -91,18 +91,11 @@ def _on_host(*tensors: Tensor) -> bool:
 
 def _matrix_product(A: Tensor, B: Tensor, C: Tensor, sizes: dict[str, int]) -> None:
     """One NumPy product over views of the operands; a temporary of the size of C is all it takes."""
-    a = _computed(A).reshape((sizes["m"], sizes["k"]))
-    b = _computed(B).reshape((sizes["n"], sizes["k"]))
+    a = computed(A).reshape((sizes["m"], sizes["k"]))
+    b = computed(B).reshape((sizes["n"], sizes["k"]))
     product = np.matmul(a, b.T)
-    product += _computed(C)
+    product += computed(C)
     store_all(C, product)
-
-
-def _computed(tensor: Tensor) -> Array:
-    values = load_all(tensor)
-    if values.dtype == object or tensor.dtype.accumulator is tensor.dtype:
-        return values
-    return values.astype(tensor.dtype.accumulator.numpy)
 
 
 def _fused(C: Tensor) -> Callable[[Scalars, Scalars, Scalars], Scalars]:

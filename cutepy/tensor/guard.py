@@ -46,9 +46,7 @@ class GuardAxis:
     def table(self) -> Array:
         """`inside` for every coordinate, with one array axis a mode."""
         place = np.asarray(self.origin + self.layout.offsets())  # type: ignore[operator]
-        if place.dtype != object and isinstance(self.limit, int):
-            return cast(Array, place < self.limit)
-        return cast(Array, np.less(place.astype(object), self.limit, dtype=object))  # type: ignore[call-overload]
+        return below(place, self.limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +84,17 @@ class Guard:
         for axis in self.axes:
             found = both(found, axis.table())
         return None if _all_known(found) else cast(Array, found)
+
+
+def below(place: Array, limit: Scalars) -> Array:
+    """`place < limit`, entry by entry, also for expressions.
+
+    >>> below(np.arange(3), 2)
+    array([ True,  True, False])
+    """
+    if place.dtype != object and isinstance(limit, int):
+        return cast(Array, place < limit)
+    return cast(Array, np.less(place.astype(object), limit, dtype=object))  # type: ignore[call-overload]
 
 
 def both(left: Scalars | None, right: Scalars | None) -> Scalars | None:

@@ -12,12 +12,14 @@ from typing import cast
 from ..errors import TensorError
 from ..layout import Layout, composition, group_modes, logical_product, make_layout, right_inverse, zipped_divide
 from ..layout.coordinates import _
-from ..layout.int_tuple import IntTuple, fold_profile, leaves, product_each
+from ..layout.int_tuple import IntTuple, product_each
+from ..layout.recast import upcast
 from .atoms.atom import CopyAtom
 from .engine import Scalars
 from .tensor import Tensor
 from .thread import current_thread
 from .thread_value import make_layout_tv
+from .tiled_mma import AXES, TiledMMA
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +82,7 @@ class TiledCopy:
                 f"retile({fragment}): its mode 0 has {held} values, the copy moves {self.layout_tv[1].size} at once, "
                 "which is no multiple; make the copy from the same tiled MMA"
             )
-        groups = _coarsened(numbered, self.threads * held)
+        groups = upcast(numbered, self.threads * held)
         order = logical_product(Layout(held), right_inverse(groups))
         tiled = fragment.lift_layout(zipped_divide, (held, *product_each(groups.shape)))
         seen = tiled.lift_layout(composition, (order, _))
@@ -102,27 +104,14 @@ class TiledCopy:
 
     def _layout_for(self, layout: Layout) -> Layout:
         """(thread, value) to the index in the tile, when the atom moves its values as `layout` says."""
-        if layout == self.atom.write:
+        registers = self.atom.registers
+        if layout == registers:
             return self.layout_tv
         count = self.atom.threads.size
         by_atom = zipped_divide(self.layout_tv, (count, self.atom.values))
-        moved = composition(by_atom, (composition(right_inverse(self.atom.write), layout), _))
+        moved = composition(by_atom, (composition(right_inverse(registers), layout), _))
         (threads, values), (more_threads, more_values) = (tuple(mode) for mode in moved)
         return make_layout(make_layout(threads, more_threads), make_layout(values, more_values))
-
-
-def _coarsened(layout: Layout, count: int) -> Layout:
-    """`layout` seen in units of `count` offsets: neighbours that fall into one unit are one coordinate."""
-
-    def units(extent: IntTuple, step: IntTuple) -> tuple[int, int]:
-        size, stride = cast(int, extent), cast(int, step)
-        return (size, 0) if stride == 0 else (-(-size // -(-count // stride)), -(-stride // count))
-
-    pairs = [units(s, d) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
-    return Layout(
-        fold_profile(iter([extent for extent, _step in pairs]), layout.shape),
-        fold_profile(iter([step for _extent, step in pairs]), layout.shape),
-    )
 
 
 def make_tiled_copy(atom: CopyAtom, threads: Layout, values: Layout | None = None) -> TiledCopy:
@@ -147,3 +136,23 @@ def make_tiled_copy_tv(atom: CopyAtom, layout_tv: Layout, tile: tuple[int, ...])
             f"of {atom.threads.size} threads with {atom.values}; give each thread a multiple of {atom.values}"
         )
     return TiledCopy(atom, layout_tv, tile)
+
+
+def make_tiled_copy_A(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
+    """The copy of A whose threads hold what `mma` multiplies; `make_tiled_copy_B` and `_C` do it for B and C."""
+    return _like_operand(atom, mma, "a")
+
+
+def make_tiled_copy_B(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
+    """The copy of B whose threads hold what `mma` multiplies."""
+    return _like_operand(atom, mma, "b")
+
+
+def make_tiled_copy_C(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:
+    """The copy of C whose threads hold what `mma` computes."""
+    return _like_operand(atom, mma, "c")
+
+
+def _like_operand(atom: CopyAtom, mma: TiledMMA, operand: str) -> TiledCopy:
+    extents = mma.tile
+    return make_tiled_copy_tv(atom, mma.layout_tv(operand), tuple(extents[axis] for axis in AXES[operand]))

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
+from typing import cast
+
+import numpy as np
 
 from ...errors import TensorError
 from ...layout import Layout
 from ...layout.int_tuple import IntTuple
+from ..engine import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,24 @@ class MMAAtom:
         """Name, thread-value layout and tile of each operand."""
         return (("a", self.a, self.tile("a")), ("b", self.b, self.tile("b")), ("c", self.c, self.tile("c")))
 
+    def multiply(self, a: Array, b: Array, c: Array) -> Array:
+        """What the instruction does to registers: arrays of (threads, values) in, those of D = A * B + C out.
+
+        >>> ones = np.ones((1, 1), np.float32)
+        >>> FMA.multiply(2 * ones, 3 * ones, ones).tolist()
+        [[7.0]]
+        """
+        left, right, total = (self._gathered(name, held) for name, held in zip("abc", (a, b, c), strict=True))
+        total = total + np.einsum("mkz,nkz->mnz", left, right)
+        return cast(Array, total.ravel(order="F")[self.c.offsets()])
+
+    def _gathered(self, operand: str, held: Array) -> Array:
+        """The tile that registers hold, with the blocks as a last axis."""
+        tile = self.tile(operand)
+        flat = np.zeros(prod(tile), held.dtype)
+        flat[getattr(self, operand).offsets()] = held
+        return flat.reshape((*tile[:2], self.blocks), order="F")
+
     def __str__(self) -> str:
         return self.name
 
@@ -64,9 +87,14 @@ class CopyAtom:
     memory: tuple[str, str] = ("", "")
 
     @property
+    def registers(self) -> Layout:
+        """The side on which each thread has its own values: what it writes, or reads where it stores registers."""
+        return self.read if self.memory[0] == "rmem" else self.write
+
+    @property
     def values(self) -> int:
-        """How many values a thread writes."""
-        return self.write.size // self.threads.size
+        """How many values a thread moves."""
+        return self.registers.size // self.threads.size
 
     def __str__(self) -> str:
         return self.name

@@ -1,0 +1,371 @@
+"""Atoms against the words of the public documents: who holds which element, written as the documents write it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from cutepy.layout import Layout, _
+from cutepy.tensor import (
+    COPY_ATOMS,
+    MMA_ATOMS,
+    MMAAtom,
+    copy,
+    make_fragment_like,
+    make_tensor,
+    make_tiled_copy_A,
+    make_tiled_copy_C,
+    make_tiled_mma,
+    universal_copy,
+)
+
+Place = Callable[[int, int], tuple[int, ...]]
+
+
+def check_places(layout: Layout, tile: tuple[int, ...], place: Place) -> None:
+    """(thread, value) lies where the document says."""
+    table = layout.offsets()
+    for thread in range(table.shape[0]):
+        for value in range(table.shape[1]):
+            index = np.ravel_multi_index(place(thread, value), tile, order="F")
+            assert table[thread, value] == index, (thread, value, place(thread, value))
+
+
+@pytest.mark.parametrize("name", MMA_ATOMS)
+def test_every_operand_is_covered_evenly(name: str) -> None:
+    atom = MMA_ATOMS[name]
+    assert atom.source and atom.name == name
+    for _operand, layout, tile in atom.operands():
+        count = np.bincount(layout.offsets().ravel(), minlength=int(np.prod(tile)))
+        assert layout[0].size == atom.threads.size and len(count) == np.prod(tile)
+        assert (count == count[0]).all() and count[0] >= 1
+    assert atom.c.size == np.prod(atom.tile("c"))
+
+
+@pytest.mark.parametrize("name", COPY_ATOMS)
+def test_copies_write_every_element_once(name: str) -> None:
+    atom = COPY_ATOMS[name]
+    size = int(np.prod(atom.tile))
+    assert atom.source and sorted(atom.registers.offsets().ravel()) == list(range(size))
+    assert set(atom.read.offsets().ravel()) == set(atom.write.offsets().ravel()) == set(range(size))
+
+
+def fragments(layout: Layout, tile: np.ndarray) -> np.ndarray:
+    return tile.ravel(order="F")[layout.offsets()]
+
+
+@pytest.mark.parametrize("name", MMA_ATOMS)
+def test_registers_multiply_to_the_product(name: str) -> None:
+    atom = MMA_ATOMS[name]
+    rng = np.random.default_rng(1)
+    A, B, C = (rng.integers(-4, 5, atom.tile(operand)).astype(np.float64) for operand in "abc")
+    got = atom.multiply(fragments(atom.a, A), fragments(atom.b, B), fragments(atom.c, C))
+    if atom.blocks == 1:
+        expected = A @ B.T + C
+    else:
+        expected = np.einsum("mkz,nkz->mnz", A, B) + C
+    assert (got == fragments(atom.c, expected)).all()
+
+
+def lane(thread: int) -> tuple[int, int]:
+    """PTX: groupID = laneid >> 2, threadID_in_group = laneid % 4."""
+    return thread >> 2, thread % 4
+
+
+PTX: list[tuple[str, str, Place]] = [
+    (
+        "sm_80.mma.m16n8k16.f32.f16.f16.f32",
+        "a",
+        lambda t, i: (
+            lane(t)[0] + (8 if i in (2, 3, 6, 7) else 0),
+            lane(t)[1] * 2 + (i & 1) + (8 if i >= 4 else 0),
+        ),
+    ),
+    (
+        "sm_80.mma.m16n8k16.f32.f16.f16.f32",
+        "b",
+        lambda t, i: (lane(t)[0], lane(t)[1] * 2 + (i & 1) + (8 if i >= 2 else 0)),
+    ),
+    (
+        "sm_80.mma.m16n8k16.f32.f16.f16.f32",
+        "c",
+        lambda t, i: (lane(t)[0] + (8 if i >= 2 else 0), lane(t)[1] * 2 + (i & 1)),
+    ),
+    (
+        "sm_75.mma.m16n8k8.f16.f16.f16.f16",
+        "a",
+        lambda t, i: (lane(t)[0] + (8 if i >= 2 else 0), lane(t)[1] * 2 + (i & 1)),
+    ),
+    (
+        "sm_80.mma.m16n8k8.f32.tf32.tf32.f32",
+        "a",
+        lambda t, i: (lane(t)[0] + (8 if i in (1, 3) else 0), lane(t)[1] + (4 if i >= 2 else 0)),
+    ),
+    ("sm_80.mma.m16n8k4.f32.tf32.tf32.f32", "b", lambda t, i: (lane(t)[0], lane(t)[1])),
+    (
+        "sm_80.mma.m16n8k32.s32.s8.s8.s32",
+        "a",
+        lambda t, i: (
+            lane(t)[0] + (0 if i < 4 or 8 <= i < 12 else 8),
+            lane(t)[1] * 4 + (i & 3) + (0 if i < 8 else 16),
+        ),
+    ),
+    (
+        "sm_80.mma.m16n8k32.s32.s8.s8.s32",
+        "b",
+        lambda t, i: (lane(t)[0], lane(t)[1] * 4 + (i & 3) + (0 if i < 4 else 16)),
+    ),
+    (
+        "sm_80.mma.m16n8k64.s32.s4.s4.s32",
+        "a",
+        lambda t, i: (
+            lane(t)[0] + (0 if i < 8 or 16 <= i < 24 else 8),
+            lane(t)[1] * 8 + (i & 7) + (0 if i < 16 else 32),
+        ),
+    ),
+    (
+        "sm_80.mma.m16n8k256.s32.b1.b1.s32",
+        "a",
+        lambda t, i: (
+            lane(t)[0] + (0 if i < 32 or 64 <= i < 96 else 8),
+            lane(t)[1] * 32 + (i & 31) + (0 if i < 64 else 128),
+        ),
+    ),
+    ("sm_75.mma.m8n8k16.s32.s8.s8.s32", "a", lambda t, i: (lane(t)[0], lane(t)[1] * 4 + i)),
+    ("sm_75.mma.m8n8k16.s32.s8.s8.s32", "c", lambda t, i: (lane(t)[0], lane(t)[1] * 2 + i)),
+    ("sm_80.mma.m8n8k4.f64.f64.f64.f64", "a", lambda t, i: (lane(t)[0], lane(t)[1])),
+    ("sm_80.mma.m8n8k4.f64.f64.f64.f64", "c", lambda t, i: (lane(t)[0], lane(t)[1] * 2 + i)),
+    ("sm_90.mma.m16n8k16.f64.f64.f64.f64", "a", lambda t, i: (lane(t)[0] + 8 * (i % 2), lane(t)[1] + 4 * (i // 2))),
+    (
+        "sm_89.mma.m16n8k32.f32.e4m3.e5m2.f32",
+        "a",
+        lambda t, i: (
+            lane(t)[0] + (0 if i < 4 or 8 <= i < 12 else 8),
+            lane(t)[1] * 4 + (i & 3) + (0 if i < 8 else 16),
+        ),
+    ),
+    (
+        "sm_90.wgmma.m64n32k16.f32.f16.f16.rs",
+        "c",
+        lambda t, i: (
+            16 * (t // 32) + lane(t % 32)[0] + 8 * (i // 2 % 2),
+            8 * (i // 4) + lane(t % 32)[1] * 2 + (i & 1),
+        ),
+    ),
+    (
+        "sm_90.wgmma.m64n32k16.f32.f16.f16.rs",
+        "a",
+        lambda t, i: (
+            16 * (t // 32) + lane(t % 32)[0] + 8 * (i // 2 % 2),
+            lane(t % 32)[1] * 2 + (i & 1) + 8 * (i // 4),
+        ),
+    ),
+    ("sm_100.tcgen05.mma.m128n64k16.f32.f16.f16", "c", lambda t, i: (t, i)),
+]
+
+
+def volta_lane(thread: int) -> int:
+    """The lane of thread `thread` of the first quad pair."""
+    return thread % 4 + 16 * (thread // 4)
+
+
+PTX_VOLTA: list[tuple[str, str, Place]] = [
+    ("sm_70.mma.m8n8k4.row.col.f32.f16.f16.f32", "a", lambda v, i: (v % 4 + (0 if v < 16 else 4), i)),
+    ("sm_70.mma.m8n8k4.col.row.f32.f16.f16.f32", "a", lambda v, i: (i % 4 + (0 if v < 16 else 4), v % 4)),
+    ("sm_70.mma.m8n8k4.row.col.f32.f16.f16.f32", "b", lambda v, i: (v % 4 + (0 if v < 16 else 4), i)),
+    ("sm_70.mma.m8n8k4.col.row.f32.f16.f16.f32", "b", lambda v, i: (i + (0 if v < 16 else 4), v % 4)),
+    ("sm_70.mma.m8n8k4.row.col.f16.f16.f16.f16", "c", lambda v, i: (v % 4 + (0 if v < 16 else 4), i)),
+    (
+        "sm_70.mma.m8n8k4.row.col.f32.f16.f16.f32",
+        "c",
+        lambda v, i: ((v & 1) + (i & 2) + (0 if v < 16 else 4), (i & 4) + (v & 2) + (i & 1)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "operand", "place"), PTX)
+def test_nvidia(name: str, operand: str, place: Place) -> None:
+    atom = MMA_ATOMS[name]
+    check_places(getattr(atom, operand), atom.tile(operand), place)
+
+
+@pytest.mark.parametrize(("name", "operand", "place"), PTX_VOLTA)
+def test_nvidia_quad_pairs(name: str, operand: str, place: Place) -> None:
+    atom = MMA_ATOMS[name]
+    assert [atom.threads(i) for i in range(8)] == [0, 1, 2, 3, 16, 17, 18, 19]
+    check_places(getattr(atom, operand), atom.tile(operand), lambda t, i: place(volta_lane(t), i))
+
+
+AMD: list[tuple[str, str, Place]] = [
+    ("gfx908.v_mfma_f32_32x32x8_f16", "a", lambda t, i: (t % 32, 4 * (t // 32) + i)),
+    ("gfx908.v_mfma_f32_32x32x8_f16", "c", lambda t, i: (8 * (i // 4) + 4 * (t // 32) + i % 4, t % 32)),
+    ("gfx908.v_mfma_f32_16x16x16_f16", "b", lambda t, i: (t % 16, 4 * (t // 16) + i)),
+    ("gfx908.v_mfma_f32_16x16x16_f16", "c", lambda t, i: (4 * (t // 16) + i, t % 16)),
+    ("gfx908.v_mfma_f32_32x32x2_f32", "a", lambda t, i: (t % 32, t // 32)),
+    ("gfx908.v_mfma_f32_4x4x1_16b_f32", "a", lambda t, i: (t % 4, 0, t // 4)),
+    ("gfx908.v_mfma_f32_4x4x1_16b_f32", "c", lambda t, i: (i, t % 4, t // 4)),
+    ("gfx908.v_mfma_f32_32x32x1_2b_f32", "a", lambda t, i: (t % 32, 0, t // 32)),
+    (
+        "gfx908.v_mfma_f32_32x32x1_2b_f32",
+        "c",
+        lambda t, i: (8 * (i // 4 % 4) + 4 * (t // 32) + i % 4, t % 32, i // 16),
+    ),
+    ("gfx908.v_mfma_f32_16x16x1_4b_f32", "c", lambda t, i: (4 * (t // 16) + i % 4, t % 16, i // 4)),
+    ("gfx90a.v_mfma_f64_16x16x4_f64", "c", lambda t, i: (4 * i + t // 16, t % 16)),
+    ("gfx942.v_mfma_f32_16x16x32_fp8_fp8", "a", lambda t, i: (t % 16, 8 * (t // 16) + i)),
+    ("gfx11.v_wmma_f32_16x16x16_f16", "a", lambda t, i: (t % 16, i)),
+    ("gfx11.v_wmma_f32_16x16x16_f16", "c", lambda t, i: (2 * i + t // 16, t % 16)),
+    ("gfx12.v_wmma_f32_16x16x16_f16", "a", lambda t, i: (t % 16, 8 * (t // 16) + i)),
+    ("gfx12.v_wmma_f32_16x16x16_f16", "c", lambda t, i: (8 * (t // 16) + i, t % 16)),
+]
+
+
+@pytest.mark.parametrize(("name", "operand", "place"), AMD)
+def test_amd(name: str, operand: str, place: Place) -> None:
+    check_places(getattr(MMA_ATOMS[name], operand), MMA_ATOMS[name].tile(operand), place)
+
+
+INTEL: list[tuple[str, str, Place]] = [
+    ("xe_hpc.dpas.8x16x16.f32.bf16", "a", lambda t, i: (i, t)),
+    ("xe_hpc.dpas.8x16x16.f32.bf16", "b", lambda t, i: (t, i)),
+    ("xe_hpc.dpas.8x16x16.f32.bf16", "c", lambda t, i: (i, t)),
+    ("xe_hpc.dpas.8x16x32.s32.s8", "a", lambda t, i: (i // 2, 2 * t + i % 2)),
+    ("xe_hpc.dpas.8x16x8.f32.tf32", "a", lambda t, i: (2 * i + t // 8, t % 8)),
+    ("amx.tdpbf16ps", "a", lambda t, i: (i // 32, i % 32)),
+    ("amx.tdpbf16ps", "b", lambda t, i: (i % 32 // 2, 2 * (i // 32) + i % 2)),
+    ("amx.tdpbssd", "b", lambda t, i: (i % 64 // 4, 4 * (i // 64) + i % 4)),
+    ("amx.tdpbssd", "c", lambda t, i: (i // 16, i % 16)),
+]
+
+
+@pytest.mark.parametrize(("name", "operand", "place"), INTEL)
+def test_intel(name: str, operand: str, place: Place) -> None:
+    check_places(getattr(MMA_ATOMS[name], operand), MMA_ATOMS[name].tile(operand), place)
+
+
+def simdgroup(thread: int, value: int) -> tuple[int, int]:
+    """MLX, BaseMMAFrag::get_coord: row and column of a thread's first element; the second is its right neighbour."""
+    quad = thread // 4
+    row = (quad & 4) + (thread // 2) % 4
+    column = (quad & 2) * 2 + (thread % 2) * 2
+    return row, column + value
+
+
+def test_apple() -> None:
+    atom = MMA_ATOMS["apple.simdgroup_float8x8"]
+    check_places(atom.a, (8, 8), simdgroup)
+    check_places(atom.c, (8, 8), simdgroup)
+    check_places(atom.b, (8, 8), lambda t, i: simdgroup(t, i)[::-1])
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_matrix_loads(count: int) -> None:
+    tile = (8, 8, count)
+
+    def held(thread: int, value: int) -> tuple[int, ...]:
+        return thread // 4, 2 * (thread % 4) + value % 2, value // 2
+
+    atom = COPY_ATOMS[f"sm_75.ldmatrix.m8n8.x{count}.b16"]
+    check_places(atom.write, tile, held)
+    named = 8 * count
+    check_places(
+        Layout((named, 8), (atom.read.offsets()[1, 0], 8)) if count == 1 else atom.read,
+        tile,
+        lambda t, i: (t % 8, i, t // 8 % count),
+    )
+    turned = COPY_ATOMS[f"sm_75.ldmatrix.m8n8.x{count}.trans.b16"]
+    check_places(turned.write, tile, lambda t, i: (held(t, i)[1], held(t, i)[0], i // 2))
+    stored = COPY_ATOMS[f"sm_90.stmatrix.m8n8.x{count}.b16"]
+    assert stored.read == atom.write and stored.write == atom.read
+
+
+def test_a_matrix_load_reads_rows_and_writes_fragments() -> None:
+    """The registers that `ldmatrix` fills are those that `mma` multiplies; each thread reads a row of 8."""
+    mma = make_tiled_mma(MMA_ATOMS["sm_80.mma.m16n8k16.f32.f16.f16.f32"], (1, 1, 1))
+    loads = make_tiled_copy_A(COPY_ATOMS["sm_75.ldmatrix.m8n8.x4.b16"], mma)
+    shared = make_tensor(np.arange(16 * 32, dtype=np.float16).reshape(16, 32))
+    for thread in range(32):
+        read = loads.partition_S(shared, thread)
+        first = read(_, 0, 0).numpy()
+        assert (first == first[0] + np.arange(8)).all() and first[0] == 32 * (thread % 16) + 8 * (thread // 16)
+        written = loads.partition_D(shared, thread)
+        multiplied = mma.partition_A(shared, thread)
+        assert (written.numpy() == multiplied.numpy()).all()
+
+
+@pytest.mark.parametrize("name", ["sm_80.mma.m16n8k16.f32.f16.f16.f32", "fma", "apple.simdgroup_float8x8"])
+def test_a_fragment_retiled_is_the_partition_of_the_copy(name: str) -> None:
+    atom = MMA_ATOMS[name]
+    arrangement = (2, 2, 1) if atom.threads.size > 1 else (4, 4, 1)
+    mma = make_tiled_mma(atom, arrangement, (None, 4 * atom.shape[1] * arrangement[1], None))
+    copies = make_tiled_copy_C(universal_copy(1), mma)
+    C = make_tensor(np.arange(2 * 3 * mma.tile[0] * mma.tile[1], dtype=np.float32), (2 * mma.tile[0], 3 * mma.tile[1]))
+    for thread in range(0, mma.threads, 5):
+        fragment = make_fragment_like(mma.partition_C(C, thread))
+        copy(mma.partition_C(C, thread), fragment)
+        owned = copies.partition_D(C, thread)
+        seen = copies.retile(fragment)
+        assert seen.layout[0].size == owned.layout[0].size
+        assert (seen.numpy().ravel(order="F") == owned.numpy().ravel(order="F")).all()
+
+
+TILED = [
+    ("sm_80.mma.m16n8k16.f32.f16.f16.f32", (2, 2, 1), (None, None, None)),
+    ("sm_80.mma.m16n8k16.f32.f16.f16.f32", (1, 2, 1), (32, Layout((8, 2, 2), (1, 16, 8)), 32)),
+    ("sm_70.mma.m8n8k4.row.col.f32.f16.f16.f32", (2, 2, 1), (None, None, None)),
+    ("gfx908.v_mfma_f32_16x16x16_f16", (2, 1, 1), (None, 32, None)),
+    ("apple.simdgroup_float8x8", (2, 2, 1), (None, None, 16)),
+    ("xe_hpc.dpas.8x16x16.f32.bf16", (2, 1, 1), (None, None, None)),
+    ("fma", (4, 8, 1), (Layout((4, 4), (4, 1)), None, 4)),
+    ("fma", (4, 4, 2), (None, 16, None)),
+]
+
+
+@pytest.mark.parametrize(("name", "arrangement", "permutation"), TILED)
+def test_tiled_fragments_multiply_to_the_product(
+    name: str, arrangement: tuple[int, int, int], permutation: tuple[object, object, object]
+) -> None:
+    """Deal A, B and C out to threads, let each atom multiply its registers, and collect C."""
+    atom = MMA_ATOMS[name]
+    mma = make_tiled_mma(atom, arrangement, permutation)
+    rng = np.random.default_rng(2)
+    m, n, k = (2 * extent for extent in mma.tile)
+    A, B, C = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((m, k), (n, k), (m, n)))
+    expected = A @ B.T + C
+    tensors = [make_tensor(array) for array in (A, B, C)]
+    numbered = mma.threads_vmnk
+    for place in np.ndindex(*(mode.size for mode in list(numbered)[1:])):
+        threads = [int(numbered(v, *place)) for v in range(atom.threads.size)]
+        parts = [
+            [partition(tensor, thread) for thread in threads]
+            for partition, tensor in zip((mma.partition_A, mma.partition_B, mma.partition_C), tensors, strict=True)
+        ]
+        if arrangement[2] > 1 and place[2]:
+            continue
+        multiply_parts(atom, parts, mma, place, tensors)
+    assert (C == expected).all()
+
+
+def multiply_parts(atom: MMAAtom, parts: list, mma: object, place: tuple[int, ...], tensors: list) -> None:
+    a, b, c = parts
+    rows, columns, steps = c[0].layout[1].size, c[0].layout[2].size, a[0].layout[2].size
+    k_peers = [parts[:2]]
+    for other in range(1, mma.arrangement[2].size):  # type: ignore[attr-defined]
+        numbered = mma.threads_vmnk  # type: ignore[attr-defined]
+        threads = [int(numbered(v, *place[:2], other)) for v in range(atom.threads.size)]
+        k_peers.append(
+            [
+                [mma.partition_A(tensors[0], thread) for thread in threads],  # type: ignore[attr-defined]
+                [mma.partition_B(tensors[1], thread) for thread in threads],  # type: ignore[attr-defined]
+            ]
+        )
+    for i in range(rows):
+        for j in range(columns):
+            registers = np.stack([part(_, i, j).numpy() for part in c])
+            for a, b in k_peers:
+                for step in range(steps):
+                    left = np.stack([part(_, i, step).numpy() for part in a])
+                    right = np.stack([part(_, j, step).numpy() for part in b])
+                    registers = atom.multiply(left, right, registers)
+            for part, held in zip(c, registers, strict=True):
+                copy(make_tensor(held), part(_, i, j))
