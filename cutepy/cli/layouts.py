@@ -55,5 +55,6 @@ def run_explain(options: Namespace) -> None:
     try:
         told = explain(FUNCTIONS[function], *operands)  # type: ignore[arg-type]
     except TypeError as error:
-        raise CommandError(f"{options.call}: {function} does not take these operands ({error})") from error
+        what = str(error).partition("() ")[2] or str(error)
+        raise CommandError(f"{options.call}: {function} does not take these operands: {what}") from error
     write_text(options.output, str(told))
