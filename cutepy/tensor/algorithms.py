@@ -47,6 +47,7 @@ def copy(source: Tensor, target: Tensor) -> None:
     Source: CuTe, `algorithm/copy.hpp`.
     """
     _check_pair("copy", source, target)
+    _check_types("copy", source, target)
     if strided_engine(source) and strided_engine(target) and source.size:
         pairing = common_refinement(cast(Layout, source.layout), cast(Layout, target.layout))
         if pairing is not None:
@@ -63,6 +64,7 @@ def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
     Raises as `copy`, and where the predicate has another size. Source: CuTe, `algorithm/copy.hpp`.
     """
     _check_pair("copy_if", source, target)
+    _check_types("copy_if", source, target)
     chosen = load_all(predicate) if isinstance(predicate, Tensor) else np.asarray(predicate)
     if chosen.size != source.size:
         raise TensorError(f"copy_if: the predicate has {chosen.size} entries, {source} has {source.size}")
@@ -96,6 +98,7 @@ def axpby(alpha: Scalars, x: Tensor, beta: Scalars, y: Tensor) -> None:
     Raises as `copy`. Source: CuTe, `algorithm/axpby.hpp`.
     """
     _check_pair("axpby", x, y)
+    _check_types("axpby", x, y)
     total = _times(alpha, _shaped(computed(x), y))
     if not (isinstance(beta, (int, float)) and beta == 0):
         total = total + _times(beta, computed(y))
@@ -105,7 +108,8 @@ def axpby(alpha: Scalars, x: Tensor, beta: Scalars, y: Tensor) -> None:
 def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     """`target[i] = op(source[i], ...)`: the last tensor is the target, and with one tensor its own source.
 
-    On arrays `op` is called once, with whole arrays; under a kernel trace once for every element.
+    On arrays `op` is called once, with whole arrays; under a kernel trace once for every element. The target must hold
+    what `op` gives; the types of the sources do not matter.
 
     >>> from cutepy.tensor import make_tensor
     >>> x = make_tensor(np.arange(4, dtype=np.float32))
@@ -207,11 +211,14 @@ def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
             f"{call}({source}, {target}): the sizes {source.size} and {target.size} differ; slice or tile one of them"
         )
     check_writable(target.engine)
+    check_overlap(call, source, target)
+
+
+def _check_types(call: str, source: Tensor, target: Tensor) -> None:
     if source.dtype is not target.dtype and not np.can_cast(source.dtype.numpy, target.dtype.numpy, "same_kind"):
         raise TensorError(
             f"{call}({source}, {target}): {target.dtype} cannot hold {source.dtype} values; convert them with transform"
         )
-    check_overlap(call, source, target)
 
 
 def _shaped(values: Array, like: Tensor) -> Array:
