@@ -13,7 +13,7 @@ from ..errors import TensorError
 from ..layout import Layout, axis_layout
 from ..layout.int_tuple import IntTuple, leaves, product_each
 from ..layout.rearrange import coalesced
-from .engine import Array, CoordinateEngine, Engine, Scalars, check_writable, fit_values
+from .engine import Array, CoordinateEngine, Engine, Scalars, ViewEngine, check_writable, fit_values
 from .guard import both
 
 if TYPE_CHECKING:
@@ -153,26 +153,44 @@ def common_refinement(left: Layout, right: Layout) -> tuple[tuple[int, ...], tup
 
 
 def check_overlap(call: str, source: Tensor, target: Tensor) -> None:
-    """Raise TensorError if writing `target` would change elements of `source` that are still to be read."""
-    if not (hasattr(source.engine, "memory") and hasattr(target.engine, "memory")):
+    """Raise TensorError if writing `target` would change elements of `source` that are still to be read.
+
+    Two tensors over the very same elements in the same order may meet: each element is read before it is written.
+    """
+    if not (isinstance(source.engine, ViewEngine) and isinstance(target.engine, ViewEngine)):
         return
-    one, other = source.engine.memory, target.engine.memory
-    if not np.may_share_memory(one, other):
+    if not np.may_share_memory(source.engine.memory, target.engine.memory):
         return
-    same = source.layout == target.layout and source.engine.address == target.engine.address  # type: ignore[attr-defined]
+    same = source.layout == target.layout and source.engine.address == target.engine.address
     if same and type(source.offset) is int and source.offset == target.offset and source.dtype is target.dtype:
         return
-    if np.intersect1d(_bytes_of(source), _bytes_of(target)).size:
+    if _share_elements(source, target):
         raise TensorError(
             f"{call}: {source} and {target} overlap, so elements would be overwritten before they are read; "
             "copy the source first"
         )
 
 
+def _share_elements(one: Tensor, other: Tensor) -> bool:
+    views = leaf_view(one), leaf_view(other)
+    if views[0] is not None and views[1] is not None:
+        try:
+            return np.shares_memory(*views, max_work=100_000)
+        except np.exceptions.TooHardError:
+            pass
+    first, second = _bytes_of(one), _bytes_of(other)
+    if not (first.size and second.size) or first.max() < second.min() or second.max() < first.min():
+        return False
+    start = int(min(first.min(), second.min()))
+    touched = np.zeros(int(max(first.max(), second.max())) + 1 - start, bool)
+    touched[first - start] = True
+    return bool(touched[second - start].any())
+
+
 def _bytes_of(tensor: Tensor) -> Array:
     """The address of every byte of the elements that exist."""
+    engine = cast(ViewEngine, tensor.engine)
     table, mask = offset_table(tensor), mask_table(tensor)
     start = table.ravel() if mask is None else table[mask]
-    width = tensor.engine.memory.itemsize  # type: ignore[attr-defined]
-    place = start * width + tensor.engine.address  # type: ignore[attr-defined]
-    return cast(Array, (place[:, None] + np.arange(width)).ravel())
+    width = engine.memory.itemsize
+    return cast(Array, (start[:, None] * width + engine.address + np.arange(width)).ravel())
