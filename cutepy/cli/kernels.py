@@ -51,6 +51,18 @@ def run_wgsl(options: Namespace) -> None:
     write_text(options.output, call.kernel.wgsl(*call.arguments, dialect=options.dialect, **call.static))
 
 
+def run_verify(options: Namespace) -> int:
+    """Write the verdicts on the kernel; 0 if every claim is proven, 1 otherwise."""
+    check_target(options.output)
+    call = _call(options)
+    verify = getattr(call.kernel, "verify", None)
+    if verify is None:
+        raise CommandError("this version of cutepy has no verifier yet")
+    found = verify(*call.arguments, **call.static)
+    write_text(options.output, str(found))
+    return 0 if found.ok else 1
+
+
 def run_adapters(options: Namespace) -> None:
     """List what there is, mark what is used, say what it can do."""
     found = adapters()

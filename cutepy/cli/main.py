@@ -131,14 +131,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except CutepyError as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        _complain(f"{name}: {error}")
     except OSError as error:
-        print(f"{name}: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        _complain(f"{name}: {error.filename or 'a file'}: {error.strerror or error}")
     except MemoryError as error:
-        print(f"{name}: not enough memory{f': {error}' if str(error) else ''}", file=sys.stderr)
+        _complain(f"{name}: not enough memory{f': {error}' if str(error) else ''}")
     except KeyboardInterrupt:
         return 130
     return BAD_INPUT
+
+
+def _complain(message: str) -> None:
+    """Say it on standard error; what a terminal would obey is replaced, a character by one, so that carets fit."""
+    print("".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message), file=sys.stderr)
 
 
 def _run(options: Namespace) -> int:
