@@ -1,0 +1,94 @@
+"""Copies between any two layouts on a device; one that turns a matrix goes through a swizzled tile of shared memory.
+
+Law: `target[i] = source[i]` for every i in colexicographic order: the shapes may differ, the sizes may not.
+"""
+# mypy: disable-error-code="arg-type, index"
+# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...errors import KernelError
+from ...layout import Layout, Swizzle, composition, make_composed_layout, select
+from ...layout.int_tuple import leaves
+from ...layout.rearrange import joined
+from ...tensor.algorithms import copy as copy_elements
+from ...tensor.partition import local_tile, thread_value_partition
+from ...tensor.tensor import Tensor
+from ..trace import functions
+from ..trace import language as gpu
+from ..trace.kernel import kernel
+from .domain import Tiling, crossing_mode
+from .operand import modes_of, over, place_of, tensor_of
+from .pointwise import each_element, shares_memory, walk
+
+SIDE, THREADS = 32, 256
+
+
+@kernel
+def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> None:
+    """result[i] = source[i]."""
+    each_element([source], result, lambda value: functions.cast(value, result.dtype), tiling)
+
+
+@kernel
+def turn_kernel(source: Tensor, result: Tensor) -> None:
+    """The same where `result` is contiguous along mode 0 and `source` along mode 1: both are met in neighbours."""
+    rest = (1,) * (result.rank - 2)
+    tile = (SIDE, SIDE, *rest)
+    groups = prod(-(-extent // size) for extent, size in zip(leaves(result.shape), tile, strict=True))
+    gpu.launch(grid=groups, threads=THREADS)
+    from_tile, to_tile = (local_tile(t, tile, gpu.workgroup.x) for t in (source, result))
+    staged = gpu.shared(result, make_composed_layout(Swizzle(5, 0, 5), 0, Layout((SIDE, SIDE, *rest))))
+    along_0 = Layout((THREADS, SIDE * SIDE // THREADS), (1, THREADS))
+    along_1 = composition(Layout((SIDE, SIDE), (SIDE, 1)), along_0)
+    copy_elements(thread_value_partition(from_tile, along_1), thread_value_partition(staged, along_1))
+    gpu.barrier()
+    copy_elements(thread_value_partition(staged, along_0), thread_value_partition(to_tile, along_0))
+
+
+def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
+    """`target[i] = source[i]` for every i, between any layouts, types that convert without losing kind, and memories.
+
+    An array or a tensor of the host is brought to the device where the other is; a target on the host is read back.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A, B = np.float32([[1, 2, 3], [4, 5, 6]]), np.zeros((3, 2), np.float32)
+    >>> copy(A.T, make_tensor(B), engine="numpy")
+    >>> B.tolist()
+    [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+
+    Raises KernelError where sizes differ, the tensors overlap, the target is read-only or cannot hold the type.
+    """
+    call = "copy"
+    a, b = tensor_of(call, source), tensor_of(call, target)
+    if a.size != b.size:
+        raise KernelError(f"copy({a}, {b}): the sizes {a.size} and {b.size} differ")
+    if not b.engine.writable:
+        raise KernelError(f"copy({a}, {b}): the target is read-only; pass a writable tensor")
+    if a.dtype is not b.dtype and not np.can_cast(a.dtype.numpy, b.dtype.numpy, "same_kind"):
+        raise KernelError(f"copy({a}, {b}): {b.dtype} cannot hold {a.dtype} values; convert them with gpu.pointwise")
+    if shares_memory(a, b) and (a.layout != b.layout or a.offset != b.offset):
+        raise KernelError(f"copy({a}, {b}): they may overlap; copy through a tensor of its own")
+    place = place_of(call, engine, [a, b])
+    if not b.size:
+        return
+    a = place.bring(a)
+    (a, b), tiling = walk(_alike([a, b]))
+    crossing = 0 if tiling is None else crossing_mode([joined(modes_of(t)) for t in (a, b)])
+    if crossing:
+        order = 0, crossing, *(mode for mode in range(1, b.rank) if mode != crossing)
+        place.run(turn_kernel, *(t.lift_layout(select, *order) for t in (a, b)))
+    else:
+        place.run(copy_kernel, a, b, tiling=tiling)
+
+
+def _alike(tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors with equal sizes mode by mode: as they are, or each as one mode."""
+    first, second = ([mode.size for mode in modes_of(t)] for t in tensors)
+    if first == second:
+        return tensors
+    return [over(t, joined([joined(modes_of(t))])) for t in tensors]

@@ -1,0 +1,154 @@
+"""Formulas over elements: text such as `"a + alpha * b"` becomes a function, read as Python's grammar, never evaluated.
+
+Operators: `+ - * / // % **`, comparisons, `& | ~ and or not`, `x if c else y`; functions by the names below and the
+element types as conversions, `f32(mask)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import KernelError
+from ...tensor.dtypes import DTYPES
+from ...tensor.engine import Scalars
+from ..trace import functions
+
+Value = Any  # a number, or an expression with Python's operators
+_NAMES = "exp exp2 log log2 sqrt rsqrt sin cos tanh floor fma select".split()
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    **{name: getattr(functions, name) for name in _NAMES},
+    "abs": functions.absolute,
+    "min": functions.nan_minimum,
+    "max": functions.nan_maximum,
+    "pow": lambda base, exponent: _power(base, exponent),
+    "where": functions.select,
+    **{name: (lambda value, dtype=dtype: functions.cast(value, dtype)) for name, dtype in DTYPES.items()},
+}
+_BINARY: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: lambda base, exponent: _power(base, exponent),
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.And: operator.and_,
+    ast.Or: operator.or_,
+}
+_UNARY: dict[type[ast.AST], Callable[[Value], Value]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: lambda x: x,
+    ast.Invert: operator.invert,
+    ast.Not: operator.invert,
+}
+_COMPARE: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Scalars]]:
+    """The names in a formula, in the order in which they are met, and the function of them that it says.
+
+    >>> names, function = read_formula("a + alpha * b")
+    >>> names, function(1.0, 10.0, 2.0)
+    (('a', 'alpha', 'b'), 21.0)
+
+    Raises KernelError, with a caret under the place, for what is no formula.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _wrong(text, getattr(error, "offset", None) or 1, "it is not an expression") from None
+    names: dict[str, None] = {}
+    try:
+        _check(tree.body, text, names)
+    except RecursionError:
+        raise _wrong(text, 1, "it is nested too deep") from None
+    order = tuple(names)
+
+    def function(*values: Scalars) -> Scalars:
+        return _value(tree.body, dict(zip(order, values, strict=True)))
+
+    return order, function
+
+
+def _check(node: ast.AST, text: str, names: dict[str, None]) -> None:
+    """Refuse what is no formula, and collect the names."""
+    match node:
+        case ast.Constant(value=int() | float()):
+            return
+        case ast.Name(id=name):
+            names[name] = None
+            return
+        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in FUNCTIONS:
+            children: list[ast.AST] = [*node.args]
+        case ast.Call(func=func):
+            raise _wrong(text, func.col_offset + 1, f"there are the functions {', '.join(FUNCTIONS)}")
+        case ast.BinOp(op=op) if type(op) in _BINARY:
+            children = [node.left, node.right]
+        case ast.UnaryOp(op=op) if type(op) in _UNARY:
+            children = [node.operand]
+        case ast.BoolOp():
+            children = [*node.values]
+        case ast.Compare(ops=[op]) if type(op) in _COMPARE:
+            children = [node.left, *node.comparators]
+        case ast.IfExp():
+            children = [node.test, node.body, node.orelse]
+        case _:
+            place = getattr(node, "col_offset", 0) + 1
+            raise _wrong(text, place, f"{type(node).__name__} has no meaning here; operators and calls have")
+    for child in children:
+        _check(child, text, names)
+
+
+def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
+    """What a checked formula gives for these values."""
+    match node:
+        case ast.Constant(value=number):
+            return number
+        case ast.Name(id=name):
+            return values[name]
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return FUNCTIONS[name](*[_value(arg, values) for arg in args])
+        case ast.BinOp(left=left, op=op, right=right):
+            return _BINARY[type(op)](_value(left, values), _value(right, values))
+        case ast.UnaryOp(op=op, operand=operand):
+            return _UNARY[type(op)](_value(operand, values))
+        case ast.BoolOp(op=op, values=parts):
+            found = _value(parts[0], values)
+            for part in parts[1:]:
+                found = _BINARY[type(op)](found, _value(part, values))
+            return found
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _COMPARE[type(op)](_value(left, values), _value(right, values))
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return functions.select(*[_value(part, values) for part in (test, body, orelse)])
+    raise AssertionError(type(node).__name__)
+
+
+def _power(base: Value, exponent: Value) -> Value:
+    """`base ** exponent`: small whole numbers by multiplication, for any base; else for base >= 0."""
+    if isinstance(exponent, int) and 0 < exponent <= 16:
+        found = base
+        for bit in f"{exponent:b}"[1:]:
+            found = found * found * base if bit == "1" else found * found
+        return found
+    return functions.power(base, exponent)
+
+
+def _wrong(text: str, column: int, why: str) -> KernelError:
+    line = text.strip()
+    return KernelError(f"pointwise: {why}\n  {line}\n  {' ' * (min(column, len(line) + 1) - 1)}^")

@@ -1,0 +1,162 @@
+"""What an operation takes and what it gives: operands as tensors, an engine to run on, results beside the operands.
+
+Law: operands on a device stay there and the result is there too; with `engine="wgpu"` arrays of the host are brought to
+the device of the others, or to the default one; with `engine="numpy"` everything stays on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import KernelError
+from ...layout import ComposedLayout, Layout
+from ...layout.int_tuple import product_each
+from ...layout.rearrange import from_modes, joined
+from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
+from ...tensor.engine import Array
+from ...tensor.make import make_tensor
+from ...tensor.tensor import Tensor
+from ..array import DeviceEngine, array
+from ..trace.kernel import KernelFunction
+
+if TYPE_CHECKING:
+    from ..runtime import Device
+
+Axes = int | Sequence[int] | None
+Shape = tuple[int, ...]
+_RANK = (bool_, u32, i32, f16, f32)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an operation runs and its result is: a device, or the host (None), where the interpreter runs it."""
+
+    device: Device | None
+
+    def bring(self, tensor: Tensor) -> Tensor:
+        """`tensor` here, copied only where it is on the host and has to go to a device."""
+        if self.device is None or isinstance(tensor.engine, DeviceEngine):
+            return tensor
+        return array(tensor, device=self.device)
+
+    def run(self, kernel: KernelFunction, *args: object, **static: object) -> None:
+        """Run a kernel."""
+        if self.device is None:
+            kernel.interpret(*args, **static)
+        else:
+            kernel(*args, **static)
+
+    def zeros(self, shape: Shape, dtype: DType, order: Sequence[int] | None = None) -> Tensor:
+        """A new tensor of zeros; `order` lists its axes, the fastest first (default: the last one first)."""
+        return self.put(np.zeros(shape, dtype.numpy), order)
+
+    def put(self, values: Array, order: Sequence[int] | None = None) -> Tensor:
+        """A new tensor with these values; `order` as in `zeros`."""
+        if order is not None:
+            slowest_first = tuple(order)[::-1]
+            values = values.transpose(slowest_first).copy().transpose(np.argsort(slowest_first))
+        return make_tensor(values) if self.device is None else array(values, device=self.device)
+
+
+def place_of(call: str, engine: str, tensors: Iterable[Tensor]) -> Place:
+    """Where `call` runs. Raises KernelError for an unknown engine and for device tensors with `engine="numpy"`."""
+    held = [t.engine for t in tensors if isinstance(t.engine, DeviceEngine)]
+    if engine == "numpy":
+        if held:
+            raise KernelError(
+                f"{call}(engine='numpy'): {held[0].name or 'a tensor'} is on {held[0].device}; pass .numpy()"
+            )
+        return Place(None)
+    if engine != "wgpu":
+        raise KernelError(f"{call}(engine={engine!r}): there are 'wgpu' and 'numpy'")
+    from ..runtime import default_device
+
+    return Place(held[0].device if held else default_device())
+
+
+def tensor_of(call: str, x: object) -> Tensor:
+    """`x` as a tensor.
+
+    Raises TensorError for what is no array, KernelError for a tile that reaches beyond its tensor.
+    """
+    tensor = x if isinstance(x, Tensor) else make_tensor(x)
+    if tensor.guard is not None:
+        raise KernelError(f"{call}({tensor}): the tile reaches beyond its tensor; copy it into a tensor of its own")
+    return tensor
+
+
+def sizes_of(tensor: Tensor) -> Shape:
+    """The size of each axis."""
+    shape = tensor.layout.shape
+    return product_each(shape) if isinstance(shape, tuple) else (tensor.size,)
+
+
+def modes_of(tensor: Tensor) -> list[Layout]:
+    """The axes of a tensor as layouts; those of a swizzled one before the swizzle."""
+    layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+    return list(layout) if isinstance(layout.shape, tuple) else [layout]
+
+
+def over(tensor: Tensor, layout: Layout) -> Tensor:
+    """The elements of `tensor` by other axes made from its own; a swizzle stays."""
+    if isinstance(tensor.layout, ComposedLayout):
+        return Tensor(tensor.engine, tensor.layout.with_inner(layout), tensor.offset)
+    return Tensor(tensor.engine, layout, tensor.offset)
+
+
+def broadcast_shape(call: str, shapes: Sequence[Shape]) -> Shape:
+    """The shape that all broadcast to, by NumPy's rule; KernelError where there is none."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(map(str, shapes))
+        raise KernelError(
+            f"{call}: the shapes {listed} do not broadcast: aligned at the last axis, sizes must agree or be 1"
+        ) from None
+
+
+def broadcast(tensor: Tensor, shape: Shape) -> Tensor:
+    """`tensor` with new axes in front and axes of size 1 stretched, at stride 0."""
+    modes = modes_of(tensor)
+    new = len(shape) - len(modes)
+    stretched = [
+        mode if mode.size == size else from_modes([size], [0]) for mode, size in zip(modes, shape[new:], strict=True)
+    ]
+    return over(tensor, joined([*(from_modes([size], [0]) for size in shape[:new]), *stretched]))
+
+
+def chosen_axes(call: str, rank: int, axes: Axes) -> tuple[int, ...]:
+    """Axes from 0, in order; None means all. KernelError for one that is not there or is named twice."""
+    if axes is None:
+        return tuple(range(rank))
+    listed = (axes,) if isinstance(axes, int) else tuple(axes)
+    for axis in listed:
+        if not isinstance(axis, int) or not -rank <= axis < rank:
+            raise KernelError(f"{call}: axis {axis} of a tensor with {rank} axes")
+    found = tuple(sorted(axis % rank for axis in listed))
+    if len(set(found)) < len(found):
+        raise KernelError(f"{call}: the axes {listed} name one axis twice")
+    return found
+
+
+def common_type(call: str, dtypes: Iterable[DType], numbers: Iterable[object] = ()) -> DType:
+    """The type in which elements of these types meet: bool, then i32 or u32, then f16, then f32; numbers are weak.
+
+    >>> common_type("add", [f16], [2.5]).name, common_type("add", [i32], [2.5]).name
+    ('f16', 'f32')
+
+    Raises KernelError for i32 with u32, which WGSL does not mix either.
+    """
+    met = set(dtypes)
+    if {i32, u32} <= met:
+        raise KernelError(f"{call}: i32 and u32 do not mix; convert one of the tensors")
+    found = max(met, key=_RANK.index)
+    if found.kind != "f" and any(isinstance(n, float | np.floating) for n in numbers):
+        return f32
+    if found is bool_ and any(not isinstance(n, bool | np.bool_) for n in numbers):
+        return i32
+    return found
