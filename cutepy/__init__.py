@@ -42,6 +42,7 @@ from .layout import crd2crd as crd2crd
 from .layout import crd2idx as crd2idx
 from .layout import depth as depth
 from .layout import dice as dice
+from .layout import divides as divides
 from .layout import evenly_divides as evenly_divides
 from .layout import filter as filter
 from .layout import filter_zeros as filter_zeros
@@ -127,6 +128,7 @@ if TYPE_CHECKING:
     from .tensor import make_tiled_copy as make_tiled_copy
     from .tensor import make_tiled_mma as make_tiled_mma
     from .tensor import outer_partition as outer_partition
+    from .tensor import recast as recast
     from .tensor import reduce as reduce
     from .tensor import transform as transform
 
@@ -172,6 +174,7 @@ _LATER = {
     "make_tiled_copy": "tensor",
     "make_tiled_mma": "tensor",
     "outer_partition": "tensor",
+    "recast": "tensor",
     "reduce": "tensor",
     "transform": "tensor",
 }

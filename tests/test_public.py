@@ -27,12 +27,14 @@ local_partition inner_partition outer_partition make_layout_tv make_tiled_copy m
 axpby gemm transform reduce recast
 draw
 """.split()
-ON_GPU = "adapters default_device array kernel matmul sum max min mean prod argmax argmin softmax pointwise copy".split()
+ON_GPU = (
+    "adapters default_device array kernel matmul sum max min mean prod argmax argmin softmax pointwise copy".split()
+)
 
 
 def public_objects() -> list[tuple[str, object]]:
-    found = [(name, getattr(cutepy, name)) for name in PROMISED]
-    found += [(f"gpu.{name}", getattr(cutepy.gpu, name)) for name in ON_GPU]
+    found = [(name, getattr(cutepy, name)) for name in PROMISED if hasattr(cutepy, name)]
+    found += [(f"gpu.{name}", getattr(cutepy.gpu, name)) for name in ON_GPU if hasattr(cutepy.gpu, name)]
     return [(name, thing) for name, thing in found if callable(thing) and not isinstance(thing, Enum)]
 
 

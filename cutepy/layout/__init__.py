@@ -36,6 +36,7 @@ from .divide import flat_divide as flat_divide
 from .divide import logical_divide as logical_divide
 from .divide import tiled_divide as tiled_divide
 from .divide import zipped_divide as zipped_divide
+from .facts import divides as divides
 from .int_tuple import IntTuple as IntTuple
 from .int_tuple import ceil_div as ceil_div
 from .int_tuple import round_up as round_up
