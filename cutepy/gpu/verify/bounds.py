@@ -1,0 +1,121 @@
+"""Is every access inside its array? Decided for each access by a bound on its index, or by trying every invocation."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..ir import Buffer, Const, Expr
+from ..ir.operators import U32_LIMIT
+from ..ranges import range_of, within
+from ..wgsl import show
+from .evaluate import Array, Data, Integers, Unknown, evaluate
+from .forms import facts_of, form_of, lower, upper
+from .model import Access, Model
+from .search import Domain, domain_of, environment, happens, ids_of, named, split_guards, unknowns, use
+from .verdict import Verdict, Witness
+
+
+def decide_bounds(model: Model) -> list[Verdict]:
+    """One verdict for each array."""
+    by_array: dict[Buffer, list[Access]] = {}
+    for access in model.accesses:
+        by_array.setdefault(access.buffer, []).append(access)
+    return [_array(model, buffer, found) for buffer, found in by_array.items()]
+
+
+def last_of(access: Access) -> int:
+    """The largest index that is in bounds. An array declared over vectors holds whole ones."""
+    buffer = access.buffer
+    return -(-buffer.length // buffer.width) * buffer.width - access.lanes
+
+
+def _array(model: Model, buffer: Buffer, accesses: list[Access]) -> Verdict:
+    undecided: list[str] = []
+    for access in accesses:
+        if _bounded(model, access):
+            continue
+        witness, reason = _tried(model, access)
+        if witness is not None:
+            return Verdict("in bounds", "refuted", f"it has {buffer.length} elements", buffer.name, witness)
+        if reason:
+            undecided.append(f"{access.text}: {reason}" + (f" ({access.place})" if access.place else ""))
+    if undecided:
+        return Verdict("in bounds", "undecided", "; ".join(dict.fromkeys(undecided)), buffer.name)
+    count = f"{len(accesses)} accesses" if len(accesses) > 1 else "1 access"
+    return Verdict("in bounds", "proven", f"{count}, {buffer.length} elements", buffer.name)
+
+
+def _bounded(model: Model, access: Access) -> bool:
+    """Whether a bound on the index shows that the access is inside."""
+    last = last_of(access)
+    if isinstance(access.index, Const) and 0 <= int(access.index.value) <= last:
+        return True
+    if any(isinstance(g, Const) and not g.value for g in access.guards) or not _runs(access):
+        return True
+    low, high = range_of(access.index)
+    if 0 <= low and high <= last:
+        return True
+    facts = facts_of(model, access)
+    if not facts.mask.any():
+        return True
+    form = form_of(model, access.index)
+    return upper(form, facts) <= last and lower(form, facts) >= 0
+
+
+def _runs(access: Access) -> bool:
+    return all(loop.count > 0 for loop in access.loops)
+
+
+def _tried(model: Model, access: Access) -> tuple[Witness | None, str]:
+    """An invocation that is outside; or why there may be one, '' if there is none."""
+    known, unknown = split_guards(model, access)
+    ids = ids_of(model, (access.index, *access.guards))
+    domain = domain_of(model, ids, each=model.threads)
+    found = _outside(model, access, known, domain, None)
+    if found is None:
+        if strange := unknowns(model, [access.index]):
+            return None, f"its index depends on {named(strange)}"
+        return None, "" if domain.complete else "no bound on its index follows from the guards"
+    if not unknown:
+        return found, ""
+    try:
+        found = _outside(model, access, access.guards, domain, model.data)
+    except Unknown:
+        found = None
+    if found is None:
+        return None, f"it is guarded by what {named(unknowns(model, unknown))} holds"
+    return replace(found, given=f"where {' and '.join(map(show, unknown))}"), ""
+
+
+def _outside(
+    model: Model, access: Access, guards: tuple[Expr, ...], domain: Domain, data: Data | None
+) -> Witness | None:
+    """The first invocation of `domain` that is outside, whatever memory holds that the index depends on."""
+    last, strange = last_of(access), bool(unknowns(model, [access.index]))
+    if strange and not within(form_of(model, access.index).interval(), (0, U32_LIMIT - 1)):
+        return None
+    for numbers in domain.chunks(model.threads):
+        ids = domain.at(numbers)
+        env = environment(model, ids)
+        memo: dict[Expr, Array] = {}
+        active = happens(model, guards, env, memo, data)
+        at = _least(model, access.index, ids) if strange else evaluate(access.index, env, memo).astype(np.int64)
+        outside = active & ((at > last) | ((at < 0) & (not strange)))
+        if outside.any():
+            row, thread = map(int, np.argwhere(outside)[0])
+            element = int(np.broadcast_to(at, active.shape)[row, thread])
+            point = {leaf: int(v[row]) for leaf, v in ids.items()}
+            which = element if element > last or element < 0 else element + access.lanes - 1
+            invocation = use(model, access, point, thread)
+            return Witness(access.buffer.name, access.buffer.note, which, (invocation,))
+    return None
+
+
+def _least(model: Model, index: Expr, ids: dict[Expr, Integers]) -> Integers:
+    """The least that a sum can be, row by row, if what is not known is as small as it gets."""
+    form = form_of(model, index)
+    total = form.table[None, :]
+    for atom, c in form.terms.items():
+        low, high = range_of(atom)
+        total = total + (c * ids[atom][:, None] if atom in ids else c * (low if c > 0 else high))
+    return total

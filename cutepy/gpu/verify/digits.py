@@ -1,0 +1,173 @@
+"""Does an address tell which workgroup, or which thread, it belongs to? Proven by reading it digit by digit.
+
+If an address is `m * high + low` with `low` in a window of m numbers, it tells both: two accesses meet only where their
+lows and their highs are equal. Both are taken apart in the same way, until the ids of the workgroup stand alone, and
+the rest are tables in which each row belongs to one thread. Guards help: they keep the low digits of a tile at the edge
+within its row. Positional notation, in short; where it does not apply, nothing is proven and nothing is refuted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..ir import Const, Expr
+from ..ir.operators import U32_LIMIT
+from ..ranges import linear
+from .evaluate import Array, Integers, evaluate
+from .forms import Facts, Form, facts_of, form_of, lower, upper
+from .model import Access, Model
+from .search import domain_of
+
+#: Entries of all tables together, and digits into which an address is taken apart.
+_ENTRIES, _DIGITS, _GRID = 1 << 18, 24, 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Member:
+    """Accesses of one form, by entry (a thread, a lane, an iteration): whose each is, and what is sure there."""
+
+    thread: Integers
+    facts: Facts
+    index: Form
+
+
+_Digit = list[Form]
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """What an address tells: its workgroup, its thread."""
+
+    workgroup: bool
+    thread: bool
+
+
+def owned(model: Model, accesses: Sequence[Access]) -> Owned:
+    """Whether every address belongs to one workgroup, and whether it belongs to one thread."""
+    family = [m for a in accesses if (m := _member(model, a, len(accesses))) is not None]
+    if not family:
+        return Owned(True, True)
+    reach = [m.index.interval() for m in family]
+    if max(high for _, high in reach) - min(low for low, _ in reach) >= U32_LIMIT:
+        return Owned(False, False)  # sums that are equal modulo 2**32 only
+    sums = [linear(a.index) for a in accesses]
+    least = min(total.constant for total in sums)
+    moduli = {abs(c) for total in sums for c in total.terms.values()}
+    moduli |= set(sorted({total.constant - least for total in sums})[-_DIGITS * 4 :])
+    digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli)
+    return Owned(_tells_workgroup(model, digits), _tells_thread(family, digits))
+
+
+def _member(model: Model, access: Access, count: int) -> _Member | None:
+    """The entries of an access, loops written out where that is not too much; None if it never happens."""
+    if not all(loop.count for loop in access.loops) or any(isinstance(g, Const) and not g.value for g in access.guards):
+        return None
+    facts, index = facts_of(model, access), form_of(model, access.index)
+    thread = np.flatnonzero(facts.mask)
+    if not thread.size:
+        return None
+    index = Form(index.table[thread], index.terms)
+    limits = [Form(limit.table[thread], limit.terms) for limit in facts.limits]
+    room = _ENTRIES // count // (thread.size * access.lanes)
+    for loop in sorted(access.loops, key=lambda loop: loop.count):
+        if loop.count <= room and loop.index in index.terms:
+            room //= loop.count
+            numbers = np.arange(loop.count)
+            index = _written_out(index, loop.index, numbers)
+            limits = [_written_out(limit, loop.index, numbers) for limit in limits]
+            thread = np.repeat(thread, loop.count)
+    lanes = np.arange(access.lanes)
+    index = Form(np.repeat(index.table, access.lanes) + np.tile(lanes, index.table.size), index.terms)
+    limits = [Form(np.repeat(limit.table, access.lanes), limit.terms) for limit in limits]
+    thread = np.repeat(thread, access.lanes)
+    return _Member(thread, Facts(np.ones(thread.size, bool), tuple(limits)), index)
+
+
+def _written_out(form: Form, atom: Expr, values: Integers) -> Form:
+    """`form` with an entry for each value of `atom`."""
+    factor = form.terms.get(atom, 0)
+    table = np.repeat(form.table, values.size) + factor * np.tile(values, form.table.size)
+    return Form(table, {a: c for a, c in form.terms.items() if a is not atom})
+
+
+def _shifted(digit: _Digit) -> _Digit:
+    """The same digit, counted from the least entry of all tables."""
+    low = min(int(form.table.min()) for form in digit)
+    return [form.moved(-low) for form in digit] if low else digit
+
+
+def _taken_apart(family: list[_Member], digits: list[_Digit], moduli: set[int]) -> list[_Digit]:
+    done: list[_Digit] = []
+    todo = [(digit, moduli) for digit in digits]
+    while todo:
+        digit, bases = todo.pop()
+        bases = {b for b in bases | {abs(c) for form in digit for c in form.terms.values()} if b > 1}
+        if len(done) + len(todo) < _DIGITS:
+            for base in sorted(bases, reverse=True):
+                split = _split(family, digit, base)
+                if split is not None:
+                    low, high = split
+                    todo += [(low, {b for b in bases if b < base}), (high, {b // base for b in bases})]
+                    break
+            else:
+                done.append(digit)
+        else:
+            done.append(digit)
+    return done
+
+
+def _split(family: list[_Member], digit: _Digit, base: int) -> tuple[_Digit, _Digit] | None:
+    """(low, high) with digit = high * base + low and low in a window of `base` numbers; None if that is not so, or if
+    it says nothing new."""
+    lows = [Form(f.table % base, {a: c for a, c in f.terms.items() if c % base}) for f in digit]
+    highs = [Form(f.table // base, {a: c // base for a, c in f.terms.items() if c % base == 0}) for f in digit]
+    if _is_constant(lows) or _is_constant(highs):
+        return None
+    least = min(lower(low, m.facts) for low, m in zip(lows, family, strict=True))
+    most = max(upper(low, m.facts) for low, m in zip(lows, family, strict=True))
+    if most - least >= base:
+        return None
+    return _shifted(lows), _shifted(highs)
+
+
+def _is_constant(digit: _Digit) -> bool:
+    first = int(digit[0].table[0])
+    return all(not form.terms and bool((form.table == first).all()) for form in digit)
+
+
+def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
+    """Whether the digits in which only ids of the workgroup stand have other values in every workgroup."""
+    sums = []
+    for digit in digits:
+        terms = digit[0].terms
+        plain = all(form.terms == terms and not form.table.any() for form in digit)
+        if plain and terms and all(model.leaves(atom) <= model.workgroup_ids for atom in terms):
+            sums.append(terms)
+    moving = {g for g in model.groups if not isinstance(g, Const)}
+    single = {next(iter(terms)) for terms in sums if len(terms) == 1}
+    if moving <= single:
+        return True
+    if prod(map(model.extent, moving)) > _GRID:
+        return False
+    domain = domain_of(model, moving, each=1)
+    env: dict[Expr, Array] = {g: v.astype(np.uint32) for g, v in domain.at(np.arange(domain.size)).items()}
+    memo: dict[Expr, Array] = {}
+    rows = [
+        np.asarray(sum(c * evaluate(atom, env, memo).astype(np.int64) for atom, c in terms.items())) for terms in sums
+    ]
+    return bool(rows) and len(np.unique(np.stack(rows, axis=1), axis=0)) == domain.size
+
+
+def _tells_thread(family: list[_Member], digits: list[_Digit]) -> bool:
+    """Whether the digits without ids and iterations are different for different threads."""
+    tables = [np.concatenate([form.table for form in digit]) for digit in digits if not any(f.terms for f in digit)]
+    thread = np.concatenate([m.thread for m in family])
+    if not tables:
+        return bool((thread == thread[0]).all())
+    order = np.lexsort((thread, *tables))
+    same = np.ones(thread.size - 1, bool)
+    for table in tables:
+        same &= table[order][1:] == table[order][:-1]
+    return not bool((same & (thread[order][1:] != thread[order][:-1])).any())

@@ -1,0 +1,250 @@
+"""Is workgroup memory written before it is read? It starts with whatever the last workgroup left in it.
+
+The text is run through once in its order, for all threads at once. Of a loop with barriers only the first iteration of
+each kind is: by a later one of the same kind no less has been written. What guards over data may skip counts as not
+written, and as read.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..ir import Buffer, Expr
+from ..ranges import linear, range_of
+from .evaluate import Array, Integers, Mask, evaluate
+from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
+from .search import Domain, domain_of, ids_of, index_at, named, split_guards, unknowns, use
+from .verdict import Verdict, Witness
+
+_KINDS, _ROWS = 1 << 11, 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Write:
+    """What threads wrote since the last barrier, as thread * length + element, in the iterations `own`."""
+
+    keys: Integers
+    own: Domain
+    loops: frozenset[Expr]
+
+
+@dataclass(slots=True, eq=False)
+class _Memory:
+    """An array: the elements on which all threads may rely, and what was written since the last barrier."""
+
+    written: Mask
+    since: list[_Write] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class _Scope:
+    """What is fixed: the ids of the workgroup and the iterations of loops with barriers."""
+
+    ids: dict[Expr, int]
+    env: dict[Expr, Array]
+    memo: dict[Expr, Array] = field(default_factory=dict)
+
+
+def decide_written(model: Model) -> list[Verdict]:
+    """One verdict for each array in workgroup memory that is read."""
+    read = {a.buffer for a in model.accesses if a.verb != "writes" and a.buffer.space == "workgroup"}
+    if not read:
+        return []
+    run = _Run(model)
+    run.everywhere()
+    verdicts = []
+    for buffer in model.kernel.local:
+        if buffer in read:
+            witness, doubt = run.witnesses.get(buffer), run.doubts.get(buffer, run.doubt)
+            if witness is not None:
+                reason = "nobody wrote it before"
+                verdicts.append(Verdict("written before read", "refuted", reason, buffer.name, witness))
+            elif doubt:
+                verdicts.append(Verdict("written before read", "undecided", doubt, buffer.name))
+            else:
+                verdicts.append(Verdict("written before read", "proven", f"{buffer.length} elements", buffer.name))
+    return verdicts
+
+
+class _Run:
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.accesses = [a for a in model.accesses if a.buffer.space == "workgroup"]
+        self.memory: dict[Buffer, _Memory] = {}
+        self.witnesses: dict[Buffer, Witness] = {}
+        self.doubts: dict[Buffer, str] = {}
+        self.doubt = ""
+
+    def everywhere(self) -> None:
+        """Run once for each kind of workgroup."""
+        model = self.model
+        decisive = [e for a in self.accesses for e in (a.index, *a.guards)]
+        decisive += [g for f in model.fences for g in f.guards]
+        groups = {i for i in ids_of(model, decisive) if i in model.workgroup_ids}
+        domain = domain_of(model, groups, each=model.threads, most=_ROWS)
+        if not domain.complete:
+            self.doubt = "there are too many workgroups to try them all"
+        ids = domain.at(np.arange(domain.size))
+        for row in self.kinds(decisive, ids, {}):
+            self.memory = {
+                b: _Memory(np.zeros(b.length + 4, bool)) for b in model.kernel.local if b.space == "workgroup"
+            }
+            self.run(model.items, self.scope({leaf: int(v[row]) for leaf, v in ids.items()}))
+
+    def scope(self, ids: dict[Expr, int]) -> _Scope:
+        model = self.model
+        env: dict[Expr, Array] = {g: np.zeros((1, 1), np.uint32) for g in model.groups}
+        env |= {leaf: np.full((1, 1), n, leaf.dtype.numpy) for leaf, n in ids.items()}
+        env[model.tid] = np.arange(model.threads, dtype=np.uint32)[None, :]
+        return _Scope(ids, env)
+
+    def kinds(self, values: Iterable[Expr], over: dict[Expr, Integers], fixed: dict[Expr, int]) -> list[int]:
+        """The first row of each kind: rows of `over` in which all of `values` are the same are one kind."""
+        model = self.model
+        rows = max((v.size for v in over.values()), default=1)
+        varying = [e for e in self.atoms(values) if model.leaves(e) & over.keys()]
+        known = {*over, *fixed, *model.groups, model.tid}
+        if any(not model.leaves(e) <= known for e in varying if not unknowns(model, [e])):
+            return list(range(rows))
+        env: dict[Expr, Array] = dict(self.scope(fixed).env)
+        env |= {leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in over.items()}
+        memo: dict[Expr, Array] = {}
+        tables = [evaluate(e, env, memo) for e in varying if not unknowns(model, [e])]
+        seen: dict[bytes, int] = {}
+        for row in range(rows):
+            seen.setdefault(b"".join(t[row].tobytes() for t in tables), row)
+        return sorted(seen.values())
+
+    def atoms(self, values: Iterable[Expr]) -> list[Expr]:
+        """Indices as the atoms of their sums, and conditions."""
+        found: dict[Expr, None] = {}
+        for value in values:
+            found.update(dict.fromkeys(linear(value).terms) if value.dtype.kind in "iu" else {value: None})
+        return list(found)
+
+    def run(self, items: Iterable[Item], scope: _Scope) -> None:
+        for item in items:
+            match item:
+                case Access(buffer=buffer) if buffer.space == "workgroup":
+                    self.access(item, scope)
+                case Fence():
+                    self.fence(item, scope)
+                case Branch(then=then, other=other):
+                    self.run((*then, *other), scope)
+                case Repeat(loop=loop, body=body) if loop.count:
+                    if any(f.stmt.storage is False for f in _fences(body)):
+                        self.repeat(loop, body, scope)
+                    else:
+                        self.run(body, scope)
+
+    def repeat(self, loop: Loop, body: tuple[Item, ...], scope: _Scope) -> None:
+        """The first iteration of each kind."""
+        if loop.count * self.model.threads > 1 << 24:
+            self.doubt = f"the loop over {loop.stmt.var.name} is too long"
+            return
+        inside = [a for a in _accesses(body) if a.buffer.space == "workgroup"]
+        values = [e for a in inside for e in (a.index, *a.guards)] + [g for f in _fences(body) for g in f.guards]
+        kinds = self.kinds(values, {loop.index: np.arange(loop.count)}, scope.ids)
+        if len(kinds) > _KINDS:
+            self.doubt = f"the iterations over {loop.stmt.var.name} are all different"
+        for number in kinds[:_KINDS]:
+            self.run(body, self.scope({**scope.ids, loop.index: number}))
+
+    def fence(self, fence: Fence, scope: _Scope) -> None:
+        """After a barrier all threads see what was written before it."""
+        if fence.stmt.storage:
+            return
+        if unknowns(self.model, fence.guards):
+            self.doubt = f"a barrier depends on {named(unknowns(self.model, fence.guards))}"
+            return
+        if all(evaluate(g, scope.env, scope.memo).all() for g in fence.guards):
+            for memory in self.memory.values():
+                for write in memory.since:
+                    memory.written[write.keys % memory.written.size] = True
+                memory.since.clear()
+
+    def access(self, access: Access, scope: _Scope) -> None:
+        """A read needs every element; a write that is sure to happen gives them."""
+        model, buffer = self.model, access.buffer
+        memory = self.memory[buffer]
+        known, unknown = split_guards(model, access)
+        if strange := unknowns(model, [access.index]):
+            low, high = range_of(access.index)
+            if access.verb != "writes" and not memory.written[max(0, low) : high + access.lanes].all():
+                self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
+            return
+        ids = {i for i in ids_of(model, (access.index, *known)) if i not in scope.ids and i not in model.workgroup_ids}
+        own = domain_of(model, ids, each=model.threads * access.lanes, most=_ROWS)
+        if not own.complete:
+            self.doubts.setdefault(buffer, f"{access.text} is in a loop that is too long")
+            return
+        env, memo = scope.env, scope.memo
+        if ids:
+            env = env | {leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in own.at(np.arange(own.size)).items()}
+            memo = {}
+        shape = own.size, model.threads
+        active = np.ones(shape, bool)
+        for guard in known:
+            active = active & evaluate(guard, env, memo).astype(bool)
+        at = np.broadcast_to(evaluate(access.index, env, memo).astype(np.int64), shape)
+        active = active & (at >= 0) & (at + access.lanes <= memory.written.size)
+        rows, threads = np.nonzero(active)
+        elements = at[rows, threads][:, None] + np.arange(access.lanes)
+        keys = threads[:, None] * memory.written.size + elements
+        loops = frozenset(loop.index for loop in access.loops if loop.index not in scope.ids)
+        if access.verb != "writes":
+            missing = ~memory.written[elements] & ~_seen(memory.since, keys, own, loops)
+            if missing.any():
+                i = int(np.argmax(missing.any(axis=1)))
+                self.missing(access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), bool(unknown), loops)
+        if access.verb != "reads" and not unknown:
+            memory.since.append(_Write(np.unique(keys) if own.size > 1 else keys.ravel(), own, loops))
+
+    def missing(self, access: Access, ids: dict[Expr, int], thread: int, vague: bool, loops: frozenset[Expr]) -> None:
+        """Note a read of what may not have been written; surely not, unless data or earlier iterations decide it."""
+        buffer, model = access.buffer, self.model
+        earlier = [a for a in self.accesses if a.buffer is buffer and a.verb != "reads"]
+        strange = [g for a in earlier for g in (a.index, *a.guards) if unknowns(model, [g])]
+        again = any(loops & {loop.index for loop in a.loops} for a in earlier)
+        if vague or strange or again or self.doubt:
+            why = (
+                f"data decide {named(unknowns(model, strange))}" if strange else "an iteration may rely on earlier ones"
+            )
+            self.doubts.setdefault(buffer, f"{access.text}: {'its guard depends on data' if vague else why}")
+            return
+        who = use(model, access, ids, thread)
+        witness = Witness(buffer.name, buffer.note, index_at(model, access, ids, thread), (who,))
+        self.witnesses.setdefault(buffer, witness)
+
+
+def _seen(since: list[_Write], keys: Integers, own: Domain, loops: frozenset[Expr]) -> Mask:
+    """Which of `keys` the same thread wrote since the last barrier, before: in text above, in loops that are over or
+    whatever the iteration."""
+    found = np.zeros(keys.shape, bool)
+    for write in since:
+        if not (write.loops & loops) or write.own.size == 1:
+            found |= np.isin(keys, write.keys)
+    return found
+
+
+def _fences(items: Iterable[Item]) -> Iterator[Fence]:
+    for item in items:
+        match item:
+            case Fence():
+                yield item
+            case Branch(then=then, other=other):
+                yield from _fences((*then, *other))
+            case Repeat(body=body):
+                yield from _fences(body)
+
+
+def _accesses(items: Iterable[Item]) -> Iterator[Access]:
+    for item in items:
+        match item:
+            case Access():
+                yield item
+            case Branch(then=then, other=other):
+                yield from _accesses((*then, *other))
+            case Repeat(body=body):
+                yield from _accesses(body)

@@ -1,0 +1,77 @@
+"""Do two workgroups meet at one address of a binding? Barriers do not order them, so nothing may be shared."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir import Buffer, Const, Expr
+from ..ir.operators import U32_LIMIT
+from .digits import Owned, owned
+from .evaluate import Array, Data, Integers, evaluate
+from .forms import facts_of, form_of, lower, upper
+from .meeting import Places, meet
+from .model import Access, Model
+from .scene import Answer, Found, decide, found_by
+from .search import domain_of, environment, happens, ids_of, split_guards, unknowns
+
+_MOST = 1 << 22
+
+
+def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
+    """Whether two workgroups meet at an address of `buffer`; and whether each address is known to have one thread."""
+    accesses = [a for a in model.accesses if a.buffer is buffer and all(loop.count for loop in a.loops)]
+    verbs = {a.verb for a in accesses}
+    if verbs <= {"reads"} or verbs == {"updates"}:
+        return Answer(), True
+    alone = all(isinstance(group, Const) for group in model.groups)
+    tells = Owned(False, False) if unknowns(model, [a.index for a in accesses]) else owned(model, accesses)
+    if alone or tells.workgroup or _apart(model, accesses):
+        return Answer(), tells.thread
+    return decide(model, accesses, lambda data: _search(model, accesses, data)), False
+
+
+def _apart(model: Model, accesses: Sequence[Access]) -> bool:
+    """Whether the reads are elsewhere, and only the writes have to be told apart."""
+    changes, reads = [[a for a in accesses if (a.verb == "reads") is reading] for reading in (False, True)]
+    if not reads or unknowns(model, [a.index for a in accesses]) or not owned(model, changes).workgroup:
+        return False
+    low, high = _reach(model, changes)
+    return all(last < low or first > high for first, last in (_reach(model, [a]) for a in reads))
+
+
+def _reach(model: Model, accesses: Sequence[Access]) -> tuple[int, int]:
+    """The least and the largest address of all, by bounds."""
+    known = [(form_of(model, a.index), facts_of(model, a), a.lanes) for a in accesses]
+    live = [(form, facts, lanes) for form, facts, lanes in known if facts.mask.any()]
+    if not live:
+        return 1 << 62, -(1 << 62)
+    low, high = min(lower(f, facts) for f, facts, _ in live), max(upper(f, facts) + n - 1 for f, facts, n in live)
+    return (low, high) if low >= 0 and high < U32_LIMIT else (-(1 << 62), 1 << 62)
+
+
+def _search(model: Model, accesses: Sequence[Access], data: Data | None) -> tuple[Found | None, bool]:
+    """Try all workgroups, or those at the edges."""
+    moving = {g for g in model.groups if not isinstance(g, Const)}
+    places, domains = [], []
+    for access in accesses:
+        guards = access.guards if data else split_guards(model, access)[0]
+        ids = ids_of(model, (access.index, *guards)) | moving
+        domain = domain_of(model, ids, each=model.threads * access.lanes, most=_MOST // len(accesses))
+        env = environment(model, domain.at(np.arange(domain.size)))
+        memo: dict[Expr, Array] = {}
+        active = happens(model, guards, env, memo, data)
+        at = np.atleast_2d(evaluate(access.index, env, memo, data).astype(np.int64))
+        places.append(Places(access.verb, at, active, access.lanes, _numbers(model, env)))
+        domains.append(domain)
+    meeting = meet(places)
+    if meeting is None:
+        return None, all(d.complete for d in domains)
+    spots = meeting.first, meeting.second
+    one, two = ((accesses[s.table], domains[s.table].point(s.row), s.thread) for s in spots)
+    return found_by(model, (one[0], two[0]), (one[1], two[1]), (one[2], two[2])), False
+
+
+def _numbers(model: Model, env: dict[Expr, Array]) -> Integers:
+    """The number of the workgroup in each row."""
+    x, y, z = (evaluate(group, env, {}).astype(np.int64) for group in model.groups)
+    return np.atleast_2d(x + model.kernel.grid[0] * (y + model.kernel.grid[1] * z))

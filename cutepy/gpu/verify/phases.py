@@ -1,0 +1,176 @@
+"""What may happen at the same time: the accesses between two barriers, wherever a workgroup may be.
+
+A loop with a barrier in it is cut at its barriers: what follows the last one in an iteration meets what precedes the
+first one in the next. Barriers are taken to be where the whole workgroup comes by; another claim says whether it does.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from ...tensor.dtypes import bool_
+from ..ir import Const, Expr, binary, const, rewrite
+from ..simplify import simplify
+from .collect import conjuncts, negated
+from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phase:
+    """Accesses with no barrier between them. `shared` holds the iterations in which the whole workgroup is at once,
+    with how many there are of each; each thread runs through other loops at its own pace."""
+
+    accesses: tuple[Access, ...]
+    shared: dict[Expr, int]
+
+
+@dataclass(slots=True, eq=False)
+class _Piece:
+    """A stretch of text: what comes before its first barrier, and after its last one; the same list if it has none.
+
+    `through` are the conditions under which it is passed without a barrier, None if it never is. `loose` are iterations
+    in which the whole workgroup is when it leaves the stretch.
+    """
+
+    head: list[Access]
+    tail: list[Access]
+    through: tuple[Expr, ...] | None
+    loose: dict[Expr, int]
+
+
+def phases(model: Model, *, storage: bool) -> list[Phase]:
+    """The phases for accesses to bindings (`storage`) or to workgroup memory: each has barriers of its own."""
+    cut = _Cut(storage)
+    piece = cut.block(model.items, {})
+    cut.close(piece.head, piece.loose)
+    if piece.tail is not piece.head:
+        cut.close(piece.tail, piece.loose)
+    return cut.found
+
+
+class _Cut:
+    def __init__(self, storage: bool) -> None:
+        self.storage = storage
+        self.found: list[Phase] = []
+
+    def close(self, accesses: Iterable[Access], shared: dict[Expr, int]) -> None:
+        """One phase is complete."""
+        space = "storage" if self.storage else "workgroup"
+        wanted = tuple(a for a in accesses if a.buffer.space == space and all(loop.count for loop in a.loops))
+        if any(a.verb != "reads" for a in wanted):
+            self.found.append(Phase(wanted, shared))
+
+    def is_cut(self, item: Item) -> bool:
+        match item:
+            case Fence(stmt=stmt):
+                return stmt.storage is self.storage
+            case Branch(then=then, other=other):
+                return any(map(self.is_cut, (*then, *other)))
+            case Repeat(body=body):
+                return any(map(self.is_cut, body))
+        return False
+
+    def block(self, items: Iterable[Item], shared: dict[Expr, int]) -> _Piece:
+        head: list[Access] = []
+        running: list[Access] = []
+        through: tuple[Expr, ...] | None = ()
+        loose: dict[Expr, int] = {}
+        cut = False
+        for item in items:
+            if not self.is_cut(item):
+                flat = list(_flat(item))
+                running = running + flat
+                if cut and through is not None:
+                    head += _where(flat, through)
+                continue
+            piece = self.item(item, shared)
+            if not cut:
+                head = running + piece.head
+            else:
+                self.close(running + piece.head, {**shared, **loose})
+                if through is not None:
+                    head += _where(piece.head, through)
+            running = piece.tail + ([] if piece.through is None else _where(running, piece.through))
+            through = None if through is None or piece.through is None else through + piece.through
+            loose, cut = {**loose, **piece.loose}, True
+        return _Piece(head if cut else running, running, through, loose)
+
+    def item(self, item: Item, shared: dict[Expr, int]) -> _Piece:
+        match item:
+            case Repeat(loop=loop, body=body):
+                return self.repeat(loop, body, shared)
+            case Branch(condition=condition, then=then, other=other):
+                return self.branch(condition, self.block(then, shared), self.block(other, shared))
+        return _Piece([], [], None, {})
+
+    def branch(self, condition: Expr, then: _Piece, other: _Piece) -> _Piece:
+        """Either side; the condition is among the guards of what is inside."""
+        ways = [
+            _all((test, *side.through))
+            for side, test in ((then, condition), (other, negated(condition)))
+            if side.through is not None
+        ]
+        passed = None if not ways else ways[0] if len(ways) == 1 else binary("|", *ways)
+        through = None if passed is None else conjuncts(simplify(passed))
+        return _Piece(then.head + other.head, then.tail + other.tail, through, {**then.loose, **other.loose})
+
+    def repeat(self, loop: Loop, body: Iterable[Item], shared: dict[Expr, int]) -> _Piece:
+        """The first iteration is its head, the last one its tail; in between each meets the next."""
+        piece = self.block(body, {**shared, loop.index: loop.count})
+        zero = const(0, loop.index.dtype)
+        first, following = _at(loop, zero), _at(loop, loop.index + 1)
+        if loop.count > 1:
+            again = piece.tail + [following(a) for a in piece.head]
+            self.close(again, {**shared, **piece.loose, loop.index: loop.count - 1})
+        head = [first(a) for a in piece.head]
+        if loop.inside is None and loop.count:
+            last = _at(loop, const(loop.count - 1, loop.index.dtype))
+            return _Piece(head, [last(a) for a in piece.tail], None, piece.loose)
+        inside = const(False, bool_) if loop.inside is None else loop.inside
+        begins, goes_on = _put(inside, {loop.index: zero}, {}), _put(inside, {loop.index: loop.index + 1}, {})
+        tail = _where(piece.tail, conjuncts(simplify(negated(goes_on))))
+        loose = {**piece.loose, loop.index: loop.count}
+        return _Piece(head, tail, conjuncts(simplify(negated(begins))), loose)
+
+
+def _all(conditions: tuple[Expr, ...]) -> Expr:
+    return reduce(lambda a, b: binary("&", a, b), conditions)
+
+
+def _flat(item: Item) -> Iterable[Access]:
+    match item:
+        case Access():
+            yield item
+        case Branch(then=then, other=other):
+            for inner in (*then, *other):
+                yield from _flat(inner)
+        case Repeat(body=body):
+            for inner in body:
+                yield from _flat(inner)
+
+
+def _where(accesses: list[Access], conditions: tuple[Expr, ...]) -> list[Access]:
+    """The accesses in runs in which `conditions` hold."""
+    if any(isinstance(c, Const) and not c.value for c in conditions):
+        return []
+    return [replace(a, guards=a.guards + conditions) for a in accesses] if conditions else accesses
+
+
+def _at(loop: Loop, number: Expr) -> Callable[[Access], Access]:
+    """What an access is in iteration `number` of `loop`."""
+    memo: dict[Expr, Expr] = {}
+    put = {loop.index: number}
+
+    def moved(access: Access) -> Access:
+        return replace(
+            access,
+            index=_put(access.index, put, memo),
+            guards=tuple(_put(g, put, memo) for g in access.guards),
+            counters=tuple((name, _put(c, put, memo)) for name, c in access.counters),
+        )
+
+    return moved
+
+
+def _put(value: Expr, put: dict[Expr, Expr], memo: dict[Expr, Expr]) -> Expr:
+    return simplify(rewrite(value, lambda node: put.get(node, node), memo))

@@ -1,0 +1,68 @@
+"""All claims about a kernel, and what follows from them for how it runs."""
+
+from typing import Literal, get_args
+
+from ..ir import Kernel, new_arena
+from ..runtime.program import Limits
+from .bounds import decide_bounds
+from .collect import collect, uses_subgroups
+from .control import decide_barriers, decide_loops
+from .initial import decide_written
+from .limits import decide_limits
+from .model import Model
+from .races import decide_races
+from .verdict import Verdict, Verification
+
+Checks = Literal["auto", "always"]
+CHECKS: tuple[Checks, ...] = get_args(Checks)
+
+_RANK = {"refuted": 0, "undecided": 1, "proven": 2}
+
+
+def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, ...] = ()) -> Verification:
+    """All verdicts about `kernel`, for a device with `limits` (by default, for every WebGPU device).
+
+    Where it asks how threads fall into subgroups, for every size of subgroup that the device may have: consecutive
+    threads, as all devices have it. `aliases` names bindings that share memory.
+    """
+    chosen = limits if limits is not None else Limits()
+    verdicts = [*_for_sizes(kernel, chosen), decide_limits(kernel, chosen, aliases)]
+    return Verification(kernel.name, tuple(verdicts))
+
+
+def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
+    """Whether `kernel` has to run with the run-time checks of bounds and loops: it is not proven to do without, or
+    `checks` is "always"."""
+    if checks == "always":
+        return True
+    with new_arena():
+        found = _for_sizes(kernel, Limits(), deep=False)
+    return any(v.status != "proven" for v in found)
+
+
+def _for_sizes(kernel: Kernel, limits: Limits, *, deep: bool = True) -> list[Verdict]:
+    """The worst verdict on each claim, over the sizes of subgroup."""
+    if 0 in kernel.grid:
+        return []
+    least, most = limits.subgroup_sizes
+    sizes = [1 << i for i in range(8) if least <= 1 << i <= most] if uses_subgroups(kernel) else [32]
+    worst: dict[tuple[str, str], Verdict] = {}
+    for size in sizes or [32]:
+        with new_arena():
+            for verdict in _decide(collect(kernel, size), deep=deep):
+                key = verdict.claim, verdict.array
+                if key not in worst or _RANK[verdict.status] < _RANK[worst[key].status]:
+                    worst[key] = verdict
+    return list(worst.values())
+
+
+def _decide(model: Model, *, deep: bool) -> list[Verdict]:
+    verdicts = [*decide_bounds(model), decide_loops(model)]
+    if deep:
+        barriers = decide_barriers(model)
+        races = decide_races(model)
+        if barriers.status != "proven":
+            why = "a barrier is not proven to hold for all threads"
+            races = [Verdict(v.claim, "undecided", why, v.array) if v.status == "proven" else v for v in races]
+        verdicts += [barriers, *races, *decide_written(model)]
+    return verdicts

@@ -1,0 +1,42 @@
+"""Does every address belong to one invocation, or wait for a barrier? One verdict for each array that is written."""
+
+from ..ir import Buffer
+from .conflicts import check
+from .model import Model
+from .owners import check_groups
+from .phases import Phase, phases
+from .scene import Answer
+from .verdict import Verdict
+
+
+def decide_races(model: Model) -> list[Verdict]:
+    """One verdict for each array that invocations share and write."""
+    shared = phases(model, storage=False)
+    bindings = phases(model, storage=True)
+    verdicts = []
+    for buffer in (*model.kernel.buffers, *model.kernel.local):
+        changed = any(a.buffer is buffer and a.verb != "reads" for a in model.accesses)
+        if buffer.space == "workgroup" and changed:
+            answers = _within(model, buffer, shared)
+            verdicts.append(_verdict(buffer, answers, f"between barriers in {len(shared)} places"))
+        elif buffer.space == "storage" and changed:
+            answer, single = check_groups(model, buffer)
+            answers = [answer] if answer.witness or single else [answer, *_within(model, buffer, bindings)]
+            verdicts.append(_verdict(buffer, answers, "in the whole grid"))
+    return verdicts
+
+
+def _within(model: Model, buffer: Buffer, found: list[Phase]) -> list[Answer]:
+    return [check(model, phase, buffer) for phase in found if any(a.buffer is buffer for a in phase.accesses)]
+
+
+def _verdict(buffer: Buffer, answers: list[Answer], where: str) -> Verdict:
+    for answer in answers:
+        if answer.witness is not None:
+            verbs = {u.verb for u in answer.witness.uses}
+            reason = "two invocations write one element" if verbs == {"writes"} else "one changes what another uses"
+            return Verdict("no races", "refuted", reason, buffer.name, answer.witness)
+    doubts = [a.doubt for a in answers if a.doubt]
+    if doubts:
+        return Verdict("no races", "undecided", "; ".join(dict.fromkeys(doubts)), buffer.name)
+    return Verdict("no races", "proven", f"every element has one owner {where}", buffer.name)
