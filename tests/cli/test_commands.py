@@ -55,13 +55,13 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html", "tex", "txt"])
-def test_draw(cli: Run, tmp_path: Path, suffix: str) -> None:
+def test_draw(here: Run, tmp_path: Path, suffix: str) -> None:
     """The bytes of a file, of standard output and of the library are one."""
     text = "zipped_divide((8,8):(8,1), (4,4))"
-    assert cli("draw", text, "--color", "tile", "-o", f"x.{suffix}").returncode == 0
+    assert here("draw", text, "--color", "tile", "-o", f"x.{suffix}").returncode == 0
     data = (tmp_path / f"x.{suffix}").read_bytes()
     assert data == drawing_of(text, {"color": "tile"}).encoded(f".{suffix}")
-    assert cli("draw", text, "--color", "tile", "--format", suffix).stdout == data
+    assert here("draw", text, "--color", "tile", "--format", suffix).stdout == data
     assert [path.name for path in tmp_path.iterdir()] == [f"x.{suffix}"]
 
 
@@ -125,7 +125,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input(refused: Refused, name: str) -> None:
     arguments, expected, lines = BAD[name]
-    assert expected in refused(*arguments, lines=lines)
+    assert expected in refused(*arguments, lines=lines, fresh=name == "typo")
 
 
 def test_help_and_version(cli: Run) -> None:

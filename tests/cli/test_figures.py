@@ -56,22 +56,22 @@ def test_blocks() -> None:
     assert not list(blocks(Path("x.md"), "<!-- layouts -->\n<!-- other\nlayout -->"))
 
 
-def test_write_check_and_stale(cli: Run, tmp_path: Path) -> None:
+def test_write_check_and_stale(here: Run, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "page.md").write_text(PAGE)
-    missing = cli("figures", "docs", "--check")
+    missing = here("figures", "docs", "--check")
     assert missing.returncode == 1
     assert missing.stderr.count(b"is missing") == 3
     assert not (tmp_path / "docs" / "img").exists()
-    assert cli("figures", "docs").returncode == 0
+    assert here("figures", "docs").returncode == 0
     drawn = (tmp_path / "docs" / "img" / "divided.svg").read_bytes()
     assert drawn == drawing_of("zipped_divide((8,8):(8,1), (4,4))", {"color": "tile"}).encoded(".svg")
-    assert cli("figures", "docs/page.md", "--check").returncode == 0
+    assert here("figures", "docs/page.md", "--check").returncode == 0
     (tmp_path / "docs" / "img" / "rows.svg").write_text("old")
-    stale = cli("figures", "docs", "--check")
+    stale = here("figures", "docs", "--check")
     assert (stale.returncode, stale.stdout) == (1, b"3 figures, 1 stale\n")
     assert stale.stderr == b"docs/img/rows.svg is stale (docs/page.md:19)\n"
-    assert b"wrote docs/img/rows.svg\n3 figures, 1 written" in cli("figures", "docs").stdout
+    assert b"wrote docs/img/rows.svg\n3 figures, 1 written" in here("figures", "docs").stdout
 
 
 def test_a_bad_block_stops_before_anything_is_written(refused: Refused, tmp_path: Path) -> None:

@@ -49,18 +49,19 @@ def error(c: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_interpreter(cli: Run, tmp_path: Path, size: tuple[int, int, int]) -> None:
+def test_interpreter(here: Run, tmp_path: Path, size: tuple[int, int, int]) -> None:
     a, b = save(tmp_path, *size)
-    done = cli("matmul", "A.npy", "B.npy", "-o", "C.npy", "--engine", "numpy")
+    done = here("matmul", "A.npy", "B.npy", "-o", "C.npy", "--engine", "numpy")
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"NumPy interpreter" in done.stdout
     assert error(np.load(tmp_path / "C.npy"), a, b) <= 1e-6
 
 
 @pytest.mark.parametrize("size", [*SIZES, (1000, 700, 900)])
-def test_device(cli: Run, tmp_path: Path, adapter: str, size: tuple[int, int, int]) -> None:
+def test_device(cli: Run, here: Run, tmp_path: Path, adapter: str, size: tuple[int, int, int]) -> None:
     a, b = save(tmp_path, *size)
-    done = cli("matmul", "A.npy", "B.npy", "-o", "C.npy")
+    run = cli if size == (127, 129, 131) else here
+    done = run("matmul", "A.npy", "B.npy", "-o", "C.npy")
     assert (done.returncode, done.stderr) == (0, b"")
     assert adapter in done.stdout.decode()
     assert error(np.load(tmp_path / "C.npy"), a, b) <= 1e-6
@@ -89,41 +90,54 @@ def test_no_driver(cli: Run, tmp_path: Path) -> None:
     assert error(np.load(tmp_path / "C.npy"), a, b) <= 1e-6
 
 
-def test_the_other_byte_order_and_a_kept_file_mode(cli: Run, tmp_path: Path) -> None:
+def test_the_other_byte_order_and_a_kept_file_mode(here: Run, tmp_path: Path) -> None:
     a, b = save(tmp_path, 5, 6, 7)
     np.save(tmp_path / "A.npy", a.astype(">f4"))
     np.save(tmp_path / "C.npy", b)
     (tmp_path / "C.npy").chmod(0o640)
-    assert cli("matmul", "A.npy", "C.npy", "-o", "C.npy", "--engine", "numpy").returncode == 0
+    assert here("matmul", "A.npy", "C.npy", "-o", "C.npy", "--engine", "numpy").returncode == 0
     assert error(np.load(tmp_path / "C.npy"), a, b) <= 1e-6
     assert (tmp_path / "C.npy").stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize("size", [(0, 4, 3), (3, 0, 4), (3, 4, 0), (0, 0, 0)])
-def test_empty(cli: Run, tmp_path: Path, size: tuple[int, int, int]) -> None:
+def test_empty(here: Run, tmp_path: Path, size: tuple[int, int, int]) -> None:
     m, k, n = size
     np.save(tmp_path / "A.npy", np.ones((m, k), np.float32))
     np.save(tmp_path / "B.npy", np.ones((k, n), np.float32))
-    assert cli("matmul", "A.npy", "B.npy", "-o", "C.npy", "--engine", "numpy").returncode == 0
+    assert here("matmul", "A.npy", "B.npy", "-o", "C.npy", "--engine", "numpy").returncode == 0
     c = np.load(tmp_path / "C.npy")
     assert c.shape == (m, n)
     assert not c.any()
 
 
-def test_show(cli: Run, tmp_path: Path) -> None:
+def test_show(here: Run, tmp_path: Path) -> None:
     save(tmp_path, 33, 20, 40)
-    text = cli("matmul", "A.npy", "B.npy", "--show", "wgsl", "--tile", "32x32x8").stdout.decode()
+    text = here("matmul", "A.npy", "B.npy", "--show", "wgsl", "--tile", "32x32x8").stdout.decode()
     assert "A f32 (33,20):(20,1)" in text
     assert "B f32 (40,20):(20,1)" in text
     assert "@compute @workgroup_size(64)" in text
-    layouts = cli("matmul", "A.npy", "B.npy", "--show", "layouts").stdout.decode()
+    layouts = here("matmul", "A.npy", "B.npy", "--show", "layouts").stdout.decode()
     assert "C f32 (33,40):(40,1)" in layouts
-    done = cli("matmul", "A.npy", "B.npy", "--show", "wgsl", "-o", "C.npy", "--engine", "numpy")
+    done = here("matmul", "A.npy", "B.npy", "--show", "wgsl", "-o", "C.npy", "--engine", "numpy")
     assert done.stdout.startswith(b"//")
     assert b"written to C.npy" in done.stderr
     assert (tmp_path / "C.npy").exists()
 
 
+#: What the command line promises to refuse, each in a process of its own; below, what else there is, in this one.
+PROMISED = (
+    "inner sizes",
+    "float64",
+    "complex",
+    "object",
+    "missing",
+    "truncated",
+    "rank 3",
+    "engine",
+    "zero tile",
+    "large tile",
+)
 BAD = {
     "inner sizes": (("A.npy", "A.npy"), "A is 8x6, B is 8x6, and 6 is not 8"),
     "float64": (("f64.npy", "B.npy"), "A, f64.npy: the type is float64"),
@@ -182,7 +196,7 @@ def test_bad_input(refused: Refused, bad_files: Path, name: str) -> None:
     arguments, expected = BAD[name]
     output = () if "-o" in arguments else ("-o", "C.npy")
     numpy = () if "--engine" in arguments else ("--engine", "numpy")
-    assert expected in refused("matmul", *arguments, *output, *numpy)
+    assert expected in refused("matmul", *arguments, *output, *numpy, fresh=name in PROMISED)
 
 
 def test_a_tile_beyond_the_device(refused: Refused, tmp_path: Path, adapter: str) -> None:
@@ -202,7 +216,7 @@ def test_every_tile_that_is_planned_multiplies_right() -> None:
     a = random.random((37, 23), dtype=np.float32)
     b = np.asfortranarray(random.random((23, 41), dtype=np.float32))
     planned = 0
-    for m, n, k in random.integers(1, 20, (60, 3)).tolist():
+    for m, n, k in random.integers(1, 20, (24, 3)).tolist():
         tile = parse_tile(f"{4 * m}x{4 * n}x{k}")
         try:
             plan = plan_for(tile, Limits(), "every device")
@@ -212,7 +226,7 @@ def test_every_tile_that_is_planned_multiplies_right() -> None:
         assert plan.tile == tile
         for x, y in ((a, b), (b.T, a.T)):
             assert error(matmul(x, y, plan=plan, engine="numpy").numpy(), x, y) <= 1e-6
-    assert planned > 20
+    assert planned >= 8
 
 
 def test_a_name_with_brackets_is_a_file_first(tmp_path: Path) -> None:
