@@ -30,6 +30,7 @@ from cutepy import (
     size,
 )
 from cutepy.draw import Drawing, Style, ThreadValue, Tiles, draw
+from cutepy.gpu.verify import Verification, verify
 from cutepy.tensor import Tensor, thread_value_partition
 
 PASTED = "((_2,_32),_4):((_128,_1),_32)"  # (thread, value) -> index in a tile of 32 x 8
@@ -104,6 +105,9 @@ def main(folder: Path) -> int:
         total = sums
     print(f"ran      {matmul.__name__} and {tile_sums.__name__} {where}")
 
+    proofs = (verify(matmul.ir(A, B.T, C, tv=tv, tile=TILE)), verify(tile_sums.ir(C, first, tv=tv, tile=(bm, bk))))
+    print("proof    " + "; ".join(said for proof in proofs for said in summary(proof)))
+
     exact = A.astype(np.float64) @ B.astype(np.float64)
     errors = np.linalg.norm(C - exact) / np.linalg.norm(exact), abs(total.item() - exact.sum()) / exact.sum()
     print(f"error    of the product {errors[0]:.1e}, of the sum {errors[1]:.1e}, relative to NumPy in float64")
@@ -126,6 +130,12 @@ def engine() -> tuple[bool, str]:
         return True, f"on {gpu.default_device().adapter.summary}"
     except DeviceError as error:
         return False, f"in the NumPy interpreter, because: {error}"
+
+
+def summary(proof: Verification) -> list[str]:
+    """The name of a kernel with what is proven of it, and every claim that is not."""
+    proven = dict.fromkeys(verdict.claim for verdict in proof.verdicts if verdict.status == "proven")
+    return [f"{proof.kernel}: {', '.join(proven)}", *(str(v) for v in (*proof.refuted, *proof.undecided))]
 
 
 def explain_partition(A: np.ndarray, tv: Layout) -> None:

@@ -21,6 +21,7 @@ from ..gpu.matmul import choose_plan, matmul_kernel
 from ..gpu.reduce import SumPlan, sum_kernel
 from ..gpu.runtime import Limits, adapters, choose_adapter
 from ..gpu.trace.kernel import KernelFunction
+from ..gpu.verify import verify
 from ..layout import LayoutRight, coalesce, group_modes, parse_layout, select
 from ..layout.layout import Layout
 from ..tensor import Tensor, as_dtype, make_tensor
@@ -55,10 +56,7 @@ def run_verify(options: Namespace) -> int:
     """Write the verdicts on the kernel; 0 if every claim is proven, 1 otherwise."""
     check_target(options.output)
     call = _call(options)
-    verify = getattr(call.kernel, "verify", None)
-    if verify is None:
-        raise CommandError("this version of cutepy has no verifier yet")
-    found = verify(*call.arguments, **call.static)
+    found = verify(call.kernel.ir(*call.arguments, **call.static))
     write_text(options.output, str(found))
     return 0 if found.ok else 1
 

@@ -87,6 +87,28 @@ def test_wgsl(cli: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert tint.count("@compute") == 1
 
 
+RACE = """
+from cutepy import gpu
+
+@gpu.kernel
+def every_thread(x):
+    gpu.launch(threads=64)
+    x[0] = 1.0 * gpu.workgroup.x + gpu.thread
+"""
+
+
+def test_verify(here: Run, tmp_path: Path) -> None:
+    proven = here("verify", "matmul", "100x60", "60x90")
+    assert proven.returncode == 0
+    assert proven.stdout.startswith(b"matmul_kernel: proven\n")
+    assert b"no races C" in proven.stdout
+    assert here("verify", "sum", "1000x1000").returncode == 0
+    (tmp_path / "race.py").write_text(RACE)
+    refuted = here("verify", "race.py:every_thread", "8:1")
+    assert (refuted.returncode, refuted.stderr) == (1, b"")
+    assert b"refuted    no races x" in refuted.stdout
+
+
 def test_adapters(cli: Run) -> None:
     done = cli("adapters", **NO_DRIVER)
     assert done.returncode == 0

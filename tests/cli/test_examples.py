@@ -30,6 +30,9 @@ def test_demo(tmp_path: Path, variables: dict[str, str]) -> None:
     a, b, c = (np.load(tmp_path / f"{name}.npy").astype(np.float64) for name in "ABC")
     assert np.linalg.norm(c - a @ b) <= 1e-6 * np.linalg.norm(a @ b)
     assert "(226, 116), (226, 117), (226, 118), (226, 119): [" in said
+    assert "proof    matmul: in bounds, " in said
+    assert "refuted" not in said
+    assert "undecided" not in said
     assert ("interpreter" in said) >= bool(variables)
     assert (tmp_path / "matmul.wgsl").read_text().startswith("// matmul\n// A f32 (250,120):(120,1)\n")
     for name in ("layout", "tiling", "partition"):
