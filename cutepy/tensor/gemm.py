@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from ..errors import TensorError
-from .bulk import check_overlap, computed, mode_sizes, store_all, strided_modes
+from .bulk import check_overlap, computed, mode_sizes, offset_table, store_all, strided_modes
 from .engine import Array, Scalars, check_writable
 from .tensor import Tensor
 
@@ -56,6 +56,8 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
     v, m, n, k = (sizes[name] for name in "vmnk")
     a = computed(A).reshape((v, m, k), order="F")
     b = computed(B).reshape((v, n, k), order="F")
+    if _accumulated(C, a, b):
+        return
     c = computed(C).reshape((v, m, n), order="F")
     if any(values.dtype == object for values in (a, b, c)):
         total = _by_element(a, b, c, _fused(C))
@@ -96,6 +98,15 @@ def _matrix_product(A: Tensor, B: Tensor, C: Tensor, sizes: dict[str, int]) -> N
     product = np.matmul(a, b.T)
     product += computed(C)
     store_all(C, product)
+
+
+def _accumulated(C: Tensor, a: Array, b: Array) -> bool:
+    """Whether the engine of C has added the products itself: one that keeps C in registers adds whole vectors."""
+    offered = getattr(C.engine, "accumulate", None)
+    if offered is None or C.guard is not None:
+        return False
+    table = offset_table(C).reshape((a.shape[0], a.shape[1], b.shape[1]), order="F")
+    return bool(offered(table, a, b))
 
 
 def _fused(C: Tensor) -> Callable[[Scalars, Scalars, Scalars], Scalars]:

@@ -7,7 +7,7 @@ under one predicate become one vec2 or vec4 access; loads are named where they h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
 from typing import Any
 
@@ -45,6 +45,7 @@ class BufferEngine:
     trace: Trace
     buffer: Buffer
     writable: bool = True
+    known: dict[bytes, list[Access]] = field(default_factory=dict)
 
     @property
     def dtype(self) -> DType:
@@ -64,6 +65,28 @@ class BufferEngine:
             return a * b + c
         wide = self.dtype.accumulator
         return call("fma", *[x if x.dtype is f32 else cast(x, wide) for x in map(self._expr, (a, b, c))])
+
+    def accumulate(self, table: Array, a: Array, b: Array) -> bool:
+        """`self[table[v, m, n]] += sum over k of a[v, m, k] * b[v, n, k]` in registers, a vector at a time; False, and
+        nothing done, for other memory. What `gemm` emits element by element comes to the same, the longer way.
+        """
+        if self.buffer.space != "private" or table.dtype == object or self.dtype.accumulator is not self.dtype:
+            return False
+        place = user_place()
+        _, m, n = table.shape
+        rows, columns = a.reshape(-1, a.shape[2]).tolist(), b.reshape(-1, b.shape[2]).tolist()
+        key = table.tobytes()
+        if key not in self.known:
+            self.known[key] = _accesses(self.trace, table, None, self.dtype, store=True)
+        for access in self.known[key]:
+            last = [p[-1] for p in access.positions]
+            total = load(self.buffer, access.index, lanes=len(last), place=place)
+            for k in range(a.shape[2]):
+                left = [self._expr(rows[p // n][k]) for p in last]
+                right = [self._expr(columns[p // (m * n) * n + p % n][k]) for p in last]
+                total = self.fma(pack(left), pack(right), total)
+            self.trace.emit(Store(self.buffer, access.index, total, place))
+        return True
 
     def _expr(self, value: Scalars) -> Expr:
         return value if isinstance(value, Expr) else const(float(value), self.dtype)  # type: ignore[arg-type]
