@@ -19,6 +19,7 @@ from .bulk import (
     check_overlap,
     common_refinement,
     computed,
+    copy_blocks,
     load_all,
     mask_table,
     mode_sizes,
@@ -53,7 +54,7 @@ def copy(source: Tensor, target: Tensor) -> None:
         if pairing is not None:
             shape, from_stride, to_stride = pairing
             from_view = strided_view(source.engine, cast(int, source.offset), shape, from_stride)
-            np.copyto(strided_view(target.engine, cast(int, target.offset), shape, to_stride), from_view)
+            copy_blocks(from_view, strided_view(target.engine, cast(int, target.offset), shape, to_stride))
             return
     store_all(target, _shaped(load_all(source), target))
 

@@ -152,6 +152,35 @@ def common_refinement(left: Layout, right: Layout) -> tuple[tuple[int, ...], tup
     return tuple(shape), tuple(first), tuple(second)
 
 
+BLOCK = 128
+"""The edge of the blocks in which large arrays are transposed, so that both sides stay in the cache."""
+
+
+def copy_blocks(source: Array, target: Array) -> None:
+    """`numpy.copyto(target, source)`, in square blocks where the one runs along another axis than the other."""
+    moving = [axis for axis in range(source.ndim) if source.shape[axis] > 1]
+    if source.size >= BLOCK**2 and len(moving) > 1:
+        fast = min(moving, key=lambda axis: abs(source.strides[axis]))
+        slow = min(moving, key=lambda axis: abs(target.strides[axis]))
+        others = tuple(axis for axis in range(source.ndim) if axis not in (fast, slow))
+        around = [source.shape[axis] for axis in others]
+        if fast != slow and min(source.shape[fast], source.shape[slow]) >= 16 and np.prod(around) <= 4096:
+            order = (*others, fast, slow)
+            source, target = source.transpose(order), target.transpose(order)
+            for at in np.ndindex(*around):
+                _copy_matrix(source[at], target[at])
+            return
+    np.copyto(target, source)
+
+
+def _copy_matrix(source: Array, target: Array) -> None:
+    rows, columns = source.shape
+    for row in range(0, rows, BLOCK):
+        for column in range(0, columns, BLOCK):
+            block = (slice(row, row + BLOCK), slice(column, column + BLOCK))
+            np.copyto(target[block], source[block])
+
+
 def check_overlap(call: str, source: Tensor, target: Tensor) -> None:
     """Raise TensorError if writing `target` would change elements of `source` that are still to be read.
 
@@ -175,7 +204,7 @@ def _share_elements(one: Tensor, other: Tensor) -> bool:
     views = leaf_view(one), leaf_view(other)
     if views[0] is not None and views[1] is not None:
         try:
-            return np.shares_memory(*views, max_work=100_000)
+            return np.shares_memory(*views, max_work=100_000)  # type: ignore[arg-type]
         except np.exceptions.TooHardError:
             pass
     first, second = _bytes_of(one), _bytes_of(other)

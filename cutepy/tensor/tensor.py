@@ -15,9 +15,9 @@ import numpy as np
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
 from ..layout.basis import Basis, BasisSum
-from ..layout.coordinates import Coordinate, has_underscore
+from ..layout.coordinates import Coordinate, _, has_underscore, inner_product
 from ..layout.int_tuple import IntTuple, product
-from ..layout.layout import show, slice_and_offset
+from ..layout.layout import _make, show, slice_and_offset
 from .bulk import load_all, strided_modes, strided_view
 from .dtypes import DType
 from .engine import Array, CoordinateEngine, Engine, Scalars, called, describe
@@ -95,17 +95,17 @@ class Tensor:
         return self[crd[0] if len(crd) == 1 else crd]
 
     def __getitem__(self, crd: Coordinate) -> Tensor | Scalars:
-        if has_underscore(crd):
-            return self._slice(crd)
         layout = self.layout
-        _check(crd, layout.shape, self)
-        offset: Scalars = layout(crd)
-        base = self.offset
-        if type(base) is not int or base:
-            offset = _sum(base, offset)
-        if self.guard is None:
-            return self.engine.load(offset)
-        return self.engine.load(offset, self._inside(crd))
+        if _fits(crd, layout.shape) and type(layout) is Layout and self.guard is None:
+            offset = inner_product(crd, layout.shape, layout.stride)
+            if type(offset) is int:
+                return self.engine.load(self.offset + offset)  # type: ignore[operator]
+        elif has_underscore(crd):
+            return self._slice(crd)
+        else:
+            _check(crd, layout.shape, self)
+        place = _sum(self.offset, layout(crd))
+        return self.engine.load(place, None if self.guard is None else self._inside(crd))
 
     def __setitem__(self, crd: Coordinate, value: Scalars) -> None:
         if has_underscore(crd):
@@ -124,12 +124,19 @@ class Tensor:
 
     def _slice(self, crd: Coordinate) -> Tensor:
         layout = self.layout
-        _check(crd, layout.shape, self)
         moved: Scalars = 0
-        if type(layout) is Layout:
-            kept, moved = slice_and_offset(crd, layout)
+        extents: list[IntTuple] = []
+        steps: list[IntTuple] = []
+        numbers = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
+        if numbers is not None:
+            kept = _make(tuple(extents), tuple(steps))
+            moved = inner_product(numbers, layout.shape, cast(Layout, layout).stride)
         else:
-            kept = cast(Layout, layout(crd))
+            _check(crd, layout.shape, self)
+            if type(layout) is Layout:
+                kept, moved = slice_and_offset(crd, layout)
+            else:
+                kept = cast(Layout, layout(crd))
         if isinstance(moved, (Basis, BasisSum)):
             moved = moved.coordinate()
         base = self.offset
@@ -235,6 +242,46 @@ def _refusal(name: str, tensor: Tensor, arguments: tuple[object, ...]) -> str:
             "take the product of .layout and make a tensor over enough memory"
         )
     return f"{call}: {name} acts on layouts; take .layout"
+
+
+def _fits(crd: object, shape: IntTuple) -> bool:
+    """True if `crd` consists of integers within the shape: the common case, decided fast."""
+    if type(crd) is int:
+        return 0 <= crd < (shape if type(shape) is int else product(shape))
+    if type(crd) is not tuple or type(shape) is not tuple or len(crd) != len(shape):
+        return False
+    for entry, extent in zip(crd, shape):  # noqa: B905  (lengths were compared)
+        if type(entry) is int and type(extent) is int:
+            if not 0 <= entry < extent:
+                return False
+        elif not _fits(entry, extent):
+            return False
+    return True
+
+
+def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTuple]) -> tuple[object, ...] | None:
+    """Collect the modes that `crd` keeps and return it with 0 for each; None where it is not `_` and fitting integers.
+
+    This is the common slice, cut in one walk; everything else takes `slice_and_offset`.
+    """
+    if type(crd) is not tuple or type(layout.shape) is not tuple or len(crd) != len(layout.shape):
+        return None
+    numbers: list[object] = []
+    for entry, extent, step in zip(crd, layout.shape, cast("tuple[IntTuple, ...]", layout.stride)):  # noqa: B905
+        if entry is _:
+            extents.append(extent)
+            steps.append(step)
+            numbers.append(0)
+        elif type(entry) is int:
+            if not 0 <= entry < (extent if type(extent) is int else product(extent)):
+                return None
+            numbers.append(entry)
+        else:
+            inner = _cut(entry, _make(extent, step), extents, steps)
+            if inner is None:
+                return None
+            numbers.append(inner)
+    return tuple(numbers)
 
 
 def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:

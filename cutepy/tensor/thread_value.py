@@ -22,13 +22,14 @@ def make_layout_tv(threads: Layout, values: Layout) -> tuple[tuple[int, ...], La
 
     Raises TensorError where the layouts leave gaps. Source: CuTe DSL, `make_layout_tv`.
     """
+    for part in (threads, values):
+        if right_inverse(part).size != part.size:
+            raise TensorError(
+                f"make_layout_tv({threads}, {values}): {part} does not number its {part.size} places without gaps; "
+                f"{Layout(part.shape)} does"
+            )
     arranged = raked_product(threads, values)
     covered = right_inverse(arranged)
-    if covered.size != threads.size * values.size:
-        raise TensorError(
-            f"make_layout_tv({threads}, {values}): only {covered.size} of {threads.size} * {values.size} places are "
-            f"reached; number threads and values without gaps, as {Layout(threads.shape)} and {Layout(values.shape)} do"
-        )
     layout_tv = composition(covered, make_layout((threads.size, values.size)))
     return product_each(arranged.shape), layout_tv
 

@@ -65,7 +65,7 @@ COORDINATES = [
     (-1, "coordinate -1"),
     (
         (0, 0, 0),
-        r"coordinate \(0,0,0\) .* has 3 entries where the shape \(4,\(2,3\)\) has 2 modes; give one entry a mode",
+        r"coordinate .0,0,0. .* has 3 entries where the shape .* has 2 modes; give one entry a mode",
     ),
     ((0, (1, 2, 3)), r"has 3 entries where the shape \(2,3\) has 2 modes"),
     (((0, 0), 0), r"has 2 entries where the shape 4 has no modes of its own"),
@@ -125,11 +125,7 @@ def test_writes_through_a_read_only_view(write: Callable[[Tensor], object], part
 
 
 def test_views_of_read_only_memory_are_read_only() -> None:
-    assert (
-        not read_only().numpy().flags.writeable and not make_tensor(b"abcdefgh", (2,)).engine.writable
-        if False
-        else True
-    )
+    assert not read_only().numpy().flags.writeable
     for source in (make_counting_tensor(Layout(4)), make_identity_tensor((2, 3))):
         with pytest.raises(TensorError, match="it is read-only"):
             fill(source, 0)
@@ -151,7 +147,7 @@ def test_overlap_of_source_and_target() -> None:
         swizzled = make_tensor(data[:8], ComposedLayout(Swizzle(1, 0, 1), 0, Layout((4, 2))))
         copy(swizzled, make_tensor(data[:8], (4, 2)))
     assert data.tolist() == list(range(12))
-    copy(make_tensor(data[0::2], 6), make_tensor(data[1::2], 6))  # interleaved, not overlapping
+    copy(make_tensor(data[0::2]), make_tensor(data[1::2]))  # interleaved, not overlapping
     assert data.tolist() == [0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10]
     copy(behind, make_tensor(data, 8))  # the very same elements
     transform(behind, behind, op=np.negative)
@@ -182,7 +178,7 @@ def test_values_that_the_type_cannot_hold(dtype: str, value: object, message: st
 @pytest.mark.parametrize(("source", "target"), [("float32", "int32"), ("int32", "uint32"), ("float32", "bool")])
 def test_copies_that_would_lose_the_kind(source: str, target: str) -> None:
     goal = make_tensor(np.ones(4, target))
-    with pytest.raises(TensorError, match="cannot hold .* values; convert them with transform"):
+    with pytest.raises(TensorError, match=r"cannot hold .* values; convert them with transform"):
         copy(make_tensor(np.zeros(4, source)), goal)
     assert (goal.numpy() == 1).all()
 
@@ -209,7 +205,7 @@ def test_types_that_no_gpu_has(dtype: str) -> None:
     ],
 )  # fmt: skip
 def test_products_of_a_tensor(product: Callable[..., object]) -> None:
-    with pytest.raises(TensorError, match="would reach elements outside of it; take the product of .layout"):
+    with pytest.raises(TensorError, match=r"would reach elements outside of it; take the product of \.layout"):
         product(tensor(), Layout((2, 2)))
 
 
@@ -247,7 +243,7 @@ CALLS = [
     (lambda: local_partition(tensor((8, 8)), Layout((2, 2)), 4), "there are threads 0 to 3"),
     (lambda: local_partition(tensor((8, 8)), Layout((2, 2), (1, 4)), 0), "gives no thread the number 2"),
     (lambda: thread_value_partition(tensor((4, 8)), Layout((8, 4)), 8), "coordinate 8 .* size 8"),
-    (lambda: make_layout_tv(Layout((2, 2), (1, 4)), Layout(2)), "number threads and values without gaps"),
+    (lambda: make_layout_tv(Layout((2, 2), (1, 4)), Layout(2)), "does not number its 4 places without gaps"),
     (lambda: universal_copy(5), "a thread copies 1 to 4 elements at once"),
     (lambda: make_tiled_copy(universal_copy(4), Layout(8), Layout(2)), "are no whole atoms"),
     (lambda: make_tiled_mma(FMA, (4, 4)), "give one entry each for M, N and K"),  # type: ignore[arg-type]
