@@ -50,8 +50,6 @@ def _bounded(model: Model, access: Access) -> bool:
     last = last_of(access)
     if isinstance(access.index, Const) and 0 <= int(access.index.value) <= last:
         return True
-    if any(isinstance(g, Const) and not g.value for g in access.guards) or not _runs(access):
-        return True
     low, high = range_of(access.index)
     if 0 <= low and high <= last:
         return True
@@ -60,10 +58,6 @@ def _bounded(model: Model, access: Access) -> bool:
         return True
     form = form_of(model, access.index)
     return upper(form, facts) <= last and lower(form, facts) >= 0
-
-
-def _runs(access: Access) -> bool:
-    return all(loop.count > 0 for loop in access.loops)
 
 
 def _tried(model: Model, access: Access) -> tuple[Witness | None, str]:

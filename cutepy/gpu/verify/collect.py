@@ -168,11 +168,14 @@ class _Walk:
                     out.append(fence)
                 case If(condition=condition, then=then, orelse=orelse):
                     test = self.resolve(condition)
+                    if isinstance(test, Const):
+                        out += self.block(then if test.value else orelse, around)
+                        continue
                     yes = self.block(then, around.within(test, test))
                     no = self.block(orelse, around.within(simplify(negated(test)), test))
                     out.append(Branch(test, yes, no))
                 case For():
-                    out.append(self.repeat(stmt, around))
+                    out += self.repeat(stmt, around)
                 case Declare() | Assign() | Comment():
                     pass
         return tuple(out)
@@ -184,6 +187,8 @@ class _Walk:
             for node in nodes(root, seen):
                 if isinstance(node, Load):
                     where = const(True, bool_) if node.where is None else self.resolve(node.where)
+                    if isinstance(where, Const) and not where.value:
+                        continue
                     out.append(self.access("reads", node, node.lanes, around.within(where, where)))
 
     def access(self, verb: Verb, node: Load | Store | Atomic, lanes: int, around: _Around) -> Access:
@@ -195,12 +200,14 @@ class _Walk:
         self.accesses.append(found)
         return found
 
-    def repeat(self, stmt: For, around: _Around) -> Repeat:
+    def repeat(self, stmt: For, around: _Around) -> list[Item]:
         loop = self.loop(stmt)
         self.loops.append(loop)
+        if loop.count == 0:
+            return []
         bounds = *around.conditions, *map(self.resolve, (stmt.start, stmt.stop, stmt.step))
         guards = around.guards if loop.inside is None else around.guards + conjuncts(loop.inside)
-        return Repeat(loop, self.block(stmt.body, _Around(guards, (*around.loops, loop), bounds)))
+        return [Repeat(loop, self.block(stmt.body, _Around(guards, (*around.loops, loop), bounds)))]
 
     def loop(self, stmt: For) -> Loop:
         """The loop numbered from 0; its counter is `start + step * number`."""

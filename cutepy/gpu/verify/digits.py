@@ -62,8 +62,6 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
 
 def _member(model: Model, access: Access, count: int) -> _Member | None:
     """The entries of an access, loops written out where that is not too much; None if it never happens."""
-    if not all(loop.count for loop in access.loops) or any(isinstance(g, Const) and not g.value for g in access.guards):
-        return None
     facts, index = facts_of(model, access), form_of(model, access.index)
     thread = np.flatnonzero(facts.mask)
     if not thread.size:

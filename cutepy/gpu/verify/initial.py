@@ -132,7 +132,7 @@ class _Run:
                     self.fence(item, scope)
                 case Branch(then=then, other=other):
                     self.run((*then, *other), scope)
-                case Repeat(loop=loop, body=body) if loop.count:
+                case Repeat(loop=loop, body=body):
                     if any(f.stmt.storage is False for f in _fences(body)):
                         self.repeat(loop, body, scope)
                     else:

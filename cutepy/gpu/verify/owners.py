@@ -19,7 +19,7 @@ _MOST = 1 << 22
 
 def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     """Whether two workgroups meet at an address of `buffer`; and whether each address is known to have one thread."""
-    accesses = [a for a in model.accesses if a.buffer is buffer and all(loop.count for loop in a.loops)]
+    accesses = [a for a in model.accesses if a.buffer is buffer]
     verbs = {a.verb for a in accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer(), True

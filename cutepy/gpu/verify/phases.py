@@ -6,13 +6,15 @@ first one in the next. Barriers are taken to be where the whole workgroup comes 
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from ...tensor.dtypes import bool_
-from ..ir import Const, Expr, binary, const, rewrite
+from ..ir import Const, Expr, Var, binary, const, rewrite, var
 from ..simplify import simplify
 from .collect import conjuncts, negated
 from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
+
+#: Added to the order of a loop's number where it stands for another iteration.
+_OTHER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +42,7 @@ class _Piece:
 
 def phases(model: Model, *, storage: bool) -> list[Phase]:
     """The phases for accesses to bindings (`storage`) or to workgroup memory: each has barriers of its own."""
-    cut = _Cut(storage)
+    cut = _Cut(model, storage)
     piece = cut.block(model.items, {})
     cut.close(piece.head, piece.loose)
     if piece.tail is not piece.head:
@@ -49,14 +51,14 @@ def phases(model: Model, *, storage: bool) -> list[Phase]:
 
 
 class _Cut:
-    def __init__(self, storage: bool) -> None:
-        self.storage = storage
+    def __init__(self, model: Model, storage: bool) -> None:
+        self.model, self.storage = model, storage
         self.found: list[Phase] = []
 
     def close(self, accesses: Iterable[Access], shared: dict[Expr, int]) -> None:
         """One phase is complete."""
         space = "storage" if self.storage else "workgroup"
-        wanted = tuple(a for a in accesses if a.buffer.space == space and all(loop.count for loop in a.loops))
+        wanted = tuple(a for a in accesses if a.buffer.space == space)
         if any(a.verb != "reads" for a in wanted):
             self.found.append(Phase(wanted, shared))
 
@@ -114,27 +116,48 @@ class _Cut:
         through = None if passed is None else conjuncts(simplify(passed))
         return _Piece(then.head + other.head, then.tail + other.tail, through, {**then.loose, **other.loose})
 
-    def repeat(self, loop: Loop, body: Iterable[Item], shared: dict[Expr, int]) -> _Piece:
+    def repeat(self, loop: Loop, body: tuple[Item, ...], shared: dict[Expr, int]) -> _Piece:
         """The first iteration is its head, the last one its tail; in between each meets the next."""
         piece = self.block(body, {**shared, loop.index: loop.count})
         zero = const(0, loop.index.dtype)
         first, following = _at(loop, zero), _at(loop, loop.index + 1)
+        passing, through = self.passing(loop, body, piece)
         if loop.count > 1:
-            again = piece.tail + [following(a) for a in piece.head]
+            again = piece.tail + [following(a) for a in piece.head] + passing
             self.close(again, {**shared, **piece.loose, loop.index: loop.count - 1})
-        head = [first(a) for a in piece.head]
-        if loop.inside is None and loop.count:
+        head = [first(a) for a in piece.head] + passing
+        if loop.inside is None:
             last = _at(loop, const(loop.count - 1, loop.index.dtype))
-            return _Piece(head, [last(a) for a in piece.tail], None, piece.loose)
-        inside = const(False, bool_) if loop.inside is None else loop.inside
-        begins, goes_on = _put(inside, {loop.index: zero}, {}), _put(inside, {loop.index: loop.index + 1}, {})
-        tail = _where(piece.tail, conjuncts(simplify(negated(goes_on))))
-        loose = {**piece.loose, loop.index: loop.count}
-        return _Piece(head, tail, conjuncts(simplify(negated(begins))), loose)
+            return _Piece(head, [last(a) for a in piece.tail] + passing, through, piece.loose)
+        begins, goes_on = (_put(loop.inside, {loop.index: n}, {}) for n in (zero, loop.index + 1))
+        tail = _where(piece.tail, conjuncts(simplify(negated(goes_on)))) + passing
+        never = simplify(negated(begins))
+        skipped = never if through is None else simplify(binary("|", never, _all(through)))
+        return _Piece(head, tail, conjuncts(skipped), {**piece.loose, loop.index: loop.count})
+
+    def passing(
+        self, loop: Loop, body: tuple[Item, ...], piece: _Piece
+    ) -> tuple[list[Access], tuple[Expr, ...] | None]:
+        """The accesses of iterations that pass no barrier, and the conditions under which all iterations are such.
+
+        If some may be and others not, which ones follow one another is left open: a condition that nothing decides.
+        """
+        if piece.through is None:
+            return [], None
+        through = piece.through
+        if any(loop.index in self.model.leaves(condition) for condition in through):
+            through = (var("path", bool_),)
+        index = loop.index
+        assert isinstance(index, Var)
+        any_ = _at(loop, replace(index, order=index.order - _OTHER))
+        return _where([any_(a) for item in body for a in _flat(item)], through), through
 
 
 def _all(conditions: tuple[Expr, ...]) -> Expr:
-    return reduce(lambda a, b: binary("&", a, b), conditions)
+    whole: Expr = const(True, bool_)
+    for condition in conditions:
+        whole = binary("&", whole, condition)
+    return whole
 
 
 def _flat(item: Item) -> Iterable[Access]:

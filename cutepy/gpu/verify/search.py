@@ -132,6 +132,7 @@ def index_at(model: Model, access: Access, ids: dict[Expr, int], thread: int) ->
 def _single(model: Model, access: Access, ids: dict[Expr, int], thread: int) -> dict[Expr, Array]:
     env: dict[Expr, Array] = {leaf: np.asarray(n, leaf.dtype.numpy) for leaf, n in ids.items()}
     env[model.tid] = np.asarray(thread, np.uint32)
-    for leaf in (*model.groups, *(loop.index for loop in access.loops)):
+    counters = [counter for _, counter in access.counters]
+    for leaf in (*model.groups, *ids_of(model, (*counters, access.index))):
         env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
     return env
