@@ -13,6 +13,7 @@ from .composed import lift
 from .int_tuple import IntTuple, leaves, map_leaves, product
 from .layout import Layout, _make
 from .rearrange import from_modes
+from .size import Size, is_unknown
 
 
 def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Layout:
@@ -26,7 +27,7 @@ def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Lay
     Raises LayoutError where modes of `layout` overlap or a stride is negative, for then no layout is disjoint from it.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.4.
     """
-    if type(layout) is not Layout or layout.facts is not None:
+    if type(layout) is not Layout or layout.facts is not None or is_unknown(cotarget):
         return lift(complement, layout, cotarget)
     if has_basis(layout.stride):
         return _complement_by_axis(layout, cotarget)
@@ -68,7 +69,7 @@ def gaps(layout: Layout, reach: int, always_extend: bool = False) -> tuple[list[
 
 def _target_size(layout: Layout, cotarget: IntTuple | Layout) -> int:
     size = cotarget.size if isinstance(cotarget, Layout) else product(cotarget)
-    if type(size) is not int or size < 1:
+    if not (type(size) is int or isinstance(size, Size)) or size < 1:
         raise LayoutError(
             f"complement({layout}, {cotarget}): the cotarget must be a size, a shape or a layout of at least 1"
         )

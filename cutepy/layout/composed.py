@@ -14,6 +14,7 @@ from ..errors import LayoutError
 from .coordinates import Coordinate, has_underscore
 from .int_tuple import IntTuple, leaves
 from .layout import Layout, slice_and_offset
+from .size import is_unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -266,9 +267,9 @@ def lift(function: Callable[..., Layout], layout: object, *arguments: object) ->
         from .swizzled import operation
 
         return operation(function, *operands)
-    from .symbolic import is_symbolic, lifted
+    if isinstance(layout, Layout) and is_unknown(operands):
+        from .symbolic import lifted
 
-    if any(map(is_symbolic, operands)) and not isinstance(layout, (tuple, int)):
         return lifted(function, *operands)
     raise LayoutError(
         f"{function.__name__}({', '.join(map(repr, operands))}): the first operand is a {type(layout).__name__}, "

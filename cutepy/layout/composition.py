@@ -15,12 +15,13 @@ from __future__ import annotations
 from typing import cast
 
 from ..errors import LayoutError
-from .basis import path_of, value_of
+from .basis import has_basis, path_of, value_of
 from .composed import AnyLayout, lift
 from .coordinates import keeps
 from .int_tuple import IntTuple, fold_profile, leaves
 from .layout import Layout, _make
 from .rearrange import by_mode, coalesced_open
+from .size import is_unknown, list_coordinates
 
 
 def composition(outer: Layout, inner: object) -> Layout:
@@ -44,8 +45,7 @@ def composition(outer: Layout, inner: object) -> Layout:
     shape, stride = coalesced_open(outer)
     if len(shape) == 1:
         return _make(inner.shape, _scaled(inner.stride, stride[0]))
-    steps = leaves(inner.stride)
-    if any(type(step) is not int for step in steps):
+    if has_basis(inner.stride):
         return _through_basis(outer, inner)
     try:
         return _refold(inner, _Leaves(outer, inner, shape, stride).modes())
@@ -71,7 +71,7 @@ def _by_tiler(outer: Layout, inner: object) -> Layout:
         return composition(outer, Layout(inner, 1))
     if keeps(inner):
         return outer
-    if isinstance(inner, AnyLayout):
+    if isinstance(inner, AnyLayout) or is_unknown(inner):
         return lift(composition, outer, inner)
     raise LayoutError(
         f"composition({outer}, {inner!r}): the right operand is a layout, an integer, `_` or a tuple of these"
@@ -167,7 +167,8 @@ class _Leaves:
         """The modes along a leaf whose steps do not line up with the digits: read off its table."""
         if extent == 1:
             return 1, self.outer(step)
-        if any(type(d) is not int for d in self.stride):
+        if any(type(d) is not int for d in (*self.stride, *self.shape, extent, step)):
+            list_coordinates(extent, step, *self.shape, *self.stride)
             raise Refused("stride", position)
         from .table import digits_of, modes_of_table
 

@@ -14,6 +14,7 @@ from .composition import composition
 from .coordinates import keeps
 from .layout import Layout, _make
 from .rearrange import by_mode, from_modes, joined
+from .size import is_unknown
 
 
 def logical_divide(layout: Layout, tiler: object) -> Layout:
@@ -34,6 +35,8 @@ def logical_divide(layout: Layout, tiler: object) -> Layout:
     if keeps(tiler):
         return layout
     tile = Layout(tiler, 1) if type(tiler) is int else tiler
+    if is_unknown(tile):
+        return lift(logical_divide, layout, tiler)
     if not isinstance(tile, Layout):
         raise LayoutError(
             f"logical_divide({layout}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
@@ -80,7 +83,7 @@ def zipped_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    if type(layout) is not Layout:
+    if type(layout) is not Layout or layout.facts is not None:
         return lift(zipped_divide, layout, tiler)
     return joined(unzipped(logical_divide(layout, tiler), tiler))
 
@@ -93,7 +96,7 @@ def tiled_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    if type(layout) is not Layout:
+    if type(layout) is not Layout or layout.facts is not None:
         return lift(tiled_divide, layout, tiler)
     tile, rest = unzipped(logical_divide(layout, tiler), tiler)
     return joined([tile, *rest])
@@ -107,7 +110,7 @@ def flat_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    if type(layout) is not Layout:
+    if type(layout) is not Layout or layout.facts is not None:
         return lift(flat_divide, layout, tiler)
     tile, rest = unzipped(logical_divide(layout, tiler), tiler)
     return joined([*tile, *rest])

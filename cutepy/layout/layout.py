@@ -6,7 +6,7 @@ Law: `Layout(shape, stride)(crd) == sum of crd * stride`; every other way to cal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar, cast, overload
@@ -15,11 +15,14 @@ from ..errors import CoordinateError, LayoutError
 from .basis import Basis, BasisSum, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
-from .int_tuple import MAX_DEPTH, IntTuple, as_tuple, depth_of, leaves, map_leaves, product
+from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product
+from .validate import is_plain, validated
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from .formula import Formula
 
 
 Scalar = TypeVar("Scalar")
@@ -67,14 +70,16 @@ class Layout:
     facts: object = field(compare=False)
 
     def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis | None = None) -> None:
+        facts: object = None
         if stride is None or isinstance(stride, Order):
-            shape = _checked_shape(shape)
+            if not is_plain(shape, shape):
+                shape, _same, facts = validated(shape, shape)
             stride = compact_stride(shape, LayoutLeft if stride is None else stride)
-        elif not _is_plain(shape, stride):
-            shape, stride = _checked(shape, stride, shape, stride, 0)
+        elif not is_plain(shape, stride):
+            shape, stride, facts = validated(shape, stride)
         _set_shape(self, shape)
         _set_stride(self, stride)
-        _set_facts(self, None)
+        _set_facts(self, facts)
 
     @property
     def size(self) -> int:
@@ -135,6 +140,8 @@ class Layout:
         """
         import numpy as np
 
+        if self.facts is not None:
+            raise LayoutError(f"offsets of {self}: its sizes are not known; put values in with subs")
         modes = list(self)
         total = np.zeros((1,) * len(modes), np.int64)
         for axis, mode in enumerate(modes):
@@ -183,6 +190,24 @@ class Layout:
 
         return from_strides(array)
 
+    def given(self, *statements: object) -> Layout:
+        """This layout with facts about its unknown sizes, `"64 divides M"`; see `cutepy.layout.formula.given`."""
+        from .formula import given
+
+        return given(self, *statements)
+
+    def subs(self, values: Mapping[object, object] | None = None, **named: object) -> Layout:
+        """This layout with values for its unknown sizes, checked by its facts; see `cutepy.layout.formula.subs`."""
+        from .formula import subs
+
+        return subs(self, values, **named)
+
+    def formula(self) -> Formula:
+        """The offset as a SymPy formula over the coordinates; see `cutepy.layout.formula.formula`."""
+        from .formula import formula
+
+        return formula(self)
+
     def to_cpp(self) -> str:
         """CuTe C++ source of this layout; see `cutepy.layout.spelling.to_cpp`."""
         from .spelling import to_cpp
@@ -223,77 +248,13 @@ def _make(shape: IntTuple, stride: IntTuple, facts: object = None) -> Layout:
     return layout
 
 
-def _is_plain(shape: object, stride: object, depth: int = 0) -> bool:
-    """True for the common case, decided fast: ints, or congruent tuples of ints, with sizes from 1."""
-    if type(shape) is not tuple:
-        return type(shape) is int and type(stride) is int and shape > 0
-    if type(stride) is not tuple or len(shape) != len(stride) or depth >= MAX_DEPTH:
-        return False
-    for extent, step in zip(shape, stride):  # noqa: B905  (lengths were compared)
-        if type(extent) is int:
-            if type(step) is not int or extent < 1:
-                return False
-        elif not _is_plain(extent, step, depth + 1):
-            return False
-    return True
-
-
-def _checked(shape: object, stride: object, whole: object, steps: object, depth: int) -> tuple[IntTuple, IntTuple]:
-    """`shape` and `stride` with every leaf an int, a basis stride or a symbol, or the error that says why not."""
-    if depth > MAX_DEPTH:
-        raise LayoutError(f"Layout(...): the shape nests deeper than {MAX_DEPTH} levels; flatten it")
-    if isinstance(shape, tuple):
-        if not isinstance(stride, tuple) or len(shape) != len(stride):
-            raise LayoutError(
-                f"Layout({_short(whole)}, {_short(steps)}): the stride must nest as the shape; "
-                f"{_short(stride)} stands against {_short(shape)}"
-            )
-        pairs = [_checked(s, d, whole, steps, depth + 1) for s, d in zip(shape, stride, strict=True)]
-        return tuple(s for s, _ in pairs), tuple(d for _, d in pairs)
-    if isinstance(stride, tuple):
-        raise LayoutError(
-            f"Layout({_short(whole)}, {_short(steps)}): the stride {_short(stride)} nests where the shape is {shape}"
-        )
-    extent = _whole_number(shape, "a size", whole)
-    if type(extent) is int and extent < 1:
-        raise LayoutError(f"Layout({_short(whole)}): a size is {extent}; sizes are at least 1")
-    return extent, stride if isinstance(stride, Basis) else _whole_number(stride, "a stride", steps)  # type: ignore[return-value]
-
-
-def _checked_shape(shape: object) -> IntTuple:
-    if type(shape) is int and shape > 0:
-        return shape
-    if type(shape) is tuple and _is_plain(shape, shape):
-        return cast(IntTuple, shape)
-    return _checked(shape, shape, shape, shape, 0)[0]
-
-
-def _whole_number(value: object, what: str, whole: object) -> int:
-    if type(value) is int:
-        return value
-    if hasattr(value, "free_symbols"):
-        if getattr(value, "is_Integer", False):
-            return int(value)  # type: ignore[call-overload, no-any-return]
-        if getattr(value, "is_integer", False):
-            return cast(int, value)
-        raise LayoutError(
-            f"Layout({_short(whole)}): {what} is {value}, which SymPy does not know to be an integer; "
-            f"declare it with integer=True, positive=True"
-        )
-    truth = isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool"
-    if not truth and hasattr(value, "__index__"):
-        return value.__index__()  # type: ignore[no-any-return]
-    raise LayoutError(
-        f"Layout({_short(whole)}): {what} is {_short(value)} of type {type(value).__name__}; it must be a whole number"
-    )
-
-
-def _short(value: object) -> str:
-    try:
-        text = show(cast(IntTuple, value)) if isinstance(value, tuple) else repr(value)
-    except RecursionError:
-        return "(a tuple nested too deep)"
-    return text if len(text) <= 120 else f"{text[:100]}…"
+def united_facts(layouts: Iterable[Layout]) -> object:
+    """What is stated about the sizes of any of these layouts; None if all are known."""
+    facts: object = None
+    for layout in layouts:
+        if layout.facts is not None:
+            facts = layout.facts if facts is None else facts | layout.facts  # type: ignore[operator]
+    return facts
 
 
 def compact_stride(shape: IntTuple, order: Order = LayoutLeft) -> IntTuple:
@@ -348,7 +309,9 @@ def make_layout(first: IntTuple | Layout, *rest: IntTuple | Order | Layout | Non
             if not isinstance(mode, Layout):
                 raise LayoutError(f"make_layout: argument {position} is {mode!r}; after a layout come layouts")
         layouts = cast("tuple[Layout, ...]", modes)
-        return _make(tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts))
+        return _make(
+            tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts), united_facts(layouts)
+        )
     if len(rest) > 1 or isinstance(rest and rest[0], Layout):
         raise LayoutError(f"make_layout{(first, *rest)}: give a shape and a stride, or layouts only")
     return Layout(first, cast("IntTuple | Order | None", rest[0] if rest else None))
@@ -377,8 +340,8 @@ def make_identity_layout(shape: IntTuple) -> Layout:
             return tuple(axes(entry, (*path, axis)) for axis, entry in enumerate(part))
         return cast(IntTuple, Basis(1, path))
 
-    checked = _checked_shape(shape)
-    return _make(checked, axes(checked, ()) if isinstance(checked, tuple) else 1)
+    checked, _same, facts = validated(shape, shape)
+    return _make(checked, axes(checked, ()) if isinstance(checked, tuple) else 1, facts)
 
 
 def axis_layout(layout: Layout, *axis: int) -> Layout:

@@ -18,6 +18,7 @@ from .divide import unzipped
 from .int_tuple import IntTuple, fold_profile, leaves, product_each
 from .layout import Layout, Order, _make
 from .rearrange import append, by_mode, from_modes, joined
+from .size import is_unknown
 
 
 def logical_product(block: Layout, tiler: object) -> Layout:
@@ -36,6 +37,8 @@ def logical_product(block: Layout, tiler: object) -> Layout:
     if keeps(tiler):
         return block
     copies = Layout(tiler, 1) if type(tiler) is int else tiler
+    if is_unknown(copies):
+        return lift(logical_product, block, tiler)
     if not isinstance(copies, Layout):
         raise LayoutError(
             f"logical_product({block}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
@@ -60,7 +63,7 @@ def zipped_product(block: Layout, tiler: object) -> Layout:
 
     Raises as `logical_product`.
     """
-    if type(block) is not Layout:
+    if type(block) is not Layout or block.facts is not None:
         return lift(zipped_product, block, tiler)
     return joined(unzipped(logical_product(block, tiler), tiler))
 
@@ -73,7 +76,7 @@ def tiled_product(block: Layout, tiler: object) -> Layout:
 
     Raises as `logical_product`.
     """
-    if type(block) is not Layout:
+    if type(block) is not Layout or block.facts is not None:
         return lift(tiled_product, block, tiler)
     inner, copies = unzipped(logical_product(block, tiler), tiler)
     return joined([inner, *copies])
@@ -87,7 +90,7 @@ def flat_product(block: Layout, tiler: object) -> Layout:
 
     Raises as `logical_product`.
     """
-    if type(block) is not Layout:
+    if type(block) is not Layout or block.facts is not None:
         return lift(flat_product, block, tiler)
     inner, copies = unzipped(logical_product(block, tiler), tiler)
     return joined([*inner, *copies])
@@ -116,12 +119,12 @@ def raked_product(block: Layout, tiler: Layout) -> Layout:
 
 
 def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copies_first: bool) -> Layout:
-    if not isinstance(block, Layout):
+    if type(block) is not Layout or is_unknown((block, tiler)):
         return lift(call, block, tiler)
     if not isinstance(tiler, Layout):
         raise LayoutError(f"{call.__name__}({block}, {tiler!r}): the tiler must be a layout; write Layout({tiler!r})")
     rank = max(block.rank, tiler.rank)
-    inner, copies = logical_product(append(block, rank), append(tiler, rank))
+    inner, copies = logical_product(append(_in_modes(block), rank), append(_in_modes(tiler), rank))
     pairs = []
     for mode, (kept, repeated) in enumerate(zip(inner, copies, strict=True)):
         if mode >= tiler.rank or mode >= block.rank:
@@ -129,6 +132,11 @@ def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copi
         else:
             pairs.append(joined((repeated, kept) if copies_first else (kept, repeated)))
     return joined(pairs)
+
+
+def _in_modes(layout: Layout) -> Layout:
+    """An integer layout as its one mode, so that what becomes of it stays one mode."""
+    return layout if isinstance(layout.shape, tuple) else joined([layout])
 
 
 def make_ordered_layout(shape: IntTuple, order: IntTuple | Order) -> Layout:
@@ -191,7 +199,7 @@ def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | Order = Orde
     Where a block does not divide the shape the last copy reaches beyond it, as in CuTe.
     Raises LayoutError where the block has more modes than the shape. Source: CuTe, `layout.hpp`.
     """
-    if type(block) is not Layout:
+    if type(block) is not Layout or block.facts is not None or is_unknown(shape):
         return lift(tile_to_shape, block, shape, order)
     targets = product_each(shape)
     if block.rank > len(targets):

@@ -13,7 +13,7 @@ from ..errors import LayoutError
 from .composed import lift
 from .coordinates import keeps
 from .int_tuple import IntTuple, as_tuple, fold_profile, leaves
-from .layout import Layout, _make
+from .layout import Layout, _make, united_facts
 
 Modes = tuple[list[int], list[int]]
 
@@ -96,7 +96,7 @@ def by_mode(
 def joined(modes: Iterable[Layout]) -> Layout:
     """The layout with these modes; always a tuple shape."""
     modes = tuple(modes)
-    return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+    return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes), united_facts(modes))
 
 
 def _tiler_text(tiler: object) -> str:

@@ -13,13 +13,27 @@ from .composition import Refused, composes
 from .int_tuple import fold_profile, leaves
 from .layout import Layout, _make, show
 from .rearrange import coalesced_open
+from .size import Size
 from .table import Broken, additive_witness, leaf_values, modes_of_values, nested
 
 LARGEST_TABLE = 1 << 24
+_CLAUSES = {
+    "stride": "a stride of the right operand steps across the extents of the left one unevenly",
+    "shape": "a mode of the right operand is not a whole number of runs of the left one",
+    "carry": "the modes of the right operand add up beyond an extent of the left one",
+}
 
 
 def composition_error(outer: Layout, inner: Layout, refused: Refused) -> CompositionError:
     """The error of `outer o inner`, with its counter-example and right operands that work."""
+    if any(isinstance(leaf, Size) for layout in (outer, inner) for leaf in leaves(layout.shape) + leaves(layout.stride)):
+        return CompositionError(
+            f"{outer} o {inner} is a layout for no sizes that satisfy what is stated: {_CLAUSES[refused.clause]}. "
+            f"Put values in with subs to see where.",
+            None,
+            (None, None),
+            refused.clause,
+        )
     way_out = _way_out(outer, inner)
     if refused.clause == "carry":
         return _carry_error(outer, inner, way_out)

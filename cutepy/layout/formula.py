@@ -1,0 +1,141 @@
+"""What a user does with unknown sizes: state facts, put values in, read the offset as a formula.
+
+Imports `facts`; SymPy inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from ..errors import LayoutError
+from .basis import Basis
+from .facts import Fact, Facts, facts_of, put
+from .int_tuple import IntTuple, map_leaves
+from .layout import Layout, _make, show
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def given(layout: Layout, *statements: object) -> Layout:
+    """`layout` with facts stated about its sizes: texts, `divides(64, M)`, SymPy relations such as `M >= 4`.
+
+    >>> print(given(Layout.parse("(M,8):(8,1)"), "64 divides M", "M >= 128").facts)
+    64 divides M, M >= 128
+
+    Raises LayoutError for a statement that is no fact, and for facts that contradict each other.
+    """
+    from .knowledge import Knowledge
+
+    facts = facts_of(statements)
+    if layout.facts is None:
+        return layout
+    stated = _make(layout.shape, layout.stride, cast(Facts, layout.facts) | facts)
+    Knowledge.of((stated,))
+    return stated
+
+
+def subs(layout: Layout, values: Mapping[object, object] | None = None, **named: object) -> Layout:
+    """`layout` with values, or other expressions, for symbols; the facts are checked against them.
+
+    >>> subs(given(Layout.parse("(M,8):(8,1)"), "64 divides M"), M=128)
+    Layout((128, 8), (8, 1))
+
+    Symbols are meant by themselves or by name. Raises LayoutError where a fact does not hold.
+    """
+    if layout.facts is None:
+        return layout
+    facts = cast(Facts, layout.facts)
+    table = _by_symbol(layout, facts, {**(values or {}), **named})
+    left: list[Fact] = []
+    for fact in facts.stated:
+        there = fact.replaced(table)
+        holds = there.holds()
+        if holds is False:
+            what = " and ".join(f"{symbol} = {value}" for symbol, value in table.items())
+            raise LayoutError(f"{layout} with {what}: the fact '{fact}' does not hold there ({there})")
+        if holds is None:
+            left.append(there)
+
+    def leaf(value: IntTuple) -> IntTuple:
+        if isinstance(value, Basis):
+            return cast(int, Basis(cast(int, leaf(value.value)), value.path))
+        return cast(int, put(cast(int, value), table))
+
+    result = Layout(map_leaves(leaf, layout.shape), map_leaves(leaf, layout.stride))
+    if result.facts is None:
+        return result
+    return _make(result.shape, result.stride, cast(Facts, result.facts) | Facts(tuple(left)))
+
+
+def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, object]) -> dict[object, object]:
+    symbols = {str(symbol): symbol for symbol in symbols_of(layout, facts)}
+    table: dict[object, object] = {}
+    for name, value in values.items():
+        if str(name) not in symbols:
+            raise LayoutError(f"{layout} has no unknown size {name}; it has {', '.join(sorted(symbols))}")
+        known = type(value) is int or (hasattr(value, "__index__") and not isinstance(value, bool))
+        if known and int(cast(int, value)) < 1:
+            raise LayoutError(f"{layout} with {name} = {value}: sizes are at least 1")
+        if not known and not hasattr(value, "free_symbols"):
+            raise LayoutError(f"{layout} with {name} = {value!r}: a value is a whole number or a SymPy expression")
+        table[symbols[str(name)]] = int(cast(int, value)) if known else value
+    return table
+
+
+def symbols_of(layout: Layout, facts: Facts | None = None) -> set[object]:
+    """The unknown sizes of a layout and of what is stated about them."""
+    from .int_tuple import leaves
+
+    terms: list[object] = [*leaves(layout.shape), *leaves(layout.stride)]
+    for fact in facts.stated if facts else ():
+        terms += [fact.left, fact.right]
+    terms = [term.value if isinstance(term, Basis) else term for term in terms]
+    return {symbol for term in terms for symbol in getattr(term, "free_symbols", ())}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """The offset of a layout at coordinates that are symbols: `layout(*coordinate) == expression`."""
+
+    coordinate: tuple[sympy.Symbol, ...]
+    expression: sympy.Expr
+
+    def __str__(self) -> str:
+        return f"L({', '.join(map(str, self.coordinate))}) = {self.expression}"
+
+    def latex(self) -> str:
+        """The formula in LaTeX, for math mode."""
+        from sympy import latex
+
+        return f"L({', '.join(map(latex, self.coordinate))}) = {latex(self.expression)}"
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+
+def formula(layout: Layout) -> Formula:
+    """The offset of `layout` as a SymPy formula over one fresh symbol a mode, each an index within its mode.
+
+    >>> print(formula(Layout.parse("(M,N):(N,1)")))
+    L(i, j) = N*i + j
+    >>> print(formula(Layout(((4, 2), 8), ((1, 16), 4))))
+    L(i, j) = 4*j + Mod(i, 4) + 16*floor(i/4)
+
+    Raises LayoutError for basis strides. LaTeX: `formula(layout).latex()`.
+    """
+    from sympy import Symbol
+
+    taken = {str(symbol) for symbol in symbols_of(layout)}
+    names = [name for name in "ijklmnpqrstuvw" if name not in taken][: layout.rank]
+    if len(names) < layout.rank:
+        names = [f"i{mode}" for mode in range(layout.rank) if f"i{mode}" not in taken]
+    coordinate = tuple(Symbol(name, integer=True, nonnegative=True) for name in names)
+    offset: object = layout(coordinate if isinstance(layout.shape, tuple) else coordinate[0])  # type: ignore[call-overload]
+    if isinstance(offset, tuple):
+        raise LayoutError(f"formula of {layout}: it gives coordinates; take one axis with axis_layout")
+    from sympy import sympify
+
+    return Formula(coordinate, sympify(offset))
