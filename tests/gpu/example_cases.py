@@ -1,0 +1,57 @@
+"""The kernels of examples/kernels, each in several layouts and element types."""
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "examples" / "kernels"
+sys.path.append(str(FOLDER))
+
+NAMES = ("saxpy", "transpose", "matmul", "histogram", "softmax", "convolution")
+VARIANTS: dict[str, dict[str, dict[str, object]]] = {
+    "saxpy": {
+        "whole tiles": {"n": 4096},
+        "uneven": {"n": 5003},
+        "strided": {"n": 3001, "step": 3},
+        "backwards": {"n": 3001, "step": -1},
+        "f16": {"n": 2050, "dtype": "float16"},
+        "i32": {"n": 1000, "dtype": "int32"},
+    },
+    "transpose": {
+        "whole tiles": {"shape": (64, 96)},
+        "uneven": {"shape": (45, 70)},
+        "Fortran order": {"shape": (45, 70), "order": "F"},
+        "not swizzled": {"shape": (64, 32), "swizzle": False},
+        "f16": {"shape": (33, 65), "dtype": "float16"},
+        "u32": {"shape": (40, 40), "dtype": "uint32"},
+        "bool": {"shape": (40, 50), "dtype": "bool"},
+    },
+    "matmul": {
+        "whole tiles": {"m": 128, "n": 64, "k": 32},
+        "uneven": {"m": 70, "n": 65, "k": 17},
+        "one by one": {"m": 1, "n": 1, "k": 1},
+        "Fortran order": {"m": 70, "n": 65, "k": 17, "orders": "FF"},
+        "f16": {"m": 64, "n": 30, "k": 40, "dtype": "float16", "orders": "FC"},
+    },
+    "histogram": {"uneven": {"n": 10_001}, "strided": {"n": 5000, "step": 2}, "few bins": {"n": 4096, "bins": 3}},
+    "softmax": {
+        "uneven": {"shape": (7, 150)},
+        "short": {"shape": (9, 5)},
+        "Fortran order": {"shape": (8, 256), "order": "F"},
+        "f16": {"shape": (5, 200), "dtype": "float16"},
+    },
+    "convolution": {
+        "3 x 3": {"image": (1, 10, 14, 8), "filters": (33, 3, 3)},
+        "strided": {"image": (2, 12, 11, 9), "filters": (10, 3, 2), "stride": 2},
+        "dilated": {"image": (1, 9, 9, 4), "filters": (5, 2, 2), "dilation": 3},
+        "1 x 1": {"image": (1, 4, 8, 16), "filters": (32, 1, 1)},
+    },
+}
+CASES = [(name, variant) for name in NAMES for variant in VARIANTS[name]]
+
+
+def make(name: str, variant: str):
+    """The example `name` in one variant, ready to run."""
+    factory: Callable[..., object] = importlib.import_module(name).example
+    return factory(**VARIANTS[name][variant])
