@@ -42,8 +42,8 @@ def fence(
 ) -> str:
     """The HTML of a fence: a `<figure>` with the very bytes of `Drawing.svg()` inside.
 
-    >>> fence("(2,2):(2,1)", "layout", "layout", {}, None)[:30]
-    '<figure class="cutepy layout">'
+    >>> fence("(2,2):(2,1)", "layout", "layout", {}, None)[:29]
+    '<figure class="cutepy layout"'
 
     Raises pymdownx's SuperFencesException, which stops the build, for anything that cannot be drawn.
     """

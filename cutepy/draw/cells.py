@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
 from ..errors import DrawError
+from ..layout import Layout
 from ..layout.coordinates import Coordinate, crd2idx, keeps
 from ..layout.grid import extents, show_value
 from ..layout.int_tuple import IntTuple, as_tuple
@@ -17,7 +18,7 @@ from .detail import value_sum
 from .grid import ELLIPSIS, coordinate_texts, mode_size
 from .look import CellFunction
 from .safe import clean
-from .table import Table, Value
+from .table import Table, Value, gives_offsets, reach
 
 COLORS = ("offset", "row", "column", "index", "tile", "block", "rake", "bank", "none")
 LABELS = ("offset", "coordinate", "index", "none")
@@ -93,9 +94,13 @@ def painted(table: Table, painter: Painter) -> tuple[str, ...]:
 
 
 def _on_ramp(table: Table) -> tuple[str, ...]:
+    """One ramp for all parts of a plain layout; a swizzled one is measured part by part."""
     flat = table.flat
     known = [cell for cell in flat if type(cell) is int]
     low, high = (min(known), max(known)) if known else (0, 0)
+    whole, start = table.part.whole, table.part.start
+    if known and isinstance(whole, Layout) and gives_offsets(whole):
+        low, high = (end + start for end in reach(whole))
     if len(known) == len(flat) and high - low < 4 * len(flat):
         paints = [palette.ramp(step, 0, high - low) for step in range(high - low + 1)]
         return tuple([paints[cell - low] for cell in known])

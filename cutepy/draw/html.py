@@ -17,7 +17,8 @@ from .svg import MONOSPACE
 _STYLES = (
     ("", f"display:inline-block;margin:0;padding:12px;font:13px {MONOSPACE};position:relative;text-align:left"),
     (" figcaption", "font-size:14px;margin:0 0 10px"),
-    (" .row", "display:flex;flex-wrap:wrap;gap:26px;align-items:flex-end"),
+    (" .all", "display:grid;gap:10px 26px;align-items:start;justify-content:start"),
+    (" .no", "border:0"),
     (
         " table",
         "display:table;width:auto;margin:0 0 10px;border:0;border-collapse:collapse;font-size:13px;line-height:1.25",
@@ -61,9 +62,12 @@ def html(figure: Figure, style: Style) -> Html:
     out = [f'<figure class="cutepy-html"><style>{_BASE}{_themes(used, style)}</style>']
     if figure.title:
         out.append(f"<figcaption>{escape(figure.title)}</figcaption>")
+    columns = max((len(row) for row in figure.panels), default=1)
+    out.append(f'<div class="all" style="grid-template-columns:repeat({columns},max-content)">')
     for row in figure.panels:
-        tables = ["\n".join(_table(grid)) if grid is not None else "<div></div>" for grid in row]
-        out.append(f'<div class="row">{"".join(tables)}</div>')
+        for grid in [*row, *[None] * (columns - len(row))]:
+            out.append("\n".join(_table(grid)) if grid is not None else "<div></div>")
+    out.append("</div>")
     if figure.legend:
         keys = (f'<span><i class="key {paint}"></i>{escape(text)}</span>' for paint, text in figure.legend)
         out.append(f'<div class="keys">{"".join(keys)}</div>')
@@ -147,7 +151,8 @@ def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
     while column < grid.columns.size:
         place = row * grid.columns.size + column
         span = grid.spans.get(place, 1)
-        names = " ".join([grid.paints[place], *_borders(grid, row, column), *(["mk"] if place in grid.marked else [])])
+        extra = [*(["mk"] if place in grid.marked else []), *(["no"] if grid.spans and not grid.labels[place] else [])]
+        names = " ".join([grid.paints[place], *_borders(grid, row, column), *extra])
         size = f' style="min-width:{wide}px;height:{high}px"' if row == 0 or column == 0 else ""
         say = grid.detail(place) if grid.detail else grid.hints[place] if grid.hints else ""
         tip = f"<span>{escape(say)}</span>" if say else ""

@@ -29,8 +29,8 @@ _LIGHT = (
     "df7639 c4abb2 d0ace6 dbb678 c27f9d df6864 c3de65 a4aec2 befafd dafdd9 8d9683 fbf6ae d57f0c bad697 c074ae d27e52"
 ).split()
 _DARK = (
-    "375d76 44471f 134a3e 284c7c 607871 283b45 873a02 55503d 602a07 1a2354 292010 65435c 330e3c 234023 6a6e94 525f1e "
-    "2d4c91 7b705e 2d3657 1a2e26 7a742f 242f75 15733c a1600d 261d2c 5b5e97 667383 9e5f48 1b1158 675155 3d2103 2e76b4"
+    "375d76 44471f 134a3e 284c7c 607871 283b45 873a02 55503d 602a07 1a2354 292010 693e5c 330e3c 234023 6a6e94 525f1e "
+    "2d4c91 7b705e 2d3657 1a2e26 7a742f 242f75 12713a a1600d 261d2c 5b5e97 667383 9e5f48 1b1158 675155 3d2103 2e76b4"
 ).split()
 _LIGHT_RAMP = (
     "eef9fc e4f4f8 daeef5 d0e9f2 c6e3f0 bcdded b3d8eb aad2e9 a1cce7 99c6e5 91bfe3 89b9e1 82b2df 7cacdd 76a5db 709ed8"
@@ -89,7 +89,7 @@ def value(paint: str, theme: Theme) -> str:
     if fixed is not None:
         return fixed[theme]
     kind, number = paint[:1], paint[1:]
-    if number.isdecimal() and len(number) < 3:
+    if number.isascii() and number.isdecimal() and len(number) < 3:
         if kind == "g" and int(number) < RAMP:
             return (_LIGHT_RAMP if theme == "light" else _DARK_RAMP)[int(number)]
         if kind in _FADES and int(number) < COLORS:

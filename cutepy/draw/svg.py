@@ -31,7 +31,7 @@ MONOSPACE = 'ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace'
 
 _BASE = (
     f".cu{{font:{FONT}px {MONOSPACE}}}"
-    ".cu text{text-anchor:middle;pointer-events:none}"
+    ".cu text{text-anchor:middle}.cu text,.cu .f{pointer-events:none}"
     f".cu .h text{{font-size:{HEAD_FONT}px}}"
     ".cu .l text{text-anchor:start}"
     ".cu .r text{text-anchor:end}"
@@ -72,8 +72,8 @@ def escaped(text: str) -> str:
     return text.translate(_SPECIAL)
 
 
-def _by_kind(paint: str) -> tuple[str, int]:
-    return paint[0], int(paint[1:] or 0)
+def _by_kind(paint: str) -> tuple[str, int, str]:
+    return paint[:1], len(paint), paint
 
 
 def _themes(used: Sequence[str], style: Style) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from typing import TypeAlias, cast
 
 from ..errors import DrawError
@@ -26,13 +25,14 @@ Value: TypeAlias = "int | IntTuple | None"
 class Part:
     """Two modes of the layout `whole` at a coordinate of the others.
 
-    `base` is added to the offsets of `layout`; `rest` follows its coordinates.
+    `base` is added to the offsets of `layout`; `rest` follows its coordinates. `start` is what a tensor adds to all.
     """
 
     layout: AnyLayout
     whole: AnyLayout
     base: int = 0
     rest: tuple[int, ...] = ()
+    start: int = 0
 
     @property
     def caption(self) -> str:
@@ -60,13 +60,24 @@ def gives_offsets(layout: AnyLayout) -> bool:
     return all(type(step) is int for step in leaves(plain_of(layout).stride))
 
 
+def reach(layout: Layout) -> tuple[int, int]:
+    """The least and the greatest offset.
+
+    >>> reach(Layout((4, 3), (-1, 10)))
+    (-3, 20)
+    """
+    ends = [(extent - 1) * step for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
+    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+
+
 def parts(layout: AnyLayout) -> Iterator[Part]:
     """The rank-2 parts of a layout, in colexicographic order of the modes from the third on."""
     if layout.rank <= 2:
         yield Part(layout, layout)
         return
-    for crd in product(*(range(size) for size in reversed(_further(layout)))):
-        rest = tuple(reversed(crd))
+    sizes = tuple(_further(layout))
+    for number in range(part_count(layout)):
+        rest = cast("tuple[int, ...]", idx2crd(number, sizes))
         place = cast(Coordinate, (_, _, *rest))
         if isinstance(layout, Layout):
             kept, base = slice_and_offset(place, layout)
@@ -148,8 +159,8 @@ def table_of(part: Part, limit: int) -> Table:
             values.append([None] * len(columns))
             continue
         cells = cast("list[Value]", next(found))
-        if part.base:
-            cells = [cell + part.base for cell in cells]  # type: ignore[operator]
+        if part.base + part.start:
+            cells = [cell + part.base + part.start for cell in cells]  # type: ignore[operator]
         if None in columns:
             cells.insert(columns.index(None), None)
         values.append(cells)

@@ -46,10 +46,8 @@ class Data:
         if not isinstance(thing, TensorLike):
             raise DrawError(f"view 'data' draws tensors, not {type(thing).__name__}; make one with make_tensor")
         layout = as_layout(thing, "data")
-        base = thing.offset if type(thing.offset) is int else 0
-        grids = [
-            _data_grid(thing, replace(part, base=part.base + base), look) for part in islice(parts(layout), MOST_PANELS)
-        ]
+        start = thing.offset if type(thing.offset) is int else 0
+        grids = [_data_grid(thing, replace(part, start=start), look) for part in islice(parts(layout), MOST_PANELS)]
         return Figure(arranged(grids), title=title_of(thing, look), description=f"The elements of {thing}.")
 
 

@@ -42,6 +42,8 @@ Result = TypeVar("Result")
 
 LONGEST = 4096
 DEEPEST = 32
+LARGEST_OPERAND = 1 << 24
+"""How many coordinates an operand after the first may have: the algebra may have to look at every one of them."""
 
 FUNCTIONS: dict[str, Callable[..., object]] = {
     function.__name__: function
@@ -239,11 +241,25 @@ def _is_shape(value: object) -> bool:
     return not keeps(value) and not isinstance(value, AnyLayout)
 
 
+def _check_size(call: str, operand: object, text: str, column: int) -> None:
+    if isinstance(operand, tuple):
+        for entry in operand:
+            _check_size(call, entry, text, column)
+    elif isinstance(operand, AnyLayout) and type(operand.size) is int and operand.size > LARGEST_OPERAND:
+        raise NotationError(
+            f"{call}: the operand {operand} has {operand.size} coordinates; expressions take up to {LARGEST_OPERAND}",
+            text,
+            column,
+        )
+
+
 def _called(text: str, column: int, name: str, operands: tuple[object, ...]) -> object:
     function = FUNCTIONS[name]
     spread = operands
     if name in ("select", "get") and len(operands) == 2 and isinstance(operands[1], tuple):
         spread = (operands[0], *as_tuple(cast(IntTuple, operands[1])))
+    for operand in operands[1:]:
+        _check_size(name, operand, text, column)
     try:
         return function(*spread)
     except TypeError as error:

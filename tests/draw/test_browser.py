@@ -1,0 +1,161 @@
+"""Chromium looks at the gallery: labels in their cells and clear of one another, tooltips, both themes, no requests."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from chromium import Page
+from colors import contrast
+
+from cutepy.draw import Drawing
+
+GEOMETRY = """
+(() => {
+  const box = e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
+  const texts = [...document.querySelectorAll('svg text')];
+  const labels = texts.filter(t => !t.closest('.h, .l') && !t.classList.contains('t'));
+  const cells = [...document.querySelectorAll('svg path')].filter(p => p.querySelector('title'));
+  const color = e => getComputedStyle(e).fill;
+  return {
+    view: box(document.querySelector('svg')),
+    texts: texts.map(t => ({text: t.textContent, box: box(t)})),
+    labels: labels.map(t => {
+      const b = t.getBoundingClientRect();
+      const under = document.elementFromPoint((b.left + b.right) / 2, (b.top + b.bottom) / 2);
+      return {text: t.textContent, box: box(t), cell: under && under.querySelector('title') ? box(under) : null,
+              ink: color(t), paint: under ? color(under) : ''};
+    }),
+    hints: cells.map(c => {
+      const b = c.getBoundingClientRect();
+      const under = document.elementFromPoint((b.left + b.right) / 2, (b.top + b.bottom) / 2);
+      return under === c;
+    }),
+  };
+})()
+"""
+
+
+def overlaps(one: list[float], other: list[float]) -> bool:
+    """True if two boxes share more than a hair."""
+    return min(one[2], other[2]) - max(one[0], other[0]) > 0.5 and min(one[3], other[3]) - max(one[1], other[1]) > 0.5
+
+
+def inside(inner: list[float], outer: list[float]) -> bool:
+    """True if a box is in another, give or take half a pixel."""
+    return (
+        inner[0] >= outer[0] - 0.5
+        and inner[1] >= outer[1] - 0.5
+        and inner[2] <= outer[2] + 0.5
+        and inner[3] <= outer[3] + 0.5
+    )
+
+
+def hexadecimal(color: str) -> str:
+    """`rgb(1, 2, 3)` as six digits."""
+    return bytes(int(part) for part in color[4:-1].split(",")).hex()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_svg(picture: tuple[str, Callable[[], Drawing]], dark: bool, page: Page, tmp_path: Path) -> None:
+    path = picture[1]().save(tmp_path / "picture.svg")
+    page.dark(dark)
+    page.resize(2600, 2600)
+    page.open(path)
+    found = page.evaluate(GEOMETRY)
+    texts = sorted(found["texts"], key=lambda text: text["box"][1])
+    assert texts
+    for place, text in enumerate(texts):
+        assert inside(text["box"], found["view"]), text
+        for other in texts[place + 1 :]:
+            if other["box"][1] > text["box"][3]:
+                break
+            assert not overlaps(text["box"], other["box"]), (text, other)
+    for label in found["labels"]:
+        assert label["cell"] is not None, label
+        assert inside(label["box"], label["cell"]), label
+        assert contrast(hexadecimal(label["ink"]), hexadecimal(label["paint"])) >= 4.5, label
+    assert all(found["hints"]), "a cell whose tooltip cannot be reached"
+    assert {address.partition(":")[0] for address in page.requests} <= {"file", "about"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nested", "((0,0),(0,0)) → index 0 → 0·1 + 0·8 + 0·2 + 0·16 = 0"),
+        ("swizzle", "(0,0) → index 0 → 0·8 + 0·1 = 0"),
+        ("thread_value", "(0,0) → T0 V0 → "),
+        ("tree", "the whole: ((4,(2,3)),8)"),
+    ],
+)
+def test_html_tells_how_a_value_comes_about(name: str, words: str, page: Page, tmp_path: Path) -> None:
+    from gallery import GALLERY
+
+    drawing = GALLERY[name]()
+    page.resize(1600, 1200)
+    page.open(drawing.save(tmp_path / "picture.html"))
+    shown = "[...document.querySelectorAll('td span')].filter(s => getComputedStyle(s).display !== 'none')"
+    page.point_at(1590, 1190)
+    assert page.evaluate(f"{shown}.length") == 0
+    cells = "[...document.querySelectorAll('td')].filter(t => t.querySelector('span'))"
+    count = page.evaluate(f"{cells}.length")
+    for place in {0, int(count) // 2, int(count) - 1}:
+        left, top, right, bottom = page.evaluate(
+            f"[{cells}[{place}].getBoundingClientRect()].map(r => [r.left, r.top, r.right, r.bottom])[0]"
+        )
+        page.point_at((left + right) / 2, (top + bottom) / 2)
+        assert page.evaluate(f"{shown}.length") == 1
+        said = page.evaluate(f"{shown}[0].textContent")
+        assert said == words or place or (words.endswith(" ") and said.startswith(words))
+        box, view = page.evaluate(
+            f"[{shown}[0], document.querySelector('figure')].map(e => {{ const r = e.getBoundingClientRect();"
+            " return [r.left, r.top, r.right, r.bottom]; })"
+        )
+        assert inside(box, view)
+        assert page.evaluate(f"[...document.querySelectorAll('td')].every(t => !({_overlap(box)})(t))")
+    page.evaluate(f"{cells}[0].focus()")
+    page.point_at(1590, 1190)
+    assert page.evaluate(f"{shown}.length") == 1
+
+
+def _overlap(box: list[float]) -> str:
+    """JavaScript: does a cell lie under the read-out?"""
+    left, top, right, bottom = box
+    return (
+        f"t => {{ const r = t.getBoundingClientRect(); return r.left < {right} && r.right > {left}"
+        f" && r.top < {bottom} && r.bottom > {top}; }}"
+    )
+
+
+def test_html_has_two_themes_and_asks_for_nothing(page: Page, tmp_path: Path) -> None:
+    from gallery import GALLERY
+
+    path = GALLERY["tiles"]().save(tmp_path / "picture.html")
+    page.requests.clear()
+    colors = []
+    style = "t => [getComputedStyle(t).color, getComputedStyle(t).backgroundColor]"
+    for dark in (False, True):
+        page.dark(dark)
+        page.open(path)
+        colors.append(page.evaluate(f"[...document.querySelectorAll('td')].map({style})"))
+    for light, dark in zip(*colors, strict=True):
+        assert light != dark
+        assert contrast(*map(hexadecimal, light)) >= 4.5
+        assert contrast(*map(hexadecimal, dark)) >= 4.5
+    assert {address.partition(":")[0] for address in page.requests} == {"file"}
+
+
+def test_several_pictures_on_one_page_do_not_change_one_another(page: Page, tmp_path: Path) -> None:
+    from gallery import GALLERY
+
+    names = ["layout", "thread_value", "tiles", "tree", "slice"]
+    alone = {}
+    fills = "[...document.querySelectorAll('svg')].map(s => [...s.querySelectorAll('path,text')].map(e => {"
+    fills += " const c = getComputedStyle(e); return [c.fill, c.stroke, c.strokeWidth, c.fontSize, c.textAnchor]; }))"
+    page.dark(False)
+    for name in names:
+        page.open(GALLERY[name]().save(tmp_path / f"{name}.svg"))
+        (alone[name],) = page.evaluate(fills)
+    together = tmp_path / "together.html"
+    together.write_text("<!doctype html><meta charset=utf-8>" + "".join(GALLERY[name]().svg() for name in names))
+    page.open(together)
+    assert page.evaluate(fills) == [alone[name] for name in names]

@@ -1,0 +1,322 @@
+"""What every view says: the labels and the colours of cells, read off the grids; refusals with a way out."""
+
+import pytest
+
+from cutepy.draw import (
+    Banks,
+    Drawing,
+    Grid,
+    Memory,
+    Plain,
+    Steps,
+    Style,
+    Swizzled,
+    ThreadValue,
+    Tiles,
+    Tree,
+    draw,
+    register,
+    steps,
+)
+from cutepy.errors import DrawError
+from cutepy.layout import (
+    ComposedLayout,
+    Layout,
+    Swizzle,
+    _,
+    blocked_product,
+    coalesce,
+    complement,
+    composition,
+    logical_divide,
+    make_identity_layout,
+    raked_product,
+    right_inverse,
+    zipped_divide,
+    zipped_product,
+)
+
+
+def rows(grid: Grid) -> list[list[str]]:
+    width = grid.columns.size
+    return [list(grid.labels[start : start + width]) for start in range(0, len(grid.labels), width)]
+
+
+def only(drawing: Drawing) -> Grid:
+    (grid,) = drawing.figure.grids
+    return grid
+
+
+LAYOUTS = [
+    Layout((4, 8), (8, 1)),
+    Layout(((2, 2), (4, 2)), ((1, 8), (2, 16))),
+    Layout((3, 5), (-2, 7)),
+    Layout((4, 4), (0, 1)),
+    ComposedLayout(Swizzle(2, 0, 2), 3, Layout((4, 4), (4, 1))),
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_a_grid_shows_the_offset_of_every_coordinate(layout: Layout) -> None:
+    height, width = layout[0].size, layout[1].size
+    found = rows(only(draw(layout)))
+    assert found == [[str(layout(i, j)) for j in range(width)] for i in range(height)]
+    assert rows(only(draw(layout, label="index"))) == [
+        [str(i + height * j) for j in range(width)] for i in range(height)
+    ]
+    called = only(draw(layout, label=lambda crd, offset: f"{layout(crd) == offset}"))
+    assert set(called.labels) == {"True"}
+
+
+def test_further_modes_are_further_grids() -> None:
+    layout = Layout((2, 3, (2, 2)), (1, 2, (6, 12)))
+    drawing = draw(layout)
+    assert [grid.caption for grid in drawing.figure.grids] == ["(_,_,0)", "(_,_,1)", "(_,_,2)", "(_,_,3)"]
+    for k, grid in enumerate(drawing.figure.grids):
+        assert rows(grid) == [[str(layout(i, j, k)) for j in range(3)] for i in range(2)]
+        assert grid.hints[0] == f"(0,0,{k}) → {layout(0, 0, k)}"
+    assert draw(Layout((2, 2, 20))).figure.notes == ("and 4 more grids",)
+
+
+def test_colours_by_name_and_by_function() -> None:
+    layout = zipped_divide(Layout((4, 4), (4, 1)), (2, 2))
+    assert only(draw(layout, color="tile")).paints[:4] == ("c0", "c1", "c2", "c3")
+    assert only(draw(layout, color="row")).paints[::4] == ("c0", "c1", "c2", "c3")
+    assert only(draw(layout, color="bank")).paints[0] == "c0"
+    assert only(draw(layout, color=lambda crd, offset: offset % 2)).paints[:3] == ("c0", "c0", "c0")
+    assert set(only(draw(layout, color=lambda crd, offset: "g3")).paints) == {"g3"}
+    blocked = logical_divide(Layout((4, 4), (4, 1)), (2, 2))
+    assert only(draw(blocked, color="block")).paints[:4] == ("c0", "c0", "c2", "c2")
+    assert only(draw("logical_divide((4,4):(4,1), (2,2))", color="tile")).paints[:4] == ("c0", "c0", "c2", "c2")
+    assert only(draw("raked_product((2,2), (2,2))", color="tile")).paints[:4] == ("c0", "c2", "c0", "c2")
+    for wrong in ("colour", "thread"):
+        with pytest.raises(DrawError, match=r"color=.*offset, row, column"):
+            draw(layout, color=wrong)
+    with pytest.raises(DrawError, match="a number from 0"):
+        draw(layout, color=lambda crd, offset: -1)
+
+
+def test_heads_follow_the_nesting() -> None:
+    grid = only(draw(Layout((4, (2, 3)))))
+    assert grid.columns.levels == (
+        (("0", 2), ("1", 2), ("2", 2)),
+        (("0", 1), ("1", 1), ("0", 1), ("1", 1), ("0", 1), ("1", 1)),
+    )
+    assert grid.columns.rules == (0, 1, 0, 1, 0)
+    assert grid.rows.levels == ((("0", 1), ("1", 1), ("2", 1), ("3", 1)),)
+    assert only(draw(Layout((4, (2, 3))), style=Style(heads="index"))).columns.levels[0][5] == ("5", 1)
+    assert only(draw(Layout((4, (2, 3))), style=Style(heads="none"))).columns.levels == ()
+
+
+def test_a_slice_is_marked() -> None:
+    layout = Layout((4, (2, 3)))
+    assert only(draw(layout, style=Style(highlight=(2, _)))).marked == frozenset(range(12, 18))
+    assert only(draw(layout, style=Style(highlight=(_, (1, 2))))).marked == frozenset({5, 11, 17, 23})
+    for wrong in ((1, 2, 3), (1, (2, 3, 4)), ((1, 1), 2)):
+        with pytest.raises(DrawError, match="highlight"):
+            draw(layout, style=Style(highlight=wrong))
+
+
+def test_details_write_the_sum_out() -> None:
+    detail = only(draw(Layout((4, (2, 8)), (1, (4, 8))))).detail
+    assert detail is not None
+    assert detail(1 * 16 + 2) == "(1,(0,1)) → index 9 → 1·1 + 0·4 + 1·8 = 9"
+    swizzled = only(draw(ComposedLayout(Swizzle(1, 0, 2), 1, Layout((4, 2))))).detail
+    assert swizzled is not None
+    assert swizzled(7) == "(3,1) → index 7 → 3·1 + 1·4 = 7, 1 + 7 = 8 → S<1,0,2>: 1000 ^ 0000 = 1000 = 8"
+
+
+def test_thread_value_owns_every_element_once() -> None:
+    tv = Layout(((4, 2), (2, 2)), ((2, 16), (1, 8)))
+    grid = only(draw(tv, view=ThreadValue((8, 4))))
+    for thread in range(8):
+        for value in range(4):
+            index = tv(thread, value)
+            assert rows(grid)[index % 8][index // 8] == f"T{thread}\nV{value}"
+    assert only(draw(tv, view=ThreadValue((8, 4)), label="thread")).labels[0] == "T0"
+    assert draw(tv, view=ThreadValue((8, 4)), label="value").figure.legend[0] == ("c0", "T0")
+
+
+def test_shared_cells_and_holes() -> None:
+    assert rows(only(draw(Layout((8, 4), (0, 1)), view=ThreadValue(4)))) == [[f"T0-7\nV{v}" for v in range(4)]]
+    assert only(draw(Layout((8, 4), (0, 1)), view="tv")).labels[0] == "T0-7\nV0"
+    grid = only(draw(Layout((4, 2), (1, 8)), view=ThreadValue((4, 4))))
+    assert rows(grid)[0] == ["T0\nV0", "", "T0\nV1", ""]
+    assert grid.paints[1] == "x"
+    assert grid.hints[1] == "(0,1) → nobody"
+
+
+def test_a_whole_partition_shows_the_rest() -> None:
+    grid = only(draw(Layout((2, 2, (2, 2)), (1, 2, (4, 8))), view=ThreadValue((4, 4))))
+    assert rows(grid)[3] == ["T1\nV1\nR0", "T1\nV1\nR1", "T1\nV1\nR2", "T1\nV1\nR3"]
+
+
+def test_a_partition_over_a_layout_meets_its_offsets() -> None:
+    over = Layout((4, 4), (4, 1))
+    assert rows(only(draw(Layout((4, 4), (1, 4)), view=ThreadValue(over))))[1][2] == "T2\nV1"
+
+
+def test_thread_value_outside_of_the_tile_is_refused() -> None:
+    with pytest.raises(DrawError, match=r"thread 0, value 4 of .* is at 16, .*reaches 16"):
+        draw(Layout((4, 8)), view=ThreadValue((4, 4)))
+    with pytest.raises(DrawError, match="thread, value"):
+        draw(Layout(8), view="tv")
+
+
+def test_memory() -> None:
+    grid = only(draw(Layout((2, 2), (1, 3)), view=Memory()))
+    assert grid.labels == ("(0,0)", "(1,0)", "", "(0,1)", "(1,1)")
+    assert grid.paints[2] == "x"
+    shared = draw(Layout((2, 3), (1, 1)), view=Memory(), label="index")
+    assert only(shared).labels == ("0", "1-2", "3-4", "5")
+    assert shared.figure.notes == ("offsets 0 to 3: 0 hold nothing, 2 hold several coordinates",)
+    below = only(draw(Layout(3, -2), view=Memory(width=4)))
+    assert below.rows.names == ["-4", "0"]
+    assert below.labels[:5] == ("2", "", "1", "", "0") or below.labels[0] == "(2)"
+    with pytest.raises(DrawError, match="coordinates, not offsets"):
+        draw(make_identity_layout((2, 2)), view="memory")
+
+
+def test_tiles() -> None:
+    drawing = draw(Layout((4, 4), (4, 1)), view=Tiles((2, Layout(2, 2))))
+    assert only(drawing).groups[:4] == (0, 2, 0, 2)
+    assert [text for _paint, text in drawing.figure.legend] == ["tile 0", "tile 1", "tile 2", "tile 3"]
+    assert rows(only(draw(Layout((2, 4)), view=Tiles((2, 2)), label="place")))[0] == ["0", "2", "0", "2"]
+    with pytest.raises(ValueError, match="3"):
+        draw(Layout((4, 4)), view=Tiles((3, 3)))
+
+
+def test_banks_count_conflicts() -> None:
+    drawing = draw(Layout((32, 32), (32, 1)), view=Banks())
+    assert only(drawing).labels[:33] == (*tuple(map(str, range(32))), "0")
+    assert drawing.figure.notes[1:] == ("down a column: 32-way conflict", "along a row: no conflict")
+    padded = draw(Layout((32, 32), (33, 1)), view=Banks())
+    assert padded.figure.notes[1:] == ("down a column: no conflict", "along a row: no conflict")
+    halves = draw(Layout((32, 32), (32, 1)), view=Banks(element_bytes=2))
+    assert halves.figure.notes == (
+        "2-byte elements, 32 banks of 4 bytes; up to 32 at a time",
+        "down a column: 16-way conflict",
+        "along a row: no conflict",
+    )
+    with pytest.raises(DrawError, match="from 1 to 1024"):
+        Banks(element_bytes=0)
+
+
+def test_swizzle_before_and_after() -> None:
+    layout = ComposedLayout(Swizzle(2, 0, 2), 0, Layout((4, 4), (4, 1)))
+    drawing = draw(layout, view=Swizzled())
+    before, after = drawing.figure.grids
+    assert rows(before)[1] == ["4", "5", "6", "7"]
+    assert rows(after)[1] == ["5", "4", "7", "6"]
+    assert sorted(after.paints) == sorted(before.paints)
+    assert drawing.figure.notes == ("S<2,0,2>: bits 2 to 3 of the offset flip bits 0 to 1",)
+    with pytest.raises(DrawError, match="swizzle"):
+        draw(Layout((4, 4)), view="swizzle")
+
+
+def test_the_tree_has_a_cell_for_every_node() -> None:
+    grid = only(draw(Layout(((4, (2, 3)), 8), ((1, (4, 8)), 24)), view=Tree()))
+    assert [label for label in grid.labels if label] == [
+        *("((4,(2,3)),8)", "(4,(2,3))", "8", "4", "(2,3)", "2", "3"),
+        *("1", "4", "8", "24"),
+    ]
+    assert sorted(grid.spans.values()) == [1] * 8 + [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        steps(composition, Layout((6, 2), (8, 2)), Layout((4, 3), (3, 1))),
+        steps(composition, Layout((4, 8), (8, 1)), (2, Layout(4, 2))),
+        steps(complement, Layout((2, 2), (1, 6)), 24),
+        steps(logical_divide, Layout((8, 8), (8, 1)), (4, 2)),
+        steps(logical_divide, Layout(16, 3), Layout(4, 2)),
+        steps(zipped_divide, Layout((8, 8), (8, 1)), (4, 4)),
+        steps(blocked_product, Layout((2, 5), (5, 1)), Layout((3, 4))),
+        steps(raked_product, Layout((2, 5), (5, 1)), Layout((3, 4))),
+        steps(zipped_product, Layout((2, 2)), Layout((2, 3))),
+        steps(coalesce, Layout((2, (1, 6)), (1, (6, 2)))),
+        steps(right_inverse, Layout((4, 8), (8, 1))),
+    ],
+    ids=str,
+)
+def test_steps_end_in_the_result(call: object) -> None:
+    drawing = draw(call, view=Steps())
+    result = drawing.figure.grids[1 if call.function == "complement" else -1]  # type: ignore[attr-defined]
+    value = call.value  # type: ignore[attr-defined]
+    assert {int(label) for label in result.labels} == {value(i) for i in range(value.size)}
+    assert str(value) in drawing.figure.title
+
+
+def test_one_colour_follows_a_coordinate_through_a_composition() -> None:
+    outer, inner = Layout((6, 2), (8, 2)), Layout((4, 3), (3, 1))
+    right, left, result = draw(steps(composition, outer, inner), view=Steps()).figure.grids
+    assert right.paints == result.paints
+    paint_at = {int(offset): paint for offset, paint in zip(left.labels, left.paints, strict=True)}
+    assert [paint_at[int(offset)] for offset in result.labels] == list(result.paints)
+
+
+def test_steps_refuse_what_is_no_call() -> None:
+    with pytest.raises(DrawError, match="takes a call"):
+        draw(Layout(4), view="steps")
+    with pytest.raises(DrawError, match="it draws up to"):
+        draw(steps(coalesce, Layout((1000, 1000))), view="steps")
+
+
+def test_texts_lists_figures_and_registered_types() -> None:
+    assert str(draw("(2,2)").figure.title) == "(2,2):(1,2)"
+    both = draw([Layout((2, 2)), "coalesce((2,2))"])
+    assert [grid.caption for grid in both.figure.grids] == ["(2,2):(1,2)", "4:1"]
+    assert draw(both.figure).figure == both.figure
+
+    class Mine:
+        layout = Layout((2, 2))
+
+    with pytest.raises(DrawError, match="nothing to draw in a Mine"):
+        draw(Mine())
+    register(Mine, Plain())
+    assert only(draw(Mine())).labels == ("0", "2", "1", "3")
+
+
+def test_views_by_name() -> None:
+    with pytest.raises(DrawError, match="view='tile': there are grid, memory"):
+        draw(Layout(4), view="tile")
+    with pytest.raises(DrawError, match=r"needs a parameter: .*Tiles\(\.\.\.\)"):
+        draw(Layout((4, 4)), view="tiles")
+    with pytest.raises(DrawError, match="theme='black'"):
+        Style(theme="black")  # type: ignore[arg-type]
+
+
+def test_notebooks_show_pictures(tmp_path) -> None:
+    drawing = draw(Layout((2, 2)))
+    bundle = drawing._repr_mimebundle_()
+    assert bundle["image/svg+xml"].startswith("<svg")
+    assert bundle["text/plain"] == repr(drawing) == "<Drawing of (2,2):(1,2): 4 cells>"
+    assert drawing.html()._repr_html_() == str(drawing.html())
+    for suffix in (".svg", ".html", ".txt", ".tex", ".png"):
+        assert drawing.save(tmp_path / f"a{suffix}").stat().st_size > 50
+    with pytest.raises(DrawError, match=r"no format '\.gif'"):
+        drawing.save(tmp_path / "a.gif")
+    assert not (tmp_path / "a.gif").exists()
+
+
+def test_the_module_is_callable() -> None:
+    from cutepy import draw as module
+
+    assert module("(2,2)").figure == draw("(2,2)").figure  # type: ignore[operator]
+    assert module.Style is Style
+
+
+def test_display_is_filled_by_name() -> None:
+    from cutepy.layout import display
+
+    before = list(display._renderers)
+    try:
+        display._renderers.clear()
+        assert display.svg_of(Layout(4)) is None
+        display.show_with("cutepy.draw.notebook:svg_of")
+        assert (display.svg_of(Layout(4)) or "").startswith("<svg")
+        assert (display.svg_of(Layout((1000, 1000))) or "").count("<text") < 1200
+        assert display.svg_of(object()) is None
+    finally:
+        display._renderers[:] = before
