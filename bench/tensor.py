@@ -1,7 +1,8 @@
 """Tensors beside NumPy, in one process: `make bench` or `python bench/tensor.py`.
 
-Times are medians of rounds in which both sides take turns, as a ratio to NumPy on the same views; memory is the peak of
-the resident set while the operation runs, less operands and result. Each line ends with its bar, and whether it holds.
+Times of bulk work are medians of rounds in which both sides take turns, as a ratio to NumPy on the same views; memory
+is the peak of the resident set while the operation runs, less operands and result. Each line ends with its bar, and
+whether it holds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from cutepy import ops
-from cutepy.layout import Layout, _
+from cutepy.layout import ComposedLayout, Layout, Swizzle, _
 from cutepy.layout.int_tuple import leaves
 from cutepy.tensor import Tensor, copy, gemm, make_tensor
 
@@ -119,14 +120,14 @@ def products() -> bool:
 
 
 def microseconds(function: Callable[[], object]) -> float:
-    """The median over rounds of the time of one call."""
+    """The time of one call in the best of many rounds, as timeit takes it."""
     taken = []
     for _round in range(31):
         start = time.perf_counter()
         for _call in range(2000):
             function()
         taken.append((time.perf_counter() - start) / 2000 * 1e6)
-    return statistics.median(taken)
+    return min(taken)
 
 
 def overhead() -> bool:
@@ -168,10 +169,15 @@ def memory() -> bool:
     half = rng.random((6144, 6144), np.float32).astype(np.float16)
     whole = rng.integers(-9, 9, (2048, 2048), np.int32)
     deep = rng.random((64, 64, 4096), np.float32)
+    tiled = make_tensor(single, ((64, 64), (64, 64)), ((1, 4096), (64, 262144)))
+    swizzled = make_tensor(single, ComposedLayout(Swizzle(3, 2, 3), 0, Layout((4096, 4096))))
     ops.matmul(single[:64], single[:, :64])
     cases: dict[str, Callable[[], Tensor]] = {
         "matmul f32 4096^3": lambda: ops.matmul(single[:4096, :4096], single[4096:, 4096:]),
         "matmul f32, every second element": lambda: ops.matmul(single[::4, ::2], single[::2, 1::4]),
+        "matmul f32 4096^3, tiles of 64x64": lambda: ops.matmul(tiled, single[:4096, :4096]),
+        "sum f32, swizzled": lambda: ops.sum(swizzled, 1),
+        "argmax f32, tiles of 64x64": lambda: ops.argmax(tiled, 0),
         "matmul f16 6144x6144x1024": lambda: ops.matmul(half, half[:, :1024]),
         "matmul i32 2048^3": lambda: ops.matmul(whole, whole.T),
         "dot of N-D, (64,64,4096) by (4096,8192)": lambda: ops.dot(deep[:, :16], single[:4096]),

@@ -15,7 +15,9 @@ from ..errors import TensorError
 from ..tensor.dtypes import DType, bool_, f32
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
-from .operand import Operand, broadcast_shape, promoted, value_of, wrap
+from .gathered import Blocks, Gathered, arranged, blocks_of
+from .operand import Operand, Value, broadcast_shape, promoted, value_of, wrap
+from .pointwise import mul
 from .reductions import Axes, chosen_axes
 
 BLOCK = 1 << 20
@@ -41,22 +43,20 @@ def matmul(a: Operand, b: Operand) -> Tensor:
     Raises TensorError where the inner sizes differ, the batches do not broadcast, or an operand is a number.
     """
     first, second = value_of(a), value_of(b)
-    left, right = np.asarray(first.array()), np.asarray(second.array())
-    if left.ndim == 0 or right.ndim == 0:
+    dtype = promoted("matmul", first, second)
+    if not first.shape or not second.shape:
         raise TensorError("matmul: an operand is a number; use mul")
-    left, dropped_m = (left[None], True) if left.ndim == 1 else (left, False)
-    right, dropped_n = (right[:, None], True) if right.ndim == 1 else (right, False)
-    if left.shape[-1] != right.shape[-2]:
-        raise TensorError(
-            f"matmul of the shapes {first.shape} and {second.shape}: the inner sizes "
-            f"{left.shape[-1]} and {right.shape[-2]} differ; transpose an operand with permute"
-        )
-    batch = broadcast_shape("matmul", left.shape[:-2], right.shape[:-2])
-    left = np.broadcast_to(left, batch + left.shape[-2:])
-    right = np.broadcast_to(right, batch + right.shape[-2:]).swapaxes(-1, -2)
-    found = contract(left, right, Groups(len(batch), 1, 1, 1), promoted("matmul", first, second))
-    found = found[..., 0, :] if dropped_m else found
-    return wrap(found[..., 0] if dropped_n else found, promoted("matmul", first, second))
+    rows = list(range(len(first.shape)))[-2:]
+    columns = list(range(len(second.shape)))[-2:]
+    inner = columns[0]
+    if first.shape[-1] != second.shape[inner]:
+        raise TensorError(_differ("matmul", "inner sizes", first, second, second.shape[inner]))
+    batch = broadcast_shape("matmul", first.shape[:-2], second.shape[:-2])
+    m, n = (first.shape[-2:-1], second.shape[-1:] if len(columns) == 2 else ())
+    k = first.shape[-1:]
+    left = arranged(_blocks(first), [*_aligned(first.shape[:-2], batch), *rows], (*batch, *m, *k))
+    right = arranged(_blocks(second), [*_aligned(second.shape[:-2], batch), *columns[::-1]], (*batch, *n, *k))
+    return wrap(contract(left, right, Groups(len(batch), len(m), len(n), 1), dtype), dtype)
 
 
 def dot(a: Operand, b: Operand) -> Tensor:
@@ -69,18 +69,16 @@ def dot(a: Operand, b: Operand) -> Tensor:
     """
     first, second = value_of(a), value_of(b)
     if not first.shape or not second.shape:
-        from .pointwise import mul
-
         return mul(a, b)
-    left, right = np.asarray(first.array()), np.asarray(second.array())
-    right = right.swapaxes(-1, -2) if right.ndim > 1 else right
-    if left.shape[-1] != right.shape[-1]:
-        raise TensorError(
-            f"dot of the shapes {first.shape} and {second.shape}: the sizes "
-            f"{left.shape[-1]} and {right.shape[-1]} differ; transpose an operand with permute"
-        )
+    order = list(range(len(second.shape)))
+    order[-2:] = order[-2:][::-1]
+    shape = tuple(second.shape[axis] for axis in order)
+    if first.shape[-1] != shape[-1]:
+        raise TensorError(_differ("dot", "sizes", first, second, shape[-1]))
     dtype = promoted("dot", first, second)
-    return wrap(contract(left, right, Groups(0, left.ndim - 1, right.ndim - 1, 1), dtype), dtype)
+    left = arranged(_blocks(first), range(len(first.shape)), first.shape)
+    right = arranged(_blocks(second), order, shape)
+    return wrap(contract(left, right, Groups(0, len(first.shape) - 1, len(shape) - 1, 1), dtype), dtype)
 
 
 def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
@@ -92,31 +90,44 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
 
     Raises TensorError where the shapes do not broadcast. Source: Tensorken, `RawTensor::fused_multiply_add`.
     """
-    values = [value_of(a), value_of(b)]
-    shape = broadcast_shape("fused_multiply_add", *(value.shape for value in values))
+    first, second = value_of(a), value_of(b)
+    shape = broadcast_shape("fused_multiply_add", first.shape, second.shape)
     over = chosen_axes("fused_multiply_add", len(shape), axes)
-    dtype = promoted("fused_multiply_add", *values)
-    arrays = [np.asarray(value.array()) for value in values]
-    if any(value.tensor is None for value in values):
-        arrays = [x.astype(dtype.numpy) if v.tensor is None else x for x, v in zip(arrays, values, strict=True)]
-    left, right = (x.reshape((1,) * (len(shape) - x.ndim) + x.shape) for x in arrays)
+    dtype = promoted("fused_multiply_add", first, second)
     kept = [axis for axis in range(len(shape)) if axis not in over]
-    m = [axis for axis in kept if right.shape[axis] == 1]
-    n = [axis for axis in kept if axis not in m and left.shape[axis] == 1]
+    modes = [_aligned(value.shape, shape) for value in (first, second)]
+    m = [axis for axis in kept if modes[1][axis] is None]
+    n = [axis for axis in kept if axis not in m and modes[0][axis] is None]
     batch = [axis for axis in kept if axis not in m and axis not in n]
-    left = left.transpose(batch + m + n + list(over))
-    right = right.transpose(batch + n + m + list(over))
-    left = left.reshape(left.shape[: len(batch) + len(m)] + left.shape[len(kept) :])
-    right = right.reshape(right.shape[: len(batch) + len(n)] + right.shape[len(kept) :])
-    sums = tuple(shape[axis] for axis in over)
-    left = np.broadcast_to(left, left.shape[: left.ndim - len(sums)] + sums)
-    right = np.broadcast_to(right, right.shape[: right.ndim - len(sums)] + sums)
+    left, right = (
+        arranged(_blocks(value, dtype), [own[axis] for axis in order], [shape[axis] for axis in order])
+        for value, own, order in zip((first, second), modes, ([*batch, *m, *over], [*batch, *n, *over]), strict=True)
+    )
     found = contract(left, right, Groups(len(batch), len(m), len(n), len(over)), dtype)
     order = batch + m + n
     return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
 
 
-def contract(left: Array, right: Array, groups: Groups, dtype: DType) -> Array:
+def _blocks(value: Value, dtype: DType | None = None) -> Blocks:
+    if value.tensor is None:
+        return np.asarray(value.number, None if dtype is None else dtype.numpy)
+    return blocks_of(value.tensor)
+
+
+def _aligned(sizes: tuple[int, ...], shape: tuple[int, ...]) -> list[int | None]:
+    """For each axis of the broadcast `shape` the axis of an operand with these sizes, None where it is repeated."""
+    first = len(shape) - len(sizes)
+    return [None if axis < first or sizes[axis - first] != shape[axis] else axis - first for axis in range(len(shape))]
+
+
+def _differ(call: str, what: str, first: Value, second: Value, other: int) -> str:
+    return (
+        f"{call} of the shapes {first.shape} and {second.shape}: the {what} {first.shape[-1]} and {other} differ; "
+        "transpose an operand with permute"
+    )
+
+
+def contract(left: Blocks, right: Blocks, groups: Groups, dtype: DType) -> Array:
     """`out[b, m, n] = sum over k of left[b, m, k] * right[b, n, k]`, each letter standing for its group of axes."""
     batch, m = groups.batch, groups.m
     shape = left.shape[: batch + m] + right.shape[batch : batch + groups.n]
@@ -128,9 +139,11 @@ def contract(left: Array, right: Array, groups: Groups, dtype: DType) -> Array:
     return out
 
 
-def _product_in_place(left: Array, right: Array, out: Array, groups: Groups) -> bool:
+def _product_in_place(left: Blocks, right: Blocks, out: Array, groups: Groups) -> bool:
     """One call of BLAS on the operands as they lie in memory, where it takes them so."""
     if (groups.m, groups.n, groups.k) != (1, 1, 1) or 0 in left.shape or 0 in right.shape:
+        return False
+    if isinstance(left, Gathered) or isinstance(right, Gathered):
         return False
     for operand in (left, right):
         steps = [step // 4 for step in operand.strides[-2:]]
@@ -142,7 +155,7 @@ def _product_in_place(left: Array, right: Array, out: Array, groups: Groups) -> 
     return True
 
 
-def _fill(left: Array, right: Array, out: Array, groups: Groups, working: np.dtype[np.generic]) -> None:
+def _fill(left: Blocks, right: Blocks, out: Array, groups: Groups, working: np.dtype[np.generic]) -> None:
     """Cut `out` until a block of it can be summed at once."""
     batch, m = groups.batch, groups.m
     if out.size > BLOCK:
@@ -159,7 +172,7 @@ def _fill(left: Array, right: Array, out: Array, groups: Groups, working: np.dty
         out[...] = total != 0 if out.dtype == bool else total
 
 
-def _accumulate(left: Array, right: Array, total: Array, groups: Groups) -> None:
+def _accumulate(left: Blocks, right: Blocks, total: Array, groups: Groups) -> None:
     """Add the products to `total`, cutting along whichever axis makes the operands' blocks small."""
     batch, m, n = groups.batch, groups.m, groups.n
     if max(left.size, right.size) > BLOCK:
@@ -186,9 +199,9 @@ def _accumulate(left: Array, right: Array, total: Array, groups: Groups) -> None
     total += _product(one, other).reshape(total.shape)
 
 
-def _matrix(array: Array, shape: tuple[int, ...], dtype: np.dtype[np.generic], rows: tuple[int, ...], k: int) -> Array:
+def _matrix(array: Blocks, shape: tuple[int, ...], dtype: np.dtype[np.generic], rows: tuple[int, ...], k: int) -> Array:
     count = int(np.prod(rows, dtype=np.int64))
-    return np.ascontiguousarray(array, dtype).reshape((*shape[:-2], count, k))
+    return np.ascontiguousarray(np.asarray(array), dtype).reshape((*shape[:-2], count, k))
 
 
 def _product(left: Array, right: Array) -> Array:

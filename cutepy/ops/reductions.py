@@ -14,15 +14,16 @@ import numpy as np
 
 from ..errors import TensorError
 from ..layout.int_tuple import as_tuple, leaves
-from ..tensor.bulk import leaf_view, load_all, mode_sizes
+from ..tensor.bulk import leaf_view, mode_sizes
 from ..tensor.dtypes import DType, bool_, f32, i32
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
+from .gathered import Blocks, blocks_of
 from .operand import Operand, Value, value_of, wrap
 
 Axes = int | Sequence[int] | None
-BLOCK = 1 << 21
-"""How many elements argmax copies at once."""
+BLOCK = 1 << 20
+"""How many elements are read at once where NumPy cannot reduce in place."""
 
 
 def chosen_axes(call: str, rank: int, axes: Axes) -> tuple[int, ...]:
@@ -48,19 +49,43 @@ def _over(call: str, x: Operand, axes: Axes) -> tuple[Value, tuple[int, ...]]:
 
 
 def _reduced(value: Value, axes: tuple[int, ...], function: np.ufunc, working: str, keepdims: bool) -> Array:
-    """`function.reduce` over the axes of a view with one array axis a leaf of the layout, so that nothing is copied."""
+    """`function.reduce` over the axes of a view with one axis a leaf of the layout, or else block by block."""
     if value.tensor is None:
         return np.asarray(value.number, working)
     sizes = mode_sizes(value.tensor)
     view = leaf_view(value.tensor)
-    array, over = load_all(value.tensor) if view is None else view, axes
-    if view is not None:
-        over = _leaf_axes(value.tensor, axes)
-    with np.errstate(all="ignore"):
-        found = np.asarray(function.reduce(array, axis=over, dtype=working))
     kept = [size for axis, size in enumerate(sizes) if axis not in axes]
+    with np.errstate(all="ignore"):
+        if view is not None:
+            found = np.asarray(function.reduce(view, axis=_leaf_axes(value.tensor, axes), dtype=working))
+        else:
+            found = np.full(kept, _neutral(function, np.dtype(working)), working)
+            _reduce_into(blocks_of(value.tensor), axes, found, function)
     found = found.reshape(kept, order="F")
     return found.reshape([1 if axis in axes else size for axis, size in enumerate(sizes)]) if keepdims else found
+
+
+def _neutral(function: np.ufunc, working: np.dtype[np.generic]) -> object:
+    """What `function` leaves unchanged: for max and min the end of the type's range."""
+    if function.identity is not None:
+        return function.identity
+    low, high = (-np.inf, np.inf) if working.kind == "f" else (False, True)
+    if working.kind in "iu":
+        low, high = np.iinfo(working.name).min, np.iinfo(working.name).max
+    return low if function is np.maximum else high
+
+
+def _reduce_into(blocks: Blocks, axes: tuple[int, ...], found: Array, function: np.ufunc) -> None:
+    """Combine `found` with the blocks, cut in halves until each is small enough to be read."""
+    if blocks.size > BLOCK:
+        axis = int(np.argmax(blocks.shape))
+        half = blocks.shape[axis] // 2
+        for part in (slice(None, half), slice(half, None)):
+            place = len([earlier for earlier in range(axis) if earlier not in axes])
+            target = found if axis in axes else found[(slice(None),) * place + (part,)]
+            _reduce_into(blocks[(slice(None),) * axis + (part,)], axes, target, function)
+        return
+    function(found, function.reduce(np.asarray(blocks), axis=axes, dtype=found.dtype), out=found)
 
 
 def _leaf_axes(tensor: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -161,17 +186,16 @@ def argmin(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
 def _place(call: str, x: Operand, axes: Axes, locate: Callable[..., Array], better: np.ufunc, keepdims: bool) -> Tensor:
     value, over = _over(call, x, axes)
     _check_not_empty(call, value, over)
-    array = np.asarray(value.array())
-    kept = tuple(axis for axis in range(array.ndim) if axis not in over)
-    turned = array.transpose(kept + over)
-    found = np.empty([array.shape[axis] for axis in kept], np.int32)
-    _place_into(turned, len(kept), found, locate, better)
+    blocks = np.asarray(value.number) if value.tensor is None else blocks_of(value.tensor)
+    kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
+    found = np.empty([blocks.shape[axis] for axis in kept], np.int32)
+    _place_into(blocks.transpose(kept + over), len(kept), found, locate, better)
     if keepdims:
-        found = found.reshape([1 if axis in over else size for axis, size in enumerate(array.shape)])
+        found = found.reshape([1 if axis in over else size for axis, size in enumerate(blocks.shape)])
     return wrap(found, i32)
 
 
-def _place_into(turned: Array, kept: int, found: Array, locate: Callable[..., Array], better: np.ufunc) -> None:
+def _place_into(turned: Blocks, kept: int, found: Array, locate: Callable[..., Array], better: np.ufunc) -> None:
     """Fill `found` from `turned`, whose first `kept` axes are those of `found`, a block at a time."""
     if not found.size:
         return
@@ -188,7 +212,7 @@ def _place_into(turned: Array, kept: int, found: Array, locate: Callable[..., Ar
     best: Array | None = None
     for start in range(0, rows, step):
         block = turned[(slice(None),) * kept + (slice(start, start + step),)] if turned.ndim > kept else turned
-        flat = block.reshape((*found.shape, -1))
+        flat = np.asarray(block).reshape((*found.shape, -1))
         here = np.asarray(locate(flat, axis=-1))
         values = np.take_along_axis(flat, here[..., None], -1)[..., 0]
         if best is None:

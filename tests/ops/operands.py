@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cutepy.tensor import Tensor, make_tensor
+from cutepy.layout import ComposedLayout, Layout, Swizzle
+from cutepy.tensor import Tensor, local_tile, make_counting_tensor, make_tensor
 
 FLOATS = ("float32", "float16")
 NUMBERS = ("float32", "float16", "int32", "uint32")
@@ -76,3 +77,18 @@ def same(found: Array, expected: Array, *, relative: float = 0.0) -> bool:
     return bool(
         np.allclose(found.astype(np.float64), expected.astype(np.float64), rtol=relative, atol=1e-7, equal_nan=True)
     )
+
+
+def unusual_tensors(rng: np.random.Generator, dtype: str) -> list[Tensor]:
+    """Tensors of rank 2 that no NumPy strides describe: nested, swizzled, guarded, computed."""
+    values = random_values(rng, (512,), dtype)
+    swizzled = ComposedLayout(Swizzle(2, 0, 3), 0, Layout((8, 12), (1, 8)))
+    found = [
+        make_tensor(values, ((2, 4), (3, 4)), ((1, 24), (2, 96))),
+        make_tensor(values, swizzled),
+        local_tile(make_tensor(values, (13, 20)), (8, 12), (1, 1)),
+        local_tile(make_tensor(values, (8, 20), (20, 1)), (8, 12), (0, 1)),
+    ]
+    if dtype == "int32":
+        found.append(make_counting_tensor(Layout((8, 12), (12, 1))))
+    return found

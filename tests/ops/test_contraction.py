@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from ops.operands import NUMBERS, random_operand, stretched
+from ops.operands import NUMBERS, random_operand, random_values, stretched, unusual_tensors
 
 from cutepy import ops
 from cutepy.errors import TensorError
 from cutepy.ops import contraction
+from cutepy.tensor import Tensor
 
 CASES = 200
 
@@ -92,6 +93,25 @@ def test_a_matrix_product_by_fused_multiply_add() -> None:
     A, B = rng.normal(size=(30, 20)).astype(np.float32), rng.normal(size=(20, 40)).astype(np.float32)
     left, right = ops.reshape(A, (30, 1, 20)), ops.reshape(ops.permute(B, (1, 0)), (1, 40, 20))
     assert np.allclose(ops.fused_multiply_add(left, right, 2).numpy(), A @ B, atol=1e-4)
+
+
+def close(found: Tensor, expected: np.ndarray) -> bool:
+    return bool(np.allclose(found.numpy(), expected, atol=1e-4, equal_nan=True))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+def test_operands_without_strides(dtype: str, block: int) -> None:
+    rng = np.random.default_rng(7)
+    for tensor in unusual_tensors(rng, dtype):
+        values = tensor.numpy()
+        other = np.nan_to_num(random_values(rng, (12, 5), dtype), posinf=1, neginf=1)
+        with np.errstate(all="ignore"):
+            expected = values @ other
+            assert close(ops.matmul(tensor, other), expected) and close(ops.dot(tensor, other), expected)
+            turned = ops.permute(tensor, (1, 0))
+            assert close(ops.matmul(other.T, turned), other.T @ turned.numpy())
+            if dtype != "bool":
+                assert close(ops.fused_multiply_add(tensor, other[:, 0], 1), values @ other[:, 0])
 
 
 def test_batches_broadcast_both_ways() -> None:
