@@ -252,7 +252,7 @@ def make_composed_layout(outer: Function, offset: int, inner: AnyLayout) -> Comp
     return cast(ComposedLayout, chained(outer, offset, inner))
 
 
-def lift(function: Callable[..., Layout], layout: object, *arguments: object) -> Layout:
+def lift(function: Callable[..., object], layout: object, *arguments: object) -> Layout:
     """Apply a layout operation to something that is not a plain static layout.
 
     The domain of a composed layout is its inner layout's; symbolic sizes go through `symbolic.lifted`; what holds a

@@ -42,7 +42,7 @@ class Fact:
     def holds(self) -> bool | None:
         """True or False where both sides are numbers, None where something is unknown."""
         if not (type(self.left) is int and type(self.right) is int):
-            if self.sign == "divides" and getattr(self.right / self.left, "is_integer", False):  # type: ignore[operator]
+            if self.sign == "divides" and getattr(self.right / self.left, "is_integer", False):
                 return True
             return (
                 False if any(getattr(side, "is_integer", None) is False for side in (self.left, self.right)) else None

@@ -13,7 +13,7 @@ from ..errors import LayoutError
 from .basis import Basis
 from .facts import Fact, Facts, facts_of, put
 from .int_tuple import IntTuple, map_leaves
-from .layout import Layout, _make, show
+from .layout import Layout, _make
 
 if TYPE_CHECKING:
     import sympy
@@ -48,7 +48,8 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
     if layout.facts is None:
         return layout
     facts = cast(Facts, layout.facts)
-    table = _by_symbol(layout, facts, {**(values or {}), **named})
+    together: dict[object, object] = dict(values or {})
+    table = _by_symbol(layout, facts, together | dict(named))
     left: list[Fact] = []
     for fact in facts.stated:
         there = fact.replaced(table)
@@ -133,7 +134,7 @@ def formula(layout: Layout) -> Formula:
     if len(names) < layout.rank:
         names = [f"i{mode}" for mode in range(layout.rank) if f"i{mode}" not in taken]
     coordinate = tuple(Symbol(name, integer=True, nonnegative=True) for name in names)
-    offset: object = layout(coordinate if isinstance(layout.shape, tuple) else coordinate[0])  # type: ignore[call-overload]
+    offset: object = layout(coordinate if isinstance(layout.shape, tuple) else coordinate[0])
     if isinstance(offset, tuple):
         raise LayoutError(f"formula of {layout}: it gives coordinates; take one axis with axis_layout")
     from sympy import sympify

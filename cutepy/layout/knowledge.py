@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import LayoutError
 from .basis import Basis
+from .context import Context
 from .facts import Fact, Facts, whole
 from .int_tuple import IntTuple, leaves
 from .layout import Layout, _make
 from .polynomial import ONE, Poly, added, as_constant, constant, multiplied, power, quotient, replaced, scaled, unknowns
-from .size import Context, Size, Undecided
+from .size import Size, Undecided
 from .wording import expression
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class Knowledge:
             except ValueError:
                 raise LayoutError(f"the fact {fact} is impossible") from None
         low = max(0, -((start - self.context.lows[number]) // modulus)) if modulus is not None else 1
-        meaning = (self.context.meaning[number] - start) / expression(divisor, self.context)
+        meaning = (cast("sympy.Expr", self.context.meaning[number]) - start) / expression(divisor, self.context)
         fresh = self._unknown(meaning, low)
         self._replace(number, added(multiplied(divisor, fresh), constant(start)))
 

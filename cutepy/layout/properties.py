@@ -7,9 +7,10 @@ offsets, so strides count by size. Sorted by stride, the modes before a mode rea
 from __future__ import annotations
 
 from math import gcd
+from typing import cast
 
 from ..errors import LayoutError
-from .composed import AnyLayout, ComposedLayout, Swizzle
+from .composed import AnyLayout, ComposedLayout, Swizzle, lift
 from .int_tuple import leaves
 from .layout import Layout
 from .rearrange import coalesced
@@ -26,6 +27,8 @@ def is_injective(layout: Layout | ComposedLayout) -> bool:
     Decided by strides that outreach the smaller ones; else by looking for a vector of coordinate differences of
     offset 0. Raises LayoutError where that search is cut off (above a million steps; no layout of a kernel comes near).
     """
+    if isinstance(layout, Layout) and layout.facts is not None:
+        return cast(bool, lift(is_injective, layout))
     if isinstance(layout, ComposedLayout):
         return is_injective(layout.inner) if isinstance(layout.outer, Swizzle) else _all_differ(layout)
     modes = _by_stride(layout)
@@ -47,6 +50,8 @@ def is_surjective(layout: Layout | ComposedLayout) -> bool:
 
     Exact: a stride may exceed what the smaller ones reach by 1 at most, or the next offset is missed by all.
     """
+    if isinstance(layout, Layout) and layout.facts is not None:
+        return cast(bool, lift(is_surjective, layout))
     if isinstance(layout, ComposedLayout):
         import numpy as np
 
@@ -66,6 +71,8 @@ def is_bijective(layout: Layout | ComposedLayout) -> bool:
     >>> is_bijective(Layout((4, 8), (8, 1))), is_bijective(Layout((4, 3), (1, 2)))
     (True, False)
     """
+    if isinstance(layout, Layout) and layout.facts is not None:
+        return cast(bool, lift(is_bijective, layout))
     return is_surjective(layout) and layout.size == _span(layout)
 
 
@@ -75,6 +82,8 @@ def is_contiguous(layout: Layout | ComposedLayout) -> bool:
     >>> is_contiguous(Layout((4, 8))), is_contiguous(Layout((4, 8), (8, 1)))
     (True, False)
     """
+    if isinstance(layout, Layout) and layout.facts is not None:
+        return cast(bool, lift(is_contiguous, layout))
     if isinstance(layout, ComposedLayout):
         offsets = layout.offsets().ravel(order="F")
         return bool((offsets[1:] - offsets[:-1] == 1).all())

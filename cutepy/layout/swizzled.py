@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LARGEST_TABLE = 1 << 24
 
 
-def operation(function: Callable[..., Layout], layout: object, *arguments: object) -> Layout:
+def operation(function: Callable[..., object], layout: object, *arguments: object) -> Layout:
     """An operation of the algebra with a composed layout among its operands."""
     special = {"composition": _composition, "right_inverse": _right_inverse, "left_inverse": _left_inverse}
     name = function.__name__
@@ -40,7 +40,7 @@ def operation(function: Callable[..., Layout], layout: object, *arguments: objec
             f"{name}({layout}): what {layout.outer} leaves out is no layout; ask for that of {layout.inner}"
         )
     result = function(layout.inner, *arguments)
-    return cast(Layout, layout.with_inner(result)) if isinstance(result, Layout) else result
+    return cast(Layout, layout.with_inner(result) if isinstance(result, Layout) else result)
 
 
 def greatest_offset(layout: ComposedLayout) -> int:

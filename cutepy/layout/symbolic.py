@@ -14,11 +14,12 @@ from typing import cast
 
 from ..errors import LayoutError
 from .basis import Basis
-from .int_tuple import IntTuple, leaves
+from .context import Assumption, Context
+from .int_tuple import leaves
 from .knowledge import Knowledge, mapped
-from .layout import Layout, _make
+from .layout import Layout
 from .polynomial import Poly, added, as_constant, constant, replaced, unknowns
-from .size import Assumption, Context, Operand, Size, Undecided
+from .size import Operand, Size, Undecided
 from .wording import undecided_error
 
 _TILED = frozenset(
@@ -27,7 +28,7 @@ _TILED = frozenset(
 )
 
 
-def lifted(function: Callable[..., Layout], *operands: object) -> Layout:
+def lifted(function: Callable[..., object], *operands: object) -> Layout:
     """`function(*operands)` with unknown sizes among the operands; the result carries their facts.
 
     Raises UndecidedError where the answer depends on the unknown, naming a fact that would decide it.

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from ..errors import UndecidedError
+from .context import Context
 from .facts import Facts
 from .polynomial import Poly, added, constant, unknowns
-from .size import Context, Undecided
+from .size import Undecided
 
 if TYPE_CHECKING:
     import sympy
