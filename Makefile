@@ -26,7 +26,8 @@ bench: $(VENV)/.cutepy-test
 	@set -e; for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
 docs: $(VENV)/.cutepy-docs
-	$(BIN)/zensical build --clean
+	$(BIN)/python -m pytest -q docs README.md
+	$(BIN)/zensical build --clean --strict
 
 clean:
 	rm -rf $(VENV) demo site dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache

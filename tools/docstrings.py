@@ -1,0 +1,71 @@
+"""What mkdocstrings shows of the package: what a layer exports, with its docstrings made Markdown.
+
+A module's public names are those that `cutepy` or the `__init__` of its layer imports from it. A doctest becomes a
+fenced block (in plain Markdown it would be a nest of quotations), and what a module imports is left to the reader of
+its source.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+import griffe
+
+LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".ops", ".draw")
+WHOLE = (".errors", ".docs", ".sphinxext")  # modules that are public as they are
+SESSION = re.compile(r"(?:^>>> .*\n(?:(?!>>> |\s*$).*(?:\n|\Z))*)+", re.MULTILINE)
+IMPORTS = re.compile(r"^Imports? .*?\.(?:\s+|$)", re.MULTILINE | re.DOTALL)
+
+
+class Docstrings(griffe.Extension):
+    """Marks what is public, fences sessions, and gives made functions the docstring that they were made with."""
+
+    def on_instance(self, *, obj: griffe.Object, **_others: object) -> None:
+        if obj.is_attribute and not obj.docstring:
+            given = made_with(str(obj.value))
+            obj.docstring = griffe.Docstring(given, parent=obj) if given else None
+        if obj.docstring:
+            text = IMPORTS.sub("", obj.docstring.value, count=1) if obj.is_module else obj.docstring.value
+            obj.docstring.value = fenced(text)
+
+    def on_package(self, *, pkg: griffe.Module, **_others: object) -> None:
+        exported = {found for layer in LAYERS for found in exports(pkg, f"{pkg.path}{layer}")}
+        for module in modules(pkg):
+            for member in () if module.path.endswith(WHOLE) else module.members.values():
+                if not member.is_alias:
+                    member.public = member.path in exported
+
+
+def fenced(text: str) -> str:
+    """`text` with a fence around every session, which ends at the first empty line."""
+    return SESSION.sub(lambda session: f"```pycon\n{session[0].rstrip()}\n```\n", text + "\n").rstrip()
+
+
+def made_with(value: str) -> str:
+    """The docstring in `_function("exp", "e to the power of x.")`: the last argument, if it is a sentence."""
+    try:
+        call = ast.parse(value, mode="eval").body
+    except SyntaxError:
+        return ""
+    last = call.args[-1] if isinstance(call, ast.Call) and call.args else None
+    text = last.value if isinstance(last, ast.Constant) and isinstance(last.value, str) else ""
+    return text if text.endswith(".") else ""
+
+
+def modules(module: griffe.Module) -> Iterator[griffe.Module]:
+    """A module and all below it."""
+    yield module
+    for child in module.modules.values():
+        if not child.is_alias:
+            yield from modules(child)
+
+
+def exports(package: griffe.Module, module: str) -> Iterator[str]:
+    """Where the things are defined that a module imports, through any chain of imports."""
+    known = {found.path: found for found in modules(package)}
+    for target in known[module].imports.values():
+        last = ""
+        while target != last:
+            last, (home, _dot, name) = target, target.rpartition(".")
+            target = known[home].imports.get(name, target) if home in known else target
+        yield target
