@@ -25,6 +25,7 @@ from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .ir import Expr
 from .trace import language as gpu
+from .trace.functions import minimum
 from .trace.kernel import kernel
 
 
@@ -89,6 +90,7 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     mine = _place(tid, plan, across)
     cC = composition(gC, (rows, columns))[(mine[0], ALL), (mine[1], ALL)]
     acc = make_tensor(C.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
+    gpu.note(copy_A=copy_A, copy_B=copy_B, rows=rows, columns=columns, acc=acc.layout)
     clear(acc)
 
     def multiply(stage: object) -> None:
@@ -97,42 +99,37 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
             b = thread_value_partition(sB(ALL, kk, stage), columns, mine[1])
             gemm(a, b, acc)
 
-    def bring(k: object) -> tuple[Tensor, Tensor]:
-        return thread_value_partition(gA(ALL, ALL, k), copy_A, tid), thread_value_partition(
-            gB(ALL, ALL, k), copy_B, tid
-        )
-
-    def place(stage: object) -> tuple[Tensor, Tensor]:
+    def parts(A: Tensor, B: Tensor, k: object) -> tuple[Tensor, Tensor]:
+        """What this thread moves of slab (or stage) k of both operands."""
         return (
-            thread_value_partition(sA(ALL, ALL, stage), copy_A, tid),
-            thread_value_partition(sB(ALL, ALL, stage), copy_B, tid),
+            thread_value_partition(A(ALL, ALL, k), copy_A, tid),
+            thread_value_partition(B(ALL, ALL, k), copy_B, tid),
         )
 
     slabs = size(gA, 2)
     if plan.stages == 1:
         for k in gpu.loop(slabs):
-            for source, target in zip(bring(k), place(0), strict=True):
-                copy(source, target)
+            _copy_both(parts(gA, gB, k), parts(sA, sB, 0))
             gpu.barrier()
             multiply(0)
             gpu.barrier()
     else:
-        first_A, first_B = bring(0)
+        first_A, first_B = parts(gA, gB, 0)
         next_A = make_fragment_like(first_A)
         next_B = make_fragment_like(first_B)
-        for source, target in zip(bring(0), place(0), strict=True):
-            copy(source, target)
-        gpu.barrier()
+        _copy_both((first_A, first_B), (next_A, next_B))
         for k in gpu.loop(slabs):
-            with gpu.when(k + 1 < slabs):
-                for source, target in zip(bring(k + 1), (next_A, next_B), strict=True):
-                    copy(source, target)
+            _copy_both((next_A, next_B), parts(sA, sB, k % 2))
+            gpu.barrier()  # one is enough: the slab before the last is not read after the barrier of the last
+            following = minimum(k + 1, slabs - 1)  # the last turn brings its own slab once more, unused
+            _copy_both(parts(gA, gB, following), (next_A, next_B))
             multiply(k % 2)
-            with gpu.when(k + 1 < slabs):
-                for source, target in zip((next_A, next_B), place((k + 1) % 2), strict=True):
-                    copy(source, target)
-            gpu.barrier()
     copy(acc, cC)
+
+
+def _copy_both(sources: tuple[Tensor, Tensor], targets: tuple[Tensor, Tensor]) -> None:
+    for source, target in zip(sources, targets, strict=True):
+        copy(source, target)
 
 
 def _staged(rows: int, bk: int, stages: int) -> Layout:
