@@ -1,0 +1,140 @@
+"""Real builds: a good page builds and holds the picture, a bad one ends the build with file and line."""
+
+import os
+import shutil
+import subprocess
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cutepy.draw import drawing_of
+
+Tool = Callable[..., subprocess.CompletedProcess[str]]
+
+EXPRESSION, COLOR = "zipped_divide((8,8):(8,1), (4,4))", "tile"
+GOOD = f"# Good\n\n```layout\n{EXPRESSION}\ncolor: {COLOR}\ncaption: A & B\n```\n"
+BAD = "# Bad\n\n```layout\nzipped_divide((8,8:(8,1), (4,4))\n```\n"
+ZENSICAL = """
+[project]
+site_name = "t"
+[project.theme]
+font = false
+[project.markdown_extensions]
+pymdownx.superfences.custom_fences = [
+  { name = "layout", class = "layout", format = "cutepy.docs.fence", validator = "cutepy.docs.validate" },
+]
+"""
+MKDOCS = """
+site_name: t
+theme: readthedocs
+markdown_extensions:
+  - pymdownx.superfences:
+      custom_fences:
+        - name: layout
+          class: layout
+          format: !!python/name:cutepy.docs.fence
+          validator: !!python/name:cutepy.docs.validate
+"""
+SPHINX = """
+extensions = ["cutepy.sphinxext", "myst_parser"]
+myst_fence_as_directive = ["layout"]
+project = "t"
+latex_elements = {"fontpkg": ""}
+"""
+RST = """
+Title
+=====
+
+.. layout:: zipped_divide((8,8):(8,1), (4,4))
+   :color: tile
+   :caption: 50 % of {it}
+   :name: figure
+
+.. layout::
+
+   complement((2,2):(1,6), 24)
+   view: steps
+
+See :ref:`figure <figure>`.
+
+.. toctree::
+
+   page
+"""
+
+
+def build(tool: tuple[str, Tool], folder: Path, page: str, builder: str = "html") -> subprocess.CompletedProcess[str]:
+    """Build a site with one page beside its index; the HTML is then in `folder/site`."""
+    name, run = tool
+    docs = folder if name == "sphinx" else folder / "docs"
+    docs.mkdir(exist_ok=True)
+    (docs / "page.md").write_text(page)
+    if name == "sphinx":
+        (folder / "conf.py").write_text(SPHINX)
+        (folder / "index.rst").write_text(RST)
+        return run(folder, "-W", "-q", "-E", "-b", builder, ".", "site")
+    (docs / "index.md").write_text("# Index\n")
+    (folder / "mkdocs.yml").write_text(MKDOCS)
+    if name == "mkdocs":
+        return run(folder, "build", "--strict")
+    (folder / "zensical.toml").write_text(ZENSICAL)
+    return run(folder, "build", "--clean")
+
+
+def test_a_good_page_holds_the_very_picture(tool: tuple[str, Tool], tmp_path: Path) -> None:
+    done = build(tool, tmp_path, GOOD)
+    assert done.returncode == 0, done.stderr
+    pages = [path.read_text() for path in (tmp_path / "site").rglob("*.html")]
+    picture = drawing_of(EXPRESSION, {"color": COLOR}).svg().rstrip()
+    assert any(picture in page and "<figcaption>A &amp; B</figcaption>" in page for page in pages)
+
+
+def test_a_bad_page_ends_the_build_with_file_and_line(tool: tuple[str, Tool], tmp_path: Path) -> None:
+    done = build(tool, tmp_path, BAD)
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "is never closed" in said
+    assert "page.md:" in said
+    assert " ^" in said
+
+
+def test_any_tools_header_options(tool: tuple[str, Tool], tmp_path: Path) -> None:
+    name, _run = tool
+    header = "```{layout} (2,2):(2,1)\n:color: row\n" if name == "sphinx" else '```layout color="row"\n(2,2):(2,1)\n'
+    done = build(tool, tmp_path, f"# Header\n\n{header}```\n")
+    assert done.returncode == 0, done.stderr
+    pages = [path.read_text() for path in (tmp_path / "site").rglob("*.html")]
+    assert any(drawing_of("(2,2):(2,1)", {"color": "row"}).svg().rstrip() in page for page in pages)
+
+
+@pytest.mark.parametrize("builder", ["html", "latex", "text", "man", "dirhtml"])
+def test_sphinx_builders(builder: str, sphinx: tuple[str, Tool], tmp_path: Path) -> None:
+    done = build(sphinx, tmp_path, GOOD, builder)
+    assert done.returncode == 0, done.stderr
+    again = sphinx[1](tmp_path, "-W", "-q", "-b", builder, ".", "site")
+    assert again.returncode == 0, "a pickled document must build again"
+    written = {path.name: path.read_text(errors="replace") for path in (tmp_path / "site").rglob("*") if path.is_file()}
+    if builder == "text":
+        assert " 0  |  0 | 32 |  4 | 36 |" in written["index.txt"]
+    if builder == "latex":
+        assert "\\begin{tikzpicture}" in written["t.tex"]
+        assert "50 \\% of \\{it\\}" in written["t.tex"]
+        _compile(tmp_path / "site" / "t.tex")
+
+
+def _compile(source: Path) -> None:
+    command = shutil.which("pdflatex")
+    if command is None:
+        assert os.environ.get("CUTEPY_REQUIRE_TEX", "0") == "0", "CUTEPY_REQUIRE_TEX is set, but there is no pdflatex"
+        return
+    run = subprocess.run(
+        [command, "-interaction=nonstopmode", "-halt-on-error", source.name],
+        cwd=source.parent,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=120,
+    )
+    assert run.returncode == 0, textwrap.shorten(run.stdout[-2000:], 2000)
