@@ -215,7 +215,8 @@ AMD: list[tuple[str, str, Place]] = [
     ("gfx942.v_mfma_f32_16x16x32_fp8_fp8", "a", lambda t, i: (t % 16, 8 * (t // 16) + i)),
     ("gfx11.v_wmma_f32_16x16x16_f16", "a", lambda t, i: (t % 16, i)),
     ("gfx11.v_wmma_f32_16x16x16_f16", "c", lambda t, i: (2 * i + t // 16, t % 16)),
-    ("gfx12.v_wmma_f32_16x16x16_f16", "a", lambda t, i: (t % 16, 8 * (t // 16) + i)),
+    ("gfx12.v_wmma_f32_16x16x16_f16", "a", lambda t, i: (t % 16, 4 * (t // 16) + i % 4 + 8 * (i // 4))),
+    ("gfx12.v_wmma_f32_16x16x16_fp8_fp8", "a", lambda t, i: (t % 16, 8 * (t // 16) + i)),
     ("gfx12.v_wmma_f32_16x16x16_f16", "c", lambda t, i: (8 * (t // 16) + i, t % 16)),
 ]
 

@@ -15,7 +15,7 @@ CDNA = (
 RDNA3 = (
     '"RDNA3" ISA, section 7.9, Wave Matrix Multiply Accumulate; GPUOpen, "How to accelerate AI on RDNA 3 using WMMA"'
 )
-RDNA4 = '"RDNA4" ISA, section 7.12, Wave Matrix Multiply Accumulate; GPUOpen, "Using the Matrix Cores of AMD RDNA 4"'
+RDNA4 = '"RDNA4" ISA, section 7.12, Wave Matrix Multiply Accumulate; the AMD Matrix Instruction Calculator'
 WAVE = Layout(64)
 
 
@@ -83,13 +83,15 @@ MFMA: list[tuple[str, str, str, list[tuple[int, int, int]]]] = [
 
 
 def _wmma(arch: str, types: tuple[str, str, str]) -> MMAAtom:
-    """RDNA3 keeps A and B twice, once in each half of the wave; RDNA4 gives each half one half of k."""
+    """RDNA3 keeps A and B twice, once in each half of the wave; in RDNA4 the halves take turns at 64 bits of k."""
     k = 16
     if arch == "gfx11":
         operand = thread_value(((16, 2), (1, 0)), (k, 16))
         result = thread_value(((16, 2), (16, 1)), (8, 2))
     else:
-        operand = thread_value(((16, 2), (1, 16 * k // 2)), (k // 2, 16))
+        turn = 4 if types[0] in ("f16", "bf16") else 8
+        runs = ((turn, k // (2 * turn)), (16, 32 * turn)) if k > 2 * turn else (turn, 16)
+        operand = thread_value(((16, 2), (1, 16 * turn)), runs)
         result = thread_value(((16, 2), (16, 8)), (8, 1))
     name = f"{arch}.v_wmma_{types[2]}_16x16x{k}_{types[0]}"
     source = RDNA3 if arch == "gfx11" else RDNA4
