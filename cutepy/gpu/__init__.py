@@ -71,6 +71,7 @@ from .trace.kernel import kernel as kernel
 from .trace.language import barrier as barrier
 from .trace.language import launch as launch
 from .trace.language import loop as loop
+from .trace.language import note as note
 from .trace.language import shared as shared
 from .trace.language import unroll as unroll
 from .trace.language import when as when

@@ -77,6 +77,7 @@ def _add_tiles(x: Tensor, acc: Tensor, group: object, groups: int, plan: SumPlan
     """Whole tiles in turns, four neighbours a thread at a time; the rest by the first workgroup, guarded."""
     whole, rest = divmod(size(x), plan.step)
     owned = Layout((plan.threads, (4, plan.vectors)), (4, (1, 4 * plan.threads)))
+    gpu.note(owned=owned)
     if whole:
         tiles = local_tile(composition(x, Layout(whole * plan.step)), (plan.step,), (ALL,))
         for t in gpu.loop(whole, start=group, step=groups):

@@ -121,6 +121,7 @@ class KernelFunction:
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
         with new_arena():
             values = _stand_ins(trace, call)
+            trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
             self._run(values, call)
             if trace.error is not None:
                 raise trace.error
@@ -137,6 +138,15 @@ class KernelFunction:
                 )
             )
             return Traced(kernel, compile_kernel(kernel))
+
+
+def _one_line(value: object) -> str:
+    """A static argument as a comment can hold it: the same in every process, in one line."""
+    text = getattr(value, "__name__", None) or str(value)
+    text = " ".join(text.split())
+    if " at 0x" in text:
+        return type(value).__name__
+    return text if len(text) <= 160 else f"{text[:150]}..."
 
 
 def _name_line(error: CutepyError, file: str) -> None:

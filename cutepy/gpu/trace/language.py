@@ -182,6 +182,15 @@ def shared(kind: object, layout: Layout | ComposedLayout | IntTuple, *, pad: int
     return Tensor(BufferEngine(trace, buffer), chosen)
 
 
+def note(**layouts: object) -> None:
+    """Name layouts in the header of the printed kernel: those that share out work, beside the tensors' own.
+
+    Keyword-only arguments of the kernel are named there already.
+    """
+    trace = current("gpu.note")
+    trace.notes += [f"{name} {layout}" for name, layout in layouts.items()]
+
+
 def _padded(shape: IntTuple, pad: int) -> Layout:
     plain = Layout(shape)
     if not pad:

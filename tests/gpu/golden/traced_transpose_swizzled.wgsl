@@ -1,6 +1,7 @@
 // transpose
 // x f32 (64,96):(96,1)
 // y f32 (96,64):(64,1)
+// swizzled True
 // tile f32 S<5,0,5> o 0 o (32,32):(32,1), shared by a workgroup
 
 @group(0) @binding(0) var<storage, read> x: array<f32>;  // (64,96):(96,1)
