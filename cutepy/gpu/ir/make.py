@@ -22,6 +22,7 @@ from .expr import (
 )
 from .operators import (
     ARITHMETIC,
+    BITS,
     COMPARE,
     FLOAT_FUNCTIONS,
     FOLD,
@@ -166,7 +167,8 @@ def operate(op: str, left: object, right: object = None) -> Expr:
     kind = left.dtype.kind
     if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
         return _floor(op, left, right)
-    if (op in INTEGER and kind not in "iu") or (op in ARITHMETIC and kind == "b") or (op == "/" and kind != "f"):
+    wrong = kind not in "iu" if op in INTEGER else kind == "b" if op in ARITHMETIC else kind == "f" and op in BITS
+    if wrong or (op == "/" and kind != "f"):
         hint = "; use //" if op == "/" else ""
         raise KernelError(f"{user_place()}: {op} is not defined on {left.dtype}{hint}")
     return binary(op, left, right)

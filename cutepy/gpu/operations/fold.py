@@ -124,7 +124,7 @@ def plan_for(x: Tensor, *, groups: int = 1024) -> FoldPlan:
         height = min(THREADS // lanes, power_of_two(rows))
         vectors = max(1, min(4, columns // (4 * lanes)))
     else:
-        height = min(THREADS if rows > 64 * THREADS else 64, power_of_two(rows))
+        height = min(THREADS, 256 if rows > 64 * THREADS else 64, power_of_two(rows))
         lanes = min(THREADS // height, power_of_two(columns))
         vectors = max(1, min(4, columns // lanes))
     plan = FoldPlan(height, lanes, vectors, 1, along)

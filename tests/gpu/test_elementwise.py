@@ -1,0 +1,212 @@
+"""Operations on whole tensors, on the interpreter: NumPy's meaning for any shape, layout, type and axes."""
+
+import time
+
+import numpy as np
+import operation_cases
+import pytest
+
+from cutepy import gpu
+from cutepy.errors import CutepyError, KernelError
+from cutepy.gpu.operations import softmax as softmax_module
+from cutepy.gpu.operations.copies import turn_kernel
+from cutepy.gpu.operations.formula import read_formula
+from cutepy.gpu.trace import state
+from cutepy.layout import Layout, Swizzle, make_composed_layout
+from cutepy.tensor import make_tensor
+
+PER_FAMILY = 200
+
+
+@pytest.mark.parametrize("family", operation_cases.FAMILIES)
+def test_random_calls(family: str) -> None:
+    for seed in range(PER_FAMILY):
+        operation_cases.FAMILIES[family](seed).check("numpy")
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "argmax", "argmin"])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((3000,), None),
+        ((5, 3000), 1),
+        ((3000, 5), 0),
+        ((5, 3000), 0),
+        ((3000, 5), 1),
+        ((40, 30, 20), (0, 2)),
+        ((40, 30, 20), 1),
+    ],
+)
+def test_long_reductions_in_several_passes(name: str, shape: tuple[int, ...], axes: object, monkeypatch) -> None:
+    monkeypatch.setattr("cutepy.gpu.operations.fold.THREADS", 16)
+    if name.startswith("arg") and isinstance(axes, tuple):
+        return
+    x = np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
+    x = 1 + x / 100 if name == "prod" else x
+    wanted = getattr(np, name)(x.astype(np.float64), axis=axes)
+    got = getattr(gpu, name)(x, axes, engine="numpy")
+    np.testing.assert_allclose(np.asarray(got), wanted, rtol=2e-5, atol=1e-4)
+
+
+def test_nan_wins_and_ties_go_to_the_first() -> None:
+    x = np.float32([[-3, np.nan, -1], [-5, -2, -2], [-np.inf, -np.inf, -np.inf], [np.nan, np.inf, np.nan]])
+    for name in ("max", "min", "argmax", "argmin"):
+        got = getattr(gpu, name)(x, 1, engine="numpy").numpy()
+        np.testing.assert_array_equal(got, getattr(np, name)(x, 1))
+    assert gpu.max(np.float32([-3e38, -1e38]), engine="numpy") == np.float32(-1e38)
+    assert gpu.argmax(np.float32([[1, 9], [9, 0]]), engine="numpy") == 1
+
+
+def test_of_nothing() -> None:
+    x = np.zeros((0, 4), np.float32)
+    assert gpu.sum(x, engine="numpy") == 0 and gpu.prod(x, engine="numpy") == 1
+    assert np.isnan(gpu.mean(x, engine="numpy"))
+    assert gpu.sum(x, 0, engine="numpy").numpy().tolist() == [0] * 4
+    assert gpu.max(x, 1, engine="numpy").shape == (0,)
+    assert gpu.softmax(x, engine="numpy").shape == (0, 4)
+    assert gpu.pointwise("a + b")(x, np.zeros(4, "f4"), engine="numpy").shape == (0, 4)
+    gpu.copy(x, make_tensor(np.zeros((0,), np.float32)), engine="numpy")
+    for name in ("max", "min", "argmax", "argmin"):
+        with pytest.raises(KernelError, match="of no elements none is chosen"):
+            getattr(gpu, name)(x, 0, engine="numpy")
+
+
+@pytest.mark.parametrize("most", [3, 7])
+def test_grids_longer_than_a_dimension(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "MOST_GROUPS", most)
+    x = np.random.default_rng(0).standard_normal((40 + most, 257), dtype=np.float32)
+    y = np.zeros((257, 40 + most), np.float32).T
+    gpu.copy(x, make_tensor(y), engine="numpy")
+    assert np.array_equal(x, y)
+    assert np.array_equal(gpu.pointwise("2 * a")(x, engine="numpy").numpy(), 2 * x)
+    assert np.array_equal(gpu.max(x, 1, engine="numpy").numpy(), x.max(1))
+    assert np.array_equal(gpu.argmin(x, 1, engine="numpy").numpy(), x.argmin(1))
+    assert turn_kernel.program(x, y.copy(order="F")).grid[:2] == (most, -(-18 // most))
+
+
+def test_same_bits_every_time() -> None:
+    x = np.random.default_rng(0).standard_normal((300, 200), dtype=np.float32)
+    for name in ("sum", "mean", "prod"):
+        assert len({getattr(gpu, name)(x, 0, engine="numpy").numpy().tobytes() for _ in range(3)}) == 1
+
+
+def test_long_rows_of_softmax(monkeypatch: pytest.MonkeyPatch) -> None:
+    g = np.random.default_rng(0)
+    for most, shape in ((0, (5, 300)), (32, (3, 70_000)), (32, (70, 9000))):
+        monkeypatch.setattr(softmax_module, "MOST_VALUES", most)
+        x = 4 * g.standard_normal(shape, dtype=np.float32)
+        e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+        np.testing.assert_allclose(gpu.softmax(x, engine="numpy").numpy(), e / e.sum(1, keepdims=True), rtol=1e-4)
+
+
+def test_softmax_of_infinities_is_what_the_formula_says() -> None:
+    x = np.float32([[1, np.nan], [np.inf, 1], [-np.inf, -np.inf], [-np.inf, 0], [-3e38, 3e38], [3e38, 3e38]])
+    with np.errstate(all="ignore"):
+        e = np.exp(x - x.max(1, keepdims=True))
+        wanted = e / e.sum(1, keepdims=True)
+    np.testing.assert_array_equal(gpu.softmax(x, engine="numpy").numpy(), wanted)
+
+
+def test_a_million_elements_take_no_loop_in_python() -> None:
+    x = np.random.default_rng(0).standard_normal((1000, 1000), dtype=np.float32)
+    gpu.max(x, 0, engine="numpy")
+    start = time.process_time()
+    assert np.array_equal(gpu.max(x, 0, engine="numpy").numpy(), x.max(0))
+    assert np.array_equal(gpu.pointwise("a - b")(x, x.T, engine="numpy").numpy(), x - x.T)
+    assert time.process_time() - start < 3
+
+
+def test_swizzled_tensors_and_factors_that_do_not_meet() -> None:
+    layout = make_composed_layout(Swizzle(3, 0, 3), 0, Layout((8, 8), (8, 1)))
+    x = make_tensor(np.random.default_rng(0).random(64, dtype=np.float32), layout)
+    assert np.array_equal(gpu.pointwise("2 * a")(x, engine="numpy").numpy(), 2 * x.numpy())
+    assert np.array_equal(gpu.max(x, 0, engine="numpy").numpy(), x.numpy().max(0))
+    assert np.array_equal(gpu.argmax(x, 1, engine="numpy").numpy(), x.numpy().argmax(1))
+    assert np.array_equal(np.argsort(gpu.softmax(x, engine="numpy").numpy()), np.argsort(x.numpy()))
+    a = make_tensor(np.arange(6, dtype=np.int32), Layout(((2, 3), 1), ((3, 1), 6)))
+    b = make_tensor(np.arange(6, dtype=np.int32), Layout(((3, 2), 1), ((2, 1), 6)))
+    assert np.array_equal(gpu.pointwise("a + b")(a, b, engine="numpy").numpy(), a.numpy() + b.numpy())
+    out = make_tensor(np.zeros(6, np.int32), Layout(((3, 2), 1), ((2, 1), 6)))
+    gpu.copy(a, out, engine="numpy")
+    assert np.array_equal(out.numpy(), a.numpy())
+
+
+def test_a_decorated_function_and_its_text() -> None:
+    @gpu.pointwise
+    def gelu(x, bias):
+        """A smooth step."""
+        y = x + bias
+        return 0.5 * y * (1 + gpu.tanh(0.797885 * (y + 0.044715 * y * y * y)))
+
+    g = np.random.default_rng(0)
+    x, bias = g.standard_normal((30, 44), dtype=np.float32), g.standard_normal(44, dtype=np.float32)
+    np.testing.assert_allclose(gelu(x, bias, engine="numpy").numpy(), gelu.function(x, bias), rtol=1e-5, atol=1e-6)
+    text = gelu.wgsl(x, bias)
+    assert "fn gelu(" in text and "array<vec4<f32>>" in text and "tanh(" in text
+    assert gelu.__doc__ == "A smooth step."
+
+
+def test_numbers_are_parameters_and_the_result_may_be_an_operand() -> None:
+    axpy = gpu.pointwise("a + alpha * b")
+    x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
+    assert axpy.wgsl(x, 2.0, y) == axpy.wgsl(x, 3.0, y)
+    tensor = make_tensor(x)
+    assert axpy(tensor, 2, y, out=tensor, engine="numpy") is tensor
+    assert x.tolist() == [i + 2 for i in range(8)]
+    assert axpy(np.float16([1]), 0.1, np.float16([1]), engine="numpy").numpy() == np.float16(1 + np.float32(0.1))
+
+
+def test_results_keep_the_order_of_the_operand() -> None:
+    x = np.zeros((3, 4, 5), np.float32)
+    for view in (x, x.T, x.transpose(1, 0, 2)):
+        assert gpu.pointwise("-a")(view, engine="numpy").numpy().strides == view.strides
+
+
+X, Y = np.zeros((3, 4), np.float32), np.zeros((3, 5), np.float32)
+FROZEN = np.zeros(4, np.float32)
+FROZEN.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: gpu.pointwise("a +"), "it is not an expression"),
+        (lambda: gpu.pointwise("a.b + 1"), "Attribute has no meaning here"),
+        (lambda: gpu.pointwise("open(a)"), "there are the functions exp"),
+        (lambda: gpu.pointwise("a + result"), "is the name of what it gives"),
+        (lambda: gpu.pointwise("a + 'x'"), "Constant has no meaning here"),
+        (lambda: gpu.pointwise(lambda *a: a), "give each operand a parameter"),
+        (lambda: gpu.pointwise("a + b")(X, Y, engine="numpy"), r"the shapes \(3, 4\), \(3, 5\) do not broadcast"),
+        (lambda: gpu.pointwise("a + b")(X, engine="numpy"), "takes a, b once each"),
+        (lambda: gpu.pointwise("a + b")(1, 2.0, engine="numpy"), "none is a tensor"),
+        (lambda: gpu.pointwise("a + b")(np.int32([1]), np.uint32([1]), engine="numpy"), "i32 and u32 do not mix"),
+        (lambda: gpu.pointwise("a & 1")(X, engine="numpy"), "& is not defined on f32"),
+        (lambda: gpu.pointwise("a + 1")(X, out=make_tensor(Y), engine="numpy"), r"out has the shape \(3, 5\)"),
+        (lambda: gpu.pointwise("a + 1")(X[:, ::-1], out=make_tensor(X), engine="numpy"), "out overlaps a"),
+        (lambda: gpu.pointwise("a + 1")(FROZEN, out=make_tensor(FROZEN), engine="numpy"), "read-only"),
+        (lambda: gpu.pointwise("a + 1")(X, engine="cuda"), "there are 'wgpu' and 'numpy'"),
+        (lambda: gpu.pointwise("a + 1")(X.astype(complex), engine="numpy"), "no such element type"),
+        (lambda: gpu.copy(X, make_tensor(Y), engine="numpy"), "the sizes 12 and 15 differ"),
+        (lambda: gpu.copy(X[0], make_tensor(FROZEN), engine="numpy"), "the target is read-only"),
+        (lambda: gpu.copy(X, make_tensor(np.zeros(12, np.int32)), engine="numpy"), "i32 cannot hold f32 values"),
+        (lambda: gpu.copy(X[::-1], make_tensor(X), engine="numpy"), "they may overlap"),
+        (lambda: gpu.max(X, 2, engine="numpy"), "axis 2 of a tensor with 2 axes"),
+        (lambda: gpu.max(X, (0, -2), engine="numpy"), "name one axis twice"),
+        (lambda: gpu.mean(X > 0, engine="numpy"), "there is no mean of bools"),
+        (lambda: gpu.softmax(np.int32([1]), engine="numpy"), "it gives fractions"),
+        (lambda: gpu.softmax(X, 5, engine="numpy"), "axis 5 of a tensor with 2 axes"),
+        (lambda: gpu.max("text", engine="numpy"), "a view of str"),
+    ],
+)
+def test_bad_calls(call, message: str) -> None:
+    with pytest.raises(CutepyError, match=message):
+        call()
+
+
+def test_a_formula_points_at_the_mistake() -> None:
+    with pytest.raises(KernelError, match="\n  a \\+ foo\\(b\\)\n      \\^"):
+        read_formula("a + foo(b)")
+    with pytest.raises(KernelError):
+        read_formula("(" * 500 + "a" + ")" * 500)
+    with pytest.raises(KernelError):
+        read_formula("-" * 5000 + "a")
