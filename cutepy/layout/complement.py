@@ -81,6 +81,7 @@ def _complement_by_axis(layout: Layout, cotarget: IntTuple | Layout | None) -> L
     pairs = [(s, d) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if path_of(d)]
     width = 1 + max(path_of(d)[0] for _, d in pairs)
     named: tuple[IntTuple | Layout | None, ...] = cotarget if isinstance(cotarget, tuple) else (cotarget,)
+    width = max(width, len(named))
     targets = (named + (None,) * width)[:width]
     modes = [_one_axis(layout, axis, pairs, target) for axis, target in enumerate(targets)]
     return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))

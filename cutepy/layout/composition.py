@@ -43,10 +43,10 @@ def composition(outer: Layout, inner: object) -> Layout:
     if inner.facts is not None:
         return lift(composition, outer, inner)
     shape, stride = coalesced_open(outer)
-    if len(shape) == 1:
-        return _make(inner.shape, _scaled(inner.stride, stride[0]))
     if has_basis(inner.stride):
         return _through_basis(outer, inner)
+    if len(shape) == 1:
+        return _make(inner.shape, _scaled(inner.stride, stride[0]))
     try:
         return _refold(inner, _Leaves(outer, inner, shape, stride).modes())
     except Refused as refused:

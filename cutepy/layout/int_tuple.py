@@ -163,9 +163,16 @@ def prefix_product(shape: IntTuple, start: int = 1) -> IntTuple:
 def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
     """Quotients rounded up, entry by entry; entries that the denominator does not name are kept.
 
+    A layout as denominator (a tile) counts as its size, and meets all of the numerator that stands against it.
+
     >>> ceil_div(7, 3), ceil_div((8, 10, 6), (3, 4))
     (3, (3, 3, 6))
+
+    Raises LayoutError where the denominator nests in another way, or is below 1.
     """
+    tile = getattr(denominator, "shape", None)
+    if tile is not None:
+        numerator, denominator = product(numerator), product(tile)
     if isinstance(numerator, tuple):
         if not isinstance(denominator, tuple) or len(denominator) > len(numerator):
             raise LayoutError(

@@ -41,15 +41,7 @@ def right_inverse(layout: Layout) -> Layout:
         from .search import largest_right_inverse
 
         return largest_right_inverse(layout)
-    extents: list[int] = []
-    strides: list[int] = []
-    reached = 1
-    for step, position, extent in modes:
-        if step == reached:
-            extents.append(extent)
-            strides.append(position)
-            reached *= extent
-    return coalesce(from_modes(extents, strides))
+    return _right(modes)
 
 
 def left_inverse(layout: Layout) -> Layout:
@@ -74,14 +66,30 @@ def left_inverse(layout: Layout) -> Layout:
         )
     from .search import some_left_inverse
 
-    if not _spans(modes):
-        return some_left_inverse(layout)
+    return (_left(modes) if _spans(modes) else None) or some_left_inverse(layout)
+
+
+def _right(modes: Moving) -> Layout:
+    """The right inverse of modes in order of stride, a mode that does not go on where the ones before end left out."""
+    extents: list[int] = []
+    strides: list[int] = []
+    reached = 1
+    for step, position, extent in modes:
+        if step == reached:
+            extents.append(extent)
+            strides.append(position)
+            reached *= extent
+    return coalesce(from_modes(extents, strides))
+
+
+def _left(modes: Moving) -> Layout | None:
+    """The left inverse of modes in order of stride, each of which divides the next; None where one does not."""
     extents: list[int] = []
     strides: list[int] = []
     reached, span, position = 1, 1, 0
     for step, at, extent in modes:
         if step % reached:
-            return some_left_inverse(layout)
+            return None
         extents.append(step // reached)
         strides.append(position)
         reached, span, position = step, step * extent, at
@@ -135,6 +143,10 @@ def _one_axis(left: bool, layout: Layout, modes: list[tuple[int, int, int]]) -> 
     """Inverse along one axis: of the modes that move it, composed with where they stand in the whole coordinate."""
     if not modes:
         return _make(1, 0)
+    moving = sorted(((step, position, extent) for step, extent, position in modes if extent != 1 and step != 0))
+    aligned = (_left if left else _right)(moving) if _spans(moving) else None
+    if aligned is not None:
+        return aligned
     alone = _make(
         tuple(extent for _step, extent, _position in modes), tuple(step for step, _extent, _position in modes)
     )
