@@ -139,10 +139,11 @@ class _Thread:
         return all(map(self.known, children(x))) and not (isinstance(x, Var) and x not in self.env)
 
     def loop(self, stmt: For) -> None:
-        at, outside = self.value(stmt.start), self.loops
+        at, outside, number = self.value(stmt.start), self.loops, 0
         while at < self.value(stmt.stop):
-            self.env[stmt.var], self.loops = at, (*outside, at)
+            self.env[stmt.var], self.loops = at, (*outside, number)
             self.block(stmt.body)
+            number += 1
             at = int(wrapped(at + self.value(stmt.step), stmt.var.dtype))
         self.loops = outside
 

@@ -75,6 +75,7 @@ class _Run:
         self.witnesses: dict[Buffer, Witness] = {}
         self.doubts: dict[Buffer, str] = {}
         self.doubt = ""
+        self.partial: set[Buffer] = set()
 
     def everywhere(self) -> None:
         """Run once for each kind of workgroup."""
@@ -178,6 +179,7 @@ class _Run:
         own = domain_of(model, ids, each=model.threads * access.lanes, most=_ROWS)
         if not own.complete:
             self.doubts.setdefault(buffer, f"{access.text} is in a loop that is too long")
+            self.partial.add(buffer)
             return
         env, memo = scope.env, scope.memo
         if ids:
@@ -207,7 +209,7 @@ class _Run:
         earlier = [a for a in self.accesses if a.buffer is buffer and a.verb != "reads"]
         strange = [g for a in earlier for g in (a.index, *a.guards) if unknowns(model, [g])]
         again = any(loops & {loop.index for loop in a.loops} for a in earlier)
-        if vague or strange or again or self.doubt:
+        if vague or strange or again or self.doubt or buffer in self.partial:
             why = (
                 f"data decide {named(unknowns(model, strange))}" if strange else "an iteration may rely on earlier ones"
             )

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..ir import Buffer, Const, Expr
 from ..ir.operators import U32_LIMIT
+from . import search
 from .digits import Owned, owned
 from .evaluate import Array, Data, Integers, evaluate
 from .forms import facts_of, form_of, lower, upper
@@ -13,8 +14,6 @@ from .meeting import Places, meet
 from .model import Access, Model
 from .scene import Answer, Found, decide, found_by
 from .search import domain_of, environment, happens, ids_of, split_guards, unknowns
-
-_MOST = 1 << 22
 
 
 def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
@@ -56,7 +55,7 @@ def _search(model: Model, accesses: Sequence[Access], data: Data | None) -> tupl
     for access in accesses:
         guards = access.guards if data else split_guards(model, access)[0]
         ids = ids_of(model, (access.index, *guards)) | moving
-        domain = domain_of(model, ids, each=model.threads * access.lanes, most=_MOST // len(accesses))
+        domain = domain_of(model, ids, each=model.threads * access.lanes, most=search.MOST // len(accesses))
         env = environment(model, domain.at(np.arange(domain.size)))
         memo: dict[Expr, Array] = {}
         active = happens(model, guards, env, memo, data)

@@ -50,14 +50,15 @@ class Domain:
 
 
 def domain_of(
-    model: Model, ids: Iterable[Expr], *, each: int, most: int = MOST, extents: Mapping[Expr, int] | None = None
+    model: Model, ids: Iterable[Expr], *, each: int, most: int | None = None, extents: Mapping[Expr, int] | None = None
 ) -> Domain:
     """All values of `ids` if they cost no more than `most` evaluations, `each` for a combination; else edge values,
     at a sixteenth of the cost. `extents` says how many values some have, where that is not what their ranges say.
     """
+    most = MOST if most is None else min(most, MOST)
     chosen = tuple(sorted(ids, key=lambda leaf: (leaf.order if isinstance(leaf, Var) else 0, str(leaf))))
     counts = [(extents or {}).get(leaf, model.extent(leaf)) for leaf in chosen]
-    if prod(counts) * each <= most:
+    if not chosen or prod(counts) * each <= most:
         return Domain(chosen, tuple(np.arange(n) for n in counts), True)
     room = max(1, most // 16 // each)
     many = max(2, int(room ** (1 / len(chosen)) + 1e-9))
