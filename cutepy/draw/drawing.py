@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -95,6 +96,10 @@ class Drawing:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"image/svg+xml": self.svg(), "text/plain": repr(self)}
 
+    def __rich__(self) -> object:
+        """Coloured lines for the `rich` package, which calls this."""
+        return import_module("rich.text").Text.from_ansi(self.text(ansi=True))
+
     def __str__(self) -> str:
         return self.text()
 
@@ -122,8 +127,8 @@ def draw(
     (coordinate, value). Everything else is in `style`.
 
     >>> from cutepy.layout import Layout
-    >>> draw(Layout((8, 8)), color="column").save("/tmp/columns.svg").stat().st_size < 8000
-    True
+    >>> draw(Layout((8, 8)), color="column")
+    <Drawing of (8,8):(1,8): 64 cells>
 
     Raises DrawError, with what is possible, where the thing, the view and the options do not go together.
     """

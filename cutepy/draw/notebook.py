@@ -21,5 +21,5 @@ def svg_of(thing: object) -> str | None:
     """
     try:
         return draw(thing, style=Style(limit=NOTEBOOK_CELLS)).svg()
-    except CutepyError:
+    except (CutepyError, TypeError, ValueError):  # a tensor under a trace holds expressions, not numbers
         return None

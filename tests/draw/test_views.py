@@ -1,5 +1,9 @@
 """What every view says: the labels and the colours of cells, read off the grids; refusals with a way out."""
 
+import sys
+from importlib.util import find_spec
+from types import ModuleType, SimpleNamespace
+
 import pytest
 
 from cutepy.draw import (
@@ -28,6 +32,7 @@ from cutepy.layout import (
     coalesce,
     complement,
     composition,
+    explain,
     logical_divide,
     make_identity_layout,
     raked_product,
@@ -293,11 +298,45 @@ def test_notebooks_show_pictures(tmp_path) -> None:
     assert bundle["image/svg+xml"].startswith("<svg")
     assert bundle["text/plain"] == repr(drawing) == "<Drawing of (2,2):(1,2): 4 cells>"
     assert drawing.html()._repr_html_() == str(drawing.html())
-    for suffix in (".svg", ".html", ".txt", ".tex", ".png"):
+    for suffix in (".svg", ".html", ".txt", ".tex"):
         assert drawing.save(tmp_path / f"a{suffix}").stat().st_size > 50
     with pytest.raises(DrawError, match=r"no format '\.gif'"):
         drawing.save(tmp_path / "a.gif")
     assert not (tmp_path / "a.gif").exists()
+
+
+def test_png_draws_the_text_or_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutepy.draw import png as module
+
+    drawing = draw(Layout((2, 2)))
+    if find_spec("resvg_py"):
+        assert drawing.png().startswith(b"\x89PNG")
+        blank = draw(Layout((2, 2)), label=lambda crd, offset: " 0", style=Style(heads="none", title="")).png()
+        other = draw(Layout((2, 2)), label=lambda crd, offset: " 8", style=Style(heads="none", title="")).png()
+        assert blank != other, "resvg left the text out"
+        with pytest.raises(DrawError, match="scale"):
+            drawing.png(scale=100)
+        monkeypatch.setattr(module, "_FONT_FOLDERS", ())
+        with pytest.raises(DrawError, match="no text would be drawn"):
+            drawing.png()
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(DrawError, match="pip install"):
+        drawing.png()
+
+
+def test_rich_gets_coloured_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    rich = ModuleType("rich.text")
+    rich.Text = SimpleNamespace(from_ansi=lambda text: text)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "rich", ModuleType("rich"))
+    monkeypatch.setitem(sys.modules, "rich.text", rich)
+    assert draw(Layout((2, 2))).__rich__() == draw(Layout((2, 2))).text(ansi=True)
+
+
+def test_an_explanation_is_drawn_with_its_steps_below() -> None:
+    told = explain(composition, Layout((6, 2), (8, 2)), Layout((4, 3), (3, 1)))
+    drawing = draw(told)
+    assert len(drawing.figure.grids) == 3
+    assert len(drawing.figure.notes) == len(told.steps)
 
 
 def test_the_module_is_callable() -> None:
