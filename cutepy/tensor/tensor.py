@@ -77,6 +77,11 @@ class Tensor:
         return product(self.layout.shape)
 
     @property
+    def cosize(self) -> int:
+        """One more than the distance between the least and the greatest offset."""
+        return self.layout.cosize
+
+    @property
     def rank(self) -> int:
         """The number of top-level modes."""
         return self.layout.rank

@@ -56,10 +56,12 @@ class TiledCopy:
 
     def partition_S(self, source: Tensor, thread: Scalars | None = None) -> Tensor:
         """What `thread` reads of `source`: (values, rest of each mode, further modes). CuTe's `partition_S`."""
+        self._check_space(source, 0)
         return self._partition(source, self.atom.read, thread)
 
     def partition_D(self, target: Tensor, thread: Scalars | None = None) -> Tensor:
         """What `thread` writes of `target`: as `partition_S`, by the atom's target layout. CuTe's `partition_D`."""
+        self._check_space(target, 1)
         return self._partition(target, self.atom.write, thread)
 
     def thread(self, source: Tensor, target: Tensor, thread: Scalars | None = None) -> ThreadCopy:
@@ -88,6 +90,13 @@ class TiledCopy:
         seen = tiled.lift_layout(composition, (order, _))
         rest = len(cast("tuple[tuple[IntTuple, ...], ...]", seen.shape)[1])
         return cast(Tensor, seen[(_, (0, *(_,) * (rest - 1)))])
+
+    def _check_space(self, tensor: Tensor, side: int) -> None:
+        wanted, found = self.atom.memory[side], tensor.engine.space
+        if wanted and found and found != wanted:
+            raise TensorError(
+                f"{self.atom} {('reads', 'writes')[side]} {wanted}, but {tensor} is in {found}; choose another atom"
+            )
 
     def _partition(self, tensor: Tensor, layout: Layout, thread: Scalars | None) -> Tensor:
         if tensor.rank < len(self.tile):

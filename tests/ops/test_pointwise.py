@@ -5,11 +5,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from ops.operands import ALL, FLOATS, NUMBERS, random_array, random_operand, random_sizes, same, stretched
+from tensor.opaque import Opaque, OpaqueEngine, reveal
 
 from cutepy import ops
 from cutepy.errors import TensorError
 from cutepy.layout import Layout
-from cutepy.tensor import make_tensor
+from cutepy.ops.pointwise import TRACED
+from cutepy.tensor import ALLOCATOR, DType, Tensor, make_tensor
 
 CASES = 200
 ULP = {"float32": 3e-7, "float16": 1.1e-3}
@@ -195,3 +197,23 @@ def test_operands_are_not_changed() -> None:
     before = array.copy()
     ops.maximum(ops.exp(array), ops.sum(array, 0))
     assert np.array_equal(array, before, equal_nan=True)
+
+
+def test_expressions_are_handed_to_the_trace() -> None:
+    """Under a kernel trace each element is one expression, and results lie in registers."""
+    named = {"sqrt": np.sqrt, "add": np.add, "where": lambda c, x, y: x if c else y, "lt": np.less}
+
+    def expression(name: str, operands: tuple[object, ...]) -> Opaque:
+        return Opaque(named[name](*map(reveal, operands)))
+
+    def registers(dtype: DType, length: int, space: str, name: str) -> OpaqueEngine:
+        return OpaqueEngine(np.zeros(length, dtype.numpy), [], dtype, "rmem")
+
+    x = Tensor(OpaqueEngine(np.float32([1, 4, 9]), []), Layout(3))
+    tokens = TRACED.set(expression), ALLOCATOR.set(registers)  # type: ignore[arg-type]
+    try:
+        found = ops.where(ops.lt(x, 5.0), ops.sqrt(ops.add(x, 0.0)), 7.0)
+    finally:
+        TRACED.reset(tokens[0])
+        ALLOCATOR.reset(tokens[1])
+    assert found.engine.memory.tolist() == [1, 2, 7] and found.engine.space == "rmem"  # type: ignore[attr-defined]

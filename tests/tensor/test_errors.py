@@ -28,6 +28,7 @@ from cutepy.tensor import (
     MMA_ATOMS,
     Tensor,
     TensorIndexError,
+    TiledCopy,
     axpby,
     clear,
     copy,
@@ -222,6 +223,10 @@ def test_unknown_sizes_in_an_owning_tensor() -> None:
             make_tensor("f32", layout)
 
 
+def loads() -> TiledCopy:
+    return make_tiled_copy(COPY_ATOMS["sm_75.ldmatrix.m8n8.x1.b16"], Layout((8, 4), (4, 1)), Layout((1, 2)))
+
+
 CALLS = [
     (lambda: make_tensor(np.zeros(10, "f4"), (4, 3)), "reaches offsets 0 to 11, the memory holds 0 to 9"),
     (lambda: make_tensor(np.zeros(10, "f4"), 4, -1), "reaches offsets -3 to 0, the memory holds 0 to 9"),
@@ -255,6 +260,7 @@ CALLS = [
         "it has 1 modes, the tile",
     ),
     (lambda: make_tiled_copy(universal_copy(1), Layout((4, 2))).partition_S(tensor((8, 8)), 8), "thread 8 of 0 to 7"),
+    (lambda: loads().partition_S(tensor((16, 16), "float16"), 0), r"ldmatrix\S* reads smem, but gmem_ptr.* is in gmem"),
     (lambda: elem_less(tensor((2, 3)), (2, 3)), "the first operand is no identity tensor"),
     (lambda: elem_less(make_identity_tensor((2, 3)), (2, 3, 4)), "a coordinate has 2 entries"),
     (lambda: recast(tensor((3,), "float16"), "f32"), "3 elements of 2 bytes are no whole number of 4"),

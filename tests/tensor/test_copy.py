@@ -1,0 +1,81 @@
+"""`copy` between any two layouts of one size, by views, by blocks and by offsets; and what it costs in memory."""
+
+import tracemalloc
+from collections.abc import Callable
+from random import Random
+
+import numpy as np
+import pytest
+from tensor.cases import coordinates, element, random_shape, random_tensor
+
+from cutepy import ops
+from cutepy.layout import ComposedLayout, Layout, Swizzle
+from cutepy.tensor import Tensor, bulk, copy, make_tensor
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pairs_of_layouts(seed: int) -> None:
+    """The shapes differ, only the sizes agree; some pairs have no common refinement."""
+    random = Random(seed)
+    for _case in range(20):
+        source = random_tensor(random, random_shape(random), swizzled=random.random() < 0.3)
+        others = [shape for shape in (random_shape(random) for _try in range(200)) if Layout(shape).size == source.size]  # type: ignore[arg-type]
+        target = random_tensor(random, others[0] if others else (source.size,))
+        untouched = np.ones(len(target.engine.memory), bool)  # type: ignore[attr-defined]
+        untouched[target.layout.offsets() + target.offset] = False  # type: ignore[operator]
+        before = target.engine.memory.copy()  # type: ignore[attr-defined]
+        copy(source, target)
+        for one, other in zip(coordinates(source.shape), coordinates(target.shape), strict=True):
+            assert element(target, other) == element(source, one)
+        assert (target.engine.memory[untouched] == before[untouched]).all()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("block", [8, 128])
+def test_transposing_in_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "BLOCK", block)
+    random = Random(block)
+    for _case in range(30):
+        shape = tuple(random.choice([1, 3, 16, 17, 33]) for _mode in range(random.randint(2, 4)))
+        source, target = (random_tensor(random, shape) for _side in range(2))
+        copy(source, target)
+        assert (target.numpy() == source.numpy()).all()
+
+
+def peak(operation: Callable[[], object]) -> float:
+    """The most memory, in MiB, that NumPy held beyond what was there before."""
+    tracemalloc.start()
+    try:
+        operation()
+        return tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()
+
+
+HALF = np.ones((8192, 4096), np.float16)  # 64 MiB; in f32 it would take 128
+SINGLE = np.ones((4096, 4096), np.float32)
+TILED = make_tensor(SINGLE, ((64, 64), (64, 64)), ((1, 4096), (64, 262144)))
+SWIZZLED = make_tensor(SINGLE, ComposedLayout(Swizzle(3, 2, 3), 0, Layout((4096, 4096))))
+
+OPERATIONS: list[tuple[Callable[[], Tensor], int]] = [
+    (lambda: ops.sum(HALF), 1),
+    (lambda: ops.sum(HALF, 0), 1),
+    (lambda: ops.mean(HALF.T, 1), 1),
+    (lambda: ops.max(SWIZZLED, 1), 64),
+    (lambda: ops.sum(TILED, 0), 1),
+    (lambda: ops.argmax(SINGLE.T), 64),
+    (lambda: ops.argmin(TILED, 1), 64),
+    (lambda: ops.matmul(HALF, HALF[:4096, :64]), 64),
+    (lambda: ops.matmul(SINGLE[::2, ::2], SINGLE[1::2, :64]), 64),
+    (lambda: ops.matmul(TILED, SINGLE[:, :64]), 64),
+    (lambda: ops.matmul(SWIZZLED, SINGLE[:, :16]), 64),
+    (lambda: ops.dot(SINGLE.reshape(-1), SINGLE.reshape(-1)[::-1]), 64),
+    (lambda: ops.fused_multiply_add(HALF, HALF[::-1], 1), 64),
+    (lambda: ops.fused_multiply_add(SINGLE[:512, None, :1024], SINGLE[None, 512:1024, :1024], 2), 64),
+]
+
+
+@pytest.mark.parametrize(("operation", "allowed"), OPERATIONS, ids=[str(number) for number in range(len(OPERATIONS))])
+def test_peak_memory(operation: Callable[[], Tensor], allowed: int) -> None:
+    result = operation()
+    own = result.size * result.dtype.bytes / 2**20
+    assert peak(operation) <= own + allowed
