@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -23,10 +23,18 @@ from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
+from .array import DeviceEngine
 from .ir import Expr
 from .trace import language as gpu
 from .trace.functions import minimum
 from .trace.kernel import kernel
+
+if TYPE_CHECKING:
+    from .runtime import Adapter
+
+
+PADDING = 4
+"""Elements between two columns of a slab in shared memory: threads that write along k meet different banks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,12 @@ class Plan:
         lm, ln = self.lanes or (1, tn)
         if min(lm, ln) < 1 or tm % lm or tn % ln:
             raise KernelError(f"{self}: blocks of {lm}x{ln} threads do not fill {tm}x{tn} threads")
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of workgroup memory for elements of 4 bytes."""
+        bm, bn, bk = self.tile
+        return 4 * bk * self.stages * (bm + bn + 2 * PADDING)
 
 
 @kernel
@@ -133,8 +147,8 @@ def _copy_both(sources: tuple[Tensor, Tensor], targets: tuple[Tensor, Tensor]) -
 
 
 def _staged(rows: int, bk: int, stages: int) -> Layout:
-    """Shared memory for `stages` slabs: rows contiguous, 4 elements of padding between two values of k."""
-    pitch = rows + 4
+    """Shared memory for `stages` slabs: rows contiguous, padding between two values of k."""
+    pitch = rows + PADDING
     return Layout((rows, bk, stages), (1, pitch, pitch * bk))
 
 
@@ -207,11 +221,27 @@ def _contiguous(tensor: Tensor) -> int:
     return 0 if steps[0] < steps[1] else 1
 
 
-def choose_plan(m: int, n: int, k: int) -> Plan:
-    """A plan for these extents, within what every WebGPU device can (16 KiB of shared memory, 256 threads)."""
+LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4))
+MEDIUM = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
+SMALL = Plan((32, 32, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
+
+
+def choose_plan(m: int, n: int, k: int, adapter: Adapter | None = None) -> Plan:
+    """A plan for these extents on this adapter; without one, a plan that every WebGPU device can run.
+
+    A discrete GPU gets the largest tile of which there are enough to fill it: measured on an H200, `bench/gpu.py`.
+
+    >>> choose_plan(4096, 4096, 4096).tile
+    (64, 64, 16)
+    """
     if min(m, n) <= 16:
         return Plan((32, 32, 16), (8, 8))
-    return Plan()
+    if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
+        return Plan()
+    for plan, enough in ((LARGE, 192), (MEDIUM, 96)):
+        if -(-m // plan.tile[0]) * -(-n // plan.tile[1]) >= enough:
+            return plan
+    return SMALL
 
 
 def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
@@ -231,15 +261,22 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     c = make_tensor(np.zeros((m, n), dtype.numpy)) if C is None else C
     if (c.layout.rank, size(c, 0), size(c, 1)) != (2, m, n) or c.dtype is not dtype:
         raise KernelError(f"matmul({a}, {b}, {c}): C must be {dtype} of shape ({m},{n})")
-    chosen = choose_plan(m, n, k) if plan is None else plan
     operands = a, cast(Tensor, select(cast(Layout, b), 1, 0)), c
     if engine == "numpy":
-        matmul_kernel.interpret(*operands, plan=chosen)
+        matmul_kernel.interpret(*operands, plan=plan or choose_plan(m, n, k))
     elif engine == "wgpu":
-        matmul_kernel(*operands, plan=chosen)
+        matmul_kernel(*operands, plan=plan or choose_plan(m, n, k, _adapter(operands)))
     else:
         raise KernelError(f"matmul(engine={engine!r}): there are 'wgpu' and 'numpy'")
     return c
+
+
+def _adapter(operands: tuple[Tensor, ...]) -> Adapter:
+    """The adapter of the device that holds an operand, or of the default one."""
+    from .runtime import default_device
+
+    held = [t.engine.device for t in operands if isinstance(t.engine, DeviceEngine)]
+    return (held[0] if held else default_device()).adapter
 
 
 def _extents(a: Tensor, b: Tensor) -> tuple[int, int, int]:

@@ -29,7 +29,7 @@ from .trace.kernel import kernel
 class SumPlan:
     """How a sum is cut up: at most `groups` workgroups of `threads`, a thread with `vectors` sums of 4 lanes each."""
 
-    groups: int = 1024
+    groups: int = 2048
     threads: int = 256
     vectors: int = 4
 

@@ -1,0 +1,79 @@
+"""The plans of the matrix product: what they cut up is covered once, they fit what they are chosen for, and compute."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _place, choose_plan, copy_block, copy_layout, matmul_kernel
+from cutepy.gpu.runtime import Limits
+from cutepy.gpu.verify import needs_checks
+
+BIG_GPU = SimpleNamespace(kind="DiscreteGPU", limits=Limits(workgroup_bytes=49152, invocations=1024))
+CPU = SimpleNamespace(kind="CPU", limits=Limits(workgroup_bytes=32768, invocations=1024))
+
+
+@pytest.mark.parametrize("across", [True, False])
+@pytest.mark.parametrize("lanes", [None, (8, 4), (4, 8), (2, 2), (1, 16), (8, 1)])
+def test_every_place_has_one_thread(lanes: tuple[int, int] | None, across: bool) -> None:
+    plan = Plan((128, 128, 8), (8, 16), lanes=lanes)
+    places = [_place(tid, plan, across) for tid in range(128)]  # type: ignore[arg-type]
+    assert set(places) == {(i, j) for i in range(8) for j in range(16)}
+    if lanes:
+        rows, columns = zip(*places[: lanes[0] * lanes[1]], strict=True)
+        assert (len(set(rows)), len(set(columns))) == lanes
+
+
+@pytest.mark.parametrize("tile", [(128, 8), (64, 16), (32, 16), (64, 64), (16, 32)])
+@pytest.mark.parametrize("threads", [32, 64, 128, 256])
+@pytest.mark.parametrize("along_k", [True, False])
+def test_chosen_blocks_share_out_the_tile(tile: tuple[int, int], threads: int, along_k: bool) -> None:
+    layout = copy_layout(tile, None, threads, along_k=along_k)
+    assert sorted(layout.offsets().ravel().tolist()) == list(range(tile[0] * tile[1]))
+    assert copy_block(tile, threads, along_k=along_k)[0] == min(4, tile[0] * tile[1] // threads)
+
+
+@pytest.mark.parametrize("plan", [LARGE, MEDIUM, SMALL])
+@pytest.mark.parametrize("turned", ["", "A", "B", "C", "ABC"])
+def test_the_plans_for_large_gpus_on_the_interpreter(plan: Plan, turned: str) -> None:
+    g = np.random.default_rng(7)
+    m, n, k = 72, 140, 50
+    a, b = (g.random(shape, dtype=np.float32) - np.float32(0.5) for shape in ((m, k), (k, n)))
+    c = np.full((m, n), np.nan, np.float32)
+    a, b, c = (np.asfortranarray(x) if name in turned else x for name, x in zip("ABC", (a, b, c), strict=True))
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    matmul_kernel.interpret(a, b.T, c, plan=plan)
+    assert np.linalg.norm(c - wanted) / np.linalg.norm(wanted) <= 1e-6
+
+
+def test_the_fast_kernel_needs_no_checks_and_no_predicates() -> None:
+    a, b, c = (np.zeros((1024, 1024), np.float32) for _ in range(3))
+    text = matmul_kernel.wgsl(a, b.T, c, plan=LARGE)
+    assert not needs_checks(matmul_kernel.ir(a, b.T, c, plan=LARGE))
+    assert "if (" not in text and text.count("workgroupBarrier") == 1
+    assert "A: array<vec2<f32>>" in text and text.count("array<vec4<f32>") == 4
+
+
+def test_plans_fit_the_device() -> None:
+    assert choose_plan(4096, 4096, 4096) == choose_plan(4096, 4096, 4096, CPU) == Plan()  # type: ignore[arg-type]
+    chosen = [choose_plan(n, n, n, BIG_GPU) for n in (512, 1024, 2048, 4096)]  # type: ignore[arg-type]
+    assert chosen == [SMALL, MEDIUM, LARGE, LARGE]
+    for plan in (LARGE, MEDIUM, SMALL):
+        assert plan.shared_bytes <= 49152 and plan.threads[0] * plan.threads[1] <= 256
+    kernel = matmul_kernel.program(*(np.zeros((256, 256), np.float32) for _ in range(3)), plan=LARGE)
+    assert kernel.shared_bytes <= LARGE.shared_bytes
+
+
+def test_lanes_that_do_not_fill_the_threads_are_refused() -> None:
+    with pytest.raises(KernelError, match="3x4 threads do not fill 8x16"):
+        Plan((128, 128, 8), (8, 16), lanes=(3, 4))
+
+
+def test_half_precision_is_summed_in_single() -> None:
+    g = np.random.default_rng(3)
+    a, b = (g.random((64, 64)).astype(np.float16) for _ in range(2))
+    got = gpu.matmul(a, b, plan=MEDIUM, engine="numpy").numpy()
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    assert got.dtype == np.float16 and np.abs(got / wanted - 1).max() <= 2**-10
