@@ -13,6 +13,7 @@ from math import prod
 
 from ...layout import Layout
 from ...layout.int_tuple import IntTuple, leaves
+from ...layout.layout import show
 from ...layout.rearrange import coalesced, from_modes
 
 Piece = tuple[int, tuple[int, ...]]
@@ -71,6 +72,9 @@ class Tiling:
 
     tile: tuple[int, ...]
     owned: Layout
+
+    def __str__(self) -> str:
+        return f"tiles of {show(self.tile)}, (thread, value) {self.owned}"
 
     @property
     def threads(self) -> int:

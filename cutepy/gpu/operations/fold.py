@@ -40,6 +40,9 @@ class Fold:
     dtype: DType
     count: int = 1
 
+    def __str__(self) -> str:
+        return f"{self.name} in {self.dtype}"
+
     @property
     def identity(self) -> float:
         """The value that changes nothing."""
@@ -78,6 +81,10 @@ class FoldPlan:
     vectors: int
     splits: int
     along: bool
+
+    def __str__(self) -> str:
+        splits = f", rows in {self.splits} splits" if self.splits > 1 else ""
+        return f"tiles of ({self.rows},{self.step}), (thread, value) {self.owned}{splits}"
 
     @property
     def threads(self) -> int:

@@ -49,6 +49,9 @@ class Plan:
     common: DType
     tiling: Tiling | None
 
+    def __str__(self) -> str:
+        return f"in {self.common.accumulator}, {self.tiling or 'element by element'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -63,10 +66,10 @@ class Bound:
 class Pointwise:
     """An elementwise operation on tensors; `pointwise` makes it."""
 
-    def __init__(self, function: Callable[..., Scalars], names: tuple[str, ...], name: str) -> None:
+    def __init__(self, function: Callable[..., Scalars], names: tuple[str, ...], name: str, formula: str = "") -> None:
         if _RESULT in names:
             raise KernelError(f"{name}: {_RESULT!r} is the name of what it gives; call the operand something else")
-        self.function, self.names, self.name = function, names, name
+        self.function, self.names, self.name, self.formula = function, names, name, " ".join(formula.split())
         self.kernel = KernelFunction(self._body(function))
 
     def __repr__(self) -> str:
@@ -141,10 +144,12 @@ class Pointwise:
 
     def _body(self, function: Callable[..., Scalars]) -> Callable[..., None]:
         """The function that is traced: its parameters are called as the operands are."""
-        names = self.names
+        names, formula = self.names, self.formula
 
         def body(*values: Tensor | Expr, plan: Plan) -> None:
             *operands, result = values
+            if formula:
+                gpu.note(formula=formula)
             tensors = [v for v in operands if isinstance(v, Tensor)]
             numbers = [None if isinstance(v, Tensor) else functions.cast(v, plan.common.accumulator) for v in operands]
 
@@ -177,7 +182,7 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
     """
     if isinstance(what, str):
         names, function = read_formula(what)
-        return Pointwise(function, names, "pointwise")
+        return Pointwise(function, names, "pointwise", what)
     parameters = inspect.signature(what).parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters):
         raise KernelError(f"pointwise({what.__name__}): give each operand a parameter; * and ** have no names")
