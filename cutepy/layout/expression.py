@@ -83,6 +83,8 @@ _NOTATION = re.compile(
     r"(Layout|make|Shape|Stride|Int|Swizzle|SW_|ScaledBasis|ComposedLayout|tensor)\w*|\w*ptr\w*|S|Sw|E|C|_\d*"
 )
 """Names before a bracket that belong to the notation of layouts."""
+_EXACT = frozenset("make_layout make_shape make_stride make_composed_layout make_identity_layout make_swizzle".split())
+"""Those of them that are near to a function's name and yet no typos."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ def _shifted(reader: Callable[[str], object], text: str, start: int, stop: int) 
 
 
 def _refuse_typo(text: str, name: str, column: int) -> None:
-    near = get_close_matches(name.lower(), FUNCTIONS, 1)
+    near = [] if name in _EXACT else get_close_matches(name.lower(), FUNCTIONS, 1)
     if near or not _NOTATION.fullmatch(name):
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(FUNCTIONS))}"
         raise NotationError(f"no function {name} in layout expressions; {hint}", text, column)
