@@ -9,11 +9,11 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import update_wrapper
 from traceback import extract_tb
 
-from ...errors import CutepyError
+from ...errors import CutepyError, KernelError
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
 from ..compile import compile_kernel
@@ -21,9 +21,11 @@ from ..interpret import interpret
 from ..ir import Buffer, Expr, Kernel, new_arena, param
 from ..ir.place import KERNEL_FILE, place_of
 from ..lower import finish, lower
-from ..runtime.program import Program
+from ..runtime.program import Limits, Program
+from ..verify import CHECKS, Verification, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
 from .arguments import Call, bind_call
+from .claims import aliases, limits_of
 from .engine import BufferEngine
 from .language import allocate
 from .launching import launch_on_device, quick_key, run_on_host
@@ -33,12 +35,24 @@ from .state import _TRACE, Trace
 KEPT = 128
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Traced:
-    """One traced form of a kernel, with its program."""
+    """One traced form of a kernel, with its program, and what has been proven about it."""
 
     kernel: Kernel
     program: Program
+    proven: Program | None = None
+    verified: dict[object, Verification] = field(default_factory=dict)
+
+    def runnable(self, checks: object) -> Program:
+        """What is launched: without run-time checks where the kernel is proven not to need them."""
+        if checks not in CHECKS:
+            raise KernelError(f"{self.kernel.name}(checks={checks!r}): there are {' and '.join(map(repr, CHECKS))}")
+        if checks == "always":
+            return self.program
+        if self.proven is None:
+            self.proven = replace(self.program, checked=needs_checks(self.kernel))
+        return self.proven
 
 
 class KernelFunction:
@@ -46,7 +60,10 @@ class KernelFunction:
 
     `k(A, B, ..., static=...)` runs it on the device of its tensors, or, for arrays of the host, on the default device
     with the results copied back. `.interpret(...)` runs it on host arrays without a device, `.wgsl(...)` is its text,
-    `.ir(...)` its IR, `.program(...)` what a runtime takes.
+    `.ir(...)` its IR, `.program(...)` what a runtime takes, `.verify(...)` what is proven about it.
+
+    A kernel that is proven in bounds, with bounded loops, runs without the runtime's checks of both; `checks="always"`
+    keeps them.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
@@ -60,18 +77,18 @@ class KernelFunction:
     def __repr__(self) -> str:
         return f"<kernel {self.function.__name__}{self.signature}>"
 
-    def __call__(self, *args: object, **static: object) -> None:
+    def __call__(self, *args: object, checks: object = "auto", **static: object) -> None:
         quick = quick_key(args, static)
-        program = self._quick.get(quick.key) if quick is not None else None
+        program = self._quick.get((quick.key, checks)) if quick is not None else None
         if quick is not None and program is not None:
             quick.device.launch(program, quick.buffers, quick.params)
             return
         call = bind_call(self.function, self.signature, args, static)
-        program = self._form(call).program
+        program = self._form(call).runnable(checks)
         if quick is not None:
             if len(self._quick) >= KEPT:
                 self._quick.clear()
-            self._quick[quick.key] = program
+            self._quick[quick.key, checks] = program
         launch_on_device(program, call)
 
     def interpret(self, *args: object, **static: object) -> None:
@@ -84,9 +101,21 @@ class KernelFunction:
         """The kernel's IR for these arguments."""
         return self._form(bind_call(self.function, self.signature, args, static)).kernel
 
-    def program(self, *args: object, **static: object) -> Program:
+    def program(self, *args: object, checks: object = "auto", **static: object) -> Program:
         """What a runtime takes: the source and what it needs of a device."""
-        return self._form(bind_call(self.function, self.signature, args, static)).program
+        return self._form(bind_call(self.function, self.signature, args, static)).runnable(checks)
+
+    def verify(self, *args: object, limits: Limits | None = None, **static: object) -> Verification:
+        """What is proven, refuted or undecided about the kernel for these arguments, whatever their contents.
+
+        `limits` are a device's: by default those of the device of the tensors, or what every WebGPU device can.
+        """
+        call = bind_call(self.function, self.signature, args, static)
+        traced = self._form(call)
+        key = limits if limits is not None else limits_of(call), aliases(call, traced.kernel)
+        if key not in traced.verified:
+            traced.verified[key] = verify(traced.kernel, key[0], aliases=key[1])
+        return traced.verified[key]
 
     def wgsl(self, *args: object, dialect: Dialect = "naga", **static: object) -> str:
         """The WGSL text for these arguments, for naga or for Tint."""
