@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..layout import ComposedLayout, Layout, Swizzle
 from ..layout.composed import Function
+from ..layout.coordinates import idx2crd
 from ..layout.grid import show_value
 from ..layout.int_tuple import IntTuple, leaves
 
@@ -27,12 +28,21 @@ def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
         if layout.offset:
             text += f", {layout.offset} + {inner} = {layout.offset + inner}"
         return f"{text} → {_applied(layout.outer, layout.offset + inner)}"
-    pairs = list(zip(leaves(crd), leaves(layout.stride), strict=True))
+    pairs = list(zip(leaves(_natural(crd, layout.shape)), leaves(layout.stride), strict=True))
     total = show_value(layout(crd))
     if not pairs or len(pairs) > MOST_TERMS:
         return total
     terms = " + ".join(f"{entry}·{step}" for entry, step in pairs)
     return f"{terms} = {total}"
+
+
+def _natural(crd: IntTuple, shape: IntTuple) -> IntTuple:
+    """The coordinate nested as the shape, where it takes a mode as a whole."""
+    if not isinstance(shape, tuple):
+        return crd
+    if not isinstance(crd, tuple):
+        return idx2crd(crd, shape)
+    return tuple(map(_natural, crd, shape))
 
 
 def _applied(outer: Function, offset: int) -> str:

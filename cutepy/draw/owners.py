@@ -23,7 +23,7 @@ from .grid import ELLIPSIS, Figure, Grid
 from .look import CellFunction, Look
 from .plain import side, title_of
 from .safe import clean
-from .table import AnyLayout, Part, Table, Value, as_layout, part_count, parts, table_of
+from .table import AnyLayout, Part, Table, Value, as_layout, gives_offsets, part_count, parts, table_of
 
 Owner: TypeAlias = tuple[int, int, int]
 """Thread, value, and the index among the remaining modes."""
@@ -67,6 +67,10 @@ class ThreadValue:
 
     def _base(self, partition: AnyLayout) -> Layout:
         if self.over is None:
+            if not gives_offsets(partition):
+                raise DrawError(
+                    f"view 'tv' of {partition}: it gives coordinates; give over=make_identity_layout(shape)"
+                )
             return Layout(partition.cosize)
         base = self.over if isinstance(self.over, Layout) else Layout(self.over)
         if base.rank > 2:
@@ -85,8 +89,8 @@ def owners_of(partition: AnyLayout) -> dict[Value, list[Owner]]:
     for number, part in enumerate(parts(partition)):
         threads, values = extents(part.layout)
         for thread, row in enumerate(offset_rows(part.layout, range(threads), range(values))):
-            for value, at in enumerate(cast("list[int]", row)):
-                found.setdefault(at + part.base if part.base else at, []).append((thread, value, number))
+            for value, at in enumerate(cast("list[IntTuple]", row)):
+                found.setdefault(part.moved(at) if part.base else at, []).append((thread, value, number))
     return found
 
 

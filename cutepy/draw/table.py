@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from ..errors import DrawError
-from ..layout import ComposedLayout, Layout, slice_and_offset
+from ..layout import ComposedLayout, Layout, slice_and_offset, tuple_add
+from ..layout.basis import Basis, BasisSum
 from ..layout.coordinates import Coordinate, _, idx2crd
 from ..layout.grid import extents, offset_rows
 from ..layout.int_tuple import IntTuple, as_tuple, leaves
@@ -30,9 +31,15 @@ class Part:
 
     layout: AnyLayout
     whole: AnyLayout
-    base: int = 0
+    base: IntTuple = 0
     rest: tuple[int, ...] = ()
     start: int = 0
+
+    def moved(self, value: IntTuple) -> IntTuple:
+        """A value of `layout` as one of the whole: an offset, or a coordinate, further on."""
+        if isinstance(value, tuple) or isinstance(self.base, tuple):
+            return tuple_add(value, self.base)
+        return value + self.base + self.start
 
     @property
     def caption(self) -> str:
@@ -81,7 +88,7 @@ def parts(layout: AnyLayout) -> Iterator[Part]:
         place = cast(Coordinate, (_, _, *rest))
         if isinstance(layout, Layout):
             kept, base = slice_and_offset(place, layout)
-            yield Part(kept, layout, base, rest)
+            yield Part(kept, layout, base.coordinate() if isinstance(base, (Basis, BasisSum)) else base, rest)
         else:
             yield Part(cast(ComposedLayout, layout(place)), layout, 0, rest)
 
@@ -158,9 +165,9 @@ def table_of(part: Part, limit: int) -> Table:
         if row is None:
             values.append([None] * len(columns))
             continue
-        cells = cast("list[Value]", next(found))
-        if part.base + part.start:
-            cells = [cell + part.base + part.start for cell in cells]  # type: ignore[operator]
+        cells: list[Value] = list(next(found))  # type: ignore[arg-type]
+        if part.base or part.start:
+            cells = [part.moved(cell) for cell in cells]  # type: ignore[arg-type]
         if None in columns:
             cells.insert(columns.index(None), None)
         values.append(cells)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutepy.draw import Axis, Figure, Grid, Style, Tiles, draw, drawing_of, read_body
+from cutepy.draw import Axis, Figure, Grid, Style, ThreadValue, Tiles, draw, drawing_of, read_body
 from cutepy.draw.safe import clean, width
 from cutepy.errors import CutepyError, DrawError, LayoutError, NotationError
-from cutepy.layout import Layout
+from cutepy.layout import ComposedLayout, Layout, Swizzle
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -131,6 +131,39 @@ def test_any_fence_body_is_drawn_or_refused(source: str) -> None:
         drawing_of(text, options).svg().encode()
     except CutepyError:
         pass
+
+
+trees = st.recursive(
+    st.tuples(st.integers(1, 5), st.integers(-2, 20)),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def built(tree: object) -> tuple[object, object]:
+    """Shape and stride of a generated tree."""
+    if isinstance(tree, list):
+        pairs = [built(entry) for entry in tree]
+        return tuple(shape for shape, _stride in pairs), tuple(stride for _shape, stride in pairs)
+    return tree
+
+
+@settings(deadline=None)
+@given(
+    trees,
+    st.sampled_from(["grid", "memory", "tree", "tv", "banks", "swizzle", Tiles((2, 2)), Tiles(2), ThreadValue((4, 4))]),
+    st.sampled_from([None, Swizzle(1, 0, 1), Swizzle(2, 1, -2)]),
+    st.builds(Style, heads=st.sampled_from(["nested", "index", "none"]), limit=st.sampled_from([16, 64, 16384])),
+)
+def test_any_layout_in_any_view_is_drawn_or_refused(tree, view, swizzle, style) -> None:
+    layout = Layout(*built(tree))
+    try:
+        drawing = draw(layout if swizzle is None else ComposedLayout(swizzle, 64, layout), view=view, style=style)
+    except CutepyError:
+        return
+    for printed in formats(drawing):
+        assert printed
+    ElementTree.fromstring(drawing.svg())
 
 
 def test_options_are_words_and_numbers() -> None:

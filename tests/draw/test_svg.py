@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from xml.etree import ElementTree
 
@@ -45,6 +46,18 @@ def test_a_cell_knows_its_coordinate_and_its_offset() -> None:
 def test_sizes(side: int, bytes_: int) -> None:
     for layout in (Layout((side, side)), Layout((side, side), LayoutRight)):
         assert len(draw(layout).svg().encode()) <= bytes_
+
+
+@pytest.mark.parametrize(("side", "seconds"), [(8, 0.001), (32, 0.005), (128, 0.050)])
+def test_times(side: int, seconds: float) -> None:
+    """The best of as many runs as fit in 10 seconds, for other work on the machine must not count."""
+    layout = Layout((side, side), LayoutRight)
+    took, end = seconds + 1, time.perf_counter() + 10
+    while took > seconds and time.perf_counter() < end:
+        start = time.perf_counter()
+        draw(layout).svg()
+        took = min(took, time.perf_counter() - start)
+    assert took <= seconds
 
 
 def test_the_same_bytes_in_another_process() -> None:

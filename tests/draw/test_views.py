@@ -83,6 +83,16 @@ def test_further_modes_are_further_grids() -> None:
     assert draw(Layout((2, 2, 20))).figure.notes == ("and 4 more grids",)
 
 
+def test_coordinates_as_values() -> None:
+    grids = draw(make_identity_layout((2, 2, (2, 2)))).figure.grids
+    assert [grid.labels[3] for grid in grids] == [f"(1,1,({k % 2},{k // 2}))" for k in range(4)]
+    tv = composition(make_identity_layout((4, 4)), Layout(((2, 2), (2, 2)), ((1, 4), (2, 8))))
+    over = draw(tv, view=ThreadValue(make_identity_layout((4, 4))))
+    assert rows(only(over))[3][3] == "T3\nV3"
+    with pytest.raises(DrawError, match="over=make_identity_layout"):
+        draw(tv, view="tv")
+
+
 def test_colours_by_name_and_by_function() -> None:
     layout = zipped_divide(Layout((4, 4), (4, 1)), (2, 2))
     assert only(draw(layout, color="tile")).paints[:4] == ("c0", "c1", "c2", "c3")
