@@ -1,0 +1,328 @@
+"""GPU kernels of cutepy beside cuBLAS (torch) and onnxruntime-webgpu, in one run on one device.
+
+    python bench/gpu.py [--peers FOLDER] [--json FILE] [--small]
+    python bench/gpu.py --table FILE
+
+Device times by timestamps (CUDA events for torch), ours and torch's in turn, medians; ratios are of this run. Every
+result is compared with float64 or with torch. `--small` is for devices that are no large GPU, and the default there;
+`--table` prints the Markdown table of an earlier run. FOLDER holds `ort_webgpu.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import gpu_kernels
+import numpy as np
+import peers
+
+import cutepy
+from cutepy import gpu
+from cutepy.gpu.matmul import LARGE, choose_plan, matmul_kernel
+from cutepy.gpu.operations.copies import copy as copy_tensor
+from cutepy.gpu.operations.softmax import softmax
+from cutepy.gpu.runtime import Device, Program, default_device
+from cutepy.gpu.trace.kernel import KernelFunction
+from cutepy.gpu.verify import needs_checks
+from cutepy.layout import ComposedLayout, Layout, LayoutRight, select
+from cutepy.tensor import Tensor
+
+ROUNDS = 15
+
+
+@dataclass
+class Row:
+    """One line of the table: rates (more is better) of cutepy and of the peers, the error, how the module ran."""
+
+    name: str
+    unit: str
+    cutepy: float
+    peers: dict[str, float] = field(default_factory=dict)
+    error: float = 0.0
+    checked: bool | None = None
+    bars: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        return {name: self.cutepy / value for name, value in self.peers.items()}
+
+    def cells(self) -> tuple[str, ...]:
+        def peer(name: str) -> str:
+            if name not in self.peers:
+                return ""
+            bar = f" (bar {self.bars[name]:g})" if name in self.bars else ""
+            return f"{self.peers[name]:,.1f} | {self.ratios[name]:.2f}{bar}".replace(" | ", ": ", 1)
+
+        ran = {None: "", True: "checked", False: "proven, unchecked"}[self.checked]
+        return (
+            self.name,
+            f"{self.cutepy:,.1f} {self.unit}",
+            peer("torch"),
+            peer("onnxruntime"),
+            f"{self.error:.1e}",
+            ran,
+        )
+
+
+class Bench:
+    """The device, the peers and the rows so far."""
+
+    def __init__(self, folder: Path | None, small: bool | None) -> None:
+        self.device: Device = default_device()
+        self.small = self.device.adapter.kind != "DiscreteGPU" if small is None else small
+        self.torch = peers.load_torch()
+        self.folder = folder
+        self.rows: list[Row] = []
+        self.notes: dict[str, object] = {}
+        self.random = np.random.default_rng(0)
+
+    def program(self, kernel: KernelFunction, *args: object, **static: object) -> Program:
+        """The program of a kernel, without checks if it is proven not to need them."""
+        program = kernel.program(*args, **static)
+        return replace(program, checked=needs_checks(kernel.ir(*args, **static)))
+
+    def seconds(self, launch: Callable[[], object]) -> float:
+        with self.device.timed() as watch:
+            launch()
+        return watch.seconds
+
+    def measure(self, ours: Callable[[], object], peer: Callable[[], object] | None) -> tuple[float, float | None]:
+        """Medians of both, taken in turn after three unmeasured rounds."""
+        times: list[float] = []
+        others: list[float] = []
+        for i in range(3 + (3 if self.small else ROUNDS)):
+            mine = self.seconds(ours)
+            other = self.torch.seconds(peer) if self.torch and peer else 0.0
+            if i >= 3:
+                times.append(mine)
+                others.append(other)
+        return statistics.median(times), statistics.median(others) if self.torch and peer else None
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        print("  ".join(c for c in row.cells() if c), flush=True)
+
+    def uniform(self, *shape: int) -> np.ndarray:
+        return self.random.random(shape, dtype=np.float32) - np.float32(0.5)
+
+
+def matmul(bench: Bench, n: int, dtype: str = "f32") -> None:
+    """n x n x n. The error is that of 32 rows against float64."""
+    host = [bench.uniform(n, n).astype({"f32": np.float32, "f16": np.float16}[dtype]) for _ in "ab"]
+    A, B = (gpu.array(x, device=bench.device) for x in host)
+    C = gpu.empty((n, n), dtype, device=bench.device)
+    plan = choose_plan(n, n, n, bench.device.adapter)
+    operands = A, select(B, 1, 0), C
+    program = bench.program(matmul_kernel, *operands, plan=plan)
+    buffers = [t.engine.buffer for t in operands]
+    checked = bench.device.prepare(program)
+    ours, theirs = bench.measure(lambda: bench.device.launch(program, buffers), _torch_matmul(bench, host))
+    rows = bench.random.integers(0, n, min(n, 32))
+    wanted = host[0][rows].astype(np.float64) @ host[1].astype(np.float64)
+    error = float(np.linalg.norm(C.numpy()[rows] - wanted) / np.linalg.norm(wanted))
+    row = Row(f"matmul {dtype} {n}^3", "TFLOP/s", 2e-12 * n**3 / ours, error=error, checked=checked)
+    if theirs is not None:
+        row.peers["torch"] = 2e-12 * n**3 / theirs
+    if (n, dtype) in ((1024, "f32"), (4096, "f32"), (4096, "f16")) and not bench.small:
+        seconds = peers.onnxruntime_matmul(n, dtype, bench.folder)
+        if seconds is not None:
+            row.peers["onnxruntime"] = 2e-12 * n**3 / seconds
+    if (n, dtype) == (4096, "f32"):
+        row.bars = {"torch": 0.85, "onnxruntime": 1.7}
+    bench.add(row)
+
+
+def _torch_matmul(bench: Bench, host: list[np.ndarray]) -> Callable[[], object] | None:
+    if bench.torch is None:
+        return None
+    a, b = (bench.torch.tensor(x) for x in host)
+    return lambda: a @ b
+
+
+def memory_bound(bench: Bench) -> None:
+    """Sum, copy, softmax of rows and transposes of a square matrix: 1 GiB, or 1 MiB."""
+    side = 512 if bench.small else 16384
+    host = bench.uniform(side, side)
+    x, y = gpu.array(host, device=bench.device), gpu.empty((side, side), device=bench.device)
+    theirs = bench.torch.tensor(host) if bench.torch else None
+    out = bench.torch.torch.empty_like(theirs) if bench.torch else None
+    _sum(bench, x, host, theirs)
+    row = _bandwidth(bench, "copy", host, lambda: copy_tensor(x, y), lambda: out.copy_(theirs))
+    row.error = float(np.abs(y.numpy() - host).max())
+    bench.add(row)
+    row = _bandwidth(bench, "softmax of rows", host, lambda: softmax(x), lambda: bench.torch.torch.softmax(theirs, 1))
+    exponentials = np.exp(host[:64].astype(np.float64))
+    wanted = exponentials / exponentials.sum(1, keepdims=True)
+    row.error = float(np.abs(softmax(x).numpy()[:64] / wanted - 1).max())
+    bench.add(row)
+    transposes(bench, (x, y), host, lambda: out.copy_(theirs.t()))
+
+
+def _bandwidth(
+    bench: Bench, name: str, host: np.ndarray, ours: Callable[[], object], theirs: Callable[[], object] | None
+) -> Row:
+    """What is read once and written once, a second."""
+    mine, other = bench.measure(ours, theirs)
+    row = Row(f"{name}, f32", "GB/s", 2e-9 * host.nbytes / mine)
+    if other is not None:
+        row.peers["torch"] = 2e-9 * host.nbytes / other
+    return row
+
+
+def _sum(bench: Bench, x: Tensor, host: np.ndarray, theirs: object) -> None:
+    """The error is relative to the sum of magnitudes, whose rounding bounds it."""
+    programs = gpu_kernels.sum_programs(bench.program, x)
+    checked = any(bench.device.prepare(program) for program, _ in programs)
+
+    def ours() -> None:
+        for program, operands in programs:
+            bench.device.launch(program, [t.engine.buffer for t in operands])
+
+    mine, other = bench.measure(ours, lambda: theirs.sum())  # type: ignore[attr-defined]
+    total = programs[-1][1][-1].numpy()[0]
+    error = abs(float(total) - host.sum(dtype=np.float64)) / np.abs(host).sum(dtype=np.float64)
+    row = Row(f"sum of {host.nbytes / 2**20:,.0f} MiB, f32", "GB/s", 1e-9 * host.nbytes / mine, error=float(error))
+    row.checked, row.bars = checked, {"torch": 0.95}
+    if other is not None:
+        row.peers["torch"] = 1e-9 * host.nbytes / other
+    bench.add(row)
+
+
+def transposes(bench: Bench, operands: tuple[Tensor, Tensor], host: np.ndarray, theirs: Callable[[], object]) -> None:
+    """One kernel, seven tiles in shared memory: the bank-conflict model says how many passes a read of a column takes;
+    the time that a pass adds, where passes are what bounds the kernel, is one cycle of a processor a subgroup."""
+    times: dict[int, float] = {}
+    for name, tile in gpu_kernels.TILES.items():
+        ways = gpu_kernels.conflict_ways(tile)
+        row, times[ways] = _transpose(bench, operands, host, tile, theirs if ways == 1 else None)
+        row.name = f"transpose, f32, tile {name}: {ways}-way"
+        bench.add(row)
+    notes: dict[str, object] = {"milliseconds by ways": {str(w): round(t * 1e3, 4) for w, t in times.items()}}
+    if bench.torch and not bench.small:
+        reads = host.size / 32 / bench.torch.processors  # of a column by a subgroup, on one processor
+        cycles = (times[32] - times[16]) / 16 * bench.torch.clock / reads
+        notes["cycles that one more pass adds, at the highest clock"] = round(cycles, 3)
+        print(f"one more pass adds {cycles:.2f} cycles at the highest clock; the model says 1")
+    bench.notes["transpose"] = notes
+
+
+def _transpose(
+    bench: Bench,
+    operands: tuple[Tensor, Tensor],
+    host: np.ndarray,
+    tile: Layout | ComposedLayout,
+    theirs: Callable[[], object] | None,
+) -> tuple[Row, float]:
+    """The row and the seconds of one tile."""
+    program = bench.program(gpu_kernels.transpose, *operands, tile=tile)
+    buffers = [t.engine.buffer for t in operands]
+    head = np.full((512, host.shape[0]), np.nan, np.float32)
+    buffers[1].write(head)
+    row = _bandwidth(bench, "", host, lambda: bench.device.launch(program, buffers), theirs)
+    row.checked = bench.device.prepare(program)
+    row.error = float(np.abs(buffers[1].read(np.float32, head.size).reshape(head.shape) - host.T[:512]).max())
+    return row, 2e-9 * host.nbytes / row.cutepy
+
+
+def host_times(bench: Bench) -> None:
+    """Tracing, simplifying and printing the fast matmul; a cached launch beside the same dispatch by hand on wgpu."""
+    n = 4096
+    # One buffer each, which nothing reads: tracing looks at layouts only.
+    A, B, C = (Tensor(gpu.empty((1,), device=bench.device).engine, Layout((n, n), LayoutRight)) for _ in "ABC")
+    operands = gpu_kernels.with_length(n * n, A, B, C)
+    operands[1] = select(operands[1], 1, 0)
+    times, proofs = [], []
+    for _ in range(21):
+        matmul_kernel._traced.clear()
+        times.append(_elapsed(lambda: matmul_kernel.wgsl(*operands, plan=LARGE)))
+        kernel = matmul_kernel.ir(*operands, plan=LARGE)
+        proofs.append(_elapsed(lambda kernel=kernel: needs_checks(kernel)))
+    first, median, proof = times[0] * 1e3, statistics.median(times) * 1e3, statistics.median(proofs) * 1e3
+    print(f"trace, simplify and print the fast matmul: median {median:.1f} ms, first {first:.1f} (bar 50)")
+    print(f"prove it in bounds: {proof:.1f} ms")
+    found = gpu_kernels.launch_times(bench.device, 100 if bench.small else 400)
+    print("  ".join(f"{name} {seconds * 1e6:.1f} us" for name, seconds in found.items()))
+    batched, alone = (found[name] / found["by hand"] for name in ("launch", "launch and submit"))
+    print(f"a cached launch takes {alone:.2f} of the host time of the same dispatch by hand, {batched:.2f} in a batch")
+    bench.notes["host"] = {
+        "trace, simplify, print: median ms": round(median, 2),
+        "trace, simplify, print: first ms": round(first, 2),
+        "proof: median ms": round(proof, 2),
+        "launch: us": {name: round(seconds * 1e6, 2) for name, seconds in found.items()},
+        "launch and submit, over by hand": round(alone, 3),
+        "launch in a batch, over by hand": round(batched, 3),
+    }
+
+
+def _elapsed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def table(result: dict[str, object]) -> str:
+    """The rows of a result as Markdown."""
+    head = ("", "cutepy", "torch: ratio", "onnxruntime-webgpu: ratio", "error", "module")
+    rows = [Row(**row) for row in result["rows"]]  # type: ignore[attr-defined]
+    lines = [head, ("---",) * len(head), *[row.cells() for row in rows]]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def environment(bench: Bench) -> dict[str, object]:
+    """What ran, for the record."""
+
+    def version(package: str) -> str:
+        try:
+            return importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            return "absent"
+
+    packages = ("wgpu", "numpy", "torch", "onnxruntime-webgpu")
+    adapter = bench.device.adapter
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "device": adapter.summary,
+        "driver": adapter.driver,
+        "cutepy": cutepy.__version__,
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in packages},
+    }
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--peers", type=Path, help="folder of ort_webgpu.py")
+    arguments.add_argument("--json", type=Path, help="write the result to this file")
+    arguments.add_argument("--small", action="store_true", default=None, help="small sizes")
+    arguments.add_argument("--table", type=Path, help="print the table of this result and stop")
+    options = arguments.parse_args()
+    if options.table:
+        print(table(json.loads(options.table.read_text())))
+        return
+    bench = Bench(options.peers, options.small)
+    print(json.dumps(environment(bench)))
+    host_times(bench)
+    for n in (128, 256) if bench.small else (512, 1024, 2048, 4096, 8192):
+        matmul(bench, n)
+    if "shader-f16" in bench.device.features:
+        matmul(bench, 128 if bench.small else 4096, "f16")
+    memory_bound(bench)
+    result = {**environment(bench), "rows": [asdict(row) for row in bench.rows], "notes": bench.notes}
+    print(table(result))
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    missed = [(r.name, p) for r in bench.rows for p, bar in r.bars.items() if p in r.peers and r.ratios[p] < bar]
+    if missed and not bench.small:
+        raise SystemExit(f"missed: {missed}")
+
+
+if __name__ == "__main__":
+    main()

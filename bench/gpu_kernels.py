@@ -1,0 +1,130 @@
+"""Kernels and helpers of `bench/gpu.py`: a transpose through a tile of any layout, what the bank model says of it, the
+two launches of a sum, and the host time of a launch."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import wgpu
+
+from cutepy import gpu
+from cutepy.gpu.reduce import SumPlan, sum_kernel
+from cutepy.gpu.runtime import Device, Program
+from cutepy.layout import ComposedLayout, Layout, Swizzle, ceil_div, composition, make_composed_layout, size
+from cutepy.tensor import Tensor
+from cutepy.tensor.algorithms import axpby, copy
+from cutepy.tensor.partition import local_partition, local_tile
+
+SIDE, BANKS = 32, 32
+ROWS = Layout((SIDE, SIDE), (SIDE, 1))
+TILES: dict[str, Layout | ComposedLayout] = {
+    **{f"pitch {pitch}": Layout((SIDE, SIDE), (pitch, 1)) for pitch in (32, 48, 40, 36, 34, 33)},
+    "swizzled": make_composed_layout(Swizzle(5, 0, 5), 0, ROWS),
+}
+
+
+@gpu.kernel
+def transpose(x: Tensor, y: Tensor, *, tile: Layout | ComposedLayout) -> None:
+    """y[j, i] = x[i, j] through `tile`: rows go in, columns come out, so both tensors are met row by row."""
+    gpu.launch(grid=(ceil_div(size(x, 1), SIDE), ceil_div(size(x, 0), SIDE)), threads=256)
+    i, j = gpu.workgroup.y, gpu.workgroup.x
+    shared = gpu.shared(x, tile)
+    along_rows = Layout((8, SIDE), (SIDE, 1))
+    copy(local_partition(local_tile(x, (SIDE, SIDE), (i, j)), along_rows), local_partition(shared, along_rows))
+    gpu.barrier()
+    turned = composition(shared, ROWS)
+    copy(local_partition(turned, along_rows), local_partition(local_tile(y, (SIDE, SIDE), (j, i)), along_rows))
+
+
+def conflict_ways(tile: Layout | ComposedLayout) -> int:
+    """How many passes the banks take to read a column of the tile: the most words that one bank has to give."""
+    words = np.unique(np.asarray(tile.offsets())[:, 0])
+    return int(np.bincount(words % BANKS).max())
+
+
+def sum_programs(program: Callable[..., Program], x: Tensor) -> list[tuple[Program, tuple[Tensor, Tensor]]]:
+    """The two launches that `gpu.sum` makes for a large tensor, with their tensors."""
+    plan = SumPlan()
+    flat = Tensor(x.engine, Layout(x.size))
+    device = x.engine.device
+    sums, total = (gpu.empty((n,), x.dtype.accumulator, device=device) for n in (plan.groups_for(x.size), 1))
+    steps = [(flat, sums), (sums, total)]
+    return [(program(sum_kernel, *operands, plan=plan), operands) for operands in steps]
+
+
+def with_length(length: int, *tensors: Tensor) -> list[Tensor]:
+    """The tensors as if their memory had `length` elements: for tracing, never for running."""
+    return [Tensor(replace(t.engine, length=length), t.layout) for t in tensors]
+
+
+@gpu.kernel
+def saxpy(a: float, x: Tensor, y: Tensor) -> None:
+    """y = a x + y."""
+    gpu.launch(grid=ceil_div(size(x), 256), threads=64)
+    mine = [local_partition(local_tile(t, (256,), (gpu.workgroup.x,)), (64,)) for t in (x, y)]
+    axpby(a, mine[0], 1, mine[1])
+
+
+def launch_times(device: Device, rounds: int) -> dict[str, float]:
+    """Host seconds of one launch of saxpy: dispatched by hand on wgpu, with everything made before and submitted at
+    once; called as a kernel and submitted at once; called as a kernel and left to be batched. Medians, in turn."""
+    x, y = (gpu.array(np.ones(1024, np.float32), device=device) for _ in "xy")
+    program = saxpy.program(2.0, x, y)
+    hand = by_hand(device, program)
+    train = 100
+
+    def launch() -> None:
+        saxpy(2.0, x, y)
+
+    def launch_and_submit() -> None:
+        launch()
+        device.flush()
+
+    calls = {"by hand": hand, "launch and submit": launch_and_submit, "launch": launch}
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(max(3, rounds // 20)):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(train):
+                call()
+            device.flush()
+            times[name].append((time.perf_counter() - start) / train)
+            device.wait()
+            device.gpu._poll_wait()
+    return {name: statistics.median(values[1:]) for name, values in times.items()}
+
+
+def by_hand(device: Device, program: Program) -> Callable[[], None]:
+    """The same dispatch on wgpu alone: one submission a launch, the parameter written before it."""
+    handle, storage = device.gpu, wgpu.BufferUsage.STORAGE
+    uniform = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
+    buffers = [handle.create_buffer(size=4096, usage=storage) for _ in program.bindings]
+    params = handle.create_buffer(size=16, usage=uniform)
+    module = handle.create_shader_module(code=program.wgsl)
+    pipeline = handle.create_compute_pipeline(layout="auto", compute={"module": module, "entry_point": program.entry})
+    groups = [
+        handle.create_bind_group(
+            layout=pipeline.get_bind_group_layout(index),
+            entries=[
+                {"binding": i, "resource": {"buffer": b, "offset": 0, "size": b.size}} for i, b in enumerate(bound)
+            ],
+        )
+        for index, bound in enumerate((buffers, [params]))
+    ]
+
+    def dispatch() -> None:
+        handle.queue.write_buffer(params, 0, program.pack((2.0,)))
+        encoder = handle.create_command_encoder()
+        record = encoder.begin_compute_pass()
+        record.set_pipeline(pipeline)
+        for index, group in enumerate(groups):
+            record.set_bind_group(index, group)
+        record.dispatch_workgroups(*program.grid)
+        record.end()
+        handle.queue.submit([encoder.finish()])
+
+    return dispatch
