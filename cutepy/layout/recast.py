@@ -188,6 +188,8 @@ def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
     The shape stays, so the last coordinates reach beyond the old ones. Of a composed layout the inner offset moves.
     Source: CuTe, `layout.hpp`.
     """
+    if hasattr(layout, "lift_layout"):
+        raise LayoutError(f"domain_offset({crd}, {layout}): of a layout only; slice the tensor at {crd} instead")
     if isinstance(layout, ComposedLayout):
         moved = ComposedLayout(layout.outer, layout.offset + cast(int, layout.inner(crd)), layout.inner)
         return cast(Layout, moved), 0

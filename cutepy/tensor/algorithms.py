@@ -62,6 +62,12 @@ def copy(source: Tensor, target: Tensor) -> None:
 def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
     """`copy` where `predicate[i]` holds; elsewhere `source` is not read and `target` not written.
 
+    >>> from cutepy.tensor import make_tensor
+    >>> x, y = (make_tensor(np.full(3, v, np.float32)) for v in (2, 10))
+    >>> copy_if(np.array([True, False, True]), x, y)
+    >>> y.numpy().tolist()
+    [2.0, 10.0, 2.0]
+
     Raises as `copy`, and where the predicate has another size. Source: CuTe, `algorithm/copy.hpp`.
     """
     _check_pair("copy_if", source, target)
@@ -77,13 +83,28 @@ def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
 def fill(tensor: Tensor, value: Scalars) -> None:
     """Write `value` to every element.
 
+    >>> from cutepy.tensor import make_tensor
+    >>> x = make_tensor("f32", (2, 2))
+    >>> fill(x, 3)
+    >>> x.numpy().tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+
     Raises TensorError for a read-only tensor and a value that its type cannot hold. Source: CuTe, `algorithm/fill.hpp`.
     """
     store_all(tensor, value)
 
 
 def clear(tensor: Tensor) -> None:
-    """Write 0 to every element. Source: CuTe, `algorithm/clear.hpp`."""
+    """Write 0 to every element.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> x = make_tensor(np.ones(3, np.float32))
+    >>> clear(x)
+    >>> x.numpy().tolist()
+    [0.0, 0.0, 0.0]
+
+    Raises TensorError for a read-only tensor. Source: CuTe, `algorithm/clear.hpp`.
+    """
     store_all(tensor, 0)
 
 

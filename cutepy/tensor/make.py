@@ -30,12 +30,20 @@ def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> View
 
 
 def make_smem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
-    """The memory of `data`, tagged as shared memory."""
+    """The memory of `data`, tagged as shared memory.
+
+    >>> print(make_tensor(make_smem_ptr(np.zeros(32, np.float32), name="s"), Layout((4, 8))))
+    smem_ptr[32b](s) o (4,8):(1,4)
+    """
     return view_of(data, dtype, space="smem", name=name)
 
 
 def make_rmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
-    """The memory of `data`, tagged as register memory."""
+    """The memory of `data`, tagged as register memory.
+
+    >>> print(make_tensor(make_rmem_ptr(np.zeros(4, np.float16), name="r"), Layout(4)))
+    rmem_ptr[16b](r) o 4:1
+    """
     return view_of(data, dtype, space="rmem", name=name)
 
 

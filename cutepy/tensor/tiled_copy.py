@@ -126,6 +126,11 @@ class TiledCopy:
 def make_tiled_copy(atom: CopyAtom, threads: Layout, values: Layout | None = None) -> TiledCopy:
     """`atom` over `threads`, each with `values` side by side; both layouts have one mode a mode of the tile.
 
+    >>> from cutepy.tensor import universal_copy
+    >>> tiled = make_tiled_copy(universal_copy(4), Layout((32, 8)), Layout((4, 1)))
+    >>> tiled.tile, str(tiled.layout_tv)
+    ((128, 8), '(256,4):(4,1)')
+
     Raises TensorError where the values are no whole atoms. Source: CuTe, `copy_atom.hpp`.
     """
     values = Layout(tuple(1 for _mode in threads)) if values is None else values

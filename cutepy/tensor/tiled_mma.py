@@ -163,6 +163,10 @@ def make_tiled_mma(
 ) -> TiledMMA:
     """`atom` repeated over threads as `arrangement` says, and dealt out as `permutation` says.
 
+    >>> from cutepy.tensor import FMA
+    >>> make_tiled_mma(FMA, (16, 8, 1)).tile
+    (16, 8, 1)
+
     Raises TensorError where a permutation's extent is no whole number of atoms. Source: CuTe, `mma_atom.hpp`.
     """
     layout = arrangement if isinstance(arrangement, Layout) else Layout(arrangement)

@@ -92,12 +92,20 @@ def sum(
 
 
 def prod(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The product over the axes of f16, f32, i32 or u32; 1 where there is nothing to multiply."""
+    """The product over the axes of f16, f32, i32 or u32; 1 where there is nothing to multiply.
+
+    >>> print(prod(np.float32([2, 3, 4]), engine="numpy"))
+    24.0
+    """
     return _fold("prod", x, axes, keepdims, engine)
 
 
 def mean(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The sum over the axes, in f32, divided by how many they are; integers give f32."""
+    """The sum over the axes, in f32, divided by how many they are; integers give f32.
+
+    >>> mean(np.float32([[1, 2], [3, 6]]), 1, engine="numpy").numpy().tolist()
+    [1.5, 4.5]
+    """
     return _fold("mean", x, axes, keepdims, engine)
 
 
@@ -113,7 +121,13 @@ def max(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "
 
 
 def min(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The least element over the axes; NaN where there is one. Raises KernelError over no elements."""
+    """The least element over the axes; NaN where there is one.
+
+    >>> print(min(np.float32([3, -1, 2]), engine="numpy"))
+    -1.0
+
+    Raises KernelError over no elements.
+    """
     return _fold("min", x, axes, keepdims, engine)
 
 
@@ -129,7 +143,13 @@ def argmax(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str 
 
 
 def argmin(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The index, as i32, of the first least element over the axes; NaN counts as least."""
+    """The index, as i32, of the first least element over the axes; NaN counts as least.
+
+    >>> print(argmin(np.float32([3, -1, 2]), engine="numpy"))
+    1
+
+    Raises KernelError over no elements.
+    """
     return _search("argmin", x, axes, keepdims, engine)
 
 

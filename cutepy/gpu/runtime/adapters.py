@@ -70,6 +70,9 @@ class Adapter:
 def adapters() -> tuple[Adapter, ...]:
     """Every adapter of this machine, best first: discrete GPU, integrated GPU, CPU; Vulkan, Metal, D3D12 before OpenGL.
 
+    >>> [adapter.index for adapter in adapters()] == list(range(len(adapters())))
+    True
+
     Raises DeviceError where wgpu itself cannot be loaded.
     """
     try:
@@ -138,6 +141,13 @@ _default_lock = threading.Lock()
 
 def default_device() -> "Device":
     """The device of this process: opened on the first call, and again after it was lost or closed.
+
+    >>> from cutepy.errors import DeviceError
+    >>> try:
+    ...     print(default_device() is default_device())
+    ... except DeviceError:  # no adapter here
+    ...     print(True)
+    True
 
     Raises DeviceError as `open_device` does.
     """
