@@ -7,6 +7,7 @@ as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal, assert_never
 
 import numpy as np
@@ -70,14 +71,24 @@ _HELPERS = {
 INDENT = "    "
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text in WGSL, the name of its function (the kernel's own, unless WGSL reserves that), the features it needs."""
+
+    text: str
+    entry: str
+    needs: tuple[str, ...]
+
+
+def write_wgsl(kernel: Kernel, dialect: Dialect = "naga") -> Source:
+    """A kernel that `lower` has prepared, in WGSL."""
+    printer = _Printer(kernel, dialect)
+    return Source(printer.text(), printer.entry, printer.needs)
+
+
 def print_wgsl(kernel: Kernel, dialect: Dialect = "naga") -> str:
-    """The WGSL text of a kernel that `lower` has prepared."""
-    return _Printer(kernel, dialect).text()
-
-
-def entry_point(kernel: Kernel) -> str:
-    """The name of the kernel's function in its text: its own, unless WGSL reserves that."""
-    return _Printer(kernel, "naga").entry
+    """The text of `write_wgsl`."""
+    return write_wgsl(kernel, dialect).text
 
 
 def show(value: Expr) -> str:
@@ -98,8 +109,11 @@ def type_name(dtype: DType, lanes: int = 1) -> str:
 
 def features(kernel: Kernel) -> tuple[str, ...]:
     """The device features that a kernel needs, by their WebGPU names."""
+    return _features(kernel, _all_nodes(kernel))
+
+
+def _features(kernel: Kernel, seen: set[Expr]) -> tuple[str, ...]:
     arrays = {b.dtype for b in (*kernel.buffers, *kernel.local)}
-    seen = _all_nodes(kernel)
     half = f16 in arrays or any(n.dtype is f16 for n in seen)
     calls = any(isinstance(n, Call) and n.name in SUBGROUP for n in seen)
     ids = any(isinstance(n, Builtin) and "subgroup" in n.name for n in seen)
@@ -131,6 +145,8 @@ def literal(value: int | float | bool, dtype: DType) -> str:
     text = np.format_float_positional(number, unique=True, trim="0")
     if len(text) > 16:
         text = np.format_float_scientific(number, unique=True, trim="0")
+    if abs(float(text)) > float(np.finfo(dtype.numpy).max):  # Tint refuses what is beyond the type before rounding
+        text = repr(float(number))
     return text + ("h" if dtype is f16 else "")
 
 
@@ -138,7 +154,9 @@ class _Printer:
     def __init__(self, kernel: Kernel, dialect: Dialect) -> None:
         self.kernel, self.dialect = kernel, dialect
         self.names: dict[object, str] = {}
-        used = {n.name.partition(".")[0] for n in _all_nodes(kernel) if isinstance(n, Builtin)}
+        seen = _all_nodes(kernel)
+        self.needs = _features(kernel, seen)
+        used = {n.name.partition(".")[0] for n in seen if isinstance(n, Builtin)}
         self.builtins = [name for name in _BUILTINS if name in used]
         self.taken = set(RESERVED) | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
         self.counts: dict[str, int] = {}
@@ -163,10 +181,9 @@ class _Printer:
         kernel = self.kernel
         declared = list(self.declarations())
         body = list(self.block(kernel.body, 1))
-        needs = features(kernel)
         lines = [f"// {kernel.name}", *[f"// {note}" for note in kernel.notes], ""]
-        lines += ["enable f16;"] * ("shader-f16" in needs)
-        lines += ["enable subgroups;"] * ("subgroups" in needs and self.dialect == "tint")
+        lines += ["enable f16;"] * ("shader-f16" in self.needs)
+        lines += ["enable subgroups;"] * ("subgroups" in self.needs and self.dialect == "tint")
         lines += [""] * (not lines[-1] == "")
         lines += declared + list(self.helpers.values())
         sizes = ", ".join(str(n) for n in kernel.workgroup[: 3 if kernel.workgroup[2] > 1 else 2])

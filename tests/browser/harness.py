@@ -80,13 +80,14 @@ class Browser:
             self.close()
             raise
 
-    def tint_check(self, sources: Sequence[str]) -> list[list[str]]:
+    def tint_check(self, sources: Sequence[str], *, pipelines: bool = True) -> list[list[str]]:
         """What Tint, and the making of a pipeline, say about each module with one entry point: [] where nothing.
 
-        SwiftShader has no f16: there a module with `enable f16;` is checked with f32 in its place, so everything but
-        the type itself.
+        Tint takes milliseconds; a pipeline, which can only fail at a limit, takes SwiftShader 200. SwiftShader has no
+        f16: there a module with `enable f16;` is checked with f32 in its place, so everything but the type itself.
         """
-        modules = [{"wgsl": source if "shader-f16" in self.features else without_f16(source)} for source in sources]
+        texts = [source if "shader-f16" in self.features else without_f16(source) for source in sources]
+        modules = [{"wgsl": text, "pipeline": pipelines} for text in texts]
         answer = self._ask({"action": "check", "modules": modules})
         assert isinstance(answer, list)
         return answer

@@ -1,60 +1,110 @@
-"""Tint accepts every kernel of the tests and of the operations; three of them compute what they must in Chromium."""
+"""Tint accepts every kernel of the project and of its examples; three of them give equal results in Chromium, through
+wgpu and in the interpreter."""
 
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from harness import Browser
 
+from cutepy import gpu
+from cutepy.errors import DeviceError
 from cutepy.gpu.compile import compile_kernel
+from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import new_arena
 from cutepy.gpu.lower import lower
-from cutepy.gpu.matmul import Plan, matmul_kernel
-from cutepy.gpu.reduce import SumPlan, sum_kernel
+from cutepy.gpu.runtime import Device
+from cutepy.gpu.trace.arguments import bind_call
 from cutepy.gpu.wgsl import print_wgsl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import example_cases
 import kernels
-import traced
-
-TRACED = traced.cases()
-
-
-def sources() -> dict[str, str]:
-    """The Tint text of every kernel."""
-    texts = {}
-    for name, make in kernels.CASES.items():
-        with new_arena():
-            texts[f"IR {name}"] = print_wgsl(lower(make().kernel), "tint")
-    for name, make in TRACED.items():
-        case = make()
-        texts[name] = case.kernel.wgsl(*case.arguments, dialect="tint", **case.static)
-    texts["lanes"] = traced.lanes.wgsl(np.zeros(64, np.float32), np.zeros((64, 3), np.float32), dialect="tint")
-    a = np.zeros((100, 70), np.float32)
-    for kind, plan in (("plain", Plan()), ("fast", Plan((64, 64, 8), (8, 8), stages=2, unrolled=True))):
-        texts[f"matmul {kind}"] = matmul_kernel.wgsl(a, a.copy(), np.zeros((100, 100), "f4"), plan=plan, dialect="tint")
-    texts["sum"] = sum_kernel.wgsl(
-        np.zeros(100_003, np.float32), np.zeros(7, np.float32), plan=SumPlan(), dialect="tint"
-    )
-    return texts
+from every_kernel import every_kernel
+from operation_cases import Recorded, recorded
 
 
 def test_tint_accepts_every_kernel(browser: Browser) -> None:
-    texts = sources()
-    verdicts = browser.tint_check(list(texts.values()))
-    refused = {name: v for name, v in zip(texts, verdicts, strict=True) if v}
+    runs = every_kernel()
+    texts = {name: run.wgsl("tint") for name, run in runs.items()}
+    for name, make in kernels.CASES.items():
+        with new_arena():
+            texts[f"IR {name}"] = print_wgsl(lower(make().kernel), "tint")
+    assert len(texts) > 150
+    refused = refusals(browser, texts, pipelines=False)
+    one_of_each = {id(runs[name].kernel): (name, texts[name]) for name in runs}
+    refused |= refusals(browser, dict(one_of_each.values()), pipelines=True)
     assert not refused, refused
 
 
-@pytest.mark.parametrize("name", ["saxpy", "transpose swizzled", "softmax"])
-def test_chromium_computes_what_it_must(browser: Browser, name: str) -> None:
-    case = TRACED[name]()
+def refusals(browser: Browser, texts: dict[str, str], *, pipelines: bool) -> dict[str, list[str]]:
+    """What Tint refuses, or warns of, by name."""
+    verdicts = browser.tint_check(list(texts.values()), pipelines=pipelines)
+    return {name: verdict for name, verdict in zip(texts, verdicts, strict=True) if verdict}
+
+
+def only(call: Callable[[], object]) -> Recorded:
+    """The one kernel run that a call of an operation makes."""
+    with recorded() as runs:
+        call()
+    (run,) = runs
+    return run
+
+
+def saxpy(dtype: str) -> Recorded:
+    example = example_cases.make("saxpy", "uneven" if dtype == "float32" else "i32")
+    return Recorded(example.kernel, example.arguments, example.static)
+
+
+def matmul(dtype: str) -> Recorded:
+    g = np.random.default_rng(0)
+    a, b = (g.integers(-9, 9, shape).astype(dtype) for shape in ((70, 40), (40, 90)))
+    return only(lambda: gpu.matmul(a, b.copy(order="F"), engine="numpy"))
+
+
+def column_sums(dtype: str) -> Recorded:
+    x = (np.random.default_rng(0).integers(-99, 99, (60, 70)) / 7).astype(dtype)
+    return only(lambda: gpu.sum(x, 0, engine="numpy"))
+
+
+@pytest.fixture
+def device() -> Device:
+    """The default device; without one the test is skipped, or fails where CUTEPY_REQUIRE_DEVICE is set."""
+    try:
+        return gpu.default_device()
+    except DeviceError as error:
+        if os.environ.get("CUTEPY_REQUIRE_DEVICE", "0") != "0":
+            pytest.fail(str(error))
+        pytest.skip(f"NOT TESTED: {str(error).partition(':')[0]}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("make", [saxpy, matmul, column_sums])
+def test_equal_results_in_chromium_wgpu_and_interpreter(
+    browser: Browser, device: Device, make: Callable[[str], Recorded], dtype: str
+) -> None:
+    run = make(dtype)
+    kernel, call = run.kernel, bind_call(run.kernel.function, run.kernel.signature, run.arguments, run.static)
+    params = list(call.params.values())
+    program, ir = kernel.program(*run.arguments, **run.static), kernel.ir(*run.arguments, **run.static)
+    inputs = [np.array(engine.memory) for engine in call.engines]
+    written = [i for i, binding in enumerate(program.bindings) if binding.access == "read_write"]
+
+    interpreted = [array.copy() for array in inputs]
+    interpret(ir, interpreted, call.params)
+    buffers = [device.upload(array) for array in inputs]
+    device.launch(program, buffers, params)
+    on_device = [buffers[i].read(inputs[i].dtype, inputs[i].size) for i in written]
     with new_arena():
-        program = compile_kernel(case.kernel.ir(*case.arguments, **case.static), dialect="tint")
-    params = [a for a in case.arguments if not isinstance(a, np.ndarray)]
-    results = browser.run(program, case.arrays, params)
-    written = [a for a, b in zip(case.arrays, program.bindings, strict=True) if b.access == "read_write"]
-    for mine, got in zip(written, results, strict=True):
-        mine[...] = np.asarray(got).reshape(mine.shape)
-    case.check()
+        in_browser = browser.run(compile_kernel(ir, dialect="tint"), inputs, params)
+
+    for i, one, other in zip(written, on_device, in_browser, strict=True):
+        assert not np.array_equal(inputs[i], interpreted[i]) or make is not saxpy
+        for got in (one, other):
+            if dtype == "int32":
+                assert np.array_equal(got, interpreted[i])
+            else:
+                np.testing.assert_allclose(got, interpreted[i], rtol=1e-6, atol=1e-4 * (make is column_sums))

@@ -1,0 +1,87 @@
+"""Every kernel of the project and of its examples, in several layouts, element types and plans."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import example_cases
+import numpy as np
+import operation_cases
+import traced
+from operation_cases import Recorded, recorded
+
+import cutepy.gpu
+from cutepy import gpu
+from cutepy.gpu.matmul import Plan
+from cutepy.gpu.operations import softmax as softmax_module
+from cutepy.gpu.trace.kernel import KernelFunction
+
+OPERATION_CALLS = 25
+
+
+def every_kernel() -> dict[str, Recorded]:
+    """One run of each kernel that there is, under a name; no two have the same text."""
+    found: dict[str, Recorded] = {}
+    for name, make in traced.cases().items():
+        case = make()
+        found[f"traced {name}"] = Recorded(case.kernel, case.arguments, case.static)
+    found["traced lanes"] = Recorded(traced.lanes, (np.zeros(64, "f4"), np.zeros((64, 3), "f4")), {})
+    for name, variant in example_cases.CASES:
+        example = example_cases.make(name, variant)
+        found[f"example {name}, {variant}"] = Recorded(example.kernel, example.arguments, example.static)
+    with recorded() as runs:
+        _run_operations()
+        _run_products_and_sums()
+    found |= {f"{run.kernel.__name__} {number}": run for number, run in enumerate(runs)}
+    texts: set[str] = set()
+    for name in list(found):
+        text = found[name].wgsl("naga")
+        if text in texts:
+            del found[name]
+        texts.add(text)
+    return found
+
+
+def _run_operations() -> None:
+    for make in operation_cases.FAMILIES.values():
+        for seed in range(2000, 2000 + OPERATION_CALLS):
+            make(seed).run("numpy")
+    g = np.random.default_rng(0)
+    x = g.standard_normal((3, 20_000), dtype=np.float32)
+    for name in ("max", "mean", "argmin"):
+        for axis in (0, 1, None):
+            getattr(gpu, name)(x, axis, engine="numpy")
+    registers, softmax_module.MOST_VALUES = softmax_module.MOST_VALUES, 0
+    gpu.softmax(x[:, :300], engine="numpy")
+    softmax_module.MOST_VALUES = registers
+    gpu.softmax(g.standard_normal((2, 70_000), dtype=np.float32), engine="numpy")
+
+
+def _run_products_and_sums() -> None:
+    g = np.random.default_rng(0)
+    plans = (None, Plan((64, 64, 8), (8, 8), stages=2, unrolled=True), Plan((32, 64, 16), (8, 16)))
+    for number, (m, n, k) in enumerate(((64, 64, 32), (70, 33, 17), (1, 1, 1))):
+        for dtype in ("float32", "float16", "int32", "uint32"):
+            a, b = (g.integers(0, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
+            plan = plans[number] if dtype == "float32" else None
+            gpu.matmul(a, b, plan=plan, engine="numpy")
+            gpu.matmul(np.asfortranarray(a), b[::-1], plan=plan, engine="numpy")
+    for dtype in ("float32", "float16", "int32", "uint32"):
+        x = g.integers(0, 9, (70, 300)).astype(dtype)
+        for view in (x, x[:, 1:], x[::2, ::3].T, x[:1]):
+            gpu.sum(view, engine="numpy")
+    for plan in (gpu.SumPlan(3, 64, 2), gpu.SumPlan(300, 32, 1)):
+        gpu.sum(x, plan=plan, engine="numpy")
+
+
+def kernels_of_the_package() -> dict[str, KernelFunction]:
+    """Every kernel that a module of cutepy defines, by its name."""
+    found: dict[str, KernelFunction] = {}
+    for module in pkgutil.walk_packages(cutepy.gpu.__path__, "cutepy.gpu."):
+        if not module.name.startswith("cutepy.gpu.runtime"):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                held = getattr(value, "kernel", value)
+                if isinstance(held, KernelFunction):
+                    found[name] = held
+    return found
