@@ -5,22 +5,23 @@ from typing import cast
 from .ir import Kernel
 from .lower import lower
 from .runtime.program import Binding, Param, ParamType, Program
-from .wgsl import Dialect, entry_point, features, print_wgsl
+from .wgsl import Dialect, write_wgsl
 
 
 def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool = True) -> Program:
     """The program of `kernel` for a WGSL compiler; `checked=False` is for a kernel proven in bounds."""
     ready = lower(kernel)
+    source = write_wgsl(ready, dialect)
     return Program(
-        wgsl=print_wgsl(ready, dialect),
-        entry=entry_point(ready),
+        wgsl=source.text,
+        entry=source.entry,
         bindings=tuple(
             Binding(b.name, "read_write" if b.writable else "read", b.length * b.dtype.bytes) for b in kernel.buffers
         ),
         workgroup_size=kernel.workgroup,
         grid=kernel.grid,
         params=tuple(Param(p.name, cast(ParamType, p.dtype.name)) for p in kernel.params),
-        needs=features(ready),
+        needs=source.needs,
         shared_bytes=ready.shared_bytes,
         checked=checked,
     )

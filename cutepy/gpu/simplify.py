@@ -156,6 +156,8 @@ def quotient(x: Expr, c: int) -> Expr:
     form = linear(x)
     if not _exact(form, x.dtype):
         return binary("//", x, const(c, x.dtype))
+    if form.constant % c == 0 and all(f % c == 0 for f in form.terms.values()):
+        return from_linear(_divided(form, c), x.dtype)
     outside = Linear({a: f for a, f in form.terms.items() if f % c == 0}, form.constant // c * c)
     inside = Linear({a: f for a, f in form.terms.items() if f % c}, form.constant % c)
     if (outside.terms or outside.constant) and _exact(inside, x.dtype):

@@ -16,7 +16,6 @@ from ..ir import (
     blocks,
     expressions,
     loads,
-    statements,
     variables,
     with_blocks,
 )
@@ -25,13 +24,14 @@ from .hoist import share
 
 def finish(kernel: Kernel) -> Kernel:
     """`kernel` without values that nobody uses, with floating-point values used twice named, and unused arrays gone."""
-    body = share(_useful(kernel.body, set()))
-    used = _arrays(body)
+    used: set[Buffer] = set()
+    body = share(_useful(kernel.body, set(), used))
     return replace(kernel, body=body, local=tuple(b for b in kernel.local if b in used))
 
 
-def _useful(block: Block, live: set[Expr]) -> Block:
-    """`block` without lets and results whose names are not used after them; `live` gains the names that it uses.
+def _useful(block: Block, live: set[Expr], used: set[Buffer]) -> Block:
+    """`block` without lets and results whose names are not used after them; `live` gains the names that it uses,
+    `used` its arrays.
 
     One walk from the end: at this stage a name is set once, and used only after that.
     """
@@ -41,21 +41,13 @@ def _useful(block: Block, live: set[Expr]) -> Block:
             continue
         if isinstance(stmt, Atomic) and stmt.result is not None and stmt.result not in live:
             stmt = replace(stmt, result=None)
-        inner = tuple([_useful(b, live) for b in reversed(blocks(stmt))])[::-1]
+        inner = tuple([_useful(b, live, used) for b in reversed(blocks(stmt))])[::-1]
         if isinstance(stmt, If | For) and not any(inner):
             continue
+        if isinstance(stmt, Store | Atomic):
+            used.add(stmt.buffer)
         for root in expressions(stmt):
             live.update(variables(root))
+            used.update([load.buffer for load in loads(root)])
         out.append(with_blocks(stmt, inner) if inner else stmt)
     return tuple(out[::-1])
-
-
-def _arrays(body: Block) -> set[Buffer]:
-    """The arrays that a body reads or writes."""
-    found: set[Buffer] = set()
-    for stmt in statements(body):
-        if isinstance(stmt, Store | Atomic):
-            found.add(stmt.buffer)
-        for root in expressions(stmt):
-            found.update(n.buffer for n in loads(root))
-    return found

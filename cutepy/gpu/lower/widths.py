@@ -28,7 +28,7 @@ from ..ir import (
     with_blocks,
     with_expressions,
 )
-from ..simplify import simplify
+from ..simplify import quotient, simplify
 
 
 def choose_widths(kernel: Kernel) -> Kernel:
@@ -128,7 +128,7 @@ def _in_units(index: Expr, width: int) -> Expr:
     """An index in elements as one in vectors."""
     if isinstance(index, Const):
         return const(int(index.value) // width)
-    return simplify(index // width if width > 1 else index)
+    return quotient(simplify(index), width)
 
 
 def _join(parts: list[Expr]) -> Expr:
