@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ...tensor.dtypes import bool_
+from ...tensor.dtypes import bool_, u32
 from ..ir import (
     Assign,
     Atomic,
@@ -34,7 +34,7 @@ from ..ir import (
     unary,
 )
 from ..ir.operators import SUBGROUP, U32_LIMIT
-from ..ranges import domain, range_of
+from ..ranges import domain, linear, range_of
 from ..simplify import simplify
 from .model import Access, Branch, Fence, Item, Loop, Model, Repeat, Verb
 
@@ -43,11 +43,47 @@ _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 def collect(kernel: Kernel, subgroup: int = 32) -> Model:
     """The model of `kernel`, with `subgroup` consecutive threads in a subgroup."""
-    walk = _Walk(kernel, subgroup)
-    items = walk.block(kernel.body, _Around())
-    return Model(
-        kernel, items, walk.accesses, walk.fences, walk.loops, walk.tid, walk.groups, walk.storage - walk.written
-    )
+    fold = _folded(kernel)
+    if fold is not None:
+        model = _model(kernel, subgroup, fold)
+        values = [e for access in model.accesses for e in (access.index, *access.guards)]
+        values += [e for fence in model.fences for e in fence.guards]
+        if not any(isinstance(leaf, Builtin) and leaf is not model.tid for e in values for leaf in model.leaves(e)):
+            return model
+    return _model(kernel, subgroup, None)
+
+
+def _model(kernel: Kernel, subgroup: int, fold: "_Fold | None") -> Model:
+    walk = _Walk(kernel, subgroup, fold)
+    items = walk.block(kernel.body if fold is None else fold.body, _Around())
+    x = kernel.grid[0]
+    groups: tuple[Expr, ...] = walk.groups
+    workgroup = walk.groups
+    if fold is not None:
+        groups, workgroup = (fold.group,), (simplify(fold.group % x), simplify(fold.group // x), const(0))
+    readable = walk.storage - walk.written
+    return Model(kernel, items, walk.accesses, walk.fences, walk.loops, walk.tid, groups, workgroup, readable)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """A long grid of one dimension, folded over two: `group` stands for `total`, which the rest of the body uses."""
+
+    total: Expr
+    group: Var
+    body: Block
+
+
+def _folded(kernel: Kernel) -> _Fold | None:
+    """The fold, if the whole body is under `y * columns + x < count`."""
+    x, y, z = kernel.grid
+    match kernel.body:
+        case (If(condition=Binary(op="<", left=total, right=Const(value=count)), then=body, orelse=()),):
+            axes = {n.name: c for n, c in linear(total).terms.items() if isinstance(n, Builtin)}
+            whole = len(linear(total).terms) == 2 and not linear(total).constant
+            if whole and axes == {"workgroup_id.x": 1, "workgroup_id.y": x} and z == 1 and int(count) <= x * y:
+                return _Fold(total, Var("group", u32, 1, 0, int(count) - 1, -(1 << 30)), body)
+    return None
 
 
 def uses_subgroups(kernel: Kernel) -> bool:
@@ -91,7 +127,7 @@ class _Around:
 
 
 class _Walk:
-    def __init__(self, kernel: Kernel, subgroup: int) -> None:
+    def __init__(self, kernel: Kernel, subgroup: int, fold: _Fold | None) -> None:
         self.accesses: list[Access] = []
         self.fences: list[Fence] = []
         self.loops: list[Loop] = []
@@ -113,6 +149,7 @@ class _Walk:
         }
         for axis, group, count in zip("xyz", self.groups, kernel.grid, strict=True):
             self.ids[f"workgroup_id.{axis}"], self.ids[f"num_workgroups.{axis}"] = group, const(count)
+        self.fold, self.total = fold, None if fold is None else self.resolve(fold.total)
 
     def resolve(self, value: Expr) -> Expr:
         """`value` over ids, iterations and unknowns, in its shortest form."""
@@ -131,6 +168,8 @@ class _Walk:
             known = node
             if node in self.lets:
                 meant = self.resolve(self.lets[node])
+                if self.fold is not None and meant is self.total:
+                    meant = self.fold.group
                 known = meant if self.is_pure(meant) else node
             self.known[node] = known
         return known

@@ -86,7 +86,7 @@ def _use(model: Model, fence: Fence, ids: dict[Expr, int], thread: int, verb: st
         env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
     known = [loop for loop in fence.loops if not unknowns(model, [loop.counter])]
     counters = tuple((loop.stmt.var.name, int(evaluate(loop.counter, env, {}))) for loop in known)
-    x, y, z = (int(evaluate(group, env, {})) for group in model.groups)
+    x, y, z = (int(evaluate(group, env, {})) for group in model.workgroup)
     return Use((x, y, z), thread, counters, verb, _text(fence), fence.stmt.place)
 
 

@@ -155,7 +155,16 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
     rows = [
         np.asarray(sum(c * evaluate(atom, env, memo).astype(np.int64) for atom, c in terms.items())) for terms in sums
     ]
-    return bool(rows) and len(np.unique(np.stack(rows, axis=1), axis=0)) == domain.size
+    return bool(rows) and _distinct(rows) == domain.size
+
+
+def _distinct(columns: list[Integers]) -> int:
+    """How many different rows there are."""
+    key: Integers = np.zeros(columns[0].size, np.int64)
+    for column in columns:
+        values, numbers = np.unique(column, return_inverse=True)
+        key = np.unique(key * values.size + numbers, return_inverse=True)[1]
+    return int(key.max()) + 1
 
 
 def _tells_thread(family: list[_Member], digits: list[_Digit]) -> bool:

@@ -90,7 +90,10 @@ Item = Access | Fence | Branch | Repeat
 
 @dataclass(slots=True, eq=False)
 class Model:
-    """A kernel, ready to reason about, with what was worked out about its expressions."""
+    """A kernel, ready to reason about, with what was worked out about its expressions.
+
+    `groups` are the ids of the workgroup that indices are over; `workgroup` is its place in the grid, made of them.
+    """
 
     kernel: Kernel
     items: tuple[Item, ...]
@@ -98,7 +101,8 @@ class Model:
     fences: list[Fence]
     loops: list[Loop]
     tid: Expr
-    groups: tuple[Expr, Expr, Expr]
+    groups: tuple[Expr, ...]
+    workgroup: tuple[Expr, Expr, Expr]
     readable: frozenset[Buffer]
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)

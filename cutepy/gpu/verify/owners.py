@@ -72,5 +72,5 @@ def _search(model: Model, accesses: Sequence[Access], data: Data | None) -> tupl
 
 def _numbers(model: Model, env: dict[Expr, Array]) -> Integers:
     """The number of the workgroup in each row."""
-    x, y, z = (evaluate(group, env, {}).astype(np.int64) for group in model.groups)
+    x, y, z = (evaluate(group, env, {}).astype(np.int64) for group in model.workgroup)
     return np.atleast_2d(x + model.kernel.grid[0] * (y + model.kernel.grid[1] * z))

@@ -121,7 +121,7 @@ def use(model: Model, access: Access, ids: dict[Expr, int], thread: int) -> Use:
     for name, counter in access.counters:
         if not unknowns(model, [counter]):
             counters.append((name, int(evaluate(counter, env, {}))))
-    x, y, z = (int(evaluate(group, env, {})) for group in model.groups)
+    x, y, z = (int(evaluate(group, env, {})) for group in model.workgroup)
     return Use((x, y, z), thread, tuple(counters), access.verb, access.text, access.place)
 
 
