@@ -6,7 +6,7 @@ looks at the domain works on `inner`, and the outer function goes along unchange
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
@@ -192,6 +192,16 @@ class ComposedLayout:
     def with_inner(self, inner: Layout) -> ComposedLayout:
         """The same outer function after another layout."""
         return ComposedLayout(self.outer, self.offset, inner)
+
+    def given(self, *statements: object) -> ComposedLayout:
+        """This layout with facts about the unknown sizes of its inner one; see `cutepy.layout.formula.given`."""
+        return self.with_inner(self.inner.given(*statements))
+
+    def subs(self, values: Mapping[object, object] | None = None, **named: object) -> ComposedLayout:
+        """This layout with values for its unknown sizes; see `cutepy.layout.formula.subs`."""
+        from .formula import subs_offset
+
+        return ComposedLayout(self.outer, subs_offset(self, values, named), self.inner.subs(values, **named))
 
     def grid(self) -> str:
         """The offsets as a text table, as `Layout.grid`."""

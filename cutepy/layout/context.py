@@ -41,6 +41,7 @@ class Context:
     """What is known: the least value of each unknown, polynomials from 0 on, divisors, polynomials other than 0."""
 
     lows: dict[int, int] = field(default_factory=dict)
+    first: dict[int, int] = field(default_factory=dict)
     meaning: dict[int, object] = field(default_factory=dict)
     at_least: list[Poly] = field(default_factory=list)
     divides: list[tuple[Poly, Poly]] = field(default_factory=list)
@@ -55,6 +56,7 @@ class Context:
         return replace(
             self,
             lows=dict(self.lows),
+            first=dict(self.first),
             at_least=list(self.at_least),
             divides=list(self.divides),
             differs=list(self.differs),
@@ -64,10 +66,15 @@ class Context:
             assumed=[],
         )
 
+    def know_floors(self, other: Context) -> None:
+        """Take over what another context has rounded down, but nothing that it assumed."""
+        self.lows |= {number: low for number, low in other.first.items() if number not in self.lows}
+        self.first, self.floors, self.at_least = dict(other.first), dict(other.floors), list(other.at_least)
+
     def number(self, low: int) -> int:
         """A new unknown."""
         fresh = len(self.lows)
-        self.lows[fresh] = low
+        self.lows[fresh] = self.first[fresh] = low
         return fresh
 
     def not_negative(self, poly: Poly, depth: int = 3) -> bool:

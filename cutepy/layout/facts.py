@@ -42,17 +42,26 @@ class Fact:
     def holds(self) -> bool | None:
         """True or False where both sides are numbers, None where something is unknown."""
         if not (type(self.left) is int and type(self.right) is int):
-            if self.sign == "divides" and getattr(self.right / self.left, "is_integer", False):
-                return True
-            return (
-                False if any(getattr(side, "is_integer", None) is False for side in (self.left, self.right)) else None
-            )
+            return self._holds_anyway()
         left, right = self.left, self.right
         if self.sign == "divides":
             return left != 0 and right % left == 0
         if self.sign in (">=", "<="):
             return left >= right if self.sign == ">=" else left <= right
         return left == right if self.sign == "==" else left != right
+
+    def _holds_anyway(self) -> bool | None:
+        """True or False where that is so for every positive value of what is unknown."""
+        sides = (self.left, self.right)
+        if any(getattr(side, "is_integer", None) is False for side in sides):
+            return False
+        if self.sign == "divides":
+            return True if getattr(self.right / self.left, "is_integer", False) else None
+        more = self.left - self.right if self.sign != "<=" else self.right - self.left
+        if self.sign in ("==", "!="):
+            zero = more == 0 or getattr(more, "is_zero", None)
+            return zero if zero is None or self.sign == "==" else not zero
+        return cast("bool | None", getattr(more, "is_nonnegative", more >= 0 if type(more) is int else None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +206,8 @@ def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
     for position, term in enumerate(shape + stride):
         if type(term) is int:
             continue
+        if not term.free_symbols:  # type: ignore[union-attr]
+            raise LayoutError(f"{term} is no size: a size is a whole number")
         symbolic = True
         for symbol in term.free_symbols:  # type: ignore[union-attr]
             check_symbol(symbol)

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, cast
 from ..errors import LayoutError
 from .basis import Basis
 from .facts import Fact, Facts, facts_of, put
-from .int_tuple import IntTuple, map_leaves
+from .int_tuple import IntTuple, leaves, map_leaves
 from .layout import Layout, _make
 
 if TYPE_CHECKING:
     import sympy
+
+    from .composed import ComposedLayout
 
 
 def given(layout: Layout, *statements: object) -> Layout:
@@ -31,7 +33,9 @@ def given(layout: Layout, *statements: object) -> Layout:
 
     facts = facts_of(statements)
     if layout.facts is None:
-        return layout
+        raise LayoutError(
+            f"{layout}: it has no unknown sizes; state {facts} on the operand that has, as Layout(N).given(...)"
+        )
     stated = _make(layout.shape, layout.stride, cast(Facts, layout.facts) | facts)
     Knowledge.of((stated,))
     return stated
@@ -43,7 +47,8 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
     >>> subs(given(Layout.parse("(M,8):(8,1)"), "64 divides M"), M=128)
     Layout((128, 8), (8, 1))
 
-    Symbols are meant by themselves or by name. Raises LayoutError where a fact does not hold.
+    Symbols are meant by themselves (those that do not occur are passed over) or by name. Raises LayoutError where a
+    fact does not hold, for a value below 1, and for a name that does not occur.
     """
     if layout.facts is None:
         return layout
@@ -71,10 +76,21 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
     return _make(result.shape, result.stride, cast(Facts, result.facts) | Facts(tuple(left)))
 
 
+def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, named: Mapping[str, object]) -> int:
+    """The offset of a composed layout, which a slice may have made symbolic, with values for symbols."""
+    offset = layout.offset
+    if type(offset) is int or layout.inner.facts is None:
+        return offset
+    together: dict[object, object] = dict(values or {})
+    return cast(int, put(offset, _by_symbol(layout.inner, cast(Facts, layout.inner.facts), together | dict(named))))
+
+
 def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, object]) -> dict[object, object]:
     symbols = {str(symbol): symbol for symbol in symbols_of(layout, facts)}
     table: dict[object, object] = {}
     for name, value in values.items():
+        if str(name) not in symbols and not isinstance(name, str):
+            continue
         if str(name) not in symbols:
             raise LayoutError(f"{layout} has no unknown size {name}; it has {', '.join(sorted(symbols))}")
         known = type(value) is int or (hasattr(value, "__index__") and not isinstance(value, bool))
@@ -88,8 +104,6 @@ def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, object]) ->
 
 def symbols_of(layout: Layout, facts: Facts | None = None) -> set[object]:
     """The unknown sizes of a layout and of what is stated about them."""
-    from .int_tuple import leaves
-
     terms: list[object] = [*leaves(layout.shape), *leaves(layout.stride)]
     for fact in facts.stated if facts else ():
         terms += [fact.left, fact.right]

@@ -166,6 +166,8 @@ class Knowledge:
             raise LayoutError(f"the fact {fact} is impossible")
         if quotient(of, divisor) is not None:
             return
+        if as_constant(divisor) is not None and as_constant(of) is not None:
+            raise LayoutError(f"the fact {fact} is impossible")
         divisor, of = _cancelled(divisor, of)
         bases = [number for number in unknowns(of) if number not in unknowns(divisor)]
         number = bases[0] if len(unknowns(of)) == 1 and bases else None

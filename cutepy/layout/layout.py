@@ -61,6 +61,9 @@ class Layout:
     Called with integers or a nested coordinate it gives the offset; with NumPy arrays, SymPy or kernel expressions in
     their place the same sum over them; with `_` in a place the layout of the modes kept there.
 
+    Sizes and strides may be SymPy expressions over positive integer symbols; `facts` then holds what is stated about
+    them (`given`), and `subs` puts values in. `facts` is None where all sizes are known.
+
     Raises LayoutError for sizes below 1, bools, floats, a stride nested in another way, or nesting beyond 100 levels.
     Source: CuTe, `layout.hpp`; C. Cecka, arXiv 2603.02298, section 2.
     """

@@ -86,9 +86,9 @@ def downcast(layout: Layout, count: int) -> Layout:
                 f"{call}: {'modes overlap on stride 1' if len(moving) > 1 else 'stride -1 goes down through them'}; "
                 "no mode can count them"
             )
-        carriers.append((moving or these)[0])
+        carriers += (moving or [leaf for leaf in these if value_of(strides[leaf]) == 1])[:1]
     for leaf, step in enumerate(strides):
-        if leaf in carriers and value_of(step) == 1:
+        if leaf in carriers:
             extents[leaf] *= count
         else:
             strides[leaf] = as_stride(value_of(step) * count, path_of(step))

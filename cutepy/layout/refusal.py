@@ -26,7 +26,7 @@ _CLAUSES = {
 
 def composition_error(outer: Layout, inner: Layout, refused: Refused) -> CompositionError:
     """The error of `outer o inner`, with its counter-example and right operands that work."""
-    if any(isinstance(leaf, Size) for layout in (outer, inner) for leaf in leaves(layout.shape) + leaves(layout.stride)):
+    if any(isinstance(leaf, Size) for one in (outer, inner) for leaf in leaves(one.shape) + leaves(one.stride)):
         return CompositionError(
             f"{outer} o {inner} is a layout for no sizes that satisfy what is stated: {_CLAUSES[refused.clause]}. "
             f"Put values in with subs to see where.",

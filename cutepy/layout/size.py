@@ -143,6 +143,11 @@ class Size:
     def __index__(self) -> int:
         raise Undecided(self.context, "table", self.poly)
 
+    def __truediv__(self, other: object) -> Operand:
+        raise Undecided(self.context, "table", self.poly)  # NumPy divides where it is asked to list coordinates
+
+    __rtruediv__ = __truediv__
+
     def __repr__(self) -> str:
         from .wording import expression
 

@@ -55,8 +55,7 @@ def _solved(function: Callable[..., object], operands: list[object], context: Co
         refusal = error
     for position, assumption in enumerate(trial.assumed):
         special = context.copy()
-        special.lows |= {number: low for number, low in trial.lows.items() if number not in context.lows}
-        special.floors = dict(trial.floors)
+        special.know_floors(trial)
         for earlier in trial.assumed[:position]:
             special.exclude(earlier)
         if special.pin(assumption) and not _agrees(function, operands, special, (general, refusal)):

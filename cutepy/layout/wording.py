@@ -27,7 +27,7 @@ def expression(poly: Poly, context: Context) -> sympy.Expr:
         for number, exponent in monomial:
             term *= _meaning(number, context) ** exponent
         total += term
-    return total
+    return sympy.expand(total) if total.is_Add else total
 
 
 def _meaning(number: int, context: Context) -> sympy.Expr:

@@ -1,6 +1,6 @@
 """All of CuTe's own worked results, identical, or the same function where only size-1 modes are spelled differently.
 
-`cute_results.txt` holds facts read off the tests of CuTe's compiler dialect, a line each: operation | operands => result.
+`cute_results.txt` holds facts read off the tests of CuTe's compiler dialect, a line each: call => result.
 What is not identical is listed in SPELLED (the same function) or DEVIATIONS (with the counter-example that decides).
 """
 

@@ -130,7 +130,7 @@ def test_operations_on_the_domain() -> None:
     assert [mode.shape for mode in layout] == [8, (4, 16)] and layout[1](0, 1) == layout(0, (0, 1))
     tiled = tile_to_shape(ComposedLayout(Swizzle(3, 3, 3), 0, Layout((8, 64), (64, 1))), (128, 128))
     assert tiled.shape == ((8, 16), (64, 2)) and sorted(values(tiled)) == list(range(128 * 128))
-    with pytest.raises(LayoutError, match="inner|leaves out"):
+    with pytest.raises(LayoutError, match="leaves out"):
         complement(layout)  # type: ignore[arg-type]
     with pytest.raises(LayoutError, match="a tiler is a layout"):
         logical_divide(Layout(1024), layout)
@@ -149,7 +149,8 @@ def test_divides_and_products_divide_and_multiply_the_inner_layout() -> None:
                 continue
             result = operation(layout, tiler)  # type: ignore[arg-type]
             assert [result(i) for i in range(min(result.size, 50))] == [
-                layout.outer(layout.offset + inner(i)) for i in range(min(result.size, 50))  # type: ignore[operator]
+                layout.outer(layout.offset + inner(i))
+                for i in range(min(result.size, 50))  # type: ignore[operator]
             ]
             made += 1
     assert made > SOME // 4
@@ -218,7 +219,7 @@ def test_right_inverse_is_one_and_as_large_as_possible() -> None:
         made += 1
         assert [layout(inverse(i)) for i in range(inverse.size)] == list(range(inverse.size)), (layout, inverse)
         assert all(0 <= inverse(i) < layout.size for i in range(inverse.size))
-        assert inverse.size == largest or (case % 2 and inverse.size * 2 > largest), (layout, inverse, largest)
+        assert inverse.size == largest, (layout, inverse, largest)
     assert made > SOME // 3 and refused < made // 10, (made, refused)
 
 
