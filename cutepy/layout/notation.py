@@ -44,7 +44,7 @@ _ORDERS = {
 }
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2}
 _CLOSING = {"(": ")", "[": "]", "<": ">"}
-_KEYWORD = re.compile(r"(shape|stride|order|loc|ip)\s*=")
+_KEYWORD = re.compile(r"(shape|stride|order|offset|loc|ip)\s*=")
 _DIVISOR = re.compile(r"div\s*=\s*([0-9]{1,18})")
 _PYCUTE_SWIZZLE = re.compile(r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})")
 

@@ -69,7 +69,7 @@ def call(reader: Reader, token: Token) -> Node:
         value, *path = _integers(token, entries, fail, range(2, 100))
         return Node(token.column, Basis(value, tuple(path)))
     if name in _COMPOSED:
-        return Node(token.column, checked(reader, token, _composed, token, entries, fail))
+        return Node(token.column, checked(reader, token, _composed, token, entries, keywords, fail))
     if name in _FUNCTIONS:
         return Node(token.column, _function(token, entries, fail))
     if name in ("make_identity_layout", "make_ordered_layout"):
@@ -92,7 +92,9 @@ def _layout(token: Token, entries: list[Node], keywords: dict[str, Node], fail: 
     return layout_of_pair(parts[0], stride, fail)
 
 
-def _composed(token: Token, entries: list[Node], fail: Fail) -> object:
+def _composed(token: Token, entries: list[Node], keywords: dict[str, Node], fail: Fail) -> object:
+    if len(entries) == 2 and "offset" in keywords:
+        entries = [entries[0], keywords["offset"], entries[1]]
     if len(entries) < 2 or (token.text == "composition" and not isinstance(entries[0].value, Swizzle)):
         raise fail(
             f"{token.text} is read where it joins a swizzle and a layout; compute others in Python", token.column

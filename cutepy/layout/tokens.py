@@ -19,6 +19,7 @@ _SKIPPED = re.compile(
 )
 _TOKEN = re.compile(
     r"(?P<number>_-?[0-9]+|[0-9]+|_m[0-9]+(?!\w))"
+    r"|(?P<braced>\{\s*-?[0-9]{1,40}\s*\})"
     r"|(?P<dynamic>\?(?:\{[^{}]*\})?)"
     r"|(?P<basis>e_\{\s*\d+(?:\s*,\s*\d+)*\s*\})"
     r"|(?P<name>[A-Za-z]\w*|_(?!\w))"
@@ -120,6 +121,8 @@ class Tokens:
                 raise NotationError(
                     f"a number of {len(word)} digits; a size or stride has at most {LONGEST_NUMBER}", self.text, at
                 )
+        if kind == "braced":
+            kind, word = "number", word[1:-1].strip()
         if kind == "spelling":
             word = _SPELLINGS[word]
             kind = "name" if word == "o" else "sign"

@@ -44,6 +44,9 @@ PASTES = [
     ("SW_3_4_3 o 0 o (8, 64):(64, 1)", SWIZZLED),
     ("ComposedLayout(Swizzle(3,4,3),0,Layout((8, 64),(64, 1)))", SWIZZLED),
     # tensor-layouts, Mojo
+    ("(Swizzle(3, 4, 3)) o ((8, 64) : (64, 1))", SWIZZLED),
+    ("(Swizzle(3, 4, 3)) o {0} o ((8, 64) : (64, 1))", SWIZZLED),
+    ("ComposedLayout(Swizzle(3, 4, 3), Layout((8, 64), (64, 1)), offset=0)", SWIZZLED),
     ("(4, (2, 2)) : (1, (4, 8))", LAYOUT),
     ("((4, (2, 2)):(1, (4, 8)))", LAYOUT),
     ("(4:1)", Layout(4, 1)),
