@@ -42,6 +42,7 @@ from .layout import crd2crd as crd2crd
 from .layout import crd2idx as crd2idx
 from .layout import depth as depth
 from .layout import dice as dice
+from .layout import display as _display
 from .layout import divides as divides
 from .layout import evenly_divides as evenly_divides
 from .layout import filter as filter
@@ -105,18 +106,28 @@ if TYPE_CHECKING:
     from .layout import recast_layout as recast_layout
     from .layout import to_f2 as to_f2
     from .layout import upcast as upcast
+    from .tensor import COPY_ATOMS as COPY_ATOMS
+    from .tensor import FMA as FMA
+    from .tensor import MMA_ATOMS as MMA_ATOMS
     from .tensor import Tensor as Tensor
     from .tensor import TiledCopy as TiledCopy
     from .tensor import TiledMMA as TiledMMA
     from .tensor import axpby as axpby
+    from .tensor import bool_ as bool_
     from .tensor import clear as clear
+    from .tensor import cooperative_copy as cooperative_copy
     from .tensor import copy as copy
     from .tensor import copy_if as copy_if
+    from .tensor import elem_less as elem_less
+    from .tensor import f16 as f16
+    from .tensor import f32 as f32
     from .tensor import fill as fill
     from .tensor import gemm as gemm
+    from .tensor import i32 as i32
     from .tensor import inner_partition as inner_partition
     from .tensor import local_partition as local_partition
     from .tensor import local_tile as local_tile
+    from .tensor import make_counting_tensor as make_counting_tensor
     from .tensor import make_fragment_like as make_fragment_like
     from .tensor import make_gmem_ptr as make_gmem_ptr
     from .tensor import make_identity_tensor as make_identity_tensor
@@ -130,9 +141,14 @@ if TYPE_CHECKING:
     from .tensor import outer_partition as outer_partition
     from .tensor import recast as recast
     from .tensor import reduce as reduce
+    from .tensor import thread_value_partition as thread_value_partition
     from .tensor import transform as transform
+    from .tensor import u32 as u32
+    from .tensor import universal_copy as universal_copy
 
 __version__ = "0.1.0"
+
+_display.show_with("cutepy.draw.notebook:svg_of")
 
 _LATER = {
     "domain_offset": "layout",
@@ -151,18 +167,28 @@ _LATER = {
     "recast_layout": "layout",
     "to_f2": "layout",
     "upcast": "layout",
+    "COPY_ATOMS": "tensor",
+    "FMA": "tensor",
+    "MMA_ATOMS": "tensor",
     "Tensor": "tensor",
     "TiledCopy": "tensor",
     "TiledMMA": "tensor",
     "axpby": "tensor",
+    "bool_": "tensor",
     "clear": "tensor",
+    "cooperative_copy": "tensor",
     "copy": "tensor",
     "copy_if": "tensor",
+    "elem_less": "tensor",
+    "f16": "tensor",
+    "f32": "tensor",
     "fill": "tensor",
     "gemm": "tensor",
+    "i32": "tensor",
     "inner_partition": "tensor",
     "local_partition": "tensor",
     "local_tile": "tensor",
+    "make_counting_tensor": "tensor",
     "make_fragment_like": "tensor",
     "make_gmem_ptr": "tensor",
     "make_identity_tensor": "tensor",
@@ -176,7 +202,10 @@ _LATER = {
     "outer_partition": "tensor",
     "recast": "tensor",
     "reduce": "tensor",
+    "thread_value_partition": "tensor",
     "transform": "tensor",
+    "u32": "tensor",
+    "universal_copy": "tensor",
 }
 _MODULES = ("draw", "gpu", "ops")
 

@@ -203,6 +203,12 @@ class ComposedLayout:
 
         return ComposedLayout(self.outer, subs_offset(self, values, named), self.inner.subs(values, **named))
 
+    def _repr_svg_(self) -> str | None:
+        """The picture that a notebook shows; the draw layer makes it."""
+        from .display import svg_of
+
+        return svg_of(self)
+
     def grid(self) -> str:
         """The offsets as a text table, as `Layout.grid`."""
         from .grid import text_grid

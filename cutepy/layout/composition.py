@@ -170,10 +170,10 @@ class _Leaves:
         if any(type(d) is not int for d in (*self.stride, *self.shape, extent, step)):
             list_coordinates(extent, step, *self.shape, *self.stride)
             raise Refused("stride", position)
-        from .table import digits_of, modes_of_table
+        from .table import Broken, digits_of, leaf_modes
 
-        found = modes_of_table(self.outer, extent, step)
-        if found is None:
+        found = leaf_modes(self.outer, extent, step)
+        if isinstance(found, Broken):
             raise Refused("stride", position)
         self.tabled = True
         for digit, top in enumerate(digits_of(self.shape, extent, step)):

@@ -229,6 +229,12 @@ class Layout:
 
         return to_latex(self)
 
+    def _repr_svg_(self) -> str | None:
+        """The picture that a notebook shows; the draw layer makes it."""
+        from .display import svg_of
+
+        return svg_of(self)
+
     def grid(self) -> str:
         """The offsets as a text table, equal to CuTe's `print_layout`; ranks 1 and 2."""
         from .grid import text_grid

@@ -14,9 +14,8 @@ from .int_tuple import fold_profile, leaves
 from .layout import Layout, _make, show
 from .rearrange import coalesced_open
 from .size import Size
-from .table import Broken, additive_witness, leaf_values, modes_of_values, nested
+from .table import LARGEST_TABLE, Broken, additive_witness, leaf_modes, nested
 
-LARGEST_TABLE = 1 << 24
 _CLAUSES = {
     "stride": "a stride of the right operand steps across the extents of the left one unevenly",
     "shape": "a mode of the right operand is not a whole number of runs of the left one",
@@ -45,9 +44,8 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     extents, steps = leaves(inner.shape), leaves(inner.stride)
     extent, step = extents[position], steps[position]
     shape, _ = coalesced_open(outer)
-    looked_at = min(extent, LARGEST_TABLE)
-    broken = modes_of_values(leaf_values(outer, looked_at, step))
-    at, led_to = (broken.index, broken.expected) if isinstance(broken, Broken) else (looked_at, outer(step) * looked_at)
+    broken = leaf_modes(outer, extent, step)
+    at, led_to = (broken.index, broken.expected) if isinstance(broken, Broken) else (extent, outer(step) * extent)
     here = outer(step * at)
     flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
     witness = nested(flat, inner.shape)

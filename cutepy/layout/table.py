@@ -9,14 +9,19 @@ the same holds of the blocks' first values; nothing has to be tried twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
-from .int_tuple import IntTuple
+from ..errors import LayoutError
+from .int_tuple import IntTuple, fold_profile, leaves
 from .layout import Layout
+from .rearrange import coalesced_open
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+LARGEST_TABLE = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +68,60 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
     return (extents, strides) if extents else ([1], [0])
 
 
-def modes_of_table(outer: Layout, extent: int, step: int) -> tuple[list[int], list[int]] | None:
-    """The modes of `x -> outer(step * x)` for x below `extent`, or None where it is not a layout."""
-    found = modes_of_values(leaf_values(outer, extent, step))
-    return None if isinstance(found, Broken) else found
+def leaf_modes(outer: Layout, extent: int, step: int) -> tuple[list[int], list[int]] | Broken:
+    """`modes_of_values` of `x -> outer(step * x)` for x below `extent`, of which one period is looked at.
+
+    Every digit of `step * x` but the last has the period T = P / gcd(P, step), P the product of the other extents, and
+    the last grows evenly. So the map is straight if it is up to T, and its blocks of p agree if those of one period do.
+
+    >>> leaf_modes(Layout((4, 6), (6, 1)), 1 << 40, 2)
+    ([2, 549755813888], [12, 1])
+
+    Raises LayoutError where one period is longer than 16 million coordinates.
+    """
+    import numpy as np
+
+    extents: list[int] = []
+    strides: list[int] = []
+    period = period_of(coalesced_open(outer)[0], step)
+    scale = 1
+    while True:
+        values = leaf_values(outer, min(extent, period + 1), step)
+        first = int(values[1]) if extent > 1 else 0
+        bent = np.nonzero(values != np.arange(len(values)) * first)[0]
+        if not len(bent):
+            return [*extents, extent], [*strides, first]
+        linear = int(bent[0])
+        if extent % linear:
+            return Broken(linear * scale, linear * first)
+        period //= gcd(period, linear)
+        looked_at = linear * min(extent // linear, period + 1)
+        blocks = leaf_values(outer, looked_at, step).reshape(-1, linear)
+        wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
+        if len(wrong):
+            block, within = divmod(int(wrong[0]), linear)
+            return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
+        extents.append(linear)
+        strides.append(first)
+        extent, step, scale = extent // linear, step * linear, scale * linear
+
+
+def period_of(shape: list[int], step: int) -> int:
+    """After how many steps all digits of `step * x` in the radix `shape`, but the last, are 0 again."""
+    whole = prod(shape[:-1])
+    return whole // gcd(whole, step)
 
 
 def leaf_values(outer: Layout, extent: int, step: int) -> NDArray[np.int64]:
-    """`outer(step * x)` for every x below `extent`."""
+    """`outer(step * x)` for every x below `extent`. Raises LayoutError above 16 million of them, or beyond 63 bits."""
     import numpy as np
 
+    reach = abs(step) * extent
+    if extent > LARGEST_TABLE or max([reach, *(abs(d) * (reach + 1) for d in leaves(outer.stride))]) >= 1 << 62:
+        raise LayoutError(
+            f"{outer} o {extent}:{step}: arithmetic does not decide this, and {extent} offsets up to stride "
+            f"{max(map(abs, leaves(outer.stride)), default=0)} are too many or too large to list; divide it first"
+        )
     return outer(np.arange(extent, dtype=np.int64) * step)
 
 
@@ -80,13 +129,14 @@ def digits_of(shape: list[int], extent: int, step: int) -> list[int]:
     """The greatest value of each digit of `step * x`, x below `extent`, in the mixed radix `shape` (last unbounded)."""
     import numpy as np
 
-    index = np.arange(extent, dtype=np.int64) * step
+    last = (extent - 1) * abs(step) // prod(shape[:-1]) + 1
+    index = np.arange(min(extent, period_of(shape, step)), dtype=np.int64) * step
     tops = []
     for radix in shape[:-1]:
         digit = index % radix
         tops.append(int(digit.max()) if step > 0 else radix)
         index //= radix
-    return [*tops, int(np.abs(index).max())]
+    return [*tops, last]
 
 
 def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
@@ -97,9 +147,12 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
     """
     import numpy as np
 
-    from .int_tuple import leaves
-
     extents, steps = leaves(inner.shape), leaves(inner.stride)
+    if inner.size > LARGEST_TABLE:
+        raise LayoutError(
+            f"{outer} o {inner}: arithmetic does not decide this, and its {inner.size} coordinates are too many to "
+            f"list; divide the layouts first"
+        )
     flat = Layout(tuple(extents), tuple(steps))
     whole = outer(flat.offsets())
     added = np.zeros((1,) * len(extents), np.int64)
@@ -113,6 +166,4 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
 
 def nested(flat: tuple[int, ...], shape: IntTuple) -> IntTuple:
     """A flat coordinate nested as `shape`."""
-    from .int_tuple import fold_profile
-
     return fold_profile(iter(flat), shape)

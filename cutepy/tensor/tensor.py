@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
+from ..layout.display import svg_of
 from ..layout.basis import Basis, BasisSum
 from ..layout.coordinates import Coordinate, _, has_underscore, inner_product
 from ..layout.int_tuple import IntTuple, product
@@ -203,6 +204,10 @@ class Tensor:
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
         array = self.numpy(copy=copy)
         return array if dtype is None else array.astype(cast(str, dtype))
+
+    def _repr_svg_(self) -> str | None:
+        """The picture that a notebook shows; the draw layer makes it."""
+        return svg_of(self)
 
     def __str__(self) -> str:
         if isinstance(self.engine, CoordinateEngine):
