@@ -17,7 +17,7 @@ from .widths import choose_widths
 
 def lower(kernel: Kernel) -> Kernel:
     """`kernel` ready to print: arrays over vectors, registers named, predicates as `if`, shared sums named once."""
-    for step in (_simplify, choose_widths, branch, name_registers, spell_constants, hoist):
+    for step in (_simplify, name_registers, choose_widths, branch, name_registers, spell_constants, hoist):
         kernel = step(kernel)
     return kernel
 

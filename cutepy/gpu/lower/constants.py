@@ -4,17 +4,20 @@ import math
 from dataclasses import replace
 
 from ...tensor.dtypes import f32, u32
-from ..ir import Const, Declare, Expr, Kernel, Var, cast, const, map_block, rewrite, var
+from ..ir import Const, Declare, Expr, Kernel, Var, cast, const, expressions, map_block, nodes, rewrite, statements, var
 
 _BITS = {"infinity_bits": 0x7F800000, "nan_bits": 0x7FC00000}
 
 
 def spell_constants(kernel: Kernel) -> Kernel:
     """`kernel` without infinite or NaN literals."""
+    seen: set[Expr] = set()
+    if not any(_unspelled(n) for s in statements(kernel.body) for root in expressions(s) for n in nodes(root, seen)):
+        return kernel
     used: dict[str, Var] = {}
 
     def change(node: Expr) -> Expr:
-        if not isinstance(node, Const) or node.dtype.kind != "f" or math.isfinite(node.value):
+        if not isinstance(node, Const) or not _unspelled(node):
             return node
         name = "nan_bits" if math.isnan(node.value) else "infinity_bits"
         bits = used.setdefault(name, var(name, u32))
@@ -24,3 +27,7 @@ def spell_constants(kernel: Kernel) -> Kernel:
     memo: dict[Expr, Expr] = {}
     body = map_block(kernel.body, lambda value: rewrite(value, change, memo))
     return replace(kernel, body=(*[Declare(v, const(_BITS[name])) for name, v in used.items()], *body))
+
+
+def _unspelled(node: Expr) -> bool:
+    return isinstance(node, Const) and node.dtype.kind == "f" and not math.isfinite(node.value)

@@ -77,6 +77,7 @@ class _Hoist:
         self.loops: dict[Expr, int] = {}
         self.scopes: dict[Expr, _Scope] = {}
         self.bound: dict[Expr, Var] = {}
+        self.holding: dict[Expr, bool] = {}
         self.top = _Scope()
         self.count(body)
         idle = not loops and not any(n > 1 and wanted(value) for value, n in self.uses.items())
@@ -88,9 +89,17 @@ class _Hoist:
             if isinstance(stmt, Declare):
                 self.mutable.add(stmt.var)
             for root in expressions(stmt):
-                self.reference(root)
+                if self.holds(root):
+                    self.reference(root)
             for block in blocks(stmt):
                 self.count(block)
+
+    def holds(self, value: Expr) -> bool:
+        """Whether `value` is or holds an expression that might be named: most do not, and stay as they are."""
+        known = self.holding.get(value)
+        if known is None:
+            known = self.holding[value] = self.wanted(value) or any(map(self.holds, children(value)))
+        return known
 
     def reference(self, value: Expr) -> None:
         self.uses[value] = self.uses.get(value, 0) + 1
@@ -123,7 +132,7 @@ class _Hoist:
         if name is not None:
             return name
         operands = children(value)
-        if not operands:
+        if not operands or not self.holds(value):
             return value
         if isinstance(value, Load):
             hint = f"{value.buffer.name}_at"
@@ -148,7 +157,8 @@ class _Hoist:
             first = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "index"
             hints = (first, "value", "value")
             roots = zip(expressions(stmt), hints, strict=False)
-            stmt = with_expressions(stmt, [self.expr(x, scope, hint) for x, hint in roots])
+            new = [self.expr(x, scope, hint) if self.holds(x) else x for x, hint in roots]
+            stmt = with_expressions(stmt, new)
             inner: list[Block] = []
             for child in blocks(stmt):
                 nested = _Scope(scope.depth + 1, scope.loops + isinstance(stmt, For))

@@ -30,48 +30,88 @@ from ..ir import (
 
 
 def name_registers(kernel: Kernel) -> Kernel:
-    """`kernel` with its constant-indexed private arrays as variables `name0`, `name1`, ... of the array's width."""
-    indexed = _indexed(kernel)
-    registers = {b: _variables(b) for b in kernel.local if b.space == "private" and b not in indexed}
+    """`kernel` with the private arrays that are accessed in whole vectors at constant indices as variables `name0`,
+    `name1`, ... of those vectors.
+
+    Done before and after arrays get their widths: arrays that are whole already need none, and cost no rewriting.
+    """
+    units = _whole(kernel)
+    if not units:
+        return kernel
+    registers = {b: _variables(b, units[b]) for b in kernel.local if b in units}
     memo: dict[Expr, Expr] = {}
 
+    def at(buffer: Buffer, index: Expr) -> Var:
+        assert isinstance(index, Const)
+        return registers[buffer][int(index.value) * buffer.width // units[buffer]]
+
     def read(node: Expr) -> Expr:
-        if isinstance(node, Load) and node.buffer in registers:
-            assert isinstance(node.index, Const)
-            return registers[node.buffer][int(node.index.value)]
-        return node
+        return at(node.buffer, node.index) if isinstance(node, Load) and node.buffer in registers else node
 
     def write(block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
             if isinstance(stmt, Store) and stmt.buffer in registers:
-                assert isinstance(stmt.index, Const)
-                out.append(Assign(registers[stmt.buffer][int(stmt.index.value)], stmt.value))
+                out.append(Assign(at(stmt.buffer, stmt.index), stmt.value))
             else:
                 out.append(with_blocks(stmt, tuple([write(b) for b in blocks(stmt)])))
         return tuple(out)
 
     body = write(map_block(kernel.body, lambda value: rewrite(value, read, memo) if loads(value) else value))
-    declared = tuple(Declare(v) for variables in registers.values() for v in variables)
+    declared = [v for variables in registers.values() for v in variables]
     local = tuple(b for b in kernel.local if b not in registers)
-    return replace(kernel, body=_Forward((*declared, *body)).result, local=local)
+    return replace(kernel, body=_Forward(_declare(declared, body)).result, local=local)
 
 
-def _variables(buffer: Buffer) -> list[Var]:
-    count = -(-buffer.length // buffer.width)
+def _variables(buffer: Buffer, unit: int) -> list[Var]:
+    count = -(-buffer.length // unit)
     names = [buffer.name] if count == 1 else [f"{buffer.name}{i}" for i in range(count)]
-    return [var(name, buffer.dtype, lanes=buffer.width) for name in names]
+    return [var(name, buffer.dtype, lanes=unit) for name in names]
 
 
-def _indexed(kernel: Kernel) -> set[Buffer]:
-    """Arrays with an index that is not a constant."""
-    found: set[Buffer] = set()
+def _whole(kernel: Kernel) -> dict[Buffer, int]:
+    """The private arrays of which every access is one whole vector at a constant index, with the elements of one."""
+    lanes: dict[Buffer, int] = {}
+
+    def see(buffer: Buffer, index: Expr, count: int, *, always: bool = True) -> None:
+        if buffer.space != "private":
+            return
+        aligned = always and isinstance(index, Const) and int(index.value) * buffer.width % count == 0
+        if not aligned or lanes.setdefault(buffer, count) != count:
+            lanes[buffer] = 0
+
     for stmt in statements(kernel.body):
-        if isinstance(stmt, Store) and not isinstance(stmt.index, Const):
-            found.add(stmt.buffer)
+        if isinstance(stmt, Store):
+            see(stmt.buffer, stmt.index, stmt.value.lanes)
         for root in expressions(stmt):
-            found.update(n.buffer for n in loads(root) if not isinstance(n.index, Const))
-    return found
+            for node in loads(root):
+                see(node.buffer, node.index, node.lanes, always=node.where is None)
+    return {buffer: count for buffer, count in lanes.items() if count}
+
+
+def _declare(names: list[Var], body: Block) -> Block:
+    """`body` with each of the variables declared: where it is first set, if all of the body can follow, or before its
+    first use."""
+    waiting: dict[Expr, Var] = dict(zip(names, names, strict=True))
+    out: list[Stmt] = []
+    for at, stmt in enumerate(body):
+        if not waiting:
+            return (*out, *body[at:])
+        used = {v for s in statements((stmt,)) for v in _mentioned(s)}
+        fresh = isinstance(stmt, Assign) and stmt.lane is None and stmt.var not in set(variables(stmt.value))
+        for name in [v for v in waiting if v in used]:
+            first = waiting.pop(name)
+            if fresh and isinstance(stmt, Assign) and stmt.var is name:
+                stmt = Declare(first, stmt.value)
+            else:
+                out.append(Declare(first))
+        out.append(stmt)
+    return tuple(out)
+
+
+def _mentioned(stmt: Stmt) -> list[Expr]:
+    read = [v for root in expressions(stmt) for v in variables(root)]
+    return [stmt.var, *read] if isinstance(stmt, Assign) else read
 
 
 class _Forward:

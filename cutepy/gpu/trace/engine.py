@@ -45,7 +45,7 @@ class BufferEngine:
     trace: Trace
     buffer: Buffer
     writable: bool = True
-    known: dict[bytes, list[Access]] = field(default_factory=dict)
+    known: dict[bytes, list[tuple[Expr, tuple[int, ...], tuple[int, ...]]]] = field(default_factory=dict)
 
     @property
     def dtype(self) -> DType:
@@ -72,20 +72,23 @@ class BufferEngine:
         """
         if self.buffer.space != "private" or table.dtype == object or self.dtype.accumulator is not self.dtype:
             return False
-        place = user_place()
         _, m, n = table.shape
-        rows, columns = a.reshape(-1, a.shape[2]).tolist(), b.reshape(-1, b.shape[2]).tolist()
         key = table.tobytes()
         if key not in self.known:
-            self.known[key] = _accesses(self.trace, table, None, self.dtype, store=True)
-        for access in self.known[key]:
-            last = [p[-1] for p in access.positions]
-            total = load(self.buffer, access.index, lanes=len(last), place=place)
-            for k in range(a.shape[2]):
-                left = [self._expr(rows[p // n][k]) for p in last]
-                right = [self._expr(columns[p // (m * n) * n + p % n][k]) for p in last]
-                total = self.fma(pack(left), pack(right), total)
-            self.trace.emit(Store(self.buffer, access.index, total, place))
+            accesses = _accesses(self.trace, table, None, self.dtype, store=True)
+            last = [(access, [p[-1] for p in access.positions]) for access in accesses]
+            self.known[key] = [
+                (access.index, tuple([p // n for p in ps]), tuple([p // (m * n) * n + p % n for p in ps]))
+                for access, ps in last
+            ]
+        place, slices = user_place(), range(a.shape[2])
+        left = [_Lanes(a[..., k].reshape(-1), self) for k in slices]
+        right = [_Lanes(b[..., k].reshape(-1), self) for k in slices]
+        for index, rows, columns in self.known[key]:
+            total = load(self.buffer, index, lanes=len(rows), place=place)
+            for k in slices:
+                total = self.fma(left[k][rows], right[k][columns], total)
+            self.trace.emit(Store(self.buffer, index, total, place))
         return True
 
     def _expr(self, value: Scalars) -> Expr:
@@ -148,6 +151,18 @@ class BufferEngine:
         if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
             raise KernelError(f"{place}: store of {number} in {self.name}, which holds {dtype}; round it first")
         return const(number, dtype)
+
+
+class _Lanes(dict[tuple[int, ...], Expr]):
+    """Entries of `values`, packed as vectors, each made once."""
+
+    def __init__(self, values: Array, engine: BufferEngine) -> None:
+        super().__init__()
+        self.table, self.engine = values, engine
+
+    def __missing__(self, places: tuple[int, ...]) -> Expr:
+        found = self[places] = pack([self.engine._expr(self.table[i]) for i in places])
+        return found
 
 
 def _accesses(trace: Trace, table: Array, where: Scalars | None, dtype: DType, *, store: bool = False) -> list[Access]:

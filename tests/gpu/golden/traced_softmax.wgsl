@@ -9,12 +9,9 @@ var<workgroup> partial: array<f32, 64>;  // 64:1
 
 @compute @workgroup_size(64)
 fn softmax_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
-    var mine0: f32;
-    var mine1: f32;
-    var mine2: f32;
-    mine0 = -1.0e+30;
-    mine1 = -1.0e+30;
-    mine2 = -1.0e+30;
+    var mine0 = -1.0e+30;
+    var mine1 = -1.0e+30;
+    var mine2 = -1.0e+30;
     let x_at = group.x * 150u + tid;
     let x_0 = x[x_at];
     mine0 = x_0;
