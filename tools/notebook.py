@@ -1,0 +1,85 @@
+"""Make a notebook, with its outputs, of a script in cells: `python tools/notebook.py examples/tour/swizzle.py [OUT]`.
+
+`# %%` begins a cell of code, `# %% [markdown]` one of text. The cells run in one namespace, as in a notebook, and what
+the last line of a cell gives is shown as a notebook would show it. Nothing of Jupyter is needed.
+"""
+
+import ast
+import json
+import re
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+CELL = re.compile(r"^# %%(?P<text> \[markdown\])?.*\n", re.MULTILINE)
+Cell = dict[str, object]
+
+
+def cells(source: str) -> list[tuple[bool, str]]:
+    """Whether each cell is text, and what it holds."""
+    marks = [*CELL.finditer(source)]
+    ends = [mark.start() for mark in marks[1:]] + [len(source)]
+    found = [(bool(mark["text"]), source[mark.end() : end].strip("\n")) for mark, end in zip(marks, ends, strict=True)]
+    return [(text, re.sub(r"(?m)^# ?", "", body) if text else body) for text, body in found if body]
+
+
+def ran(number: int, code: str, namespace: dict[str, object], file: str) -> Cell:
+    """A cell of code with its outputs."""
+    tree = ast.parse(code, file)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    value = None
+    with redirect_stdout(StringIO()) as out:
+        exec(compile(tree, file, "exec"), namespace)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), file, "eval"), namespace)
+    outputs: list[Cell] = []
+    if out.getvalue():
+        outputs.append({"output_type": "stream", "name": "stdout", "text": lines(out.getvalue())})
+    if value is not None:
+        data = {kind: lines(text) for kind, text in bundle(value).items()}
+        outputs.append({"output_type": "execute_result", "execution_count": number, "metadata": {}, "data": data})
+    return {
+        "cell_type": "code",
+        "id": f"cell-{number}",
+        "execution_count": number,
+        "metadata": {},
+        "outputs": outputs,
+        "source": lines(code),
+    }
+
+
+def bundle(value: object) -> dict[str, str]:
+    """What a notebook shows of a value, by media type."""
+    given = getattr(value, "_repr_mimebundle_", None)
+    shown = dict(given()) if given else {}
+    svg = getattr(value, "_repr_svg_", None)
+    if svg and "image/svg+xml" not in shown and svg():
+        shown["image/svg+xml"] = svg()
+    return {"text/plain": repr(value), **shown}
+
+
+def lines(text: str) -> list[str]:
+    """A text as notebooks keep it."""
+    return text.splitlines(keepends=True)
+
+
+def notebook(script: Path) -> dict[str, object]:
+    """The notebook of a script; what the script raises is raised."""
+    namespace: dict[str, object] = {"__name__": "__main__", "__file__": str(script)}
+    made: list[Cell] = []
+    for number, (text, body) in enumerate(cells(script.read_text(encoding="utf-8")), 1):
+        if text:
+            made.append({"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": lines(body)})
+        else:
+            made.append(ran(number, body, namespace, f"{script.name}, cell {number}"))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+if __name__ == "__main__":
+    source = Path(sys.argv[1])
+    target = Path(sys.argv[2]) if len(sys.argv) > 2 else source.with_suffix(".ipynb")
+    sys.argv = [str(source)]
+    target.write_text(json.dumps(notebook(source), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"wrote {target}")
