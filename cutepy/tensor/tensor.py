@@ -21,7 +21,7 @@ from ..layout.int_tuple import IntTuple, product
 from ..layout.layout import _make, show, slice_and_offset
 from .bulk import load_all, strided_modes, strided_view
 from .dtypes import DType
-from .engine import Array, CoordinateEngine, Engine, Scalars, called, describe
+from .engine import Array, CoordinateEngine, Engine, Scalars, called, check_writable, describe
 from .guard import Guard
 from .rounding import rounded
 
@@ -116,6 +116,7 @@ class Tensor:
     def __setitem__(self, crd: Coordinate, value: Scalars) -> None:
         if has_underscore(crd):
             raise TensorError(f"{self}[{crd}] = ...: one element is written at a time; use copy or fill on the slice")
+        check_writable(self.engine)
         _check(crd, self.layout.shape, self)
         offset = self.offset + self.layout(crd)  # type: ignore[operator]
         self.engine.store(offset, value, None if self.guard is None else self._inside(crd))

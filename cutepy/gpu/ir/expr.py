@@ -125,6 +125,20 @@ class Expr:
     def __invert__(self) -> "Expr":
         return Expr.operate("!" if self.dtype is bool_ else "~", self, None)
 
+    def __pow__(self, other: object) -> "Expr":
+        return Expr.operate("**", self, other)
+
+    def __abs__(self) -> "Expr":
+        return Expr.operate("abs", self, None)
+
+    def __repr__(self) -> str:
+        from ..wgsl import show
+
+        try:
+            return show(self)
+        except KernelError:  # an infinity, which WGSL cannot spell
+            return describe(self)
+
     def __bool__(self) -> bool:
         self._refuse("steer Python: no `if`, `while`, `and`, `or` or `not` over it; use gpu.when, gpu.select, & | ~")
 
@@ -134,11 +148,17 @@ class Expr:
     def __float__(self) -> float:
         self._refuse("serve as a Python float; compute with it inside the kernel")
 
+    def __iter__(self) -> NoReturn:
+        self._refuse("be taken apart by Python; use gpu.loop to count, or coordinates of a tensor")
+
+    def __round__(self, digits: int | None = None) -> int:
+        self._refuse("be rounded by Python; use gpu.floor")
+
     def _refuse(self, why: str) -> NoReturn:
         raise TracedValueError(f"{user_place()}: {describe(self)} is known only on the GPU and cannot {why}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Const(Expr):
     """A literal. A u32 is kept in [0, 2**32), an i32 in [-2**31, 2**31)."""
 
@@ -147,7 +167,7 @@ class Const(Expr):
     lanes: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Var(Expr):
     """A name bound by Let, Declare or For. An integer lies in lo..hi (both included). `order` counts bindings."""
 
@@ -159,7 +179,7 @@ class Var(Expr):
     order: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Builtin(Expr):
     """A u32 in lo..hi that the hardware gives: `workgroup_id.x`, `local_invocation_index`, `subgroup_size`, ..."""
 
@@ -170,7 +190,7 @@ class Builtin(Expr):
     lanes: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Param(Expr):
     """A scalar that the host passes at launch, in the uniform buffer. An integer lies in lo..hi."""
 
@@ -181,7 +201,7 @@ class Param(Expr):
     lanes: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unary(Expr):
     """`-` on numbers, `~` on integers, `!` on bool."""
 
@@ -191,7 +211,7 @@ class Unary(Expr):
     lanes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Expr):
     """Arithmetic, bits, comparisons (bool result), and `&` `|` on bool. A scalar operand serves every lane.
 
@@ -205,7 +225,7 @@ class Binary(Expr):
     lanes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Select(Expr):
     """`then` where `condition` (a scalar bool) holds, else `other`. Both are computed."""
 
@@ -216,7 +236,7 @@ class Select(Expr):
     lanes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cast(Expr):
     """`value` converted to `dtype` by value, or its bits taken as `dtype`."""
 
@@ -226,7 +246,7 @@ class Cast(Expr):
     bits: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Expr):
     """A function of FUNCTIONS or SUBGROUP applied to operands."""
 
@@ -236,7 +256,7 @@ class Call(Expr):
     lanes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Load(Expr):
     """Elements [index * buffer.width, + lanes) of `buffer`; where `where` is false, 0 without an access."""
 
@@ -248,7 +268,7 @@ class Load(Expr):
     place: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Vector(Expr):
     """2 or 4 scalars side by side."""
 
@@ -257,7 +277,7 @@ class Vector(Expr):
     lanes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Component(Expr):
     """Lane `lane` (an int, or a u32 expression) of a vector."""
 

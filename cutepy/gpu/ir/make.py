@@ -1,6 +1,7 @@
 """The functions that make expressions: types are checked, constants folded, equal nodes made one."""
 
 import math
+from functools import partialmethod
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
@@ -150,7 +151,10 @@ def operate(op: str, left: object, right: object = None) -> Expr:
     """The operators of Expr: Python numbers take the type of the other operand, arrays are left to NumPy."""
     if right is None:
         assert isinstance(left, Expr)
-        return unary(op, left)
+        return call(op, left) if op == "abs" else unary(op, left)
+    if op == "**":
+        assert isinstance(left, Expr)
+        return _power(left, right)
     if not isinstance(left, Expr):
         assert isinstance(right, Expr)
         literal = _literal(left, right)
@@ -172,6 +176,18 @@ def operate(op: str, left: object, right: object = None) -> Expr:
         hint = "; use //" if op == "/" else ""
         raise KernelError(f"{user_place()}: {op} is not defined on {left.dtype}{hint}")
     return binary(op, left, right)
+
+
+def _power(base: Expr, exponent: object) -> Expr:
+    """`base ** exponent`: whole numbers from 1 to 16 by multiplication, for any base; others as WGSL's pow does it."""
+    if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 < exponent <= 16:
+        found = base
+        for bit in f"{exponent:b}"[1:]:
+            found = found * found * base if bit == "1" else found * found
+        return found
+    if isinstance(exponent, Expr | int | float):
+        return call("pow", base, exponent)
+    return NotImplemented  # type: ignore[no-any-return]  # an array, say
 
 
 def _literal(value: object, like: Expr) -> Expr | None:
@@ -274,6 +290,8 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return args
     if name not in FUNCTIONS:
         raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
+    if kind is bool_:
+        raise KernelError(f"{user_place()}: {name} is not defined on bool; use & | ~ or gpu.select")
     if name in FLOAT_FUNCTIONS and kind.kind != "f":
         raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {kind}; cast first")
     for other in args:
@@ -338,3 +356,6 @@ def component(value: Expr, lane: int | Expr) -> Expr:
 
 
 Expr.operate = staticmethod(operate)
+for _name in "exp exp2 log log2 sqrt sin cos tan sinh cosh tanh floor ceil trunc".split():
+    # NumPy's functions call a method of their own name on objects: np.exp(x) means gpu.exp(x) inside a kernel.
+    setattr(Expr, _name, partialmethod(lambda value, name: call(name, value), _name))

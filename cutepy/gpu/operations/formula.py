@@ -23,7 +23,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "abs": functions.absolute,
     "min": functions.nan_minimum,
     "max": functions.nan_maximum,
-    "pow": lambda base, exponent: _power(base, exponent),
+    "pow": operator.pow,
     "where": functions.select,
     **{name: (lambda value, dtype=dtype: functions.cast(value, dtype)) for name, dtype in DTYPES.items()},
 }
@@ -34,7 +34,7 @@ _BINARY: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Pow: lambda base, exponent: _power(base, exponent),
+    ast.Pow: operator.pow,
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
@@ -137,16 +137,6 @@ def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return functions.select(*[_value(part, values) for part in (test, body, orelse)])
     raise AssertionError(type(node).__name__)
-
-
-def _power(base: Value, exponent: Value) -> Value:
-    """`base ** exponent`: small whole numbers by multiplication, for any base; else for base >= 0."""
-    if isinstance(exponent, int) and 0 < exponent <= 16:
-        found = base
-        for bit in f"{exponent:b}"[1:]:
-            found = found * found * base if bit == "1" else found * found
-        return found
-    return functions.power(base, exponent)
 
 
 def _wrong(text: str, column: int, why: str) -> KernelError:
