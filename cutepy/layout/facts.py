@@ -7,8 +7,8 @@ operands, and `subs` checks them against the values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, prod
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -65,17 +65,28 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The call that gave a layout, and the shape and stride that it gave: other layouts may share its facts."""
+
+    function: Callable[..., object]
+    operands: tuple[object, ...]
+    shape: object
+    stride: object
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
-    """What is stated, in the order of stating, each once."""
+    """What is stated, in the order of stating, each once; and where the layout that carries it comes from."""
 
     stated: tuple[Fact, ...] = ()
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.stated))
 
     def __or__(self, other: object) -> Facts:
         more = other.stated if isinstance(other, Facts) else ()
-        return Facts(tuple(dict.fromkeys(self.stated + more))) if more else self
+        return Facts(tuple(dict.fromkeys(self.stated + more)), self.origin) if more else self
 
 
 def whole(value: object) -> Term:

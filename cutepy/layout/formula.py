@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import LayoutError
 from .basis import Basis
-from .facts import Fact, Facts, facts_of, put
+from .facts import Fact, Facts, Origin, facts_of, put
 from .int_tuple import IntTuple, leaves, map_leaves
 from .layout import Layout, _make
 
@@ -47,6 +47,9 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
     >>> subs(given(Layout.parse("(M,8):(8,1)"), "64 divides M"), M=128)
     Layout((128, 8), (8, 1))
 
+    Where values are known for all of a result, the operation that gave it is asked again, so that modes of size 1, and
+    modes that merge at these values, are spelled as it spells them for numbers.
+
     Symbols are meant by themselves (those that do not occur are passed over) or by name. Raises LayoutError where a
     fact does not hold, for a value below 1, and for a name that does not occur.
     """
@@ -71,9 +74,25 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
         return cast(int, put(cast(int, value), table))
 
     result = Layout(map_leaves(leaf, layout.shape), map_leaves(leaf, layout.stride))
-    if result.facts is None:
-        return result
-    return _make(result.shape, result.stride, cast(Facts, result.facts) | Facts(tuple(left)))
+    origin = facts.origin
+    if origin is None or (origin.shape, origin.stride) != (layout.shape, layout.stride):
+        origin = None
+    else:
+        operands = tuple(_subs_operand(operand, table) for operand in origin.operands)
+        origin = Origin(origin.function, operands, result.shape, result.stride)
+    if result.facts is not None:
+        return _make(
+            result.shape, result.stride, Facts((cast(Facts, result.facts) | Facts(tuple(left))).stated, origin)
+        )
+    return result if origin is None else cast(Layout, origin.function(*origin.operands))
+
+
+def _subs_operand(operand: object, table: Mapping[object, object]) -> object:
+    if isinstance(operand, tuple):
+        return tuple(_subs_operand(entry, table) for entry in operand)
+    if isinstance(operand, Layout):
+        return subs(operand, table)
+    return put(cast(int, operand), table) if hasattr(operand, "free_symbols") else operand
 
 
 def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, named: Mapping[str, object]) -> int:

@@ -1,10 +1,10 @@
 """Layouts whose sizes are not known: SymPy expressions in shapes and strides.
 
 Imports `knowledge`, `size`. Law: for every substitution that satisfies the facts, substituting after an operation and
-operating after the substitution give the same function with the same sizes of modes; only modes of size 1, and modes
-that merge at those values, may be spelled differently. `lifted` runs the very functions that work on integers: every
+operating after the substitution give the same layout. `lifted` runs the very functions that work on integers: every
 symbolic leaf becomes a `Size`, and what the function assumes on the way (an unknown is not 1, two are not equal) is
-checked by running the excluded case as well. What cannot be decided is an UndecidedError with a fact that would decide.
+checked by running the excluded case as well, up to the spelling of modes of size 1 and of modes that merge; `subs` asks
+the operation again to spell those. What cannot be decided is an UndecidedError with a fact that would decide.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import cast
 from ..errors import LayoutError
 from .basis import Basis
 from .context import Assumption, Context
+from .facts import Facts, Origin
 from .int_tuple import leaves
 from .knowledge import Knowledge, mapped
-from .layout import Layout
+from .layout import Layout, _make
 from .polynomial import Poly, added, as_constant, constant, replaced, unknowns
 from .size import Operand, Size, Undecided
 from .wording import undecided_error
@@ -41,7 +42,11 @@ def lifted(function: Callable[..., object], *operands: object) -> Layout:
     except Undecided as undecided:
         call = f"{function.__name__}({', '.join(map(str, operands))})"
         raise undecided_error(call, knowledge.facts, undecided) from None
-    return cast(Layout, knowledge.unwrapped(result))
+    answer = cast(Layout, knowledge.unwrapped(result))
+    if not isinstance(answer, Layout) or answer.facts is None:
+        return answer
+    origin = Origin(function, operands, answer.shape, answer.stride)
+    return _make(answer.shape, answer.stride, Facts(knowledge.facts.stated, origin))
 
 
 def _solved(function: Callable[..., object], operands: list[object], context: Context) -> object:
