@@ -43,7 +43,6 @@ from .layout import crd2idx as crd2idx
 from .layout import depth as depth
 from .layout import dice as dice
 from .layout import display as _display
-from .layout import divides as divides
 from .layout import evenly_divides as evenly_divides
 from .layout import filter as filter
 from .layout import filter_zeros as filter_zeros
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
     from .draw import draw as draw
     from .layout import domain_offset as domain_offset
     from .layout import downcast as downcast
+    from .layout import divides as divides
     from .layout import explain as explain
     from .layout import from_f2 as from_f2
     from .layout import is_bijective as is_bijective
@@ -153,6 +153,7 @@ _display.show_with("cutepy.draw.notebook:svg_of")
 _LATER = {
     "domain_offset": "layout",
     "downcast": "layout",
+    "divides": "layout",
     "explain": "layout",
     "from_f2": "layout",
     "is_bijective": "layout",

@@ -36,7 +36,6 @@ from .divide import flat_divide as flat_divide
 from .divide import logical_divide as logical_divide
 from .divide import tiled_divide as tiled_divide
 from .divide import zipped_divide as zipped_divide
-from .facts import divides as divides
 from .int_tuple import IntTuple as IntTuple
 from .int_tuple import ceil_div as ceil_div
 from .int_tuple import round_up as round_up
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
     from .explanation import explain as explain
     from .f2 import from_f2 as from_f2
     from .f2 import to_f2 as to_f2
+    from .facts import divides as divides
     from .notation import parse_layout as parse_layout
     from .notation import parse_tiler as parse_tiler
     from .properties import is_bijective as is_bijective
@@ -98,6 +98,7 @@ LATER = {
     "explain": "explanation",
     "from_f2": "f2",
     "to_f2": "f2",
+    "divides": "facts",
     "parse_layout": "notation",
     "parse_tiler": "notation",
     "is_bijective": "properties",
