@@ -89,9 +89,9 @@ if TYPE_CHECKING:
     from . import gpu as gpu
     from . import ops as ops
     from .draw import draw as draw
+    from .layout import divides as divides
     from .layout import domain_offset as domain_offset
     from .layout import downcast as downcast
-    from .layout import divides as divides
     from .layout import explain as explain
     from .layout import from_f2 as from_f2
     from .layout import is_bijective as is_bijective
