@@ -70,32 +70,34 @@ def saxpy(a: float, x: Tensor, y: Tensor) -> None:
 
 
 def launch_times(device: Device, rounds: int) -> dict[str, float]:
-    """Host seconds of one launch of saxpy: dispatched by hand on wgpu, with everything made before and submitted at
-    once; called as a kernel and submitted at once; called as a kernel and left to be batched. Medians, in turn."""
+    """Host seconds of a launch of saxpy, medians, in turn: called as a kernel, and dispatched by hand on wgpu with
+    everything made before. One launch, submitted at once on an idle device; and one of a train of 100, which cutepy
+    submits in batches."""
     x, y = (gpu.array(np.ones(1024, np.float32), device=device) for _ in "xy")
-    program = saxpy.program(2.0, x, y)
-    hand = by_hand(device, program)
-    train = 100
+    hand = by_hand(device, saxpy.program(2.0, x, y))
 
     def launch() -> None:
         saxpy(2.0, x, y)
 
-    def launch_and_submit() -> None:
+    def launch_now() -> None:
         launch()
         device.flush()
 
-    calls = {"by hand": hand, "launch and submit": launch_and_submit, "launch": launch}
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(max(3, rounds // 20)):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            for _ in range(train):
-                call()
-            device.flush()
-            times[name].append((time.perf_counter() - start) / train)
-            device.wait()
-            device.gpu._poll_wait()
-    return {name: statistics.median(values[1:]) for name, values in times.items()}
+    def elapsed(call: Callable[[], None], count: int) -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        device.flush()
+        seconds = (time.perf_counter() - start) / count
+        device.wait()
+        device.gpu._poll_wait()
+        return seconds
+
+    singles = [(elapsed(hand, 1), elapsed(launch_now, 1)) for _ in range(rounds)]
+    trains = [(elapsed(hand, 100), elapsed(launch, 100)) for _ in range(max(3, rounds // 20))]
+    names = ("one by hand", "one launch", "of a train by hand", "of a train of launches")
+    columns = [*zip(*singles[1:], strict=True), *zip(*trains[1:], strict=True)]
+    return {name: statistics.median(column) for name, column in zip(names, columns, strict=True)}
 
 
 def by_hand(device: Device, program: Program) -> Callable[[], None]:

@@ -19,20 +19,21 @@ LIMIT = 150  # seconds for one process of a peer
 
 @dataclass
 class Torch:
-    """torch with CUDA. Tensors are its own; times are CUDA events around one call."""
+    """torch with CUDA. Tensors are its own; times are CUDA events around a few calls."""
 
     torch: Any
 
     def tensor(self, array: np.ndarray) -> Any:
         return self.torch.from_numpy(array).cuda()
 
-    def seconds(self, work: Callable[[], object]) -> float:
+    def seconds(self, work: Callable[[], object], repeats: int) -> float:
         start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
-        work()
+        for _ in range(repeats):
+            work()
         end.record()
         end.synchronize()
-        return float(start.elapsed_time(end)) * 1e-3
+        return float(start.elapsed_time(end)) * 1e-3 / repeats
 
     @property
     def processors(self) -> int:
