@@ -15,7 +15,9 @@ from .errors import DrawError as DrawError
 from .errors import KernelError as KernelError
 from .errors import LayoutError as LayoutError
 from .errors import NotationError as NotationError
+from .errors import TableError as TableError
 from .errors import TensorError as TensorError
+from .errors import UndecidedError as UndecidedError
 from .errors import VerificationError as VerificationError
 from .layout import Chained as Chained
 from .layout import ComposedLayout as ComposedLayout
