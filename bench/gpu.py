@@ -18,6 +18,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import gpu_kernels
@@ -200,21 +201,37 @@ def _sum(bench: Bench, x: Tensor, host: np.ndarray, theirs: object) -> None:
 
 
 def transposes(bench: Bench, operands: tuple[Tensor, Tensor], host: np.ndarray, theirs: Callable[[], object]) -> None:
-    """One kernel, seven tiles in shared memory: the bank-conflict model says how many passes a read of a column takes;
-    the time that a pass adds, where passes are what bounds the kernel, is one cycle of a processor a subgroup."""
-    times: dict[int, float] = {}
+    """One kernel, seven tiles in shared memory; the model says in how many passes the banks give a column."""
     for name, tile in gpu_kernels.TILES.items():
         ways = gpu_kernels.conflict_ways(tile)
-        row, times[ways] = _transpose(bench, operands, host, tile, theirs if ways == 1 else None)
+        row = _transpose(bench, operands, host, tile, theirs if ways == 1 else None)
         row.name = f"transpose, f32, tile {name}: {ways}-way"
         bench.add(row)
-    notes: dict[str, object] = {"milliseconds by ways": {str(w): round(t * 1e3, 4) for w, t in times.items()}}
-    if bench.torch and not bench.small:
-        reads = host.size / 32 / bench.torch.processors  # of a column by a subgroup, on one processor
-        cycles = (times[32] - times[16]) / 16 * bench.torch.clock / reads
-        notes["cycles that one more pass adds, at the highest clock"] = round(cycles, 3)
-        print(f"one more pass adds {cycles:.2f} cycles at the highest clock; the model says 1")
-    bench.notes["transpose"] = notes
+
+
+def bank_model(bench: Bench) -> None:
+    """Columns of a tile read again and again: what one more read costs a processor, beside the passes that the model
+    counts. The difference of two numbers of rounds leaves out all else."""
+    side, few, many = (256, 32, 64) if bench.small else (4096, 64, 192)
+    host = bench.uniform(side, side)
+    x, y = gpu.array(host, device=bench.device), gpu.empty((side, side), device=bench.device)
+    sums = host.reshape(side // 32, 32, side // 32, 32).sum(3).transpose(2, 0, 1).reshape(side // 32, side)
+    found: dict[str, dict[str, float]] = {}
+    for name, tile in gpu_kernels.TILES.items():
+        seconds = {}
+        for rounds in (few, many):
+            program = bench.program(gpu_kernels.reread, x, y, tile=tile, rounds=rounds)
+            launch = partial(bench.device.launch, program, [t.engine.buffer for t in (x, y)])
+            seconds[rounds] = bench.measure(launch, None)[0]
+            wanted = np.repeat(sums, 32, axis=0) * (rounds // 32)
+            assert np.allclose(y.numpy(), wanted, rtol=1e-3, atol=1e-3), f"reread through {name}"
+        line = {"passes": gpu_kernels.conflict_ways(tile), "ms": 1e3 * (seconds[many] - seconds[few])}
+        if bench.torch:
+            reads = host.size / 32 / bench.torch.processors * (many - few)
+            line["cycles"] = (seconds[many] - seconds[few]) * bench.torch.clock / reads
+        found[name] = {key: round(value, 3) for key, value in line.items()}
+        print(f"a read of a column, tile {name}: {found[name]}", flush=True)
+    bench.notes["bank model: a read of a column by a subgroup of 32"] = found
 
 
 def _transpose(
@@ -223,8 +240,8 @@ def _transpose(
     host: np.ndarray,
     tile: Layout | ComposedLayout,
     theirs: Callable[[], object] | None,
-) -> tuple[Row, float]:
-    """The row and the seconds of one tile."""
+) -> Row:
+    """The row of one tile."""
     program = bench.program(gpu_kernels.transpose, *operands, tile=tile)
     buffers = [t.engine.buffer for t in operands]
     head = np.full((512, host.shape[0]), np.nan, np.float32)
@@ -232,7 +249,7 @@ def _transpose(
     row = _bandwidth(bench, "", host, lambda: bench.device.launch(program, buffers), theirs)
     row.checked = bench.device.prepare(program)
     row.error = float(np.abs(buffers[1].read(np.float32, head.size).reshape(head.shape) - host.T[:512]).max())
-    return row, 2e-9 * host.nbytes / row.cutepy
+    return row
 
 
 def host_times(bench: Bench) -> None:
@@ -319,6 +336,7 @@ def main() -> None:
     if "shader-f16" in bench.device.features:
         matmul(bench, 128 if bench.small else 4096, "f16")
     memory_bound(bench)
+    bank_model(bench)
     result = {**environment(bench), "rows": [asdict(row) for row in bench.rows], "notes": bench.notes}
     print(table(result))
     if options.json:

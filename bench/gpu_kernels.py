@@ -16,7 +16,8 @@ from cutepy.gpu.reduce import SumPlan, sum_kernel
 from cutepy.gpu.runtime import Device, Program
 from cutepy.layout import ComposedLayout, Layout, Swizzle, ceil_div, composition, make_composed_layout, size
 from cutepy.tensor import Tensor
-from cutepy.tensor.algorithms import axpby, copy
+from cutepy.tensor.algorithms import axpby, clear, copy
+from cutepy.tensor.make import make_fragment_like
 from cutepy.tensor.partition import local_partition, local_tile
 
 SIDE, BANKS = 32, 32
@@ -38,6 +39,25 @@ def transpose(x: Tensor, y: Tensor, *, tile: Layout | ComposedLayout) -> None:
     gpu.barrier()
     turned = composition(shared, ROWS)
     copy(local_partition(turned, along_rows), local_partition(local_tile(y, (SIDE, SIDE), (j, i)), along_rows))
+
+
+@gpu.kernel
+def reread(x: Tensor, y: Tensor, *, tile: Layout | ComposedLayout, rounds: int) -> None:
+    """y[j, i] = the sum over r of x[i, (j + r) % 32] in tiles of 32 x 32: columns of `tile`, read `rounds` times."""
+    gpu.launch(grid=(ceil_div(size(x, 1), SIDE), ceil_div(size(x, 0), SIDE)), threads=256)
+    i, j = gpu.workgroup.y, gpu.workgroup.x
+    shared = gpu.shared(x, tile)
+    along_rows = Layout((8, SIDE), (SIDE, 1))
+    copy(local_partition(local_tile(x, (SIDE, SIDE), (i, j)), along_rows), local_partition(shared, along_rows))
+    gpu.barrier()
+    target = local_partition(local_tile(y, (SIDE, SIDE), (j, i)), along_rows)
+    total = make_fragment_like(target)
+    clear(total)
+    lane, row = gpu.thread % SIDE, gpu.thread // SIDE
+    for r in gpu.loop(rounds):
+        for e in gpu.unroll(size(total)):
+            total[e] = total[e] + shared[lane, (row + 8 * e + r) % SIDE]
+    copy(total, target)
 
 
 def conflict_ways(tile: Layout | ComposedLayout) -> int:
