@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import griffe
 
-LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".ops", ".draw")
-WHOLE = (".errors", ".docs", ".sphinxext")  # modules that are public as they are
+LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".ops", ".draw")
+# Modules that are public as they are.
+WHOLE = (".errors", ".docs", ".sphinxext", ".layout.formula", ".layout.from_table", ".layout.spelling")
 SESSION = re.compile(r"(?:^>>> .*\n(?:(?!>>> |\s*$).*(?:\n|\Z))*)+", re.MULTILINE)
 IMPORTS = re.compile(r"^Imports? .*?\.(?:\s+|$)", re.MULTILINE | re.DOTALL)
 

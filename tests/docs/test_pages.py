@@ -1,0 +1,121 @@
+"""The pages as they are written: every fence runs or is known not to, every name is in the reference, links exist."""
+
+import importlib
+import importlib.util
+import inspect
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cutepy
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN = {"python", "text", "wgsl", "console", "layout"}
+SHOWN = {
+    "sh": "changes the machine, or says what the machine has",
+    "toml": "compared with zensical.toml below",
+    "yaml": "for MkDocs; tests/docs_hooks builds with it",
+    "rst": "for Sphinx; tests/docs_hooks builds with it",
+    "markdown": "the source of the fence after it, compared below",
+    "py": "a script of examples/ that runs there, or a line of a conf.py",
+}
+FENCE = re.compile(r"^(?P<marks>`{3,})(?P<language>.*)\n(?P<body>(?:.*\n)*?)(?P=marks)$", re.MULTILINE)
+LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
+NAV = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+
+
+def fences(page: Path) -> list[tuple[str, str]]:
+    """Language and body of the fences of a page; a fence within a fence counts as body."""
+    return [(found["language"].strip(), found["body"]) for found in FENCE.finditer(page.read_text())]
+
+
+def entries(nav: object) -> Iterator[str]:
+    """The files that a navigation names."""
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, dict):
+        for entry in nav.values():
+            yield from entries(entry)
+    elif isinstance(nav, list):
+        for entry in nav:
+            yield from entries(entry)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_fences_run(page: Path) -> None:
+    languages = {language for language, _body in fences(page)}
+    generated = {""} if page.name in ("benchmarks.md", "README.md") else set()
+    assert languages <= RUN | set(SHOWN) | generated, f"{languages - RUN - set(SHOWN)}: conftest.py runs none of these"
+
+
+def test_markdown_is_shown_as_it_is_drawn() -> None:
+    found = fences(ROOT / "docs" / "diagrams.md")
+    pairs = [(found[i][1], found[i + 1]) for i in range(len(found) - 1) if found[i][0] == "markdown"]
+    assert len(pairs) >= 10
+    for source, (language, body) in pairs:
+        assert (language, source) == ("layout", f"```layout\n{body}```\n")
+
+
+def test_the_settings_for_zensical_are_those_of_this_site() -> None:
+    (shown,) = [body for language, body in fences(ROOT / "docs" / "diagrams.md") if language == "toml"]
+    shown_fences = tomllib.loads(shown)["project"]["markdown_extensions"]["pymdownx"]["superfences"]["custom_fences"]
+    assert shown_fences == NAV["markdown_extensions"]["pymdownx"]["superfences"]["custom_fences"]
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    there = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
+    assert set(entries(NAV["nav"])) == there
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    text = FENCE.sub("", page.read_text())
+    for to in (found["to"] for found in LINK.finditer(text)):
+        if not to.startswith(("http://", "https://", "#")):
+            assert (page.parent / to.partition("#")[0]).exists(), f"{page.name}: {to}"
+
+
+def public_names() -> Iterator[tuple[str, str]]:
+    """(where a public thing is defined, its name), for functions and classes."""
+    for layer in ("cutepy", "cutepy.layout", "cutepy.tensor", "cutepy.gpu", "cutepy.ops", "cutepy.draw"):
+        module = importlib.import_module(layer)
+        names = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
+        for name in names:
+            thing = inspect.getattr_static(module, name, None) or getattr(module, name)
+            if (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith("cutepy"):
+                yield thing.__module__, name
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = "\n".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+    shown = set(re.findall(r"^::: (\S+)$", pages, re.MULTILINE))
+    missing = {f"{module}: {name}" for module, name in public_names() if module not in shown}
+    assert not missing, f"add `::: module` to a page of docs/api: {sorted(missing)}"
+    assert all(importlib.util.find_spec(module) for module in shown)
+    assert len(set(cutepy.__all__)) > 100
+
+
+def test_the_benchmarks_page_is_what_the_results_say() -> None:
+    spec = importlib.util.spec_from_file_location("benchmarks_tool", ROOT / "tools" / "benchmarks.py")
+    assert spec is not None and spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.PAGE.read_text() == tool.page(tool.RESULTS), "run python tools/benchmarks.py"
+
+
+@pytest.mark.parametrize("peer", ["pycute", "tensor_layouts"])
+def test_what_is_said_of_peers(peer: str) -> None:
+    """docs/coming-from: two results that break their law, in the versions that are named there."""
+    if importlib.util.find_spec(peer) is None:
+        pytest.skip(f"NOT TESTED: what docs/coming-from says of {peer}, which is not installed")
+    module = importlib.import_module(peer)
+    compose = getattr(module, "composition", None) or module.compose
+    A, B = module.Layout((6, 2), (1, 7)), module.Layout((3, 2), (2, 3))
+    wrong = compose(A, B)
+    assert (A(B(2, 1)), wrong(2, 1)) == (8, 7)
+    divided = module.logical_divide(module.Layout((10, 8), (8, 1)), (4, 4))
+    assert module.size(divided) == 96

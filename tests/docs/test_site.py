@@ -1,0 +1,131 @@
+"""The site that `make docs` builds: no link is broken, nothing leaves it, every layout is a picture."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from chromium import Page, find_chromium
+
+LOADS = {"src", "srcset", "poster", "data", "action", "formaction", "background", "manifest", "xlink:href"}
+FOREIGN = re.compile(r"(?:https?:)?//[\w.-]+\.\w+")
+IN_CSS = re.compile(r"""(?:url\(|@import)\s*["']?(?P<to>(?:https?:)?//[^"')\s]+)""")
+OPENED = ("index.html", "algebra/composition.html", "diagrams.html", "api/layout.html")
+
+
+class Reader(HTMLParser):
+    """What a page points at, loads and defines."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.ids: list[str] = []
+        self.figures = self.quotes = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if "id" in given:
+            self.ids.append(given["id"])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif (
+            tag in ("link", "image", "use")
+            and "href" in given
+            and given.get("rel") not in ("canonical", "prev", "next")
+        ):
+            self.loaded.append(given["href"])
+        self.loaded += [given[name] for name in LOADS & given.keys()]
+        self.loaded += [found["to"] for found in IN_CSS.finditer(given.get("style", ""))]
+        self.figures += tag == "figure" and "cutepy" in given.get("class", "")
+        self.quotes += tag == "blockquote"
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> dict[Path, Reader]:
+    """Every page of the site, read."""
+    return {path: Reader(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+
+
+def test_every_page_is_there(site: Path, pages: dict[Path, Reader]) -> None:
+    written = {
+        path.relative_to(site.parent / "docs").with_suffix(".html") for path in (site.parent / "docs").rglob("*.md")
+    }
+    assert written <= {path.relative_to(site) for path in pages}
+
+
+def test_no_link_is_broken(site: Path, pages: dict[Path, Reader]) -> None:
+    broken = []
+    for path, page in pages.items():
+        for link in [*page.links, *page.loaded]:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc or path.name == "404.html":
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            anchor = unquote(parts.fragment)
+            if not target.exists() or (anchor and target in pages and anchor not in pages[target].ids):
+                broken.append(f"{path.relative_to(site)}: {link}")
+    assert not broken
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Reader]) -> None:
+    asked = [f"{path.name}: {link}" for path, page in pages.items() for link in page.loaded if FOREIGN.match(link)]
+    for path in site.rglob("*.css"):
+        asked += [f"{path.name}: {found['to']}" for found in IN_CSS.finditer(path.read_text(encoding="utf-8"))]
+    assert not asked
+
+
+def test_every_layout_is_a_picture(site: Path, pages: dict[Path, Reader]) -> None:
+    for source in (site.parent / "docs").rglob("*.md"):
+        text = re.sub(r"^(`{4,})(?:.*\n)*?\1$", "", source.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        page = pages[site / source.relative_to(site.parent / "docs").with_suffix(".html")]
+        assert page.figures == len(re.findall(r"^```layout$", text, re.MULTILINE)), source.name
+
+
+def test_ids_are_unique(site: Path, pages: dict[Path, Reader]) -> None:
+    for path, page in pages.items():
+        twice = {name for name in page.ids if page.ids.count(name) > 1 and not name.startswith("__")}
+        assert not twice, f"{path.relative_to(site)}: {sorted(twice)[:5]}"
+
+
+def test_the_reference_shows_names_and_sessions(site: Path, pages: dict[Path, Reader]) -> None:
+    reference = {path: page for path, page in pages.items() if path.parent == site / "api"}
+    ids = {name for page in reference.values() for name in page.ids}
+    for name in ("layout.composition.composition", "layout.layout.Layout.parse", "tensor.partition.local_tile"):
+        assert f"cutepy.{name}" in ids
+    for name in ("gpu.trace.kernel.kernel", "gpu.trace.functions.exp", "draw.drawing.draw", "errors.CompositionError"):
+        assert f"cutepy.{name}" in ids
+    assert "cutepy.layout.composition.composes" not in ids, "what no layer exports is not shown"
+    assert not any(page.quotes for page in reference.values()), "a doctest became a quotation"
+    sources = "".join(path.read_text(encoding="utf-8") for path in (site.parent / "docs" / "api").glob("*.md"))
+    for module in re.findall(r"^::: (\S+)$", sources, re.MULTILINE):
+        assert any(name.startswith(f"{module}.") for name in ids), f"nothing of {module} is shown"
+
+
+@pytest.fixture(scope="session")
+def tab() -> Iterator[Page]:
+    """A tab of a headless Chromium."""
+    command = find_chromium()
+    if command is None:
+        pytest.skip("NOT TESTED: no Chromium to open the docs site with: apt install chromium, or set CUTEPY_CHROMIUM")
+    opened = Page(command)
+    yield opened
+    opened.close()
+
+
+def test_a_browser_asks_nobody_else(site: Path, tab: Page, tmp_path: Path) -> None:
+    for name in OPENED:
+        assert (site / name).exists()
+        tab.open(site / name)
+        tab.evaluate("new Promise(done => setTimeout(done, 300))")
+    outside = [url for url in tab.requests if urlsplit(url).scheme not in ("file", "data", "about", "blob")]
+    assert len(tab.requests) > 2 * len(OPENED) and not outside
+    tab.open(site / "algebra/composition.html")
+    tab.screenshot(tmp_path / "page.png")
+    assert (tmp_path / "page.png").stat().st_size > 10_000
+    shutil.rmtree(tmp_path, ignore_errors=True)
