@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from typing import NamedTuple
 
 from cutepy.gpu.ir import (
     Assign,
@@ -28,6 +29,7 @@ from cutepy.gpu.ir import (
     Let,
     Load,
     Select,
+    Stmt,
     Store,
     Unary,
     Var,
@@ -37,9 +39,8 @@ from cutepy.gpu.ir import (
 from cutepy.gpu.ir.operators import FOLD, wrapped
 
 
-@dataclass(frozen=True)
-class Event:
-    """One access: who (workgroup, thread), when (barriers of each kind before it, place in the thread's order), what."""
+class Event(NamedTuple):
+    """One access: who (workgroup, thread), when (barriers before it, place in the thread's order), what."""
 
     group: int
     thread: int
@@ -57,6 +58,24 @@ class Run:
     kernel: Kernel
     events: list[Event] = field(default_factory=list)
     barriers: dict[tuple[int, int], list[tuple[object, ...]]] = field(default_factory=lambda: defaultdict(list))
+    loads: dict[int, list[Load]] = field(default_factory=dict)
+
+    def loads_of(self, stmt: Stmt) -> list[Load]:
+        """The loads in the expressions of a statement, operands first."""
+        known = self.loads.get(id(stmt))
+        if known is None:
+            found: dict[Expr, None] = {}
+            for root in expressions(stmt):
+                _loads(root, found)
+            known = self.loads[id(stmt)] = [x for x in found if isinstance(x, Load)]
+        return known
+
+
+def _loads(x: Expr, found: dict[Expr, None]) -> None:
+    if x not in found:
+        for operand in children(x):
+            _loads(operand, found)
+        found[x] = None
 
 
 @dataclass
@@ -92,31 +111,23 @@ class _Thread:
             case Load(buffer=buffer, index=index, where=where):
                 if where is not None and not self.value(where):
                     return 0
-                return self.data[buffer][self.value(index)]
+                contents, at = self.data[buffer], self.value(index)
+                return contents[at] if 0 <= at < len(contents) else 0
         raise AssertionError(x)
 
     def note(self, verb: str, buffer: Buffer, index: Expr, lanes: int) -> None:
         self.order += 1
         first = self.value(index) * buffer.width
+        epoch = self.epochs[buffer.space == "storage"]
         for i in range(lanes):
-            epoch = self.epochs[buffer.space == "storage"]
             self.run.events.append(Event(self.group, self.thread, epoch, self.order, verb, buffer, first + i))
-
-    def reads(self, x: Expr, seen: set[Expr]) -> None:
-        if x in seen:
-            return
-        seen.add(x)
-        for operand in children(x):
-            self.reads(operand, seen)
-        if isinstance(x, Load) and (x.where is None or self.value(x.where)):
-            self.note("reads", x.buffer, x.index, x.lanes)
 
     def block(self, block: Block) -> None:
         for stmt in block:
             if not isinstance(stmt, For):
-                seen: set[Expr] = set()
-                for root in expressions(stmt):
-                    self.reads(root, seen)
+                for node in self.run.loads_of(stmt):
+                    if node.where is None or self.value(node.where):
+                        self.note("reads", node.buffer, node.index, node.lanes)
             match stmt:
                 case Let(var=var, value=value) | Declare(var=var, value=value) | Assign(var=var, value=value):
                     if value is not None and value.lanes == 1 and value.dtype.kind in "iub" and self.known(value):

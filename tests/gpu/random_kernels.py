@@ -1,4 +1,4 @@
-"""Random small kernels by seed: loops, conditions, barriers and index arithmetic, right in places and wrong in others."""
+"""Random small kernels by seed: loops, conditions, barriers, index arithmetic, right in places and wrong in others."""
 
 import random
 
@@ -27,8 +27,9 @@ from cutepy.tensor.dtypes import u32
 class Maker:
     """What one seed gives."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, data: bool = False) -> None:
         self.random = random.Random(seed)
+        self.data = data
         pick = self.random
         self.threads = pick.choice([1, 2, 3, 4, 6, 8, 12])
         self.grid = pick.choice([(1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 3, 1)])
@@ -62,15 +63,26 @@ class Maker:
                 total = total + (leaf % by) * step + (leaf // by) * pick.choice([1, 2, step * by])
             elif kind < 0.9:
                 total = total + (leaf ^ pick.choice([1, 2, 3]))
+        if self.data and pick.random() < 0.25:
+            total = total + self.datum() % pick.choice([1, 2, 4]) * step
         if pick.random() < 0.15:
             total = total % buffer.length
         if pick.random() < 0.05:
             total = total - pick.choice([1, 2])
         return simplify(total)
 
+    def datum(self) -> Expr:
+        """An element of the binding that is only read."""
+        pick = self.random
+        return load(self.x, simplify(pick.choice([self.tid, *self.groups, *self.counters]) + pick.choice([0, 1])))
+
     def condition(self, *, uniform: bool = False) -> Expr:
         pick = self.random
-        ids: list[Expr] = [*self.groups, *self.counters] if uniform else [self.tid, self.tid, *self.groups, *self.counters]
+        if self.data and pick.random() < 0.2:
+            return self.datum() < pick.choice([1, 8, 32])
+        ids: list[Expr] = (
+            [*self.groups, *self.counters] if uniform else [self.tid, self.tid, *self.groups, *self.counters]
+        )
         left = pick.choice(ids)
         if not uniform and pick.random() < 0.4:
             left = left * pick.choice([1, 2]) + pick.choice(ids)

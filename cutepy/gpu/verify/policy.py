@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from ..ir import Kernel, new_arena
+from ..lower import lower
 from ..runtime.program import Limits
 from .bounds import decide_bounds
 from .collect import collect, uses_subgroups
@@ -32,11 +33,11 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
 
 def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
     """Whether `kernel` has to run with the run-time checks of bounds and loops: it is not proven to do without, or
-    `checks` is "always"."""
+    `checks` is "always". What is proven is the kernel as it is printed, after lowering."""
     if checks == "always":
         return True
     with new_arena():
-        found = _for_sizes(kernel, Limits(), deep=False)
+        found = _for_sizes(lower(kernel), Limits(), deep=False)
     return any(v.status != "proven" for v in found)
 
 
