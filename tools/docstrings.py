@@ -24,7 +24,8 @@ class Docstrings(griffe.Extension):
     def on_instance(self, *, obj: griffe.Object, **_others: object) -> None:
         if obj.is_attribute and not obj.docstring:
             given = made_with(str(obj.value))
-            obj.docstring = griffe.Docstring(given, parent=obj) if given else None
+            if given:
+                obj.docstring, obj.value = griffe.Docstring(given, parent=obj), None
         if obj.docstring:
             text = IMPORTS.sub("", obj.docstring.value, count=1) if obj.is_module else obj.docstring.value
             obj.docstring.value = fenced(text)
