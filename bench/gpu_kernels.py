@@ -42,8 +42,8 @@ def transpose(x: Tensor, y: Tensor, *, tile: Layout | ComposedLayout) -> None:
 
 
 @gpu.kernel
-def reread(x: Tensor, y: Tensor, *, tile: Layout | ComposedLayout, rounds: int) -> None:
-    """y[j, i] = the sum over r of x[i, (j + r) % 32] in tiles of 32 x 32: columns of `tile`, read `rounds` times."""
+def reread(rounds: int, x: Tensor, y: Tensor, *, tile: Layout | ComposedLayout) -> None:
+    """y[j, i] = the sum over r < rounds of x[i, (j + r) % 32] in tiles of 32 x 32: columns, read over and over."""
     gpu.launch(grid=(ceil_div(size(x, 1), SIDE), ceil_div(size(x, 0), SIDE)), threads=256)
     i, j = gpu.workgroup.y, gpu.workgroup.x
     shared = gpu.shared(x, tile)

@@ -46,6 +46,7 @@ class Plan:
     and of B; None chooses them by the layouts. `stages` slabs of shared memory: with 2, the next is loaded while one
     is used. `unrolled` writes out k. `lanes` is the block of rows and columns in which neighbouring threads stand, for
     a subgroup to read few different rows and columns; None stands for one row, or one column where C has columns.
+    With `repeat_last` the last turn brings its own slab once more, unused, instead of none: a loop without a branch.
     """
 
     tile: tuple[int, int, int] = (64, 64, 16)
@@ -54,6 +55,7 @@ class Plan:
     stages: int = 1
     unrolled: bool = False
     lanes: tuple[int, int] | None = None
+    repeat_last: bool = False
 
     def __post_init__(self) -> None:
         (bm, bn, bk), (tm, tn) = self.tile, self.threads
@@ -135,8 +137,11 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
         for k in gpu.loop(slabs):
             _copy_both((next_A, next_B), parts(sA, sB, k % 2))
             gpu.barrier()  # one is enough: the slab before the last is not read after the barrier of the last
-            following = minimum(k + 1, slabs - 1)  # the last turn brings its own slab once more, unused
-            _copy_both(parts(gA, gB, following), (next_A, next_B))
+            if plan.repeat_last:
+                _copy_both(parts(gA, gB, minimum(k + 1, slabs - 1)), (next_A, next_B))
+            else:
+                with gpu.when(k + 1 < slabs):
+                    _copy_both(parts(gA, gB, k + 1), (next_A, next_B))
             multiply(k % 2)
     copy(acc, cC)
 
@@ -221,8 +226,8 @@ def _contiguous(tensor: Tensor) -> int:
     return 0 if steps[0] < steps[1] else 1
 
 
-LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4))
-MEDIUM = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
+LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
+MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
 SMALL = Plan((32, 32, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
 
 
