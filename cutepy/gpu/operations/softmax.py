@@ -30,7 +30,7 @@ from .pointwise import pointwise
 from .reductions import max as largest_of
 from .reductions import sum as total_of
 
-MOST_VALUES = 32
+MOST_VALUES = 64
 """Elements of a row that one thread keeps in registers."""
 LOWEST = -3.4028234663852886e38
 """Less than or equal to every finite f32, so that `-inf - LOWEST` is no NaN."""
