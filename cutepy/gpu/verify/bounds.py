@@ -99,7 +99,7 @@ def _outside(
             row, thread = map(int, np.argwhere(outside)[0])
             element = int(np.broadcast_to(at, active.shape)[row, thread])
             point = {leaf: int(v[row]) for leaf, v in ids.items()}
-            which = element if element > last or element < 0 else element + access.lanes - 1
+            which = element if element < 0 else max(element, last + access.lanes)
             invocation = use(model, access, point, thread)
             return Witness(access.buffer.name, access.buffer.note, which, (invocation,))
     return None

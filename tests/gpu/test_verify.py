@@ -1,0 +1,397 @@
+"""What `verify` says is true: judged by running every invocation, by planted faults, and claim by claim."""
+
+import time
+from collections import Counter
+from dataclasses import replace
+
+import mutants
+import numpy as np
+import pytest
+from kernels import CASES
+from oracle import faults, observe
+from random_kernels import Maker
+
+import cutepy.gpu.verify.search as search
+from cutepy import gpu
+from cutepy.errors import KernelError, VerificationError
+from cutepy.gpu.ir import (
+    Atomic,
+    Barrier,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Let,
+    Stmt,
+    Store,
+    builtin,
+    call,
+    cast,
+    const,
+    load,
+    new_arena,
+    select,
+    splat,
+    var,
+)
+from cutepy.gpu.lower import lower
+from cutepy.gpu.matmul import Plan, matmul_kernel
+from cutepy.gpu.runtime.program import Limits
+from cutepy.gpu.verify import Verdict, needs_checks, verify
+from cutepy.gpu.verify.evaluate import Data, evaluate
+from cutepy.tensor import make_tensor
+from cutepy.tensor.dtypes import f32, i32, u32
+
+DEVICE = Limits(workgroup_bytes=49152, invocations=1024, workgroup_size=(1024, 1024, 64), binding_bytes=1 << 31)
+
+
+def _made_up(kernel: Kernel) -> list[int]:
+    """What `verify` makes up for the binding that random kernels read."""
+    x, i = kernel.buffers[0], var("i")
+    places = np.arange(x.length, dtype=np.uint32)
+    return evaluate(load(x, i), {i: places}, {}, Data(frozenset([x]))).tolist()
+
+
+def _judge(seed: int, *, data: bool) -> Counter[str]:
+    """Compare each verdict with what happens; count the statuses."""
+    counts: Counter[str] = Counter()
+    with new_arena():
+        kernel = Maker(seed, data=data).kernel()
+        found = verify(kernel)
+        draw = np.random.default_rng(seed)
+        x = kernel.buffers[0]
+        contents = [draw.integers(0, most, x.length).tolist() for most in (2, 64, 64)] if data else []
+        broken = [faults(observe(kernel, {x: values})) for values in (_made_up(kernel), *contents)]
+    anywhere = set().union(*broken)
+    parted = ("uniform barriers", "") in anywhere
+    for verdict in found.verdicts:
+        key = verdict.claim, verdict.array
+        if verdict.claim in ("bounded loops", "within limits"):
+            continue
+        if (parted and verdict.claim in ("no races", "written before read")) or (
+            verdict.claim != "in bounds" and ("in bounds", verdict.array) in anywhere
+        ):
+            continue
+        counts[verdict.status] += 1
+        told = bool(verdict.witness and verdict.witness.given)
+        if verdict.status == "proven":
+            assert key not in anywhere, f"seed {seed}: {verdict}"
+        elif verdict.status == "refuted":
+            assert all(key in b for b in broken[: 1 if told else None]), f"seed {seed}: {verdict}"
+    return counts
+
+
+@pytest.mark.parametrize("data", [False, True])
+@pytest.mark.parametrize("most", [None, 1, 64])
+def test_verdicts_on_random_kernels_are_true(data: bool, most: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few evaluations allowed, what is proven is proven by structure alone."""
+    if most is not None:
+        monkeypatch.setattr(search, "MOST", most)
+    counts: Counter[str] = Counter()
+    for seed in range(400 if most is None else 200):
+        counts += _judge(seed, data=data)
+    assert counts["undecided"] <= (0.02 if most is None and not data else 0.1) * counts.total(), counts
+    assert min(counts["proven"], counts["refuted"]) > 150
+
+
+def test_planted_faults_are_caught_and_originals_are_not() -> None:
+    found, harmless = mutants.pairs(300)
+    print(mutants.table(found, harmless))
+    assert [f"{p.subject}: {p.mutant.kind}, {p.mutant.what}" for p in found if not p.caught] == []
+    assert [str(p.subject) for p in found if not p.original_ok] == []
+    by_verify = [p for p in found if p.caught == "refuted" and p.mutant.kind == "barrier removed"]
+    assert len(by_verify) == sum(p.mutant.kind == "barrier removed" for p in found) >= 20
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("lowered", [False, True])
+def test_correct_kernels_are_proven(name: str, lowered: bool) -> None:
+    kernel = CASES[name]().kernel
+    found = verify(lower(kernel) if lowered else kernel, DEVICE)
+    assert found.ok, str(found)
+    assert not needs_checks(kernel)
+
+
+def test_every_kernel_of_the_project_is_proven() -> None:
+    from every_kernel import every_kernel
+
+    found = {
+        name: run.kernel.verify(*run.arguments, limits=DEVICE, **run.static) for name, run in every_kernel().items()
+    }
+    assert {name: str(v) for name, v in found.items() if not v.ok} == {}
+
+
+@pytest.mark.parametrize("n", [4096, 4095])
+def test_a_large_matrix_product_is_proven_quickly(n: int) -> None:
+    arrays = [make_tensor(np.empty((n, n), np.float32)) for _ in range(3)]
+    plan = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True)
+    kernel = matmul_kernel.ir(*arrays, plan=plan)
+    start = time.perf_counter()
+    found = verify(kernel, DEVICE)
+    assert time.perf_counter() - start < 1
+    assert found.ok, str(found)
+
+
+TID = builtin("local_invocation_index", 0, 63)
+GROUP = builtin("workgroup_id.x", 0, 3)
+X, Y = Buffer("x", u32, 256), Buffer("y", u32, 256, writable=True)
+S = Buffer("s", u32, 64, space="workgroup", note="64:1")
+
+
+def kernel_of(*body: Stmt, grid: int = 4, threads: int = 64, local: tuple[Buffer, ...] = (S,)) -> Kernel:
+    return Kernel("k", (X, Y), body, (grid, 1, 1), (threads, 1, 1), local=local)
+
+
+def verdict_of(kernel: Kernel, claim: str, array: str = "") -> Verdict:
+    (found,) = [v for v in verify(kernel).verdicts if (v.claim, v.array) == (claim, array)]
+    return found
+
+
+def put(at: object, buffer: Buffer = Y, value: int = 1, place: str = "") -> Store:
+    assert isinstance(at, Expr)
+    return Store(buffer, at, const(value), place)
+
+
+def test_a_refutation_names_who_and_where() -> None:
+    kernel = kernel_of(put(GROUP * 64 + TID + 1, place="user.py:7"))
+    found = verdict_of(kernel, "in bounds", "y")
+    assert found.status == "refuted" and found.witness is not None
+    assert found.witness.element == 256
+    (use,) = found.witness.uses
+    assert (use.workgroup, use.thread, use.verb, use.place) == ((3, 0, 0), 63, "writes", "user.py:7")
+    assert str(found) == (
+        "refuted    in bounds y: it has 256 elements; element 256 of y: workgroup (3, 0, 0), thread 63 writes "
+        "y[group.x * 64u + tid + 1u] (user.py:7)"
+    )
+    with pytest.raises(VerificationError, match=r"k is refuted:\n  refuted    in bounds y: .* thread 63 writes"):
+        verify(kernel).raise_if_refuted()
+    verify(kernel_of(put(GROUP * 64 + TID))).raise_if_refuted()
+
+
+def test_guards_count() -> None:
+    at = GROUP * 80 + TID
+    assert verdict_of(kernel_of(put(at)), "in bounds", "y").status == "refuted"
+    assert verdict_of(kernel_of(If(at < 256, (put(at),))), "in bounds", "y").status == "proven"
+    assert verdict_of(kernel_of(If(at < 257, (put(at),))), "in bounds", "y").witness.element == 256
+    assert verdict_of(kernel_of(If(at >= 256, (), (put(at),))), "in bounds", "y").status == "proven"
+
+
+def test_u32_wraps_below_zero() -> None:
+    found = verdict_of(kernel_of(put(TID - 1)), "in bounds", "y")
+    assert found.witness.element == 2**32 - 1 and found.witness.uses[0].thread == 0
+    assert verdict_of(kernel_of(If(TID > 0, (put(TID - 1),)), grid=1), "in bounds", "y").status == "proven"
+
+
+def test_the_last_lane_of_a_vector_counts() -> None:
+    kernel = kernel_of(Store(Y, GROUP * 64 + TID, splat(const(1), 4)))
+    found = verdict_of(kernel, "in bounds", "y").witness
+    assert found.element == 256 and str(found.uses[0]).endswith("writes y[group.x * 64u + tid] and 3 more")
+
+
+def test_what_memory_decides_is_undecided_unless_it_is_tamed() -> None:
+    value = var("value")
+    read = Let(value, load(X, TID))
+    trusted = verdict_of(kernel_of(read, Let(var("v"), load(Y, value))), "in bounds", "y")
+    assert trusted.status == "undecided" and "depends on x[tid]" in trusted.reason
+    for tame in (value % 256, value & 255, call("min", value, const(255)), select(value < 256, value, const(0))):
+        assert verdict_of(kernel_of(read, put(tame)), "in bounds", "y").status in ("proven", "undecided")
+    assert verdict_of(kernel_of(read, put(value % 256)), "in bounds", "y").status == "proven"
+    assert verdict_of(kernel_of(read, put(value % 257)), "in bounds", "y").status == "undecided"
+    assert verdict_of(kernel_of(read, put(value % 8 + GROUP * 300)), "in bounds", "y").status == "refuted"
+
+
+def test_two_workgroups_that_write_one_element() -> None:
+    found = verdict_of(kernel_of(put(TID)), "no races", "y")
+    assert found.reason == "two invocations write one element"
+    first, second = found.witness.uses
+    assert first.workgroup != second.workgroup and first.thread == second.thread == found.witness.element
+    assert verdict_of(kernel_of(put(TID), grid=1), "no races", "y").status == "proven"
+
+
+def test_a_read_that_meets_a_write_of_another_workgroup() -> None:
+    old = var("old")
+    at = GROUP * 64 + TID
+    apart = (Let(old, load(Y, at)), Store(Y, at, old))
+    assert verdict_of(kernel_of(*apart), "no races", "y").status == "proven"
+    near = (If(at < 255, (Let(old, load(Y, at + 1)),)), put(at))
+    found = verdict_of(kernel_of(*near), "no races", "y")
+    assert found.status == "refuted" and {u.verb for u in found.witness.uses} == {"reads", "writes"}
+
+
+def test_barriers_order_their_own_memory_only() -> None:
+    old = var("old")
+    for storage, status in ((False, "proven"), (True, "refuted")):
+        kernel = kernel_of(put(TID, S), Barrier(storage), Let(old, load(S, 63 - TID)), put(GROUP * 64 + TID))
+        assert verdict_of(kernel, "no races", "s").status == status
+    for storage, status in ((False, "refuted"), (True, "proven")):
+        kernel = kernel_of(put(TID), Barrier(storage), Let(old, load(Y, 63 - TID)), grid=1)
+        assert verdict_of(kernel, "no races", "y").status == status
+
+
+def test_iterations_meet_across_the_end_of_a_loop() -> None:
+    k, old = var("k", hi=7), var("old")
+    turn = (put(TID, S), Barrier(), Let(old, load(S, 63 - TID)))
+    once = For(k, const(0), const(8), const(1), turn)
+    found = verdict_of(kernel_of(once), "no races", "s")
+    assert [u.loops for u in found.witness.uses] in ([(("k", 0),), (("k", 1),)], [(("k", 1),), (("k", 0),)])
+    safe = For(k, const(0), const(8), const(1), (*turn, Barrier()))
+    assert verdict_of(kernel_of(safe), "no races", "s").status == "proven"
+    assert verdict_of(kernel_of(replace(once, stop=const(1))), "no races", "s").status == "proven"
+
+
+def test_a_second_buffer_stands_in_for_a_second_barrier() -> None:
+    k, old = var("k", hi=7), var("old")
+    for stages, status in ((2, "proven"), (1, "refuted")):
+        shared = replace(S, length=64 * stages)
+        body = (put(k % stages * 64 + TID, shared), Barrier(), Let(old, load(shared, k % stages * 64 + (63 - TID))))
+        kernel = kernel_of(For(k, const(0), const(8), const(1), body), local=(shared,))
+        assert verdict_of(kernel, "no races", "s").status == status
+        assert verdict_of(kernel, "written before read", "s").status == "proven"
+
+
+def test_updates_do_not_disturb_one_another_but_do_disturb_others() -> None:
+    update = Atomic("Add", S, TID % 4, const(1))
+    zero, result = put(TID, S, 0), var("result")
+    assert verdict_of(kernel_of(zero, Barrier(), update), "no races", "s").status == "proven"
+    assert verdict_of(kernel_of(zero, update), "no races", "s").status == "refuted"
+    assert verdict_of(kernel_of(zero, Barrier(), update, Let(result, load(S, TID % 4))), "no races", "s").witness
+    values = (Let(var("v"), load(X, TID)),)
+    counted = Atomic("Add", S, values[0].var % 64, const(1))
+    found = verdict_of(kernel_of(zero, *values, counted), "no races", "s")
+    assert found.status == "refuted" and found.witness.given == "for data that give these x[tid] % 64u"
+
+
+def test_workgroup_memory_must_be_written_first() -> None:
+    old = var("old")
+    read = Let(old, load(S, TID))
+    found = verdict_of(kernel_of(If(TID < 63, (put(TID, S),)), Barrier(), read), "written before read", "s")
+    assert found.witness.element == 63 and found.witness.uses[0].thread == 63
+    assert verdict_of(kernel_of(put(TID, S), read), "written before read", "s").status == "proven"
+    assert verdict_of(kernel_of(put(63 - TID, S), read), "written before read", "s").status == "refuted"
+    assert verdict_of(kernel_of(put(63 - TID, S), Barrier(), read), "written before read", "s").status == "proven"
+    guard = load(X, TID) < 3
+    unsure = verdict_of(kernel_of(If(guard, (put(TID, S),)), Barrier(), read), "written before read", "s")
+    assert unsure.status == "undecided"
+
+
+def test_a_barrier_that_threads_decide_about() -> None:
+    found = verdict_of(kernel_of(If(TID < 32, (Barrier(),))), "uniform barriers")
+    assert [(u.thread, u.verb) for u in found.witness.uses] == [(0, "comes to"), (32, "does not come to")]
+    assert verdict_of(kernel_of(If(GROUP < 2, (Barrier(),))), "uniform barriers").status == "proven"
+    k = var("k", hi=64)
+    turns = For(k, const(0), TID + 1, const(1), (Barrier(),))
+    assert verdict_of(kernel_of(turns), "uniform barriers").status == "refuted"
+    one = verdict_of(kernel_of(If(load(X, GROUP) < 3, (Barrier(),))), "uniform barriers")
+    assert one.status == "proven"  # all threads read the same element of what nobody writes
+    other = verdict_of(kernel_of(If(load(X, TID) < 3, (Barrier(),))), "uniform barriers")
+    assert other.status == "refuted" and other.witness.given == "for some data"
+    written = verdict_of(kernel_of(put(TID), If(load(Y, GROUP) < 3, (Barrier(),))), "uniform barriers")
+    assert written.status == "undecided"
+
+
+def test_races_are_not_proven_by_barriers_that_are_not() -> None:
+    kernel = kernel_of(put(TID, S), If(load(Y, TID) < 3, (Barrier(),)))
+    assert verdict_of(kernel, "no races", "s").status == "undecided"
+
+
+def test_loops_that_may_not_end() -> None:
+    k = var("k")
+    steps = {0: "refuted", 1: "proven", 3: "undecided"}
+    for step, status in steps.items():
+        kernel = kernel_of(For(k, const(0), load(X, TID), const(step), (put(TID),)), grid=1)
+        assert verdict_of(kernel, "bounded loops").status == status
+        assert needs_checks(kernel) is (status != "proven")
+    signed = For(var("i", i32), const(-3, i32), const(3, i32), const(2, i32), (put(TID),))
+    assert verdict_of(kernel_of(signed), "bounded loops").status == "proven"
+
+
+def test_signed_indices_and_loops_from_anywhere() -> None:
+    i = var("i", i32)
+    body = put(cast(i + 3, u32) * 64 + TID)
+    kernel = kernel_of(For(i, const(-3, i32), const(1, i32), const(1, i32), (body,)), grid=1)
+    assert verify(kernel).ok
+    assert verdict_of(
+        kernel_of(For(i, const(-3, i32), const(2, i32), const(1, i32), (body,)), grid=1), "in bounds", "y"
+    )
+    j = var("j", hi=255)
+    strided = For(j, GROUP * 64 + TID, const(256), const(256), (put(j),))
+    assert verify(kernel_of(strided)).ok
+
+
+def test_every_size_of_subgroup_is_tried() -> None:
+    subgroup, lane = builtin("subgroup_id", 0, 15), builtin("subgroup_invocation_id", 0, 63)
+    first = If(lane == 0, (put(subgroup, S),))
+    assert verdict_of(kernel_of(first), "no races", "s").status == "proven"
+    assert verdict_of(kernel_of(put(subgroup, S)), "no races", "s").status == "refuted"
+    few = replace(S, length=8)
+    small = kernel_of(If(lane == 0, (put(subgroup, few),)), local=(few,))
+    assert verdict_of(small, "in bounds", "s").status == "refuted"  # 16 subgroups of 4
+    sizes = replace(Limits(), subgroup_sizes=(8, 32))
+    assert all(v.status == "proven" for v in verify(small, sizes).verdicts)
+
+
+def test_limits() -> None:
+    big = replace(S, length=4097)
+    kernel = replace(kernel_of(put(TID, big), local=(big,)), workgroup=(512, 1, 1), grid=(70000, 1, 1))
+    found = verdict_of(kernel, "within limits")
+    assert found.status == "refuted"
+    assert "512 threads along x, the device allows 256" in found.reason
+    assert "16388 bytes of workgroup memory, the device has 16384" in found.reason
+    assert "70000 workgroups along x, the device allows 65535" in found.reason
+    assert [v.status for v in verify(kernel, replace(DEVICE, workgroups=1 << 20)).verdicts if "limits" in v.claim] == [
+        "proven"
+    ]
+
+
+def test_a_grid_of_nothing_is_fine() -> None:
+    assert verify(kernel_of(put(TID + 1000), grid=0)).ok
+
+
+@gpu.kernel
+def shift(x, y, *, by):
+    gpu.launch(grid=1, threads=64)
+    y[gpu.thread] = x[gpu.thread + by]
+
+
+def test_a_kernel_verifies_itself_and_runs_without_checks_only_when_proven() -> None:
+    x, y = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    assert shift.verify(x, y, by=0).ok and not shift.program(x, y, by=0).checked
+    assert shift.program(x, y, by=0, checks="always").checked
+    wrong = shift.verify(x, y, by=1)
+    assert [v.array for v in wrong.refuted] == ["x"] and shift.program(x, y, by=1).checked
+    assert "test_verify.py:" in wrong.refuted[0].witness.uses[0].place
+    assert shift.verify(x, y, by=1) is wrong
+    with pytest.raises(KernelError, match=r"checks='never'.*'auto' and 'always'"):
+        shift.program(x, y, by=0, checks="never")
+
+
+def test_a_wide_kernel_does_not_fit_every_device() -> None:
+    @gpu.kernel
+    def wide(y):
+        gpu.launch(grid=1, threads=1024)
+        y[gpu.thread] = 1.0
+
+    y = np.zeros(1024, np.float32)
+    assert [v.claim for v in wide.verify(y).refuted] == ["within limits"]
+    assert wide.verify(y, limits=DEVICE).ok
+
+
+def test_a_long_grid_folded_over_two_dimensions() -> None:
+    @gpu.kernel
+    def mark(y):
+        gpu.launch(grid=70000, threads=4)
+        group = gpu.workgroup.x
+        y[group // 7 * 28 + group % 7, gpu.thread] = 1.0
+
+    y = make_tensor(np.empty((280_000, 4), np.float32))
+    found = mark.verify(y)
+    assert found.ok, str(found)
+
+
+def test_f32_is_no_index() -> None:
+    value = var("value", f32)
+    x = Buffer("z", f32, 64)
+    body = (Let(value, load(x, TID)), put(cast(value, u32)))
+    kernel = Kernel("k", (x, Y), body, (1, 1, 1), (64, 1, 1))
+    assert verdict_of(kernel, "in bounds", "y").status == "undecided"
