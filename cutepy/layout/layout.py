@@ -188,43 +188,81 @@ class Layout:
 
     @classmethod
     def from_strides(cls, array: object) -> Layout:
-        """The layout of a strided array, in elements; see `cutepy.layout.from_table.from_strides`."""
+        """The layout of a strided array, in elements; see `cutepy.layout.from_table.from_strides`.
+
+        >>> Layout.from_strides(memoryview(b"abcdef"))
+        Layout((6,), (1,))
+
+        Raises LayoutError where a stride is no whole number of elements.
+        """
         from .from_table import from_strides
 
         return from_strides(array)
 
     def given(self, *statements: object) -> Layout:
-        """This layout with facts about its unknown sizes, `"64 divides M"`; see `cutepy.layout.formula.given`."""
+        """This layout with facts about its unknown sizes; see `cutepy.layout.formula.given`.
+
+        >>> Layout.parse("(M,8):(8,1)").given("64 divides M", "M >= 128").facts.stated[1]
+        Fact(left=M, sign='>=', right=128)
+
+        Raises LayoutError for what is no fact, and for facts that contradict each other.
+        """
         from .formula import given
 
         return given(self, *statements)
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> Layout:
-        """This layout with values for its unknown sizes, checked by its facts; see `cutepy.layout.formula.subs`."""
+        """This layout with values for its unknown sizes; see `cutepy.layout.formula.subs`.
+
+        >>> Layout.parse("(M,8):(8,1)").subs(M=4)
+        Layout((4, 8), (8, 1))
+
+        Raises LayoutError where a fact does not hold.
+        """
         from .formula import subs
 
         return subs(self, values, **named)
 
     def formula(self) -> Formula:
-        """The offset as a SymPy formula over the coordinates; see `cutepy.layout.formula.formula`."""
+        """The offset as a SymPy formula over the coordinates; see `cutepy.layout.formula.formula`.
+
+        >>> print(Layout.parse("(M,N):(N,1)").formula())
+        L(i, j) = N*i + j
+
+        Raises LayoutError for basis strides.
+        """
         from .formula import formula
 
         return formula(self)
 
     def to_cpp(self) -> str:
-        """CuTe C++ source of this layout; see `cutepy.layout.spelling.to_cpp`."""
+        """CuTe C++ source of this layout; see `cutepy.layout.spelling.to_cpp`.
+
+        >>> Layout((4, 8), (8, 1)).to_cpp()
+        'Layout<Shape<_4,_8>,Stride<_8,_1>>{}'
+        """
         from .spelling import to_cpp
 
         return to_cpp(self)
 
     def to_pycute(self) -> str:
-        """pycute source of this layout; see `cutepy.layout.spelling.to_pycute`."""
+        """pycute source of this layout; see `cutepy.layout.spelling.to_pycute`.
+
+        >>> Layout((4, 8), (8, 1)).to_pycute()
+        'Layout((4, 8),(8, 1))'
+
+        Raises LayoutError for basis strides.
+        """
         from .spelling import to_pycute
 
         return to_pycute(self)
 
     def to_latex(self) -> str:
-        """LaTeX of this layout, for math mode; see `cutepy.layout.spelling.to_latex`."""
+        """LaTeX of this layout, for math mode; see `cutepy.layout.spelling.to_latex`.
+
+        >>> Layout((4, 8), (8, 1)).to_latex()
+        '(4,8){:}(8,1)'
+        """
         from .spelling import to_latex
 
         return to_latex(self)

@@ -34,7 +34,7 @@ from cutepy.layout import (
 from cutepy.layout.f2 import swizzles
 from cutepy.layout.int_tuple import IntTuple, leaves, product
 
-SOME = max(300, CASES // 4)
+SOME = max(200, CASES // 6)
 
 
 def random_swizzle(rng: random.Random, width: int = 9) -> Swizzle:
