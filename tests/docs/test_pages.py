@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import cutepy
+from cutepy.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -105,6 +106,11 @@ def test_the_benchmarks_page_is_what_the_results_say() -> None:
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     assert tool.PAGE.read_text() == tool.page(tool.RESULTS), "run python tools/benchmarks.py"
+
+
+def test_the_picture_of_the_readme_is_what_its_comment_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["figures", str(ROOT / "README.md"), "--check"]) == 0
+    assert capsys.readouterr().out == "1 figures, 0 stale\n"
 
 
 @pytest.mark.parametrize("peer", ["pycute", "tensor_layouts"])
