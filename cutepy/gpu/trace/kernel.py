@@ -7,28 +7,30 @@ the static values.
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import update_wrapper
-from traceback import extract_tb
 
-from ...errors import CutepyError, KernelError
+from ...errors import KernelError
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
 from ..compile import compile_kernel
 from ..interpret import interpret
 from ..ir import Buffer, Expr, Kernel, new_arena, param
-from ..ir.place import KERNEL_FILE, place_of
+from ..ir.place import KERNEL_FILE
 from ..lower import finish, lower
+from ..runtime import default_device
 from ..runtime.program import Limits, Program
 from ..verify import CHECKS, Verification, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
 from .arguments import Call, bind_call
+from .blame import check_limits, naming
 from .claims import aliases, limits_of
 from .engine import BufferEngine
 from .language import allocate
-from .launching import launch_on_device, quick_key, run_on_host
+from .launching import device_of, launch_on_device, quick_key, run_on_host
 from .state import _TRACE, Trace
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.
@@ -41,6 +43,7 @@ class Traced:
 
     kernel: Kernel
     program: Program
+    places: Mapping[str, str]
     proven: Program | None = None
     verified: dict[object, Verification] = field(default_factory=dict)
 
@@ -83,34 +86,39 @@ class KernelFunction:
         if quick is not None and program is not None:
             quick.device.launch(program, quick.buffers, quick.params)
             return
-        call = bind_call(self.function, self.signature, args, static)
-        program = self._form(call).runnable(checks)
+        with self._naming():
+            traced = self._form(call := self._bind(args, static))
+            program = traced.runnable(checks)
+            device = device_of(call)
+        device = device or default_device()
+        with self._naming():
+            check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
+            launch_on_device(program, call, device)
         if quick is not None:
             if len(self._quick) >= KEPT:
                 self._quick.clear()
             self._quick[quick.key, checks] = program
-        launch_on_device(program, call)
 
     def interpret(self, *args: object, **static: object) -> None:
         """Run the kernel in NumPy on arrays of the host, in place."""
-        call = bind_call(self.function, self.signature, args, static)
+        call = self._bind(args, static)
         traced = self._form(call)
         run_on_host(call, lambda arrays, params: interpret(traced.kernel, arrays, params))
 
     def ir(self, *args: object, **static: object) -> Kernel:
         """The kernel's IR for these arguments."""
-        return self._form(bind_call(self.function, self.signature, args, static)).kernel
+        return self._form(self._bind(args, static)).kernel
 
     def program(self, *args: object, checks: object = "auto", **static: object) -> Program:
         """What a runtime takes: the source and what it needs of a device."""
-        return self._form(bind_call(self.function, self.signature, args, static)).runnable(checks)
+        return self._form(self._bind(args, static)).runnable(checks)
 
     def verify(self, *args: object, limits: Limits | None = None, **static: object) -> Verification:
         """What is proven, refuted or undecided about the kernel for these arguments, whatever their contents.
 
         `limits` are a device's: by default those of the device of the tensors, or what every WebGPU device can.
         """
-        call = bind_call(self.function, self.signature, args, static)
+        call = self._bind(args, static)
         traced = self._form(call)
         key = limits if limits is not None else limits_of(call), aliases(call, traced.kernel)
         if key not in traced.verified:
@@ -119,11 +127,19 @@ class KernelFunction:
 
     def wgsl(self, *args: object, dialect: Dialect = "naga", **static: object) -> str:
         """The WGSL text for these arguments, for naga or for Tint."""
-        traced = self._form(bind_call(self.function, self.signature, args, static))
+        traced = self._form(self._bind(args, static))
         if dialect == "naga":
             return traced.program.wgsl
         with new_arena():
             return print_wgsl(lower(traced.kernel), dialect)
+
+    def _naming(self) -> AbstractContextManager[None]:
+        """Errors that name no line of the kernel name that of its definition."""
+        return naming(self.file, self.function.__code__.co_firstlineno)
+
+    def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> Call:
+        with self._naming():
+            return bind_call(self.function, self.signature, args, static)
 
     def _form(self, call: Call) -> Traced:
         found = self._traced.get(call.key)
@@ -135,13 +151,6 @@ class KernelFunction:
             self._traced.move_to_end(call.key)
         return found
 
-    def _run(self, values: list[Tensor | Expr], call: Call) -> None:
-        try:
-            self.function(*values, **call.static)
-        except CutepyError as error:
-            _name_line(error, self.file)
-            raise
-
     def _trace(self, call: Call) -> Traced:
         """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on."""
         trace = Trace(self.function.__name__)
@@ -151,7 +160,8 @@ class KernelFunction:
         with new_arena():
             values = _stand_ins(trace, call)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
-            self._run(values, call)
+            with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
+                self.function(*values, **call.static)
             if trace.error is not None:
                 raise trace.error
             kernel = finish(
@@ -166,7 +176,7 @@ class KernelFunction:
                     tuple(trace.notes),
                 )
             )
-            return Traced(kernel, compile_kernel(kernel))
+            return Traced(kernel, compile_kernel(kernel), trace.places)
 
 
 def _one_line(value: object) -> str:
@@ -176,14 +186,6 @@ def _one_line(value: object) -> str:
     if " at 0x" in text:
         return type(value).__name__
     return text if len(text) <= 160 else f"{text[:150]}..."
-
-
-def _name_line(error: CutepyError, file: str) -> None:
-    """Begin the message with the user's line, where it does not name it yet."""
-    lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file]
-    place = place_of(file, lines[-1] or 0) if lines else ""
-    if place and place not in str(error):
-        error.args = (f"{place}: {error}", *error.args[1:])
 
 
 def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]  # of any element type
 
 
-def launch_on_device(program: Program, call: Call) -> None:
+def launch_on_device(program: Program, call: Call, device: "Device") -> None:
     """Launch over the device's buffers; host arrays are uploaded before, and read back if the kernel wrote them."""
-    device = _device(call)
     buffers = [e.buffer if isinstance(e, DeviceEngine) else device.upload(e.memory, e.name) for e in call.engines]
     device.launch(program, buffers, list(call.params.values()))
     for engine, buffer, binding in zip(call.engines, buffers, program.bindings, strict=True):
@@ -67,15 +66,13 @@ def quick_key(args: tuple[object, ...], static: dict[str, object]) -> Quick | No
     return Quick(whole, buffers, params, buffers[0].device)
 
 
-def _device(call: Call) -> "Device":
-    """The one device of all device tensors, or the default one."""
-    from ..runtime import default_device
-
+def device_of(call: Call) -> "Device | None":
+    """The one device of all device tensors; None where there are none. Raises KernelError for tensors of several."""
     devices = {id(e.device): e.device for e in call.engines if isinstance(e, DeviceEngine)}
     if len(devices) > 1:
         names = ", ".join(str(d) for d in devices.values())
         raise KernelError(f"{call.name}: the tensors are on {len(devices)} devices ({names}); move them to one")
-    return next(iter(devices.values())) if devices else default_device()
+    return next(iter(devices.values()), None)
 
 
 def run_on_host(call: Call, run: Callable[[list[Array], dict[str, float]], None]) -> None:

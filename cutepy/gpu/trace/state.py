@@ -58,6 +58,8 @@ class Trace:
     group: tuple[Expr, Expr, Expr] | None = None
     folded: Stmt | None = None
     error: KernelError | None = None
+    #: Where the launch ("") and each array of shared memory (its name) were written.
+    places: dict[str, str] = field(default_factory=dict)
 
     def emit(self, stmt: Stmt) -> None:
         """Add a statement to the innermost block."""
@@ -117,6 +119,8 @@ class Trace:
         """A new workgroup or private array."""
         buffer = Buffer(self.unique(wish), dtype, length, space, writable=True, note=note)
         self.local.append(buffer)
+        if space == "workgroup":
+            self.places[buffer.name] = user_place()
         return buffer
 
     def launch(self, grid: Size3, workgroup: Size3) -> None:
@@ -124,6 +128,7 @@ class Trace:
         if self.workgroup is not None:
             raise KernelError(f"{user_place()}: {self.name}: gpu.launch is called twice; a kernel has one launch")
         self.workgroup = workgroup
+        self.places[""] = user_place()
         x, y, z = grid
         if x > MOST_GROUPS and (y, z) == (1, 1):
             rows = -(-x // MOST_GROUPS)

@@ -1,0 +1,47 @@
+"""Which line of the user's kernel an error is about: every message of a kernel begins with one."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from traceback import extract_tb
+
+from ...errors import CutepyError, DeviceError
+from ..ir import Kernel
+from ..ir.place import place_of
+from ..runtime.program import Limits, Program
+
+
+@contextmanager
+def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
+    """Begin the message of an error with a line of `file`, where it names none: `line`, or, of errors that are raised
+    `inside` the user's function, the one that was running."""
+    try:
+        yield
+    except CutepyError as error:
+        if inside:
+            lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file]
+            line = lines[-1] or line if lines else line
+        if place_of(file, 0).removesuffix("0") not in str(error):
+            error.args = (f"{place_of(file, line)}: {error}", *error.args[1:])
+        raise
+
+
+def check_limits(
+    program: Program, kernel: Kernel, places: Mapping[str, str], limits: Limits, features: frozenset[str], device: str
+) -> None:
+    """Raise DeviceError where a device cannot run the program, naming the line that asks for too much.
+
+    `places` are those of the launch ("") and of each shared array.
+    """
+    try:
+        program.check(limits, features, device)
+    except DeviceError as error:
+        shared = [b for b in kernel.local if b.space == "workgroup"]
+        place = ""
+        if program.shared_bytes > limits.workgroup_bytes and shared:
+            largest = max(shared, key=lambda b: b.length * b.dtype.bytes)
+            place = places.get(largest.name, "")
+        elif kernel.threads > limits.invocations or any(
+            size > most for size, most in zip(kernel.workgroup, limits.workgroup_size, strict=True)
+        ):
+            place = places.get("", "")
+        raise DeviceError(f"{place}: {error}" if place else str(error)) from None
