@@ -130,16 +130,15 @@ def picture(example: Example) -> None:
     assert drawing_of_body(str(example.parsed), {})[0].svg().startswith("<svg")
 
 
+PARSERS = (
+    Python(),
+    CodeBlockParser("text", shown),
+    CodeBlockParser("wgsl", shown),
+    CodeBlockParser("console", console),
+    CodeBlockParser("layout", picture),
+    SkipParser(),
+)
+
 pytest_collect_file = Sybil(
-    parsers=[
-        Python(),
-        CodeBlockParser("text", shown),
-        CodeBlockParser("wgsl", shown),
-        CodeBlockParser("console", console),
-        CodeBlockParser("layout", picture),
-        SkipParser(),
-    ],
-    patterns=["README.md", "docs/*.md", "docs/**/*.md"],
-    setup=enter,
-    teardown=leave,
+    parsers=PARSERS, patterns=["README.md", "docs/*.md", "docs/**/*.md"], setup=enter, teardown=leave
 ).pytest()
