@@ -37,6 +37,7 @@ from cutepy.layout import ComposedLayout, Layout, LayoutRight, select
 from cutepy.tensor import Tensor
 
 ROUNDS = 15
+WARM_UP = 0.3  # seconds
 
 
 @dataclass
@@ -98,13 +99,14 @@ class Bench:
     def measure(
         self, ours: Callable[[], object], peer: Callable[[], object] | None, repeats: int = 1
     ) -> tuple[float, float | None]:
-        """Medians of both, taken in turn after three unmeasured rounds, each of `repeats` calls."""
+        """Medians of both, taken in turn, each of `repeats` calls, after a warm-up in which the clocks rise."""
         times: list[float] = []
         others: list[float] = []
-        for i in range(3 + (3 if self.small else ROUNDS)):
+        warm = time.perf_counter() + (0.0 if self.small else WARM_UP)
+        while len(times) < (3 if self.small else ROUNDS):
             mine = self.seconds(ours, repeats)
             other = self.torch.seconds(peer, repeats) if self.torch and peer else 0.0
-            if i >= 3:
+            if time.perf_counter() > warm:
                 times.append(mine)
                 others.append(other)
         return statistics.median(times), statistics.median(others) if self.torch and peer else None
