@@ -66,14 +66,14 @@ def conflict_ways(tile: Layout | ComposedLayout) -> int:
     return int(np.bincount(words % BANKS).max())
 
 
-def sum_programs(program: Callable[..., Program], x: Tensor) -> list[tuple[Program, tuple[Tensor, Tensor]]]:
+def sum_programs(x: Tensor) -> list[tuple[Program, tuple[Tensor, Tensor]]]:
     """The two launches that `gpu.sum` makes for a large tensor, with their tensors."""
     plan = SumPlan()
     flat = Tensor(x.engine, Layout(x.size))
     device = x.engine.device
     sums, total = (gpu.empty((n,), x.dtype.accumulator, device=device) for n in (plan.groups_for(x.size), 1))
     steps = [(flat, sums), (sums, total)]
-    return [(program(sum_kernel, *operands, plan=plan), operands) for operands in steps]
+    return [(sum_kernel.program(*operands, plan=plan), operands) for operands in steps]
 
 
 def with_length(length: int, *tensors: Tensor) -> list[Tensor]:
