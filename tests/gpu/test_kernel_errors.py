@@ -432,6 +432,12 @@ def test_tensors_of_two_devices_name_the_definition() -> None:
     assert str(caught.value) == f"{HERE}plain: the tensors are on 2 devices (left, right); move them to one"
 
 
+def test_a_whole_tensor_in_one_thread() -> None:
+    large = np.zeros(1 << 20, np.float32)
+    text = message_of(plain, large, large.copy())
+    assert re.match(r"test_kernel_errors\.py:\d+: 1048576 elements of x in one thread.* partition the tensor", text)
+
+
 def test_a_line_that_is_named_is_not_named_twice() -> None:
     with pytest.raises(KernelError) as caught, blame.naming("/some/kernel.py", 3):
         raise KernelError("kernel.py:7: this")

@@ -26,6 +26,8 @@ from .state import Trace
 
 Array = npt.NDArray[Any]  # of numbers or of expressions
 _SPACES: dict[str, Space] = {"storage": "gmem", "workgroup": "smem", "private": "rmem"}
+#: Elements that one call loads or stores in a thread: far more than any has registers for.
+MOST_ELEMENTS = 1 << 16
 _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
@@ -96,7 +98,7 @@ class BufferEngine:
 
     def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
         """The elements at `offsets`, each named; 0 where the mask is false."""
-        table, place = np.asarray(offsets), user_place()
+        table, place = self._table(offsets), user_place()
         found = np.empty(table.size, object)
         private = self.buffer.space != "storage"
         for access in _accesses(self.trace, table, where, self.dtype):
@@ -115,7 +117,7 @@ class BufferEngine:
         if not self.writable:
             raise TensorError(f"{place}: store to {self.name}: it is read-only; pass a writable tensor")
         self.mark_written()
-        table = np.asarray(offsets)
+        table = self._table(offsets)
         flat = np.broadcast_to(np.asarray(values, object), table.shape).ravel()
         known: dict[int, Expr] = {}
         for access in _accesses(self.trace, table, where, self.dtype, store=True):
@@ -127,6 +129,16 @@ class BufferEngine:
                 lanes.append(known[id(last)])
             stmt = Store(self.buffer, access.index, pack(lanes), place)
             self.trace.emit(stmt if access.where is None else If(access.where, (stmt,), place=place))
+
+    def _table(self, offsets: Scalars) -> Array:
+        """The offsets of one access as an array; each entry becomes a line of the kernel, so not too many."""
+        table = np.asarray(offsets)
+        if table.size > MOST_ELEMENTS:
+            raise KernelError(
+                f"{user_place()}: {table.size} elements of {self.name} in one thread, which would be written out one by "
+                "one; partition the tensor among the threads, or go through it with gpu.loop"
+            )
+        return table
 
     def mark_written(self) -> None:
         """A binding is read_write from its first store on."""
