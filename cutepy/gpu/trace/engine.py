@@ -135,8 +135,8 @@ class BufferEngine:
         table = np.asarray(offsets)
         if table.size > MOST_ELEMENTS:
             raise KernelError(
-                f"{user_place()}: {table.size} elements of {self.name} in one thread, which would be written out one by "
-                "one; partition the tensor among the threads, or go through it with gpu.loop"
+                f"{user_place()}: {table.size} elements of {self.name} in one thread, to be written out one by one; "
+                "partition the tensor among the threads, or go through it with gpu.loop"
             )
         return table
 
