@@ -95,8 +95,8 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     gA = local_tile(A, (bm, bk), (row, ALL))
     gB = local_tile(B, (bn, bk), (column, ALL))
     gC = local_tile(C, (bm, bn), (row, column))
-    sA = gpu.shared(A, _staged(bm, bk, plan.stages))
-    sB = gpu.shared(B, _staged(bn, bk, plan.stages))
+    sA = gpu.shared(A.dtype.accumulator, _staged(bm, bk, plan.stages))  # f16 is converted once, not at every use
+    sB = gpu.shared(B.dtype.accumulator, _staged(bn, bk, plan.stages))
 
     given = plan.copies or (None, None)
     copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=_contiguous(A) == 1)
