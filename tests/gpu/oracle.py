@@ -49,6 +49,8 @@ class Event(NamedTuple):
     verb: str
     buffer: Buffer
     element: int
+    site: tuple[int, int]
+    loops: tuple[int, ...]
 
 
 @dataclass
@@ -115,27 +117,29 @@ class _Thread:
                 return contents[at] if 0 <= at < len(contents) else 0
         raise AssertionError(x)
 
-    def note(self, verb: str, buffer: Buffer, index: Expr, lanes: int) -> None:
+    def note(self, verb: str, stmt: Stmt, node: Load | Store | Atomic, lanes: int) -> None:
         self.order += 1
-        first = self.value(index) * buffer.width
+        buffer = node.buffer
+        first = self.value(node.index) * buffer.width
         epoch = self.epochs[buffer.space == "storage"]
         for i in range(lanes):
-            self.run.events.append(Event(self.group, self.thread, epoch, self.order, verb, buffer, first + i))
+            what = verb, buffer, first + i, (id(stmt), id(node)), self.loops
+            self.run.events.append(Event(self.group, self.thread, epoch, self.order, *what))
 
     def block(self, block: Block) -> None:
         for stmt in block:
             if not isinstance(stmt, For):
                 for node in self.run.loads_of(stmt):
                     if node.where is None or self.value(node.where):
-                        self.note("reads", node.buffer, node.index, node.lanes)
+                        self.note("reads", stmt, node, node.lanes)
             match stmt:
                 case Let(var=var, value=value) | Declare(var=var, value=value) | Assign(var=var, value=value):
                     if value is not None and value.lanes == 1 and value.dtype.kind in "iub" and self.known(value):
                         self.env[var] = self.value(value)
-                case Store(buffer=buffer, index=index, value=value):
-                    self.note("writes", buffer, index, value.lanes)
-                case Atomic(buffer=buffer, index=index):
-                    self.note("updates", buffer, index, 1)
+                case Store(value=value):
+                    self.note("writes", stmt, stmt, value.lanes)
+                case Atomic():
+                    self.note("updates", stmt, stmt, 1)
                 case If(condition=condition, then=then, orelse=orelse):
                     self.block(then if self.value(condition) else orelse)
                 case Barrier(storage=storage):

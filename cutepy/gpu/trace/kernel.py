@@ -21,6 +21,7 @@ from ..interpret import interpret
 from ..ir import Buffer, Expr, Kernel, new_arena, param
 from ..ir.place import KERNEL_FILE
 from ..lower import finish, lower
+from ..report import Hardware, Report, report
 from ..runtime import default_device
 from ..runtime.program import Limits, Program
 from ..verify import CHECKS, Verification, needs_checks, verify
@@ -124,6 +125,16 @@ class KernelFunction:
         if key not in traced.verified:
             traced.verified[key] = verify(traced.kernel, key[0], aliases=key[1])
         return traced.verified[key]
+
+    def report(
+        self, *args: object, subgroup: int = 32, banks: int = 32, segment_bytes: int = 32, **static: object
+    ) -> Report:
+        """What the kernel asks of memory and arithmetic here: bytes, transactions, bank conflicts, operations.
+
+        The figures are for subgroups of that many threads, memory segments of that many bytes, and workgroup memory in
+        that many banks of 4 bytes.
+        """
+        return report(self._form(self._bind(args, static)).kernel, Hardware(subgroup, banks, segment_bytes))
 
     def wgsl(self, *args: object, dialect: Dialect = "naga", **static: object) -> str:
         """The WGSL text for these arguments, for naga or for Tint."""

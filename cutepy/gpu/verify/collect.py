@@ -62,7 +62,8 @@ def _model(kernel: Kernel, subgroup: int, fold: "_Fold | None") -> Model:
     if fold is not None:
         groups, workgroup = (fold.group,), (simplify(fold.group % x), simplify(fold.group // x), const(0))
     readable = walk.storage - walk.written
-    return Model(kernel, items, walk.accesses, walk.fences, walk.loops, walk.tid, groups, workgroup, readable)
+    found = walk.accesses, walk.fences, walk.loops
+    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class _Walk:
         self.accesses: list[Access] = []
         self.fences: list[Fence] = []
         self.loops: list[Loop] = []
+        self.work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]] = []
         self.lets: dict[Expr, Expr] = {}
         self.known: dict[Expr, Expr] = {}
         self.pure: dict[Expr, bool] = {}
@@ -194,6 +196,7 @@ class _Walk:
         out: list[Item] = []
         for stmt in block:
             self.reads(stmt, around, out)
+            self.work.append((stmt, around.guards, around.loops))
             match stmt:
                 case Let(var=var, value=value):
                     self.lets[var] = value

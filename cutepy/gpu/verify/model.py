@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Load, Var, children
+from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Load, Stmt, Var, children
 from ..ranges import range_of
 from ..wgsl import show
 from .evaluate import Array, Data, Integers, evaluate
@@ -93,6 +93,7 @@ class Model:
     """A kernel, ready to reason about, with what was worked out about its expressions.
 
     `groups` are the ids of the workgroup that indices are over; `workgroup` is its place in the grid, made of them.
+    `work` lists the statements that compute or store, with the guards and loops around them.
     """
 
     kernel: Kernel
@@ -104,6 +105,7 @@ class Model:
     groups: tuple[Expr, ...]
     workgroup: tuple[Expr, Expr, Expr]
     readable: frozenset[Buffer]
+    work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]]
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 

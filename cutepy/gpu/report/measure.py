@@ -1,0 +1,116 @@
+"""The report of a kernel: each access measured, arithmetic counted."""
+
+from collections.abc import Callable
+
+from ...tensor.dtypes import DType
+from ..ir import Binary, Call, Expr, Kernel, Stmt, const, expressions, new_arena, nodes
+from ..ir.operators import ARITHMETIC, FUNCTIONS, SUBGROUP_REDUCE
+from ..verify.collect import collect
+from ..verify.evaluate import Integers, Mask
+from ..verify.limits import shared_bytes
+from ..verify.model import Access, Loop, Model
+from ..verify.search import unknowns
+from .count import Counter
+from .figures import AccessFigures, ArrayFigures, Hardware, Report
+from .lanes import Cost, rounds, segments
+
+
+def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
+    """What one dispatch of `kernel` asks of memory and arithmetic, on hardware of that make."""
+    chosen = hardware if hardware is not None else Hardware()
+    with new_arena():
+        model = collect(kernel, chosen.subgroup)
+        accesses = tuple(_measure(model, a, chosen) for a in model.accesses if a.buffer.space != "private")
+        x, y, z = kernel.grid
+        return Report(
+            kernel.name,
+            chosen,
+            x * y * z,
+            kernel.threads,
+            shared_bytes(kernel),
+            _flops(model),
+            _arrays(kernel, accesses),
+            accesses,
+        )
+
+
+def element_bytes(dtype: DType) -> int:
+    """Bytes of an element in a binding or in workgroup memory, where a bool takes 4."""
+    return 4 if dtype.kind == "b" else dtype.bytes
+
+
+def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
+    buffer, each = access.buffer, element_bytes(access.buffer.dtype)
+    nbytes, stored = each * access.lanes, buffer.space == "storage"
+    strange = bool(unknowns(model, [access.index]))
+    index = const(0) if strange else access.index
+    counter = Counter(model, index, access.guards, access.loops)
+    times = units = perfect = 0
+    ways = 1
+    cost_of: Callable[[Integers, Mask, int, Hardware], Cost] = segments if stored else rounds
+    modulus = hardware.segment_bytes if stored else 4 * hardware.banks
+    for view in counter.views(max(1, modulus // each)):
+        active = int(view.active.sum())
+        times += active * view.times
+        if active and not strange:
+            cost = cost_of(view.addresses * each, view.active, nbytes, hardware)
+            units += cost.units * view.times
+            perfect += cost.perfect * view.times
+            ways = max(ways, cost.ways)
+    return AccessFigures(
+        access.verb,
+        buffer.name,
+        buffer.space,
+        access.text,
+        access.place,
+        buffer.note,
+        nbytes,
+        times,
+        times * nbytes,
+        transactions=None if strange or not stored else units,
+        ways=None if strange or stored else ways,
+        rounds=None if strange or stored else units,
+        perfect=None if strange else perfect,
+        exact=counter.exact,
+    )
+
+
+def _arrays(kernel: Kernel, accesses: tuple[AccessFigures, ...]) -> tuple[ArrayFigures, ...]:
+    found = []
+    for buffer in (*kernel.buffers, *kernel.local):
+        mine = [a for a in accesses if a.array == buffer.name]
+        if mine:
+            read = sum(a.bytes for a in mine if a.verb != "writes")
+            written = sum(a.bytes for a in mine if a.verb != "reads")
+            found.append(ArrayFigures(buffer.name, buffer.space, buffer.note, read, written))
+    return tuple(found)
+
+
+def _flops(model: Model) -> int:
+    """Floating-point operations of all invocations."""
+    total = 0
+    known: dict[tuple[tuple[Expr, ...], tuple[Loop, ...]], int] = {}
+    for stmt, guards, loops in model.work:
+        amount = _operations(stmt)
+        if amount:
+            key = guards, loops
+            if key not in known:
+                views = Counter(model, const(0), guards, loops).views(1)
+                known[key] = sum(int(view.active.sum()) * view.times for view in views)
+            total += amount * known[key]
+    return total
+
+
+def _operations(stmt: Stmt) -> int:
+    """Floating-point operations of one invocation at a statement: each expression once, each lane counts."""
+    total = 0
+    seen: set[Expr] = set()
+    for root in expressions(stmt):
+        for node in nodes(root, seen):
+            if node.dtype.kind == "f":
+                match node:
+                    case Binary(op=op) if op in ARITHMETIC:
+                        total += node.lanes
+                    case Call(name=name) if name in FUNCTIONS or name in SUBGROUP_REDUCE:
+                        total += (2 if name == "fma" else 1) * node.lanes
+    return total
