@@ -28,7 +28,7 @@ from cutepy import (
 )
 from cutepy.tensor import FMA, universal_copy
 
-m, n, k = 500, 300, 200
+m, n, k = 250, 200, 150
 random = np.random.default_rng(0)
 A, B = random.random((m, k), np.float32), random.random((k, n), np.float32)
 EXACT = A.astype(np.float64) @ B
