@@ -146,6 +146,22 @@ def test_a_decorated_function_and_its_text() -> None:
     assert gelu.__doc__ == "A smooth step."
 
 
+def test_functions_of_numpy_mean_those_of_the_gpu() -> None:
+    def bell(x):
+        return np.exp(-(x**2)) + abs(x) ** 3 + np.sqrt(abs(x) + 1) ** 0.5
+
+    x = np.random.default_rng(0).standard_normal(100, dtype=np.float32)
+    np.testing.assert_allclose(gpu.pointwise(bell)(x, engine="numpy").numpy(), bell(x), rtol=1e-5)
+    text = gpu.pointwise(bell).wgsl(x)
+    assert "exp(" in text and "abs(" in text and "pow(" in text
+    with pytest.raises(KernelError, match="abs is not defined on bool"):
+        gpu.pointwise("abs(a > 0)")(x, engine="numpy")
+
+
+def test_a_formula_is_one_operation_for_all_its_calls() -> None:
+    assert gpu.pointwise("a + b") is gpu.pointwise("a + b")
+
+
 def test_numbers_are_parameters_and_the_result_may_be_an_operand() -> None:
     axpy = gpu.pointwise("a + alpha * b")
     x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)

@@ -52,13 +52,17 @@ class Place:
 
     def zeros(self, shape: Shape, dtype: DType, order: Sequence[int] | None = None) -> Tensor:
         """A new tensor of zeros; `order` lists its axes, the fastest first (default: the last one first)."""
-        return self.put(np.zeros(shape, dtype.numpy), order)
+        stride, step = [0] * len(shape), 1
+        for axis in range(len(shape))[::-1] if order is None else order:
+            stride[axis], step = (step if shape[axis] > 1 else 0), step * shape[axis]
+        layout = joined([from_modes([size], [d]) for size, d in zip(shape, stride, strict=True)])
+        if self.device is None:
+            return Tensor(view_of(np.zeros(step, dtype.numpy)), layout)
+        buffer = self.device.allocate(step * dtype.bytes)
+        return Tensor(DeviceEngine(buffer, dtype, step), layout)
 
-    def put(self, values: Array, order: Sequence[int] | None = None) -> Tensor:
-        """A new tensor with these values; `order` as in `zeros`."""
-        if order is not None:
-            slowest_first = tuple(order)[::-1]
-            values = values.transpose(slowest_first).copy().transpose(np.argsort(slowest_first))
+    def put(self, values: Array) -> Tensor:
+        """A new tensor with these values."""
         return make_tensor(values) if self.device is None else array(values, device=self.device)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import update_wrapper
+from functools import lru_cache, update_wrapper
 from typing import cast
 
 import numpy as np
@@ -181,14 +181,20 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
     Raises KernelError, with a caret under the place, for a text that is no formula.
     """
     if isinstance(what, str):
-        names, function = read_formula(what)
-        return Pointwise(function, names, "pointwise", what)
+        return _of_formula(what)
     parameters = inspect.signature(what).parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters):
         raise KernelError(f"pointwise({what.__name__}): give each operand a parameter; * and ** have no names")
     made = Pointwise(what, tuple(p.name for p in parameters), what.__name__)
     update_wrapper(made, what)
     return made
+
+
+@lru_cache(maxsize=256)
+def _of_formula(text: str) -> Pointwise:
+    """One operation, with its traced kernels, for all calls with one formula."""
+    names, function = read_formula(text)
+    return Pointwise(function, names, "pointwise", text)
 
 
 def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
