@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import griffe
 
-LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".ops", ".draw")
+LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".gpu.report", ".ops", ".draw")
 # Modules that are public as they are.
 WHOLE = (".errors", ".docs", ".sphinxext", ".layout.formula", ".layout.from_table", ".layout.spelling")
 SESSION = re.compile(r"(?:^>>> .*\n(?:(?!>>> |\s*$).*(?:\n|\Z))*)+", re.MULTILINE)

@@ -122,4 +122,6 @@ for name, tile in (("rows", ROWS), ("padded", padded), ("swizzled", best)):
         transpose.interpret(x, y, tile=tile)
         where = f"the interpreter, because: {error}"
     assert (y == x.T).all()
-    print(f"{name:8} {tile}: equal to NumPy's transpose on {where}")
+    report = transpose.report(x, y, tile=tile)
+    assert report.worst_conflict == max(conflicts(tile)), "the kernel's own count"
+    print(f"{name:8} {tile}: {report.worst_conflict}-way, equal to NumPy's transpose on {where}")

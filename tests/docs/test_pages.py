@@ -108,6 +108,12 @@ def test_the_benchmarks_page_is_what_the_results_say() -> None:
     assert tool.PAGE.read_text() == tool.page(tool.RESULTS), "run python tools/benchmarks.py"
 
 
+def test_the_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
+    measured = (ROOT / "docs" / "benchmarks.md").read_text().splitlines()
+    said = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+    assert len(said) > 3 and set(said) <= set(measured)
+
+
 def test_the_picture_of_the_readme_is_what_its_comment_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["figures", str(ROOT / "README.md"), "--check"]) == 0
     assert capsys.readouterr().out == "1 figures, 0 stale\n"
