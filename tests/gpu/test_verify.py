@@ -189,6 +189,14 @@ def test_the_last_lane_of_a_vector_counts() -> None:
     assert found.element == 256 and str(found.uses[0]).endswith("writes y[group.x * 64u + tid] and 3 more")
 
 
+def test_an_index_in_vectors_does_not_wrap_into_the_array() -> None:
+    y = Buffer("y", f32, 256, writable=True, width=4)
+    for first, status in ((0, "proven"), (1 << 30, "undecided")):
+        body = Store(y, TID + first, splat(const(1, f32), 4))
+        kernel = Kernel("k", (y,), (body,), (1, 1, 1), (64, 1, 1))
+        assert verdict_of(kernel, "in bounds", "y").status == status
+
+
 def test_what_memory_decides_is_undecided_unless_it_is_tamed() -> None:
     value = var("value")
     read = Let(value, load(X, TID))
@@ -387,6 +395,10 @@ def test_a_long_grid_folded_over_two_dimensions() -> None:
     y = make_tensor(np.empty((280_000, 4), np.float32))
     found = mark.verify(y)
     assert found.ok, str(found)
+    assert not mark.program(y).checked
+    short = mark.verify(make_tensor(np.empty((279_978, 4), np.float32)))
+    (use,) = short.refuted[0].witness.uses
+    assert use.workgroup[0] + 65535 * use.workgroup[1] == 69999
 
 
 def test_f32_is_no_index() -> None:

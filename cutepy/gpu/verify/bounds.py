@@ -6,7 +6,7 @@ import numpy as np
 
 from ..ir import Buffer, Const, Expr
 from ..ir.operators import U32_LIMIT
-from ..ranges import range_of, within
+from ..ranges import domain, range_of, within
 from ..wgsl import show
 from .evaluate import Array, Data, Integers, Unknown, evaluate
 from .forms import facts_of, form_of, lower, upper
@@ -47,7 +47,7 @@ def _array(model: Model, buffer: Buffer, accesses: list[Access]) -> Verdict:
 
 def _bounded(model: Model, access: Access) -> bool:
     """Whether a bound on the index shows that the access is inside."""
-    last = last_of(access)
+    last = min(last_of(access), domain(access.index.dtype)[1])
     if isinstance(access.index, Const) and 0 <= int(access.index.value) <= last:
         return True
     low, high = range_of(access.index)

@@ -43,7 +43,7 @@ _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 def collect(kernel: Kernel, subgroup: int = 32) -> Model:
     """The model of `kernel`, with `subgroup` consecutive threads in a subgroup."""
-    fold = _folded(kernel)
+    fold = _folded(kernel, subgroup)
     if fold is not None:
         model = _model(kernel, subgroup, fold)
         values = [e for access in model.accesses for e in (access.index, *access.guards)]
@@ -75,15 +75,22 @@ class _Fold:
     body: Block
 
 
-def _folded(kernel: Kernel) -> _Fold | None:
-    """The fold, if the whole body is under `y * columns + x < count`."""
+def _folded(kernel: Kernel, subgroup: int) -> _Fold | None:
+    """The fold, if the whole body but for names is under `y * columns + x < count`."""
     x, y, z = kernel.grid
-    match kernel.body:
-        case (If(condition=Binary(op="<", left=total, right=Const(value=count)), then=body, orelse=()),):
-            axes = {n.name: c for n, c in linear(total).terms.items() if isinstance(n, Builtin)}
-            whole = len(linear(total).terms) == 2 and not linear(total).constant
-            if whole and axes == {"workgroup_id.x": 1, "workgroup_id.y": x} and z == 1 and int(count) <= x * y:
-                return _Fold(total, Var("group", u32, 1, 0, int(count) - 1, -(1 << 30)), body)
+    *names, last = kernel.body or (None,)
+    if not isinstance(last, If) or last.orelse or not all(isinstance(s, Let | Declare) for s in names):
+        return None
+    walk = _Walk(kernel, subgroup, None)
+    prefix = tuple(s for s in names if s is not None)
+    walk.block(prefix, _Around())
+    match walk.resolve(last.condition):
+        case Binary(op="<", left=total, right=Const(value=count)) if not walk.accesses and z == 1:
+            form = linear(total)
+            axes = {n.name: c for n, c in form.terms.items() if isinstance(n, Builtin)}
+            whole = len(form.terms) == 2 and not form.constant
+            if whole and axes == {"workgroup_id.x": 1, "workgroup_id.y": x} and int(count) <= x * y:
+                return _Fold(total, Var("group", u32, 1, 0, int(count) - 1, -(1 << 30)), prefix + last.then)
     return None
 
 
@@ -151,7 +158,7 @@ class _Walk:
         }
         for axis, group, count in zip("xyz", self.groups, kernel.grid, strict=True):
             self.ids[f"workgroup_id.{axis}"], self.ids[f"num_workgroups.{axis}"] = group, const(count)
-        self.fold, self.total = fold, None if fold is None else self.resolve(fold.total)
+        self.fold = fold
 
     def resolve(self, value: Expr) -> Expr:
         """`value` over ids, iterations and unknowns, in its shortest form."""
@@ -170,7 +177,7 @@ class _Walk:
             known = node
             if node in self.lets:
                 meant = self.resolve(self.lets[node])
-                if self.fold is not None and meant is self.total:
+                if self.fold is not None and meant is self.fold.total:
                     meant = self.fold.group
                 known = meant if self.is_pure(meant) else node
             self.known[node] = known
@@ -236,11 +243,18 @@ class _Walk:
     def access(self, verb: Verb, node: Load | Store | Atomic, lanes: int, around: _Around) -> Access:
         buffer, at = node.buffer, self.resolve(node.index)
         if buffer.width > 1:
-            at = simplify(at * buffer.width)
+            at = self.elements(at, buffer.width)
         counters = tuple((loop.stmt.var.name, loop.counter) for loop in around.loops)
         found = Access(verb, buffer, at, lanes, around.guards, around.loops, node.index, node.place, counters)
         self.accesses.append(found)
         return found
+
+    def elements(self, at: Expr, width: int) -> Expr:
+        """An index in vectors as one in elements; nobody knows what, where that may wrap around."""
+        low, high = linear(at).interval()
+        if low < 0 or high * width >= U32_LIMIT:
+            return Var("index", at.dtype, 1, *domain(at.dtype), 0)
+        return simplify(at * width)
 
     def repeat(self, stmt: For, around: _Around) -> list[Item]:
         loop = self.loop(stmt)

@@ -18,7 +18,8 @@ def decide_races(model: Model) -> list[Verdict]:
         changed = any(a.buffer is buffer and a.verb != "reads" for a in model.accesses)
         if buffer.space == "workgroup" and changed:
             answers = _within(model, buffer, shared)
-            verdicts.append(_verdict(buffer, answers, f"between barriers in {len(shared)} places"))
+            count = f"{len(shared)} places" if len(shared) > 1 else "1 place"
+            verdicts.append(_verdict(buffer, answers, f"between barriers in {count}"))
         elif buffer.space == "storage" and changed:
             answer, single = check_groups(model, buffer)
             answers = [answer] if answer.witness or single else [answer, *_within(model, buffer, bindings)]
