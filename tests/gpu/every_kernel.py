@@ -13,7 +13,7 @@ from operation_cases import Recorded, recorded
 
 import cutepy.gpu
 from cutepy import gpu
-from cutepy.gpu.matmul import Plan
+from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.trace.kernel import KernelFunction
 
@@ -67,6 +67,9 @@ def _run_products_and_sums() -> None:
             plan = plans[number] if dtype == "float32" else None
             gpu.matmul(a, b, plan=plan, engine="numpy")
             gpu.matmul(np.asfortranarray(a), b[::-1], plan=plan, engine="numpy")
+    for plan in (LARGE, MEDIUM, SMALL):
+        a, b = (g.random(shape, dtype=np.float32) for shape in ((70, 40), (40, 130)))
+        gpu.matmul(a, b, plan=plan, engine="numpy")
     for dtype in ("float32", "float16", "int32", "uint32"):
         x = g.integers(0, 9, (70, 300)).astype(dtype)
         for view in (x, x[:, 1:], x[::2, ::3].T, x[:1]):

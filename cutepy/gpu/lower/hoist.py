@@ -30,6 +30,7 @@ from ..ir import (
     expressions,
     rebuild,
     var,
+    variables,
     with_blocks,
     with_expressions,
 )
@@ -194,6 +195,9 @@ def _name(value: Expr, hint: str) -> str:
             return _BUILTIN_NAMES.get(name, name.replace(".", "_"))
         case Binary() if value.dtype.kind == "b":
             return "inside"
+        case Call(name="min" | "max" as bound) if names := variables(value):
+            first = names[0]
+            return f"{first.name}_{bound}" if isinstance(first, Var) else hint
         case Vector(items=items):
             whole = items[0].value if isinstance(items[0], Component) else items[0]
             return f"{whole.name}_vec" if isinstance(whole, Var) else "lanes"
