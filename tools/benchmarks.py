@@ -18,8 +18,8 @@ RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "benchmarks.md"
 
 HEAD = """# Benchmarks
 
-Figures that scripts measured; nothing here is typed. `make bench` measures on your machine. Peers run in the same
-process, in turn with cutepy. Where other work ran on the machine, the ratios are worth more than the times.
+Figures that scripts measured; nothing here is typed. `make bench` measures on your machine. A result says where and
+how it was taken. Where other work ran on the machine, ratios to peers in the same process are worth more than times.
 
 | script | what it measures |
 |---|---|
