@@ -15,13 +15,15 @@ from cutepy.gpu.ir import (
     Stmt,
     Store,
     builtin,
+    cast,
     const,
     load,
     splat,
     var,
 )
+from cutepy.gpu.ranges import range_of
 from cutepy.gpu.simplify import simplify
-from cutepy.tensor.dtypes import u32
+from cutepy.tensor.dtypes import i32, u32
 
 
 class Maker:
@@ -32,7 +34,7 @@ class Maker:
         self.data = data
         pick = self.random
         self.threads = pick.choice([1, 2, 3, 4, 6, 8, 12])
-        self.grid = pick.choice([(1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 3, 1)])
+        self.grid = pick.choice([(1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 3, 1), (2, 1, 2)])
         self.tid = builtin("local_invocation_index", 0, self.threads - 1)
         self.groups = [builtin(f"workgroup_id.{a}", 0, n - 1) for a, n in zip("xyz", self.grid, strict=True)]
         self.counters: list[Expr] = []
@@ -52,7 +54,7 @@ class Maker:
             ids += self.groups
         step = 1
         for leaf in pick.sample(ids, len(ids)):
-            extent = (leaf.hi if not isinstance(leaf, type(const(0))) else 0) + 1
+            extent = range_of(leaf)[1] + 1
             kind = pick.random()
             if kind < 0.65:
                 total, step = total + leaf * step, step * extent
@@ -128,6 +130,8 @@ class Maker:
     def loop(self, depth: int) -> Stmt:
         pick = self.random
         step = pick.choice([1, 1, 1, 2])
+        if pick.random() < 0.15:
+            return self.signed_loop(depth, step)
         start: Expr = const(pick.choice([0, 0, 1]))
         stop: Expr = const(pick.choice([1, 2, 3, 4]))
         if pick.random() < 0.2:
@@ -135,10 +139,21 @@ class Maker:
         elif pick.random() < 0.1:
             start = self.tid
         counter = var("k", hi=max(0, getattr(stop, "value", self.threads + 1) - 1))
+        return For(counter, start, stop, const(step), self.within(counter, depth))
+
+    def signed_loop(self, depth: int, step: int) -> Stmt:
+        """A counter that starts below zero; what it adds up to is taken as unsigned."""
+        low, high = -self.random.choice([1, 2]), self.random.choice([0, 1, 2])
+        counter = var("i", i32, lo=low, hi=max(low, high - 1))
+        body = self.within(simplify(cast(counter - low, u32)), depth)
+        return For(counter, const(low, i32), const(high, i32), const(step, i32), body)
+
+    def within(self, counter: Expr, depth: int) -> Block:
+        """The body of a loop."""
         self.counters.append(counter)
         body = self.statements(depth - 1)
         self.counters.pop()
-        return For(counter, start, stop, const(step), body)
+        return body
 
     def kernel(self) -> Kernel:
         body: Block = self.statements(2) + self.statements(2)
