@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import CommandError, DeviceError
 from ..gpu.matmul import Plan, choose_plan, matmul, matmul_kernel
-from ..gpu.runtime import Limits, default_device
+from ..gpu.runtime import Adapter, Limits, default_device
 from ..layout import select
 from ..tensor import Tensor, make_gmem_ptr, make_tensor
 from .matrices import Matrix, read_matrix
@@ -37,6 +37,7 @@ class Engine:
     title: str
     reason: str = ""
     limits: Limits = INTERPRETED
+    adapter: Adapter | None = None
 
 
 def choose_engine(asked: str) -> Engine:
@@ -52,7 +53,7 @@ def choose_engine(asked: str) -> Engine:
         if asked == "wgpu":
             raise
         return Engine("numpy", interpreter, str(error))
-    return Engine("wgpu", device.adapter.summary, "", device.limits)
+    return Engine("wgpu", device.adapter.summary, "", device.limits, device.adapter)
 
 
 def run_matmul(options: Namespace) -> None:
@@ -69,7 +70,9 @@ def run_matmul(options: Namespace) -> None:
         )
     engine = choose_engine(options.engine)
     plan = (
-        choose_plan(a.shape[0], b.shape[1], a.shape[1]) if tile is None else plan_for(tile, engine.limits, engine.title)
+        choose_plan(a.shape[0], b.shape[1], a.shape[1], engine.adapter)
+        if tile is None
+        else plan_for(tile, engine.limits, engine.title)
     )
     if options.show:
         write_text(STDOUT, _shown(options.show, a, b, plan))
