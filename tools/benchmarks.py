@@ -29,7 +29,6 @@ SCRIPTS = {
     "tensor": "copies, reductions and contractions of tensors beside NumPy; memory",
     "draw": "time and size of pictures, against the project's bars",
     "runtime": "what a launch and a transfer cost",
-    "transpose_banks": "transposes against the bank conflicts that their reports predict",
     "gpu": "kernels beside cuBLAS (through torch) and ONNX Runtime's WebGPU kernels, on one device",
 }
 NONE = "\nNo results are committed yet.\n"
