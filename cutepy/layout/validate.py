@@ -27,17 +27,24 @@ def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, object
     return extents, steps, implied(leaves(extents), values)
 
 
-def is_plain(shape: object, stride: object, depth: int = 0) -> bool:
+def is_plain(shape: object, stride: object) -> bool:
     """True for the common case, decided fast: ints, or congruent tuples of ints, with sizes from 1."""
-    if type(shape) is not tuple:
-        return type(shape) is int and type(stride) is int and shape > 0
-    if type(stride) is not tuple or len(shape) != len(stride) or depth >= MAX_DEPTH:
+    if type(shape) is tuple:
+        return _is_plain_tuple(shape, stride, 0)
+    return type(shape) is int and type(stride) is int and shape > 0
+
+
+def _is_plain_tuple(shape: tuple[object, ...], stride: object, depth: int) -> bool:
+    if type(stride) is not tuple or len(stride) != len(shape) or depth >= MAX_DEPTH:
         return False
-    for extent, step in zip(shape, stride):  # noqa: B905  (lengths were compared)
+    mode = 0  # counting is faster than zip, and every layout comes through here
+    for extent in shape:
+        step = stride[mode]
+        mode += 1
         if type(extent) is int:
             if type(step) is not int or extent < 1:
                 return False
-        elif not is_plain(extent, step, depth + 1):
+        elif type(extent) is not tuple or not _is_plain_tuple(extent, step, depth + 1):
             return False
     return True
 
