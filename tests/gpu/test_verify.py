@@ -207,6 +207,8 @@ def test_what_memory_decides_is_undecided_unless_it_is_tamed() -> None:
     assert verdict_of(kernel_of(read, put(value % 256)), "in bounds", "y").status == "proven"
     assert verdict_of(kernel_of(read, put(value % 257)), "in bounds", "y").status == "undecided"
     assert verdict_of(kernel_of(read, put(value % 8 + GROUP * 300)), "in bounds", "y").status == "refuted"
+    limited = verdict_of(kernel_of(read, put(value % 60 * 5)), "in bounds", "y")
+    assert limited.status == "refuted" and limited.witness.given == "for data that give these (x[tid] % 60u) * 5u"
 
 
 def test_two_workgroups_that_write_one_element() -> None:
@@ -278,6 +280,10 @@ def test_workgroup_memory_must_be_written_first() -> None:
     assert verdict_of(kernel_of(put(TID, S), read), "written before read", "s").status == "proven"
     assert verdict_of(kernel_of(put(63 - TID, S), read), "written before read", "s").status == "refuted"
     assert verdict_of(kernel_of(put(63 - TID, S), Barrier(), read), "written before read", "s").status == "proven"
+    value = var("value")
+    half = If(TID < 32, (put(TID, S),))
+    by_data = kernel_of(half, Barrier(), Let(value, load(X, TID)), Let(old, load(S, value % 64)))
+    assert verdict_of(by_data, "written before read", "s").witness.given == "for data that give this x[tid] % 64u"
     guard = load(X, TID) < 3
     unsure = verdict_of(kernel_of(If(guard, (put(TID, S),)), Barrier(), read), "written before read", "s")
     assert unsure.status == "undecided"

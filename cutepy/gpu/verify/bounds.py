@@ -6,7 +6,7 @@ import numpy as np
 
 from ..ir import Buffer, Const, Expr
 from ..ir.operators import U32_LIMIT
-from ..ranges import domain, range_of, within
+from ..ranges import domain, linear, range_of, within
 from ..wgsl import show
 from .evaluate import Array, Data, Integers, Unknown, evaluate
 from .forms import facts_of, form_of, lower, upper
@@ -63,38 +63,45 @@ def _bounded(model: Model, access: Access) -> bool:
 def _tried(model: Model, access: Access) -> tuple[Witness | None, str]:
     """An invocation that is outside; or why there may be one, '' if there is none."""
     known, unknown = split_guards(model, access)
-    ids = ids_of(model, (access.index, *access.guards))
-    domain = domain_of(model, ids, each=model.threads)
-    found = _outside(model, access, known, domain, None)
-    if found is None:
-        if strange := unknowns(model, [access.index]):
-            return None, f"its index depends on {named(strange)}"
-        return None, "" if domain.complete else "no bound on its index follows from the guards"
-    if not unknown:
+    strange = unknowns(model, [access.index])
+    over = domain_of(model, ids_of(model, (access.index, *access.guards)), each=model.threads)
+    found = _outside(model, access, known, over, None)
+    if found is None and not strange:
+        return None, "" if over.complete else "no bound on its index follows from the guards"
+    if found is not None and not unknown:
         return found, ""
-    try:
-        found = _outside(model, access, access.guards, domain, model.data)
-    except Unknown:
-        found = None
-    if found is None:
-        return None, f"it is guarded by what {named(unknowns(model, unknown))} holds"
-    return replace(found, given=f"where {' and '.join(map(show, unknown))}"), ""
+    if found is not None or _is_tamed(model, access.index):
+        try:
+            found = _outside(model, access, access.guards, over, model.data)
+        except Unknown:
+            found = None
+        if found is not None:
+            told = [e for e in (access.index, *unknown) if unknowns(model, [e])]
+            return replace(found, given=f"for data that give these {' and '.join(map(show, told))}"), ""
+    if strange:
+        return None, f"its index depends on {named(strange)}"
+    return None, f"it is guarded by what {named(unknowns(model, unknown))} holds"
 
 
-def _outside(
-    model: Model, access: Access, guards: tuple[Expr, ...], domain: Domain, data: Data | None
-) -> Witness | None:
-    """The first invocation of `domain` that is outside, whatever memory holds that the index depends on."""
-    last, strange = last_of(access), bool(unknowns(model, [access.index]))
-    if strange and not within(form_of(model, access.index).interval(), (0, U32_LIMIT - 1)):
+def _is_tamed(model: Model, index: Expr) -> bool:
+    """Whether the kernel itself limits what memory contributes to an index: then it means to deal with any contents."""
+    strange = [atom for atom in linear(index).terms if unknowns(model, [atom])]
+    return all(range_of(atom) != domain(atom.dtype) for atom in strange)
+
+
+def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, data: Data | None) -> Witness | None:
+    """The first invocation of a domain that is outside: with made-up data, or whatever memory holds."""
+    last = last_of(access)
+    least = data is None and bool(unknowns(model, [access.index]))
+    if least and not within(form_of(model, access.index).interval(), (0, U32_LIMIT - 1)):
         return None
-    for numbers in domain.chunks(model.threads):
-        ids = domain.at(numbers)
+    for numbers in over.chunks(model.threads):
+        ids = over.at(numbers)
         env = environment(model, ids)
         memo: dict[Expr, Array] = {}
         active = happens(model, guards, env, memo, data)
-        at = _least(model, access.index, ids) if strange else evaluate(access.index, env, memo).astype(np.int64)
-        outside = active & ((at > last) | ((at < 0) & (not strange)))
+        at = _least(model, access.index, ids) if least else evaluate(access.index, env, memo, data).astype(np.int64)
+        outside = active & ((at > last) | ((at < 0) & (not least)))
         if outside.any():
             row, thread = map(int, np.argwhere(outside)[0])
             element = int(np.broadcast_to(at, active.shape)[row, thread])

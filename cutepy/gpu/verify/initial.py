@@ -12,9 +12,11 @@ import numpy as np
 
 from ..ir import Buffer, Expr
 from ..ranges import linear, range_of
-from .evaluate import Array, Integers, Mask, evaluate
+from ..wgsl import show
+from .bounds import last_of
+from .evaluate import Array, Data, Integers, Mask, Unknown, evaluate
 from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
-from .search import Domain, domain_of, ids_of, index_at, named, split_guards, unknowns, use
+from .search import Domain, domain_of, ids_of, named, split_guards, unknowns, use
 from .verdict import Verdict, Witness
 
 _KINDS, _ROWS = 1 << 11, 1 << 20
@@ -170,54 +172,77 @@ class _Run:
         model, buffer = self.model, access.buffer
         memory = self.memory[buffer]
         known, unknown = split_guards(model, access)
-        if strange := unknowns(model, [access.index]):
+        strange = unknowns(model, [access.index])
+        if strange:
             low, high = range_of(access.index)
-            if access.verb != "writes" and not memory.written[max(0, low) : high + access.lanes].all():
+            if access.verb == "writes" or memory.written[max(0, low) : high + access.lanes].all():
+                return
+            if high > last_of(access):
                 self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
-            return
-        ids = {i for i in ids_of(model, (access.index, *known)) if i not in scope.ids and i not in model.workgroup_ids}
-        own = domain_of(model, ids, each=model.threads * access.lanes, most=_ROWS)
-        if not own.complete:
-            self.doubts.setdefault(buffer, f"{access.text} is in a loop that is too long")
+                return
+        try:
+            places = self.places(access, scope, access.guards if strange else known, model.data if strange else None)
+        except Unknown:
+            places = None
+        if places is None:
+            reason = f"depends on {named(strange)}" if strange else "is in a loop that is too long"
+            self.doubts.setdefault(buffer, f"{access.text} {reason}")
             self.partial.add(buffer)
             return
-        env, memo = scope.env, scope.memo
-        if ids:
-            env = env | {leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in own.at(np.arange(own.size)).items()}
-            memo = {}
-        shape = own.size, model.threads
-        active = np.ones(shape, bool)
-        for guard in known:
-            active = active & evaluate(guard, env, memo).astype(bool)
-        at = np.broadcast_to(evaluate(access.index, env, memo).astype(np.int64), shape)
-        active = active & (at >= 0) & (at + access.lanes <= memory.written.size)
-        rows, threads = np.nonzero(active)
-        elements = at[rows, threads][:, None] + np.arange(access.lanes)
+        own, rows, threads, elements = places
         keys = threads[:, None] * memory.written.size + elements
         loops = frozenset(loop.index for loop in access.loops if loop.index not in scope.ids)
         if access.verb != "writes":
             missing = ~memory.written[elements] & ~_seen(memory.since, keys, own, loops)
             if missing.any():
-                i = int(np.argmax(missing.any(axis=1)))
-                self.missing(access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), bool(unknown), loops)
-        if access.verb != "reads" and not unknown:
+                i, lane = np.argwhere(missing)[0].tolist()
+                who = use(model, access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]))
+                witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), _given(access, strange))
+                self.missing(access, witness, bool(unknown) and not strange, loops)
+            elif strange:
+                self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
+        if access.verb != "reads" and not unknown and not strange:
             memory.since.append(_Write(np.unique(keys) if own.size > 1 else keys.ravel(), own, loops))
 
-    def missing(self, access: Access, ids: dict[Expr, int], thread: int, vague: bool, loops: frozenset[Expr]) -> None:
+    def places(
+        self, access: Access, scope: _Scope, guards: tuple[Expr, ...], data: Data | None
+    ) -> tuple[Domain, Integers, Integers, Integers] | None:
+        """The iterations that threads run through by themselves; then, entry by entry, which of them, which thread, and
+        the elements of all lanes. None where there are too many."""
+        model = self.model
+        values = (access.index, *guards)
+        ids = {i for i in ids_of(model, values) if i not in scope.ids and i not in model.workgroup_ids}
+        own = domain_of(model, ids, each=model.threads * access.lanes, most=_ROWS)
+        if not own.complete:
+            return None
+        env, memo = scope.env, scope.memo
+        if ids or data:
+            env = env | {leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in own.at(np.arange(own.size)).items()}
+            memo = {}
+        shape = own.size, model.threads
+        active = np.ones(shape, bool)
+        for guard in guards:
+            active = active & evaluate(guard, env, memo, data).astype(bool)
+        at = np.broadcast_to(evaluate(access.index, env, memo, data).astype(np.int64), shape)
+        active = active & (at >= 0) & (at + access.lanes <= self.memory[access.buffer].written.size)
+        rows, threads = np.nonzero(active)
+        return own, rows, threads, at[rows, threads][:, None] + np.arange(access.lanes)
+
+    def missing(self, access: Access, witness: Witness, vague: bool, loops: frozenset[Expr]) -> None:
         """Note a read of what may not have been written; surely not, unless data or earlier iterations decide it."""
         buffer, model = access.buffer, self.model
-        earlier = [a for a in self.accesses if a.buffer is buffer and a.verb != "reads"]
+        earlier = [a for a in self.accesses if a.buffer is buffer and a.verb == "writes"]
         strange = [g for a in earlier for g in (a.index, *a.guards) if unknowns(model, [g])]
         again = any(loops & {loop.index for loop in a.loops} for a in earlier)
         if vague or strange or again or self.doubt or buffer in self.partial:
-            why = (
-                f"data decide {named(unknowns(model, strange))}" if strange else "an iteration may rely on earlier ones"
-            )
+            why = f"{named(unknowns(model, strange))} decides" if strange else "an iteration may rely on earlier ones"
             self.doubts.setdefault(buffer, f"{access.text}: {'its guard depends on data' if vague else why}")
             return
-        who = use(model, access, ids, thread)
-        witness = Witness(buffer.name, buffer.note, index_at(model, access, ids, thread), (who,))
         self.witnesses.setdefault(buffer, witness)
+
+
+def _given(access: Access, strange: list[Expr]) -> str:
+    return f"for data that give this {show(access.index)}" if strange else ""
 
 
 def _seen(since: list[_Write], keys: Integers, own: Domain, loops: frozenset[Expr]) -> Mask:
