@@ -5,7 +5,7 @@ out of its reach.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
@@ -34,9 +34,11 @@ from cutepy.gpu.ir import (
     Unary,
     Var,
     children,
+    const,
     expressions,
 )
-from cutepy.gpu.ir.operators import FOLD, wrapped
+from cutepy.gpu.ir.operators import FOLD, U32_LIMIT, wrapped
+from cutepy.tensor.dtypes import bool_
 
 
 class Event(NamedTuple):
@@ -53,6 +55,9 @@ class Event(NamedTuple):
     loops: tuple[int, ...]
 
 
+Code = Callable[[dict[object, int]], int]
+
+
 @dataclass
 class Run:
     """All that happened. `barriers` holds the barriers of each invocation, in order."""
@@ -60,7 +65,50 @@ class Run:
     kernel: Kernel
     events: list[Event] = field(default_factory=list)
     barriers: dict[tuple[int, int], list[tuple[object, ...]]] = field(default_factory=lambda: defaultdict(list))
+    data: Mapping[Buffer, list[int]] = field(default_factory=dict)
     loads: dict[int, list[Load]] = field(default_factory=dict)
+    code: dict[Expr, Code] = field(default_factory=dict)
+
+    def compiled(self, x: Expr) -> Code:
+        """A function from what the names of an invocation hold to the value of `x`."""
+        known = self.code.get(x)
+        if known is None:
+            known = self.code[x] = self._compiled(x)
+        return known
+
+    def _compiled(self, x: Expr) -> Code:
+        dtype = x.dtype
+        match x:
+            case Const(value=number):
+                constant = int(number)
+                return lambda env: constant
+            case Builtin(name=name):
+                return lambda env: env[name]
+            case Var():
+                return lambda env: env[x]
+            case Unary(op=op, value=y):
+                inner = self.compiled(y)
+                apply = {"-": lambda v: -v, "~": lambda v: ~v, "!": lambda v: not v}[op]
+                return lambda env: int(wrapped(apply(inner(env)), dtype))
+            case Binary(op=op, left=left, right=right):
+                fold, one, two = FOLD[op], self.compiled(left), self.compiled(right)
+                if dtype.kind == "u":
+                    return lambda env: fold(one(env), two(env)) % U32_LIMIT
+                return lambda env: int(wrapped(fold(one(env), two(env)), dtype))
+            case Select(condition=condition, then=then, other=other):
+                test, yes, no = self.compiled(condition), self.compiled(then), self.compiled(other)
+                return lambda env: yes(env) if test(env) else no(env)
+            case Call(name="min" | "max", args=args):
+                choose, each = {"min": min, "max": max}[x.name], [self.compiled(a) for a in args]
+                return lambda env: choose(f(env) for f in each)
+            case Cast(value=y):
+                inner = self.compiled(y)
+                return lambda env: int(wrapped(inner(env), dtype))
+            case Load(buffer=buffer, index=index, where=where):
+                at, test = self.compiled(index), self.compiled(where if where is not None else const(True, bool_))
+                contents = self.data[buffer]
+                return lambda env: contents[i] if test(env) and 0 <= (i := at(env)) < len(contents) else 0
+        raise AssertionError(x)
 
     def loads_of(self, stmt: Stmt) -> list[Load]:
         """The loads in the expressions of a statement, operands first."""
@@ -84,7 +132,6 @@ def _loads(x: Expr, found: dict[Expr, None]) -> None:
 class _Thread:
     run: Run
     env: dict[object, int]
-    data: Mapping[Buffer, list[int]]
     group: int
     thread: int
     order: int = 0
@@ -92,34 +139,13 @@ class _Thread:
     loops: tuple[int, ...] = ()
 
     def value(self, x: Expr) -> int:
-        match x:
-            case Const(value=number):
-                return int(number)
-            case Builtin(name=name):
-                return self.env[name]
-            case Var():
-                return self.env[x]
-            case Unary(op=op, value=y):
-                inner = self.value(y)
-                return int(wrapped({"-": -inner, "~": ~inner, "!": not inner}[op], x.dtype))
-            case Binary(op=op, left=left, right=right):
-                return int(wrapped(FOLD[op](self.value(left), self.value(right)), x.dtype))
-            case Select(condition=condition, then=then, other=other):
-                return self.value(then if self.value(condition) else other)
-            case Call(name="min" | "max", args=args):
-                return {"min": min, "max": max}[x.name](self.value(a) for a in args)
-            case Cast(value=y):
-                return int(wrapped(self.value(y), x.dtype))
-            case Load(buffer=buffer, index=index, where=where):
-                if where is not None and not self.value(where):
-                    return 0
-                contents, at = self.data[buffer], self.value(index)
-                return contents[at] if 0 <= at < len(contents) else 0
-        raise AssertionError(x)
+        return self.run.compiled(x)(self.env)
 
     def note(self, verb: str, stmt: Stmt, node: Load | Store | Atomic, lanes: int) -> None:
         self.order += 1
         buffer = node.buffer
+        if buffer.space == "private" and isinstance(node.index, Const) and node.index.value < buffer.length - lanes:
+            return  # in bounds, and nobody else's
         first = self.value(node.index) * buffer.width
         epoch = self.epochs[buffer.space == "storage"]
         for i in range(lanes):
@@ -149,7 +175,7 @@ class _Thread:
                     self.loop(stmt)
 
     def known(self, x: Expr) -> bool:
-        if isinstance(x, Load) and x.buffer not in self.data:
+        if isinstance(x, Load) and x.buffer not in self.run.data:
             return False
         return all(map(self.known, children(x))) and not (isinstance(x, Var) and x not in self.env)
 
@@ -165,7 +191,7 @@ class _Thread:
 
 def observe(kernel: Kernel, data: Mapping[Buffer, list[int]] | None = None) -> Run:
     """Run every invocation of `kernel`; `data` are the contents of bindings that it only reads."""
-    run = Run(kernel)
+    run = Run(kernel, data=data or {})
     x, y, z = kernel.grid
     for group, (gz, gy, gx) in enumerate(product(range(z), range(y), range(x))):
         for thread in range(kernel.threads):
@@ -176,7 +202,7 @@ def observe(kernel: Kernel, data: Mapping[Buffer, list[int]] | None = None) -> R
                 "local_invocation_index": thread,
             }
             run.barriers[group, thread] = []
-            _Thread(run, env, data or {}, group, thread).block(kernel.body)
+            _Thread(run, env, group, thread).block(kernel.body)
     return run
 
 
