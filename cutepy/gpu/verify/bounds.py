@@ -14,6 +14,9 @@ from .model import Access, Model
 from .search import Domain, domain_of, environment, happens, ids_of, named, split_guards, unknowns, use
 from .verdict import Verdict, Witness
 
+#: Accesses of one array that are tried in full, where no bound settles them, and evaluations for the others.
+_TRIES, _SMALL = 8, 1 << 18
+
 
 def decide_bounds(model: Model) -> list[Verdict]:
     """One verdict for each array."""
@@ -29,12 +32,25 @@ def last_of(access: Access) -> int:
     return -(-buffer.length // buffer.width) * buffer.width - access.lanes
 
 
+def is_in_bounds(model: Model) -> bool:
+    """Whether every access is inside its array, as far as that can be told at once."""
+    tries = 0
+    for access in model.accesses:
+        if not _bounded(model, access):
+            tries += 1
+            if tries > _TRIES or _tried(model, access, _SMALL) != (None, ""):
+                return False
+    return True
+
+
 def _array(model: Model, buffer: Buffer, accesses: list[Access]) -> Verdict:
     undecided: list[str] = []
+    tries = 0
     for access in accesses:
         if _bounded(model, access):
             continue
-        witness, reason = _tried(model, access)
+        tries += 1
+        witness, reason = _tried(model, access, None if tries <= _TRIES else _SMALL)
         if witness is not None:
             return Verdict("in bounds", "refuted", f"it has {buffer.length} elements", buffer.name, witness)
         if reason:
@@ -60,11 +76,11 @@ def _bounded(model: Model, access: Access) -> bool:
     return upper(form, facts) <= last and lower(form, facts) >= 0
 
 
-def _tried(model: Model, access: Access) -> tuple[Witness | None, str]:
-    """An invocation that is outside; or why there may be one, '' if there is none."""
+def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:
+    """An invocation that is outside; or why there may be one, '' if there is none. `most` evaluations are made."""
     known, unknown = split_guards(model, access)
     strange = unknowns(model, [access.index])
-    over = domain_of(model, ids_of(model, (access.index, *access.guards)), each=model.threads)
+    over = domain_of(model, ids_of(model, (access.index, *access.guards)), each=model.threads, most=most)
     found = _outside(model, access, known, over, None)
     if found is None and not strange:
         return None, "" if over.complete else "no bound on its index follows from the guards"

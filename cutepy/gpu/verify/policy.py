@@ -5,7 +5,7 @@ from typing import Literal, get_args
 from ..ir import Kernel, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
-from .bounds import decide_bounds
+from .bounds import decide_bounds, is_in_bounds
 from .collect import collect, uses_subgroups
 from .control import decide_barriers, decide_loops
 from .initial import decide_written
@@ -36,34 +36,38 @@ def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
     `checks` is "always". What is proven is the kernel as it is printed, after lowering."""
     if checks == "always":
         return True
+    if 0 in kernel.grid:
+        return False
     with new_arena():
-        found = _for_sizes(lower(kernel), Limits(), deep=False)
-    return any(v.status != "proven" for v in found)
+        ready = lower(kernel)
+        models = (collect(ready, size) for size in _sizes(ready, Limits()))
+        return not all(decide_loops(m).status == "proven" and is_in_bounds(m) for m in models)
 
 
-def _for_sizes(kernel: Kernel, limits: Limits, *, deep: bool = True) -> list[Verdict]:
+def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
+    """The sizes of subgroup to look at: those that the device may have, where the kernel asks for them."""
+    least, most = limits.subgroup_sizes
+    sizes = [1 << i for i in range(8) if least <= 1 << i <= most]
+    return sizes if sizes and uses_subgroups(kernel) else [32]
+
+
+def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
     """The worst verdict on each claim, over the sizes of subgroup."""
     if 0 in kernel.grid:
         return []
-    least, most = limits.subgroup_sizes
-    sizes = [1 << i for i in range(8) if least <= 1 << i <= most] if uses_subgroups(kernel) else [32]
     worst: dict[tuple[str, str], Verdict] = {}
-    for size in sizes or [32]:
+    for size in _sizes(kernel, limits):
         with new_arena():
-            for verdict in _decide(collect(kernel, size), deep=deep):
+            for verdict in _decide(collect(kernel, size)):
                 key = verdict.claim, verdict.array
                 if key not in worst or _RANK[verdict.status] < _RANK[worst[key].status]:
                     worst[key] = verdict
     return list(worst.values())
 
 
-def _decide(model: Model, *, deep: bool) -> list[Verdict]:
-    verdicts = [*decide_bounds(model), decide_loops(model)]
-    if deep:
-        barriers = decide_barriers(model)
-        races = decide_races(model)
-        if barriers.status != "proven":
-            why = "a barrier is not proven to hold for all threads"
-            races = [Verdict(v.claim, "undecided", why, v.array) if v.status == "proven" else v for v in races]
-        verdicts += [barriers, *races, *decide_written(model)]
-    return verdicts
+def _decide(model: Model) -> list[Verdict]:
+    barriers, races = decide_barriers(model), decide_races(model)
+    if barriers.status != "proven":
+        why = "a barrier is not proven to hold for all threads"
+        races = [Verdict(v.claim, "undecided", why, v.array) if v.status == "proven" else v for v in races]
+    return [*decide_bounds(model), decide_loops(model), barriers, *races, *decide_written(model)]
