@@ -16,7 +16,21 @@ from .lanes import Cost, rounds, segments
 
 
 def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
-    """What one dispatch of `kernel` asks of memory and arithmetic, on hardware of that make."""
+    """What one dispatch of `kernel` asks of memory and arithmetic, on hardware of that make.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def every_second(x, y):
+    ...     gpu.launch(grid=2, threads=64)
+    ...     i = gpu.workgroup.x * 64 + gpu.thread
+    ...     y[i] = 3 * x[2 * i]
+    >>> found = report(every_second.ir(np.zeros(256, np.float32), np.zeros(128, np.float32)))
+    >>> found.flops, [(a.verb, a.transactions, a.perfect) for a in found.accesses]
+    (128, [('reads', 32, 16), ('writes', 16, 16)])
+
+    A subgroup runs its threads in step, and guards that memory decides are taken to hold.
+    """
     chosen = hardware if hardware is not None else Hardware()
     with new_arena():
         model = collect(kernel, chosen.subgroup)

@@ -25,6 +25,20 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
 
     Where it asks how threads fall into subgroups, for every size of subgroup that the device may have: consecutive
     threads, as all devices have it. `aliases` names bindings that share memory.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def shift(x, y):
+    ...     gpu.launch(grid=1, threads=64)
+    ...     y[gpu.thread] = x[gpu.thread + 1]
+    >>> x = np.zeros(64, np.float32)
+    >>> found = verify(shift.ir(x, x.copy()))
+    >>> for v in found.refuted:
+    ...     print(v.claim, v.array, v.witness.element, v.witness.uses[0].thread)
+    in bounds x 64 63
+    >>> [(v.claim, v.status) for v in found.verdicts if v.array == "y"]
+    [('in bounds', 'proven'), ('no races', 'proven')]
     """
     chosen = limits if limits is not None else Limits()
     verdicts = [*_for_sizes(kernel, chosen), decide_limits(kernel, chosen, aliases)]
