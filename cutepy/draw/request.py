@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 
-from ..errors import CutepyError, DrawError, NotationError
+from ..errors import DrawError, NotationError
 from ..layout.expression import parse_expression
 from ..layout.notation import parse_tiler
 from .drawing import Drawing, View, draw
@@ -133,8 +133,3 @@ def read_body(source: str) -> tuple[str, dict[str, str]]:
             raise DrawError(f"line {number}: {key} is given twice")
         options[key] = found
     return lines[0][1], options
-
-
-def one_line(error: CutepyError) -> str:
-    """What is wrong, without the caret lines: for messages that have room for one line."""
-    return str(error).partition("\n")[0]

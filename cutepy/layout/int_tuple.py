@@ -5,7 +5,7 @@ Imports only `errors`. Law: a *profile* is the nesting of a tuple; `flatten` for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import TypeAlias, cast
 
@@ -74,16 +74,6 @@ def as_tuple(tree: IntTuple) -> tuple[IntTuple, ...]:
     ((3,), (3, 4))
     """
     return tree if isinstance(tree, tuple) else (tree,)
-
-
-def unwrap(entries: Iterable[IntTuple]) -> IntTuple:
-    """The single entry itself, or the tuple of all of them.
-
-    >>> unwrap([3]), unwrap([3, 4])
-    (3, (3, 4))
-    """
-    entries = tuple(entries)
-    return entries[0] if len(entries) == 1 else entries
 
 
 def congruent(left: IntTuple, right: IntTuple) -> bool:

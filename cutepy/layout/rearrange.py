@@ -12,7 +12,7 @@ from typing import cast
 from ..errors import LayoutError
 from .composed import lift
 from .coordinates import keeps
-from .int_tuple import IntTuple, as_tuple, fold_profile, leaves
+from .int_tuple import IntTuple, fold_profile, leaves
 from .layout import Layout, _make, united_facts
 
 Modes = tuple[list[int], list[int]]
@@ -255,8 +255,3 @@ def filter(layout: Layout) -> Layout:
     6:1
     """
     return coalesce(filter_zeros(layout))
-
-
-def rank_one(tree: IntTuple) -> tuple[IntTuple, ...]:
-    """`tree` as a tuple: an integer becomes a tuple of one."""
-    return as_tuple(tree)

@@ -15,12 +15,11 @@ from .f2 import Image, apply, columns_of, layout_of_columns
 from .int_tuple import leaves, map_leaves
 from .layout import Layout, _make
 from .rearrange import coalesced_open
+from .table import LARGEST_TABLE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-LARGEST_TABLE = 1 << 24
 
 
 def operation(function: Callable[..., object], layout: object, *arguments: object) -> Layout:

@@ -12,7 +12,7 @@ import numpy as np
 from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Load, Stmt, Var, children
 from ..ranges import range_of
 from ..wgsl import show
-from .evaluate import Array, Data, Integers, evaluate
+from .evaluate import Data, Integers, evaluate
 
 Verb = Literal["reads", "writes", "updates"]
 
@@ -147,8 +147,3 @@ class Model:
     def extent(self, leaf: Expr) -> int:
         """How many values, from 0 on, an id or the number of an iteration takes."""
         return range_of(leaf)[1] + 1
-
-
-def everyone(model: Model) -> Array:
-    """The threads of a workgroup."""
-    return np.arange(model.threads, dtype=np.uint32)
