@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..ir import Buffer, Const, Expr
-from ..ir.operators import U32_LIMIT
-from ..ranges import domain, linear, range_of, within
+from ..ir import Buffer, Expr
+from ..ranges import domain, exact, linear, range_of
 from ..wgsl import show
 from .evaluate import Array, Data, Integers, Unknown, evaluate
-from .forms import facts_of, form_of, lower, upper
+from .forms import facts_of, reach
 from .model import Access, Model
 from .search import Domain, domain_of, environment, happens, ids_of, named, split_guards, unknowns, use
 from .verdict import Verdict, Witness
@@ -63,17 +62,15 @@ def _array(model: Model, buffer: Buffer, accesses: list[Access]) -> Verdict:
 
 def _bounded(model: Model, access: Access) -> bool:
     """Whether a bound on the index shows that the access is inside."""
-    last = min(last_of(access), domain(access.index.dtype)[1])
-    if isinstance(access.index, Const) and 0 <= int(access.index.value) <= last:
-        return True
+    last = last_of(access)
     low, high = range_of(access.index)
     if 0 <= low and high <= last:
         return True
     facts = facts_of(model, access)
     if not facts.mask.any():
         return True
-    form = form_of(model, access.index)
-    return upper(form, facts) <= last and lower(form, facts) >= 0
+    low, high = reach(model, access.index, facts)
+    return 0 <= low and high <= last
 
 
 def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:
@@ -109,7 +106,7 @@ def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domai
     """The first invocation of a domain that is outside: with made-up data, or whatever memory holds."""
     last = last_of(access)
     least = data is None and bool(unknowns(model, [access.index]))
-    if least and not within(form_of(model, access.index).interval(), (0, U32_LIMIT - 1)):
+    if least and exact(access.index) is None:
         return None
     for numbers in over.chunks(model.threads):
         ids = over.at(numbers)
@@ -130,9 +127,15 @@ def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domai
 
 def _least(model: Model, index: Expr, ids: dict[Expr, Integers]) -> Integers:
     """The least that a sum can be, row by row, if what is not known is as small as it gets."""
-    form = form_of(model, index)
-    total = form.table[None, :]
+    form = exact(index)
+    assert form is not None
+    env = environment(model, ids)
+    memo: dict[Expr, Array] = {}
+    total: Integers = np.full((1, model.threads), form.constant, np.int64)
     for atom, c in form.terms.items():
-        low, high = range_of(atom)
-        total = total + (c * ids[atom][:, None] if atom in ids else c * (low if c > 0 else high))
+        if unknowns(model, [atom]):
+            low, high = range_of(atom)
+            total = total + c * (low if c > 0 else high)
+        else:
+            total = total + c * evaluate(atom, env, memo).astype(np.int64)
     return total

@@ -251,7 +251,7 @@ class _Walk:
 
     def elements(self, at: Expr, width: int) -> Expr:
         """An index in vectors as one in elements; nobody knows what, where that may wrap around."""
-        low, high = linear(at).interval()
+        low, high = range_of(at)
         if low < 0 or high * width >= U32_LIMIT:
             return Var("index", at.dtype, 1, *domain(at.dtype), 0)
         return simplify(at * width)

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Buffer, Const, Expr
-from ..ir.operators import U32_LIMIT
 from . import search
 from .digits import Owned, owned
 from .evaluate import Array, Data, Integers, evaluate
-from .forms import facts_of, form_of, lower, upper
+from .forms import facts_of, reach
 from .meeting import Places, meet
 from .model import Access, Model
 from .scene import Answer, Found, decide, found_by
@@ -40,12 +39,13 @@ def _apart(model: Model, accesses: Sequence[Access]) -> bool:
 
 def _reach(model: Model, accesses: Sequence[Access]) -> tuple[int, int]:
     """The least and the largest address of all, by bounds."""
-    known = [(form_of(model, a.index), facts_of(model, a), a.lanes) for a in accesses]
-    live = [(form, facts, lanes) for form, facts, lanes in known if facts.mask.any()]
-    if not live:
-        return 1 << 62, -(1 << 62)
-    low, high = min(lower(f, facts) for f, facts, _ in live), max(upper(f, facts) + n - 1 for f, facts, n in live)
-    return (low, high) if low >= 0 and high < U32_LIMIT else (-(1 << 62), 1 << 62)
+    low, high = 1 << 62, -(1 << 62)
+    for access in accesses:
+        facts = facts_of(model, access)
+        if facts.mask.any():
+            first, last = reach(model, access.index, facts)
+            low, high = min(low, first), max(high, last + access.lanes - 1)
+    return low, high
 
 
 def _search(model: Model, accesses: Sequence[Access], data: Data | None) -> tuple[Found | None, bool]:
