@@ -1,10 +1,11 @@
 """Is every access inside its array? Decided for each access by a bound on its index, or by trying every invocation."""
 
+from collections.abc import Set
 from dataclasses import replace
 
 import numpy as np
 
-from ..ir import Buffer, Expr
+from ..ir import Buffer, Expr, Var, rewrite
 from ..ranges import domain, exact, linear, range_of
 from ..wgsl import show
 from .evaluate import Array, Data, Integers, Unknown, evaluate
@@ -17,12 +18,12 @@ from .verdict import Verdict, Witness
 _TRIES, _SMALL = 8, 1 << 18
 
 
-def decide_bounds(model: Model) -> list[Verdict]:
-    """One verdict for each array."""
+def decide_bounds(model: Model, racing: Set[Buffer]) -> list[Verdict]:
+    """One verdict for each array. Whoever reads an array of `racing` twice may find two values."""
     by_array: dict[Buffer, list[Access]] = {}
     for access in model.accesses:
         by_array.setdefault(access.buffer, []).append(access)
-    return [_array(model, buffer, found) for buffer, found in by_array.items()]
+    return [_array(model, buffer, found, racing) for buffer, found in by_array.items()]
 
 
 def last_of(access: Access) -> int:
@@ -31,25 +32,29 @@ def last_of(access: Access) -> int:
     return -(-buffer.length // buffer.width) * buffer.width - access.lanes
 
 
-def is_in_bounds(model: Model) -> bool:
+def is_in_bounds(model: Model, racing: Set[Buffer]) -> bool:
     """Whether every access is inside its array, as far as that can be told at once."""
     tries = 0
     for access in model.accesses:
-        if not _bounded(model, access):
+        if _bounded(model, access):
+            if _doubt(model, access, racing):
+                return False
+        else:
             tries += 1
             if tries > _TRIES or _tried(model, access, _SMALL) != (None, ""):
                 return False
     return True
 
 
-def _array(model: Model, buffer: Buffer, accesses: list[Access]) -> Verdict:
+def _array(model: Model, buffer: Buffer, accesses: list[Access], racing: Set[Buffer]) -> Verdict:
     undecided: list[str] = []
     tries = 0
     for access in accesses:
         if _bounded(model, access):
-            continue
-        tries += 1
-        witness, reason = _tried(model, access, None if tries <= _TRIES else _SMALL)
+            witness, reason = None, _doubt(model, access, racing)
+        else:
+            tries += 1
+            witness, reason = _tried(model, access, None if tries <= _TRIES else _SMALL)
         if witness is not None:
             return Verdict("in bounds", "refuted", f"it has {buffer.length} elements", buffer.name, witness)
         if reason:
@@ -71,6 +76,19 @@ def _bounded(model: Model, access: Access) -> bool:
         return True
     low, high = reach(model, access.index, facts)
     return 0 <= low and high <= last
+
+
+def _doubt(model: Model, access: Access, racing: Set[Buffer]) -> str:
+    """Why a bound may not hold: it rests on a guard over what others write meanwhile, and the index may read it again
+    (WGSL's compilers are free to load twice what the text loads once)."""
+    put: dict[Expr, Expr] = {}
+    for leaf in model.leaves(access.index):
+        if model.read_from.get(leaf) in racing and isinstance(leaf, Var):
+            put[leaf] = replace(leaf)
+    if not put or _bounded(model, replace(access, index=rewrite(access.index, lambda node: put.get(node, node), {}))):
+        return ""
+    arrays = " and ".join(dict.fromkeys(model.read_from[leaf].name for leaf in put))
+    return f"its guard holds for one read of {named(put)}, and other threads may write {arrays} before the next"
 
 
 def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:

@@ -77,6 +77,8 @@ def _with(model: Model, facts: Facts, guard: Expr) -> Facts:
         if form is None:  # it may wrap: an atom of its own
             facts = replace(facts, names=(*facts.names, (whole, value)))
             form = Affine({value: 1}, np.zeros_like(whole.constant))
+        if form.interval(range_of)[0] < window[0]:
+            facts = replace(facts, limits=(*facts.limits, form.negative().moved(window[0])))
         sides.append(form)
     below, above = sides[0].plus(sides[1], -1), sides[1].plus(sides[0], -1)
     new = {

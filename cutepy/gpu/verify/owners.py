@@ -6,13 +6,13 @@ import numpy as np
 
 from ..ir import Buffer, Const, Expr
 from . import search
-from .digits import Owned, owned
+from .digits import owned
 from .evaluate import Array, Data, Integers, evaluate
 from .forms import facts_of, reach
 from .meeting import Places, meet
 from .model import Access, Model
 from .scene import Answer, Found, decide, found_by
-from .search import domain_of, environment, happens, ids_of, split_guards, unknowns
+from .search import domain_of, environment, happens, ids_of, split_guards
 
 
 def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
@@ -22,7 +22,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer(), True
     alone = all(isinstance(group, Const) for group in model.groups)
-    tells = Owned(False, False) if unknowns(model, [a.index for a in accesses]) else owned(model, accesses)
+    tells = owned(model, accesses)
     if alone or tells.workgroup or _apart(model, accesses):
         return Answer(), tells.thread
     return decide(model, accesses, lambda data: _search(model, accesses, data)), False
@@ -31,7 +31,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
 def _apart(model: Model, accesses: Sequence[Access]) -> bool:
     """Whether the reads are elsewhere, and only the writes have to be told apart."""
     changes, reads = [[a for a in accesses if (a.verb == "reads") is reading] for reading in (False, True)]
-    if not reads or unknowns(model, [a.index for a in accesses]) or not owned(model, changes).workgroup:
+    if not reads or not owned(model, changes).workgroup:
         return False
     low, high = _reach(model, changes)
     return all(last < low or first > high for first, last in (_reach(model, [a]) for a in reads))
