@@ -262,7 +262,10 @@ class _Run:
     def is_written(self, access: Access, known: tuple[Expr, ...], scope: _Scope) -> bool:
         """Whether all elements are written at which an access may be, if each unknown takes any value of its range."""
         written = self.memory[access.buffer].written
-        low, high = reach(self.model, access.index, facts_of(self.model, access))
+        facts = facts_of(self.model, access)
+        if not facts.mask.any():
+            return True
+        low, high = reach(self.model, access.index, facts)
         if low >= 0 and high <= last_of(access) and written[low : high + access.lanes].all():
             return True
         form = exact(access.index)

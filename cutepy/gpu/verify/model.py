@@ -131,9 +131,10 @@ class Model:
         """The ids, iterations and unknowns that `value` depends on."""
         known = self._leaves.get(value)
         if known is None:
-            plain = bool(children(value)) and not is_opaque(value)
-            own = () if plain or isinstance(value, Const) else (value,)
-            known = self._leaves[value] = frozenset(own).union(*map(self.leaves, children(value)))
+            inner = frozenset[Expr]().union(*map(self.leaves, children(value)))
+            if is_opaque(value):  # what is not known inside is hidden by what is not known of the whole
+                inner = frozenset(filter(self.is_id, inner)) | {value}
+            known = self._leaves[value] = inner if children(value) or isinstance(value, Const) else frozenset((value,))
         return known
 
     def is_id(self, leaf: Expr) -> bool:
