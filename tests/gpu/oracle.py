@@ -73,6 +73,7 @@ class Run:
     barriers: dict[tuple[int, int], list[tuple[object, ...]]] = field(default_factory=lambda: defaultdict(list))
     data: Mapping[Buffer, list[int]] = field(default_factory=dict)
     wrapped: bool = False
+    aligned: bool = True
     salt: int = 0
     loads: dict[int, list[Load]] = field(default_factory=dict)
     code: dict[Expr, Code] = field(default_factory=dict)
@@ -180,6 +181,7 @@ class _Thread:
         ):
             return  # in bounds, and nobody else's
         first = self.value(node.index) * buffer.width
+        self.run.aligned = self.run.aligned and first % lanes == 0
         epoch = self.epochs[buffer.space == "storage"]
         for i in range(lanes):
             what = verb, buffer, first + i, (id(stmt), id(node)), self.loops
