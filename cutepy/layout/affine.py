@@ -117,6 +117,11 @@ class Congruent(Generic[Atom, Constant]):
         """This sum, multiplied."""
         return Affine({a: c * factor for a, c in self.terms.items()}, self.constant * factor).modulo()
 
+    def remainder(self, base: int) -> "Affine[Atom, Constant]":
+        """A sum that a value equals modulo `base`, a divisor of 2**32: wrapping around keeps that."""
+        assert WRAP % base == 0
+        return Affine(self.terms, self.constant).split(base)[1]
+
     def exact(
         self, window: Interval, bounds: Bounds[Atom], limits: "Sequence[Affine[Atom, Constant]]" = ()
     ) -> "Affine[Atom, Constant] | None":

@@ -51,8 +51,8 @@ def _quick(scene: Scene) -> Answer | None:
         moves = [()]
         parts = [p.still() for p in parts]
     switches = list(dict.fromkeys(s for p in parts for s in p.switches))
-    ids = scene.shared_ids([atom for move in moves for atom, _ in move] + switches)
-    domain = scene.domain(ids, 64)
+    values = [atom for move in moves for atom, _ in move] + switches
+    domain = scene.domain(scene.shared_ids(values), 64, values)
     if not domain.complete:
         return None
     env: dict[Expr, Array] = {i: v.astype(i.dtype.numpy) for i, v in domain.at(np.arange(domain.size)).items()}
@@ -86,7 +86,7 @@ def _search(scene: Scene, data: Data | None) -> tuple[Found | None, bool]:
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
     own = [scene.own_domain(a) for a in scene.accesses]
     each = sum(d.size for d in own) * model.threads
-    domain = scene.domain(scene.shared_ids(wanted), each)
+    domain = scene.domain(scene.shared_ids(wanted), each, wanted)
     seen: set[bytes] = set()
     for numbers in domain.chunks(each):
         ids = domain.at(numbers)

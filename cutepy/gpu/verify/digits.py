@@ -16,7 +16,7 @@ from ...layout.affine import Affine
 from ..ir import Const, Expr
 from ..ranges import domain, linear, range_of
 from .evaluate import Array, Integers, evaluate
-from .forms import Form, at, facts_of, sum_of
+from .forms import Facts, Form, Wrapping, at, facts_of, sum_of
 from .model import Access, Model
 from .search import domain_of
 
@@ -46,30 +46,49 @@ class Owned:
 
 def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     """Whether every address belongs to one workgroup, and whether it belongs to one thread."""
-    family: list[_Member] = []
-    for access in accesses:
-        facts = facts_of(model, access)
-        if facts.mask.any():
-            index = at(sum_of(model, access.index), facts.mask).exact(
-                domain(access.index.dtype), range_of, facts.limits
-            )
-            if index is None:
-                return Owned(False, False)  # equal sums modulo 2**32 may be different ones
-            threads = np.flatnonzero(facts.mask)
-            family.append(_member(access, threads, facts.limits, index, _ENTRIES // len(accesses)))
-    if not family:
+    found = [(a, facts) for a in accesses if (facts := facts_of(model, a)).mask.any()]
+    if not found:
         return Owned(True, True)
     sums = [linear(a.index) for a in accesses]
     least = min(total.constant for total in sums)
     moduli = {abs(c) for total in sums for c in total.terms.values()}
     moduli |= set(sorted({total.constant - least for total in sums})[-_DIGITS * 4 :])
-    digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli)
-    return Owned(_tells_workgroup(model, digits), _tells_thread(family, digits))
+    wrapping = [at(sum_of(model, a.index), facts.mask) for a, facts in found]
+    whole = [
+        form.exact(domain(a.index.dtype), range_of, facts.limits)
+        for form, (a, facts) in zip(wrapping, found, strict=True)
+    ]
+    exact = [form for form in whole if form is not None]
+    family = [_member(a, facts, form, len(accesses)) for form, (a, facts) in zip(exact, found, strict=False)]
+    if len(exact) < len(found):  # wrapping around keeps what is low, to a base that divides 2**32
+        family = _low_digits(found, wrapping, sorted((m for m in moduli if m & (m - 1) == 0 and m > 1), reverse=True))
+    digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
+    return Owned(_tells_workgroup(model, digits), bool(family) and _tells_thread(family, digits))
 
 
-def _member(access: Access, thread: Integers, limits: tuple[Form, ...], index: Form, room: int) -> _Member:
-    """The entries of an access, loops written out where that is not too much."""
-    room //= thread.size * access.lanes
+def _low_digits(found: list[tuple[Access, Facts]], wrapping: list[Wrapping], bases: list[int]) -> list[_Member]:
+    """The accesses by the remainders of their indices to the largest base to which these lie in one window."""
+    for base in bases:
+        family = [
+            _member(a, facts, form.remainder(base), len(found))
+            for form, (a, facts) in zip(wrapping, found, strict=True)
+        ]
+        if _window(family, [m.index for m in family]) < base:
+            return family
+    return []
+
+
+def _window(family: list[_Member], digit: _Digit) -> int:
+    """How far apart the values of a digit may be."""
+    least = min(form.lower(range_of, m.limits) for form, m in zip(digit, family, strict=True))
+    most = max(form.upper(range_of, m.limits) for form, m in zip(digit, family, strict=True))
+    return most - least
+
+
+def _member(access: Access, facts: Facts, index: Form, count: int) -> _Member:
+    """The entries of one of `count` accesses, loops written out where that is not too much."""
+    thread, limits = np.flatnonzero(facts.mask), facts.limits
+    room = _ENTRIES // count // (thread.size * access.lanes)
     for loop in sorted(access.loops, key=lambda loop: loop.count):
         if loop.count <= room and loop.index in index.terms:
             room //= loop.count
@@ -122,9 +141,7 @@ def _split(family: list[_Member], digit: _Digit, base: int) -> tuple[_Digit, _Di
     highs, lows = map(list, zip(*[form.split(base) for form in digit], strict=True))
     if _is_constant(lows) or _is_constant(highs):
         return None
-    least = min(low.lower(range_of, m.limits) for low, m in zip(lows, family, strict=True))
-    most = max(low.upper(range_of, m.limits) for low, m in zip(lows, family, strict=True))
-    if most - least >= base:
+    if _window(family, lows) >= base:
         return None
     return _shifted(lows), _shifted(highs)
 

@@ -8,12 +8,11 @@ for something that nobody knows: what is written before it is read then, is so i
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from math import lcm
 
 import numpy as np
 
 from ...layout.affine import Affine
-from ..ir import Binary, Buffer, Const, Expr
+from ..ir import Buffer, Expr
 from ..ranges import exact, linear, range_of
 from ..simplify import from_linear, simplify
 from ..wgsl import show
@@ -22,7 +21,7 @@ from .collect import conjuncts, negated
 from .evaluate import Array, Data, Integers, Mask, Unknown, evaluate
 from .forms import facts_of, reach
 from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
-from .search import Domain, domain_of, ids_of, named, unknowns, use
+from .search import Domain, domain_of, ids_of, named, period, unknowns, use
 from .verdict import Verdict, Witness
 
 _KINDS, _ROWS = 1 << 11, 1 << 20
@@ -84,6 +83,7 @@ class _Run:
         self.accesses = [a for a in model.accesses if a.buffer.space == "workgroup"]
         self.memory: dict[Buffer, _Memory] = {}
         self.assumed: frozenset[Expr] = frozenset()
+        self.masked: frozenset[Expr] = frozenset()
         self.witnesses: dict[Buffer, Witness] = {}
         self.doubts: dict[Buffer, str] = {}
         self.doubt = ""
@@ -93,6 +93,10 @@ class _Run:
         """What `values` depend on that is not known here."""
         leaves = [leaf for value in values for leaf in self.model.leaves(value)]
         return [leaf for leaf in leaves if leaf in self.hidden or not self.model.is_id(leaf)]
+
+    def unsure(self, guards: Iterable[Expr]) -> list[Expr]:
+        """The guards that may hold or not, here."""
+        return [g for g in guards if self.strange([g]) or self.model.leaves(g) & self.masked]
 
     def anywhere(self, ids: dict[Expr, int] | None = None) -> None:
         """Run once, for one workgroup."""
@@ -163,7 +167,7 @@ class _Run:
     def under(self, guards: tuple[Expr, ...], items: tuple[Item, ...], *scopes: _Scope) -> None:
         """Run what happens only where `guards` hold: among that they are taken to hold, what comes after knows nothing
         of it, if nobody knows them."""
-        unsure = frozenset(g for g in guards if self.strange([g]))
+        unsure = frozenset(self.unsure(guards))
         before, outside = self.memory, self.assumed
         if unsure:
             self.memory = {b: _Memory(m.written.copy(), list(m.since)) for b, m in before.items()}
@@ -179,10 +183,13 @@ class _Run:
         another claim."""
         guards = () if loop.inside is None else conjuncts(loop.inside)
         inside = [a for a in _accesses(body) if a.buffer.space == "workgroup"]
-        values = [e for a in inside for e in (a.index, *a.guards)] + [g for f in _fences(body) for g in f.guards]
         unsure = {g for g in guards if self.strange([g])}
-        values = [e for e in values if e not in unsure]
-        count = min(loop.count, self.period(loop, values))
+        indices, fences = [a.index for a in inside], [g for f in _fences(body) for g in f.guards]
+        values = [e for e in (*indices, *(g for a in inside for g in a.guards), *fences) if e not in unsure]
+        count, outside = min(loop.count, period(self.model, loop.index, values)), self.masked
+        if count * self.model.threads > 1 << 24:  # what its guards say of the iteration is left open
+            self.masked, values = outside | {loop.index}, indices
+            count = min(loop.count, period(self.model, loop.index, values))
         if count * self.model.threads > 1 << 24:
             self.doubt = f"the loop over {loop.stmt.var.name} is too long"
             return
@@ -191,30 +198,15 @@ class _Run:
             self.doubt = f"the iterations over {loop.stmt.var.name} are all different"
         scopes = [self.scope({**scope.ids, loop.index: number}) for number in kinds[:_KINDS]]
         self.under(guards, body, *scopes)
-
-    def period(self, loop: Loop, values: Iterable[Expr]) -> int:
-        """After how many iterations all `values` come again, if they see the number of the iteration through remainders
-        alone; else how many there are."""
-        found = 1
-        for atom in self.atoms(values):
-            if loop.index in self.model.leaves(atom):
-                match atom:
-                    case Binary(op="%", left=left, right=Const(value=by)) if (form := exact(left)) is not None:
-                        others = [a for a in form.terms if a is not loop.index]
-                        if any(loop.index in self.model.leaves(a) for a in others):
-                            return loop.count
-                        found = lcm(found, int(by))
-                    case _:
-                        return loop.count
-        return found
+        self.masked = outside
 
     def fence(self, fence: Fence, scope: _Scope) -> None:
         """After a barrier all threads see what was written before it."""
         if fence.stmt.storage:
             return
         guards = [g for g in fence.guards if g not in self.assumed]
-        if strange := self.strange(guards):
-            self.doubt = f"a barrier depends on {named(strange)}"
+        if unsure := self.unsure(guards):
+            self.doubt = f"a barrier depends on {named(unsure)}"
             return
         if all(evaluate(g, scope.env, scope.memo).all() for g in guards):
             for memory in self.memory.values():
@@ -226,8 +218,8 @@ class _Run:
         """A read needs every element; a write that is sure to happen gives them."""
         model, buffer = self.model, access.buffer
         memory = self.memory[buffer]
-        known = tuple(g for g in access.guards if not self.strange([g]))
-        unsure = [g for g in access.guards if self.strange([g])]
+        unsure = self.unsure(access.guards)
+        known = tuple(g for g in access.guards if g not in set(unsure))
         strange = self.strange([access.index])
         if strange:
             if access.verb == "writes" or self.is_written(access, known, scope):
@@ -319,7 +311,7 @@ class _Run:
         earlier = [a for a in self.accesses if a.buffer is buffer and a.verb == "writes"]
         strange = [g for a in earlier for g in (a.index, *a.guards) if unknowns(model, [g])]
         again = any(loops & {loop.index for loop in a.loops} for a in earlier)
-        if vague or strange or again or self.doubt or buffer in self.partial:
+        if vague or strange or again or self.doubt or self.masked or buffer in self.partial:
             why = f"{named(unknowns(model, strange))} decides" if strange else "an iteration may rely on earlier ones"
             self.doubts.setdefault(buffer, f"{access.text}: {'its guard depends on data' if vague else why}")
             return

@@ -13,7 +13,7 @@ from .evaluate import Data, Unknown
 from .meeting import Meeting
 from .model import Access, Model
 from .phases import Phase
-from .search import Domain, domain_of, ids_of, index_at, named, split_guards, unknowns, use
+from .search import Domain, domain_of, ids_of, index_at, named, period, split_guards, unknowns, use
 from .verdict import Witness
 
 
@@ -93,9 +93,12 @@ class Scene:
         """The ids and iterations in `values` on which all threads of a workgroup agree."""
         return {leaf for leaf in ids_of(self.model, values) if self.is_shared(leaf)}
 
-    def domain(self, ids: Iterable[Expr], each: int) -> Domain:
-        """The values of shared ids."""
-        return domain_of(self.model, ids, each=each, extents=self.phase.shared)
+    def domain(self, ids: set[Expr], each: int, values: Sequence[Expr]) -> Domain:
+        """The values of shared ids, as far as they make a difference to `values`."""
+        extents = {
+            leaf: min(n, period(self.model, leaf, values)) for leaf, n in self.phase.shared.items() if leaf in ids
+        }
+        return domain_of(self.model, ids, each=each, extents=extents)
 
     def own_domain(self, access: Access) -> Domain:
         """The iterations of an access that each thread runs through at its own pace."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
+from math import lcm, prod
 
 import numpy as np
 
-from ..ir import Expr, Var
+from ..ir import Binary, Const, Expr, Var
+from ..ranges import exact, linear
 from ..wgsl import show
 from .evaluate import Array, Data, Integers, Mask, evaluate
 from .model import Access, Model
@@ -112,6 +113,24 @@ def named(unknown: Iterable[Expr]) -> str:
 def ids_of(model: Model, values: Iterable[Expr]) -> set[Expr]:
     """The ids and iterations that `values` depend on, but for the thread."""
     return {leaf for value in values for leaf in model.leaves(value) if model.is_id(leaf) and leaf is not model.tid}
+
+
+def period(model: Model, leaf: Expr, values: Iterable[Expr]) -> int:
+    """After how many steps of an id or iteration all `values` come again, if they see it through remainders alone; else
+    how many values it has."""
+    found = 1
+    for value in values:
+        for atom in linear(value).terms if value.dtype.kind in "iu" else (value,):
+            if leaf not in model.leaves(atom):
+                continue
+            match atom:
+                case Binary(op="%", left=left, right=Const(value=by)) if (form := exact(left)) is not None:
+                    if any(leaf in model.leaves(a) for a in form.terms if a is not leaf):
+                        return model.extent(leaf)
+                    found = lcm(found, int(by))
+                case _:
+                    return model.extent(leaf)
+    return min(found, model.extent(leaf))
 
 
 def use(model: Model, access: Access, ids: dict[Expr, int], thread: int) -> Use:

@@ -1,0 +1,243 @@
+"""What a proof may rest on: integers as they are, not floats, not sums modulo 2**32, not memory read twice."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from real_kernels import REAL, conv, csr, stencil
+from test_verify import GROUP, TID, X, Y, kernel_of, put, verdict_of
+
+from cutepy import gpu
+from cutepy.gpu.ir import (
+    Assign,
+    Buffer,
+    Declare,
+    Expr,
+    For,
+    If,
+    Let,
+    Store,
+    binary,
+    call,
+    cast,
+    const,
+    load,
+    param,
+    select,
+    splat,
+    var,
+)
+from cutepy.gpu.ranges import range_of
+from cutepy.gpu.simplify import simplify
+from cutepy.gpu.verify import needs_checks, verify
+from cutepy.tensor.dtypes import f32, i32, u32
+
+
+def f(n: int) -> np.ndarray:
+    return np.zeros(n, np.float32)
+
+
+def u(n: int) -> np.ndarray:
+    return np.zeros(n, np.uint32)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_correct_kernels_are_proven_at_real_sizes(name: str) -> None:
+    found = REAL[name]()
+    assert found.ok, str(found)
+
+
+def test_real_kernels_one_off_are_refuted() -> None:
+    x = np.zeros((8, 20, 20, 4), np.float32)
+    assert conv.verify(x, np.zeros((16, 3, 3, 4), np.float32), np.zeros((8, 20, 19, 16), np.float32)).refuted
+    cube = np.zeros((20, 20, 20), np.float32)
+    assert stencil.verify(cube, np.zeros((20, 20, 19), np.float32)).refuted
+    short = csr.verify(u(100), u(500), f(500), f(100), f(100))  # one row too many for ptr
+    assert [v.array for v in short.refuted] == ["ptr"]
+
+
+@pytest.mark.parametrize("function", [gpu.exp, gpu.log, lambda v: v / 3.0, lambda v: v * v])
+def test_a_float_decides_no_proof(function: object) -> None:
+    @gpu.kernel
+    def guard(x, y):
+        gpu.launch(threads=62)
+        with gpu.when(function(gpu.cast(gpu.thread, "f32")) < 0.0):  # type: ignore[operator]
+            y[gpu.thread] = x[gpu.thread] + 1.0
+
+    found = guard.verify(f(61), f(62))
+    assert [(v.array, v.status) for v in found.verdicts if v.status != "proven"] == [("x", "undecided")]
+    assert guard.program(f(61), f(62)).checked
+
+
+def test_an_index_from_a_float_is_undecided() -> None:
+    @gpu.kernel
+    def half(x):
+        gpu.launch(threads=64)
+        x[gpu.cast(gpu.cast(gpu.thread, "f32") * 0.5, "u32")] = 1.0
+
+    found = half.verify(f(64))
+    assert {v.status for v in found.verdicts if v.array == "x"} == {"undecided"}
+    half.interpret(f(64))
+
+
+def test_what_a_subgroup_says_is_undecided() -> None:
+    kernel = kernel_of(put(call("subgroupShuffle", TID, const(3))), grid=1)
+    assert verdict_of(kernel, "in bounds", "y").status == "undecided"
+
+
+def test_sums_that_wrap_decide_no_comparison() -> None:
+    v = var("v", lo=5, hi=36)
+    wrapping = v + 0x7FFFFFFF > v - 2
+    assert simplify(wrapping) is simplify(wrapping) and simplify(wrapping) is not const(False)
+    hashed = binary("|", var("s"), const(0x80000000)) - 0x80000000
+    assert not hasattr(simplify(hashed < TID + 1), "value")
+
+    @gpu.kernel
+    def bad(z, x, y):
+        gpu.launch(threads=64)
+        sg = gpu.subgroup_size
+        a = (sg // sg) * 0x10000000 + gpu.thread
+        b = gpu.maximum(z[gpu.thread], 0x70000000) - 0x70000000
+        y[gpu.thread] = 1.0
+        with gpu.when(a >= b):
+            y[gpu.thread] = x[gpu.thread + 0x0F000000]
+
+    found = bad.verify(u(64), f(64), f(64))
+    assert [v.array for v in found.verdicts if v.claim == "in bounds" and v.status != "proven"] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (var("x", lo=5, hi=256) % 256, (0, 255)),
+        (binary("//", var("x", lo=8, hi=16), var("y", lo=1, hi=8)), (1, 16)),
+        (binary("%", var("x", lo=0, hi=9), var("y", lo=0, hi=4)), (0, 3)),
+        (binary("//", var("x", lo=3, hi=9), var("y", lo=0, hi=2)), (0, 9)),
+        (binary(">>", var("x", i32, lo=-9, hi=-1), const(1)), (-5, -1)),
+        (binary("%", var("x", i32, lo=-9, hi=100), const(8, i32)), (-7, 7)),
+        (binary("//", var("x", i32, lo=-9, hi=7), const(4, i32)), (-2, 1)),
+        (binary("&", var("x", i32, lo=-9, hi=7), const(6, i32)), (0, 6)),
+        (var("x", lo=3, hi=9) + 0xFFFFFFFF, (2, 8)),
+        (var("x", lo=0, hi=9) + 0xFFFFFFFF, (0, 2**32 - 1)),
+    ],
+)
+def test_ranges(value: Expr, wanted: tuple[int, int]) -> None:
+    assert range_of(value) == wanted
+
+
+def test_divisions_that_multiply_up_and_masks_with_holes() -> None:
+    x, row = var("x"), var("row", hi=15)
+    assert simplify(x // 65536 // 65536) is const(0)
+    masked = simplify(binary("&", TID * 4 + row % 2, const(10)))
+    assert "row" not in repr(masked)
+    assert simplify(binary("//", x, const(0))) is x and simplify(binary("%", x, const(0))) is const(0)
+    zero = TID // (TID // 64) // 2
+    assert simplify(zero) is TID // 2
+
+
+def test_a_shift_of_a_negative_number_rounds_down() -> None:
+    x = var("x", i32)
+    assert "/" not in repr(simplify(binary(">>", x, const(1))))
+    positive = var("p", i32, lo=0, hi=9)
+    assert simplify(binary(">>", positive, const(1))) is binary("//", positive, const(2, i32))
+
+
+def test_a_loop_counts_until_its_first_failing_turn() -> None:
+    s = Buffer("s", u32, 256, space="workgroup")
+    k = var("k")
+    fill = For(k, TID - 1, const(256), const(256), (Store(s, k, const(0)),))
+    found = verdict_of(
+        kernel_of(fill, Let(var("v"), load(s, const(255))), local=(s,), grid=1), "written before read", "s"
+    )
+    assert found.status != "proven"  # thread 0 starts at 2**32 - 1, and never comes to 255
+    n = param("n", u32)
+    strided = kernel_of(For(k, TID, n, const(64), (If(k < 256, (put(k),)),)), grid=1)
+    assert verdict_of(strided, "bounded loops").status == "undecided" and needs_checks(strided)
+    assert verdict_of(strided, "in bounds", "y").status == "proven"
+    rows = kernel_of(For(k, load(X, TID), call("min", load(X, TID + 1), const(256)), const(1), (put(k),)), grid=1)
+    assert verdict_of(rows, "bounded loops").status == verdict_of(rows, "in bounds", "y").status == "proven"
+
+
+def test_an_empty_grid_proves_nothing_for_others() -> None:
+    assert needs_checks(kernel_of(put(TID), grid=0))
+
+
+def test_padding_of_vectors_is_not_theirs() -> None:
+    y = Buffer("y", f32, 10, writable=True)
+    kernel = replace(kernel_of(Store(y, TID * 4, splat(const(1, f32), 4)), grid=1, threads=3), buffers=(X, y))
+    assert verdict_of(kernel, "in bounds", "y").status == "refuted" and needs_checks(kernel)
+
+
+def test_an_index_that_others_may_change_between_two_reads_keeps_its_checks() -> None:
+    at = var("at")
+    guarded = Let(at, load(Y, TID)), If(at < 256, (Let(var("v"), load(X, at)),))
+    alone = kernel_of(*guarded, grid=1)
+    assert verdict_of(alone, "in bounds", "x").status == "proven" and not needs_checks(alone)
+    racing = kernel_of(*guarded, put(TID + 1), grid=1)
+    found = verdict_of(racing, "in bounds", "x")
+    assert found.status == "undecided" and "other threads may write y" in found.reason and needs_checks(racing)
+    clamped = kernel_of(Let(at, load(Y, TID)), Let(var("v"), load(X, at % 256)), put(TID + 1), grid=1)
+    assert verdict_of(clamped, "in bounds", "x").status == "proven" and not needs_checks(clamped)
+
+
+def test_two_loads_are_two_values() -> None:
+    one, other = load(Y, TID), load(Y, TID)
+    twice = kernel_of(If(one < 256, (put(other % 300),)), grid=1)
+    assert verdict_of(twice, "in bounds", "y").status != "proven"
+
+
+def test_a_register_holds_what_was_put_there_last() -> None:
+    r = var("r")
+    start = Declare(r, const(0))
+    assert verdict_of(kernel_of(start, Assign(r, TID), put(r), grid=1), "in bounds", "y").status == "proven"
+    later = kernel_of(start, Assign(r, load(X, TID)), If(r < 256, (Assign(r, r + 1), put(r))), grid=1)
+    assert verdict_of(later, "in bounds", "y").status != "proven"
+    same = kernel_of(start, Assign(r, load(X, TID)), If(r < 256, (put(r),)), grid=1)
+    assert verdict_of(same, "in bounds", "y").status == "proven"
+    two = kernel_of(start, If(TID < 32, (Assign(r, const(4)),), (Assign(r, TID),)), put(r), grid=1)
+    assert verdict_of(two, "in bounds", "y").status == "proven"
+    k = var("k", hi=7)
+    carried = kernel_of(start, For(k, const(0), const(8), const(1), (put(r), Assign(r, r + 64))), grid=1)
+    assert verdict_of(carried, "in bounds", "y").status == "undecided"
+
+
+def test_an_iteration_sees_what_itself_wrote_and_not_what_later_ones_write() -> None:
+    s = Buffer("s", u32, 256, space="workgroup")
+    j = var("j", hi=2)
+    body = Store(s, TID * 4 + j, const(0)), Let(var("v"), load(s, TID * 4 + 2 - j))
+    kernel = kernel_of(For(j, const(0), const(3), const(1), body), local=(s,))
+    assert verdict_of(kernel, "written before read", "s").status == "undecided"
+
+
+def test_what_atomics_touch_is_said_so() -> None:
+    @gpu.kernel
+    def count(x, c):
+        gpu.launch(threads=64)
+        gpu.atomic_add(c, x[gpu.thread] % 8, 1)
+
+    (races,) = [v for v in count.verify(u(64), u(8)).verdicts if v.claim == "no races"]
+    assert races.status == "proven" and races.reason == "only atomics touch it"
+
+
+def test_windows_of_guards() -> None:
+    i = GROUP * 64 + TID
+    for guard, at in (
+        (i - 1 < 200, i - 1),
+        (load(X, TID) - 3 < 200, load(X, TID) - 3),
+        (load(X, TID) + 3 < 200, load(X, TID) + 3),
+        ((cast(i, i32) - 1 >= 0) & (cast(i, i32) - 1 < 200), cast(cast(i, i32) - 1, u32)),
+    ):
+        assert verdict_of(kernel_of(If(simplify(guard), (put(at),))), "in bounds", "y").status == "proven"
+    for guard, at in (
+        (i - 1 < 300, i + 1),
+        (load(X, TID) - 100 < 200, load(X, TID)),
+        (load(X, TID) + 3 < 200, load(X, TID)),  # as large as 2**32 - 1 where it wraps
+        (cast(i, i32) - 1 < 200, cast(cast(i, i32) - 1, u32)),
+    ):
+        kernel = kernel_of(If(simplify(guard), (put(at),)))
+        assert guard is not None and verdict_of(kernel, "in bounds", "y").status != "proven", str(verify(kernel))
+
+
+def test_a_choice_made_by_a_float_may_be_either() -> None:
+    choice = select(cast(TID, f32) * 0.5 < 3.0, TID, TID + 300)
+    assert verdict_of(kernel_of(put(choice), grid=1), "in bounds", "y").status == "undecided"
