@@ -198,7 +198,7 @@ class _Thread:
                         self.env[var] = self.value(value)
                 case Store(buffer=buffer, value=value):
                     self.note("writes", stmt, stmt, value.lanes)
-                    if buffer.space == "private":
+                    if buffer.space == "private" and value.dtype.kind in "iub" and self.known(value):
                         first = self.value(stmt.index)
                         for i, part in enumerate(value.items if isinstance(value, Vector) else (value,)):
                             self.env[buffer, first + i] = self.value(part)

@@ -1,45 +1,16 @@
 """simplify(e) equals e at every value of the variables, and is as short as the ranges allow."""
 
 import pytest
-from expressions import Draw, evaluate
+from expressions import evaluate, examine
 
-from cutepy.gpu.ir import Expr, Var, call, const, new_arena, param, var
-from cutepy.gpu.ranges import range_of
+from cutepy.gpu.ir import Expr, Var, call, const, param, var
 from cutepy.gpu.simplify import simplify
 from cutepy.tensor.dtypes import bool_, i32, u32
 
-CASES = 3000
 
-
-def equal_everywhere(value: Expr, draw: Draw) -> Expr:
-    short = simplify(value)
-    lo, hi = range_of(value)
-    for env in draw.points():
-        expected = evaluate(value, env)
-        assert evaluate(short, env) == expected, env
-        assert lo <= expected <= hi
-    return short
-
-
-def test_value_is_kept() -> None:
-    for seed in range(CASES):
-        with new_arena():
-            draw = Draw(seed)
-            equal_everywhere(draw.integer(), draw)
-
-
-def test_conditions_are_kept() -> None:
-    for seed in range(CASES):
-        with new_arena():
-            draw = Draw(seed)
-            equal_everywhere(draw.condition(), draw)
-
-
-def test_simplifying_twice_keeps_the_value() -> None:
-    for seed in range(CASES // 3):
-        with new_arena():
-            draw = Draw(seed)
-            equal_everywhere(equal_everywhere(draw.integer(), draw), draw)
+def test_simplified_forms_and_ranges_hold() -> None:
+    """A third of them conditions; simplified twice, too."""
+    assert [problem for seed in range(4000) if (problem := examine(seed))] == []
 
 
 def tid() -> Var:

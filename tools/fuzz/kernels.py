@@ -46,7 +46,8 @@ def main(arguments: argparse.Namespace) -> int:
     statuses = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
     print(
         f"{arguments.count} kernels from seed {arguments.seed}: {wrong} wrong ({statuses}); {ran} ran alike on the "
-        f"interpreter and wgpu, {unprintable} were refused; Tint refused {refused} of {len(texts)}; {time.process_time() - start:.0f} s of CPU"
+        f"interpreter and wgpu, {unprintable} were refused; Tint refused {refused} of {len(texts)}; "
+        f"{time.process_time() - start:.0f} s of CPU"
     )
     return min(wrong + refused, 1)
 
