@@ -12,7 +12,6 @@ from math import gcd
 from ..layout.affine import Affine, Congruent, within
 from ..tensor.dtypes import DType, bool_
 from .ir import Binary, Call, Const, Expr, Select, Var, arena, binary, const, nodes, rewrite, select
-from .ir.operators import U32_LIMIT
 from .ranges import Exact, Sum, domain, exact, linear, range_of
 
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -159,7 +158,7 @@ def quotient(x: Expr, c: int) -> Expr:
         g, high, _ = split
         return quotient(from_linear(high, x.dtype), c // g)
     match x:  # y is not negative: what is known of x says so only where it is known of y
-        case Binary(op="//", left=y, right=Const(value=d)) if range_of(y)[0] >= 0 and int(d) * c < U32_LIMIT // 2:
+        case Binary(op="//", left=y, right=Const(value=d)) if range_of(y)[0] >= 0:
             return quotient(y, int(d) * c)
         case Binary(op="%", left=y, right=Const(value=d)) if range_of(y)[0] >= 0 and int(d) % c == 0:
             return remainder(quotient(y, c), int(d) // c)

@@ -30,9 +30,8 @@ def main(count: int, first: int = 0) -> int:
             print(outcome)
     bad = fates["FALSELY PROVEN"] + fates["original refused"] + len(wrong)
     told = ", ".join(f"{n} {fate}" for fate, n in fates.most_common())
-    print(
-        f"{count} in the IR: {len(wrong)} wrong; {count} in the text: {told}; {time.process_time() - start:.0f} s of CPU"
-    )
+    seconds = time.process_time() - start
+    print(f"{count} in the IR: {len(wrong)} wrong; {count} in the text: {told}; {seconds:.0f} s of CPU")
     return min(bad, 1)
 
 

@@ -28,7 +28,7 @@ MUTANTS: list[Mutant] = [
     # The eleven of the review that went unnoticed, where they are now (those of `layout` are in layout_mutants.py).
     (RANGES, "return (a, b) if 0 <= a and b < c else", "return (a, b) if 0 <= a and b <= c else", PROOFS),
     (RANGES, "return (a // d if a >= 0", "return (a // c if a >= 0", PROOFS),
-    (SIMPLIFY, "range_of(y)[0] >= 0 and int(d) * c < U32_LIMIT // 2", "range_of(y)[0] >= 0", PROOFS),
+    (SIMPLIFY, "return quotient(y, int(d) * c)", "return quotient(y, int(d) + c)", PROOFS),
     (SIMPLIFY, 'joined if op == "&" else joined.plus', 'joined.plus(low.modulo()) if op == "&" else joined.plus', PROOFS),
     (FOLDER + "initial.py", "if not (write.loops & loops) or write.own.size == 1:", "if True:", PROOFS),
     (FOLDER + "digits.py", "if _window(family, lows) >= base:", "if _window(family, lows) > base:", PROOFS),
