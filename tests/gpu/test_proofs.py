@@ -47,6 +47,16 @@ def test_correct_kernels_are_proven_at_real_sizes(name: str) -> None:
     assert found.ok, str(found)
 
 
+def test_slots_that_overlap_are_not_proven() -> None:
+    @gpu.kernel
+    def five_of_four(x, y):
+        gpu.launch(grid=4, threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        y[i * 4 + x[i] % 5] = 1
+
+    assert [v.status for v in five_of_four.verify(u(256), u(1028)).verdicts if v.claim == "no races"] == ["refuted"]
+
+
 def test_real_kernels_one_off_are_refuted() -> None:
     x = np.zeros((8, 20, 20, 4), np.float32)
     assert conv.verify(x, np.zeros((16, 3, 3, 4), np.float32), np.zeros((8, 20, 19, 16), np.float32)).refuted

@@ -59,10 +59,10 @@ def test_verdicts_on_random_kernels_are_true(data: bool, most: int | None, monke
 def test_verdicts_on_wild_kernels_are_true() -> None:
     """Floats in guards and indices, values that wrap around, signs, registers, loops whose bounds memory decides."""
     counts: Counter[str] = Counter()
-    for seed in range(400):
+    for seed in range(200):
         counts += judge(seed, wild=True)
     assert counts["undecided"] <= 0.12 * counts.total(), counts
-    assert min(counts["proven"], counts["refuted"]) > 150
+    assert min(counts["proven"], counts["refuted"]) > 100
 
 
 def test_planted_faults_are_caught_and_originals_are_not() -> None:
