@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
-from .interpret_functions import BINARY, FUNCTIONS, atomic_update, subgroup_call
+from .interpret_functions import BINARY, FUNCTIONS, atomic_update, convert, subgroup_call
 from .ir import (
     Assign,
     Atomic,
@@ -182,7 +182,7 @@ class _Compiler:
                 inner = self.expr(operand)
                 if bits:
                     return lambda s: np.ascontiguousarray(inner(s)).view(dtype.numpy)
-                return lambda s: _convert(inner(s), dtype)
+                return lambda s: convert(inner(s), operand.dtype, dtype)
             case Call(name=name, args=args):
                 return self.call(name, [self.expr(a) for a in args])
             case Vector(items=items):
@@ -330,14 +330,12 @@ class _Compiler:
         def run(s: State) -> None:
             outside, condition = s.active, test(s)
             for side, body in ((condition, then), (np.logical_not(condition), orelse)):
-                if body is orelse and not stmt.orelse:
+                here = _both(outside, side)
+                if (body is orelse and not stmt.orelse) or not here.any():
                     continue
-                if side.all():
-                    body(s)
-                elif side.any():
-                    s.active = _both(outside, side)
-                    body(s)
-                    s.active = outside
+                s.active = None if here.all() else here
+                body(s)
+                s.active = outside
 
         return run
 
@@ -348,12 +346,10 @@ class _Compiler:
         def run(s: State) -> None:
             outside, at = s.active, start(s)
             while True:
-                going = np.less(at, stop(s))
+                going = _both(outside, np.less(at, stop(s)))
                 if not going.any():
                     break
-                if not going.all():
-                    s.active = _both(outside, going)
-                s.values[var] = at
+                s.active, s.values[var] = None if going.all() else going, at
                 body(s)
                 s.active, at = outside, at + step(s)
 
@@ -434,13 +430,3 @@ def _lane(vector: Array, lane: int) -> Array:
 
 def _both(a: Array | None, b: Array) -> Array:
     return b if a is None else np.logical_and(a, b)
-
-
-def _convert(value: Array, dtype: DType) -> Array:
-    """A conversion by value; floats out of an integer's range are clamped, as in WGSL."""
-    if value.dtype.kind == "f" and dtype.kind in "iu":
-        limits = np.iinfo(dtype.numpy)
-        whole = np.nan_to_num(np.trunc(value.astype(np.float64)), nan=0.0, posinf=limits.max, neginf=limits.min)
-        value = np.clip(whole, limits.min, limits.max)
-    converted: Array = value.astype(dtype.numpy)
-    return converted
