@@ -6,7 +6,7 @@ as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -41,9 +41,7 @@ from .ir import (
     Unary,
     Var,
     Vector,
-    expressions,
-    nodes,
-    statements,
+    all_nodes,
 )
 from .ir.operators import SUBGROUP
 from .wgsl_words import RESERVED
@@ -99,7 +97,7 @@ def show(value: Expr) -> str:
     >>> show(tid // 4 * 16 + (tid % 4 | 1))
     '(tid / 4u) * 16u + ((tid % 4u) | 1u)'
     """
-    return _Printer(Kernel("expression", (), ()), "naga").show(value)
+    return _Sketch(Kernel("expression", (), ()), "naga").show(value)
 
 
 def type_name(dtype: DType, lanes: int = 1) -> str:
@@ -109,23 +107,15 @@ def type_name(dtype: DType, lanes: int = 1) -> str:
 
 def features(kernel: Kernel) -> tuple[str, ...]:
     """The device features that a kernel needs, by their WebGPU names."""
-    return _features(kernel, _all_nodes(kernel))
+    return _features(kernel, all_nodes(kernel.body))
 
 
-def _features(kernel: Kernel, seen: set[Expr]) -> tuple[str, ...]:
+def _features(kernel: Kernel, seen: Iterable[Expr]) -> tuple[str, ...]:
     arrays = {b.dtype for b in (*kernel.buffers, *kernel.local)}
     half = f16 in arrays or any(n.dtype is f16 for n in seen)
     calls = any(isinstance(n, Call) and n.name in SUBGROUP for n in seen)
     ids = any(isinstance(n, Builtin) and "subgroup" in n.name for n in seen)
     return ("shader-f16",) * half + ("subgroups",) * (calls or ids)
-
-
-def _all_nodes(kernel: Kernel) -> set[Expr]:
-    seen: set[Expr] = set()
-    for stmt in statements(kernel.body):
-        for root in expressions(stmt):
-            nodes(root, seen)
-    return seen
 
 
 def literal(value: int | float | bool, dtype: DType) -> str:
@@ -154,7 +144,7 @@ class _Printer:
     def __init__(self, kernel: Kernel, dialect: Dialect) -> None:
         self.kernel, self.dialect = kernel, dialect
         self.names: dict[object, str] = {}
-        seen = _all_nodes(kernel)
+        seen = all_nodes(kernel.body)
         self.needs = _features(kernel, seen)
         used = {n.name.partition(".")[0] for n in seen if isinstance(n, Builtin)}
         self.builtins = [name for name in _BUILTINS if name in used]
@@ -337,3 +327,13 @@ class _Printer:
 
 def _op(value: Expr) -> str:
     return value.op if isinstance(value, Binary) else ""
+
+
+class _Sketch(_Printer):
+    """A printer for messages: of an expression too long for one it leaves out the rest."""
+
+    left = 400
+
+    def show(self, value: Expr, outer: int = 0) -> str:
+        self.left -= 1
+        return super().show(value, outer) if self.left >= 0 else "..."

@@ -43,6 +43,7 @@ from .stmt import Kernel as Kernel
 from .stmt import Let as Let
 from .stmt import Stmt as Stmt
 from .stmt import Store as Store
+from .walk import all_nodes as all_nodes
 from .walk import blocks as blocks
 from .walk import children as children
 from .walk import expressions as expressions
