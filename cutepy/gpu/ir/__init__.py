@@ -1,5 +1,7 @@
 """The kernel IR, typed and frozen: `expr` makes values, `stmt` says what happens, `walk` reads and rewrites."""
 
+from .check import check as check
+from .check import check_constants as check_constants
 from .expr import Binary as Binary
 from .expr import Builtin as Builtin
 from .expr import Call as Call

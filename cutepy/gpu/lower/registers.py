@@ -76,7 +76,8 @@ def _whole(kernel: Kernel) -> dict[Buffer, int]:
     def see(buffer: Buffer, index: Expr, count: int, *, always: bool = True) -> None:
         if buffer.space != "private":
             return
-        aligned = always and isinstance(index, Const) and int(index.value) * buffer.width % count == 0
+        at = int(index.value) * buffer.width if always and isinstance(index, Const) else -1
+        aligned = 0 <= at <= buffer.length - count and at % count == 0
         if not aligned or lanes.setdefault(buffer, count) != count:
             lanes[buffer] = 0
 
