@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import cast as typed
 
 import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
-from ...tensor.dtypes import DType, as_dtype
+from ...tensor.dtypes import DType, as_dtype, i32, u32
 from ...tensor.engine import Scalars
 from ...tensor.make import offset_range
 from ...tensor.tensor import Tensor
-from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, var
+from ..ir import Assign, Atomic, Barrier, Const, Declare, Expr, For, If, as_expr, builtin, const, var
 from ..ir.place import user_place
-from ..ranges import range_of
+from ..ranges import domain, range_of
 from ..simplify import simplify
 from .engine import BufferEngine
 from .names import assigned_name
@@ -94,13 +93,16 @@ def subgroup_size() -> Expr:
 
 
 def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Expr]:
-    """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`.
+    """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`, as in range.
+
+    It is an i32 where a bound is, or where a number is below 0, else a u32. Between numbers it may count down.
 
     Its body is traced once, so Python state that the body changes is changed once: keep what a loop carries in tensors.
+    Raises KernelError for bounds of two types, numbers that do not fit them, and a step that does not lead to the end.
     """
     trace = current("gpu.loop")
     place = user_place()
-    first, last, by = (_index(value) for value in (start, stop, step))
+    first, last, by, down = _bounds(place, start, stop, step)
     (lo, _), (_, hi) = range_of(first), range_of(last)
     if hi <= lo:
         return
@@ -111,7 +113,7 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Ex
     complete = False
     with trace.block(divergent="" if uniform else f"the loop at {place}") as body:
         try:
-            yield name
+            yield name if down is None else simplify(down - name)
             complete = True
         finally:
             if not complete and trace.error is None:
@@ -119,18 +121,55 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Ex
     trace.emit(For(name, first, last, by, tuple(body), place))
 
 
-def _index(value: Scalars) -> Expr:
-    if isinstance(value, Expr):
+def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> tuple[Expr, Expr, Expr, Expr | None]:
+    """Start, stop and step of a loop that counts up, of one type; and, of one that the user counts down, what its
+    counter is subtracted from."""
+    given = [_whole(place, value) for value in (start, stop, step)]
+    text = f"{place}: gpu.loop({stop}, start={start}, step={step})"
+    numbers = [n for n in given if isinstance(n, int)]
+    types = {v.dtype for v in given if isinstance(v, Expr)}
+    if len(types) > 1:
+        raise KernelError(f"{text}: it counts in i32 and in u32; convert one with gpu.cast")
+    if isinstance(given[2], int) and given[2] < 1:
+        if given[2] == 0 or len(numbers) < 3:
+            raise KernelError(f"{text}: it cannot count down to what is known on the GPU; count up, and subtract")
+        return _downwards(text, range(*numbers))
+    dtype = types.pop() if types else i32 if min(numbers) < 0 else u32
+    least, most = domain(dtype)
+    if isinstance(given[1], int):
+        given[1] = max(given[1], least)  # an end below all that is counted: no turn
+    numbers = [n for n in given if isinstance(n, int)]
+    turns = range(*numbers) if len(numbers) == 3 else range(0)
+    if not all(least <= n <= most for n in numbers) or (turns and turns[-1] + turns.step > most):
+        raise KernelError(f"{text}: it counts in {dtype}, from {least} to {most}; gpu.cast what is known on the GPU")
+    first, last, by = (as_expr(n, dtype) for n in given)
+    return first, last, by, None
+
+
+def _downwards(text: str, turns: range) -> tuple[Expr, Expr, Expr, Expr]:
+    """A loop over the distance from the first of `turns`."""
+    away = range(0, turns.start - turns.stop, -turns.step)
+    dtype = i32 if turns and turns[-1] < 0 else u32
+    least, most = domain(dtype)
+    if away and not (turns[0] <= most and turns[-1] >= least and away[-1] + away.step <= most):
+        raise KernelError(f"{text}: it counts in {dtype}, from {least} to {most}")
+    first, last, by, top = (const(n, dtype) for n in (0, max(0, away.stop), away.step, turns.start))
+    return first, last, by, top
+
+
+def _whole(place: str, value: Scalars) -> Expr | int:
+    """A bound of a loop: a number, or a simple integer expression."""
+    if isinstance(value, Expr) and value.dtype.kind in "iu":
         return simplify(value)
     if isinstance(value, int | np.integer):
-        return const(int(value))
-    raise KernelError(f"{user_place()}: gpu.loop counts with whole numbers, not with {value!r}")
+        return int(value)
+    raise KernelError(f"{place}: gpu.loop counts with whole numbers, not with {value!r}")
 
 
 def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
     """`for i in gpu.unroll(n):` writes the body n times, each with a number for `i`."""
-    if not all(isinstance(n, int | np.integer) for n in (start, stop, step)):
-        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now; use gpu.loop")
+    if not all(isinstance(n, int | np.integer) for n in (start, stop, step)) or step == 0:
+        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now and a step; use gpu.loop")
     return range(int(start), int(stop), int(step))
 
 
@@ -214,7 +253,8 @@ def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine
 
 
 def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
-    """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before."""
+    """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before, 0 where the tensor's
+    guard keeps it from happening."""
     trace = current(f"gpu.atomic_{op.lower()}")
     engine = tensor.engine
     place = user_place()
@@ -234,6 +274,8 @@ def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
     inside = None if tensor.guard is None else tensor.guard.inside(crd)  # type: ignore[arg-type]
     if inside is None or is_known(inside, True):
         trace.emit(stmt)
-    else:
-        trace.emit(If(typed(Expr, inside), (replace(stmt, result=None),), place=place))
-    return result
+        return result
+    kept = var(f"old_{count}", engine.dtype)
+    trace.emit(Declare(kept))
+    trace.emit(If(typed(Expr, inside), (stmt, Assign(kept, result)), place=place))
+    return kept
