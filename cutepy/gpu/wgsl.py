@@ -254,7 +254,7 @@ class _Printer:
         name = self.name_of(loop.var, loop.var.name)
         one = isinstance(loop.step, Const) and loop.step.value == 1
         step = f"{name}++" if one else f"{name} += {self.show(loop.step)}"
-        return f"for (var {name} = {self.show(loop.start)}; {name} < {self.show(loop.stop)}; {step}) {{"
+        return f"for (var {name} = {self.show(loop.start)}; {name} < {self.show(loop.stop, SHIFT)}; {step}) {{"
 
     def show(self, value: Expr, outer: int = 0) -> str:
         """`value` as text that may stand where an operator of strength `outer` holds it."""

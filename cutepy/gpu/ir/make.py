@@ -101,6 +101,8 @@ def unary(op: str, value: Expr) -> Expr:
         return const(-number if op == "-" else ~int(number) if op == "~" else not number, value.dtype)
     if isinstance(value, Unary) and value.op == op:
         return value.value
+    if op == "-" and value.dtype is u32:
+        return binary("-", const(0), value)  # WGSL negates signed numbers only
     key = (op, id(value))
     node = arena().nodes.get(key)
     return _interned(key, Unary(op, value, value.dtype, value.lanes, value.depth + 1)) if node is None else node
