@@ -254,7 +254,7 @@ class _Printer:
         name = self.name_of(loop.var, loop.var.name)
         one = isinstance(loop.step, Const) and loop.step.value == 1
         step = f"{name}++" if one else f"{name} += {self.show(loop.step)}"
-        return f"for (var {name} = {self.show(loop.start)}; {name} < {self.show(loop.stop, SHIFT)}; {step}) {{"
+        return f"for (var {name} = {self.show(loop.start)}; {name} < {self.show(loop.stop, SUM)}; {step}) {{"
 
     def show(self, value: Expr, outer: int = 0) -> str:
         """`value` as text that may stand where an operator of strength `outer` holds it."""
@@ -274,23 +274,27 @@ class _Printer:
             case Unary(op=op, value=operand):
                 return f"{op}{self.show(operand, PRIMARY)}"
             case Select(condition=condition, then=then, other=other):
-                return f"select({self.show(other)}, {self.show(then)}, {self.show(condition)})"
+                return f"select({self.arguments(other, then, condition)})"
             case Cast(value=operand, bits=bits):
                 name = type_name(value.dtype, value.lanes)
                 return f"bitcast<{name}>({self.show(operand)})" if bits else f"{name}({self.show(operand)})"
             case Call(args=args):
-                return f"{self.function(value)}({', '.join(self.show(a) for a in args)})"
+                return f"{self.function(value)}({self.arguments(*args)})"
             case Load(buffer=buffer, index=index):
                 text = f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
                 return f"atomicLoad(&{text})" if buffer.atomic else text
             case Vector(items=items):
-                same = all(x is items[0] for x in items)
-                inside = self.show(items[0]) if same else ", ".join(self.show(x) for x in items)
-                return f"{type_name(value.dtype, value.lanes)}({inside})"
+                inside = items[:1] if all(x is items[0] for x in items) else items
+                return f"{type_name(value.dtype, value.lanes)}({self.arguments(*inside)})"
             case Component(value=whole, lane=lane):
                 text = self.show(whole, PRIMARY)
                 return f"{text}[{self.show(lane)}]" if isinstance(lane, Expr) else f"{text}.{'xyzw'[lane]}"
         raise AssertionError(f"{type(value).__name__} has no spelling")
+
+    def arguments(self, *values: Expr) -> str:
+        """Arguments. Comparisons but the last are in parentheses: `f(a < b, c > d)` would be read as f(a<b, c>(d))."""
+        texts = [self.show(x, PRIMARY if x.dtype.kind == "b" else 0) for x in values[:-1]]
+        return ", ".join([*texts, self.show(values[-1])])
 
     def binary(self, value: Expr, op: str, left: Expr, right: Expr, outer: int) -> str:
         """Operands of equal strength in parentheses on the right; and wherever WGSL or a reader wants them."""
@@ -302,7 +306,7 @@ class _Printer:
         if binds in (SHIFT, BITS):
             first, second = (binds if _op(left) == op and op not in ("<<", ">>") else UNARY), UNARY
         elif binds == COMPARISON:
-            first = second = SHIFT
+            first = second = SUM  # `a < b >> c` would be read as a list of types, a<b>
         elif binds == LOGIC:
             first = LOGIC if _op(left) == op else COMPARISON
             second = COMPARISON

@@ -86,12 +86,10 @@ class Draw:
 
     def loop(self, depth: int) -> Tree:
         pick = self.pick
-        start, stop, step = pick.randint(-3, 3), pick.randint(-3, 6), pick.choice([1, 1, 1, 2, 3, -1, -2])
-        kind = SIGNED if min(start, stop, step) < 0 else UNSIGNED
+        start, stop, step = pick.randint(-3, 3), pick.randint(-3, 6), pick.choice([1, 1, 1, 2, 3])
+        kind = SIGNED if start < 0 else UNSIGNED
         bounds: list[object] = [start, stop, step]
-        if step < 0:
-            kind = SIGNED if [*range(start, stop, step)][-1:] < [0] else UNSIGNED
-        elif pick.random() < 0.6:
+        if pick.random() < 0.6:
             kind = pick.choice([SIGNED, UNSIGNED])
             bounds[0] = max(0, start) if kind == UNSIGNED else start
             bounds[1] = ("&", kind, self.value(kind, 3), ("const", kind, pick.choice([1, 3, 7])))

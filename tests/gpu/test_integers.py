@@ -1,4 +1,4 @@
-"""Integers in a kernel are Python's integers, wrapped: every operator, any divisor and amount, loops as `range` has them."""
+"""Integers in a kernel are Python's, wrapped: every operator, any divisor and amount, loops as `range` has them."""
 
 import numpy as np
 from integer_kernels import Case, cases

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import wgpu
 
-from ...errors import CutepyError, DeviceError, KernelError
+from ...errors import CutepyError, DeviceError
 from . import transfer
 from .adapters import Adapter, webgpu_names
 from .batch import PARAMS_BYTES, Batch, Flusher, InFlight
@@ -159,15 +159,9 @@ class Device:
         """Run a program over these buffers, in the order of its bindings; `grid` replaces the program's own.
 
         Raises KernelError for parameters, buffers or a source that do not fit the program, DeviceError for buffers of
-        another device and for limits exceeded. A grid with a 0 runs nothing. A program without run-time checks runs in
-        the grid for which it was proven: another one raises KernelError.
+        another device and for limits exceeded. A grid with a 0 runs nothing.
         """
         size = program.grid if grid is None else grid
-        if not program.checked and size != program.grid:
-            raise KernelError(
-                f"{program.entry}: it has no run-time checks, as proven for a grid of {program.grid}, not {size}; "
-                'make the program with checks="always"'
-            )
         packed = program.pack(params) if params or program.params else b""
         packed += bytes(-len(packed) % self.limits.uniform_alignment)
         with self._working(program.entry):

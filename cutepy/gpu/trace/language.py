@@ -95,14 +95,14 @@ def subgroup_size() -> Expr:
 def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Expr]:
     """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`, as in range.
 
-    It is an i32 where a bound is, or where a number is below 0, else a u32. Between numbers it may count down.
+    It is an i32 where a bound is, or where a number is below 0, else a u32.
 
     Its body is traced once, so Python state that the body changes is changed once: keep what a loop carries in tensors.
     Raises KernelError for bounds of two types, numbers that do not fit them, and a step that does not lead to the end.
     """
     trace = current("gpu.loop")
     place = user_place()
-    first, last, by, down = _bounds(place, start, stop, step)
+    first, last, by = _bounds(place, start, stop, step)
     (lo, _), (_, hi) = range_of(first), range_of(last)
     if hi <= lo:
         return
@@ -113,7 +113,7 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Ex
     complete = False
     with trace.block(divergent="" if uniform else f"the loop at {place}") as body:
         try:
-            yield name if down is None else simplify(down - name)
+            yield name
             complete = True
         finally:
             if not complete and trace.error is None:
@@ -121,40 +121,27 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Ex
     trace.emit(For(name, first, last, by, tuple(body), place))
 
 
-def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> tuple[Expr, Expr, Expr, Expr | None]:
-    """Start, stop and step of a loop that counts up, of one type; and, of one that the user counts down, what its
-    counter is subtracted from."""
+def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Expr]:
+    """Start, stop and step of a loop, of one type; numbers that give no turn in Python give none here."""
     given = [_whole(place, value) for value in (start, stop, step)]
     text = f"{place}: gpu.loop({stop}, start={start}, step={step})"
-    numbers = [n for n in given if isinstance(n, int)]
     types = {v.dtype for v in given if isinstance(v, Expr)}
+    numbers = [n for n in given if isinstance(n, int)]
     if len(types) > 1:
         raise KernelError(f"{text}: it counts in i32 and in u32; convert one with gpu.cast")
+    turns = range(*numbers) if not types and given[2] != 0 else range(1)
+    if not turns:
+        return [const(0), const(0), const(1)]
     if isinstance(given[2], int) and given[2] < 1:
-        if given[2] == 0 or len(numbers) < 3:
-            raise KernelError(f"{text}: it cannot count down to what is known on the GPU; count up, and subtract")
-        return _downwards(text, range(*numbers))
-    dtype = types.pop() if types else i32 if min(numbers) < 0 else u32
+        raise KernelError(f"{text}: a loop counts up by 1 or more; turn it round, and subtract its counter")
+    dtype = types.pop() if types else i32 if numbers[0] < 0 else u32
     least, most = domain(dtype)
-    if isinstance(given[1], int):
-        given[1] = max(given[1], least)  # an end below all that is counted: no turn
+    if isinstance(given[1], int) and given[1] < least:
+        given[1] = least  # an end below all numbers of the type: no turn
     numbers = [n for n in given if isinstance(n, int)]
-    turns = range(*numbers) if len(numbers) == 3 else range(0)
-    if not all(least <= n <= most for n in numbers) or (turns and turns[-1] + turns.step > most):
+    if not all(least <= n <= most for n in numbers) or turns[-1] + turns.step > most:
         raise KernelError(f"{text}: it counts in {dtype}, from {least} to {most}; gpu.cast what is known on the GPU")
-    first, last, by = (as_expr(n, dtype) for n in given)
-    return first, last, by, None
-
-
-def _downwards(text: str, turns: range) -> tuple[Expr, Expr, Expr, Expr]:
-    """A loop over the distance from the first of `turns`."""
-    away = range(0, turns.start - turns.stop, -turns.step)
-    dtype = i32 if turns and turns[-1] < 0 else u32
-    least, most = domain(dtype)
-    if away and not (turns[0] <= most and turns[-1] >= least and away[-1] + away.step <= most):
-        raise KernelError(f"{text}: it counts in {dtype}, from {least} to {most}")
-    first, last, by, top = (const(n, dtype) for n in (0, max(0, away.stop), away.step, turns.start))
-    return first, last, by, top
+    return [as_expr(n, dtype) for n in given]
 
 
 def _whole(place: str, value: Scalars) -> Expr | int:
