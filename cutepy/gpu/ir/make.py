@@ -189,7 +189,7 @@ def operate(op: str, left: object, right: object = None) -> Expr:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         left = literal
     elif not isinstance(right, Expr):
-        literal = _literal(right, left)
+        literal = _literal(right, const(0, i32) if op in ("<<", ">>") else left)
         if literal is None:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         right = literal
