@@ -46,6 +46,7 @@ from .stmt import Let as Let
 from .stmt import Stmt as Stmt
 from .stmt import Store as Store
 from .walk import all_nodes as all_nodes
+from .walk import ask_operands_first as ask_operands_first
 from .walk import blocks as blocks
 from .walk import children as children
 from .walk import expressions as expressions

@@ -6,7 +6,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from .expr import Binary, Call, Cast, Component, Expr, Load, Select, Unary, Var, Vector, arena
+from .expr import MOST_DEPTH, Binary, Call, Cast, Component, Expr, Load, Select, Unary, Var, Vector, arena
 from .make import binary, call, cast, component, load, select, unary, vector
 from .stmt import Assign, Atomic, Block, Declare, For, If, Let, Stmt, Store
 
@@ -146,6 +146,14 @@ def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
         else:
             found[waiting.pop()] = None
     return list(found)
+
+
+def ask_operands_first(value: Expr, known: Container[Expr], ask: Callable[[Expr], object]) -> None:
+    """Ask about what a deep `value` holds and is not `known` yet: so a question that asks itself about operands, and
+    knows the answers it gave, is never more than a few levels inside itself."""
+    if value.depth > MOST_DEPTH:
+        for node in nodes(*children(value), known=known):
+            ask(node)
 
 
 def all_nodes(block: Block) -> list[Expr]:

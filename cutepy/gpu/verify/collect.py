@@ -24,6 +24,7 @@ from ..ir import (
     Store,
     Var,
     all_nodes,
+    ask_operands_first,
     binary,
     builtin,
     children,
@@ -183,6 +184,7 @@ class _Walk:
         """Whether `value` is the same whenever it is computed: it reads no memory that the kernel writes."""
         known = self.pure.get(value)
         if known is None:
+            ask_operands_first(value, self.pure, self.is_pure)
             match value:
                 case Var(order=order):
                     known = order < 0
