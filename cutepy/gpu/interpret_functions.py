@@ -15,9 +15,9 @@ Function = Callable[..., Array]
 
 def _divide(a: Array, b: Array) -> Array:
     """Integer division as WGSL has it: truncating; a divisor 0 does what 1 does."""
-    by = np.where(b == 0, b.dtype.type(1), b)
+    by: Array = np.where(b == 0, b.dtype.type(1), b)
     if a.dtype.kind == "u":
-        return a // by
+        return np.floor_divide(a, by)
     wide = a.astype(np.int64)
     return (np.sign(wide) * np.sign(by) * (abs(wide) // abs(by.astype(np.int64)))).astype(a.dtype)
 

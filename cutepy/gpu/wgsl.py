@@ -336,7 +336,7 @@ def _op(value: Expr) -> str:
 class _Sketch(_Printer):
     """A printer for messages: of an expression too long for one it leaves out the rest."""
 
-    left = 400
+    left = 120
 
     def show(self, value: Expr, outer: int = 0) -> str:
         self.left -= 1

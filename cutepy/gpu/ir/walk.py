@@ -173,12 +173,12 @@ def loads(value: Expr) -> tuple[Load, ...]:
 
 def _leaves(name: str, kind: type[Expr], value: Expr) -> tuple[Expr, ...]:
     """The nodes of that kind inside `value`, operands first; kept in the arena under `name`."""
-    memo = arena().facts.setdefault(name, {})
+    memo: dict[Expr, tuple[Expr, ...]] = arena().facts.setdefault(name, {})  # type: ignore[assignment]
     for node in nodes(value, known=memo):
         own = (node,) if isinstance(node, kind) else ()
         parts = [found for x in children(node) if (found := memo[x])]
         memo[node] = parts[0] if len(parts) == 1 and not own else (*dict.fromkeys(chain(*parts)), *own)
-    return memo[value]  # type: ignore[return-value]
+    return memo[value]
 
 
 def map_block(block: Block, change: Rewrite) -> Block:
