@@ -1,52 +1,16 @@
-"""What is known of integer expressions: the interval they lie in, and their linear form.
+"""What is known of integer expressions: the sum that each is, and the interval it lies in.
 
-Both are exact about wrapping: a sum whose terms could leave the type has the whole type as its range. Facts are kept
+`linear` gives the sum that an expression equals modulo 2**32, `exact` the one that it is as an integer. Facts are kept
 in the arena of the expressions, so each node is looked at once.
 """
 
-from dataclasses import dataclass
-
+from ..layout.affine import Affine, Congruent, Interval, copy_of
 from ..tensor.dtypes import DType, bool_, i32
-from .ir import Binary, Builtin, Call, Cast, Const, Expr, Param, Select, Var, arena
+from .ir import Binary, Builtin, Call, Cast, Const, Expr, Param, Select, Unary, Var, arena
 from .ir.operators import U32_LIMIT
 
-Interval = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """The sum of coefficient * atom over `terms`, plus `constant`: equal to an expression modulo 2**32."""
-
-    terms: dict[Expr, int]
-    constant: int = 0
-
-    def interval(self) -> Interval:
-        """Where the sum lies as an integer, before any wrapping."""
-        lo = hi = self.constant
-        for atom, c in self.terms.items():
-            a, b = range_of(atom)
-            lo, hi = (lo + c * a, hi + c * b) if c > 0 else (lo + c * b, hi + c * a)
-        return lo, hi
-
-    def plus(self, other: "Linear", factor: int = 1) -> "Linear":
-        """This sum plus `factor` times another one."""
-        terms = dict(self.terms)
-        for atom, c in other.terms.items():
-            total = signed(terms.get(atom, 0) + factor * c)
-            if total:
-                terms[atom] = total
-            else:
-                terms.pop(atom, None)
-        return Linear(terms, signed(self.constant + factor * other.constant))
-
-    def times(self, factor: int) -> "Linear":
-        """This sum, multiplied."""
-        return Linear({}, 0).plus(self, factor)
-
-
-def signed(value: int) -> int:
-    """The number of least magnitude that equals `value` modulo 2**32."""
-    return (value + U32_LIMIT // 2) % U32_LIMIT - U32_LIMIT // 2
+Sum = Congruent[Expr, int]
+Exact = Affine[Expr, int]
 
 
 def domain(dtype: DType) -> Interval:
@@ -56,25 +20,20 @@ def domain(dtype: DType) -> Interval:
     return (-U32_LIMIT // 2, U32_LIMIT // 2 - 1) if dtype is i32 else (0, U32_LIMIT - 1)
 
 
-def within(inner: Interval, outer: Interval) -> bool:
-    """Whether every number of `inner` is in `outer`."""
-    return outer[0] <= inner[0] and inner[1] <= outer[1]
-
-
-def linear(value: Expr) -> Linear:
+def linear(value: Expr) -> Sum:
     """`value` as a sum of multiples of atoms: whatever is not `+`, `-`, `*` or `<<` by a constant is an atom."""
     memo = arena().facts.setdefault("linear", {})
     known = memo.get(value)
     if known is None:
         known = memo[value] = _linear(value)
-    assert isinstance(known, Linear)
+    assert isinstance(known, Congruent)
     return known
 
 
-def _linear(value: Expr) -> Linear:
+def _linear(value: Expr) -> Sum:
     match value:
         case Const(value=number):
-            return Linear({}, signed(int(number)))
+            return Affine({}, int(number)).modulo()
         case Binary(op="+", left=left, right=right):
             return linear(left).plus(linear(right))
         case Binary(op="-", left=left, right=right):
@@ -85,7 +44,12 @@ def _linear(value: Expr) -> Linear:
             return linear(left).times(int(number))
         case Binary(op="<<", left=left, right=Const(value=number)):
             return linear(left).times(1 << (int(number) & 31))
-    return Linear({value: 1})
+    return Congruent({value: 1}, 0)
+
+
+def exact(value: Expr) -> Exact | None:
+    """The sum that `value` is as an integer; None where that may wrap."""
+    return linear(value).exact(domain(value.dtype), range_of)
 
 
 def range_of(value: Expr) -> Interval:
@@ -98,17 +62,26 @@ def range_of(value: Expr) -> Interval:
     memo = arena().facts.setdefault("range", {})
     known = memo.get(value)
     if known is None:
-        whole = domain(value.dtype)
         found = _range(value)
-        known = memo[value] = found if found is not None and within(found, whole) else whole
+        known = memo[value] = domain(value.dtype) if found is None else _wrapped(found, value.dtype)
     assert isinstance(known, tuple)
     return known
+
+
+def _wrapped(found: Interval, dtype: DType) -> Interval:
+    """The interval of what numbers of `found` become in a type, if they stay neighbours there."""
+    whole = domain(dtype)
+    by = copy_of(found, whole)
+    return whole if by is None else (found[0] + by, found[1] + by)
 
 
 def _range(value: Expr) -> Interval | None:
     match value:
         case Binary(op=op, left=left, right=right) if value.dtype is not bool_:
             return _range_binary(value, op, left, right)
+        case Unary(op="-" | "~", value=inner) if inner.dtype.kind in "iu":
+            a, b = range_of(inner)
+            return (-b, -a) if value.op == "-" else (~b, ~a)
         case Select(then=then, other=other) | Call(name="clamp", args=(_, then, other)):
             (a, b), (c, d) = range_of(then), range_of(other)
             return min(a, c), max(b, d)
@@ -118,7 +91,7 @@ def _range(value: Expr) -> Interval | None:
         case Call(name="max", args=(left, right)):
             (a, b), (c, d) = range_of(left), range_of(right)
             return max(a, c), max(b, d)
-        case Cast(value=inner, bits=False) if inner.dtype.kind in "iub":
+        case Cast(value=inner) if inner.dtype.kind in "iub" and value.dtype.kind in "iu":
             return range_of(inner)
     return None
 
@@ -126,23 +99,26 @@ def _range(value: Expr) -> Interval | None:
 def _range_binary(value: Expr, op: str, left: Expr, right: Expr) -> Interval | None:
     if op in ("+", "-", "<<") or (op == "*" and (isinstance(left, Const) or isinstance(right, Const))):
         form = linear(value)
-        return None if value in form.terms else form.interval()
+        return None if value in form.terms else Affine(form.terms, form.constant).interval(range_of)
     (a, b), (c, d) = range_of(left), range_of(right)
-    if a < 0 or c < 0:
-        return None
     match op:
         case "*":
-            return a * c, b * d
-        case "//" if c > 0:
-            return a // d, b // c
-        case "%" if c > 0:
-            return (a, b) if b < c else (0, min(b, d - 1))
-        case "&":
-            return 0, min(b, d)
-        case "|" | "^":
-            return (max(a, c) if op == "|" else 0), (1 << max(b, d).bit_length()) - 1
-        case ">>" if c == d:
-            return a >> (c & 31), b >> (c & 31)
+            corners = a * c, a * d, b * c, b * d
+            return min(corners), max(corners)
         case ">>":
+            return (a >> (c & 31), b >> (c & 31)) if c == d else (min(a, 0), max(b, 0))
+        case "&" if min(a, c) >= 0:
+            return 0, min(b, d)
+        case "&" if max(a, c) >= 0:
+            return 0, d if c >= 0 else b
+        case "|" | "^" if min(a, c) >= 0:
+            return (max(a, c) if op == "|" else 0), (1 << max(b, d).bit_length()) - 1
+        case "//" if c > 0:
+            return (a // d if a >= 0 else -(-a // c)), (b // c if b >= 0 else -(-b // d))
+        case "%" if c > 0:
+            return (a, b) if 0 <= a and b < c else (max(min(a, 0), 1 - d), min(max(b, 0), d - 1))
+        case "//" if min(a, c) == 0:  # x // 0 is x
             return 0, b
+        case "%" if min(a, c) >= 0:
+            return 0, min(b, max(d - 1, 0))
     return None

@@ -1,18 +1,19 @@
 """Integer expressions in their shortest equal form, by the ranges of what they are made of.
 
-Sums are kept as linear forms (`ranges.Linear`): equal terms are added up; the terms known first - ids, then outer
+Sums are kept as `linear` gives them: equal terms are added up; the terms known first - ids, then outer
 loops, then inner ones, the constant last - come first, so that what a loop does not change is the head of the sum.
 `// c` and `% c` by a constant go where ranges or common factors prove it. `<<`, `>>` and masks of consecutive bits
-become `* // %`: one spelling, which every compiler for GPUs turns back into shifts and masks. Only values that cannot
-wrap are divided; where a sum may wrap, the division stays.
+become `* // %`: one spelling, which every compiler for GPUs turns back into shifts and masks. Only what `ranges.exact`
+says is an exact sum is divided or compared; where a sum may wrap, the division stays.
 """
 
 from math import gcd
 
+from ..layout.affine import Affine, Congruent, within
 from ..tensor.dtypes import DType, bool_
 from .ir import Binary, Call, Const, Expr, Select, Var, arena, binary, const, nodes, rewrite, select
 from .ir.operators import U32_LIMIT
-from .ranges import Linear, domain, linear, range_of, within
+from .ranges import Exact, Sum, domain, exact, linear, range_of
 
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
@@ -56,26 +57,26 @@ def _integer(value: Expr, op: str, left: Expr, right: Expr) -> Expr:
         return from_linear(linear(value), value.dtype)
     if isinstance(left, Const) and op in ("*", "&", "|", "^"):
         left, right = right, left
-    if not isinstance(right, Const):
-        return _bits(op, left, right) if op in ("&", "|", "^") else binary(op, left, right)
-    number = int(right.value)
+    number = int(right.value) if isinstance(right, Const) else -1
     match op:
-        case "*" | "<<":
+        case "*" | "<<" if isinstance(right, Const):
             return from_linear(linear(binary(op, left, right)), value.dtype)
-        case "//" if number > 0:
+        case "//" if number >= 0:
             return quotient(left, number)
-        case ">>" if range_of(left)[0] >= 0:
-            return quotient(left, 1 << (number & 31))
-        case "%" if number > 0:
+        case "%" if number >= 0:
             return remainder(left, number)
+        case ">>" if number >= 0 and range_of(left)[0] >= 0:  # of a negative one, // would round towards 0
+            return quotient(left, 1 << (number & 31))
         case "&" if number > 0:
             return _mask(left, number)
-    return _bits(op, left, right)
+        case "&" | "|" | "^":
+            return _bits(op, left, right)
+    return binary(op, left, right)
 
 
-def from_linear(form: Linear, dtype: DType) -> Expr:
+def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
     """The sum as an expression, in the one order that its terms have."""
-    form = _rejoin(form)
+    form = _rejoin(form if isinstance(form, Congruent) else form.modulo())
     terms = sorted(form.terms.items(), key=_order)
     total: Expr = const(0, dtype)
     constant = form.constant
@@ -103,7 +104,7 @@ def _rank(atom: Expr) -> tuple[int, int]:
     return known
 
 
-def _rejoin(form: Linear) -> Linear:
+def _rejoin(form: Sum) -> Sum:
     """The sum with y // c * c + y % c written as y again, also where y is itself a quotient."""
     for atom, k in form.terms.items():
         match atom:
@@ -112,89 +113,80 @@ def _rejoin(form: Linear) -> Linear:
                 if k * step not in form.terms.values():
                     continue
                 whole = quotient(y, step)
-                if form.terms.get(whole) == k * step:
-                    rest = Linear(
-                        {a: f for a, f in form.terms.items() if a is not whole and a is not atom}, form.constant
-                    )
-                    return _rejoin(rest.plus(linear(y), k))
                 for other, f in form.terms.items():
+                    if f != k * step:
+                        continue
+                    rest = Congruent(
+                        {a: g for a, g in form.terms.items() if a is not other and a is not atom}, form.constant
+                    )
                     match other:
-                        case Binary(op="%", left=upper, right=Const(value=d)) if upper is whole and f == k * step:
-                            rest = Linear(
-                                {a: g for a, g in form.terms.items() if a is not other and a is not atom}, form.constant
-                            )
+                        case _ if other is whole:
+                            return _rejoin(rest.plus(linear(y), k))
+                        case Binary(op="%", left=upper, right=Const(value=d)) if upper is whole and range_of(y)[0] >= 0:
                             return _rejoin(rest.plus(linear(remainder(y, step * int(d))), k))
     return form
 
 
-def _divided(form: Linear, by: int) -> Linear:
-    return Linear({atom: c // by for atom, c in form.terms.items()}, form.constant // by)
-
-
-def _split(form: Linear, divisor: int) -> tuple[int, Linear, Linear] | None:
+def _split(form: Exact, divisor: int) -> tuple[int, Exact, Exact] | None:
     """(g, Y, s) with the sum equal to g * Y + s, 0 <= s < g, g > 1 a divisor of `divisor`; the largest such g."""
     for g in sorted({gcd(c, divisor) for c in form.terms.values()} - {1}, reverse=True):
-        low = Linear({a: c for a, c in form.terms.items() if c % g}, form.constant % g)
-        if within(low.interval(), (0, g - 1)):
-            high = Linear({a: c for a, c in form.terms.items() if c % g == 0}, form.constant - low.constant)
-            return g, _divided(high, g), low
+        high, low = form.split(g)
+        if within(low.interval(range_of), (0, g - 1)):
+            return g, high, low
     return None
 
 
-def _exact(form: Linear, dtype: DType) -> bool:
-    """Whether the sum is its value: not negative, and within the type."""
-    return within(form.interval(), (0, domain(dtype)[1]))
+def _is_value(form: Exact, dtype: DType) -> bool:
+    """Whether the sum is not negative, and within the type."""
+    return within(form.interval(range_of), (0, domain(dtype)[1]))
 
 
 def quotient(x: Expr, c: int) -> Expr:
-    """x // c for a simple x and c > 0."""
+    """x // c for a simple x and c >= 0; x // 0 is x."""
     lo, hi = range_of(x)
-    if c == 1 or lo < 0:
-        return x if c == 1 else binary("//", x, const(c, x.dtype))
-    if lo // c == hi // c:
+    if c <= 1:
+        return x
+    if lo >= 0 and lo // c == hi // c:
         return const(lo // c, x.dtype)
-    form = linear(x)
-    if not _exact(form, x.dtype):
+    form = exact(x)
+    if lo < 0 or form is None:
         return binary("//", x, const(c, x.dtype))
-    if form.constant % c == 0 and all(f % c == 0 for f in form.terms.values()):
-        return from_linear(_divided(form, c), x.dtype)
-    outside = Linear({a: f for a, f in form.terms.items() if f % c == 0}, form.constant // c * c)
-    inside = Linear({a: f for a, f in form.terms.items() if f % c}, form.constant % c)
-    if (outside.terms or outside.constant) and _exact(inside, x.dtype):
+    outside, inside = form.split(c)
+    if (outside.terms or outside.constant) and _is_value(inside, x.dtype):
         rest = quotient(from_linear(inside, x.dtype), c)
-        return from_linear(_divided(outside, c).plus(linear(rest)), x.dtype)
+        return from_linear(outside.modulo().plus(linear(rest)), x.dtype)
     if split := _split(form, c):
         g, high, _ = split
         return quotient(from_linear(high, x.dtype), c // g)
-    match x:
-        case Binary(op="//", left=y, right=Const(value=d)) if int(d) * c < U32_LIMIT // 2:
+    match x:  # y is not negative: what is known of x says so only where it is known of y
+        case Binary(op="//", left=y, right=Const(value=d)) if range_of(y)[0] >= 0 and int(d) * c < U32_LIMIT // 2:
             return quotient(y, int(d) * c)
-        case Binary(op="%", left=y, right=Const(value=d)) if int(d) % c == 0:
+        case Binary(op="%", left=y, right=Const(value=d)) if range_of(y)[0] >= 0 and int(d) % c == 0:
             return remainder(quotient(y, c), int(d) // c)
     return binary("//", x, const(c, x.dtype))
 
 
 def remainder(x: Expr, c: int) -> Expr:
-    """x % c for a simple x and c > 0."""
+    """x % c for a simple x and c >= 0; x % 0 is 0."""
     lo, hi = range_of(x)
-    if lo < 0:
+    if c <= 1:
+        return const(0, x.dtype)
+    form = exact(x)
+    if lo >= 0 and lo // c == hi // c:
+        return from_linear(linear(x).plus(Congruent({}, lo // c * c), -1), x.dtype)
+    if lo < 0 or form is None:
         return binary("%", x, const(c, x.dtype))
-    form = linear(x)
-    if lo // c == hi // c:
-        return from_linear(form.plus(Linear({}, -(lo // c * c))), x.dtype)
-    if not _exact(form, x.dtype):
-        return binary("%", x, const(c, x.dtype))
-    inside = Linear({a: f for a, f in form.terms.items() if f % c}, form.constant % c)
-    if not _exact(inside, x.dtype):
-        inside = Linear({a: f % c for a, f in inside.terms.items()}, inside.constant)
-    if (inside.terms != form.terms or inside.constant != form.constant) and _exact(inside, x.dtype):
+    _, inside = form.split(c)
+    if not _is_value(inside, x.dtype):
+        inside = Affine({a: f % c for a, f in inside.terms.items()}, inside.constant)
+    if (inside.terms != form.terms or inside.constant != form.constant) and _is_value(inside, x.dtype):
         return remainder(from_linear(inside, x.dtype), c)
     if split := _split(form, c):
         g, high, low = split
         upper = remainder(from_linear(high, x.dtype), c // g)
-        return from_linear(linear(upper).times(g).plus(low), x.dtype)
+        return from_linear(low.modulo().plus(linear(upper), g), x.dtype)
     match x:
-        case Binary(op="%", left=y, right=Const(value=d)) if int(d) % c == 0:
+        case Binary(op="%", left=y, right=Const(value=d)) if range_of(y)[0] >= 0 and int(d) % c == 0:
             return remainder(y, c)
     return binary("%", x, const(c, x.dtype))
 
@@ -213,20 +205,22 @@ def _bits(op: str, left: Expr, right: Expr) -> Expr:
     if left is right:
         return const(0, left.dtype) if op == "^" else left
     for x, y in ((left, right), (right, left)):
-        form, other = linear(x), linear(y)
+        form, other = exact(x), exact(y)
+        if form is None or other is None or range_of(x)[0] < 0 or range_of(y)[0] < 0:
+            continue
         step = gcd(*other.terms.values(), other.constant)
         g = step & -step
-        if g < 2 or not (_exact(form, x.dtype) and _exact(other, x.dtype)):
+        if g < 2:
             continue
         split = _split(form, g)
         if split is None and not form.terms and form.constant:
-            split = g, Linear({}, form.constant // g), Linear({}, form.constant % g)
+            split = g, *form.split(g)
         if split is None:
             continue
         g, high, low = split
-        upper = _bits(op, from_linear(high, x.dtype), from_linear(_divided(other, g), x.dtype))
+        upper = _bits(op, from_linear(high, x.dtype), from_linear(other.split(g)[0], x.dtype))
         joined = linear(upper).times(g)
-        return from_linear(joined if op == "&" else joined.plus(low), x.dtype)
+        return from_linear(joined if op == "&" else joined.plus(low.modulo()), x.dtype)
     return binary(op, left, right)
 
 
@@ -236,12 +230,9 @@ def _compare(op: str, left: Expr, right: Expr) -> Expr:
         left, right, op = right, left, _SWAPPED[op]
     if isinstance(right, Const):
         return _compare_constant(op, left, int(right.value))
-    form, other = linear(left), linear(right)
-    if within(form.interval(), domain(left.dtype)) and within(other.interval(), domain(left.dtype)):
-        decided = _decide(op, form.plus(other, -1).interval())
-        if decided is not None:
-            return decided
-    return binary(op, left, right)
+    form, other = exact(left), exact(right)
+    decided = None if form is None or other is None else _decide(op, form.plus(other, -1).interval(range_of))
+    return binary(op, left, right) if decided is None else decided
 
 
 def _compare_constant(op: str, left: Expr, number: int) -> Expr:
@@ -251,8 +242,8 @@ def _compare_constant(op: str, left: Expr, number: int) -> Expr:
         return decided
     if op in ("<=", ">"):
         op, number = ("<", number + 1) if op == "<=" else (">=", number + 1)
-    form = linear(left)
-    if op in ("<", ">=") and number > 0 and _exact(form, left.dtype):
+    form = exact(left)
+    if op in ("<", ">=") and number > 0 and lo >= 0 and form is not None:
         split = _split(form, number) or _split(form, gcd(*form.terms.values()))
         if split is not None:
             g, high, low = split

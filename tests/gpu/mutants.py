@@ -46,11 +46,12 @@ from cutepy.gpu.ir import (
     with_blocks,
     with_expressions,
 )
-from cutepy.gpu.ranges import Linear, linear
+from cutepy.gpu.ranges import linear
 from cutepy.gpu.runtime.program import Limits
 from cutepy.gpu.simplify import from_linear
 from cutepy.gpu.verify import verify
 from cutepy.layout import Layout
+from cutepy.layout.affine import Congruent
 from cutepy.layout.int_tuple import fold_profile, leaves
 
 #: What the devices of the corpus have: one of the kernels needs more than the 256 threads of every WebGPU device.
@@ -149,7 +150,7 @@ def _index(kernel: Kernel, pick: random.Random, kind: str) -> Mutant | None:
         terms[one], terms[two] = terms[two], terms[one]
     else:
         constant += pick.choice([1, -1])
-    index = from_linear(Linear({a: c for a, c in terms.items() if c}, constant), access.index.dtype)
+    index = from_linear(Congruent({a: c for a, c in terms.items() if c}, constant), access.index.dtype)
     names = {"stride": "stride off by one", "mode": "modes exchanged", "extent": "extent off by one"}
     return Mutant(names[kind], f"of {access.buffer.name}", _with_index(kernel, stmt, access, index))
 

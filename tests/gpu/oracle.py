@@ -1,7 +1,9 @@
 """What a kernel does, invocation by invocation in plain Python: the judge of what `verify` claims.
 
-Nothing is shared with `cutepy.gpu.verify`. Kernels whose addresses or conditions depend on memory that they write are
-out of its reach.
+Nothing is shared with `cutepy.gpu.verify`. Kernels whose addresses or conditions depend on bindings or workgroup memory
+that they write are out of its reach. Where floats are computed with, anything may come out: what a comparison says, and
+what a cast to an integer gives, is drawn at random, for a device may round as it likes. Loops end where they would step
+past the end of their type.
 """
 
 from collections import defaultdict
@@ -33,6 +35,7 @@ from cutepy.gpu.ir import (
     Store,
     Unary,
     Var,
+    Vector,
     children,
     const,
     expressions,
@@ -55,6 +58,9 @@ class Event(NamedTuple):
     loops: tuple[int, ...]
 
 
+#: More turns than these a loop of a random kernel makes only where it would not end.
+TURNS = 40
+
 Code = Callable[[dict[object, int]], int]
 
 
@@ -66,6 +72,8 @@ class Run:
     events: list[Event] = field(default_factory=list)
     barriers: dict[tuple[int, int], list[tuple[object, ...]]] = field(default_factory=lambda: defaultdict(list))
     data: Mapping[Buffer, list[int]] = field(default_factory=dict)
+    wrapped: bool = False
+    salt: int = 0
     loads: dict[int, list[Load]] = field(default_factory=dict)
     code: dict[Expr, Code] = field(default_factory=dict)
 
@@ -80,7 +88,7 @@ class Run:
         dtype = x.dtype
         match x:
             case Const(value=number):
-                constant = int(number)
+                constant = number if dtype.kind == "f" else int(number)
                 return lambda env: constant
             case Builtin(name=name):
                 return lambda env: env[name]
@@ -90,6 +98,10 @@ class Run:
                 inner = self.compiled(y)
                 apply = {"-": lambda v: -v, "~": lambda v: ~v, "!": lambda v: not v}[op]
                 return lambda env: int(wrapped(apply(inner(env)), dtype))
+            case Binary(left=left, right=right) | Call(args=(left, right)) if left.dtype.kind == "f" and not (
+                all(isinstance(y, Const | Load) for y in (left, right))
+            ):
+                return self._drawn(x, 2)
             case Binary(op=op, left=left, right=right):
                 fold, one, two = FOLD[op], self.compiled(left), self.compiled(right)
                 if dtype.kind == "u":
@@ -101,14 +113,24 @@ class Run:
             case Call(name="min" | "max", args=args):
                 choose, each = {"min": min, "max": max}[x.name], [self.compiled(a) for a in args]
                 return lambda env: choose(f(env) for f in each)
+            case Cast(value=y) if y.dtype.kind == "f":
+                return self._drawn(x, 1 << (5 if self.salt % 2 else 32))
             case Cast(value=y):
                 inner = self.compiled(y)
                 return lambda env: int(wrapped(inner(env), dtype))
             case Load(buffer=buffer, index=index, where=where):
                 at, test = self.compiled(index), self.compiled(where if where is not None else const(True, bool_))
+                if buffer.space == "private":
+                    return lambda env: env.get((buffer, at(env)), 0)
                 contents = self.data[buffer]
                 return lambda env: contents[i] if test(env) and 0 <= (i := at(env)) < len(contents) else 0
         raise AssertionError(x)
+
+    def _drawn(self, x: Expr, below: int) -> Code:
+        """A number that is the same for the same operands."""
+        salt = self.salt, len(self.code)
+        operands = [self.compiled(y) for y in _below_floats(x)]
+        return lambda env: hash((salt, *[f(env) for f in operands])) % below
 
     def loads_of(self, stmt: Stmt) -> list[Load]:
         """The loads in the expressions of a statement, operands first."""
@@ -119,6 +141,13 @@ class Run:
                 _loads(root, found)
             known = self.loads[id(stmt)] = [x for x in found if isinstance(x, Load)]
         return known
+
+
+def _below_floats(x: Expr) -> list[Expr]:
+    """What the floats in `x` are made of: integers, and elements of memory."""
+    return [y for y in children(x) if y.dtype.kind != "f" or isinstance(y, Load)] + [
+        z for y in children(x) if y.dtype.kind == "f" and not isinstance(y, Load) for z in _below_floats(y)
+    ]
 
 
 def _loads(x: Expr, found: dict[Expr, None]) -> None:
@@ -144,7 +173,11 @@ class _Thread:
     def note(self, verb: str, stmt: Stmt, node: Load | Store | Atomic, lanes: int) -> None:
         self.order += 1
         buffer = node.buffer
-        if buffer.space == "private" and isinstance(node.index, Const) and node.index.value < buffer.length - lanes:
+        if (
+            buffer.space == "private"
+            and isinstance(node.index, Const)
+            and 0 <= node.index.value < buffer.length - lanes
+        ):
             return  # in bounds, and nobody else's
         first = self.value(node.index) * buffer.width
         epoch = self.epochs[buffer.space == "storage"]
@@ -154,16 +187,19 @@ class _Thread:
 
     def block(self, block: Block) -> None:
         for stmt in block:
-            if not isinstance(stmt, For):
-                for node in self.run.loads_of(stmt):
-                    if node.where is None or self.value(node.where):
-                        self.note("reads", stmt, node, node.lanes)
+            for node in self.run.loads_of(stmt):
+                if node.where is None or self.value(node.where):
+                    self.note("reads", stmt, node, node.lanes)
             match stmt:
                 case Let(var=var, value=value) | Declare(var=var, value=value) | Assign(var=var, value=value):
                     if value is not None and value.lanes == 1 and value.dtype.kind in "iub" and self.known(value):
                         self.env[var] = self.value(value)
-                case Store(value=value):
+                case Store(buffer=buffer, value=value):
                     self.note("writes", stmt, stmt, value.lanes)
+                    if buffer.space == "private":
+                        first = self.value(stmt.index)
+                        for i, part in enumerate(value.items if isinstance(value, Vector) else (value,)):
+                            self.env[buffer, first + i] = self.value(part)
                 case Atomic():
                     self.note("updates", stmt, stmt, 1)
                 case If(condition=condition, then=then, orelse=orelse):
@@ -175,7 +211,7 @@ class _Thread:
                     self.loop(stmt)
 
     def known(self, x: Expr) -> bool:
-        if isinstance(x, Load) and x.buffer not in self.run.data:
+        if isinstance(x, Load) and x.buffer.space != "private" and x.buffer not in self.run.data:
             return False
         return all(map(self.known, children(x))) and not (isinstance(x, Var) and x not in self.env)
 
@@ -185,13 +221,18 @@ class _Thread:
             self.env[stmt.var], self.loops = at, (*outside, number)
             self.block(stmt.body)
             number += 1
-            at = int(wrapped(at + self.value(stmt.step), stmt.var.dtype))
+            after = at + self.value(stmt.step)
+            at = int(wrapped(after, stmt.var.dtype))
+            if at != after or number > TURNS:
+                self.run.wrapped = True
+                break
         self.loops = outside
 
 
-def observe(kernel: Kernel, data: Mapping[Buffer, list[int]] | None = None) -> Run:
-    """Run every invocation of `kernel`; `data` are the contents of bindings that it only reads."""
-    run = Run(kernel, data=data or {})
+def observe(kernel: Kernel, data: Mapping[Buffer, list[int]] | None = None, salt: int = 0) -> Run:
+    """Run every invocation of `kernel`; `data` are the contents of bindings that it only reads, `salt` draws what
+    floats decide."""
+    run = Run(kernel, data=data or {}, salt=salt)
     x, y, z = kernel.grid
     for group, (gz, gy, gx) in enumerate(product(range(z), range(y), range(x))):
         for thread in range(kernel.threads):

@@ -159,9 +159,15 @@ class Device:
         """Run a program over these buffers, in the order of its bindings; `grid` replaces the program's own.
 
         Raises KernelError for parameters, buffers or a source that do not fit the program, DeviceError for buffers of
-        another device and for limits exceeded. A grid with a 0 runs nothing.
+        another device, for limits exceeded, and for a grid larger than the one for which a program was proven to need
+        no run-time checks. A grid with a 0 runs nothing.
         """
         size = program.grid if grid is None else grid
+        if not program.checked and any(n > proven for n, proven in zip(size, program.grid, strict=True)):
+            raise DeviceError(
+                f"{program.entry}: {size} workgroups, but it is proven to need no checks for {program.grid} only; "
+                "launch a program made for that grid, or one made with checks='always'"
+            )
         packed = program.pack(params) if params or program.params else b""
         packed += bytes(-len(packed) % self.limits.uniform_alignment)
         with self._working(program.entry):

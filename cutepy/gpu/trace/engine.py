@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import KernelError, TensorError
+from ...layout.affine import Congruent
 from ...tensor.dtypes import DType, bool_, f32, u32
 from ...tensor.engine import Scalars, Space
 from ..ir import Binary, Buffer, Const, Expr, If, Load, Store, call, cast, component, const, load
 from ..ir.place import user_place
-from ..ranges import Linear, linear
+from ..ranges import Sum, linear
 from ..simplify import from_linear, simplify
 from .pack import pack
 from .state import Trace
@@ -185,7 +186,7 @@ def _accesses(trace: Trace, table: Array, where: Scalars | None, dtype: DType, *
         for position, number in enumerate(table.ravel().tolist()):
             known.setdefault(number, []).append(position)
         return list(_runs({}, known, None, 1 if dtype is bool_ else 4))
-    groups: dict[tuple[object, int], tuple[Linear, Expr | None, dict[int, list[int]]]] = {}
+    groups: dict[tuple[object, int], tuple[Sum, Expr | None, dict[int, list[int]]]] = {}
     masks = _masks(trace, where, table)
     for position, offset in enumerate(table.ravel().tolist()):
         mask = masks[position]
@@ -219,10 +220,10 @@ def _masks(trace: Trace, where: Scalars | None, table: Array) -> list[Expr | boo
     return out
 
 
-def _offset_form(offset: object) -> Linear:
+def _offset_form(offset: object) -> Sum:
     """An offset as a linear form with simple atoms."""
     if isinstance(offset, int):
-        return Linear({}, offset)
+        return Congruent({}, offset)
     if not isinstance(offset, Expr):
         raise KernelError(f"{user_place()}: offset {offset!r} is neither an integer nor a value of the kernel")
     if isinstance(offset, Binary) and offset.op == "+":
@@ -236,7 +237,7 @@ def _offset_form(offset: object) -> Linear:
 def _runs(terms: dict[Expr, int], places: dict[int, list[int]], where: Expr | None, most: int) -> Iterator[Access]:
     """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
     step = gcd(*terms.values()) if terms else 0
-    base = from_linear(Linear(terms), u32) if terms and min(terms.values()) > 0 else None
+    base = from_linear(Congruent(terms, 0), u32) if terms and min(terms.values()) > 0 else None
     order = sorted(places)
     at = 0
     while at < len(order):
@@ -246,6 +247,6 @@ def _runs(terms: dict[Expr, int], places: dict[int, list[int]], where: Expr | No
             if first % lanes == 0 and step % lanes == 0 and len(whole) == lanes and whole[-1] == first + lanes - 1:
                 break
             lanes //= 2
-        index = base + first if base is not None and first >= 0 else from_linear(Linear(terms, first), u32)
+        index = base + first if base is not None and first >= 0 else from_linear(Congruent(terms, first), u32)
         yield Access(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
         at += lanes

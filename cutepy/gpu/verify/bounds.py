@@ -1,15 +1,15 @@
 """Is every access inside its array? Decided for each access by a bound on its index, or by trying every invocation."""
 
+from collections.abc import Set
 from dataclasses import replace
 
 import numpy as np
 
-from ..ir import Buffer, Const, Expr
-from ..ir.operators import U32_LIMIT
-from ..ranges import domain, linear, range_of, within
+from ..ir import Buffer, Expr, Var, rewrite
+from ..ranges import domain, exact, linear, range_of
 from ..wgsl import show
 from .evaluate import Array, Data, Integers, Unknown, evaluate
-from .forms import facts_of, form_of, lower, upper
+from .forms import facts_of, reach
 from .model import Access, Model
 from .search import Domain, domain_of, environment, happens, ids_of, named, split_guards, unknowns, use
 from .verdict import Verdict, Witness
@@ -18,12 +18,12 @@ from .verdict import Verdict, Witness
 _TRIES, _SMALL = 8, 1 << 18
 
 
-def decide_bounds(model: Model) -> list[Verdict]:
-    """One verdict for each array."""
+def decide_bounds(model: Model, racing: Set[Buffer]) -> list[Verdict]:
+    """One verdict for each array. Whoever reads an array of `racing` twice may find two values."""
     by_array: dict[Buffer, list[Access]] = {}
     for access in model.accesses:
         by_array.setdefault(access.buffer, []).append(access)
-    return [_array(model, buffer, found) for buffer, found in by_array.items()]
+    return [_array(model, buffer, found, racing) for buffer, found in by_array.items()]
 
 
 def last_of(access: Access) -> int:
@@ -32,25 +32,29 @@ def last_of(access: Access) -> int:
     return -(-buffer.length // buffer.width) * buffer.width - access.lanes
 
 
-def is_in_bounds(model: Model) -> bool:
+def is_in_bounds(model: Model, racing: Set[Buffer]) -> bool:
     """Whether every access is inside its array, as far as that can be told at once."""
     tries = 0
     for access in model.accesses:
-        if not _bounded(model, access):
+        if _bounded(model, access):
+            if _doubt(model, access, racing):
+                return False
+        else:
             tries += 1
             if tries > _TRIES or _tried(model, access, _SMALL) != (None, ""):
                 return False
     return True
 
 
-def _array(model: Model, buffer: Buffer, accesses: list[Access]) -> Verdict:
+def _array(model: Model, buffer: Buffer, accesses: list[Access], racing: Set[Buffer]) -> Verdict:
     undecided: list[str] = []
     tries = 0
     for access in accesses:
         if _bounded(model, access):
-            continue
-        tries += 1
-        witness, reason = _tried(model, access, None if tries <= _TRIES else _SMALL)
+            witness, reason = None, _doubt(model, access, racing)
+        else:
+            tries += 1
+            witness, reason = _tried(model, access, None if tries <= _TRIES else _SMALL)
         if witness is not None:
             return Verdict("in bounds", "refuted", f"it has {buffer.length} elements", buffer.name, witness)
         if reason:
@@ -63,17 +67,28 @@ def _array(model: Model, buffer: Buffer, accesses: list[Access]) -> Verdict:
 
 def _bounded(model: Model, access: Access) -> bool:
     """Whether a bound on the index shows that the access is inside."""
-    last = min(last_of(access), domain(access.index.dtype)[1])
-    if isinstance(access.index, Const) and 0 <= int(access.index.value) <= last:
-        return True
+    last = last_of(access)
     low, high = range_of(access.index)
     if 0 <= low and high <= last:
         return True
     facts = facts_of(model, access)
     if not facts.mask.any():
         return True
-    form = form_of(model, access.index)
-    return upper(form, facts) <= last and lower(form, facts) >= 0
+    low, high = reach(model, access.index, facts)
+    return 0 <= low and high <= last
+
+
+def _doubt(model: Model, access: Access, racing: Set[Buffer]) -> str:
+    """Why a bound may not hold: it rests on a guard over what others write meanwhile, and the index may read it again
+    (WGSL's compilers are free to load twice what the text loads once)."""
+    put: dict[Expr, Expr] = {}
+    for leaf in model.leaves(access.index):
+        if model.read_from.get(leaf) in racing and isinstance(leaf, Var):
+            put[leaf] = replace(leaf)
+    if not put or _bounded(model, replace(access, index=rewrite(access.index, lambda node: put.get(node, node), {}))):
+        return ""
+    arrays = " and ".join(dict.fromkeys(model.read_from[leaf].name for leaf in put))
+    return f"its guard holds for one read of {named(put)}, and other threads may write {arrays} before the next"
 
 
 def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:
@@ -109,7 +124,7 @@ def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domai
     """The first invocation of a domain that is outside: with made-up data, or whatever memory holds."""
     last = last_of(access)
     least = data is None and bool(unknowns(model, [access.index]))
-    if least and not within(form_of(model, access.index).interval(), (0, U32_LIMIT - 1)):
+    if least and exact(access.index) is None:
         return None
     for numbers in over.chunks(model.threads):
         ids = over.at(numbers)
@@ -130,9 +145,15 @@ def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domai
 
 def _least(model: Model, index: Expr, ids: dict[Expr, Integers]) -> Integers:
     """The least that a sum can be, row by row, if what is not known is as small as it gets."""
-    form = form_of(model, index)
-    total = form.table[None, :]
+    form = exact(index)
+    assert form is not None
+    env = environment(model, ids)
+    memo: dict[Expr, Array] = {}
+    total: Integers = np.full((1, model.threads), form.constant, np.int64)
     for atom, c in form.terms.items():
-        low, high = range_of(atom)
-        total = total + (c * ids[atom][:, None] if atom in ids else c * (low if c > 0 else high))
+        if unknowns(model, [atom]):
+            low, high = range_of(atom)
+            total = total + c * (low if c > 0 else high)
+        else:
+            total = total + c * evaluate(atom, env, memo).astype(np.int64)
     return total

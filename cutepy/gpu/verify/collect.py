@@ -10,8 +10,6 @@ from ..ir import (
     Binary,
     Block,
     Builtin,
-    Call,
-    Comment,
     Const,
     Declare,
     Expr,
@@ -24,10 +22,8 @@ from ..ir import (
     Store,
     Var,
     all_nodes,
-    ask_operands_first,
     binary,
     builtin,
-    children,
     const,
     expressions,
     nodes,
@@ -35,10 +31,11 @@ from ..ir import (
     statements,
     unary,
 )
-from ..ir.operators import SUBGROUP, U32_LIMIT
+from ..ir.operators import U32_LIMIT
 from ..ranges import domain, linear, range_of
 from ..simplify import simplify
 from .model import Access, Branch, Fence, Item, Loop, Model, Repeat, Verb
+from .state import State
 
 _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
@@ -65,7 +62,7 @@ def _model(kernel: Kernel, subgroup: int, fold: "_Fold | None") -> Model:
         groups, workgroup = (fold.group,), (simplify(fold.group % x), simplify(fold.group // x), const(0))
     readable = walk.storage - walk.written
     found = walk.accesses, walk.fences, walk.loops
-    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work)
+    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, walk.state.read_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +136,10 @@ class _Walk:
         self.work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]] = []
         self.lets: dict[Expr, Expr] = {}
         self.known: dict[Expr, Expr] = {}
-        self.pure: dict[Expr, bool] = {}
         self.memo: dict[Expr, Expr] = {}
         self.storage = frozenset(kernel.buffers)
         self.written = frozenset(s.buffer for s in statements(kernel.body) if isinstance(s, Store | Atomic))
+        self.state = State(self.storage - self.written, statements(kernel.body))
         self.tid = builtin("local_invocation_index", 0, kernel.threads - 1)
         x, y, z = (builtin(f"workgroup_id.{a}", 0, max(n, 1) - 1) for a, n in zip("xyz", kernel.grid, strict=True))
         self.groups = x, y, z
@@ -158,74 +155,74 @@ class _Walk:
         self.fold = fold
 
     def resolve(self, value: Expr) -> Expr:
-        """`value` over ids, iterations and unknowns, in its shortest form."""
+        """`value` over ids, iterations and unknowns, as it is now, in its shortest form."""
         if isinstance(value, Const):
             return value
-        new = rewrite(value, self.change, self.memo)
+        new = rewrite(value, self.change, self.memo if self.state.is_lasting(value) else {})
         return simplify(new) if new.dtype.kind in "iub" and new.lanes == 1 else new
 
     def change(self, node: Expr) -> Expr:
         if isinstance(node, Builtin):
             return self.ids.get(node.name, node)
-        if not isinstance(node, Var):
-            return node
-        known = self.known.get(node)
-        if known is None:
-            known = node
-            if node in self.lets:
-                meant = self.resolve(self.lets[node])
-                if self.fold is not None and meant is self.fold.total:
-                    meant = self.fold.group
-                known = meant if self.is_pure(meant) else node
-            self.known[node] = known
-        return known
-
-    def is_pure(self, value: Expr) -> bool:
-        """Whether `value` is the same whenever it is computed: it reads no memory that the kernel writes."""
-        known = self.pure.get(value)
-        if known is None:
-            ask_operands_first(value, self.pure, self.is_pure)
-            match value:
-                case Var(order=order):
-                    known = order < 0
-                case Call(name=name) if name in SUBGROUP:
-                    known = False
-                case Load(buffer=buffer) if buffer.space != "storage" or buffer in self.written:
-                    known = False
-                case _:
-                    known = all(map(self.is_pure, children(value)))
-            self.pure[value] = known
-        return known
+        if isinstance(node, Var) and node in self.known:
+            return self.known[node]
+        if isinstance(node, Var) and node in self.lets:
+            meant = self.resolve(self.lets[node])
+            if self.fold is not None and meant is self.fold.total:
+                meant = self.fold.group
+            self.known[node] = meant
+            return meant
+        return self.state.now(node)
 
     def block(self, block: Block, around: _Around) -> tuple[Item, ...]:
         out: list[Item] = []
         for stmt in block:
+            self.state.statement()
+            start = self.resolve(stmt.start) if isinstance(stmt, For) else None
+            if isinstance(stmt, For):
+                self.state.forget(stmt.body)
             self.reads(stmt, around, out)
             self.work.append((stmt, around.guards, around.loops))
             match stmt:
                 case Let(var=var, value=value):
-                    self.lets[var] = value
-                case Store(value=value):
+                    self.let(var, value)
+                case Declare(var=var, value=value):
+                    self.state.put(var, const(0, var.dtype) if value is None else self.resolve(value))
+                case Assign(var=var, value=value, lane=lane):
+                    self.state.put(var, None if lane is not None else self.resolve(value))
+                case Store(buffer=buffer, value=value):
                     out.append(self.access("writes", stmt, value.lanes, around))
+                    if buffer.space == "private":
+                        self.state.store(buffer, stmt.index, self.resolve(value))
                 case Atomic():
                     out.append(self.access("updates", stmt, 1, around))
                 case Barrier():
                     fence = Fence(stmt, around.guards, around.loops, around.conditions)
                     self.fences.append(fence)
                     out.append(fence)
-                case If(condition=condition, then=then, orelse=orelse):
-                    test = self.resolve(condition)
-                    if isinstance(test, Const):
-                        out += self.block(then if test.value else orelse, around)
-                        continue
-                    yes = self.block(then, around.within(test, test))
-                    no = self.block(orelse, around.within(simplify(negated(test)), test))
-                    out.append(Branch(test, yes, no))
-                case For():
-                    out += self.repeat(stmt, around)
-                case Declare() | Assign() | Comment():
-                    pass
+                case If():
+                    out += self.branch(stmt, around)
+                case For() if start is not None:
+                    out += self.repeat(stmt, start, around)
         return tuple(out)
+
+    def let(self, var: Expr, value: Expr) -> None:
+        """A name for a value: looked at when it is needed, or now if it will be another one then."""
+        if self.state.is_lasting(value):
+            self.lets[var] = value
+        elif value.lanes == 1 and value.dtype.kind in "iub":
+            self.known[var] = self.resolve(value)
+
+    def branch(self, stmt: If, around: _Around) -> tuple[Item, ...]:
+        test = self.resolve(stmt.condition)
+        if isinstance(test, Const):
+            return self.block(stmt.then if test.value else stmt.orelse, around)
+        before = self.state.saved()
+        yes = self.block(stmt.then, around.within(test, test))
+        after = self.state.saved(before)
+        no = self.block(stmt.orelse, around.within(simplify(negated(test)), test))
+        self.state.join(test, after)
+        return (Branch(test, yes, no),)
 
     def reads(self, stmt: Stmt, around: _Around, out: list[Item]) -> None:
         """The loads in the expressions of `stmt`, operands first."""
@@ -248,37 +245,45 @@ class _Walk:
 
     def elements(self, at: Expr, width: int) -> Expr:
         """An index in vectors as one in elements; nobody knows what, where that may wrap around."""
-        low, high = linear(at).interval()
+        low, high = range_of(at)
         if low < 0 or high * width >= U32_LIMIT:
             return Var("index", at.dtype, 1, *domain(at.dtype), 0)
         return simplify(at * width)
 
-    def repeat(self, stmt: For, around: _Around) -> list[Item]:
-        loop = self.loop(stmt)
+    def repeat(self, stmt: For, start: Expr, around: _Around) -> list[Item]:
+        loop = self.loop(stmt, start, self.resolve(stmt.stop), self.resolve(stmt.step))
         self.loops.append(loop)
         if loop.count == 0:
             return []
-        bounds = *around.conditions, *map(self.resolve, (stmt.start, stmt.stop, stmt.step))
+        bounds = *around.conditions, start, *map(self.resolve, (stmt.stop, stmt.step))
         guards = around.guards if loop.inside is None else around.guards + conjuncts(loop.inside)
-        return [Repeat(loop, self.block(stmt.body, _Around(guards, (*around.loops, loop), bounds)))]
+        body = self.block(stmt.body, _Around(guards, (*around.loops, loop), bounds))
+        self.state.forget(stmt.body)
+        return [Repeat(loop, body)]
 
-    def loop(self, stmt: For) -> Loop:
-        """The loop numbered from 0; its counter is `start + step * number`."""
-        start, stop, step = (self.resolve(x) for x in (stmt.start, stmt.stop, stmt.step))
-        (low, high), (_, end), (least, most) = range_of(start), range_of(stop), range_of(step)
-        top = domain(stmt.var.dtype)[1]
-        if least < 1:
-            count, bounded = 1 + top - low, False
-        else:
-            count, bounded = max(0, -(-(end - low) // least)), end - 1 + most <= top
+    def loop(self, stmt: For, start: Expr, stop: Expr, step: Expr) -> Loop:
+        """The loop numbered from 0; its counter is `start + step * number`, as long as that does not wrap around."""
         name, dtype = stmt.var.name, stmt.var.dtype
+        (low, high), (_, end), (least, most) = range_of(start), range_of(stop), range_of(step)
+        top = domain(dtype)[1]
+        if least < 1 or not self.state.is_lasting(stmt.step):
+            self.known[stmt.var] = free = Var(name, dtype, 1, domain(dtype)[0], max(end - 1, low), 0)
+            index = Var(name, dtype, 1, 0, top, -1 - len(self.loops))
+            turn = binary("&", Var(f"a turn of {name}", bool_, 1, 0, 1, 0), binary("<", free, stop))
+            return Loop(stmt, index, free, 1 + top, turn, bounded=False)
+        count = max(0, -(-(end - low) // least))
         index = Var(name, dtype, 1, 0, max(0, count - 1), -1 - len(self.loops))
-        counter = simplify(start + step * index) if count != 1 or least < 1 else start
+        counter = simplify(start + step * index) if count != 1 else start
         self.known[stmt.var] = counter
-        exact = isinstance(start, Const) and isinstance(stop, Const) and isinstance(step, Const)
-        inside = None if exact and bounded else simplify(binary("<", counter, stop))
-        if isinstance(inside, Const) and inside.value:
-            inside = None
-        if high + most * max(0, count - 1) >= U32_LIMIT:
-            bounded = bounded and exact
-        return Loop(stmt, index, counter, count, inside, bounded)
+        bounded = end - 1 + most <= top
+        if bounded and all(isinstance(x, Const) for x in (start, stop, step)):
+            return Loop(stmt, index, counter, count, None, bounded)
+        inside = binary("<", counter, stop)
+        if high + most * max(0, count - 1) > top:  # numbers beyond the end, whose counters have wrapped around
+            inside = binary("&", inside, binary(">=", counter, start))
+            if most * (count - 1) >= U32_LIMIT:
+                inside = binary("&", inside, binary("<=", index, (top - start) // step))
+        inside = simplify(inside)
+        return Loop(
+            stmt, index, counter, count, None if isinstance(inside, Const) and inside.value else inside, bounded
+        )

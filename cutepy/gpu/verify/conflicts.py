@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Buffer, Expr
+from .digits import owned
 from .evaluate import Array, Data, Integers, Mask, evaluate
 from .forms import facts_of
 from .meeting import Places, meet
@@ -28,7 +29,7 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     strange = unknowns(model, [a.index for a in scene.accesses])
     if strange:
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
-        if np.count_nonzero(masks.any(axis=0)) <= 1:
+        if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()
     else:
         found = _quick(scene)

@@ -12,11 +12,11 @@ from math import prod
 
 import numpy as np
 
+from ...layout.affine import Affine
 from ..ir import Const, Expr
-from ..ir.operators import U32_LIMIT
-from ..ranges import linear
+from ..ranges import domain, linear, range_of
 from .evaluate import Array, Integers, evaluate
-from .forms import Facts, Form, facts_of, form_of, lower, upper
+from .forms import Form, at, facts_of, sum_of
 from .model import Access, Model
 from .search import domain_of
 
@@ -29,7 +29,7 @@ class _Member:
     """Accesses of one form, by entry (a thread, a lane, an iteration): whose each is, and what is sure there."""
 
     thread: Integers
-    facts: Facts
+    limits: tuple[Form, ...]
     index: Form
 
 
@@ -46,12 +46,19 @@ class Owned:
 
 def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     """Whether every address belongs to one workgroup, and whether it belongs to one thread."""
-    family = [m for a in accesses if (m := _member(model, a, len(accesses))) is not None]
+    family: list[_Member] = []
+    for access in accesses:
+        facts = facts_of(model, access)
+        if facts.mask.any():
+            index = at(sum_of(model, access.index), facts.mask).exact(
+                domain(access.index.dtype), range_of, facts.limits
+            )
+            if index is None:
+                return Owned(False, False)  # equal sums modulo 2**32 may be different ones
+            threads = np.flatnonzero(facts.mask)
+            family.append(_member(access, threads, facts.limits, index, _ENTRIES // len(accesses)))
     if not family:
         return Owned(True, True)
-    reach = [m.index.interval() for m in family]
-    if max(high for _, high in reach) - min(low for low, _ in reach) >= U32_LIMIT:
-        return Owned(False, False)  # sums that are equal modulo 2**32 only
     sums = [linear(a.index) for a in accesses]
     least = min(total.constant for total in sums)
     moduli = {abs(c) for total in sums for c in total.terms.values()}
@@ -60,39 +67,32 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
     return Owned(_tells_workgroup(model, digits), _tells_thread(family, digits))
 
 
-def _member(model: Model, access: Access, count: int) -> _Member | None:
-    """The entries of an access, loops written out where that is not too much; None if it never happens."""
-    facts, index = facts_of(model, access), form_of(model, access.index)
-    thread = np.flatnonzero(facts.mask)
-    if not thread.size:
-        return None
-    index = Form(index.table[thread], index.terms)
-    limits = [Form(limit.table[thread], limit.terms) for limit in facts.limits]
-    room = _ENTRIES // count // (thread.size * access.lanes)
+def _member(access: Access, thread: Integers, limits: tuple[Form, ...], index: Form, room: int) -> _Member:
+    """The entries of an access, loops written out where that is not too much."""
+    room //= thread.size * access.lanes
     for loop in sorted(access.loops, key=lambda loop: loop.count):
         if loop.count <= room and loop.index in index.terms:
             room //= loop.count
             numbers = np.arange(loop.count)
             index = _written_out(index, loop.index, numbers)
-            limits = [_written_out(limit, loop.index, numbers) for limit in limits]
+            limits = tuple(_written_out(limit, loop.index, numbers) for limit in limits)
             thread = np.repeat(thread, loop.count)
     lanes = np.arange(access.lanes)
-    index = Form(np.repeat(index.table, access.lanes) + np.tile(lanes, index.table.size), index.terms)
-    limits = [Form(np.repeat(limit.table, access.lanes), limit.terms) for limit in limits]
-    thread = np.repeat(thread, access.lanes)
-    return _Member(thread, Facts(np.ones(thread.size, bool), tuple(limits)), index)
+    index = Affine(index.terms, np.repeat(index.constant, access.lanes) + np.tile(lanes, index.constant.size))
+    limits = tuple(Affine(limit.terms, np.repeat(limit.constant, access.lanes)) for limit in limits)
+    return _Member(np.repeat(thread, access.lanes), limits, index)
 
 
 def _written_out(form: Form, atom: Expr, values: Integers) -> Form:
     """`form` with an entry for each value of `atom`."""
     factor = form.terms.get(atom, 0)
-    table = np.repeat(form.table, values.size) + factor * np.tile(values, form.table.size)
-    return Form(table, {a: c for a, c in form.terms.items() if a is not atom})
+    table = np.repeat(form.constant, values.size) + factor * np.tile(values, form.constant.size)
+    return Affine({a: c for a, c in form.terms.items() if a is not atom}, table)
 
 
 def _shifted(digit: _Digit) -> _Digit:
     """The same digit, counted from the least entry of all tables."""
-    low = min(int(form.table.min()) for form in digit)
+    low = min(int(form.constant.min()) for form in digit)
     return [form.moved(-low) for form in digit] if low else digit
 
 
@@ -119,20 +119,19 @@ def _taken_apart(family: list[_Member], digits: list[_Digit], moduli: set[int]) 
 def _split(family: list[_Member], digit: _Digit, base: int) -> tuple[_Digit, _Digit] | None:
     """(low, high) with digit = high * base + low and low in a window of `base` numbers; None if that is not so, or if
     it says nothing new."""
-    lows = [Form(f.table % base, {a: c for a, c in f.terms.items() if c % base}) for f in digit]
-    highs = [Form(f.table // base, {a: c // base for a, c in f.terms.items() if c % base == 0}) for f in digit]
+    highs, lows = map(list, zip(*[form.split(base) for form in digit], strict=True))
     if _is_constant(lows) or _is_constant(highs):
         return None
-    least = min(lower(low, m.facts) for low, m in zip(lows, family, strict=True))
-    most = max(upper(low, m.facts) for low, m in zip(lows, family, strict=True))
+    least = min(low.lower(range_of, m.limits) for low, m in zip(lows, family, strict=True))
+    most = max(low.upper(range_of, m.limits) for low, m in zip(lows, family, strict=True))
     if most - least >= base:
         return None
     return _shifted(lows), _shifted(highs)
 
 
 def _is_constant(digit: _Digit) -> bool:
-    first = int(digit[0].table[0])
-    return all(not form.terms and bool((form.table == first).all()) for form in digit)
+    first = int(digit[0].constant[0])
+    return all(not form.terms and bool((form.constant == first).all()) for form in digit)
 
 
 def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
@@ -140,7 +139,7 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
     sums = []
     for digit in digits:
         terms = digit[0].terms
-        plain = all(form.terms == terms and not form.table.any() for form in digit)
+        plain = all(form.terms == terms and not form.constant.any() for form in digit)
         if plain and terms and all(model.leaves(atom) <= model.workgroup_ids for atom in terms):
             sums.append(terms)
     moving = {g for g in model.groups if not isinstance(g, Const)}
@@ -169,7 +168,7 @@ def _distinct(columns: list[Integers]) -> int:
 
 def _tells_thread(family: list[_Member], digits: list[_Digit]) -> bool:
     """Whether the digits without ids and iterations are different for different threads."""
-    tables = [np.concatenate([form.table for form in digit]) for digit in digits if not any(f.terms for f in digit)]
+    tables = [np.concatenate([form.constant for form in digit]) for digit in digits if not any(f.terms for f in digit)]
     thread = np.concatenate([m.thread for m in family])
     if not tables:
         return bool((thread == thread[0]).all())

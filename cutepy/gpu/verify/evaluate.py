@@ -1,7 +1,8 @@
 """The value of index expressions and conditions for many invocations at once, in the kernel's own arithmetic.
 
 What memory holds is not known. A load from a binding that the kernel never writes may be given made-up data, the same
-at every visit; anything else that memory decides raises `Unknown`.
+at every visit; anything else that memory decides raises `Unknown`. So does all arithmetic of floats: a device rounds as
+it likes, and what it compares then is for it to say.
 """
 
 from collections import ChainMap
@@ -12,7 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ..interpret_functions import BINARY, FUNCTIONS
-from ..ir import Binary, Buffer, Call, Cast, Component, Const, Expr, Load, Param, Select, Unary, ask_operands_first
+from ..ir import (
+    Binary,
+    Buffer,
+    Call,
+    Cast,
+    Component,
+    Const,
+    Expr,
+    Load,
+    Param,
+    Select,
+    Unary,
+    Vector,
+    ask_operands_first,
+)
 from ..ir.operators import SUBGROUP
 
 Array = npt.NDArray[np.generic]
@@ -32,6 +47,14 @@ class Data:
 
     readable: frozenset[Buffer]
     seed: int = 0
+
+
+def is_opaque(value: Expr) -> bool:
+    """Whether only a running kernel tells what `value` is, whatever its operands are."""
+    if isinstance(value, Const):
+        return False
+    told = not isinstance(value, Load | Vector | Component) and not (isinstance(value, Call) and value.name in SUBGROUP)
+    return not told or value.dtype.kind == "f" or (isinstance(value, Cast) and value.value.dtype.kind == "f")
 
 
 def evaluate(value: Expr, env: Mapping[Expr, Array], memo: dict[Expr, Array], data: Data | None = None) -> Array:
@@ -59,31 +82,30 @@ def _evaluate(value: Expr, env: Mapping[Expr, Array], memo: dict[Expr, Array], d
     match value:
         case Const(value=number, dtype=dtype):
             return np.asarray(number, dtype.numpy)
-        case Binary(op=op, left=left, right=right):
-            with np.errstate(all="ignore"):
-                found: Array = BINARY[op](of(left), of(right))
-                return found
-        case Unary(op=op, value=operand):
-            with np.errstate(all="ignore"):
-                negated: Array = _UNARY[op](of(operand))
-                return negated
-        case Select(condition=condition, then=then, other=other):
-            return np.where(of(condition), of(then), of(other))
-        case Cast(value=operand, dtype=dtype, bits=False) if value.dtype.kind in "iu" or operand.dtype.kind != "f":
-            inner = of(operand)
-            if inner.dtype.kind == "f":
-                raise Unknown
-            return inner.astype(dtype.numpy)
-        case Call(name=name, args=args) if name not in SUBGROUP:
-            with np.errstate(all="ignore"):
-                called: Array = FUNCTIONS[name](*[of(a) for a in args])
-                return called
         case Component(value=Load(where=None) as whole, lane=int(lane)) if data is not None:
             return _contents(whole, of(whole.index), lane, data)
         case Load(lanes=1, where=None) if data is not None:
             return _contents(value, of(value.index), 0, data)
         case Param(dtype=dtype) if data is not None:
             return np.asarray(1 if dtype.kind == "f" else min(max(value.lo, 64), value.hi), dtype.numpy)
+    if is_opaque(value):
+        raise Unknown
+    with np.errstate(all="ignore"):
+        found: Array
+        match value:
+            case Binary(op=op, left=left, right=right):
+                found = BINARY[op](of(left), of(right))
+                return found
+            case Unary(op=op, value=operand):
+                found = _UNARY[op](of(operand))
+                return found
+            case Select(condition=condition, then=then, other=other):
+                return np.where(of(condition), of(then), of(other))
+            case Cast(value=operand, dtype=dtype):
+                return of(operand).astype(dtype.numpy)
+            case Call(name=name, args=args):
+                found = FUNCTIONS[name](*[of(a) for a in args])
+                return found
     raise Unknown
 
 

@@ -1,22 +1,28 @@
 """Is workgroup memory written before it is read? It starts with whatever the last workgroup left in it.
 
 The text is run through once in its order, for all threads at once. Of a loop with barriers only the first iteration of
-each kind is: by a later one of the same kind no less has been written. What guards over data may skip counts as not
-written, and as read.
+each kind is: by a later one of the same kind no less has been written. What guards over data may skip counts as read,
+and as written for what comes under the same guards only. Before all kinds of workgroups are tried, their ids are taken
+for something that nobody knows: what is written before it is read then, is so in all of them.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import lcm
 
 import numpy as np
 
-from ..ir import Buffer, Expr
-from ..ranges import linear, range_of
+from ...layout.affine import Affine
+from ..ir import Binary, Buffer, Const, Expr
+from ..ranges import exact, linear, range_of
+from ..simplify import from_linear, simplify
 from ..wgsl import show
 from .bounds import last_of
+from .collect import conjuncts, negated
 from .evaluate import Array, Data, Integers, Mask, Unknown, evaluate
+from .forms import facts_of, reach
 from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
-from .search import Domain, domain_of, ids_of, named, split_guards, unknowns, use
+from .search import Domain, domain_of, ids_of, named, unknowns, use
 from .verdict import Verdict, Witness
 
 _KINDS, _ROWS = 1 << 11, 1 << 20
@@ -53,8 +59,11 @@ def decide_written(model: Model) -> list[Verdict]:
     read = {a.buffer for a in model.accesses if a.verb != "writes" and a.buffer.space == "workgroup"}
     if not read:
         return []
-    run = _Run(model)
-    run.everywhere()
+    run = _Run(model, model.workgroup_ids)
+    run.anywhere()
+    if run.witnesses or run.doubts or run.doubt:
+        run = _Run(model)
+        run.everywhere()
     verdicts = []
     for buffer in model.kernel.local:
         if buffer in read:
@@ -70,14 +79,26 @@ def decide_written(model: Model) -> list[Verdict]:
 
 
 class _Run:
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, hidden: frozenset[Expr] = frozenset()) -> None:
+        self.model, self.hidden = model, hidden
         self.accesses = [a for a in model.accesses if a.buffer.space == "workgroup"]
         self.memory: dict[Buffer, _Memory] = {}
+        self.assumed: frozenset[Expr] = frozenset()
         self.witnesses: dict[Buffer, Witness] = {}
         self.doubts: dict[Buffer, str] = {}
         self.doubt = ""
         self.partial: set[Buffer] = set()
+
+    def strange(self, values: Iterable[Expr]) -> list[Expr]:
+        """What `values` depend on that is not known here."""
+        leaves = [leaf for value in values for leaf in self.model.leaves(value)]
+        return [leaf for leaf in leaves if leaf in self.hidden or not self.model.is_id(leaf)]
+
+    def anywhere(self, ids: dict[Expr, int] | None = None) -> None:
+        """Run once, for one workgroup."""
+        arrays = [b for b in self.model.kernel.local if b.space == "workgroup"]
+        self.memory = {b: _Memory(np.zeros(b.length + 4, bool)) for b in arrays}
+        self.run(self.model.items, self.scope({} if ids is None else ids))
 
     def everywhere(self) -> None:
         """Run once for each kind of workgroup."""
@@ -90,10 +111,7 @@ class _Run:
             self.doubt = "there are too many workgroups to try them all"
         ids = domain.at(np.arange(domain.size))
         for row in self.kinds(decisive, ids, {}):
-            self.memory = {
-                b: _Memory(np.zeros(b.length + 4, bool)) for b in model.kernel.local if b.space == "workgroup"
-            }
-            self.run(model.items, self.scope({leaf: int(v[row]) for leaf, v in ids.items()}))
+            self.anywhere({leaf: int(v[row]) for leaf, v in ids.items()})
 
     def scope(self, ids: dict[Expr, int]) -> _Scope:
         model = self.model
@@ -108,12 +126,12 @@ class _Run:
         rows = max((v.size for v in over.values()), default=1)
         varying = [e for e in self.atoms(values) if model.leaves(e) & over.keys()]
         known = {*over, *fixed, *model.groups, model.tid}
-        if any(not model.leaves(e) <= known for e in varying if not unknowns(model, [e])):
+        if any(not model.leaves(e) <= known for e in varying if not self.strange([e])):
             return list(range(rows))
         env: dict[Expr, Array] = dict(self.scope(fixed).env)
         env |= {leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in over.items()}
         memo: dict[Expr, Array] = {}
-        tables = [evaluate(e, env, memo) for e in varying if not unknowns(model, [e])]
+        tables = [evaluate(e, env, memo) for e in varying if not self.strange([e])]
         seen: dict[bytes, int] = {}
         for row in range(rows):
             seen.setdefault(b"".join(t[row].tobytes() for t in tables), row)
@@ -133,35 +151,72 @@ class _Run:
                     self.access(item, scope)
                 case Fence():
                     self.fence(item, scope)
-                case Branch(then=then, other=other):
-                    self.run((*then, *other), scope)
+                case Branch(condition=condition, then=then, other=other):
+                    self.under(conjuncts(condition), then, scope)
+                    self.under(conjuncts(simplify(negated(condition))), other, scope)
                 case Repeat(loop=loop, body=body):
                     if any(f.stmt.storage is False for f in _fences(body)):
                         self.repeat(loop, body, scope)
                     else:
                         self.run(body, scope)
 
+    def under(self, guards: tuple[Expr, ...], items: tuple[Item, ...], *scopes: _Scope) -> None:
+        """Run what happens only where `guards` hold: among that they are taken to hold, what comes after knows nothing
+        of it, if nobody knows them."""
+        unsure = frozenset(g for g in guards if self.strange([g]))
+        before, outside = self.memory, self.assumed
+        if unsure:
+            self.memory = {b: _Memory(m.written.copy(), list(m.since)) for b, m in before.items()}
+            self.assumed = outside | unsure
+        for scope in scopes:
+            self.run(items, scope)
+        self.assumed = outside
+        if unsure:
+            self.memory = before
+
     def repeat(self, loop: Loop, body: tuple[Item, ...], scope: _Scope) -> None:
-        """The first iteration of each kind."""
-        if loop.count * self.model.threads > 1 << 24:
-            self.doubt = f"the loop over {loop.stmt.var.name} is too long"
-            return
+        """The first iteration of each kind. All threads are in one: that they agree on the guards of a barrier is
+        another claim."""
+        guards = () if loop.inside is None else conjuncts(loop.inside)
         inside = [a for a in _accesses(body) if a.buffer.space == "workgroup"]
         values = [e for a in inside for e in (a.index, *a.guards)] + [g for f in _fences(body) for g in f.guards]
-        kinds = self.kinds(values, {loop.index: np.arange(loop.count)}, scope.ids)
+        unsure = {g for g in guards if self.strange([g])}
+        values = [e for e in values if e not in unsure]
+        count = min(loop.count, self.period(loop, values))
+        if count * self.model.threads > 1 << 24:
+            self.doubt = f"the loop over {loop.stmt.var.name} is too long"
+            return
+        kinds = self.kinds(values, {loop.index: np.arange(count)}, scope.ids)
         if len(kinds) > _KINDS:
             self.doubt = f"the iterations over {loop.stmt.var.name} are all different"
-        for number in kinds[:_KINDS]:
-            self.run(body, self.scope({**scope.ids, loop.index: number}))
+        scopes = [self.scope({**scope.ids, loop.index: number}) for number in kinds[:_KINDS]]
+        self.under(guards, body, *scopes)
+
+    def period(self, loop: Loop, values: Iterable[Expr]) -> int:
+        """After how many iterations all `values` come again, if they see the number of the iteration through remainders
+        alone; else how many there are."""
+        found = 1
+        for atom in self.atoms(values):
+            if loop.index in self.model.leaves(atom):
+                match atom:
+                    case Binary(op="%", left=left, right=Const(value=by)) if (form := exact(left)) is not None:
+                        others = [a for a in form.terms if a is not loop.index]
+                        if any(loop.index in self.model.leaves(a) for a in others):
+                            return loop.count
+                        found = lcm(found, int(by))
+                    case _:
+                        return loop.count
+        return found
 
     def fence(self, fence: Fence, scope: _Scope) -> None:
         """After a barrier all threads see what was written before it."""
         if fence.stmt.storage:
             return
-        if unknowns(self.model, fence.guards):
-            self.doubt = f"a barrier depends on {named(unknowns(self.model, fence.guards))}"
+        guards = [g for g in fence.guards if g not in self.assumed]
+        if strange := self.strange(guards):
+            self.doubt = f"a barrier depends on {named(strange)}"
             return
-        if all(evaluate(g, scope.env, scope.memo).all() for g in fence.guards):
+        if all(evaluate(g, scope.env, scope.memo).all() for g in guards):
             for memory in self.memory.values():
                 for write in memory.since:
                     memory.written[write.keys % memory.written.size] = True
@@ -171,13 +226,13 @@ class _Run:
         """A read needs every element; a write that is sure to happen gives them."""
         model, buffer = self.model, access.buffer
         memory = self.memory[buffer]
-        known, unknown = split_guards(model, access)
-        strange = unknowns(model, [access.index])
+        known = tuple(g for g in access.guards if not self.strange([g]))
+        unsure = [g for g in access.guards if self.strange([g])]
+        strange = self.strange([access.index])
         if strange:
-            low, high = range_of(access.index)
-            if access.verb == "writes" or memory.written[max(0, low) : high + access.lanes].all():
+            if access.verb == "writes" or self.is_written(access, known, scope):
                 return
-            if high > last_of(access):
+            if range_of(access.index)[1] > last_of(access):
                 self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
                 return
         try:
@@ -198,11 +253,41 @@ class _Run:
                 i, lane = np.argwhere(missing)[0].tolist()
                 who = use(model, access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]))
                 witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), _given(access, strange))
-                self.missing(access, witness, bool(unknown) and not strange, loops)
+                self.missing(access, witness, bool(unsure) and not strange, loops)
             elif strange:
                 self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
-        if access.verb != "reads" and not unknown and not strange:
+        if access.verb != "reads" and not strange and self.assumed.issuperset(unsure):
             memory.since.append(_Write(np.unique(keys) if own.size > 1 else keys.ravel(), own, loops))
+
+    def is_written(self, access: Access, known: tuple[Expr, ...], scope: _Scope) -> bool:
+        """Whether all elements are written at which an access may be, if each unknown takes any value of its range."""
+        written = self.memory[access.buffer].written
+        facts = facts_of(self.model, access)
+        if not facts.mask.any():
+            return True
+        low, high = reach(self.model, access.index, facts)
+        if low >= 0 and high <= last_of(access) and written[low : high + access.lanes].all():
+            return True
+        form = exact(access.index)
+        if form is None:
+            return False
+        loose = {atom: c for atom, c in form.terms.items() if self.strange([atom])}
+        least = sum(c * range_of(atom)[c < 0] for atom, c in loose.items())
+        steps = [(abs(c), range_of(atom)[1] - range_of(atom)[0]) for atom, c in loose.items()]
+        still = {atom: c for atom, c in form.terms.items() if atom not in loose}
+        index = from_linear(Affine(still, form.constant + least), access.index.dtype)
+        places = self.places(replace(access, index=index), scope, known, None)
+        if places is None or any(step * count >= written.size for step, count in steps):
+            return False
+        image = np.zeros(2 * written.size, bool)
+        image[places[3]] = True
+        for step, count in steps:
+            done = 0
+            while done < count:
+                more = min(done + 1, count - done)
+                image[step * more :] |= image[: image.size - step * more]
+                done += more
+        return bool(written[: last_of(access) + access.lanes][image[: last_of(access) + access.lanes]].all())
 
     def places(
         self, access: Access, scope: _Scope, guards: tuple[Expr, ...], data: Data | None

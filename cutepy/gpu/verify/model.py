@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Load, Stmt, Var, ask_operands_first, children
+from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first, children
 from ..ranges import range_of
 from ..wgsl import show
-from .evaluate import Data, Integers, evaluate
+from .evaluate import Data, Integers, evaluate, is_opaque
 
 Verb = Literal["reads", "writes", "updates"]
 
@@ -21,7 +21,8 @@ Verb = Literal["reads", "writes", "updates"]
 class Loop:
     """A loop of at most `count` iterations, numbered by `index`; number `index` happens where `inside` holds.
 
-    `counter` is the value of the user's counter; `bounded` tells that it cannot wrap around past the end.
+    `counter` is the value of the user's counter; `bounded` tells that it cannot wrap around past the end. Where it may,
+    the iterations are those before that.
     """
 
     stmt: For
@@ -93,7 +94,8 @@ class Model:
     """A kernel, ready to reason about, with what was worked out about its expressions.
 
     `groups` are the ids of the workgroup that indices are over; `workgroup` is its place in the grid, made of them.
-    `work` lists the statements that compute or store, with the guards and loops around them.
+    `work` lists the statements that compute or store, with the guards and loops around them. `read_from` tells of an
+    unknown which array it was read from, where the kernel writes that.
     """
 
     kernel: Kernel
@@ -106,6 +108,7 @@ class Model:
     workgroup: tuple[Expr, Expr, Expr]
     readable: frozenset[Buffer]
     work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]]
+    read_from: dict[Expr, Buffer]
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 
@@ -129,8 +132,10 @@ class Model:
         known = self._leaves.get(value)
         if known is None:
             ask_operands_first(value, self._leaves, self.leaves)
-            own = () if isinstance(value, Const) or (children(value) and not isinstance(value, Load)) else (value,)
-            known = self._leaves[value] = frozenset(own).union(*map(self.leaves, children(value)))
+            inner = frozenset[Expr]().union(*map(self.leaves, children(value)))
+            if is_opaque(value):  # what is not known inside is hidden by what is not known of the whole
+                inner = frozenset(filter(self.is_id, inner)) | {value}
+            known = self._leaves[value] = inner if children(value) or isinstance(value, Const) else frozenset((value,))
         return known
 
     def is_id(self, leaf: Expr) -> bool:

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Buffer, Const, Expr
-from ..ir.operators import U32_LIMIT
 from . import search
-from .digits import Owned, owned
+from .digits import owned
 from .evaluate import Array, Data, Integers, evaluate
-from .forms import facts_of, form_of, lower, upper
+from .forms import facts_of, reach
 from .meeting import Places, meet
 from .model import Access, Model
 from .scene import Answer, Found, decide, found_by
-from .search import domain_of, environment, happens, ids_of, split_guards, unknowns
+from .search import domain_of, environment, happens, ids_of, split_guards
 
 
 def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
@@ -23,7 +22,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer(), True
     alone = all(isinstance(group, Const) for group in model.groups)
-    tells = Owned(False, False) if unknowns(model, [a.index for a in accesses]) else owned(model, accesses)
+    tells = owned(model, accesses)
     if alone or tells.workgroup or _apart(model, accesses):
         return Answer(), tells.thread
     return decide(model, accesses, lambda data: _search(model, accesses, data)), False
@@ -32,7 +31,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
 def _apart(model: Model, accesses: Sequence[Access]) -> bool:
     """Whether the reads are elsewhere, and only the writes have to be told apart."""
     changes, reads = [[a for a in accesses if (a.verb == "reads") is reading] for reading in (False, True)]
-    if not reads or unknowns(model, [a.index for a in accesses]) or not owned(model, changes).workgroup:
+    if not reads or not owned(model, changes).workgroup:
         return False
     low, high = _reach(model, changes)
     return all(last < low or first > high for first, last in (_reach(model, [a]) for a in reads))
@@ -40,12 +39,13 @@ def _apart(model: Model, accesses: Sequence[Access]) -> bool:
 
 def _reach(model: Model, accesses: Sequence[Access]) -> tuple[int, int]:
     """The least and the largest address of all, by bounds."""
-    known = [(form_of(model, a.index), facts_of(model, a), a.lanes) for a in accesses]
-    live = [(form, facts, lanes) for form, facts, lanes in known if facts.mask.any()]
-    if not live:
-        return 1 << 62, -(1 << 62)
-    low, high = min(lower(f, facts) for f, facts, _ in live), max(upper(f, facts) + n - 1 for f, facts, n in live)
-    return (low, high) if low >= 0 and high < U32_LIMIT else (-(1 << 62), 1 << 62)
+    low, high = 1 << 62, -(1 << 62)
+    for access in accesses:
+        facts = facts_of(model, access)
+        if facts.mask.any():
+            first, last = reach(model, access.index, facts)
+            low, high = min(low, first), max(high, last + access.lanes - 1)
+    return low, high
 
 
 def _search(model: Model, accesses: Sequence[Access], data: Data | None) -> tuple[Found | None, bool]:

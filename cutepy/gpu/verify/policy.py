@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from ..ir import Kernel, check, new_arena
+from ..ir import Buffer, Kernel, check, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
 from .bounds import decide_bounds, is_in_bounds
@@ -52,11 +52,14 @@ def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
     if checks == "always":
         return True
     if 0 in kernel.grid:
-        return False
+        return True  # nothing was looked at, and a launch may bring another grid
     with new_arena():
         ready = lower(kernel)
-        models = (collect(ready, size) for size in _sizes(ready, Limits()))
-        return not all(decide_loops(m).status == "proven" and is_in_bounds(m) for m in models)
+        forms = [ready]
+        if any(b.length % b.width for b in (*ready.buffers, *ready.local)):
+            forms.append(kernel)  # vectors reach into padding: only where lowering made them so
+        models = (collect(form, size) for form in forms for size in _sizes(ready, Limits()))
+        return not all(decide_loops(m).status == "proven" and is_in_bounds(m, _racing(m)) for m in models)
 
 
 def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
@@ -81,8 +84,29 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
 
 
 def _decide(model: Model) -> list[Verdict]:
-    barriers, races = decide_barriers(model), decide_races(model)
-    if barriers.status != "proven":
-        why = "a barrier is not proven to hold for all threads"
-        races = [Verdict(v.claim, "undecided", why, v.array) if v.status == "proven" else v for v in races]
-    return [*decide_bounds(model), decide_loops(model), barriers, *races, *decide_written(model)]
+    barriers, races = _order(model)
+    bounds = decide_bounds(model, _racing(model, races))
+    return [*bounds, decide_loops(model), barriers, *races, *_if_held(barriers, decide_written(model))]
+
+
+def _order(model: Model) -> tuple[Verdict, list[Verdict]]:
+    """Whether barriers hold for all threads, and what they keep apart."""
+    barriers = decide_barriers(model)
+    return barriers, _if_held(barriers, decide_races(model))
+
+
+def _if_held(barriers: Verdict, verdicts: list[Verdict]) -> list[Verdict]:
+    """Nothing is proven by barriers that may not hold for all threads."""
+    if barriers.status == "proven":
+        return verdicts
+    why = "a barrier is not proven to hold for all threads"
+    return [Verdict(v.claim, "undecided", why, v.array) if v.status == "proven" else v for v in verdicts]
+
+
+def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
+    """The arrays of which threads may read what others write meanwhile, of those that indices are read from."""
+    used = {model.read_from[x] for a in model.accesses for x in model.leaves(a.index) if x in model.read_from}
+    if not used:
+        return used
+    names = {v.array for v in (_order(model)[1] if races is None else races) if v.status != "proven"}
+    return {b for b in used if b.name in names}

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ...layout.affine import Congruent
 from ..ir import Expr
-from ..ranges import Linear, linear, range_of
+from ..ranges import Sum, linear, range_of
 from ..simplify import from_linear
 from ..wgsl import show
 from .bounds import last_of
@@ -108,11 +109,11 @@ class Scene:
         if any(m != moved[0] for m in moved):
             return [a.index for a in self.accesses]
         return [
-            from_linear(Linear({e: c for e, c in f.terms.items() if e not in moved[0]}, f.constant), a.index.dtype)
+            from_linear(Congruent({e: c for e, c in f.terms.items() if e not in moved[0]}, f.constant), a.index.dtype)
             for f, a in zip(forms, self.accesses, strict=True)
         ]
 
-    def _moves(self, form: Linear) -> dict[Expr, int]:
+    def _moves(self, form: Sum) -> dict[Expr, int]:
         return {atom: c for atom, c in form.terms.items() if all(map(self.is_shared, self.model.leaves(atom)))}
 
     def found(self, meeting: Meeting, ids: dict[Expr, int], own: list[Domain]) -> Found:

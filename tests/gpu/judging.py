@@ -1,0 +1,112 @@
+"""Verdicts on random kernels against what their invocations do, and one kernel on three engines."""
+
+from collections import Counter
+
+import numpy as np
+from oracle import Run, faults, observe
+from random_kernels import Maker
+
+from cutepy.gpu.compile import compile_kernel
+from cutepy.gpu.interpret import interpret
+from cutepy.gpu.ir import Buffer, Kernel, load, new_arena, var
+from cutepy.gpu.lower import finish, lower
+from cutepy.gpu.runtime import Device
+from cutepy.gpu.verify import Verification, needs_checks, verify
+from cutepy.gpu.verify.evaluate import Data, evaluate
+
+
+class Wrong(AssertionError):
+    """A verdict that is not true, or engines that differ."""
+
+
+def made_up(kernel: Kernel) -> dict[Buffer, list[int]]:
+    """What `verify` makes up for the bindings that random kernels read."""
+    written = {b for b in kernel.buffers if b.name == "y"}
+    found: dict[Buffer, list[int]] = {}
+    for x in kernel.buffers:
+        if x not in written:
+            i = var("i")
+            places = np.arange(x.length, dtype=np.uint32)
+            found[x] = evaluate(load(x, i), {i: places}, {}, Data(frozenset([x]))).tolist()
+    return found
+
+
+def contents(kernel: Kernel, draw: np.random.Generator, most: int) -> dict[Buffer, list[int]]:
+    """Random contents of the same bindings: numbers below `most`, in a wild kernel some near 2**32."""
+    found: dict[Buffer, list[int]] = {}
+    for x in kernel.buffers:
+        if x.name != "y":
+            numbers = draw.integers(0, most, x.length)
+            if x.dtype.kind == "f":
+                found[x] = ((numbers - 32) / 2).tolist()
+            else:
+                far = (draw.random(x.length) < 0.1) & (len(kernel.buffers) > 2)
+                found[x] = np.where(far, 2**32 - 1 - numbers, numbers).tolist()
+    return found
+
+
+def judge(seed: int, *, data: bool = False, wild: bool = False) -> Counter[str]:
+    """Compare each verdict on one kernel with what happens; count the statuses. Raises Wrong."""
+    with new_arena():
+        kernel = Maker(seed, data=data, wild=wild).kernel()
+        found = verify(kernel)
+        draw = np.random.default_rng(seed)
+        rest = [contents(kernel, draw, most) for most in (2, 64, 64)] if data or wild else []
+        runs = [observe(kernel, values, salt) for salt, values in enumerate([made_up(kernel), *rest])]
+        if not needs_checks(kernel) and any(f[0] == "in bounds" for run in runs for f in faults(run)):
+            # Vectors that are not aligned are cut where they are printed: what runs is the lowered kernel.
+            ready = lower(kernel)
+            by_name = {b.name: values for b, values in made_up(kernel).items()}
+            values = {b: by_name[b.name] for b in ready.buffers if b.name in by_name}
+            if any(f[0] == "in bounds" for f in faults(observe(ready, values))):
+                raise Wrong(f"seed {seed}: it leaves its arrays, and would run without checks")
+    return compare(seed, found, runs)
+
+
+def compare(seed: int, found: Verification, runs: list[Run]) -> Counter[str]:
+    """Count the statuses of the verdicts that what happened can judge."""
+    counts: Counter[str] = Counter()
+    broken = [faults(run) for run in runs]
+    anywhere = set().union(*broken)
+    parted = ("uniform barriers", "") in anywhere
+    for verdict in found.verdicts:
+        key = verdict.claim, verdict.array
+        if verdict.claim == "bounded loops" and verdict.status == "proven" and any(r.wrapped for r in runs):
+            raise Wrong(f"seed {seed}: a loop does not end, but {verdict}")
+        if verdict.claim in ("bounded loops", "within limits"):
+            continue
+        if (parted and verdict.claim in ("no races", "written before read")) or (
+            verdict.claim != "in bounds" and ("in bounds", verdict.array) in anywhere
+        ):
+            continue
+        counts[verdict.status] += 1
+        told = bool(verdict.witness and verdict.witness.given)
+        if verdict.status == "proven" and key in anywhere:
+            raise Wrong(f"seed {seed}: {verdict}")
+        if verdict.status == "refuted" and not all(key in b for b in broken[: 1 if told else None]):
+            raise Wrong(f"seed {seed}: {verdict}")
+    return counts
+
+
+def same_on_engines(seed: int, device: Device) -> bool:
+    """Whether a random kernel could be run: it breaks no claim, whatever floats decide. Then the interpreter, and wgpu
+    with and without run-time checks, leave the same bits. Raises Wrong."""
+    with new_arena():
+        kernel = finish(Maker(seed, wild=True, rounding=False).kernel())
+        values = contents(kernel, np.random.default_rng(seed), 64)
+        runs = [observe(kernel, values, salt) for salt in (seed, seed + 1)]
+        if any(faults(run) or run.wrapped for run in runs):
+            return False
+        arrays = {b.name: np.array(values.get(b, range(b.length)), b.dtype.numpy) for b in kernel.buffers}
+        checked = needs_checks(kernel)
+        expected = {name: a.copy() for name, a in arrays.items()}
+        interpret(kernel, [expected[b.name] for b in kernel.buffers])
+        for with_checks in {True, checked}:
+            program = compile_kernel(kernel, checked=with_checks)
+            buffers = [device.upload(arrays[b.name]) for b in kernel.buffers]
+            device.launch(program, buffers)
+            for b, buffer in zip(kernel.buffers, buffers, strict=True):
+                found = buffer.read(b.dtype.numpy, b.length)
+                if not np.array_equal(found, expected[b.name]):
+                    raise Wrong(f"seed {seed}: {b.name} is {found} with checks={with_checks}, not {expected[b.name]}")
+    return True
