@@ -1,7 +1,7 @@
 """The functions that make expressions: types are checked, constants folded, equal nodes made one."""
 
 import math
-from functools import partialmethod
+from functools import partial, partialmethod
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
@@ -36,6 +36,7 @@ from .operators import (
 )
 from .place import user_place
 from .stmt import Buffer
+from .weak import Weak, meeting, settled
 
 
 def const(value: Number, dtype: DType = u32) -> Const:
@@ -80,8 +81,15 @@ def param(name: str, dtype: DType, *, lo: int = 0, hi: int = U32_LIMIT - 1) -> P
     return node
 
 
+def weak_param(name: str, dtype: DType) -> Expr:
+    """The launch parameter `name`, whose type is the one it meets, and `dtype` where it meets none."""
+    return Weak(param(name, dtype), lambda other: param(name, other))
+
+
 def as_expr(value: "Expr | Number", dtype: DType = u32) -> Expr:
-    """`value` if it is an expression, else the literal of type `dtype`."""
+    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`."""
+    if isinstance(value, Weak):
+        return value.known_in(dtype)
     return value if isinstance(value, Expr) else const(value, dtype)
 
 
@@ -149,6 +157,13 @@ def _fold_constants(op: str, left: Const, right: Const) -> Expr | None:
 
 def operate(op: str, left: object, right: object = None) -> Expr:
     """The operators of Expr: Python numbers take the type of the other operand, arrays are left to NumPy."""
+    if not (isinstance(left, Weak) or isinstance(right, Weak)):
+        return _operate(op, left, right)
+    signed = op == "~" or (op == "-" and not isinstance(left, float))
+    return meeting(partial(_operate, op), [left, right], fractions=op == "/", signed=signed)
+
+
+def _operate(op: str, left: object, right: object) -> Expr:
     if right is None:
         assert isinstance(left, Expr)
         return call(op, left) if op == "abs" else unary(op, left)
@@ -253,6 +268,8 @@ def select(condition: Expr, then: Expr, other: Expr) -> Expr:
 
 def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
     """`value` converted to `dtype`; with `bits`, its bits taken as one."""
+    if isinstance(value, Weak):
+        value = settled(value) if bits else value.known_in(dtype)
     if value.dtype is dtype:
         return value
     if bits and value.dtype.bits != dtype.bits:
@@ -269,13 +286,21 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
 
 def call(name: str, *operands: Expr | Number) -> Expr:
     """`name(operands)` for a name of FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
+    if any(isinstance(a, Weak) for a in operands):
+        if name not in SUBGROUP:
+            return meeting(partial(_call, name), operands, fractions=name in FLOAT_FUNCTIONS)
+        operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
+    return _call(name, *operands)
+
+
+def _call(name: str, *operands: Expr | Number) -> Expr:
     nodes = arena().nodes
     node = nodes.get((name, *map(id, operands)))
     if node is not None:
         return node
     like = next(a for a in operands if isinstance(a, Expr))
-    weak = u32 if name in SUBGROUP else like.dtype  # a shuffle's lane is a u32, whatever it moves
-    args = _one_type_for_all(name, tuple([a if isinstance(a, Expr) else const(a, weak) for a in operands]))
+    of_numbers = u32 if name in SUBGROUP else like.dtype  # a shuffle's lane is a u32, whatever it moves
+    args = _one_type_for_all(name, tuple([a if isinstance(a, Expr) else const(a, of_numbers) for a in operands]))
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:

@@ -7,6 +7,7 @@ epilogue and its reference.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..ir import Expr, as_expr, call
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
 from ..ir.place import user_place
+from ..ir.weak import meeting
 from .language import atomic
 from .state import current
 
@@ -69,13 +71,14 @@ def select(condition: Scalars, then: Scalars, other: Scalars) -> Scalars:
     if not _traced((condition, then, other)):
         return np.where(condition, then, other)  # type: ignore[call-overload]
 
-    def choose(c: object, a: object, b: object) -> Expr:
-        like = next((v.dtype for v in (a, b) if isinstance(v, Expr)), None)
-        if like is None:
-            raise KernelError(f"{user_place()}: gpu.select of two numbers: give one a type with gpu.constant")
-        return select_expr(as_expr(c, bool_), as_expr(a, like), as_expr(b, like))  # type: ignore[arg-type]
+    return _each(lambda c, *arms: meeting(partial(_choose, c), arms), condition, then, other)
 
-    return _each(choose, condition, then, other)
+
+def _choose(condition: Any, then: Any, other: Any) -> Expr:
+    like = next((v.dtype for v in (then, other) if isinstance(v, Expr)), None)
+    if like is None:
+        raise KernelError(f"{user_place()}: gpu.select of two numbers: give one a type with gpu.constant")
+    return select_expr(as_expr(condition, bool_), as_expr(then, like), as_expr(other, like))
 
 
 def cast(value: Scalars, dtype: object) -> Scalars:

@@ -15,7 +15,7 @@ from ...tensor.dtypes import DType, as_dtype
 from ...tensor.engine import Scalars
 from ...tensor.make import offset_range
 from ...tensor.tensor import Tensor
-from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, var
+from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, settled, var
 from ..ir.place import user_place
 from ..ranges import range_of
 from ..simplify import simplify
@@ -121,7 +121,7 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Ex
 
 def _index(value: Scalars) -> Expr:
     if isinstance(value, Expr):
-        return simplify(value)
+        return simplify(settled(value))
     if isinstance(value, int | np.integer):
         return const(int(value))
     raise KernelError(f"{user_place()}: gpu.loop counts with whole numbers, not with {value!r}")
