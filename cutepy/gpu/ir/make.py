@@ -21,6 +21,7 @@ from .expr import (
     Vector,
     arena,
 )
+from .functions import BY_WGSL
 from .operators import (
     ARITHMETIC,
     BITS,
@@ -86,11 +87,17 @@ def weak_param(name: str, dtype: DType) -> Expr:
     return Weak(param(name, dtype), lambda other: param(name, other))
 
 
-def as_expr(value: "Expr | Number", dtype: DType = u32) -> Expr:
-    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`."""
+def as_expr(value: object, dtype: DType = u32) -> Expr:
+    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`.
+
+    Raises KernelError for what is no number, and for a fraction where a whole number is meant.
+    """
     if isinstance(value, Weak):
         return value.known_in(dtype)
-    return value if isinstance(value, Expr) else const(value, dtype)
+    found = value if isinstance(value, Expr) else _literal(value, dtype)
+    if found is None:
+        raise KernelError(f"{user_place()}: {value!r} is neither a value of the kernel nor a number")
+    return found
 
 
 def unary(op: str, value: Expr) -> Expr:
@@ -168,16 +175,15 @@ def _operate(op: str, left: object, right: object) -> Expr:
         assert isinstance(left, Expr)
         return call(op, left) if op == "abs" else unary(op, left)
     if op == "**":
-        assert isinstance(left, Expr)
         return _power(left, right)
     if not isinstance(left, Expr):
         assert isinstance(right, Expr)
-        literal = _literal(left, right)
+        literal = _literal(left, right.dtype)
         if literal is None:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         left = literal
     elif not isinstance(right, Expr):
-        literal = _literal(right, left)
+        literal = _literal(right, left.dtype)
         if literal is None:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         right = literal
@@ -193,29 +199,28 @@ def _operate(op: str, left: object, right: object) -> Expr:
     return binary(op, left, right)
 
 
-def _power(base: Expr, exponent: object) -> Expr:
+def _power(base: object, exponent: object) -> Expr:
     """`base ** exponent`: whole numbers from 1 to 16 by multiplication, for any base; others as WGSL's pow does it."""
-    if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 < exponent <= 16:
+    if isinstance(base, Expr) and isinstance(exponent, int) and not isinstance(exponent, bool) and 0 < exponent <= 16:
         found = base
         for bit in f"{exponent:b}"[1:]:
             found = found * found * base if bit == "1" else found * found
         return found
-    if isinstance(exponent, Expr | int | float):
+    if isinstance(base, Expr | int | float) and isinstance(exponent, Expr | int | float):
         return call("pow", base, exponent)
     return NotImplemented  # type: ignore[no-any-return]  # an array, say
 
 
-def _literal(value: object, like: Expr) -> Expr | None:
-    """The Python or NumPy scalar `value` as a literal of the type of `like`."""
+def _literal(value: object, dtype: DType) -> Expr | None:
+    """The Python or NumPy scalar `value` as a literal of a type."""
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "ndim", 0) == 0:
         value = item()
     if not isinstance(value, bool | int | float):
         return None
-    exact = like.dtype.kind == "f" or isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if not exact:
-        raise KernelError(f"{user_place()}: {value!r} meets a {like.dtype} value; cast that value to f32 first")
-    return const(value, like.dtype)
+    if dtype.kind != "f" and isinstance(value, float) and not value.is_integer():
+        raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; cast that value to f32 first")
+    return const(value, dtype)
 
 
 def _one_type(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -298,9 +303,9 @@ def _call(name: str, *operands: Expr | Number) -> Expr:
     node = nodes.get((name, *map(id, operands)))
     if node is not None:
         return node
-    like = next(a for a in operands if isinstance(a, Expr))
-    of_numbers = u32 if name in SUBGROUP else like.dtype  # a shuffle's lane is a u32, whatever it moves
-    args = _one_type_for_all(name, tuple([a if isinstance(a, Expr) else const(a, of_numbers) for a in operands]))
+    like = next(a for a in operands if isinstance(a, Expr)).dtype
+    numbers = u32 if name in SUBGROUP else like  # a shuffle's lane is a u32, whatever it moves
+    args = _one_type_for_all(name, tuple([as_expr(a, numbers) for a in operands]))
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:
@@ -312,11 +317,14 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The operands of a function as it wants them: of one type, floats where it is defined on those alone."""
     kind = args[0].dtype
     if name in SUBGROUP:
-        return args
+        return _of_subgroup(name, *args)
     if name not in FUNCTIONS:
         raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
     if kind is bool_:
         raise KernelError(f"{user_place()}: {name} is not defined on bool; use & | ~ or gpu.select")
+    if len(args) != BY_WGSL[name].operands:
+        taken = BY_WGSL[name]
+        raise KernelError(f"{user_place()}: gpu.{taken.name} takes {taken.operands} operands, given are {len(args)}")
     if name in FLOAT_FUNCTIONS and kind.kind != "f":
         raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {kind}; cast first")
     for other in args:
@@ -326,6 +334,15 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
             kinds = ", ".join(str(a.dtype) for a in args)
             raise KernelError(f"{user_place()}: {name}({kinds}): the operands differ in type; convert with gpu.cast")
     return args
+
+
+def _of_subgroup(name: str, value: Expr, *lane: Expr) -> tuple[Expr, ...]:
+    """The operands of a subgroup operation: a number, and a u32 for the lane, distance or mask of a shuffle."""
+    if value.dtype is bool_:
+        raise KernelError(f"{user_place()}: {name} is not defined on bool; use gpu.select to make a number of it")
+    if any(x.dtype.kind not in "iu" or (isinstance(x, Const) and not 0 <= x.value < 128) for x in lane):
+        raise KernelError(f"{user_place()}: {name} by {lane[0]} ({lane[0].dtype}); give a whole number from 0 to 127")
+    return value, *[cast(x, u32) for x in lane]
 
 
 def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = None, place: str = "") -> Expr:
@@ -381,6 +398,8 @@ def component(value: Expr, lane: int | Expr) -> Expr:
 
 
 Expr.operate = staticmethod(operate)
-for _name in "exp exp2 log log2 sqrt sin cos tan sinh cosh tanh floor ceil trunc".split():
-    # NumPy's functions call a method of their own name on objects: np.exp(x) means gpu.exp(x) inside a kernel.
-    setattr(Expr, _name, partialmethod(lambda value, name: call(name, value), _name))
+for _function in BY_WGSL.values():
+    if _function.operands == 1:
+        for _name in _function.numpy:
+            # NumPy's functions call a method of their own name on the entries of an object array.
+            setattr(Expr, _name, partialmethod(lambda value, wgsl, **_: call(wgsl, value), _function.wgsl))

@@ -41,8 +41,8 @@ class Weak(Expr):
     def __repr__(self) -> str:
         return repr(self.value)
 
-    def _refuse(self, why: str) -> NoReturn:
-        self.value._refuse(why)
+    def _refuse(self, what: str, otherwise: str) -> NoReturn:
+        self.value._refuse(what, otherwise)
 
 
 def in_type(value: object, dtype: DType) -> object:

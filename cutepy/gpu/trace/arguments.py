@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CutepyError, KernelError
+from ...layout import ComposedLayout, Layout
+from ...layout.formula import symbols_of
 from ...tensor.dtypes import DType, as_dtype, f16, f32, i32, u32
 from ...tensor.engine import ViewEngine
 from ...tensor.make import make_tensor
@@ -86,6 +88,12 @@ def bind_call(
             structure += [found.add(f"{key}_{i}", part, parameter) for i, part in enumerate(value)]
         else:
             structure.append(found.add(key, value, parameter))
+    for key, value in fixed.items():
+        if isinstance(value, Layout) and (unknown := sorted(map(str, symbols_of(value)))):
+            raise KernelError(
+                f"{name}: static argument {key} is {value}, and a kernel has to know {', '.join(unknown)}; "
+                f"give it a number, {key}.subs({unknown[0]}=...)"
+            )
     keys = tuple([a.key for a in found.arguments]), tuple(structure), captures.captured(), captures.static(fixed)
     return Call(name, tuple(found.arguments), tuple(structure), fixed, keys, tuple(found.engines))
 
@@ -116,6 +124,8 @@ class _Arguments:
 
     def tensor(self, where: str, name: str, value: object) -> Argument:
         """A tensor, or an array as one."""
+        if isinstance(value, Layout | ComposedLayout):
+            raise KernelError(f"{where} is the layout {value}; make {name} keyword-only, so that it is static")
         try:
             tensor = value if isinstance(value, Tensor) else make_tensor(value)
         except CutepyError as error:

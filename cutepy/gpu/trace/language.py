@@ -36,6 +36,12 @@ def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -
 
 def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
     sizes = given if isinstance(given, tuple) else (given,)
+    for value in sizes:
+        if isinstance(value, Expr):
+            raise KernelError(
+                f"{user_place()}: gpu.launch({what}={given}): {value} is known only on the GPU; sizes of a launch come "
+                "from shapes of tensors and static arguments, `def kernel(..., *, n)`: make n keyword-only"
+            )
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= least for n in sizes):
         raise KernelError(f"{user_place()}: gpu.launch({what}={given}): give 1 to 3 whole numbers from {least} on")
     x, y, z = (*map(int, sizes), 1, 1)[:3]
