@@ -37,7 +37,7 @@ from .operators import (
 )
 from .place import user_place
 from .stmt import Buffer
-from .weak import Weak, meeting, settled
+from .weak import Weak, meeting, number_of, settled
 
 
 def const(value: Number, dtype: DType = u32) -> Const:
@@ -213,14 +213,10 @@ def _power(base: object, exponent: object) -> Expr:
 
 def _literal(value: object, dtype: DType) -> Expr | None:
     """The Python or NumPy scalar `value` as a literal of a type."""
-    item = getattr(value, "item", None)
-    if item is not None and getattr(value, "ndim", 0) == 0:
-        value = item()
-    if not isinstance(value, bool | int | float):
-        return None
-    if dtype.kind != "f" and isinstance(value, float) and not value.is_integer():
-        raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; cast that value to f32 first")
-    return const(value, dtype)
+    number = number_of(value)
+    if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
+        raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
+    return None if number is None else const(number, dtype)
 
 
 def _one_type(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from .expr import Expr
+from .operators import Number
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -67,17 +68,36 @@ def meeting(
     def again(dtype: DType) -> Expr:
         return make(*[in_type(value, dtype) for value in values])
 
-    strong = next((v for v in values if isinstance(v, Expr) and not isinstance(v, Weak)), None)
+    strong = strong_type(values)
     if strong is not None:
-        return again(strong.dtype)
-    kinds = {_kind(value) for value in values}
-    found = again(f32 if fractions or "f" in kinds else i32 if signed or "i" in kinds else u32)
+        return again(strong)
+    found = again(own_type(values, fractions=fractions, signed=signed))
     return Weak(found, again) if isinstance(found, Expr) and found.dtype is not bool_ else found
+
+
+def strong_type(values: Sequence[object]) -> DType | None:
+    """The type of the first value that has one of its own."""
+    return next((v.dtype for v in values if isinstance(v, Expr) and not isinstance(v, Weak)), None)
+
+
+def own_type(values: Sequence[object], *, fractions: bool = False, signed: bool = False) -> DType:
+    """The type in which weak values and numbers meet where they meet no other."""
+    kinds = {_kind(value) for value in values}
+    return f32 if fractions or "f" in kinds else i32 if signed or "i" in kinds else u32
+
+
+def number_of(value: object) -> Number | None:
+    """The number in a Python number, a NumPy scalar or an array without axes; None for anything else."""
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "ndim", 0) == 0:
+        value = item()
+    return value if isinstance(value, bool | int | float) else None
 
 
 def _kind(value: object) -> str:
     if isinstance(value, Expr):
         return value.dtype.kind
-    if isinstance(value, float):
+    number = number_of(value)
+    if isinstance(number, float):
         return "f"
-    return "i" if isinstance(value, int) and value < 0 else "u"
+    return "i" if number is not None and number < 0 else "u"

@@ -6,6 +6,7 @@ epilogue and its reference.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import KernelError
-from ...tensor.dtypes import as_dtype, bool_
+from ...tensor.dtypes import DType, as_dtype, bool_
 from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
 from ..interpret_functions import FUNCTIONS as NUMPY
@@ -22,7 +23,7 @@ from ..ir import cast as cast_expr
 from ..ir import select as select_expr
 from ..ir.functions import BY_NAME, BY_NUMPY
 from ..ir.place import user_place
-from ..ir.weak import meeting
+from ..ir.weak import Weak, own_type, strong_type
 from .language import atomic
 from .state import current
 
@@ -93,7 +94,7 @@ def select(condition: Scalars, then: Scalars, other: Scalars) -> Scalars:
     if not _traced((condition, then, other)):
         return np.where(condition, then, other)  # type: ignore[call-overload]
 
-    return _each(lambda c, *arms: meeting(partial(_choose, c), arms), condition, then, other)
+    return _each(_choose, condition, then, other)
 
 
 def _choose(condition: object, then: object, other: object) -> Expr:
@@ -102,10 +103,12 @@ def _choose(condition: object, then: object, other: object) -> Expr:
         raise KernelError(
             f"{user_place()}: gpu.select by a {test.dtype} value; compare it, as in gpu.select(v != 0, ...)"
         )
-    like = next((v.dtype for v in (then, other) if isinstance(v, Expr)), None)
-    if like is None:
-        raise KernelError(f"{user_place()}: gpu.select of two numbers: give one a type with gpu.constant")
-    return select_expr(test, as_expr(then, like), as_expr(other, like))
+
+    def chosen(dtype: DType) -> Expr:
+        return select_expr(test, as_expr(then, dtype), as_expr(other, dtype))
+
+    strong = strong_type((then, other))
+    return chosen(strong) if strong is not None else Weak(chosen(own_type((then, other))), chosen)
 
 
 def cast(value: Scalars, dtype: object) -> Scalars:
@@ -121,11 +124,24 @@ def constant(value: float, dtype: object) -> Expr:
     return as_expr(value, as_dtype(dtype))
 
 
+#: NumPy wants bools of these, which only the GPU knows.
+_COMPARISONS: dict[str, Callable[..., Expr]] = {
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+}
+
+
 def _ufunc(self: Expr, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """NumPy's functions of kernel values: the same as gpu's by the table of functions, or element by element."""
-    known = BY_NUMPY.get(ufunc.__name__) if method == "__call__" and not options else None
-    if known is not None and known.name != "power":
-        return _each(partial(call, known.wgsl), *inputs)
+    name = ufunc.__name__ if method == "__call__" and not options else ""
+    if name in _COMPARISONS:
+        return _each(_COMPARISONS[name], *inputs)
+    if name in BY_NUMPY and name != "power":
+        return _each(partial(call, BY_NUMPY[name].wgsl), *inputs)
     try:
         return getattr(ufunc, method)(*_boxed(inputs), **options)
     except (TypeError, AttributeError) as error:
