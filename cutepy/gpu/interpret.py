@@ -73,7 +73,7 @@ class State:
     values: dict[Expr, Array] = field(default_factory=dict)
     lasting: dict[Expr, Array] = field(default_factory=dict)
     fleeting: dict[Expr, Array] = field(default_factory=dict)
-    params: dict[str, Array] = field(default_factory=dict)
+    params: dict[Expr, Array] = field(default_factory=dict)
     active: Array | None = None
     subgroup_size: int = 32
 
@@ -100,7 +100,7 @@ def interpret(
         bound[buffer] = _bound(buffer, array)
     compiler = _Compiler(check(kernel))
     run = compiler.block(kernel.body)
-    given = {p.name: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
+    given: dict[Expr, Array] = {p: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
     with np.errstate(all="ignore"):
         for chunk in _chunks(kernel, compiler.held):
             state = State(kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size)
@@ -203,8 +203,8 @@ class _Compiler:
                 return lambda s: s.values[value]
             case Builtin(name=name):
                 return lambda s: s.ids[name]
-            case Param(name=name):
-                return lambda s: s.params[name]
+            case Param():
+                return lambda s: s.params[value]
             case Binary(op=op, left=left, right=right):
                 compute, first, second = BINARY[op], self.expr(left), self.expr(right)
                 return lambda s: compute(first(s), second(s))

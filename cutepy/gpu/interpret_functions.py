@@ -17,7 +17,8 @@ def _divide(a: Array, b: Array) -> Array:
     """Integer division as WGSL has it: truncating; a divisor 0 does what 1 does."""
     by: Array = np.where(b == 0, b.dtype.type(1), b)
     if a.dtype.kind == "u":
-        return np.floor_divide(a, by)
+        quotient: Array = np.floor_divide(a, by)
+        return quotient
     wide = a.astype(np.int64)
     return (np.sign(wide) * np.sign(by) * (abs(wide) // abs(by.astype(np.int64)))).astype(a.dtype)
 

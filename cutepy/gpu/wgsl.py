@@ -194,7 +194,9 @@ class _Printer:
                 yield f"var<workgroup> {self.name_of(buffer, buffer.name)}: {self.sized(buffer)};{note}"
         yield ""
         if self.kernel.params:
-            members = (f"{INDENT}{self.name_of(p, p.name)}: {type_name(p.dtype)}," for p in self.kernel.params)
+            members = (
+                f"{INDENT}{self.name_of(p, p.name)}: {type_name(p.dtype.accumulator)}," for p in self.kernel.params
+            )
             yield from ("struct Params {", *members, "}")
             yield from ("@group(1) @binding(0) var<uniform> params: Params;", "")
 
@@ -268,7 +270,8 @@ class _Printer:
                 root, _, axis = name.partition(".")
                 return _BUILTINS[root][0] + (f".{axis}" if axis else "")
             case Param(name=name):
-                return f"params.{self.name_of(value, name)}"
+                text = f"params.{self.name_of(value, name)}"
+                return f"f16({text})" if value.dtype is f16 else text
             case Binary(op=op, left=left, right=right):
                 return self.binary(value, op, left, right, outer)
             case Unary(op=op, value=operand):

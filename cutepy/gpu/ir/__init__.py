@@ -32,6 +32,7 @@ from .make import splat as splat
 from .make import unary as unary
 from .make import var as var
 from .make import vector as vector
+from .make import weak_param as weak_param
 from .stmt import Assign as Assign
 from .stmt import Atomic as Atomic
 from .stmt import Barrier as Barrier
@@ -59,3 +60,6 @@ from .walk import statements as statements
 from .walk import variables as variables
 from .walk import with_blocks as with_blocks
 from .walk import with_expressions as with_expressions
+from .weak import Weak as Weak
+from .weak import in_type as in_type
+from .weak import settled as settled

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, u32
+from .advice import advice
 from .operators import Number
 from .place import user_place
 
@@ -37,6 +38,9 @@ class Expr:
     depth: int = 0
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
+    #: What NumPy's functions do, given by `trace.functions`.
+    __array_ufunc__: ClassVar[Callable[..., Any]]
+    __array_function__: ClassVar[Callable[..., Any]]
 
     def __add__(self, other: object) -> "Expr":
         return Expr.operate("+", self, other)
@@ -133,6 +137,9 @@ class Expr:
     def __pow__(self, other: object) -> "Expr":
         return Expr.operate("**", self, other)
 
+    def __rpow__(self, other: object) -> "Expr":
+        return Expr.operate("**", other, self)
+
     def __abs__(self) -> "Expr":
         return Expr.operate("abs", self, None)
 
@@ -145,22 +152,25 @@ class Expr:
             return describe(self)
 
     def __bool__(self) -> bool:
-        self._refuse("steer Python: no `if`, `while`, `and`, `or` or `not` over it; use gpu.when, gpu.select, & | ~")
+        self._refuse("steer Python", "no `if`, `while`, `and`, `or` or `not` over it; use gpu.when, gpu.select, & | ~")
 
     def __index__(self) -> int:
-        self._refuse("serve as a Python integer; make it a static (keyword-only) argument of the kernel")
+        self._refuse("serve as a Python integer", "make it a static (keyword-only) argument of the kernel")
 
     def __float__(self) -> float:
-        self._refuse("serve as a Python float; compute with it inside the kernel")
+        self._refuse("serve as a Python float", "compute with it inside the kernel, by gpu.exp and the like")
 
     def __iter__(self) -> NoReturn:
-        self._refuse("be taken apart by Python; use gpu.loop to count, or coordinates of a tensor")
+        self._refuse("be taken apart by Python", "use gpu.loop to count, or coordinates of a tensor")
 
     def __round__(self, digits: int | None = None) -> int:
-        self._refuse("be rounded by Python; use gpu.floor")
+        self._refuse("be rounded by Python", "write gpu.round")
 
-    def _refuse(self, why: str) -> NoReturn:
-        raise TracedValueError(f"{user_place()}: {describe(self)} is known only on the GPU and cannot {why}")
+    def _refuse(self, what: str, otherwise: str) -> NoReturn:
+        way_out = advice() or otherwise
+        raise TracedValueError(
+            f"{user_place()}: {describe(self)} is known only on the GPU and cannot {what}: {way_out}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

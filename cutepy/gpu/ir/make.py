@@ -1,7 +1,7 @@
 """The functions that make expressions: types are checked, constants folded, equal nodes made one."""
 
 import math
-from functools import partialmethod
+from functools import partial, partialmethod
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
@@ -22,6 +22,7 @@ from .expr import (
     Vector,
     arena,
 )
+from .functions import BY_WGSL
 from .operators import (
     ARITHMETIC,
     BITS,
@@ -38,6 +39,7 @@ from .operators import (
 )
 from .place import user_place
 from .stmt import Buffer
+from .weak import Weak, meeting, number_of, settled
 
 
 def const(value: Number, dtype: DType = u32) -> Const:
@@ -82,9 +84,22 @@ def param(name: str, dtype: DType, *, lo: int = 0, hi: int = U32_LIMIT - 1) -> P
     return node
 
 
-def as_expr(value: "Expr | Number", dtype: DType = u32) -> Expr:
-    """`value` if it is an expression, else the literal of type `dtype`."""
-    return value if isinstance(value, Expr) else const(value, dtype)
+def weak_param(name: str, dtype: DType) -> Expr:
+    """The launch parameter `name`, whose type is the one it meets, and `dtype` where it meets none."""
+    return Weak(param(name, dtype), lambda other: param(name, other))
+
+
+def as_expr(value: object, dtype: DType = u32) -> Expr:
+    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`.
+
+    Raises KernelError for what is no number, and for a fraction where a whole number is meant.
+    """
+    if isinstance(value, Weak):
+        return value.known_in(dtype)
+    found = value if isinstance(value, Expr) else _literal(value, dtype)
+    if found is None:
+        raise KernelError(f"{user_place()}: {value!r} is neither a value of the kernel nor a number")
+    return found
 
 
 def _interned(key: tuple[object, ...], node: Expr) -> Expr:
@@ -176,20 +191,26 @@ def _fold_constants(op: str, left: Const, right: Const) -> Expr | None:
 
 def operate(op: str, left: object, right: object = None) -> Expr:
     """The operators of Expr: Python numbers take the type of the other operand, arrays are left to NumPy."""
+    if not (isinstance(left, Weak) or isinstance(right, Weak)):
+        return _operate(op, left, right)
+    signed = op == "~" or (op == "-" and not isinstance(left, float))
+    return meeting(partial(_operate, op), [left, right], fractions=op == "/", signed=signed)
+
+
+def _operate(op: str, left: object, right: object) -> Expr:
     if right is None:
         assert isinstance(left, Expr)
         return call(op, left) if op == "abs" else unary(op, left)
     if op == "**":
-        assert isinstance(left, Expr)
         return _power(left, right)
     if not isinstance(left, Expr):
         assert isinstance(right, Expr)
-        literal = _literal(left, right)
+        literal = _literal(left, right.dtype)
         if literal is None:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         left = literal
     elif not isinstance(right, Expr):
-        literal = _literal(right, const(0, i32) if op in ("<<", ">>") else left)
+        literal = _literal(right, i32 if op in ("<<", ">>") else left.dtype)
         if literal is None:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         right = literal
@@ -205,29 +226,24 @@ def operate(op: str, left: object, right: object = None) -> Expr:
     return binary(op, left, right)
 
 
-def _power(base: Expr, exponent: object) -> Expr:
+def _power(base: object, exponent: object) -> Expr:
     """`base ** exponent`: whole numbers from 1 to 16 by multiplication, for any base; others as WGSL's pow does it."""
-    if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 < exponent <= 16:
+    if isinstance(base, Expr) and isinstance(exponent, int) and not isinstance(exponent, bool) and 0 < exponent <= 16:
         found = base
         for bit in f"{exponent:b}"[1:]:
             found = found * found * base if bit == "1" else found * found
         return found
-    if isinstance(exponent, Expr | int | float):
+    if isinstance(base, Expr | int | float) and isinstance(exponent, Expr | int | float):
         return call("pow", base, exponent)
     return NotImplemented  # type: ignore[no-any-return]  # an array, say
 
 
-def _literal(value: object, like: Expr) -> Expr | None:
-    """The Python or NumPy scalar `value` as a literal of the type of `like`."""
-    item = getattr(value, "item", None)
-    if item is not None and getattr(value, "ndim", 0) == 0:
-        value = item()
-    if not isinstance(value, bool | int | float):
-        return None
-    exact = like.dtype.kind == "f" or isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if not exact:
-        raise KernelError(f"{user_place()}: {value!r} meets a {like.dtype} value; cast that value to f32 first")
-    return const(value, like.dtype)
+def _literal(value: object, dtype: DType) -> Expr | None:
+    """The Python or NumPy scalar `value` as a literal of a type."""
+    number = number_of(value)
+    if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
+        raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
+    return None if number is None else const(number, dtype)
 
 
 def _amount(op: str, right: Expr) -> Expr:
@@ -288,6 +304,8 @@ def select(condition: Expr, then: Expr, other: Expr) -> Expr:
 
 def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
     """`value` converted to `dtype`; with `bits`, its bits taken as one."""
+    if isinstance(value, Weak):
+        value = settled(value) if bits else value.known_in(dtype)
     if value.dtype is dtype:
         return value
     if bits and value.dtype.bits != dtype.bits:
@@ -302,13 +320,21 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
 
 def call(name: str, *operands: Expr | Number) -> Expr:
     """`name(operands)` for a name of FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
+    if any(isinstance(a, Weak) for a in operands):
+        if name not in SUBGROUP:
+            return meeting(partial(_call, name), operands, fractions=name in FLOAT_FUNCTIONS)
+        operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
+    return _call(name, *operands)
+
+
+def _call(name: str, *operands: Expr | Number) -> Expr:
     nodes = arena().nodes
     node = nodes.get((name, *map(id, operands)))
     if node is not None:
         return node
-    like = next(a for a in operands if isinstance(a, Expr))
-    weak = u32 if name in SUBGROUP else like.dtype  # a shuffle's lane is a u32, whatever it moves
-    args = _one_type_for_all(name, tuple([a if isinstance(a, Expr) else const(a, weak) for a in operands]))
+    like = next(a for a in operands if isinstance(a, Expr)).dtype
+    numbers = u32 if name in SUBGROUP else like  # a shuffle's lane is a u32, whatever it moves
+    args = _one_type_for_all(name, tuple([as_expr(a, numbers) for a in operands]))
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:
@@ -321,11 +347,14 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The operands of a function as it wants them: of one type, floats where it is defined on those alone."""
     kind = args[0].dtype
     if name in SUBGROUP:
-        return args
+        return _of_subgroup(name, *args)
     if name not in FUNCTIONS:
         raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
     if kind is bool_:
         raise KernelError(f"{user_place()}: {name} is not defined on bool; use & | ~ or gpu.select")
+    if len(args) != BY_WGSL[name].operands:
+        taken = BY_WGSL[name]
+        raise KernelError(f"{user_place()}: gpu.{taken.name} takes {taken.operands} operands, given are {len(args)}")
     if name in FLOAT_FUNCTIONS and kind.kind != "f":
         raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {kind}; cast first")
     for other in args:
@@ -335,6 +364,15 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
             kinds = ", ".join(str(a.dtype) for a in args)
             raise KernelError(f"{user_place()}: {name}({kinds}): the operands differ in type; convert with gpu.cast")
     return args
+
+
+def _of_subgroup(name: str, value: Expr, *lane: Expr) -> tuple[Expr, ...]:
+    """The operands of a subgroup operation: a number, and a u32 for the lane, distance or mask of a shuffle."""
+    if value.dtype is bool_:
+        raise KernelError(f"{user_place()}: {name} is not defined on bool; use gpu.select to make a number of it")
+    if any(x.dtype.kind not in "iu" or (isinstance(x, Const) and not 0 <= x.value < 128) for x in lane):
+        raise KernelError(f"{user_place()}: {name} by {lane[0]} ({lane[0].dtype}); give a whole number from 0 to 127")
+    return value, *[cast(x, u32) for x in lane]
 
 
 def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = None, place: str = "") -> Expr:
@@ -386,6 +424,8 @@ def component(value: Expr, lane: int | Expr) -> Expr:
 
 
 Expr.operate = staticmethod(operate)
-for _name in "exp exp2 log log2 sqrt sin cos tan sinh cosh tanh floor ceil trunc".split():
-    # NumPy's functions call a method of their own name on objects: np.exp(x) means gpu.exp(x) inside a kernel.
-    setattr(Expr, _name, partialmethod(lambda value, name: call(name, value), _name))
+for _function in BY_WGSL.values():
+    if _function.operands == 1:
+        for _name in _function.numpy:
+            # NumPy's functions call a method of their own name on the entries of an object array.
+            setattr(Expr, _name, partialmethod(lambda value, wgsl, **_: call(wgsl, value), _function.wgsl))

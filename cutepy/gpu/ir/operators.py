@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable
 
 from ...tensor.dtypes import DType, bool_, f16, i32, u32
+from .functions import BY_WGSL
 
 Number = int | float | bool
 U32_LIMIT = 1 << 32
@@ -32,11 +33,8 @@ COMPARE: dict[str, Callable[[Number, Number], bool]] = {
 }
 FOLD: dict[str, Callable[..., Number]] = {**ARITHMETIC, **INTEGER, **BITS, **COMPARE}
 
-FLOAT_FUNCTIONS = frozenset(
-    "exp exp2 log log2 sqrt inverseSqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
-    " floor ceil round trunc fract sign pow atan2 fma".split()
-)
-FUNCTIONS = FLOAT_FUNCTIONS | frozenset("abs min max clamp nan_min nan_max".split())
+FUNCTIONS = frozenset(BY_WGSL)
+FLOAT_FUNCTIONS = frozenset(name for name, function in BY_WGSL.items() if function.floats)
 SUBGROUP_REDUCE = frozenset("subgroupAdd subgroupMul subgroupMin subgroupMax subgroupAnd subgroupOr".split())
 SUBGROUP = SUBGROUP_REDUCE | frozenset(
     "subgroupInclusiveAdd subgroupExclusiveAdd subgroupShuffle subgroupShuffleXor subgroupShuffleDown"

@@ -1,6 +1,7 @@
 """Pipelines and bind groups: built once for a program and its buffers, then looked up."""
 
 import functools
+import re
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
@@ -60,10 +61,21 @@ def build_pipeline(device: "Device", program: Program) -> Pipeline:
         failure = device.failure(error, f"compile {program.entry}")
         if not device.alive:
             raise failure from error
-        raise KernelError(f"{program.entry}: wgpu refuses the program: {error}") from error
+        raise KernelError(f"{program.entry}: {_refusal(program, str(error))}") from error
     if checked and not program.checked:
         warn_that_checks_stay()
     return Pipeline(program, handle, buffers_layout, params_group, checked)
+
+
+def _refusal(program: Program, message: str) -> str:
+    """What to say of a program that does not compile: its line, and whose fault it is where it came of a kernel."""
+    found = re.search(r":(\d+):\d+", message)
+    lines = program.wgsl.splitlines()
+    line = f"\n  {lines[int(found[1]) - 1].strip()}" if found and int(found[1]) <= len(lines) else ""
+    return (
+        f"wgpu refuses the program: {message.strip()}{line}\n"
+        "of a @gpu.kernel this is a fault of cutepy, whose compiler printed it: please report it with the kernel"
+    )
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from ...tensor.dtypes import DType, as_dtype, i32, u32
 from ...tensor.engine import Scalars
 from ...tensor.make import offset_range
 from ...tensor.tensor import Tensor
-from ..ir import Assign, Atomic, Barrier, Const, Declare, Expr, For, If, as_expr, builtin, const, var
+from ..ir import Assign, Atomic, Barrier, Const, Declare, Expr, For, If, as_expr, builtin, const, settled, var
 from ..ir.place import user_place
 from ..ranges import domain, range_of
 from ..simplify import simplify
@@ -35,6 +35,12 @@ def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -
 
 def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
     sizes = given if isinstance(given, tuple) else (given,)
+    for value in sizes:
+        if isinstance(value, Expr):
+            raise KernelError(
+                f"{user_place()}: gpu.launch({what}={given}): {value} is known only on the GPU; sizes of a launch come "
+                "from shapes of tensors and static arguments, `def kernel(..., *, n)`: make n keyword-only"
+            )
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= least for n in sizes):
         raise KernelError(f"{user_place()}: gpu.launch({what}={given}): give 1 to 3 whole numbers from {least} on")
     x, y, z = (*map(int, sizes), 1, 1)[:3]
@@ -147,7 +153,7 @@ def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Ex
 def _whole(place: str, value: Scalars) -> Expr | int:
     """A bound of a loop: a number, or a simple integer expression."""
     if isinstance(value, Expr) and value.dtype.kind in "iu":
-        return simplify(value)
+        return simplify(settled(value))
     if isinstance(value, int | np.integer):
         return int(value)
     raise KernelError(f"{place}: gpu.loop counts with whole numbers, not with {value!r}")

@@ -20,7 +20,6 @@ from ..ir import (
     If,
     Let,
     Load,
-    Param,
     Stmt,
     Var,
     builtin,
@@ -49,7 +48,6 @@ class Trace:
     divergent: list[str] = field(default_factory=lambda: [""])
     buffers: list[Buffer] = field(default_factory=list)
     local: list[Buffer] = field(default_factory=list)
-    params: list[Param] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     uniform: set[Expr] = field(default_factory=set)
     agreed: dict[Expr, bool] = field(default_factory=dict)
