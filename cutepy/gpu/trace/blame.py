@@ -1,8 +1,10 @@
 """Which line of the user's kernel an error is about: every message of a kernel begins with one."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from traceback import extract_tb
+from traceback import extract_tb, walk_tb
+from types import CodeType
 
 from ...errors import CutepyError, DeviceError
 from ..ir import Kernel
@@ -23,6 +25,18 @@ def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
         if place_of(file, 0).removesuffix("0") not in str(error):
             error.args = (f"{place_of(file, line)}: {error}", *error.args[1:])
         raise
+
+
+def unbound(error: NameError, lost: Mapping[tuple[CodeType, str], str]) -> str:
+    """Why a name of the user's is not bound, where a block of the kernel is the reason, with the line of its use; ""
+    where it is not."""
+    name = re.search(r"'(\w+)'", str(error))
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        for (code, known), why in lost.items():
+            inner = code is frame.f_code or known in frame.f_code.co_freevars
+            if name is not None and known == name[1] and inner:
+                return f"{place_of(frame.f_code.co_filename, line)}: {why}; bind it before the block, to what it holds"
+    return ""
 
 
 def check_limits(

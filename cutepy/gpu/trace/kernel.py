@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import update_wrapper
+from typing import cast
 
 from ...errors import KernelError
 from ...tensor.engine import ALLOCATOR
@@ -27,7 +28,8 @@ from ..runtime.program import Limits, Program
 from ..verify import CHECKS, Verification, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
 from .arguments import Call, bind_call
-from .blame import check_limits, naming
+from .blame import check_limits, naming, unbound
+from .blocks import target
 from .claims import aliases, limits_of
 from .engine import BufferEngine
 from .language import allocate
@@ -172,7 +174,7 @@ class KernelFunction:
             values = _stand_ins(trace, call)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
             with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
-                self.function(*values, **call.static)
+                self._run(trace, values, call.static)
             if trace.error is not None:
                 raise trace.error
             kernel = finish(
@@ -188,6 +190,19 @@ class KernelFunction:
                 )
             )
             return Traced(kernel, compile_kernel(kernel), trace.places)
+
+    def _run(self, trace: Trace, values: list[Tensor | Expr], static: Mapping[str, object]) -> None:
+        """Run the function with its hooks; what it gives back must be in the tensors."""
+        function = cast(Callable[..., object], target(self.function))
+        try:
+            given = function(*values, **static)
+        except NameError as error:
+            why = unbound(error, trace.lost)
+            if why:
+                raise KernelError(why) from error
+            raise
+        if given is not None:
+            raise KernelError(f"{trace.name} returns {type(given).__name__}; a kernel's results go into its tensors")
 
 
 def _one_line(value: object) -> str:

@@ -1,0 +1,152 @@
+"""The one pass over Python's syntax tree: the text of a kernel, and of the functions that it calls, with hooks in it.
+
+Law: the rewritten function does what the written one does, on the same lines of the same file, except that `blocks`
+sees every `with` and `for` begin and end, with the names bound in it, and every call before it is made.
+"""
+
+import ast
+import dis
+import linecache
+import sysconfig
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import lru_cache
+from inspect import getblock
+from pathlib import Path
+from tokenize import TokenError
+from types import CellType, CodeType, FunctionType
+
+from .hooks import HOOKS, Hooks
+
+#: Functions whose rewriting is kept.
+KEPT = 4096
+
+_PACKAGE = str(Path(__file__).parents[2])
+_STANDARD = sysconfig.get_path("stdlib")
+_LIBRARIES = ("numpy", "sympy", "wgpu")
+_rewritten: dict[int, tuple[CodeType, CodeType | None]] = {}
+
+
+def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> FunctionType:
+    """`function` with the hooks in it; itself where it is no code of the user's, or where its text cannot be read.
+
+    Code of the user's is what is neither cutepy's, but for the file of the kernel, nor Python's, nor NumPy's.
+    """
+    code = function.__code__
+    known = _rewritten.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_rewritten) >= KEPT:
+            _rewritten.clear()
+        known = _rewritten[id(code)] = code, _rewrite(code, function.__qualname__)
+    if known[1] is None or not _is_users(code.co_filename, kernel_file):
+        return function
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    cells[HOOKS] = CellType(hooks)
+    closure = tuple([cells[name] for name in known[1].co_freevars])
+    made = FunctionType(known[1], function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
+    made.__dict__.update(function.__dict__)
+    return made
+
+
+@lru_cache(maxsize=1024)
+def _is_users(file: str, kernel_file: str) -> bool:
+    if file == kernel_file:
+        return True
+    parts = Path(file).parts
+    installed = "site-packages" in parts or "dist-packages" in parts
+    library = installed and any(name in parts for name in _LIBRARIES)
+    return not (library or file.startswith((_PACKAGE, "<frozen")) or (file.startswith(_STANDARD) and not installed))
+
+
+def _rewrite(code: CodeType, qualname: str) -> CodeType | None:
+    """The code with hooks; None where its text is not to be had, or is not the text that `code` was compiled from."""
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename)
+    try:
+        found = _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code)
+        for node in found:
+            asserts = any(isinstance(n, ast.Assert) for n in ast.walk(node))  # pytest compiles these in its own way
+            if asserts or _meaning(_compiled(node, code, qualname)) == _meaning(code):
+                return _compiled(Hooks().rewrite(node), code, qualname)
+    except (SyntaxError, TokenError, IndentationError):
+        pass
+    return None
+
+
+Function = ast.FunctionDef | ast.Lambda
+
+
+def _definition(lines: list[str], code: CodeType) -> list[Function]:
+    """The function that begins, with its decorators, where `code` does; it alone is parsed, for files may be long."""
+    first = code.co_firstlineno - 1
+    if first >= len(lines):
+        return []
+    block = "".join(getblock(lines[first:]))
+    indented = block[:1].isspace()
+    tree = ast.increment_lineno(ast.parse("if 1:\n" * indented + block), first - indented)
+    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name][:1]
+
+
+def _lambdas(lines: list[str], code: CodeType) -> list[Function]:
+    """The lambdas on the line of `code`: where they begin and end needs all of the file."""
+    tree = _parsed("".join(lines))
+    return [deepcopy(n) for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def _meaning(code: CodeType) -> list[tuple[str, object]]:
+    """What the instructions do, but for how methods are called: that hangs on what the rest of the file imports."""
+    steps = dis.get_instructions(code)
+    return [
+        (s.opname.replace("LOAD_METHOD", "LOAD_ATTR"), _operand(s))
+        for s in steps
+        if s.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP")
+    ]
+
+
+def _operand(step: dis.Instruction) -> object:
+    jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
+    return None if jump or isinstance(step.argval, CodeType) else repr(step.argval)
+
+
+def _compiled(node: Function, code: CodeType, qualname: str) -> CodeType:
+    """The code object of a function, inside a function that binds its free variables, and in a class of the same name
+    where it stood in one, so that private names come out the same."""
+    inner: ast.stmt = ast.Expr(node) if isinstance(node, ast.Lambda) else _bare(node)
+    path = qualname.split(".")
+    if len(path) > 1 and path[-2] != "<locals>":
+        inner = ast.ClassDef(path[-2], [], [], [inner], [], **_NO_TYPES)
+    names = [ast.arg(name) for name in (*code.co_freevars, HOOKS)]
+    outer = ast.FunctionDef("outer", _arguments(names), [inner], [], **_NO_TYPES)
+    tree = ast.fix_missing_locations(ast.Module([outer], []))
+    flags = code.co_flags & 0x3FF0000  # what `from __future__ import` decided
+    return next(_inside(compile(tree, code.co_filename, "exec", flags, dont_inherit=True), code.co_name))
+
+
+_NO_TYPES = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+
+def _inside(code: CodeType, name: str) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == name:
+                yield constant
+            yield from _inside(constant, name)
+
+
+def _bare(node: ast.FunctionDef) -> ast.FunctionDef:
+    """The function without what is computed when it is defined."""
+    args = node.args
+    bare = ast.arguments(
+        args.posonlyargs, args.args, args.vararg, args.kwonlyargs, [None] * len(args.kwonlyargs), args.kwarg, []
+    )
+    return ast.copy_location(ast.FunctionDef(node.name, bare, node.body, [], **_NO_TYPES), node)
+
+
+def _arguments(names: list[ast.arg]) -> ast.arguments:
+    return ast.arguments([], names, None, [], [], None, [])
