@@ -6,11 +6,11 @@ that is refused.
 """
 
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
-from types import FrameType, FunctionType, MethodType
-from typing import ClassVar
+from types import FrameType, FunctionType, MethodType, TracebackType
+from typing import ClassVar, cast
 
 from ...errors import KernelError
 from ..ir import Buffer, Expr, For, If, Store, statements
@@ -49,7 +49,7 @@ def target(function: object) -> object:
         inner = target(function.__func__)
         return function if inner is function.__func__ else MethodType(inner, function.__self__)  # type: ignore[arg-type]
     if isinstance(function, partial):
-        return partial(target(function.func), *function.args, **function.keywords)  # type: ignore[arg-type]
+        return partial(cast(Callable[..., object], target(function.func)), *function.args, **function.keywords)
     call = vars(kind).get("__call__")
     return MethodType(target(call), function) if type(call) is FunctionType else function  # type: ignore[arg-type]
 
@@ -172,13 +172,13 @@ class Block:
         self.look(self.at(self.frame.f_lineno))
         self.trace.open.pop()
 
-    def fail(self) -> None:
+    def fail(self, line: int) -> None:
         """An exception leaves the block; whoever catches it goes on in all threads, which no kernel can."""
         if self in self.trace.open:
             self.trace.open.remove(self)
         if self.trace.error is None:
             self.trace.error = KernelError(
-                f"{self.at(self.frame.f_lineno)}: an exception leaves {self.what} and is caught: the other threads "
+                f"{self.at(line)}: an exception leaves {self.what} and is caught: the other threads "
                 "would go on in the block; decide with gpu.when instead"
             )
 
@@ -219,10 +219,10 @@ class Conditional(Block):
         self.body = self.block.__enter__()
         return self
 
-    def __exit__(self, kind: object, *error: object) -> None:
-        if kind is not None:
+    def __exit__(self, kind: object, error: object, trail: TracebackType | None) -> None:
+        if trail is not None:
             self.block.__exit__(None, None, None)
-            return self.fail()
+            return self.fail(trail.tb_lineno)
         self.end()
         after, self.now = self.bound(), dict(self.before)
         kept = {name: found for name in self.names if (found := self.keep(name, after))}
@@ -236,7 +236,9 @@ class Conditional(Block):
         """Set the registers of a name that differs after the block, where they are, and the numbers that do not."""
         if name not in self.before:
             if name in after:
-                self.lose(name, f"first bound at line {self.names[name]}, in those threads only that run")
+                outer = [b.missing for b in self.trace.open if isinstance(b, Repeated) and b.frame is self.frame]
+                if not any(name in missing for missing in outer):
+                    self.lose(name, f"first bound at line {self.names[name]}, in those threads only that run")
             return []
         if name in after and same(self.before[name], after[name]):
             return []
@@ -282,10 +284,10 @@ class Repeated(Block):
     def __iter__(self) -> Iterator[Expr]:
         return self.turns
 
-    def __exit__(self, kind: object, *error: object) -> None:
-        if kind is not None:
+    def __exit__(self, kind: object, error: object, trail: TracebackType | None) -> None:
+        if trail is not None:
             self.turns.close()
-            self.fail()
+            self.fail(trail.tb_lineno)
 
     def traced(self) -> Generator[Expr, None, None]:
         """The counter, once for each time that the body is traced; the last time counts."""
@@ -324,7 +326,10 @@ class Repeated(Block):
         """Give each register its first value, before the loop."""
         for name, registers in self.carried.items():
             leaves = zip(registers, taken_apart(self.before[name]) or (), strict=True)
-            self.buffers[name] = [r and starting(self.trace, name, r, old, self.trace.latest) for r, old in leaves]
+            self.buffers[name] = [
+                None if register is None else starting(self.trace, name, register, old, self.trace.latest)
+                for register, old in leaves
+            ]
 
     def values(self) -> dict[str, object]:
         """The names as a turn, or what comes after the loop, finds them."""

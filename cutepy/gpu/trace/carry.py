@@ -6,6 +6,7 @@ f32, bool, and of integers u32, or i32 where one lies below 0.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,8 @@ class Register:
 def taken_apart(value: object) -> Leaves | None:
     """The numbers in a value, if it is a number or holds nothing else: tuples are carried item by item."""
     if isinstance(value, tuple):
-        parts = [taken_apart(item) for item in value]
-        return None if None in parts else tuple([leaf for part in parts if part is not None for leaf in part])
+        parts = [part for item in value if (part := taken_apart(item)) is not None]
+        return tuple([leaf for part in parts for leaf in part]) if len(parts) == len(value) else None
     number = isinstance(value, bool | int | float | np.number | np.bool_)
     return (value,) if number or (isinstance(value, Expr) and value.lanes == 1) else None
 
@@ -44,7 +45,7 @@ def put_together(like: object, leaves: list[object]) -> object:
     """The value of the form of `like` with these numbers, which are taken from the list."""
     if not isinstance(like, tuple):
         return leaves.pop(0)
-    items = [put_together(item, leaves) for item in like]
+    items: list[Any] = [put_together(item, leaves) for item in like]
     return type(like)(*items) if hasattr(like, "_fields") else tuple(items)
 
 
@@ -80,9 +81,9 @@ def register_for(trace: Trace, old: object, new: object) -> Register:
     if len(set(met)) == 2:
         raise CannotCarry(f"from {met[0]} to {met[1]}: a register has one type; use gpu.cast")
     weak = [v for v in values if not isinstance(v, Expr) or is_weak(trace, v)]
-    floats = any(isinstance(v, float) for v in weak)
+    floats = any(isinstance(v, float) or (isinstance(v, Expr) and v.dtype.kind == "f") for v in weak)
     bounds = (0, 0) if floats else _hull(*map(_interval, values))
-    bools = all(isinstance(v, bool) for v in weak)
+    bools = all(isinstance(v, bool) or (isinstance(v, Expr) and v.dtype is bool_) for v in weak)
     dtype = met[0] if met else f32 if floats else bool_ if bools else i32 if bounds[0] < 0 else u32
     for value in weak:
         _check(value, dtype)

@@ -3,13 +3,12 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
 
 Function = ast.FunctionDef | ast.Lambda
-F = TypeVar("F", ast.FunctionDef, ast.Lambda)
 Names = dict[str, int]
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _OWN_SCOPE = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -70,7 +69,7 @@ class Hooks(ast.NodeTransformer):
         self.count = 0
         self.scope: _Scope | None = None
 
-    def rewrite(self, node: F) -> F:
+    def rewrite(self, node: Function) -> Function:
         """The function with its hooks; it is changed in place."""
         self.visit(node)
         return node
@@ -140,7 +139,7 @@ class Hooks(ast.NodeTransformer):
         own = {n: at for n, at in lines.items() if n not in self.scope.foreign}
         own |= {n: subject.lineno for n in self.scope.shared if n not in own}
         foreign = {n: at for n, at in lines.items() if n in self.scope.foreign}
-        table = ast.Constant((tuple(own.items()), tuple(foreign.items())))
+        table = _constant((tuple(own.items()), tuple(foreign.items())))
         return f".{self.count}", _call(kind, self.visit(subject), table), list(own)
 
     def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
@@ -166,7 +165,7 @@ class Hooks(ast.NodeTransformer):
         block, opened, names = self.open("repeated", node.iter, [node.target, *node.body])
         counter = tuple(name for name, _ in bindings(node.target))
         assert isinstance(opened, ast.Call)
-        opened.args.append(ast.Constant(counter))
+        opened.args.append(_constant(counter))
         self.scope.blocks.append((block, True))
         body = self.body(node.body)
         self.scope.blocks.pop()
@@ -240,6 +239,11 @@ def _may_change(stmt: ast.stmt) -> bool:
 
 def _call(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name(HOOKS, ast.Load()), name, ast.Load()), list(args), [])
+
+
+def _constant(value: Any) -> ast.Constant:
+    """A literal, of the tuples too that the compiler takes and its types do not tell of."""
+    return ast.Constant(value)
 
 
 def _ask(block: str, name: str) -> ast.Attribute:

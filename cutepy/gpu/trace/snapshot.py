@@ -5,14 +5,24 @@ names of its frame and the globals that it and the functions it can call mention
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from operator import length_hint
-from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
 
 import numpy as np
 
 from ..ir import Expr
+from .hooks import HOOKS
 
 Path = tuple[object, ...]
 Parts = tuple[object, ...]
@@ -29,6 +39,7 @@ class Snapshot:
     def __init__(self, frame: FrameType) -> None:
         self.seen: dict[int, object] = {}
         self.records: list[tuple[Path, Callable[[], Parts], Parts]] = []
+        self.own = {name: frame.f_locals.get(name, _MISSING) for name in frame.f_code.co_cellvars}
         for name, value in frame.f_locals.items():
             if name[0] != ".":
                 self.reach((name,), value)
@@ -50,14 +61,12 @@ class Snapshot:
     def globals(self, namespace: dict[str, object], code: CodeType) -> None:
         """The globals that a code object and those inside it mention, and their attributes where they are modules."""
         names = _names_of(code)
-        known = tuple([n for n in names if n in namespace and not _is_fixed(namespace[n])])
-        if known:
-            self.record(("a global of ", code.co_name, ": ", ", ".join(known)), partial(_values, namespace, known))
-        for name in known:
+        for name in [n for n in names if n in namespace and not _is_library(namespace[n])]:
             value = namespace[name]
+            self.record((name,), partial(_values, namespace, (name,)))
             if isinstance(value, ModuleType):
                 inner = vars(value)
-                for attribute in [n for n in names if n in inner and not _is_fixed(inner[n])]:
+                for attribute in [n for n in names if n in inner and not _is_library(inner[n])]:
                     self.record((name, ".", attribute), partial(_values, inner, (attribute,)))
                     self.reach((name, ".", attribute), inner[attribute])
             else:
@@ -80,8 +89,8 @@ class Snapshot:
             case list() | deque():
                 yield from _numbered(self.record(path, lambda: tuple(value)))
             case dict():
-                pairs = self.record(path, lambda: (*value.keys(), *value.values()))
-                yield from _numbered(pairs[len(pairs) // 2 :])
+                self.record(path, lambda: (*value.keys(), *value.values()))
+                yield from [(f"[{key!r}]", part) for key, part in value.items()]
             case set():
                 yield from _numbered(self.record(path, lambda: tuple(sorted(value, key=id))))
             case bytearray():
@@ -106,9 +115,10 @@ class Snapshot:
     def function(self, path: Path, value: FunctionType) -> Iterator[tuple[object, object]]:
         code = value.__code__
         for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
-            if id(cell) not in self.seen and name != "__cutepy__":
+            if id(cell) not in self.seen and name != HOOKS:
                 self.seen[id(cell)] = cell
-                self.record((name,), partial(_content, cell))
+                if _content(cell)[0] is not self.own.get(name, self):  # what the frame binds itself is carried
+                    self.record((name,), partial(_content, cell))
                 self.reach((name,), _content(cell)[0])
         yield "", value.__defaults__
         yield "", value.__kwdefaults__
@@ -152,7 +162,7 @@ def _numbered(parts: Parts) -> Iterator[tuple[object, object]]:
     return ((f"[{i}]", part) for i, part in enumerate(parts))
 
 
-def _values(namespace: dict[str, object], names: tuple[str, ...]) -> Parts:
+def _values(namespace: Mapping[str, object], names: tuple[str, ...]) -> Parts:
     return tuple([namespace.get(n, _MISSING) for n in names])
 
 
@@ -169,19 +179,24 @@ def _names_of(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*code.co_names, *[n for c in inner for n in _names_of(c)]]))
 
 
+def _is_library(value: object) -> bool:
+    """Whether a value is a module, class or function that is not the user's."""
+    if not isinstance(value, ModuleType | type | FunctionType | BuiltinFunctionType):
+        return False
+    name = value.__name__ if isinstance(value, ModuleType) else value.__module__ or "builtins"
+    return name.partition(".")[0] in _LIBRARIES
+
+
 def _is_fixed(value: object) -> bool:
     """Whether a value is cutepy's, Python's or NumPy's own, and so none of a kernel's state."""
-    if isinstance(value, ModuleType):
-        name = value.__name__
-    elif isinstance(value, type | FunctionType):
-        name = value.__module__ or "builtins"
-    else:
-        kind = type(value)
-        if kind in _CONTAINERS:
-            return False
-        name = kind.__module__
-        if name == "builtins":
-            return not hasattr(value, "__next__")
+    kind = type(value)
+    if kind in _CONTAINERS:
+        return False
+    if isinstance(value, ModuleType | type | FunctionType):
+        return _is_library(value)
+    name = kind.__module__
+    if name == "builtins":
+        return not hasattr(value, "__next__")
     return name.partition(".")[0] in _LIBRARIES and not isinstance(
         value, np.ndarray | list | dict | set | deque | partial
     )

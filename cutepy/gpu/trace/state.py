@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_
 from types import CodeType
+from typing import Any
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_
@@ -146,17 +147,16 @@ class Trace:
 
     def checkpoint(self) -> Callable[[], None]:
         """A function that takes back what is emitted, declared and counted from here on."""
-        lists = self.blocks[-1], self.local, self.notes
-        lengths = [len(x) for x in lists]  # type: ignore[arg-type]
-        tables = self.counts, self.places, self.read_from, self.latest
-        kept = [dict(x) for x in tables]
+        lists: tuple[list[Any], ...] = self.blocks[-1], self.local, self.notes
+        tables: tuple[dict[Any, Any], ...] = self.counts, self.places, self.read_from, self.latest
+        lengths, kept = [len(items) for items in lists], [dict(table) for table in tables]
 
         def back() -> None:
             for items, length in zip(lists, lengths, strict=True):
                 del items[length:]
             for table, old in zip(tables, kept, strict=True):
                 table.clear()
-                table.update(old)  # type: ignore[arg-type]
+                table.update(old)
 
         return back
 

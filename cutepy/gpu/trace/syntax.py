@@ -8,15 +8,16 @@ import ast
 import dis
 import linecache
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache
 from inspect import getblock
 from pathlib import Path
 from tokenize import TokenError
 from types import CellType, CodeType, FunctionType
+from typing import Any
 
-from .hooks import HOOKS, Hooks
+from .hooks import HOOKS, Function, Hooks
 
 #: Functions whose rewriting is kept.
 KEPT = 4096
@@ -74,10 +75,7 @@ def _rewrite(code: CodeType, qualname: str) -> CodeType | None:
     return None
 
 
-Function = ast.FunctionDef | ast.Lambda
-
-
-def _definition(lines: list[str], code: CodeType) -> list[Function]:
+def _definition(lines: list[str], code: CodeType) -> Sequence[Function]:
     """The function that begins, with its decorators, where `code` does; it alone is parsed, for files may be long."""
     first = code.co_firstlineno - 1
     if first >= len(lines):
@@ -88,7 +86,7 @@ def _definition(lines: list[str], code: CodeType) -> list[Function]:
     return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name][:1]
 
 
-def _lambdas(lines: list[str], code: CodeType) -> list[Function]:
+def _lambdas(lines: list[str], code: CodeType) -> Sequence[Function]:
     """The lambdas on the line of `code`: where they begin and end needs all of the file."""
     tree = _parsed("".join(lines))
     return [deepcopy(n) for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
@@ -105,7 +103,7 @@ def _meaning(code: CodeType) -> list[tuple[str, object]]:
     return [
         (s.opname.replace("LOAD_METHOD", "LOAD_ATTR"), _operand(s))
         for s in steps
-        if s.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP")
+        if s.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG")
     ]
 
 
@@ -128,7 +126,7 @@ def _compiled(node: Function, code: CodeType, qualname: str) -> CodeType:
     return next(_inside(compile(tree, code.co_filename, "exec", flags, dont_inherit=True), code.co_name))
 
 
-_NO_TYPES = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+_NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
 
 def _inside(code: CodeType, name: str) -> Iterator[CodeType]:
