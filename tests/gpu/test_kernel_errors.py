@@ -282,6 +282,7 @@ def test_a_barrier_that_all_threads_meet_is_fine() -> None:
     @gpu.kernel
     def fine(x, n):
         gpu.launch(grid=4, threads=64)
+        x[gpu.thread] = 1
         with gpu.when(gpu.workgroup.x < 2):
             for _i in gpu.loop(n):
                 gpu.barrier()

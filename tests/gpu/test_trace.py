@@ -255,7 +255,7 @@ def wrong_type(x):
         (divergent_barrier, "gpu.barrier inside the condition at test_trace.py:"),
         (divergent_loop, "gpu.barrier inside the loop at test_trace.py:"),
         (unknown_dtype, "no such element type on a GPU"),
-        (left_loop, "break or return inside gpu.loop"),
+        (left_loop, "break inside gpu.loop"),
         (unroll_unknown, "use gpu.loop"),
         (lost_fraction, "convert it with gpu.cast"),
         (float_atomic, "it needs a shared or global tensor of i32 or u32"),

@@ -84,6 +84,7 @@ def conditional(subject: object, tables: Tables) -> "Plain | Unrolled | Conditio
     if not isinstance(subject, When):
         return Plain(subject)  # type: ignore[arg-type]
     if is_known(subject.condition, True) or is_known(subject.condition, False):
+        current("gpu.when").skipped |= is_known(subject.condition, False)
         return Unrolled(runs=is_known(subject.condition, True))
     return Conditional(subject, tables, sys._getframe(1))
 

@@ -136,6 +136,7 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterable[Ex
     first, last, by = (_index(value) for value in (start, stop, step))
     (lo, _), (_, hi) = range_of(first), range_of(last)
     if hi <= lo:
+        trace.skipped = True
         return ()
     return Loop(first, last, by, (lo, hi - 1), all(trace.is_uniform(value) for value in (first, last, by)), place)
 

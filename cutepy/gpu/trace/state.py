@@ -65,6 +65,8 @@ class Trace:
     group: tuple[Expr, Expr, Expr] | None = None
     folded: Stmt | None = None
     error: KernelError | None = None
+    #: Whether a block was left out, for no thread would run it.
+    skipped: bool = False
     #: Where the launch ("") and each array of shared memory (its name) were written.
     places: dict[str, str] = field(default_factory=dict)
     #: The names that blocks bound which are complete, with the block; and why a variable of the user's is not bound.

@@ -31,15 +31,20 @@ _rewritten: dict[int, tuple[CodeType, CodeType | None]] = {}
 def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> FunctionType:
     """`function` with the hooks in it; itself where it is no code of the user's, or where its text cannot be read.
 
-    Code of the user's is what is neither cutepy's, but for the file of the kernel, nor Python's, nor NumPy's.
+    Code of the user's is what is neither cutepy's, but for the file of the kernel, nor Python's, nor NumPy's; of
+    cutepy's own what speaks of blocks.
     """
     code = function.__code__
+    if not _is_users(code.co_filename, kernel_file) and not (
+        code.co_filename.startswith(_PACKAGE) and _says_block(code)
+    ):
+        return function
     known = _rewritten.get(id(code))
     if known is None or known[0] is not code:
         if len(_rewritten) >= KEPT:
             _rewritten.clear()
         known = _rewritten[id(code)] = code, _rewrite(code, function.__qualname__)
-    if known[1] is None or not _is_users(code.co_filename, kernel_file):
+    if known[1] is None:
         return function
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     cells[HOOKS] = CellType(hooks)
@@ -58,6 +63,10 @@ def _is_users(file: str, kernel_file: str) -> bool:
     installed = "site-packages" in parts or "dist-packages" in parts
     library = installed and any(name in parts for name in _LIBRARIES)
     return not (library or file.startswith((_PACKAGE, "<frozen")) or (file.startswith(_STANDARD) and not installed))
+
+
+def _says_block(code: CodeType) -> bool:
+    return not {"when", "loop"}.isdisjoint(code.co_names)
 
 
 def _rewrite(code: CodeType, qualname: str) -> CodeType | None:
