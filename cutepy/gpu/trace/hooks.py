@@ -35,21 +35,26 @@ def bindings(*roots: ast.AST) -> Iterator[tuple[str, int]]:
             yield from bindings(*ast.iter_child_nodes(node))
 
 
-def declared(root: ast.AST, kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
-    """The names that statements of a kind declare in the scope of `root`, without the functions inside it."""
-    found: set[str] = set()
-    for node in ast.iter_child_nodes(root):
-        if isinstance(node, kind):
-            found.update(node.names)
-        if not isinstance(node, _OWN_SCOPE | ast.Lambda):
-            found |= declared(node, kind)
-    return found
+def _statements(root: ast.AST, *, inside: bool) -> Iterator[ast.AST]:
+    """The statements in `root`, also those of blocks, and with `inside` those of functions in it."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        statements = getattr(root, name, ())
+        for node in statements if isinstance(statements, list) else ():
+            yield node
+            if inside or not isinstance(node, _OWN_SCOPE):
+                yield from _statements(node, inside=inside)
 
 
-def shared(root: ast.AST) -> set[str]:
-    """The names that functions inside `root` may bind in the scopes around them."""
-    inner = [n for n in ast.walk(root) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n is not root]
-    return {name for function in inner for name in declared(function, ast.Nonlocal)}
+def foreign(function: ast.AST) -> set[str]:
+    """The names that a function declares as another scope's."""
+    found = [n for n in _statements(function, inside=False) if isinstance(n, ast.Global | ast.Nonlocal)]
+    return {name for node in found for name in node.names}
+
+
+def shared(function: ast.AST) -> set[str]:
+    """The names that functions inside a function may bind around them."""
+    found = [n for n in _statements(function, inside=True) if isinstance(n, ast.Nonlocal)]
+    return {name for node in found for name in node.names}
 
 
 @dataclass(slots=True)
@@ -77,12 +82,8 @@ class Hooks(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         self.visit(node.args)
-        outer, self.scope = (
-            self.scope,
-            _Scope(
-                declared(node, ast.Global) | declared(node, ast.Nonlocal), shared(node) - declared(node, ast.Nonlocal)
-            ),
-        )
+        others = foreign(node)
+        outer, self.scope = self.scope, _Scope(others, shared(node) - others)
         node.body = self.body(node.body)
         self.scope = outer
         return node
@@ -138,8 +139,8 @@ class Hooks(ast.NodeTransformer):
         lines: Names = dict(bindings(*bound))
         own = {n: at for n, at in lines.items() if n not in self.scope.foreign}
         own |= {n: subject.lineno for n in self.scope.shared if n not in own}
-        foreign = {n: at for n, at in lines.items() if n in self.scope.foreign}
-        table = _constant((tuple(own.items()), tuple(foreign.items())))
+        others = {n: at for n, at in lines.items() if n in self.scope.foreign}
+        table = _constant((tuple(own.items()), tuple(others.items())))
         return f".{self.count}", _call(kind, self.visit(subject), table), list(own)
 
     def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
@@ -268,8 +269,5 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 def _at(node: Node, place: ast.AST) -> Node:
-    """`node` and all that is new in it, where `place` stands."""
-    for inner in ast.walk(node):
-        if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
-            ast.copy_location(inner, place)
-    return node
+    """`node`, where `place` stands; what is new in it comes to stand there too, when all is complete."""
+    return ast.copy_location(node, place)

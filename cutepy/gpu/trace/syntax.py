@@ -14,7 +14,7 @@ from functools import lru_cache
 from inspect import getblock
 from pathlib import Path
 from tokenize import TokenError
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .hooks import HOOKS, Function, Hooks
@@ -43,7 +43,7 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     if known is None or known[0] is not code:
         if len(_rewritten) >= KEPT:
             _rewritten.clear()
-        known = _rewritten[id(code)] = code, _rewrite(code, function.__qualname__)
+        known = _rewritten[id(code)] = code, _rewrite(function)
     if known[1] is None:
         return function
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -69,30 +69,44 @@ def _says_block(code: CodeType) -> bool:
     return not {"when", "loop"}.isdisjoint(code.co_names)
 
 
-def _rewrite(code: CodeType, qualname: str) -> CodeType | None:
-    """The code with hooks; None where its text is not to be had, or is not the text that `code` was compiled from."""
+def _rewrite(function: FunctionType) -> CodeType | None:
+    """The code with hooks; None where its text is not to be had, or is not the text that it was compiled from."""
+    code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
     try:
-        found = _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code)
-        for node in found:
-            asserts = any(isinstance(n, ast.Assert) for n in ast.walk(node))  # pytest compiles these in its own way
-            if asserts or _meaning(_compiled(node, code, qualname)) == _meaning(code):
-                return _compiled(Hooks().rewrite(node), code, qualname)
-    except (SyntaxError, TokenError, IndentationError):
+        for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
+            if _same(_compiled(node, function), code) or _asserts(node):
+                return _compiled(ast.fix_missing_locations(Hooks().rewrite(node)), function)
+    except (SyntaxError, TokenError):
         pass
     return None
+
+
+def _asserts(node: ast.AST) -> bool:
+    """Whether there is an `assert` in a function: pytest compiles these in its own way."""
+    return any(isinstance(n, ast.Assert) for n in ast.walk(node))
 
 
 def _definition(lines: list[str], code: CodeType) -> Sequence[Function]:
     """The function that begins, with its decorators, where `code` does; it alone is parsed, for files may be long."""
     first = code.co_firstlineno - 1
-    if first >= len(lines):
-        return []
-    block = "".join(getblock(lines[first:]))
-    indented = block[:1].isspace()
-    tree = ast.increment_lineno(ast.parse("if 1:\n" * indented + block), first - indented)
-    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name][:1]
+    indented = bool(lines[first:]) and lines[first][:1].isspace()
+    head = "if 1:\n" * indented
+    try:
+        tree = ast.parse(head + "".join(lines[first : _last_line(code)]))
+    except SyntaxError:  # the last instruction stands before the last bracket, say
+        tree = ast.parse(head + "".join(getblock(lines[first:])))
+    found = tree.body[:1]
+    if found and isinstance(found[0], ast.If):
+        found = found[0].body[:1]
+    ast.increment_lineno(tree, first - indented)
+    return [node for node in found if isinstance(node, ast.FunctionDef) and node.name == code.co_name]
+
+
+def _last_line(code: CodeType) -> int:
+    inner = [_last_line(c) for c in code.co_consts if isinstance(c, CodeType)]
+    return max([end or 0 for _, end, _, _ in code.co_positions()] + inner)
 
 
 def _lambdas(lines: list[str], code: CodeType) -> Sequence[Function]:
@@ -106,13 +120,16 @@ def _parsed(text: str) -> ast.Module:
     return ast.parse(text)
 
 
+def _same(found: CodeType, code: CodeType) -> bool:
+    return found.co_code == code.co_code or _meaning(found) == _meaning(code)
+
+
 def _meaning(code: CodeType) -> list[tuple[str, object]]:
     """What the instructions do, but for how methods are called: that hangs on what the rest of the file imports."""
-    steps = dis.get_instructions(code)
     return [
-        (s.opname.replace("LOAD_METHOD", "LOAD_ATTR"), _operand(s))
-        for s in steps
-        if s.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG")
+        (step.opname.replace("LOAD_METHOD", "LOAD_ATTR"), _operand(step))
+        for step in dis.get_instructions(code)
+        if step.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG")
     ]
 
 
@@ -121,17 +138,21 @@ def _operand(step: dis.Instruction) -> object:
     return None if jump or isinstance(step.argval, CodeType) else repr(step.argval)
 
 
-def _compiled(node: Function, code: CodeType, qualname: str) -> CodeType:
+def _compiled(node: Function, function: FunctionType) -> CodeType:
     """The code object of a function, inside a function that binds its free variables, and in a class of the same name
     where it stood in one, so that private names come out the same."""
-    inner: ast.stmt = ast.Expr(node) if isinstance(node, ast.Lambda) else _bare(node)
-    path = qualname.split(".")
+    code = function.__code__
+    at: Any = {"lineno": 1, "col_offset": 0}
+    inner: ast.stmt = ast.Expr(node, **at) if isinstance(node, ast.Lambda) else _bare(node)
+    path = function.__qualname__.split(".")
     if len(path) > 1 and path[-2] != "<locals>":
-        inner = ast.ClassDef(path[-2], [], [], [inner], [], **_NO_TYPES)
-    names = [ast.arg(name) for name in (*code.co_freevars, HOOKS)]
-    outer = ast.FunctionDef("outer", _arguments(names), [inner], [], **_NO_TYPES)
-    tree = ast.fix_missing_locations(ast.Module([outer], []))
+        inner = ast.ClassDef(path[-2], [], [], [inner], [], **_NO_TYPES, **at)
+    names = [ast.arg(name, **at) for name in (*code.co_freevars, HOOKS)]
+    outer = ast.FunctionDef("outer", _arguments(names), [inner], [], **_NO_TYPES, **at)
+    modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), ModuleType)]
+    imports = [ast.Import([ast.alias(name, **at)], **at) for name in modules]  # methods of modules compile otherwise
     flags = code.co_flags & 0x3FF0000  # what `from __future__ import` decided
+    tree = ast.Module([*imports, outer], [])
     return next(_inside(compile(tree, code.co_filename, "exec", flags, dont_inherit=True), code.co_name))
 
 
