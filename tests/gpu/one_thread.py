@@ -1,7 +1,6 @@
 """Kernels as plain Python: one thread after another, `gpu.when` an `if`, `gpu.loop` a `range`, and no compiler."""
 
 import ast
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,8 +27,8 @@ def _cast(value: Any, dtype: str) -> Any:
     return np.float32(value) if dtype == "f32" else int(value)
 
 
-def functions_of(path: Path) -> dict[str, Any]:
-    """The names of a file of kernels, where `gpu` is plain Python and `gpu.thread` the thread that runs."""
+def functions_of(text: str, file: str) -> dict[str, Any]:
+    """The names of a text of kernels, where `gpu` is plain Python and `gpu.thread` the thread that runs."""
     gpu = SimpleNamespace(
         thread=0,
         launch=lambda **sizes: None,
@@ -42,8 +41,8 @@ def functions_of(path: Path) -> dict[str, Any]:
         minimum=min,
     )
     names: dict[str, Any] = {"gpu": gpu, "make_tensor": lambda dtype, n: np.zeros(n, np.float32), "local_tile": None}
-    tree = ast.fix_missing_locations(_Plain().visit(ast.parse(path.read_text())))
-    exec(compile(tree, str(path), "exec"), names)
+    tree = ast.fix_missing_locations(_Plain().visit(ast.parse(text)))
+    exec(compile(tree, file, "exec"), names)
     return names
 
 

@@ -7,12 +7,13 @@ import control_forms
 import numpy as np
 import one_thread
 import pytest
+from control_programs import outcome, program
 
 from cutepy import gpu
 from cutepy.errors import KernelError
 
 FILE = Path(control_forms.__file__)
-PLAIN = one_thread.functions_of(FILE)
+PLAIN = one_thread.functions_of(FILE.read_text(), str(FILE))
 
 
 def arguments() -> tuple[np.ndarray, ...]:
@@ -46,3 +47,8 @@ def test_refused_at_its_line(name: str) -> None:
     text = str(caught.value)
     assert words in text, text
     assert re.match(rf"control_forms\.py:{line}: ", text), (line, text)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed: int) -> None:
+    assert outcome(seed) == "right", program(seed)
