@@ -650,7 +650,200 @@ def condition_that_changes(x, n, y):
     y[gpu.thread] = v
 
 
+@right
+def if_else(x, n, y):
+    gpu.launch(threads=64)
+    v = x[gpu.thread]
+    if gpu.thread > 31:
+        v = v * 2.0
+    elif gpu.thread % 3 == 0:
+        v = v + x[0]
+        w = 3.0
+        v = v - w
+    elif v > 4.0:
+        pass
+    else:
+        v = 0.0
+    y[gpu.thread] = v
+
+
+@right
+def bound_on_both_sides(x, n, y):
+    gpu.launch(threads=64)
+    if x[gpu.thread] > 4.0:
+        a, b = x[gpu.thread], 1
+    else:
+        a, b = 0.5, gpu.thread
+    y[gpu.thread] = a + gpu.cast(b, "f32")
+
+
+@right
+def if_in_loops(x, n, y):
+    gpu.launch(threads=64)
+    best, at, count = x[0], 0, 0
+    for k in gpu.loop(64):
+        if x[k] > best:
+            best, at = x[k], k
+        else:
+            count += 1
+    for k in gpu.loop(4):
+        if k % 2 == 0:
+            for j in gpu.loop(k):
+                best = best + x[j]
+        elif k == 3:
+            best = best - 1.0
+    y[gpu.thread] = best + gpu.cast(at + count, "f32")
+
+
+@right
+def expressions(x, n, y):
+    gpu.launch(threads=64)
+    t = gpu.thread
+    v = x[t] if x[t] > 3.0 else 1.0
+    w = x[t + 32] if t < 32 else x[t - 32] * 2.0
+    side = 1 if (t % 2 == 0 and t > 3) or x[t] < 1.0 else 2
+    far = t + 100
+    inside = far < 64 and x[far] > 1.0
+    u = 5.0 if not inside else 6.0
+    y[t] = v + w + gpu.cast(side, "f32") + u
+
+
+@right
+def chains(x, n, y):
+    gpu.launch(threads=64)
+    t = gpu.thread
+    v = 0.0
+    if 3 < t <= 40 and 1.0 <= x[t] < 8.0:
+        v = x[t]
+    if 2 < 3 < t:
+        v = v + 1.0
+    y[t] = v
+
+
+@right
+def values_as_truth(x, n, y):
+    gpu.launch(threads=64)
+    v = 0.0
+    if x[gpu.thread]:
+        v = 1.0
+    if not n[gpu.thread] % 4:
+        v = v + 2.0
+    w = x[gpu.thread] or 9.0
+    y[gpu.thread] = v + w
+
+
+@right
+def if_over_known_values(x, n, y):
+    gpu.launch(threads=64)
+    v = x[gpu.thread]
+    for i in range(4):
+        if i == 1:
+            continue
+        elif i == 3:
+            break
+        if gpu.thread > i:
+            v = v + i
+    y[gpu.thread] = v
+
+
+def sign(v):
+    if v > 4.0:
+        s = 1
+    elif v == 4.0:
+        s = 0
+    else:
+        s = -1
+    return s
+
+
+@right
+def if_in_a_helper(x, n, y):
+    gpu.launch(threads=64)
+    relu = lambda v: v if v > 3.0 else 0.0  # noqa: E731
+    y[gpu.thread] = gpu.cast(sign(x[gpu.thread]), "f32") + relu(x[gpu.thread])
+
+
+@right
+def swapped(x, n, y):
+    gpu.launch(threads=64)
+    a, b, c = x[gpu.thread], x[63], 0
+    for _k in gpu.loop(3):
+        if a > b:
+            a, b = b, a
+            c = c + 1
+        else:
+            a = a + 1.0
+    y[gpu.thread] = a - b + gpu.cast(c, "f32")
+
+
 # Refused.
+
+
+def pieces(v):
+    if v > 3.0:
+        return 3.0  # here
+    return v
+
+
+@refused("return inside if")
+def early_by_if(x, n, y):
+    gpu.launch(threads=64)
+    y[gpu.thread] = pieces(x[gpu.thread])
+
+
+@refused("acc is changed inside if")
+def state_in_else(x, n, y):
+    gpu.launch(threads=64)
+    acc = []
+    if gpu.thread > 3:
+        y[gpu.thread] = 1.0
+    else:
+        acc.append(1)  # here
+    y[gpu.thread] = len(acc)
+
+
+@refused("v is first bound")
+def bound_on_one_side(x, n, y):
+    gpu.launch(threads=64)
+    if gpu.thread > 3:
+        v = 1.0
+    else:
+        y[gpu.thread] = 0.0
+    y[gpu.thread] = v  # here
+
+
+@refused("a register holds a number")
+def tensors_of_two_sides(x, n, y):
+    gpu.launch(threads=64)
+    if gpu.thread > 3:
+        t = local_tile(x, (4,), (0,))
+    else:
+        t = local_tile(x, (4,), (1,))
+    y[gpu.thread] = t[0]  # here
+
+
+@refused("a register holds a number")
+def tensors_in_an_expression(x, n, y):
+    gpu.launch(threads=64)
+    t = x if gpu.thread > 3 else y  # here
+    y[gpu.thread] = t[0]
+
+
+@refused("an exception leaves if")
+def caught_in_an_if(x, n, y):
+    gpu.launch(threads=64)
+    with contextlib.suppress(ValueError):
+        if gpu.thread > 3:  # here
+            raise ValueError
+    y[gpu.thread] = 0.0
+
+
+@refused("acc is changed")
+def state_in_an_expression(x, n, y):
+    gpu.launch(threads=64)
+    acc = []
+    y[gpu.thread] = 0.0
+    acc.append(1) if gpu.thread > 3 else None  # here
 
 
 @refused("return inside gpu.when")
@@ -909,7 +1102,7 @@ def text_that_changes(x, n, y):
         mode = "later"
 
 
-@refused("v is deleted inside")
+@refused("v is deleted")
 def deleted(x, n, y):
     gpu.launch(threads=64)
     v = x[gpu.thread]

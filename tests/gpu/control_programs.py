@@ -1,4 +1,4 @@
-"""Random programs of a kernel's control flow, and whether engines agree with plain Python on them; a seed is a program."""
+"""Random programs of control flow, and whether engines agree with plain Python on them; a seed is a program."""
 
 import linecache
 import random
@@ -53,7 +53,8 @@ class Writer:
         p = self.pick
         simple = [*"abc", "x[t]", f"x[{self.integer()} % {THREADS}]", p.choice(["0.5", "1.0", "2.25"])]
         left, right = p.choice(simple[:5]), p.choice(simple)
-        return p.choice([f"{left} * 0.5 + {right}", f"{left} - {right}", f"gpu.maximum({left}, {right} + a)", left])
+        forms = [f"{left} * 0.5 + {right}", f"{left} - {right}", f"gpu.maximum({left}, {right} + a)", left]
+        return p.choice([*forms, f"({left} if {self.condition(0)} else {right})"])
 
     def integer(self) -> str:
         return self.pick.choice(["i", "j", "t", "n[t]", "3", "(i + 2)", "(i * 3 + t)", "(j + i)", *self.counters()])
@@ -67,8 +68,13 @@ class Writer:
 
     _inside: list[int] = field(default_factory=list)
 
-    def condition(self) -> str:
+    def condition(self, depth: int = 1) -> str:
         p = self.pick
+        if depth and p.random() < 0.3:
+            first, second = self.condition(0), self.condition(0)
+            return p.choice(
+                [f"{first} and {second}", f"({first}) or ({second})", f"not ({first})", f"0 < {p.choice('abc')} <= b"]
+            )
         return p.choice(
             [
                 f"{p.choice('abc')} > {p.choice('abc')}",
@@ -85,8 +91,13 @@ class Writer:
         if kind < 0.35 or depth > 3:
             self.simple(depth)
         elif kind < 0.65:
-            self.put(depth, f"with gpu.when({self.condition()}):")
+            word = p.choice(["if {}:", "with gpu.when({}):"])
+            self.put(depth, word.format(self.condition()))
             self.block(depth + 1)
+            for other in ["elif {}:"] * p.randint(0, 2) + ["else:"] * p.randint(0, 1):
+                if word.startswith("if"):
+                    self.put(depth, other.format(self.condition()))
+                    self.block(depth + 1)
         elif kind < 0.9 and self.turns <= 16:
             count = p.choice(["0", "1", "3", "4", "i % 4", "t % 3", "n[t] % 4", "5, start=1, step=2", "4, start=i % 3"])
             self.loops += 1
@@ -144,7 +155,7 @@ def program(seed: int) -> str:
 
 
 def outcome(seed: int, *, device: bool = False) -> str:
-    """ "right", "refused: why", or "wrong: how" for one program, in the interpreter and, if asked, on the default device."""
+    """What the interpreter and, if asked, the default device make of a program: right, refused, or wrong, and how."""
     text, file = program(seed), f"<program {seed}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     g = np.random.default_rng(seed)

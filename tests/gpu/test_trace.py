@@ -169,7 +169,7 @@ X = np.zeros(64, np.float32)
 
 def steered(x):
     gpu.launch(threads=64)
-    if gpu.thread < 3:
+    while gpu.thread < 3:
         x[0] = 1
 
 

@@ -181,17 +181,21 @@ def fitted(value: object, dtype: DType) -> Expr:
     return cast(typed, dtype) if isinstance(typed, Expr) else const(typed, dtype)  # type: ignore[arg-type]
 
 
-def starting(trace: Trace, name: str, register: Register, old: object, latest: Mapping[Buffer, Expr]) -> Buffer:
-    """The array of one element that holds a variable, with its old value in it: the one that has it already, if any.
+def held(trace: Trace, register: Register, old: object, latest: Mapping[Buffer, Expr]) -> Buffer | None:
+    """The array that holds a value of a variable: a variable changed by block after block stays in one register.
 
-    A variable changed by one block after another stays in one register: `latest` tells what was read from each last
-    and is still there.
+    `latest` tells what was read from each array last, and is still there.
     """
     kept = trace.read_from.get(old) if isinstance(old, Var) else None
-    if kept is not None and latest.get(kept) is old and kept.dtype is register.dtype:
-        return kept
-    buffer = trace.local_array(register.dtype, 1, "private", name)
-    keep(trace, buffer, fitted(old, register.dtype))
+    return kept if kept is not None and latest.get(kept) is old and kept.dtype is register.dtype else None
+
+
+def starting(trace: Trace, name: str, register: Register, old: object) -> Buffer:
+    """The array of one element that holds a variable, with its old value in it."""
+    buffer = held(trace, register, old, trace.latest)
+    if buffer is None:
+        buffer = trace.local_array(register.dtype, 1, "private", name)
+        trace.emit(Store(buffer, const(0), fitted(old, register.dtype)))
     return buffer
 
 

@@ -180,6 +180,57 @@ class Hooks(ast.NodeTransformer):
         whole = ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [_at(loop, node)])
         return [_at(whole, node)]
 
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        if self.scope is None:
+            return node
+        block, opened, names = self.open("branching", node.test, [*node.body, *node.orelse])
+        self.scope.blocks.append((block, False))
+        then, other = self.body(node.body), self.body(node.orelse)
+        self.scope.blocks.pop()
+        out: list[ast.stmt] = [
+            ast.Assign([ast.Name(block, ast.Store())], opened),
+            ast.If(_ask(block, "runs"), then, []),
+        ]
+        if other:
+            turn = ast.Call(_ask(block, "turn"), [], [])
+            out.append(ast.If(turn, [_at(_give(block, names), node), *other], []))
+        out += [ast.Expr(ast.Call(_ask(block, "done"), [], [])), _give(block, names)]
+        return [_at(stmt, node) for stmt in out]
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        if self.scope is None or _binds(node):
+            return node
+        return _at(_call("choose", node.test, _later(node.body), _later(node.orelse)), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        if self.scope is None or _binds(node):
+            return node
+        word = "both" if isinstance(node.op, ast.And) else "either"
+        *others, last = node.values
+        for value in reversed(others):
+            last = _at(_call(word, value, _later(last)), node)
+        return last
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if self.scope is None or not isinstance(node.op, ast.Not):
+            return node
+        return _at(_call("negated", node.operand), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if self.scope is None or len(node.ops) == 1 or _binds(node):
+            return node
+        a, b = ast.Name("a", ast.Load()), ast.Name("b", ast.Load())
+        pairs: list[ast.expr] = []
+        for op, operand in zip(node.ops, node.comparators, strict=True):
+            names = [ast.arg("a"), ast.arg("b")]
+            compare = ast.Lambda(ast.arguments([], names, None, [], [], None, []), ast.Compare(a, [op], [b]))
+            pairs.append(ast.Tuple([compare, _later(operand)], ast.Load()))
+        return _at(_call("compared", node.left, *pairs), node)
+
     def visit_While(self, node: ast.While) -> ast.AST:
         if self.scope is None:
             return node
@@ -238,6 +289,15 @@ def _may_change(stmt: ast.stmt) -> bool:
     )
 
 
+def _binds(node: ast.expr) -> bool:
+    """Whether a part of an expression does what it may not in a function of its own."""
+    return any(isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await) for n in ast.walk(node))
+
+
+def _later(value: ast.expr) -> ast.Lambda:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+
+
 def _call(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name(HOOKS, ast.Load()), name, ast.Load()), list(args), [])
 
@@ -269,5 +329,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 def _at(node: Node, place: ast.AST) -> Node:
-    """`node`, where `place` stands; what is new in it comes to stand there too, when all is complete."""
-    return ast.copy_location(node, place)
+    """`node` on the line on which `place` begins; what is new in it comes to stand there too, when all is complete."""
+    ast.copy_location(node, place)
+    node.end_lineno, node.end_col_offset = node.lineno, node.col_offset  # type: ignore[attr-defined]
+    return node

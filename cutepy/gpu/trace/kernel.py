@@ -29,8 +29,9 @@ from ..verify import CHECKS, Verification, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
 from .arguments import Call, bind_call
 from .blame import check_limits, naming, unbound
-from .blocks import target
+from .blocks import Block
 from .claims import aliases, limits_of
+from .control import target
 from .engine import BufferEngine
 from .language import allocate
 from .launching import device_of, launch_on_device, quick_key, run_on_host
@@ -201,6 +202,9 @@ class KernelFunction:
             if why:
                 raise KernelError(why) from error
             raise
+        if trace.open:
+            block = cast(Block, trace.open[-1])
+            raise block.caught(block.place)
         if given is not None:
             raise KernelError(f"{trace.name} returns {type(given).__name__}; a kernel's results go into its tensors")
         silent = trace.buffers and not any(buffer.writable for buffer in trace.buffers)
