@@ -168,7 +168,7 @@ X = np.zeros(64, np.float32)
 
 def steered(x):
     gpu.launch(threads=64)
-    if gpu.thread < 3:
+    while gpu.thread < 3:
         x[0] = 1
 
 
@@ -254,7 +254,7 @@ def wrong_type(x):
         (divergent_barrier, "gpu.barrier inside the condition at test_trace.py:"),
         (divergent_loop, "gpu.barrier inside the loop at test_trace.py:"),
         (unknown_dtype, "no such element type on a GPU"),
-        (left_loop, "break or return inside gpu.loop"),
+        (left_loop, "break inside gpu.loop"),
         (unroll_unknown, "use gpu.loop"),
         (lost_fraction, "convert it with gpu.cast"),
         (float_atomic, "it needs a shared or global tensor of i32 or u32"),

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from traceback import extract_tb
+from traceback import extract_tb, walk_tb
+from types import CodeType
 
 from ...errors import CutepyError, DeviceError, KernelError
 from ..ir import Kernel
@@ -39,6 +40,18 @@ def _is_misuse(error: Exception, file: str) -> bool:
     called = files[len(files) - files[::-1].index(file) :] if file in files else []
     refused = re.match(r"[\w.<>]+\(\) (missing|takes|got)", str(error)) is not None
     return refused or any(is_foreign(name, file) for name in called)
+
+
+def unbound(error: NameError, lost: Mapping[tuple[CodeType, str], str]) -> str:
+    """Why a name of the user's is not bound, where a block of the kernel is the reason, with the line of its use; ""
+    where it is not."""
+    name = re.search(r"'(\w+)'", str(error))
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        for (code, known), why in lost.items():
+            inner = code is frame.f_code or known in frame.f_code.co_freevars
+            if name is not None and known == name[1] and inner:
+                return f"{place_of(frame.f_code.co_filename, line)}: {why}; bind it before the block, to what it holds"
+    return ""
 
 
 def check_limits(

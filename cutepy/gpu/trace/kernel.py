@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import update_wrapper
+from typing import cast
 
 from ...errors import KernelError
 from ...tensor.engine import ALLOCATOR
@@ -27,9 +28,11 @@ from ..runtime.program import Limits, Program
 from ..verify import CHECKS, Verification, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
 from .arguments import Call, Structure, bind_call
-from .blame import check_limits, naming
+from .blame import check_limits, naming, unbound
+from .blocks import Block
 from .captures import Captures
 from .claims import aliases, limits_of
+from .control import target
 from .engine import BufferEngine
 from .language import allocate
 from .launching import Ready, device_of, launch_on_device, quick_call, ready, run_on_host
@@ -180,7 +183,7 @@ class KernelFunction:
             values = _stand_ins(trace, call)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
             with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
-                self.function(*[_arranged(part, values) for part in call.structure], **call.static)
+                self._run(trace, [_arranged(part, values) for part in call.structure], call.static)
             if trace.error is not None:
                 raise trace.error
             arena.name = None
@@ -197,6 +200,28 @@ class KernelFunction:
             )
             kernel = replace(kernel, params=_used(kernel, call))
             return Traced(kernel, compile_kernel(kernel), trace.places)
+
+    def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
+        """Run the function with its hooks; what it gives back must be in the tensors."""
+        function = cast(Callable[..., object], target(self.function))
+        try:
+            given = function(*values, **static)
+        except NameError as error:
+            why = unbound(error, trace.lost)
+            if why:
+                raise KernelError(why) from error
+            raise
+        if trace.open:
+            block = cast(Block, trace.open[-1])
+            raise block.caught(block.place)
+        if given is not None:
+            raise KernelError(f"{trace.name} returns {type(given).__name__}; a kernel's results go into its tensors")
+        silent = trace.buffers and not any(buffer.writable for buffer in trace.buffers)
+        if silent and not trace.skipped and all(buffer.length for buffer in trace.buffers):
+            raise KernelError(
+                f"{trace.name} writes no argument: nobody sees what it computes; pass a tensor for its results, "
+                "and store to it, `out[i] = ...`"
+            )
 
 
 def _one_line(value: object) -> str:
@@ -216,7 +241,8 @@ def _arranged(part: Structure, values: Sequence[Tensor | Expr]) -> object:
 def _used(kernel: Kernel, call: Call) -> tuple[Param, ...]:
     """The parameters that the kernel reads, in the order of the arguments: a weak one in each type that it met."""
     order = {a.name: i for i, a in enumerate(call.arguments)}
-    return tuple(sorted([n for n in all_nodes(kernel.body) if isinstance(n, Param)], key=lambda p: (order[p.name], p.dtype.name)))
+    used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)]
+    return tuple(sorted(used, key=lambda p: (order[p.name], p.dtype.name)))
 
 
 def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import cast as typed
 
 import numpy as np
@@ -14,7 +15,7 @@ from ...tensor.dtypes import DType, as_dtype, i32, u32
 from ...tensor.engine import Scalars
 from ...tensor.make import offset_range
 from ...tensor.tensor import Tensor
-from ..ir import Assign, Atomic, Barrier, Const, Declare, Expr, For, If, as_expr, builtin, const, settled, var
+from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, as_expr, builtin, const, settled, var
 from ..ir.place import user_place
 from ..ranges import domain, range_of
 from ..simplify import simplify
@@ -98,33 +99,55 @@ def subgroup_size() -> Expr:
     return builtin("subgroup_size", 4, 128)
 
 
-def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Expr]:
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """What `gpu.loop` gives to a `for` in the text of a kernel: there it becomes a loop of the kernel."""
+
+    start: Expr
+    stop: Expr
+    step: Expr
+    bounds: tuple[int, int]
+    uniform: bool
+    place: str
+
+    @property
+    def divergent(self) -> str:
+        return "" if self.uniform else f"the loop at {self.place}"
+
+    def counter(self, name: str) -> Var:
+        """The variable that counts, under the name that the user gives it."""
+        counter = var(name, self.stop.dtype, lo=self.bounds[0], hi=self.bounds[1])
+        if self.uniform:
+            current("gpu.loop").uniform.add(counter)
+        return counter
+
+    def __iter__(self) -> Iterator[Expr]:
+        raise _unread("gpu.loop", self.place)
+
+
+def _unread(what: str, place: str) -> KernelError:
+    return KernelError(
+        f"{place}: {what} outside a `for` or `with` that cutepy can read: it reads the text of a kernel and of the "
+        "functions that it calls; keep them in a file or a notebook, and let the kernel call them itself"
+    )
+
+
+def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterable[Expr]:
     """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`, as in range.
 
-    It is an i32 where a bound is, or where a number is below 0, else a u32.
+    It is an i32 where a bound is, or where a number is below 0, else a u32. What its body rebinds is carried from turn
+    to turn, in registers.
 
-    Its body is traced once, so Python state that the body changes is changed once: keep what a loop carries in tensors.
-    Raises KernelError for bounds of two types, numbers that do not fit them, and a step that does not lead to the end.
+    Raises KernelError for bounds of two types, numbers that do not fit them, a step that does not lead to the end.
     """
     trace = current("gpu.loop")
     place = user_place()
     first, last, by = _bounds(place, start, stop, step)
     (lo, _), (_, hi) = range_of(first), range_of(last)
     if hi <= lo:
-        return
-    name = var(assigned_name("i"), last.dtype, lo=lo, hi=hi - 1)
-    uniform = all(trace.is_uniform(value) for value in (first, last, by))
-    if uniform:
-        trace.uniform.add(name)
-    complete = False
-    with trace.block(divergent="" if uniform else f"the loop at {place}") as body:
-        try:
-            yield name
-            complete = True
-        finally:
-            if not complete and trace.error is None:
-                trace.error = KernelError(f"{place}: break or return inside gpu.loop: it would not stop the GPU's loop")
-    trace.emit(For(name, first, last, by, tuple(body), place))
+        trace.skipped = True
+        return ()
+    return Loop(first, last, by, (lo, hi - 1), all(trace.is_uniform(value) for value in (first, last, by)), place)
 
 
 def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Expr]:
@@ -166,20 +189,27 @@ def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
     return range(int(start), int(stop), int(step))
 
 
-@contextmanager
-def when(condition: Scalars) -> Iterator[None]:
-    """`with gpu.when(i < n):` runs its block in the threads where the condition holds."""
-    trace = current("gpu.when")
-    place = user_place()
-    test = simplify(condition) if isinstance(condition, Expr) else condition
-    if is_known(test, True):
-        yield
-        return
-    divergent = "" if isinstance(test, Expr) and trace.is_uniform(test) else f"the condition at {place}"
-    with trace.block(divergent=divergent, holds=test if isinstance(test, Expr) else None) as body:
-        yield
-    if isinstance(test, Expr) and not isinstance(test, Const):
-        trace.emit(If(test, tuple(body), place=place))
+@dataclass(frozen=True, slots=True)
+class When:
+    """What `gpu.when` gives to a `with` in the text of a kernel."""
+
+    condition: object
+    place: str
+
+    def __enter__(self) -> None:
+        raise _unread("gpu.when", self.place)
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def when(condition: Scalars) -> AbstractContextManager[None]:
+    """`with gpu.when(i < n):` runs its block in the threads where the condition holds.
+
+    A name that the block rebinds is a register after it.
+    """
+    current("gpu.when")
+    return When(simplify(condition) if isinstance(condition, Expr) else condition, user_place())
 
 
 def barrier(*, storage: bool = False) -> None:
