@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ class DeviceEngine:
     space: Space = "gmem"
     name: str = ""
     writable: bool = True
+    confined: ClassVar[bool] = True
 
     @property
     def device(self) -> Device:

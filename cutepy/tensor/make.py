@@ -16,7 +16,8 @@ from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_l
 from ..layout.int_tuple import IntTuple, leaves
 from ..layout.layout import Order, _make
 from .dtypes import DType, as_dtype, i32
-from .engine import Array, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate, describe
+from .engine import Array, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
+from .reach import confined, offset_range
 from .tensor import Tensor
 
 
@@ -123,11 +124,20 @@ def make_tensor(
     """
     if isinstance(source, (str, DType)) or isinstance(source, type) or isinstance(source, np.dtype):
         return _owning(as_dtype(source), layout, stride)
+    if isinstance(source, Tensor):
+        chosen = _layout_of(source.layout if layout is None else layout, stride)
+        return source if layout is None else _view(source, chosen)
     engine = source if isinstance(source, Engine) else view_of(source)
     chosen = _layout_of(layout, stride, engine)
-    if isinstance(engine, ViewEngine):
-        _check_range(engine, chosen)
-    return Tensor(engine, chosen)
+    if not isinstance(engine, ViewEngine) or chosen is engine.home:
+        return Tensor(engine, chosen)
+    whole = Tensor(engine, engine.home or Layout(len(engine.memory)), 0 if engine.home else -engine.origin)
+    return _view(whole, chosen)
+
+
+def _view(whole: Tensor, layout: Layout | ComposedLayout) -> Tensor:
+    """`layout` over the memory of `whole`, counted from where its own layout counts."""
+    return confined(Tensor(whole.engine, layout, whole.offset), whole, "make_tensor", whole, layout)
 
 
 def _layout_of(
@@ -154,31 +164,6 @@ def _owning(dtype: DType, layout: Layout | ComposedLayout | IntTuple | None, str
         )
     low, high = offset_range(chosen)
     return Tensor(allocate(dtype, high - low), chosen, -low)
-
-
-def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:
-    """The least offset of `layout` and the one after the greatest.
-
-    >>> offset_range(Layout((4, 8), (-1, 4)))
-    (-3, 29)
-    """
-    if isinstance(layout, ComposedLayout):
-        table = layout.offsets()
-        return int(table.min()), int(table.max()) + 1
-    if layout.size == 0:
-        return 0, 0
-    reach = [(s - 1) * d for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
-    return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + 1
-
-
-def _check_range(engine: ViewEngine, layout: Layout | ComposedLayout) -> None:
-    low, high = offset_range(layout)
-    first, end = engine.range
-    if low < first or high > end:
-        raise TensorError(
-            f"make_tensor({describe(engine)}, {layout}): the layout reaches offsets {low} to {high - 1}, "
-            f"the memory holds {first} to {end - 1}; choose smaller sizes or strides"
-        )
 
 
 def make_tensor_like(tensor: Tensor, dtype: object = None) -> Tensor:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import cast
 
 from ..errors import TensorError
-from ..layout import Layout, composition, dice, idx2crd, zipped_divide
+from ..layout import Layout, dice, idx2crd, zipped_divide
 from ..layout.coordinates import Coordinate, _, crd2idx
 from ..layout.int_tuple import IntTuple, as_tuple, product_each
 from .engine import Scalars
-from .tensor import Tensor
+from .tensor import Tensor, composed_slice
 from .thread import current_thread
 
 
@@ -96,8 +96,8 @@ def thread_value_partition(tensor: Tensor, layout_tv: Layout, index: Scalars | N
     >>> thread_value_partition(A, tv, 3).layout
     Layout(((2, 2),), ((1, 4),))
     """
-    composed = tensor.lift_layout(composition, layout_tv)
-    return cast(Tensor, composed[current_thread(index), _])  # type: ignore[index]
+    thread = cast(int, current_thread(index))
+    return composed_slice(tensor, layout_tv, (thread, _), "thread_value_partition", tensor, layout_tv, thread)
 
 
 def _all_of(tree: IntTuple) -> Coordinate:

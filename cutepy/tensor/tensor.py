@@ -23,6 +23,7 @@ from .bulk import load_all, strided_modes, strided_view
 from .dtypes import DType
 from .engine import Array, CoordinateEngine, Engine, Scalars, called, check_writable, describe
 from .guard import Guard
+from .reach import confined, names_only
 from .rounding import rounded
 
 
@@ -162,7 +163,18 @@ class Tensor:
         return Tensor(self.engine, layout, self.offset, None if self.guard is None else self.guard.map(follow, layout))
 
     def lift_layout(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
-        """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors."""
+        """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors.
+
+        Raises TensorError for what is no view of the tensor's own elements.
+        """
+        part = self.unconfined(function, *arguments)
+        name = function.__name__
+        if name not in _EXTENDS or (name == "composition" and names_only(arguments[0], self.layout.shape)):
+            return part
+        return confined(part, self, name, self, *arguments)
+
+    def unconfined(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
+        """As `lift_layout`, for a caller that slices the result and then asks `confined` of the slice."""
         name = function.__name__
         if name == "get":
             return self.mode(*cast("tuple[int, ...]", arguments))
@@ -242,7 +254,15 @@ def _sum(base: Scalars, offset: Scalars) -> Scalars:
 
 _DIVIDES = frozenset({"logical_divide", "zipped_divide", "tiled_divide", "flat_divide"})
 _REFOLDS = frozenset({"coalesce", "flatten", "unflatten", "group_modes"})
-_ACTS = _REFOLDS | {"composition", "select", "take", "append", "prepend"}
+_EXTENDS = frozenset({"composition", "append", "prepend"})
+"""The operations whose result may reach beyond the coordinates of their operand."""
+_ACTS = _REFOLDS | _EXTENDS | {"select", "take"}
+
+
+def composed_slice(tensor: Tensor, tiler: object, crd: Coordinate, call: str, *operands: object) -> Tensor:
+    """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
+    part = cast(Tensor, tensor.unconfined(composition, tiler)[crd])
+    return part if names_only(tiler, tensor.layout.shape) else confined(part, tensor, call, *operands)
 
 
 def _refusal(name: str, tensor: Tensor, arguments: tuple[object, ...]) -> str:
@@ -295,6 +315,9 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
     return tuple(numbers)
 
 
+_NO_NUMBERS = (bool, np.bool_, float, complex, str, bytes, list, dict, set, slice, type(Ellipsis), type(None))
+
+
 def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
     """Refuse a coordinate that does not fit; expressions pass, their bounds are the kernel verifier's matter."""
     if type(crd) is tuple:
@@ -313,8 +336,11 @@ def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
             return
         low, high = int(crd.min()), int(crd.max())
     else:
-        if isinstance(crd, (float, complex, str, bytes, list, dict, set, slice, type(Ellipsis))):
-            raise TensorIndexError(f"coordinate {crd!r} of {tensor}: give integers, nested tuples of them, or _")
+        if crd is not _ and (getattr(tensor.engine, "confined", False) or isinstance(crd, _NO_NUMBERS)):
+            raise TensorIndexError(
+                f"coordinate {crd!r} of {tensor}: give integers, nested tuples of them, or _; "
+                "a range of a mode is a tile (local_tile), or .numpy()[...]"
+            )
         return
     if low < 0 or high >= product(shape):
         raise TensorIndexError(

@@ -11,12 +11,12 @@ from typing import cast
 
 from ..errors import TensorError
 from ..layout import Layout, composition, group_modes, logical_product, make_layout, right_inverse, zipped_divide
-from ..layout.coordinates import _
+from ..layout.coordinates import Coordinate, _
 from ..layout.int_tuple import IntTuple, product_each
 from ..layout.recast import upcast
 from .atoms.atom import CopyAtom
 from .engine import Scalars
-from .tensor import Tensor
+from .tensor import Tensor, composed_slice
 from .thread import current_thread
 from .thread_value import make_layout_tv
 from .tiled_mma import AXES, TiledMMA
@@ -107,9 +107,10 @@ class TiledCopy:
         if isinstance(index, int) and not 0 <= index < self.threads:
             raise TensorError(f"partition of {tensor}: thread {index} of 0 to {self.threads - 1}")
         tiled = tensor.lift_layout(zipped_divide, self.tile)
-        owned = tiled.lift_layout(composition, (self._layout_for(layout), _))
-        _own, rest = cast("tuple[IntTuple, tuple[IntTuple, ...]]", owned.shape)
-        return cast(Tensor, owned[((index, _), (_,) * len(rest))])  # type: ignore[index]
+        _own, rest = cast("tuple[IntTuple, tuple[IntTuple, ...]]", tiled.shape)
+        crd = cast(Coordinate, ((index, _), (_,) * len(rest)))
+        tiler = (self._layout_for(layout), _)
+        return composed_slice(tiled, tiler, crd, "partition", tensor, tiler[0], self.tile, index)
 
     def _layout_for(self, layout: Layout) -> Layout:
         """(thread, value) to the index in the tile, when the atom moves its values as `layout` says."""

@@ -1,4 +1,4 @@
-"""Views of host tensors against brute force: `python tools/fuzz/host_tensors.py COUNT [SEED]`, run in the repository."""
+"""Views of host tensors against brute force: `python tools/fuzz/host_tensors.py COUNT [SEED]`."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from tensor.views import check_views
 
 
 def main(count: int = 2000, seed: int = 0) -> int:
-    """Print one line of figures; 1 where a view reached outside, was refused though it fits, or read a wrong element."""
+    """Print one line of figures; 1 where a view reached outside, was wrong, or was refused though it fits."""
     faults = check_views(count, seed)
     for line in faults.wrong[:10]:
         print(line)

@@ -13,7 +13,7 @@ from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
 from ...tensor.dtypes import DType, as_dtype
 from ...tensor.engine import Scalars
-from ...tensor.make import offset_range
+from ...tensor.reach import offset_range
 from ...tensor.tensor import Tensor
 from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, var
 from ..ir.place import user_place
