@@ -114,9 +114,11 @@ def _all_known(table: Scalars | None) -> bool:
 
 def _refined(layout: Layout, like: Layout) -> Layout:
     """`layout` nested at least as finely as `like`, so that coordinates of the one serve the other."""
-    if weakly_congruent(like.shape, layout.shape):
-        return layout
     try:
+        if type(layout) is not Layout:
+            raise LayoutError("a swizzled axis cannot be sliced")
+        if weakly_congruent(like.shape, layout.shape):
+            return layout
         return composition(layout, Layout(like.shape))
     except LayoutError as error:
         raise LayoutError(
