@@ -37,6 +37,7 @@ class Engine(Protocol):
     the form of the offsets. Engines may also offer, and algorithms then use:
     `strided(offset, shape, stride)`, a NumPy view of the elements (in elements, not bytes);
     `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
+    `named(value)`, a name for a value that a long expression has computed so far;
     `unbounded`, True where any offset has a value;
     `confined`, True where nobody judges an access later, so that a view of the elements must not reach others.
     """
@@ -229,7 +230,7 @@ def called(engine: Engine) -> str:
     return engine.name or (hex(engine.address) if isinstance(engine, ViewEngine) else type(engine).__name__)
 
 
-_BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
+_BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def fit_values(values: Scalars, dtype: DType) -> Array:

@@ -54,8 +54,8 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
         _matrix_product(A, B, C, sizes)
         return
     v, m, n, k = (sizes[name] for name in "vmnk")
-    a = computed(A).reshape((v, m, k), order="F")
-    b = computed(B).reshape((v, n, k), order="F")
+    a = _factor(A, C).reshape((v, m, k), order="F")
+    b = _factor(B, C).reshape((v, n, k), order="F")
     if _accumulated(C, a, b):
         return
     c = computed(C).reshape((v, m, n), order="F")
@@ -93,11 +93,19 @@ def _on_host(*tensors: Tensor) -> bool:
 
 def _matrix_product(A: Tensor, B: Tensor, C: Tensor, sizes: dict[str, int]) -> None:
     """One NumPy product over views of the operands; a temporary of the size of C is all it takes."""
-    a = computed(A).reshape((sizes["m"], sizes["k"]))
-    b = computed(B).reshape((sizes["n"], sizes["k"]))
+    a = _factor(A, C).reshape((sizes["m"], sizes["k"]))
+    b = _factor(B, C).reshape((sizes["n"], sizes["k"]))
     product = np.matmul(a, b.T)
     product += computed(C)
     store_all(C, product)
+
+
+def _factor(tensor: Tensor, C: Tensor) -> Array:
+    """The elements of A or B, where they are numbers in a type that holds what C accumulates too."""
+    values = computed(tensor)
+    if values.dtype == object:
+        return values
+    return values.astype(np.promote_types(values.dtype, C.dtype.accumulator.numpy), copy=False)
 
 
 def _accumulated(C: Tensor, a: Array, b: Array) -> bool:

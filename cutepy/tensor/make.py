@@ -16,7 +16,7 @@ from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_l
 from ..layout.int_tuple import IntTuple, leaves
 from ..layout.layout import Order, _make
 from .dtypes import DType, as_dtype, i32
-from .engine import Array, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
+from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
 from .reach import confined, offset_range
 from .tensor import Tensor
 
@@ -54,7 +54,8 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
     `data` is an array, or has `__array_interface__`, the buffer protocol (memoryview, mmap, array.array) or DLPack
     (PyTorch and JAX arrays in host memory). Raw bytes take their element type from `dtype`. What is read-only stays so.
 
-    Raises TensorError for anything else, for element types that WGSL lacks, and for strides that are no whole elements.
+    Raises TensorError for anything else, for elements that are no numbers in this machine's byte order, and for strides
+    that are no whole elements.
     """
     if isinstance(data, ViewEngine):
         return ViewEngine(data.memory, data.dtype, data.origin, space, name or data.name, data.home)
@@ -64,6 +65,10 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
             raise TensorError(f"dtype {dtype} over {array.dtype} data: only raw bytes are reinterpreted; use recast")
         array = _reinterpreted(array, as_dtype(dtype))
     kind = as_dtype(array.dtype)
+    if not array.dtype.isnative:
+        raise TensorError(
+            f"a view of {array.dtype.str} data: its bytes are swapped; copy it with .astype({kind.numpy!r})"
+        )
     width = array.itemsize
     if any(step % width for step in array.strides):
         raise TensorError(
@@ -94,8 +99,19 @@ def _as_array(data: object) -> Array:
         except (BufferError, RuntimeError, TypeError) as error:
             raise TensorError(f"a view of {type(data).__name__}: {error}; bring it into host memory first") from error
     raise TensorError(
-        f"a view of {type(data).__name__}: it has no buffer, __array_interface__ or DLPack; pass an array or its memory"
+        f"a view of {type(data).__name__}: it has no buffer, __array_interface__ or DLPack; "
+        "pass an array or its memory, or a list of numbers to make_tensor"
     )
+
+
+def _copied(numbers: list[object]) -> ArrayEngine:
+    """Memory of its own for nested lists of numbers, in the type that NumPy gives them."""
+    try:
+        array = np.array(numbers)
+    except ValueError as error:
+        raise TensorError(f"make_tensor({numbers!r:.60}): {error}; give lists of equal lengths with numbers") from error
+    view = view_of(array)
+    return ArrayEngine(view.memory, view.dtype, home=view.home)
 
 
 def _reinterpreted(raw: Array, dtype: DType) -> Array:
@@ -112,22 +128,25 @@ def make_tensor(
     """A tensor over `source` with `layout`, or with the layout of a shape and a stride as `Layout` takes them.
 
     Over an array, an engine or a `make_gmem_ptr` the tensor is a view; without a layout it has the array's own strides.
-    Over an element type (`f32`, "f16", numpy.float32) it owns new memory, zeros on the host.
+    Over another tensor it is a view of that one's elements. Over an element type (`f32`, "f16", numpy.float32) it owns
+    new memory, zeros on the host; over nested lists of numbers a copy of them.
 
     >>> print(make_tensor(make_smem_ptr(np.zeros(32, np.float16), name="s"), (4, 8), (8, 1)))
     smem_ptr[16b](s) o (4,8):(8,1)
     >>> make_tensor("i32", (2, 3)).numpy().tolist()
     [[0, 0, 0], [0, 0, 0]]
+    >>> print(make_tensor([[1, 2, 3], [4, 5, 6]]).dtype)
+    i64
 
-    Raises TensorError where the layout reaches outside the memory, a size is unknown in an owning tensor, or WGSL lacks
-    the element type. Source: CuTe, `tensor_impl.hpp`.
+    Raises TensorError where the layout reaches an offset that `source` does not hold, a size is unknown in an owning
+    tensor, or the elements are no numbers. Source: CuTe, `tensor_impl.hpp`.
     """
     if isinstance(source, (str, DType)) or isinstance(source, type) or isinstance(source, np.dtype):
         return _owning(as_dtype(source), layout, stride)
     if isinstance(source, Tensor):
         chosen = _layout_of(source.layout if layout is None else layout, stride)
         return source if layout is None else _view(source, chosen)
-    engine = source if isinstance(source, Engine) else view_of(source)
+    engine = source if isinstance(source, Engine) else _copied(source) if isinstance(source, list) else view_of(source)
     chosen = _layout_of(layout, stride, engine)
     if not isinstance(engine, ViewEngine) or chosen is engine.home:
         return Tensor(engine, chosen)

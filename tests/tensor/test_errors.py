@@ -190,9 +190,9 @@ def test_copies_between_widths_of_floats() -> None:
     assert half.numpy().tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "int64", "complex64", "object", "uint8", "int16", "S3"])
-def test_types_that_no_gpu_has(dtype: str) -> None:
-    with pytest.raises(TensorError, match="no such element type on a GPU; there are f16"):
+@pytest.mark.parametrize("dtype", ["object", "S3", "U2", "datetime64[s]", "longdouble"])
+def test_types_that_are_no_numbers(dtype: str) -> None:
+    with pytest.raises(TensorError, match=r"no such element type; there are f16 \(float16\), .* c128 \(complex128\)"):
         make_tensor(np.zeros(3, dtype))
     with pytest.raises(TensorError, match="no such element type"):
         make_tensor(np.dtype(dtype), (2, 3))

@@ -28,6 +28,7 @@ from cutepy.layout import (
     select,
 )
 from cutepy.tensor import (
+    FMA,
     Tensor,
     TiledCopy,
     fill,
@@ -37,6 +38,7 @@ from cutepy.tensor import (
     make_gmem_ptr,
     make_tensor,
     make_tiled_copy_tv,
+    make_tiled_mma,
     outer_partition,
     recast,
     thread_value_partition,
@@ -228,6 +230,16 @@ def tiles(random: Random, tensor: Tensor, model: Model) -> Step:
     return lambda: local_partition(tensor, threads, index), expected, f"local_partition(t, {threads}, {index})"
 
 
+def multiplied(random: Random, tensor: Tensor, model: Model) -> Step:
+    """What a thread has of an operand; only where it reaches is judged here, which elements it has in test_atoms."""
+    extents = tuple(random.choice([1, 2, 3]) for _mode in "MNK")
+    dealt = tuple(random.choice([None, None, Layout((n, 2), (2, 1)), 2 * n]) for n in extents)
+    mma = make_tiled_mma(FMA, extents, dealt)  # type: ignore[arg-type]
+    part = random.choice([mma.partition_A, mma.partition_B, mma.partition_C])
+    thread = random.randrange(mma.threads)
+    return lambda: part(tensor, thread), None, f"{part.__name__}(t, {thread}) of {mma}"
+
+
 def slices(random: Random, tensor: Tensor, model: Model) -> Step:
     sizes = sizes_of(tensor)
     crd = [random.choice([_, random.randrange(s + (random.random() < 0.2))]) for s in sizes]
@@ -285,6 +297,7 @@ STEPS = [
     thread_values,
     thread_values,
     tiled_copies,
+    multiplied,
     tiles,
     slices,
     rearranged,
@@ -353,7 +366,7 @@ def check_memory(random: Random, base: np.ndarray, array: np.ndarray, faults: Fa
     judged(
         base, lambda: make_tensor(array, layout), [first + layout(i) for i in range(layout.size)], held, path, faults
     )
-    wanted = random.choice(["f16", "u32", "f32", "f32", "i32"])
+    wanted = random.choice(["f16", "u8", "f64", "c64", "c128", "i32"])
     try:
         found = recast(make_tensor(array), wanted)
     except (LayoutError, TensorError):
