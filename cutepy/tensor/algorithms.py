@@ -31,7 +31,7 @@ from .bulk import (
 )
 from .engine import Array, Scalars, check_writable
 from .guard import below, both
-from .tensor import Tensor
+from .tensor import Tensor, expect_tensors
 from .thread import current_thread
 
 
@@ -92,6 +92,7 @@ def fill(tensor: Tensor, value: Scalars) -> None:
 
     Raises TensorError for a read-only tensor and a value that its type cannot hold. Source: CuTe, `algorithm/fill.hpp`.
     """
+    expect_tensors("fill", tensor)
     store_all(tensor, value)
 
 
@@ -106,7 +107,7 @@ def clear(tensor: Tensor) -> None:
 
     Raises TensorError for a read-only tensor. Source: CuTe, `algorithm/clear.hpp`.
     """
-    store_all(tensor, 0)
+    fill(tensor, 0)
 
 
 def axpby(alpha: Scalars, x: Tensor, beta: Scalars, y: Tensor) -> None:
@@ -170,6 +171,7 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scala
     f16 is combined in f32. `reduce_tree` is shorter, faster and more exact for sums. Source: CuTe,
     `algorithm/tensor_reduce.hpp`.
     """
+    expect_tensors("reduce", tensor)
     values = computed(tensor).ravel(order="F")
     with np.errstate(over="ignore") if values.dtype.kind in "iu" else nullcontext():  # integers wrap, as in arrays
         for count, value in enumerate(values, 1):
@@ -191,6 +193,7 @@ def reduce_tree(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], 
 
     f16 is combined in f32.
     """
+    expect_tensors("reduce_tree", tensor)
     values = computed(tensor).ravel(order="F")
     combine = np.frompyfunc(op, 2, 1) if values.dtype == object else op
     while len(values) > 1:
@@ -216,9 +219,7 @@ def cooperative_copy(threads: int, source: Tensor, target: Tensor, *, thread: Sc
     Raises as `copy`. Source: CuTe, `algorithm/cooperative_copy.hpp`.
     """
     _check_pair("cooperative_copy", source, target)
-    index = current_thread(thread)
-    if isinstance(index, int) and not 0 <= index < threads:
-        raise TensorError(f"cooperative_copy({threads}, ...): thread {index} of 0 to {threads - 1}")
+    index = current_thread(f"cooperative_copy({threads}, ...)", threads, thread)
     run = _common_run(source, target)
     rounds = -(-source.size // (run * threads))
     step = np.arange(run)[:, None] + np.arange(rounds) * (run * threads)
@@ -254,9 +255,7 @@ def _at(tensor: Tensor, place: Array, exists: Array | None) -> tuple[Array, Arra
 
 
 def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
-    for operand in (source, target):
-        if not isinstance(operand, Tensor):
-            raise TensorError(f"{call}: {type(operand).__name__} is not a tensor; write make_tensor(...)")
+    expect_tensors(call, source, target)
     if source.size != target.size:
         raise TensorError(
             f"{call}({source}, {target}): the sizes {source.size} and {target.size} differ; slice or tile one of them"

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import TensorError
 from .bulk import check_overlap, computed, mode_sizes, offset_table, store_all, strided_modes
 from .engine import Array, Scalars, check_writable
-from .tensor import Tensor
+from .tensor import Tensor, expect_tensors
 
 FORMS = {
     (1, 1, 1): ("v", "v", "v"),
@@ -46,6 +46,7 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
 
     Raises TensorError for ranks or sizes that fit no form, and as `copy`. Source: CuTe, `algorithm/gemm.hpp`.
     """
+    expect_tensors("gemm", A, B, C)
     sizes = _sizes(A, B, C)
     for source in (A, B):
         check_overlap("gemm", source, C)

@@ -18,7 +18,7 @@ from ..layout.layout import Order, _make
 from .dtypes import DType, as_dtype, i32
 from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
 from .reach import confined, offset_range
-from .tensor import Tensor
+from .tensor import Tensor, expect_tensors
 
 
 def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
@@ -191,6 +191,7 @@ def make_tensor_like(tensor: Tensor, dtype: object = None) -> Tensor:
     >>> print(make_tensor_like(make_tensor("f32", (4, 8), (32, 2))).layout)
     (4,8):(8,1)
     """
+    expect_tensors("make_tensor_like", tensor)
     layout = make_layout_like(cast(Layout, tensor.layout))
     return _owning(tensor.dtype if dtype is None else as_dtype(dtype), layout, None)
 
@@ -201,6 +202,7 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
     >>> print(make_fragment_like(make_tensor("f32", ((2, 2), 4, 2), ((8, 64), 16, 1))).layout)
     ((2,2),4,2):((1,2),8,4)
     """
+    expect_tensors("make_fragment_like", tensor)
     layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     if layout.rank > 1:
         ordered = make_layout_like(layout)

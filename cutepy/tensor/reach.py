@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from ..errors import TensorError
+from ..errors import LayoutError, TensorError
 from ..layout import ComposedLayout, Layout, filter_zeros
 from ..layout.basis import has_basis
 from ..layout.coordinates import keeps
@@ -31,6 +31,8 @@ def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:
     if isinstance(layout, ComposedLayout):
         table = layout.offsets()
         return int(table.min()), int(table.max()) + 1
+    if layout.facts is not None:
+        raise LayoutError(f"offsets of {layout}: its sizes are not known; put values in with subs")
     if layout.size == 0:
         return 0, 0
     reach = [(s - 1) * d for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]

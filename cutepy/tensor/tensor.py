@@ -238,6 +238,13 @@ _set_engine, _set_layout, _set_offset, _set_guard = (
 )
 
 
+def expect_tensors(call: str, *operands: object) -> None:
+    """Raise TensorError for the first operand that is no tensor, saying how to make one."""
+    for operand in operands:
+        if not isinstance(operand, Tensor):
+            raise TensorError(f"{call}: {type(operand).__name__} is not a tensor; write make_tensor(...)")
+
+
 def applied(function: Callable[..., Layout], thing: Layout | Tensor, *arguments: object) -> Layout | Tensor:
     """`function(thing, *arguments)` for a layout, and over the same elements for a tensor."""
     if isinstance(thing, Tensor):

@@ -16,7 +16,7 @@ from ..layout.int_tuple import IntTuple, product_each
 from ..layout.recast import upcast
 from .atoms.atom import CopyAtom
 from .engine import Scalars
-from .tensor import Tensor, composed_slice
+from .tensor import Tensor, composed_slice, expect_tensors
 from .thread import current_thread
 from .thread_value import make_layout_tv
 from .tiled_mma import AXES, TiledMMA
@@ -77,6 +77,7 @@ class TiledCopy:
         `fragment` has the modes (values, rest, ...); the result has (copy values, rest, ...) over the same elements.
         Raises TensorError where the fragment does not hold whole copies. Source: CuTe, `copy_atom.hpp`.
         """
+        expect_tensors("retile", fragment)
         held = fragment.layout[0].size
         numbered = composition(right_inverse(self.layout_tv), Layout(self.tile))
         if self.layout_tv[1].size % held:
@@ -92,6 +93,7 @@ class TiledCopy:
         return cast(Tensor, seen[(_, (0, *(_,) * (rest - 1)))])
 
     def _check_space(self, tensor: Tensor, side: int) -> None:
+        expect_tensors("partition", tensor)
         wanted, found = self.atom.memory[side], tensor.engine.space
         if wanted and found and found != wanted:
             raise TensorError(
@@ -103,9 +105,7 @@ class TiledCopy:
             raise TensorError(
                 f"partition of {tensor}: it has {tensor.rank} modes, the tile {self.tile} {len(self.tile)}"
             )
-        index = current_thread(thread)
-        if isinstance(index, int) and not 0 <= index < self.threads:
-            raise TensorError(f"partition of {tensor}: thread {index} of 0 to {self.threads - 1}")
+        index = current_thread("partition", self.threads, thread)
         tiled = tensor.lift_layout(zipped_divide, self.tile)
         _own, rest = cast("tuple[IntTuple, tuple[IntTuple, ...]]", tiled.shape)
         crd = cast(Coordinate, ((index, _), (_,) * len(rest)))

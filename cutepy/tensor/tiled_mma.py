@@ -26,7 +26,7 @@ from ..layout.int_tuple import IntTuple, as_tuple
 from .atoms.atom import MMAAtom
 from .engine import Scalars
 from .make import make_fragment_like
-from .tensor import Tensor, applied
+from .tensor import Tensor, applied, expect_tensors
 from .thread import current_thread
 
 AXES = {"a": (0, 2), "b": (1, 2), "c": (0, 1)}
@@ -142,11 +142,10 @@ class TiledMMA:
         return applied(zipped_divide, values, (_, tuple(self.arrangement[axis].size for axis in axes)))
 
     def _partition(self, operand: str, tensor: Tensor, thread: Scalars | None) -> Tensor:
+        expect_tensors(f"partition_{operand.upper()}", tensor)
         if tensor.rank < 2:
             raise TensorError(f"partition_{operand.upper()} of {tensor}: it needs the modes {_modes(operand)}")
-        index = current_thread(thread)
-        if isinstance(index, int) and not 0 <= index < self.threads:
-            raise TensorError(f"partition_{operand.upper()} of {tensor}: thread {index} of 0 to {self.threads - 1}")
+        index = current_thread(f"partition_{operand.upper()}", self.threads, thread)
         numbered = self.threads_vmnk
         found = idx2crd(cast(int, index), numbered.shape, numbered.stride)
         place = [crd2idx(c, s) for c, s in zip(as_tuple(found), as_tuple(numbered.shape), strict=True)]

@@ -248,7 +248,7 @@ CALLS = [
     (lambda: transform(op=abs), "give a target"),
     (lambda: local_tile(tensor((8, 8)), (4, 4), (2, 0)), "coordinate 2 .* size 2"),
     (lambda: local_tile(tensor((8, 8)), (4, 4), (0, 0), (1, None, 1)), "the projection .* must have one entry"),
-    (lambda: local_partition(tensor((8, 8)), Layout((2, 2)), 4), "there are threads 0 to 3"),
+    (lambda: local_partition(tensor((8, 8)), Layout((2, 2)), 4), "thread 4 of 0 to 3"),
     (lambda: local_partition(tensor((8, 8)), Layout((2, 2), (1, 4)), 0), "gives no thread the number 2"),
     (lambda: thread_value_partition(tensor((4, 8)), Layout((8, 4)), 8), "coordinate 8 .* size 8"),
     (lambda: make_layout_tv(Layout((2, 2), (1, 4)), Layout(2)), "does not number its 4 places without gaps"),
