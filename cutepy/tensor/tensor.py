@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, TypeAlias, cast, overload
 
 import numpy as np
 
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
 from ..layout.basis import Basis, BasisSum
-from ..layout.coordinates import Coordinate, _, has_underscore, inner_product
+from ..layout.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
 from ..layout.display import svg_of
 from ..layout.int_tuple import IntTuple, product
 from ..layout.layout import _make, show, slice_and_offset
@@ -25,6 +25,11 @@ from .engine import Array, CoordinateEngine, Engine, Scalars, called, check_writ
 from .guard import Guard
 from .reach import confined, names_only
 from .rounding import rounded
+
+Slice: TypeAlias = (
+    "Underscore | tuple[Underscore, *tuple[object, ...]] | tuple[object, Underscore, *tuple[object, ...]]"
+)
+"""A coordinate that keeps a mode, as far as types tell: by its first or second entry."""
 
 
 class TensorIndexError(TensorError, CoordinateError):
@@ -98,10 +103,22 @@ class Tensor:
         """The element type."""
         return self.engine.dtype
 
-    def __call__(self, *crd: Coordinate) -> Tensor | Scalars:
+    @overload
+    def __call__(self, crd: Underscore, /, *rest: object) -> Tensor: ...
+    @overload
+    def __call__(self, crd: object, follows: Underscore, /, *rest: object) -> Tensor: ...
+    @overload
+    def __call__(self, crd: object, follows: object, last: Underscore, /, *rest: object) -> Tensor: ...
+    @overload
+    def __call__(self, *crd: object) -> Scalars: ...
+    def __call__(self, *crd: object) -> Scalars:
         return self[crd[0] if len(crd) == 1 else crd]
 
-    def __getitem__(self, crd: Coordinate) -> Tensor | Scalars:
+    @overload
+    def __getitem__(self, crd: Slice) -> Tensor: ...
+    @overload
+    def __getitem__(self, crd: object) -> Scalars: ...
+    def __getitem__(self, crd: Any) -> Scalars:
         layout = self.layout
         if _fits(crd, layout.shape) and type(layout) is Layout and self.guard is None:
             offset = inner_product(crd, layout.shape, layout.stride)

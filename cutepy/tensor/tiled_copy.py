@@ -90,7 +90,7 @@ class TiledCopy:
         tiled = fragment.lift_layout(zipped_divide, (held, *product_each(groups.shape)))
         seen = tiled.lift_layout(composition, (order, _))
         rest = len(cast("tuple[tuple[IntTuple, ...], ...]", seen.shape)[1])
-        return cast(Tensor, seen[(_, (0, *(_,) * (rest - 1)))])
+        return seen[(_, (0, *(_,) * (rest - 1)))]
 
     def _check_space(self, tensor: Tensor, side: int) -> None:
         expect_tensors("partition", tensor)
