@@ -101,7 +101,7 @@ def _corner(part: Tensor, *, below: bool) -> tuple[IntTuple, int]:
     layout = cast(Layout, part.layout)
     steps = zip(leaves(layout.shape), leaves(layout.stride), strict=True)
     crd = fold_profile(
-        iter([extent - 1 if step and (step < 0) is below else 0 for extent, step in steps]), layout.shape
+        iter([extent - 1 if step and (step < 0) == below else 0 for extent, step in steps]), layout.shape
     )
     return crd, cast(int, part.offset) + layout(crd)
 

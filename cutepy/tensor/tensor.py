@@ -157,6 +157,7 @@ class Tensor:
             kept = _make(tuple(extents), tuple(steps))
             moved = inner_product(numbers, layout.shape, cast(Layout, layout).stride)
         else:
+            crd = _one_place(crd, self)
             _check(crd, layout.shape, self)
             if type(layout) is Layout:
                 kept, moved = slice_and_offset(crd, layout)
@@ -340,6 +341,19 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
 
 
 _NO_NUMBERS = (bool, np.bool_, float, complex, str, bytes, list, dict, set, slice, type(Ellipsis), type(None))
+
+
+def _one_place(crd: Coordinate, tensor: Tensor) -> Coordinate:
+    """`crd` with Python's integers for NumPy's; TensorIndexError for an array, as a slice lies at one place."""
+    if isinstance(crd, tuple):
+        return tuple([_one_place(entry, tensor) for entry in crd])
+    if isinstance(crd, (np.ndarray, np.integer)):
+        if crd.ndim:
+            raise TensorIndexError(
+                f"coordinate {crd!r} of {tensor}: a slice is taken at one place; make one for each, or leave out the _"
+            )
+        return cast(Coordinate, crd.item())
+    return crd
 
 
 def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:

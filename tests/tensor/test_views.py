@@ -6,7 +6,7 @@ import sympy
 from tensor.views import check_views
 
 from cutepy.errors import TensorError
-from cutepy.layout import Layout, append, composition
+from cutepy.layout import ComposedLayout, Layout, Swizzle, _, append, composition
 from cutepy.tensor import (
     Tensor,
     ViewEngine,
@@ -91,6 +91,24 @@ def test_no_engine_leaves_its_memory() -> None:
             with pytest.raises(TensorError, match="the memory holds"):
                 reach(stray)
     assert memory.tolist() == list(range(16))
+
+
+def test_a_slice_lies_at_one_place() -> None:
+    tensor = make_tensor(np.arange(32, dtype=np.float32).reshape(4, 8))
+    column = tensor(np.int64(2), _)
+    assert type(column.offset) is int and column.numpy_is_view and column.numpy().tolist() == list(range(16, 24))
+    with pytest.raises(TensorError, match="at 8 it reaches offset 24, which is no element"):
+        composition(column, Layout(9))
+    places = np.array([0, 1])
+    assert tensor[places, 1].tolist() == [1, 9]  # type: ignore[attr-defined]
+    for call in (
+        lambda: tensor(places, _),
+        lambda: local_tile(tensor, (2, 2), (places, 0)),
+        lambda: thread_value_partition(tensor, Layout((4, 8)), places),
+        lambda: make_tensor(np.zeros(16), ComposedLayout(Swizzle(1, 0, 2), 0, Layout((4, 4))))(places, _),
+    ):
+        with pytest.raises(TensorError, match="a slice is taken at one place"):
+            call()
 
 
 @pytest.mark.parametrize("crd", [True, np.True_, np.array([9], dtype=object), 1.0, slice(0, 2), None, sympy.Integer(9)])
