@@ -1,6 +1,6 @@
 """Algorithms over tensors, written once: arrays are computed at once, kernel traces emit code.
 
-Imports `bulk`, `tensor`. Law: each reads all elements it needs, computes, and writes; element i of one tensor meets
+Law: each reads all elements it needs, computes, and writes; element i of one tensor meets
 element i of the other in colexicographic order. Values are arrays of numbers, or arrays of expressions, and the same
 arithmetic serves both.
 """

@@ -1,6 +1,6 @@
 """Engines: where the elements of a tensor are, or how they come about.
 
-Imports `dtypes`, `layout`. Law: an engine is two functions, `load(offsets, where)` and `store(offsets, values, where)`,
+Law: an engine is two functions, `load(offsets, where)` and `store(offsets, values, where)`,
 and every algorithm is written over these two alone. `offsets` is an int, an array of ints, an expression, or an
 object array of such expressions, and the values come back in the same form.
 """

@@ -1,6 +1,6 @@
 """`gemm`: the five forms of C += A * B over tensors.
 
-Imports `bulk`, `tensor`. Law: with the modes V (elements side by side), M, N and K, `C[v, m, n] += sum over k of
+Law: with the modes V (elements side by side), M, N and K, `C[v, m, n] += sum over k of
 A[v, m, k] * B[v, n, k]`; a form leaves some of them out. Products are summed in the accumulation type of C.
 """
 

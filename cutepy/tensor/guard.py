@@ -1,6 +1,6 @@
 """Guards: which elements of a tile that was rounded up exist.
 
-Imports `layout`, `engine`. Law: a tile that does not divide its tensor has the shape of a whole tile, and an element at
+Law: a tile that does not divide its tensor has the shape of a whole tile, and an element at
 coordinate c of it exists where `axis.origin + axis.layout(c) < axis.limit` for every axis of the guard. Axes that the
 tile does divide have no entry. A guard is sliced, tiled and composed by doing the same to the layout of each axis.
 """

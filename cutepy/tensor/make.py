@@ -1,6 +1,6 @@
 """Making tensors: views over other people's memory, tensors with memory of their own, identity tensors.
 
-Imports `engine`, `tensor`. Law: `make_tensor(data, layout)[crd]` is element `layout(crd)` of the memory of `data`,
+Law: `make_tensor(data, layout)[crd]` is element `layout(crd)` of the memory of `data`,
 counted from its first element; nothing is copied.
 """
 
@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..errors import TensorError
 from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_like, make_ordered_layout
-from ..layout.int_tuple import IntTuple, leaves
+from ..layout.int_tuple import IntTuple, fold_profile, leaves
 from ..layout.layout import Order, _make
 from .dtypes import DType, as_dtype, i32
 from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
@@ -209,16 +209,10 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
         first = len(leaves(layout[0].shape))
         steps = leaves(ordered.stride)
         order = list(range(first)) + [first + abs(step) for step in steps[first:]]
-        layout = make_ordered_layout(layout.shape, _nested_like(order, layout.shape))
+        layout = make_ordered_layout(layout.shape, fold_profile(iter(order), layout.shape))
     else:
         layout = Layout(layout.shape)
     return _owning(tensor.dtype if dtype is None else as_dtype(dtype), layout, None)
-
-
-def _nested_like(entries: list[int], shape: IntTuple) -> IntTuple:
-    from ..layout.int_tuple import fold_profile
-
-    return fold_profile(iter(entries), shape)
 
 
 def make_identity_tensor(shape: IntTuple) -> Tensor:

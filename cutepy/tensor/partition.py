@@ -1,6 +1,6 @@
 """Partitions: a tensor tiled or composed, then sliced.
 
-Imports `tensor`, `thread`, `layout`. Law: each is `divide or compose, then slice`; a tile that does not divide its
+Law: each is `divide or compose, then slice`; a tile that does not divide its
 tensor keeps the whole tile's shape and carries a guard, so every element of the tensor is owned exactly once.
 """
 
@@ -11,7 +11,7 @@ from typing import cast
 from ..errors import TensorError
 from ..layout import Layout, dice, idx2crd, zipped_divide
 from ..layout.coordinates import Coordinate, _, crd2idx
-from ..layout.int_tuple import IntTuple, as_tuple, product_each
+from ..layout.int_tuple import IntTuple, as_tuple, leaves, product_each
 from .engine import Scalars
 from .tensor import Tensor, composed_slice, expect_tensors
 from .thread import current_thread
@@ -83,7 +83,7 @@ def local_partition(
     expect_tensors("local_partition", tensor)
     index = current_thread("local_partition", _thread_count(tensor, layout), index)
     tiler: tuple[object, ...] = product_each(layout.shape)
-    crd = _thread_coordinate(layout, index)
+    crd = thread_coordinate(layout, index)
     if proj is not None:
         _check_projection("local_partition", proj, tiler)
         tiler, crd = (cast("tuple[object, ...]", dice(proj, cast(IntTuple, part))) for part in (tiler, crd))
@@ -126,7 +126,8 @@ def _check_projection(call: str, proj: Coordinate, tree: object) -> None:
 def _thread_count(tensor: Tensor, threads: Layout) -> int:
     """How many threads `threads` numbers, without a gap."""
     count = 1
-    for step, extent in sorted(_moving(threads)):
+    modes = zip(leaves(threads.stride), leaves(threads.shape), strict=True)
+    for step, extent in sorted((d, s) for d, s in modes if s != 1 and d != 0):
         if step != count:
             raise TensorError(
                 f"local_partition({tensor}, {threads}): the layout gives no thread the number {count}; "
@@ -136,13 +137,7 @@ def _thread_count(tensor: Tensor, threads: Layout) -> int:
     return count
 
 
-def _moving(layout: Layout) -> list[tuple[int, int]]:
-    from ..layout.int_tuple import leaves
-
-    return [(d, s) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if s != 1 and d != 0]
-
-
-def _thread_coordinate(threads: Layout, index: Scalars) -> tuple[Scalars, ...]:
+def thread_coordinate(threads: Layout, index: Scalars) -> tuple[Scalars, ...]:
     """The place of thread `index` in the layout of threads, one number a mode."""
     found = idx2crd(cast(int, index), threads.shape, threads.stride)
     return tuple(crd2idx(c, s) for c, s in zip(as_tuple(found), as_tuple(threads.shape), strict=True))

@@ -1,6 +1,6 @@
 """Predicates: which coordinates of an identity tensor lie within limits.
 
-Imports `bulk`, `tensor`. Law: an identity tensor tiled and sliced like the data tells where each element of a tile is,
+Law: an identity tensor tiled and sliced like the data tells where each element of a tile is,
 so comparing it with the shape of the data tells which elements exist; `copy_if` takes the answer.
 """
 

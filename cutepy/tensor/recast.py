@@ -1,6 +1,6 @@
 """`recast`: the same memory seen as elements of another width.
 
-Imports `tensor`, `engine`. Law: the bytes of the result are the bytes of the operand, in the same order.
+Law: the bytes of the result are the bytes of the operand, in the same order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`Tensor`: an engine and a layout, an offset between them, and a guard where a tile reaches beyond what exists.
 
-Imports `engine`, `guard`, `layout`. Law: `tensor[crd] == engine.load(offset + layout(crd))`; a slice or a tile is
+Law: `tensor[crd] == engine.load(offset + layout(crd))`; a slice or a tile is
 another layout and another offset over the same engine, so it is a view and writes through.
 """
 

@@ -1,6 +1,6 @@
 """`TiledCopy`: a copy atom repeated over threads and values until it covers a tile.
 
-Imports `atoms`, `partition`, `thread_value`. Law: the partitions of a tile among all threads cover it, each element as
+Law: the partitions of a tile among all threads cover it, each element as
 often as the thread-value layout says; a partition is `((value), rest, ...)` of one thread.
 """
 

@@ -1,10 +1,13 @@
 """Views of host tensors reach the elements of what they were made of, and nothing else."""
 
+from random import Random
+
 import numpy as np
 import pytest
 import sympy
 from tensor.views import check_views
 
+from cutepy import gpu
 from cutepy.errors import TensorError
 from cutepy.layout import ComposedLayout, Layout, Swizzle, _, append, composition
 from cutepy.tensor import (
@@ -116,3 +119,27 @@ def test_coordinates_are_whole_numbers(crd: object) -> None:
     tensor = make_tensor(np.zeros(4, np.float32))
     with pytest.raises(TensorError):
         tensor[crd]  # type: ignore[index]
+
+
+@gpu.kernel
+def gathered(x: Tensor, y: Tensor, *, layout_tv: Layout) -> None:
+    gpu.launch(grid=1, threads=layout_tv[0].size)
+    copy(thread_value_partition(x, layout_tv), y(gpu.thread, _))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_host_refuses_what_verify_refutes(seed: int) -> None:
+    """The same partition of a whole array, at once for every thread and proven for all of them in a kernel."""
+    random = Random(seed)
+    x = np.arange(random.choice([16, 24, 40]), dtype=np.float32)
+    threads, values = random.choice([2, 4, 8]), random.choice([1, 2, 4])
+    layout_tv = Layout((threads, values), (random.choice([1, values, 3, 8]), random.choice([1, threads, 5])))
+    refused = []
+    for thread in range(threads):
+        try:
+            thread_value_partition(make_tensor(x), layout_tv, thread)
+        except TensorError:
+            refused.append(thread)
+    verdict = gathered.verify(x, np.zeros((threads, values), np.float32), layout_tv=layout_tv)
+    assert verdict.ok is not bool(refused)
+    assert bool(refused) is (layout_tv.cosize > len(x))
