@@ -168,8 +168,8 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scala
     >>> print(reduce(make_tensor(np.arange(5, dtype=np.float32)), 0, lambda total, v: total + v * v))
     30.0
 
-    f16 is combined in f32. `reduce_tree` is shorter, faster and more exact for sums. Source: CuTe,
-    `algorithm/tensor_reduce.hpp`.
+    f16 is combined in f32; elements outside a guard count 0. For sums `reduce_tree` is faster and more exact.
+    Source: CuTe, `algorithm/tensor_reduce.hpp`.
     """
     expect_tensors("reduce", tensor)
     values = computed(tensor).ravel(order="F")

@@ -17,6 +17,7 @@ from ..errors import LayoutError
 from ..layout import Layout, composition, slice_and_offset, weakly_congruent
 from ..layout.coordinates import Coordinate
 from ..layout.int_tuple import leaves
+from ..layout.rearrange import joined
 from .engine import Array, Scalars
 
 
@@ -117,9 +118,9 @@ def _refined(layout: Layout, like: Layout) -> Layout:
     try:
         if type(layout) is not Layout:
             raise LayoutError("a swizzled axis cannot be sliced")
-        if weakly_congruent(like.shape, layout.shape):
-            return layout
-        return composition(layout, Layout(like.shape))
+        if not weakly_congruent(like.shape, layout.shape):
+            layout = composition(layout, Layout(like.shape))
+        return layout if isinstance(like.shape, tuple) or not isinstance(layout.shape, tuple) else joined([layout])
     except LayoutError as error:
         raise LayoutError(
             f"the guard {layout} of a tile that does not divide cannot follow the layout {like}; pad the tensor"

@@ -22,10 +22,13 @@ from cutepy.layout import (
     append,
     coalesce,
     composition,
+    flat_divide,
     flatten,
     group_modes,
     make_ordered_layout,
     select,
+    tiled_divide,
+    zipped_divide,
 )
 from cutepy.tensor import (
     FMA,
@@ -165,11 +168,16 @@ def composed_by_mode(random: Random, tensor: Tensor, model: Model) -> Step:
     return lambda: composition(tensor, tiler), modelled(places), f"composition(t, {tiler})"
 
 
+def numbered(random: Random, number: int) -> int:
+    """`number` as a Python or a NumPy integer."""
+    return random.choice([int, int, np.int64, np.int16])(number)  # type: ignore[operator, no-any-return]
+
+
 def thread_values(random: Random, tensor: Tensor, model: Model) -> Step:
     layout_tv = Layout((1, 1))
     while layout_tv.rank != 2 or layout_tv.size == 1:
         layout_tv = random_inner(random, len(model))
-    thread = random.randrange(layout_tv[0].size)
+    thread = numbered(random, random.randrange(layout_tv[0].size))
     expected = modelled(lambda: [entry(tensor, model, layout_tv(thread, v)) for v in range(layout_tv[1].size)])
     call = f"thread_value_partition(t, {layout_tv}, {thread})"
     return lambda: thread_value_partition(tensor, layout_tv, thread), expected, call
@@ -230,6 +238,23 @@ def tiles(random: Random, tensor: Tensor, model: Model) -> Step:
     return lambda: local_partition(tensor, threads, index), expected, f"local_partition(t, {threads}, {index})"
 
 
+def divided(random: Random, tensor: Tensor, model: Model) -> Step:
+    """All tiles at once; with a layout as a tile only where it reaches is judged."""
+    sizes = sizes_of(tensor)
+    call = random.choice([zipped_divide, tiled_divide, flat_divide])
+    if random.random() < 0.4:
+        tiler = tuple(Layout(random.randint(1, 3), random.randint(1, 3)) for _mode in sizes)
+        return lambda: call(tensor, tiler), None, f"{call.__name__}(t, {tiler})"
+    tile = tuple(random.randint(1, s + 1) for s in sizes)
+    counts = tuple(-(-s // t) for s, t in zip(sizes, tile, strict=True))
+    expected: Model = []
+    for outer in coordinates(counts):
+        for inner in coordinates(tile):
+            at = tuple(o * t + i for o, t, i in zip(outer, tile, inner, strict=True))  # type: ignore[arg-type]
+            expected.append(model[colex(at, sizes)] if all(a < s for a, s in zip(at, sizes, strict=True)) else None)
+    return lambda: call(tensor, tile), expected, f"{call.__name__}(t, {tile})"
+
+
 def multiplied(random: Random, tensor: Tensor, model: Model) -> Step:
     """What a thread has of an operand; only where it reaches is judged here, which elements it has in test_atoms."""
     extents = tuple(random.choice([1, 2, 3]) for _mode in "MNK")
@@ -242,7 +267,7 @@ def multiplied(random: Random, tensor: Tensor, model: Model) -> Step:
 
 def slices(random: Random, tensor: Tensor, model: Model) -> Step:
     sizes = sizes_of(tensor)
-    crd = [random.choice([_, random.randrange(s + (random.random() < 0.2))]) for s in sizes]
+    crd = [random.choice([_, numbered(random, random.randrange(s + (random.random() < 0.2)))]) for s in sizes]
     crd[random.randrange(len(crd))] = _
     shape = tuple(s if c is _ else 1 for c, s in zip(crd, sizes, strict=True))
     start = tuple(0 if c is _ else c for c in crd)
@@ -291,18 +316,11 @@ def remade(random: Random, tensor: Tensor, model: Model) -> Step:
 
 
 STEPS = [
-    composed,
-    composed,
-    composed_by_mode,
-    thread_values,
-    thread_values,
-    tiled_copies,
-    multiplied,
-    tiles,
-    slices,
-    rearranged,
-    remade,
+    *(3 * [composed, thread_values]),
+    *(2 * [composed_by_mode, tiled_copies, remade]),
+    *(multiplied, divided, tiles, slices, rearranged),
 ]
+"""Those that may reach outside come more often, so that about half of the views that can be judged do."""
 
 
 class Faults:
