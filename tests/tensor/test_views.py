@@ -9,7 +9,7 @@ from tensor.views import check_views
 
 from cutepy import gpu
 from cutepy.errors import TensorError
-from cutepy.layout import ComposedLayout, Layout, Swizzle, _, append, composition
+from cutepy.layout import ComposedLayout, Layout, Swizzle, _, append, coalesce, composition
 from cutepy.tensor import (
     Tensor,
     ViewEngine,
@@ -78,6 +78,21 @@ def test_an_edge_tile_reaches_what_exists_and_no_more() -> None:
     fragment = make_tensor("f32", (4, 4))
     copy(edge, fragment)
     assert fragment.numpy().sum() == 52 + 53 + 58 + 59
+
+
+def test_a_guard_follows_a_coalesced_tile() -> None:
+    edge = local_tile(make_tensor(np.arange(21.0), (3, 7)), (3, 3), (0, 2))
+    assert coalesce(edge).shape == 9 and coalesce(edge).numpy().tolist() == [18, 19, 20, 0, 0, 0, 0, 0, 0]
+    assert [coalesce(edge)[i] for i in range(3)] == [18, 19, 20]
+    with pytest.raises(TensorError, match="the tile reaches beyond its tensor there"):
+        coalesce(edge)[3]
+
+
+def test_broadcasts_are_judged_without_a_table_of_them() -> None:
+    tile = local_tile(make_tensor(np.zeros((24, 16))), (8, 8), (0, 0))
+    assert make_tensor(tile, (8, 1 << 40), (16, 0)).size == 1 << 43
+    with pytest.raises(TensorError, match=r"at \(0,0,8\) it reaches offset 8, which is no element"):
+        make_tensor(tile, (4, 1 << 40, 9), (16, 0, 1))
 
 
 def test_no_engine_leaves_its_memory() -> None:
