@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import KernelError
 from ..layout import Layout, coalesce, composition, group_modes, size
 from ..layout import _ as ALL
-from ..tensor.algorithms import axpby, clear, reduce
+from ..tensor.algorithms import axpby, clear, reduce_tree
 from ..tensor.make import make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
@@ -62,7 +62,7 @@ def sum_kernel(x: Tensor, sums: Tensor, *, plan: SumPlan) -> None:
             acc[0, 0] = acc[0, 0] + x[i]
 
     partial = gpu.shared(sums.dtype, plan.threads)
-    partial[tid] = reduce(acc, 0, lambda a, b: a + b)
+    partial[tid] = reduce_tree(acc, 0, lambda a, b: a + b)
     half = plan.threads // 2
     while half:
         gpu.barrier()

@@ -90,6 +90,11 @@ def promoted(call: str, *values: Value) -> DType:
     Raises TensorError for i32 with u32, which WGSL does not mix either.
     """
     typed = {value.dtype for value in values if value.dtype is not None}
+    for dtype in typed:
+        if dtype.name not in _RANK:
+            raise TensorError(
+                f"{call}: no such element type in operations: {dtype} ({dtype.numpy}); convert with .astype"
+            )
     if i32 in typed and u32 in typed:
         raise TensorError(f"{call}: i32 and u32 do not mix; convert one with ops.astype")
     found = max(typed, key=lambda dtype: _RANK[dtype.name], default=None)

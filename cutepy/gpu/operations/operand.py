@@ -16,7 +16,7 @@ from ...errors import KernelError
 from ...layout import ComposedLayout, Layout
 from ...layout.int_tuple import product_each
 from ...layout.rearrange import from_modes, joined
-from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
+from ...tensor.dtypes import DType, bool_, f16, f32, gpu_dtype, i32, u32
 from ...tensor.engine import Array
 from ...tensor.make import make_tensor, view_of
 from ...tensor.tensor import Tensor
@@ -88,6 +88,7 @@ def tensor_of(call: str, x: object) -> Tensor:
     Raises TensorError for what is no array, KernelError for a tile that reaches beyond its tensor.
     """
     tensor = x if isinstance(x, Tensor) else make_tensor(view_of(x))
+    gpu_dtype(tensor.dtype)
     if tensor.guard is not None:
         raise KernelError(f"{call}({tensor}): the tile reaches beyond its tensor; copy it into a tensor of its own")
     return tensor

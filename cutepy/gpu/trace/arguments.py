@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...errors import CutepyError, KernelError
 from ...layout import ComposedLayout, Layout
 from ...layout.formula import symbols_of
-from ...tensor.dtypes import DType, as_dtype, f16, f32, i32, u32
+from ...tensor.dtypes import DType, as_dtype, f16, f32, gpu_dtype, i32, u32
 from ...tensor.engine import ViewEngine
 from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
@@ -128,8 +128,9 @@ class _Arguments:
             raise KernelError(f"{where} is the layout {value}; make {name} keyword-only, so that it is static")
         try:
             tensor = value if isinstance(value, Tensor) else make_tensor(value)
+            dtype = gpu_dtype(tensor.dtype)
         except CutepyError as error:
-            raise KernelError(f"{where}: {error}{_way_out(name, value)}") from error
+            raise KernelError(f"{where}: {error}") from error
         engine = tensor.engine
         if not isinstance(engine, ViewEngine | DeviceEngine):
             raise KernelError(f"{where} is {tensor}: a kernel takes tensors over arrays or over a device's memory")
@@ -137,7 +138,7 @@ class _Arguments:
         length = len(engine.memory) if isinstance(engine, ViewEngine) else engine.length
         slot = _slot(where, engine, self.engines)
         offset = cast(int, tensor.offset) + origin
-        return Argument(name, tensor.dtype, tensor, slot, offset, length, engine.writable)
+        return Argument(name, dtype, tensor, slot, offset, length, engine.writable)
 
 
 #: The types of numbers that a kernel takes, by those of NumPy's scalars; a Python number is weak.
@@ -170,13 +171,6 @@ def fixed_type(annotation: object) -> DType | None:
     except CutepyError:
         return None
     return dtype if dtype in NUMBERS.values() else None
-
-
-def _way_out(name: str, value: object) -> str:
-    """How to make of an array one that a kernel takes."""
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
-    fitting = {"f": "np.float32", "i": "np.int32", "u": "np.uint32"}.get(kind)
-    return f"; write {name}.astype({fitting})" if fitting else ""
 
 
 def _slot(where: str, engine: ViewEngine | DeviceEngine, engines: list[ViewEngine | DeviceEngine]) -> int:

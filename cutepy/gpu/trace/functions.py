@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType, as_dtype, bool_
+from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
 from ..interpret_functions import FUNCTIONS as NUMPY
@@ -113,7 +113,7 @@ def _choose(condition: object, then: object, other: object) -> Expr:
 
 def cast(value: Scalars, dtype: object) -> Scalars:
     """`value` converted to an element type."""
-    kind = as_dtype(dtype)
+    kind = gpu_dtype(dtype)
     if not _traced((value,)):
         return np.asarray(value).astype(kind.numpy)
     return _each(lambda v: cast_expr(v, kind), value)
@@ -121,7 +121,7 @@ def cast(value: Scalars, dtype: object) -> Scalars:
 
 def constant(value: float, dtype: object) -> Expr:
     """A number with an element type."""
-    return as_expr(value, as_dtype(dtype))
+    return as_expr(value, gpu_dtype(dtype))
 
 
 #: NumPy wants bools of these, which only the GPU knows.
