@@ -134,18 +134,17 @@ def elementwise_call(rng: np.random.Generator) -> Call:
         host = lambda: ops.astype(given[0], wanted)  # noqa: E731
     else:
         host = lambda: getattr(ops, name)(*given)  # noqa: E731
-    formula = gpu.pointwise(table[name])
-    return Call(f"{name}({described(given)})", host, lambda engine: formula(*given, engine=engine))
+    text = table[name]
+    return Call(f"{name}({described(given)})", host, lambda engine: gpu.pointwise(text)(*given, engine=engine))
 
 
 def nested_call(rng: np.random.Generator) -> Call:
     text = str(rng.choice(list(NESTED)))
     given = operands(rng, 2)
-    formula = gpu.pointwise(text)
     return Call(
         f"{text} of ({described(given)})",
         lambda: NESTED[text](*given),
-        lambda engine: formula(*given, engine=engine),
+        lambda engine: gpu.pointwise(text)(*given, engine=engine),
         scale=100.0,
     )
 
