@@ -19,7 +19,9 @@ def main(count: int, first: int, engines: list[str]) -> int:
         if found:
             unlike += 1
             print("\n".join(found), flush=True)
-    print(f"{count} calls from seed {first} on {', '.join(engines)}: {count - refused} answered, {refused} refused alike")
+    print(
+        f"{count} calls from seed {first} on {', '.join(engines)}: {count - refused} answered, {refused} refused alike"
+    )
     print(f"{unlike} unlike")
     return 1 if unlike else 0
 

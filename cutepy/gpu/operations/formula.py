@@ -1,7 +1,8 @@
 """Formulas over elements: text such as `"a + alpha * b"` becomes a function, read as Python's grammar, never evaluated.
 
-Operators: `+ - * / // % **`, comparisons, `& | ~ and or not`, `x if c else y`; functions by the names below and the
-element types as conversions, `f32(mask)`.
+Law: a formula is the composition of the functions of `ops` that it names. Operators: `+ - * / // % **`, comparisons,
+`& | ^ ~ << >>`, `and or not` (truths, as bool), `x if c else y`; functions by their names in `ops`, `min` and `max`,
+and the element types as conversions, `f32(mask)`.
 """
 
 from __future__ import annotations
@@ -9,25 +10,43 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+
+import numpy as np
 
 from ...errors import KernelError
+from ...ops.functions import FUNCTIONS as TABLE
+from ...ops.functions import Function
 from ...tensor.dtypes import DTYPES
-from ...tensor.engine import Scalars
-from ..trace import functions
+from .elements import Element, Operand, apply, convert
 
-Value = Any  # a number, or an expression with Python's operators
-_NAMES = "exp exp2 log log2 sqrt rsqrt sin cos tanh floor fma select".split()
-FUNCTIONS: dict[str, Callable[..., Value]] = {
-    **{name: getattr(functions, name) for name in _NAMES},
-    "abs": functions.absolute,
-    "min": functions.nan_minimum,
-    "max": functions.nan_maximum,
-    "pow": operator.pow,
-    "where": functions.select,
-    **{name: (lambda value, dtype=dtype: functions.cast(value, dtype)) for name, dtype in DTYPES.items()},
+
+def _called(function: Function) -> Callable[..., Operand]:
+    """A function of elements; of Python numbers alone it is a Python number."""
+
+    def call(*operands: Operand) -> Operand:
+        if len(operands) != function.arity:
+            raise TypeError(f"{function.name} takes {function.arity} operands, not {len(operands)}")
+        if any(isinstance(operand, Element) for operand in operands):
+            return apply(function, *operands)
+        with np.errstate(all="ignore"):
+            number: Operand = np.asarray(function.numpy(*map(np.asarray, operands))).item()
+        return number
+
+    return call
+
+
+def _conversion(name: str) -> Callable[[Operand], Operand]:
+    return lambda value: convert(value, DTYPES[name])
+
+
+FUNCTIONS: dict[str, Callable[..., Operand]] = {
+    **{name: _called(function) for name, function in TABLE.items()},
+    "min": _called(TABLE["minimum"]),
+    "max": _called(TABLE["maximum"]),
+    "select": _called(TABLE["where"]),
+    **{name: _conversion(name) for name in DTYPES},
 }
-_BINARY: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
+_BINARY: dict[type[ast.AST], Callable[[Operand, Operand], Operand]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -40,16 +59,16 @@ _BINARY: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
     ast.BitXor: operator.xor,
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
-    ast.And: operator.and_,
-    ast.Or: operator.or_,
+    ast.And: FUNCTIONS["logical_and"],
+    ast.Or: FUNCTIONS["logical_or"],
 }
-_UNARY: dict[type[ast.AST], Callable[[Value], Value]] = {
+_UNARY: dict[type[ast.AST], Callable[[Operand], Operand]] = {
     ast.USub: operator.neg,
     ast.UAdd: lambda x: x,
     ast.Invert: operator.invert,
-    ast.Not: operator.invert,
+    ast.Not: FUNCTIONS["logical_not"],
 }
-_COMPARE: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
+_COMPARE: dict[type[ast.AST], Callable[[Operand, Operand], Operand]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -59,7 +78,7 @@ _COMPARE: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
 }
 
 
-def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Scalars]]:
+def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Operand]]:
     """The names in a formula, in the order in which they are met, and the function of them that it says.
 
     >>> names, function = read_formula("a + alpha * b")
@@ -79,8 +98,11 @@ def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Scalars]]:
         raise _wrong(text, 1, "it is nested too deep") from None
     order = tuple(names)
 
-    def function(*values: Scalars) -> Scalars:
-        return _value(tree.body, dict(zip(order, values, strict=True)))
+    def function(*values: Operand) -> Operand:
+        try:
+            return _value(tree.body, dict(zip(order, values, strict=True)))
+        except (ArithmeticError, TypeError) as error:
+            raise _wrong(text, 1, str(error)) from None
 
     return order, function
 
@@ -114,7 +136,7 @@ def _check(node: ast.AST, text: str, names: dict[str, None]) -> None:
         _check(child, text, names)
 
 
-def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
+def _value(node: ast.AST, values: Mapping[str, Operand]) -> Operand:
     """What a checked formula gives for these values."""
     match node:
         case ast.Constant(value=number):
@@ -135,7 +157,7 @@ def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return _COMPARE[type(op)](_value(left, values), _value(right, values))
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            return functions.select(*[_value(part, values) for part in (test, body, orelse)])
+            return FUNCTIONS["where"](*[_value(part, values) for part in (test, body, orelse)])
     raise AssertionError(type(node).__name__)
 
 
