@@ -270,7 +270,7 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
         raise KernelError(f"matmul({a}, {b}, {C}): C must be {dtype} of shape {shape}")
     place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
     working = u32 if dtype is bool_ else dtype
-    a, b = (t if t.dtype.kind == working.kind else converted(t, working, engine=engine) for t in (a, b))
+    a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
     stays = any(isinstance(t.engine, DeviceEngine) for t in (a, b)) or bool(batch)
     c = C
     if c is None or working is not dtype:
