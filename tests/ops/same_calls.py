@@ -50,7 +50,7 @@ DEVICE_ERROR = {
     "atan": 2**-11,
     "atan2": 2**-10,
 }
-"""How far WGSL lets a device be from the exact value; of angles it says so up to pi, beyond that their rounding adds."""
+"""How far WGSL lets a device be from the exact value. Of angles it says so up to pi: beyond, their rounding adds."""
 
 
 @dataclass(frozen=True)

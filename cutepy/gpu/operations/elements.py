@@ -50,7 +50,7 @@ def type_of(operand: Operand) -> Typed:
 
 def _taken(operand: Operand, dtype: DType) -> Expr:
     if isinstance(operand, Element):
-        return cast(operand.value, dtype)
+        return _true(operand.value) if dtype is bool_ else cast(operand.value, dtype)
     return as_expr(rounded(operand, dtype), dtype)  # type: ignore[arg-type]
 
 
@@ -69,7 +69,8 @@ def convert(operand: Operand, dtype: DType) -> Element:
     value = operand.value
     if value.dtype.kind == "f" and dtype.kind in "iu":
         value = select(_compare("==", value, value), value, as_expr(0, value.dtype))
-    return Element(cast(cast(value, dtype), dtype.accumulator), dtype)
+    rounded_once = _true(value) if dtype is bool_ else cast(value, dtype)
+    return Element(cast(rounded_once, dtype.accumulator), dtype)
 
 
 def _compare(symbol: str, left: Expr, right: Expr) -> Expr:
@@ -94,9 +95,14 @@ def _unchanged(x: Expr) -> Expr:
     return x
 
 
+def _differ(a: Expr, b: Expr) -> Expr:
+    """Not equal: naga's != is false of NaN."""
+    return _on_bits("!=")(a, b) if a.dtype.kind != "f" else ~_compare("==", a, b)
+
+
 def _true(x: Expr) -> Expr:
-    """Whether x is not 0."""
-    return cast(x, bool_)
+    """Whether x is not 0, as NaN is."""
+    return ~_compare("==", x, as_expr(0.0, x.dtype)) if x.dtype.kind == "f" else cast(x, bool_)
 
 
 def _negative(x: Expr) -> Expr:
@@ -165,6 +171,12 @@ def _quotient(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return quotient, select(beyond, select(alike, a, b), rest)
 
 
+def _angle(a: Expr, b: Expr) -> Expr:
+    """WGSL leaves the angle of the origin open."""
+    origin = _compare("==", abs(a) + abs(b), as_expr(0.0, f32))
+    return select(origin, as_expr(0.0, f32), call("atan2", a, b))
+
+
 def _whole_quotient(a: Expr, b: Expr) -> Expr:
     """NumPy's quotient by 0 is 0, the kernel language's is `a`."""
     return select(_compare("==", b, as_expr(0, b.dtype)), as_expr(0, a.dtype), a // b)
@@ -178,8 +190,11 @@ def _float_power(base: Expr, exponent: Expr) -> Expr:
     whole = _compare("==", call("floor", exponent), exponent)
     half = exponent * 0.5
     odd = whole & ~_compare("==", call("floor", half), half)
-    signed = select(base < 0, select(whole, select(odd, -size, size), _not_a_number(base)), size)
-    zero, one = as_expr(0.0, f32), as_expr(1.0, f32)
+    whole = whole | _is_infinite(base)
+    zero, one, nan = as_expr(0.0, f32), as_expr(1.0, f32), _not_a_number(base)
+    signed = select(base < 0, select(whole, select(odd, -size, size), nan), size)
+    signed = select(_compare("==", base, zero) & (exponent < 0), one / abs(base), signed)
+    signed = select(_is_nan(base) | _is_nan(exponent), nan, signed)
     always_1 = _compare("==", exponent, zero) | _compare("==", base, one)
     always_1 = always_1 | (_compare("==", base, -one) & _is_infinite(exponent))
     return select(always_1, one, signed)
@@ -202,10 +217,11 @@ def _on_bits(symbol: str) -> Callable[[Expr, Expr], Expr]:
 
 
 _SPELT: dict[str, Callable[..., Expr]] = {
-    **{name: _named(name) for name in "exp exp2 log log2 sqrt sin cos tan atan sinh cosh tanh atan2".split()},
+    **{name: _named(name) for name in "exp exp2 log log2 sqrt sin cos tan atan sinh cosh tanh".split()},
     **{name: _by_kind(_unchanged, _named(name)) for name in "floor ceil round trunc".split()},
-    **{name: _on_bits(symbol) for name, symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<="}.items()},
+    **{name: _on_bits(symbol) for name, symbol in {"eq": "==", "lt": "<", "le": "<="}.items()},
     **{name: _on_bits(symbol) for name, symbol in {"gt": ">", "ge": ">="}.items()},
+    "ne": _differ,
     "expm1": _exp_less_1,
     "log1p": _log_of_1_and,
     "rsqrt": _named("inverseSqrt"),
@@ -226,6 +242,7 @@ _SPELT: dict[str, Callable[..., Expr]] = {
     "sub": operator.sub,
     "mul": _or_bool(operator.and_, operator.mul),
     "div": operator.truediv,
+    "atan2": _angle,
     "floordiv": _by_kind(_whole_quotient, lambda a, b: _quotient(a, b)[0]),
     "mod": _by_kind(operator.mod, lambda a, b: _quotient(a, b)[1]),
     "pow": _by_kind(_whole_power, _float_power),

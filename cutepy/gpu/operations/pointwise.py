@@ -111,9 +111,9 @@ class Pointwise:
         numbers = {k: v for k, v in values.items() if isinstance(v, bool | int | float | complex | np.generic)}
         tensors = {k: tensor_of(self.name, v) for k, v in values.items() if k not in numbers}
         place = place_of(self.name, engine, [*tensors.values(), *([out] if out is not None else [])])
-        shape = broadcast_shape(self.name, *map(sizes_of, tensors.values()))
         types = {k: tensors[k].dtype if k in tensors else _type_of_number(numbers[k]) for k in self.names}
         dtype = self._result_type(types, numbers)
+        shape = broadcast_shape(self.name, *(sizes_of(tensors[k]) if k in tensors else () for k in self.names))
         result = _new_result(place, shape, dtype, tensors.values()) if out is None else tensor_of(self.name, out)
         if sizes_of(result) != shape:
             raise KernelError(f"{self.name}: out has the shape {sizes_of(result)}, the operands give {shape}")
