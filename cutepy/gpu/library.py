@@ -5,7 +5,7 @@ Importing this module registers both; `ops` finds them by the type of an engine 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import NoReturn, cast
@@ -111,7 +111,8 @@ class OfValues(_InKernel):
             return cast_value(found.value, cast(DType, found.dtype))
 
         many = any(isinstance(operand, np.ndarray) for operand in operands)
-        return cast(Tensor, (np.frompyfunc(single, len(operands), 1) if many else single)(*operands))
+        of_all: Callable[..., object] = np.frompyfunc(single, len(operands), 1) if many else single
+        return cast(Tensor, of_all(*operands))
 
     def converted(self, x: object, dtype: DType) -> Tensor:
         """The value in another type."""

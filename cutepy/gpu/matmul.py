@@ -303,5 +303,5 @@ def _matrices(a: Tensor, b: Tensor, c: Tensor, batch: Shape) -> Iterator[tuple[T
         over(c, joined(out)),
     ]
     for place in np.ndindex(*batch):
-        A, B, C = (t(*map(int, place), ALL, ALL) if batch else t for t in stretched)
+        A, B, C = (cast(Tensor, t(*map(int, place), ALL, ALL)) if batch else t for t in stretched)
         yield A, cast(Tensor, select(cast(Layout, B), 1, 0)), C

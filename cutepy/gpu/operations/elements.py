@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ...errors import KernelError
-from ...ops.functions import FUNCTIONS, Function
+from ...ops.functions import Function
 from ...ops.rules import Number, Typed, Weak, check_number, result_type
 from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from ..ir import Const, Expr, as_expr, call, cast, select
@@ -24,10 +24,7 @@ LARGEST = 3.4028234663852886e38
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element:
-    """A value of one element: its expression, and the type that the rules know it by. f16 is computed in f32.
-
-    It has Python's operators, which are those of `ops`.
-    """
+    """A value of one element: its expression, and the type that the rules know it by. f16 is computed in f32."""
 
     value: Expr
     dtype: DType | Weak
@@ -259,25 +256,6 @@ _SPELT: dict[str, Callable[..., Expr]] = {
     "where": select,
 }
 """How each function of the table is written in a kernel, for operands that have their type."""
-
-
-def _operator(name: str, *, reflected: bool = False) -> Callable[..., Element]:
-    function = FUNCTIONS[name]
-    if function.arity == 1:
-        return lambda x: apply(function, x)
-    return lambda a, b: apply(function, b, a) if reflected else apply(function, a, b)
-
-
-for _symbol, _name in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv", "mod": "mod", "pow": "pow",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift",
-    "rshift": "right_shift",
-}.items():  # fmt: skip
-    setattr(Element, f"__{_symbol}__", _operator(_name))
-    setattr(Element, f"__r{_symbol}__", _operator(_name, reflected=True))
-for _symbol in "lt le gt ge eq ne neg abs".split():
-    setattr(Element, f"__{_symbol}__", _operator(_symbol))
-Element.__invert__ = _operator("bitwise_not")
 
 
 def in_one_type(name: str, function: Callable[..., object]) -> Callable[..., Element]:

@@ -46,35 +46,41 @@ FUNCTIONS: dict[str, Callable[..., Operand]] = {
     "select": _called(TABLE["where"]),
     **{name: _conversion(name) for name in DTYPES},
 }
-_BINARY: dict[type[ast.AST], Callable[[Operand, Operand], Operand]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
+
+
+def _operator(name: str, python: Callable[..., Operand]) -> Callable[..., Operand]:
+    """A function of elements that Python spells as an operator, and computes for numbers alone."""
+    function = TABLE[name]
+    return lambda *operands: (
+        apply(function, *operands) if any(isinstance(x, Element) for x in operands) else python(*operands)
+    )
+
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Operand]] = {
+    ast.Add: _operator("add", operator.add),
+    ast.Sub: _operator("sub", operator.sub),
+    ast.Mult: _operator("mul", operator.mul),
+    ast.Div: _operator("div", operator.truediv),
+    ast.FloorDiv: _operator("floordiv", operator.floordiv),
+    ast.Mod: _operator("mod", operator.mod),
+    ast.Pow: _operator("pow", operator.pow),
+    ast.BitAnd: _operator("bitwise_and", operator.and_),
+    ast.BitOr: _operator("bitwise_or", operator.or_),
+    ast.BitXor: _operator("bitwise_xor", operator.xor),
+    ast.LShift: _operator("left_shift", operator.lshift),
+    ast.RShift: _operator("right_shift", operator.rshift),
     ast.And: FUNCTIONS["logical_and"],
     ast.Or: FUNCTIONS["logical_or"],
-}
-_UNARY: dict[type[ast.AST], Callable[[Operand], Operand]] = {
-    ast.USub: operator.neg,
+    ast.USub: _operator("neg", operator.neg),
     ast.UAdd: lambda x: x,
-    ast.Invert: operator.invert,
+    ast.Invert: _operator("bitwise_not", operator.invert),
     ast.Not: FUNCTIONS["logical_not"],
-}
-_COMPARE: dict[type[ast.AST], Callable[[Operand, Operand], Operand]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+    ast.Lt: _operator("lt", operator.lt),
+    ast.LtE: _operator("le", operator.le),
+    ast.Gt: _operator("gt", operator.gt),
+    ast.GtE: _operator("ge", operator.ge),
+    ast.Eq: _operator("eq", operator.eq),
+    ast.NotEq: _operator("ne", operator.ne),
 }
 
 
@@ -119,13 +125,13 @@ def _check(node: ast.AST, text: str, names: dict[str, None]) -> None:
             children: list[ast.AST] = [*node.args]
         case ast.Call(func=func):
             raise _wrong(text, func.col_offset + 1, f"there are the functions {', '.join(FUNCTIONS)}")
-        case ast.BinOp(op=op) if type(op) in _BINARY:
+        case ast.BinOp(op=op) if type(op) in _OPERATORS:
             children = [node.left, node.right]
-        case ast.UnaryOp(op=op) if type(op) in _UNARY:
+        case ast.UnaryOp(op=op) if type(op) in _OPERATORS:
             children = [node.operand]
         case ast.BoolOp():
             children = [*node.values]
-        case ast.Compare(ops=[op]) if type(op) in _COMPARE:
+        case ast.Compare(ops=[op]) if type(op) in _OPERATORS:
             children = [node.left, *node.comparators]
         case ast.IfExp():
             children = [node.test, node.body, node.orelse]
@@ -139,23 +145,23 @@ def _check(node: ast.AST, text: str, names: dict[str, None]) -> None:
 def _value(node: ast.AST, values: Mapping[str, Operand]) -> Operand:
     """What a checked formula gives for these values."""
     match node:
-        case ast.Constant(value=number):
+        case ast.Constant(value=bool() | int() | float() as number):
             return number
         case ast.Name(id=name):
             return values[name]
         case ast.Call(func=ast.Name(id=name), args=args):
             return FUNCTIONS[name](*[_value(arg, values) for arg in args])
         case ast.BinOp(left=left, op=op, right=right):
-            return _BINARY[type(op)](_value(left, values), _value(right, values))
+            return _OPERATORS[type(op)](_value(left, values), _value(right, values))
         case ast.UnaryOp(op=op, operand=operand):
-            return _UNARY[type(op)](_value(operand, values))
+            return _OPERATORS[type(op)](_value(operand, values))
         case ast.BoolOp(op=op, values=parts):
             found = _value(parts[0], values)
             for part in parts[1:]:
-                found = _BINARY[type(op)](found, _value(part, values))
+                found = _OPERATORS[type(op)](found, _value(part, values))
             return found
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _COMPARE[type(op)](_value(left, values), _value(right, values))
+            return _OPERATORS[type(op)](_value(left, values), _value(right, values))
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return FUNCTIONS["where"](*[_value(part, values) for part in (test, body, orelse)])
     raise AssertionError(type(node).__name__)

@@ -81,7 +81,7 @@ class Pointwise:
         if _RESULT in names:
             raise KernelError(f"{name}: {_RESULT!r} is the name of what it gives; call the operand something else")
         self.function, self.names, self.name, self.formula = function, names, name, " ".join(formula.split())
-        self.element: Callable[..., Operand] = function if typed else in_one_type(name, function)
+        self.element = cast(Callable[..., Operand], function) if typed else in_one_type(name, function)
         self.kernel = KernelFunction(self._body())
 
     def __repr__(self) -> str:
@@ -274,8 +274,9 @@ def _element(value: Scalars, dtype: DType | Weak) -> Element:
 def _parameter(number: Number | np.generic, as_float: bool) -> float | np.generic:
     """A number as a launch parameter that holds it exactly: a float where floats are computed and it can."""
     value = number.item() if isinstance(number, np.generic) else number
-    if isinstance(value, float) or (as_float and abs(value) <= 1 << 24) or value >= 1 << 32 or value < -(1 << 31):
-        return float(cast(float, rounded(value, f32)))
+    whole = isinstance(value, int) and -(1 << 31) <= value < 1 << 32
+    if not whole or (as_float and abs(value) <= 1 << 24):
+        return cast(float, rounded(value, f32))
     return np.uint32(value) if value >= 1 << 31 else np.int32(value)
 
 
