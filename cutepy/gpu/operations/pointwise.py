@@ -274,8 +274,7 @@ def _element(value: Scalars, dtype: DType | Weak) -> Element:
 def _parameter(number: Number | np.generic, as_float: bool) -> float | np.generic:
     """A number as a launch parameter that holds it exactly: a float where floats are computed and it can."""
     value = number.item() if isinstance(number, np.generic) else number
-    whole = isinstance(value, int) and -(1 << 31) <= value < 1 << 32
-    if not whole or (as_float and abs(value) <= 1 << 24):
+    if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 32 or (as_float and abs(value) <= 1 << 24):
         return cast(float, rounded(value, f32))
     return np.uint32(value) if value >= 1 << 31 else np.int32(value)
 
