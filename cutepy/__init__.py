@@ -143,6 +143,7 @@ if TYPE_CHECKING:
     from .tensor import outer_partition as outer_partition
     from .tensor import recast as recast
     from .tensor import reduce as reduce
+    from .tensor import reduce_tree as reduce_tree
     from .tensor import thread_value_partition as thread_value_partition
     from .tensor import transform as transform
     from .tensor import u32 as u32
@@ -205,6 +206,7 @@ _LATER = {
     "outer_partition": "tensor",
     "recast": "tensor",
     "reduce": "tensor",
+    "reduce_tree": "tensor",
     "thread_value_partition": "tensor",
     "transform": "tensor",
     "u32": "tensor",

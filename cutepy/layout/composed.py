@@ -288,6 +288,6 @@ def lift(function: Callable[..., object], layout: object, *arguments: object) ->
 
         return lifted(function, *operands)
     raise LayoutError(
-        f"{function.__name__}({', '.join(map(repr, operands))}): the first operand is a {type(layout).__name__}, "
-        "not a layout; write Layout(...)"
+        f"{function.__name__}: the first operand is a {type(layout).__name__}, "
+        "not a layout; write Layout(...), or make_tensor(...) for the elements of an array"
     )

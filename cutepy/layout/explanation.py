@@ -18,9 +18,11 @@ from .complement import complement
 from .composition import composition
 from .coordinates import keeps
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
+from .expression import FUNCTIONS, parse_call
 from .int_tuple import IntTuple, leaves
 from .inverse import left_inverse, right_inverse
 from .layout import Layout, _make, show
+from .notation import parse_layout
 from .product import (
     blocked_product,
     flat_product,
@@ -65,7 +67,7 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(function: Callable[..., Layout], *operands: object) -> Explanation:
+def explain(function: Callable[..., Layout] | str, *operands: object) -> Explanation:
     """How `function(*operands)` comes to its result, in checked steps; for a refusal, the step that fails and why.
 
     >>> print(explain(composition, Layout((4, 2), (2, 1)), Layout((2, 2), (4, 1))))
@@ -76,9 +78,14 @@ def explain(function: Callable[..., Layout], *operands: object) -> Explanation:
       4. The modes add up without disturbing one another, so they stand side by side: (2,2):(1,2).  [checked at 4]
       = (2,2):(1,2)
 
+    A text of a call is read as the command line and pictures read it: `explain("composition((4,2), (2,2):(4,1))")`.
     Works for coalesce, composition, complement, the inverses, the divides and the products.
     Raises LayoutError for another function, and TypeError for operands that the function does not take.
     """
+    if isinstance(function, str):
+        called, operands = parse_call(function)
+        function = cast("Callable[..., Layout]", FUNCTIONS.get(called, function))
+    operands = tuple(parse_layout(operand) if isinstance(operand, str) else operand for operand in operands)
     story = STORIES.get(function)
     name = getattr(function, "__name__", str(function))
     if story is None:

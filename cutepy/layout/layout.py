@@ -108,14 +108,18 @@ class Layout:
         return self.rank
 
     def __getitem__(self, mode: int) -> Layout:
-        if not isinstance(self.shape, tuple):
-            if mode in (0, -1):
-                return self
-            raise CoordinateError(f"mode {mode} of {self}: it has 1 mode")
         try:
+            if not isinstance(self.shape, tuple):
+                return (self,)[mode]
             return _make(self.shape[mode], cast("tuple[IntTuple, ...]", self.stride)[mode], self.facts)
         except IndexError:
-            raise CoordinateError(f"mode {mode} of {self}: it has {len(self.shape)} modes") from None
+            count = f"{self.rank} mode{'s' * (self.rank > 1)}"
+            raise CoordinateError(f"mode {mode} of {self}: it has {count}") from None
+        except TypeError:
+            crd = show(mode).strip("()") if isinstance(mode, tuple) else "1,2"
+            raise CoordinateError(
+                f"mode {mode!r} of L = {self}: brackets choose a mode, as L[0]; L({crd}) is the offset at a coordinate"
+            ) from None
 
     def __iter__(self) -> Iterator[Layout]:
         for extent, step in zip(as_tuple(self.shape), as_tuple(self.stride), strict=True):

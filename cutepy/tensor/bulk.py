@@ -1,6 +1,6 @@
 """All elements of a tensor at once: the offset table, the mask, loads and stores, and NumPy's strides where they serve.
 
-Imports `engine`, `guard`, `layout`. Law: `load_all(t)[i, j, ...] == t[i, j, ...]` with one array axis a mode of `t`.
+Law: `load_all(t)[i, j, ...] == t[i, j, ...]` with one array axis a mode of `t`.
 """
 
 from __future__ import annotations

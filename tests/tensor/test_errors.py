@@ -190,9 +190,9 @@ def test_copies_between_widths_of_floats() -> None:
     assert half.numpy().tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "int64", "complex64", "object", "uint8", "int16", "S3"])
-def test_types_that_no_gpu_has(dtype: str) -> None:
-    with pytest.raises(TensorError, match="no such element type on a GPU; there are f16"):
+@pytest.mark.parametrize("dtype", ["object", "S3", "U2", "datetime64[s]", "longdouble"])
+def test_types_that_are_no_numbers(dtype: str) -> None:
+    with pytest.raises(TensorError, match=r"no such element type; there are f16 \(float16\), .* c128 \(complex128\)"):
         make_tensor(np.zeros(3, dtype))
     with pytest.raises(TensorError, match="no such element type"):
         make_tensor(np.dtype(dtype), (2, 3))
@@ -228,8 +228,11 @@ def loads() -> TiledCopy:
 
 
 CALLS = [
-    (lambda: make_tensor(np.zeros(10, "f4"), (4, 3)), "reaches offsets 0 to 11, the memory holds 0 to 9"),
-    (lambda: make_tensor(np.zeros(10, "f4"), 4, -1), "reaches offsets -3 to 0, the memory holds 0 to 9"),
+    (
+        lambda: make_tensor(np.zeros(10, "f4"), (4, 3)),
+        r"at \(3,2\) it reaches offset 11, which is no element of ptr.*its offsets: 0 to 9",
+    ),
+    (lambda: make_tensor(np.zeros(10, "f4"), 4, -1), r"at 3 it reaches offset -3, which is no element"),
     (lambda: make_tensor(np.zeros(10, "f4"), Layout(4), 2), "the layout has its strides already"),
     (lambda: make_tensor("f32"), "make_tensor needs a layout or a shape here"),
     (lambda: make_tensor(3, (2, 2)), "a view of int: it has no buffer"),
@@ -245,7 +248,7 @@ CALLS = [
     (lambda: transform(op=abs), "give a target"),
     (lambda: local_tile(tensor((8, 8)), (4, 4), (2, 0)), "coordinate 2 .* size 2"),
     (lambda: local_tile(tensor((8, 8)), (4, 4), (0, 0), (1, None, 1)), "the projection .* must have one entry"),
-    (lambda: local_partition(tensor((8, 8)), Layout((2, 2)), 4), "there are threads 0 to 3"),
+    (lambda: local_partition(tensor((8, 8)), Layout((2, 2)), 4), "thread 4 of 0 to 3"),
     (lambda: local_partition(tensor((8, 8)), Layout((2, 2), (1, 4)), 0), "gives no thread the number 2"),
     (lambda: thread_value_partition(tensor((4, 8)), Layout((8, 4)), 8), "coordinate 8 .* size 8"),
     (lambda: make_layout_tv(Layout((2, 2), (1, 4)), Layout(2)), "does not number its 4 places without gaps"),

@@ -15,7 +15,7 @@ from ...layout import Layout, ceil_div, size
 from ...layout import _ as ALL
 from ...layout.int_tuple import leaves
 from ...ops.rules import folded_type
-from ...tensor.algorithms import fill, reduce, transform
+from ...tensor.algorithms import fill, reduce_tree, transform
 from ...tensor.dtypes import DType, bool_, u32
 from ...tensor.engine import Scalars
 from ...tensor.make import make_tensor
@@ -176,7 +176,7 @@ def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
                 acc[0] = add(x[mine, j], acc[0])
 
     partial = gpu.shared(fold.dtype, plan.grid_of_threads)
-    partial[row, lane] = reduce(acc, fold.identity, fold.combine)
+    partial[row, lane] = reduce_tree(acc, fold.identity, fold.combine)
     fold_lanes(plan.lanes, lane, lambda a, b: _into(partial, (row, a), (row, b), fold))
     with gpu.when((lane == 0) & (mine < rows)):
         value = partial[row, 0]

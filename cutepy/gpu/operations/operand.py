@@ -18,7 +18,7 @@ from ...layout.int_tuple import leaves, product_each
 from ...layout.rearrange import from_modes, joined
 from ...ops.operand import tensor_of as as_tensor
 from ...ops.rules import Shape
-from ...tensor.dtypes import DType
+from ...tensor.dtypes import DType, gpu_dtype
 from ...tensor.engine import Array
 from ...tensor.make import make_tensor, view_of
 from ...tensor.tensor import Tensor
@@ -86,6 +86,7 @@ def tensor_of(call: str, x: object) -> Tensor:
     Raises TensorError for what is no array, KernelError for a tile that reaches beyond its tensor.
     """
     tensor = as_tensor(x)
+    gpu_dtype(tensor.dtype)
     if tensor.guard is not None:
         raise KernelError(f"{call}({tensor}): the tile reaches beyond its tensor; copy it into a tensor of its own")
     return tensor

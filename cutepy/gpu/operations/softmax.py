@@ -16,7 +16,7 @@ from typing import SupportsIndex
 from ...layout import Layout, ceil_div, size
 from ...layout.rearrange import joined
 from ...ops.rules import chosen_axes, softmax_type
-from ...tensor.algorithms import copy, reduce, transform
+from ...tensor.algorithms import copy, reduce_tree, transform
 from ...tensor.make import make_counting_tensor, make_fragment_like, make_tensor
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
@@ -52,10 +52,10 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
         transform(mine, index, mine, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
     scratch = gpu.shared("f32", plan.grid_of_threads)
     largest = _over_lanes(
-        scratch, plan, (row, lane), reduce(mine, LOWEST, functions.nan_maximum), functions.nan_maximum
+        scratch, plan, (row, lane), reduce_tree(mine, LOWEST, functions.nan_maximum), functions.nan_maximum
     )
     transform(mine, op=lambda v: functions.exp(v - largest))
-    total = _over_lanes(scratch, plan, (row, lane), reduce(mine, 0, _add), _add)
+    total = _over_lanes(scratch, plan, (row, lane), reduce_tree(mine, 0, _add), _add)
     transform(mine, op=lambda v: v / total)
     copy(mine, target)
 

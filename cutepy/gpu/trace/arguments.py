@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CutepyError, KernelError
-from ...tensor.dtypes import DType, f32, i32, u32
+from ...tensor.dtypes import DType, f32, gpu_dtype, i32, u32
 from ...tensor.engine import ViewEngine
 from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
@@ -99,6 +99,7 @@ def _argument(where: str, name: str, value: object, engines: list[ViewEngine | D
         return Argument(name, f32, value=float(value))
     try:
         tensor = value if isinstance(value, Tensor) else make_tensor(value)
+        dtype = gpu_dtype(tensor.dtype)
     except CutepyError as error:
         raise KernelError(f"{where}: {error}") from error
     engine = tensor.engine
@@ -108,7 +109,7 @@ def _argument(where: str, name: str, value: object, engines: list[ViewEngine | D
     length = len(engine.memory) if isinstance(engine, ViewEngine) else engine.length
     slot = _slot(where, engine, engines)
     offset = cast(int, tensor.offset) + origin
-    return Argument(name, tensor.dtype, tensor, slot, offset, length, engine.writable)
+    return Argument(name, dtype, tensor, slot, offset, length, engine.writable)
 
 
 def _slot(where: str, engine: ViewEngine | DeviceEngine, engines: list[ViewEngine | DeviceEngine]) -> int:

@@ -96,6 +96,10 @@ class BufferEngine:
     def _expr(self, value: Scalars) -> Expr:
         return value if isinstance(value, Expr) else const(float(value), self.dtype)  # type: ignore[arg-type]
 
+    def named(self, value: Scalars) -> Scalars:
+        """`value` under a name, so that what is made of it does not nest ever deeper."""
+        return self.trace.let(self.buffer.name, value, place=user_place()) if isinstance(value, Expr) else value
+
     def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
         """The elements at `offsets`, each named; 0 where the mask is false."""
         table, place = self._table(offsets), user_place()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import KernelError
-from ...tensor.dtypes import as_dtype, bool_
+from ...tensor.dtypes import bool_, gpu_dtype
 from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
 from ..interpret_functions import FUNCTIONS as NUMPY
@@ -80,7 +80,7 @@ def select(condition: Scalars, then: Scalars, other: Scalars) -> Scalars:
 
 def cast(value: Scalars, dtype: object) -> Scalars:
     """`value` converted to an element type."""
-    kind = as_dtype(dtype)
+    kind = gpu_dtype(dtype)
     if not _traced((value,)):
         return np.asarray(value).astype(kind.numpy)
     return _each(lambda v: cast_expr(v, kind), value)
@@ -88,7 +88,7 @@ def cast(value: Scalars, dtype: object) -> Scalars:
 
 def constant(value: float, dtype: object) -> Expr:
     """A number with an element type."""
-    return as_expr(value, as_dtype(dtype))
+    return as_expr(value, gpu_dtype(dtype))
 
 
 def _subgroup(name: str, doc: str) -> Callable[..., Any]:

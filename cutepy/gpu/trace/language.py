@@ -11,9 +11,9 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
-from ...tensor.dtypes import DType, as_dtype
+from ...tensor.dtypes import DType, gpu_dtype
 from ...tensor.engine import Scalars
-from ...tensor.make import offset_range
+from ...tensor.reach import offset_range
 from ...tensor.tensor import Tensor
 from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, var
 from ..ir.place import user_place
@@ -169,7 +169,7 @@ def shared(kind: object, layout: Layout | ComposedLayout | IntTuple, *, pad: int
     A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`. It starts undefined.
     """
     trace = current("gpu.shared")
-    dtype = kind.dtype if isinstance(kind, Tensor) else as_dtype(kind)
+    dtype = kind.dtype if isinstance(kind, Tensor) else gpu_dtype(kind)
     chosen = layout if isinstance(layout, Layout | ComposedLayout) else _padded(layout, pad)
     if pad and chosen is layout:
         raise KernelError(f"{user_place()}: gpu.shared(..., {layout}, pad={pad}): a layout has its strides already")

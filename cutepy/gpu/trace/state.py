@@ -8,7 +8,7 @@ from functools import reduce
 from operator import and_
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType, bool_
+from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.thread import CURRENT_THREAD
 from ..ir import (
     Binary,
@@ -117,7 +117,7 @@ class Trace:
 
     def local_array(self, dtype: DType, length: int, space: str, wish: str, note: str = "") -> Buffer:
         """A new workgroup or private array."""
-        buffer = Buffer(self.unique(wish), dtype, length, space, writable=True, note=note)
+        buffer = Buffer(self.unique(wish), gpu_dtype(dtype), length, space, writable=True, note=note)
         self.local.append(buffer)
         if space == "workgroup":
             self.places[buffer.name] = user_place()
