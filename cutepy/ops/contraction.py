@@ -213,10 +213,10 @@ def _matrix(array: Blocks, shape: tuple[int, ...], dtype: np.dtype[np.generic], 
 def _product(left: Array, right: Array) -> Array:
     """left (..., m, k) by right (..., n, k) in their own type; small enough integers take the exact way through f64."""
     turned = right.swapaxes(-1, -2)
-    if left.dtype.kind == "f" or not left.size or not right.size:
+    if left.dtype.kind in "fc" or not left.size or not right.size:
         return cast(Array, np.matmul(left, turned))
-    reach = int(np.abs(left.astype(np.int64)).max()) * int(np.abs(right.astype(np.int64)).max()) * left.shape[-1]
-    if reach < 1 << 53:
+    one, other = (max(int(part.max()), -int(part.min())) for part in (left, right))
+    if one * other * left.shape[-1] < 1 << 53:
         wide = np.matmul(left.astype(np.float64), turned.astype(np.float64))
         return cast(Array, wide.astype(np.int64).astype(left.dtype))
     return cast(Array, np.matmul(left, turned))

@@ -79,7 +79,11 @@ def converted(array: Array, dtype: DType) -> Array:
     >>> from cutepy.tensor import u32
     >>> converted(np.float32([1.75, -1, 1e20, np.nan]), u32).tolist()
     [1, 0, 4294967295, 0]
+
+    Raises TensorError for complex numbers that would lose their imaginary part.
     """
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        raise TensorError(f"astype: {array.dtype} as {dtype} loses the imaginary part; convert .numpy().real or .imag")
     with np.errstate(all="ignore"):
         if array.dtype.kind != "f" or dtype.kind not in "iu":
             return array.astype(dtype.numpy)

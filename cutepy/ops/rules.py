@@ -7,6 +7,7 @@ NumPy's rules (NEP 50), but that a result never needs a type which none of its o
 | tensors, arrays, NumPy scalars | the highest kind of bool < integer < float < complex; in it, the widest |
 | integers of which neither type holds the other (i32 and u32) | refused; convert one |
 | a Python number | weak: it takes the type that it meets, and raises it only in kind |
+| ... alone, or in a nested list | bool, i32, f32, c64 |
 | ... an integer with bool; a float with integers | i32; f32 (f64 with integers of 64 bits) |
 | ... an integer beyond the type that it meets | refused, never wrapped |
 | functions with fractions (exp, div, mean ...) of bool and integers | f32 (f64 of 64 bits) |

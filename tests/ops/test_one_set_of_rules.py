@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from ops.same_calls import differences
+from ops.operands import random_values
+from ops.same_calls import HOST_TYPES, differences
 
 from cutepy import gpu, ops
 from cutepy.errors import TensorError
@@ -76,3 +77,28 @@ def test_sums_alike() -> None:
         assert ops.sum(x).numpy().dtype == gpu.sum(x, engine="numpy").dtype == dtype
         assert ops.sum(x).numpy() == gpu.sum(x, engine="numpy")
     assert ops.mean(np.ones(3, bool)).numpy() == gpu.mean(np.ones(3, bool), engine="numpy") == np.float32(1)
+
+
+@pytest.mark.parametrize("name", HOST_TYPES)
+def test_types_that_only_the_host_has(name: str) -> None:
+    x = random_values(np.random.default_rng(1), (5, 6), name)
+    wide = {"float64": "float64", "int64": "float64", "uint64": "float64", "complex64": "complex64"}
+    fraction = wide.get(name, "complex128" if name == "complex128" else "float32")
+    total = name if x.dtype.itemsize >= 4 else "uint32" if x.dtype.kind == "u" else "int32"
+    found = {
+        "twice": (ops.add(x, x), x + x),
+        "three": (ops.mul(x, 3), x * x.dtype.type(3)),
+        "half": (ops.div(x, 2), x.astype(fraction) / np.dtype(fraction).type(2)),
+        "root": (ops.exp(ops.minimum(x, 2) if x.dtype.kind in "iuf" else x), None),
+        "sum": (ops.sum(x, 0), x.sum(0, dtype=total)),
+        "mean": (ops.mean(x, 1), x.mean(1, dtype=np.complex128 if x.dtype.kind == "c" else None).astype(fraction)),
+        "matmul": (ops.matmul(x, x.T), x @ x.T),
+    }
+    for call, (got, expected) in found.items():
+        assert got.numpy().dtype == (fraction if expected is None else expected.dtype), call
+        if expected is not None:
+            np.testing.assert_allclose(got.numpy(), expected, rtol=1e-5, err_msg=call)
+    with pytest.raises(TensorError, match="no such element type on a GPU"):
+        gpu.sum(x, engine="numpy")
+    with pytest.raises(TensorError, match="no such element type on a GPU"):
+        gpu.pointwise("a + b")(np.float32([1]), x.dtype.type(1), engine="numpy")

@@ -23,7 +23,7 @@ from ...layout import size
 from ...ops.functions import FUNCTIONS
 from ...ops.rules import Number, Shape, Weak, broadcast_shape, result_type, weak_kind
 from ...tensor.algorithms import transform
-from ...tensor.dtypes import DType, as_dtype, bool_, f32
+from ...tensor.dtypes import DType, bool_, f32, gpu_dtype
 from ...tensor.engine import Scalars, ViewEngine
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
@@ -150,7 +150,7 @@ class Pointwise:
                     for name, dtype in types.items()
                 )
             )
-        return result_type(self.name, type_of(given))
+        return gpu_dtype(result_type(self.name, type_of(given)))
 
     def _body(self) -> Callable[..., None]:
         """The function that is traced: its parameters are called as the operands are."""
@@ -261,7 +261,7 @@ def _new_result(place: Place, shape: Shape, dtype: DType, operands: Iterable[Ten
 
 
 def _type_of_number(number: Number | np.generic) -> DType | Weak:
-    return as_dtype(number.dtype) if isinstance(number, np.generic) else Weak(weak_kind(number))
+    return gpu_dtype(number.dtype) if isinstance(number, np.generic) else Weak(weak_kind(number))
 
 
 def _element(value: Scalars, dtype: DType | Weak) -> Element:
