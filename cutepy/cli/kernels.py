@@ -18,12 +18,15 @@ from typing import cast
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
 from ..gpu.matmul import choose_plan, matmul_kernel
-from ..gpu.reduce import SumPlan, sum_kernel
+from ..gpu.operations.fold import fold_kernel
+from ..gpu.operations.operand import Place, sizes_of
+from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.runtime import Limits, adapters, choose_adapter
 from ..gpu.trace.kernel import KernelFunction
 from ..gpu.verify import verify
-from ..layout import LayoutRight, coalesce, group_modes, parse_layout, select
+from ..layout import LayoutRight, parse_layout, select
 from ..layout.layout import Layout
+from ..ops.rules import folded_type
 from ..tensor import Tensor, as_dtype, make_tensor
 from .output import check_target, write_text
 from .tiles import parse_tile, plan_for
@@ -113,12 +116,9 @@ def _sum(tensors: list[Tensor], _tile: str | None) -> Call:
     if len(tensors) != 1:
         raise CommandError("sum takes one tensor: cutepy wgsl sum 1000x1000")
     (x,) = tensors
-    flat = cast(Tensor, coalesce(x))  # type: ignore[arg-type]
-    if flat.rank > 1:
-        flat = flat.lift_layout(group_modes, 0, flat.rank)
-    plan = SumPlan()
-    sums = make_tensor(x.dtype.accumulator, (plan.groups_for(x.size),))
-    return Call(sum_kernel, (flat, sums), {"plan": plan})
+    call, place = Reduction(x, tuple(range(len(sizes_of(x)))), keepdims=False), Place(None)
+    operands, static = next(launches("sum", call, place, place.zeros((), folded_type("sum", x.dtype))))
+    return Call(fold_kernel, operands, static)
 
 
 def load_kernel(name: str) -> KernelFunction:

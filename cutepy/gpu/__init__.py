@@ -12,11 +12,14 @@ from .array import empty as empty
 from .ir import Expr as Expr
 from .ir import Kernel as Kernel
 from .ir.functions import BY_WGSL as _BY_WGSL
+from .library import OnDevice as OnDevice
 from .matmul import Plan as Plan
 from .matmul import matmul as matmul
 from .operations.copies import copy as copy
 from .operations.pointwise import Pointwise as Pointwise
 from .operations.pointwise import pointwise as pointwise
+from .operations.reductions import all as all
+from .operations.reductions import any as any
 from .operations.reductions import argmax as argmax
 from .operations.reductions import argmin as argmin
 from .operations.reductions import max as max
@@ -25,7 +28,6 @@ from .operations.reductions import min as min
 from .operations.reductions import prod as prod
 from .operations.reductions import sum as sum
 from .operations.softmax import softmax as softmax
-from .reduce import SumPlan as SumPlan
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters
 from .runtime import default_device as default_device
