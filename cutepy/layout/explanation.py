@@ -15,6 +15,7 @@ from typing import cast
 from ..errors import LayoutError
 from .ask import size
 from .complement import complement
+from .composed import AnyLayout
 from .composition import composition
 from .coordinates import keeps
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
@@ -86,6 +87,10 @@ def explain(function: Callable[..., Layout], *operands: object) -> Explanation:
         raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {known}")
     steps: list[Step] = []
     call = f"{name}({', '.join(map(_spell, operands))})"
+    if any(isinstance(operand, AnyLayout) and not _is_plain(operand) for operand in operands):
+        raise LayoutError(
+            f"explain: {call}: stories are told of layouts of numbers, without a swizzle or unknown sizes"
+        )
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
         for step in story(*operands):
             steps.append(step)
@@ -93,6 +98,10 @@ def explain(function: Callable[..., Layout], *operands: object) -> Explanation:
         return Explanation(call, tuple(steps), function(*operands))
     except LayoutError as error:
         return Explanation(call, tuple(steps), None, error)
+
+
+def _is_plain(layout: AnyLayout) -> bool:
+    return isinstance(layout, Layout) and layout.facts is None
 
 
 def _spell(operand: object) -> str:
