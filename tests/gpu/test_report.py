@@ -12,10 +12,9 @@ from random_kernels import Maker
 from subjects import staged_copy, tv_copy
 
 from cutepy import gpu
-from cutepy.gpu.ir import Kernel, new_arena
+from cutepy.gpu.ir import Kernel, element_bytes, new_arena
 from cutepy.gpu.matmul import Plan, matmul_kernel
 from cutepy.gpu.report import AccessFigures, Hardware, report
-from cutepy.gpu.report.measure import element_bytes
 from cutepy.gpu.verify import verify
 from cutepy.layout import ComposedLayout, Layout, Swizzle, composition, make_composed_layout
 from cutepy.tensor import fill, make_layout_tv, make_tensor, thread_value_partition

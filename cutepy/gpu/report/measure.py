@@ -1,11 +1,9 @@
 """The report of a kernel: each access measured, arithmetic counted."""
 
 from ...layout.banks import WORD, fetched, served
-from ...tensor.dtypes import DType
-from ..ir import Binary, Call, Expr, Kernel, Stmt, const, expressions, new_arena, nodes
+from ..ir import Binary, Call, Expr, Kernel, Stmt, const, element_bytes, expressions, new_arena, nodes
 from ..ir.operators import ARITHMETIC, FUNCTIONS, SUBGROUP_REDUCE
 from ..verify.collect import collect
-from ..verify.limits import shared_bytes
 from ..verify.model import Access, Loop, Model
 from ..verify.search import unknowns
 from .count import Counter
@@ -38,16 +36,11 @@ def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
             chosen,
             x * y * z,
             kernel.threads,
-            shared_bytes(kernel),
+            kernel.shared_bytes,
             _flops(model),
             _arrays(kernel, accesses),
             accesses,
         )
-
-
-def element_bytes(dtype: DType) -> int:
-    """Bytes of an element in a binding or in workgroup memory, where a bool takes 4."""
-    return 4 if dtype.kind == "b" else dtype.bytes
 
 
 def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
