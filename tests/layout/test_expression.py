@@ -57,7 +57,7 @@ def test_what_print_writes_print_and_explain_read(to: str, capsys: pytest.Captur
         if isinstance(layout, Layout) and layout.facts is None:
             assert told == 0 and out.startswith(f"coalesce({layout})\n")
         else:
-            assert told == 2 and "stories are told of layouts of numbers" in err and err.count("\n") == 1
+            assert told == 2 and "only layouts of known sizes" in err and err.count("\n") == 1
 
 
 SWIZZLED = make_composed_layout(Layout.parse("S<1,0,2> o 0 o 8:1").outer, 0, Layout(4, 2))  # type: ignore[attr-defined]
