@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from ..errors import DrawError
 from ..layout.coordinates import idx2crd
-from ..layout.grid import show_value
 from ..layout.int_tuple import IntTuple, leaves, product
+from ..layout.layout import show
 
 Head: TypeAlias = "tuple[str, int]"
 """A text beside the grid and the number of places that it spans."""
@@ -173,12 +173,12 @@ def coordinate_texts(shape: IntTuple, places: Sequence[int | None]) -> list[str]
     """
     if not isinstance(shape, tuple):
         return [ELLIPSIS if place is None else str(place) for place in places]
-    return [ELLIPSIS if place is None else show_value(idx2crd(place, shape)) for place in places]
+    return [ELLIPSIS if place is None else show(idx2crd(place, shape)) for place in places]
 
 
 def mode_size(shape: IntTuple) -> int:
     """The number of places of a mode; DrawError where it is not a number."""
     size = product(shape)
     if type(size) is not int:
-        raise DrawError(f"a shape of {show_value(shape)} has no size to draw; substitute numbers for its symbols first")
+        raise DrawError(f"a shape of {show(shape)} has no size to draw; substitute numbers for its symbols first")
     return size

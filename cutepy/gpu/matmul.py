@@ -21,13 +21,13 @@ from ..layout import _ as ALL
 from ..layout.rearrange import joined
 from ..ops.rules import Shape, matmul_shapes, result_type
 from ..tensor.algorithms import clear, copy, fill
-from ..tensor.dtypes import bool_, u32
+from ..tensor.dtypes import bool_, f32, u32
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .ir import Expr
+from .ir import Expr, workgroup_bytes
 from .operations.operand import broadcast, modes_of, over, place_of, sizes_of, steps_of, tensor_of
 from .operations.pointwise import converted, pointwise
 from .trace import language as gpu
@@ -86,8 +86,7 @@ class Plan:
     @property
     def shared_bytes(self) -> int:
         """Bytes of workgroup memory for elements of 4 bytes."""
-        bm, bn, bk = self.tile
-        return 4 * bk * self.stages * (bm + bn + 2 * PADDING)
+        return slab_bytes(self.tile, self.stages)
 
 
 @kernel
@@ -160,6 +159,12 @@ def _staged(rows: int, bk: int, stages: int) -> Layout:
     """Shared memory for `stages` slabs: rows contiguous, padding between two values of k."""
     pitch = rows + PADDING
     return Layout((rows, bk, stages), (1, pitch, pitch * bk))
+
+
+def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
+    """Bytes of workgroup memory for slabs of A and B, elements of 4 bytes."""
+    bm, bn, bk = tile
+    return workgroup_bytes((_staged(rows, bk, stages).cosize, f32) for rows in (bm, bn))
 
 
 def _place(tid: Expr, plan: Plan, across: bool) -> tuple[Expr, Expr]:

@@ -74,6 +74,8 @@ from .rearrange import take as take
 from .rearrange import unflatten as unflatten
 
 if TYPE_CHECKING:
+    from .banks import bank_conflicts as bank_conflicts
+    from .banks import transactions as transactions
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
     from .f2 import from_f2 as from_f2
@@ -94,6 +96,8 @@ if TYPE_CHECKING:
     from .recast import upcast as upcast
 
 LATER = {
+    "bank_conflicts": "banks",
+    "transactions": "banks",
     "Explanation": "explanation",
     "explain": "explanation",
     "from_f2": "f2",
