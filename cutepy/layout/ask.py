@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
+from ..errors import CoordinateError, LayoutError
 from .basis import Basis, BasisSum, as_stride, path_of, value_of
 from .composed import ComposedLayout
 from .int_tuple import (
@@ -25,7 +26,7 @@ from .int_tuple import (
 from .int_tuple import (
     weakly_congruent as weakly_congruent_trees,
 )
-from .layout import Layout
+from .layout import Layout, show
 from .rearrange import get
 
 Shaped: TypeAlias = "Layout | ComposedLayout | IntTuple"
@@ -37,8 +38,10 @@ def shape(thing: Shaped, *modes: int) -> IntTuple:
     >>> shape(Layout((4, (2, 8))), 1), shape((4, (2, 8)), 1, 0)
     ((2, 8), 2)
     """
-    tree = thing if isinstance(thing, (int, tuple)) else cast(Layout, thing).shape
+    whole = tree = thing if isinstance(thing, (int, tuple)) else cast(Layout, thing).shape
     for mode in modes:
+        if not -len(as_tuple(tree)) <= mode < len(as_tuple(tree)):
+            raise CoordinateError(f"mode {mode} of {tree}, in {show(whole)}: it has {len(as_tuple(tree))}")
         tree = as_tuple(tree)[mode]
     return tree
 
@@ -49,7 +52,10 @@ def stride(layout: Layout, *modes: int) -> IntTuple:
     >>> stride(Layout((4, (2, 8))), 1)
     (4, 8)
     """
-    return get(layout, *modes).stride
+    mode = get(layout, *modes)
+    if isinstance(mode, ComposedLayout):
+        raise LayoutError(f"stride({mode}): a composed layout has none; ask for that of its inner layout, .inner")
+    return mode.stride
 
 
 def size(thing: Shaped, *modes: int) -> int:
@@ -96,6 +102,8 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
     ((4, 15), 32)
     """
     layout = get(layout, *modes)
+    if isinstance(layout, ComposedLayout):
+        return layout.cosize
     total: object = 0
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
         total = total + as_stride((extent - 1) * abs(value_of(step)), path_of(step))  # type: ignore[operator]
