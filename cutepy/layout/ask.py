@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TypeAlias, cast
 
 from ..errors import CoordinateError, LayoutError
-from .basis import Basis, BasisSum, as_stride, path_of, value_of
+from .basis import Basis, BasisSum, as_stride, has_basis, path_of, value_of
+from .complement import gaps
 from .composed import ComposedLayout
 from .int_tuple import (
     IntTuple,
@@ -149,12 +150,27 @@ def compatible(left: Shaped, right: Shaped) -> bool:
 
 
 def evenly_divides(left: Shaped, right: Shaped) -> bool:
-    """True if each entry of the left shape is a multiple of the right one's, as a tile demands.
+    """True if tiles of the right one fill the left shape: what `logical_divide` asks of a tiler, entry by entry.
 
     >>> evenly_divides((8, 16), (4, 4)), evenly_divides((8, 10), (4, 4)), evenly_divides((8, 10), 20)
     (True, False, True)
+    >>> evenly_divides(48, Layout(8, 3)), evenly_divides(32, Layout(8, 3))
+    (True, False)
+
+    An integer divides the size, a layout has a complement in it. Raises LayoutError for another tiler.
     """
-    whole, tile = shape(left), shape(right)
-    if isinstance(tile, tuple):
-        return isinstance(whole, tuple) and len(tile) <= len(whole) and all(map(evenly_divides, whole, tile))
-    return product(whole) % tile == 0
+    whole = shape(left)
+    if isinstance(right, tuple):
+        entries = as_tuple(whole)
+        return len(right) <= len(entries) and all(map(evenly_divides, entries, right))
+    if type(right) is int and right > 0:
+        return product(whole) % right == 0
+    if not isinstance(right, Layout) or has_basis(right.stride):
+        raise LayoutError(
+            f"evenly_divides({left}, {right}): a tile is a layout of offsets, a size, or a tuple of these"
+        )
+    try:
+        extents, _strides, even = gaps(right, product(whole))
+    except LayoutError:
+        return False
+    return even and right.size * product(tuple(extents)) == product(whole)

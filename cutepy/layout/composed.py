@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from ..errors import LayoutError
-from .basis import has_basis
+from .basis import has_basis, value_of
 from .coordinates import Coordinate, has_underscore
 from .coordinates import _ as _
 from .int_tuple import IntTuple, leaves
@@ -201,6 +201,8 @@ class ComposedLayout:
             check_listing(self.inner)
             table = np.array([self(i) for i in range(self.size)], np.int64)
             return table.reshape([mode.size for mode in self.inner] or [1], order="F")
+        if _reach(self.outer, abs(self.offset) + self.inner.cosize) >= 1 << 62:
+            raise LayoutError(f"offsets of {self}: they may not fit into the 64 bits of an array; call it instead")
         return cast("NDArray[np.int64]", self.outer(self.inner.offsets() + self.offset))  # type: ignore[arg-type]
 
     def with_inner(self, inner: Layout) -> ComposedLayout:
@@ -256,6 +258,15 @@ class ComposedLayout:
 
 Function: TypeAlias = Swizzle | Layout | Chained | ComposedLayout
 AnyLayout = Layout | ComposedLayout
+
+
+def _reach(function: Function, below: int) -> int:
+    """A bound of the values of a function at arguments below `below`, of either sign."""
+    if isinstance(function, Swizzle):
+        return 1 << max(below.bit_length(), function.span.bit_length())
+    if isinstance(function, Layout):
+        return 1 + below * sum(abs(value_of(step)) for step in leaves(function.stride))
+    return _reach(function.outer, abs(function.offset) + _reach(function.inner, below))
 
 
 def plain_part(layout: AnyLayout) -> Layout:

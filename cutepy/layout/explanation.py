@@ -15,6 +15,7 @@ from typing import cast
 from ..errors import LayoutError
 from .ask import size
 from .complement import complement
+from .composed import ComposedLayout
 from .composition import composition
 from .coordinates import keeps
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
@@ -31,6 +32,7 @@ from .product import (
     zipped_product,
 )
 from .rearrange import coalesce, coalesced, coalesced_open
+from .size import is_unknown
 
 CHECKED = 1 << 16
 SHOWN = 8
@@ -77,15 +79,18 @@ def explain(function: Callable[..., Layout], *operands: object) -> Explanation:
       = (2,2):(1,2)
 
     Works for coalesce, composition, complement, the inverses, the divides and the products.
-    Raises LayoutError for another function, and TypeError for operands that the function does not take.
+    Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
+    does not take.
     """
     story = STORIES.get(function)
     name = getattr(function, "__name__", str(function))
     if story is None:
         known = ", ".join(sorted(known.__name__ for known in STORIES))
         raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {known}")
-    steps: list[Step] = []
     call = f"{name}({', '.join(map(_spell, operands))})"
+    if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
+        raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
+    steps: list[Step] = []
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
         for step in story(*operands):
             steps.append(step)

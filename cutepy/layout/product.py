@@ -196,7 +196,8 @@ def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | Order = Orde
     ((2,4),(4,4)):((1,32),(2,8))
 
     Where a block does not divide the shape the last copy reaches beyond it, as in CuTe.
-    Raises LayoutError where the block has more modes than the shape. Source: CuTe, `layout.hpp`.
+    Raises LayoutError where the block has more modes than the shape, and for an order that is none of them.
+    Source: CuTe, `layout.hpp`.
     """
     targets = product_each(shape)
     if block.rank > len(targets):
@@ -204,6 +205,9 @@ def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | Order = Orde
             f"tile_to_shape({block}, {shape}): the block has {block.rank} modes, the shape "
             f"{len(targets)}; group the block's modes"
         )
+    ranks = sorted(leaves(order)) if isinstance(order, tuple) else []
+    if ranks != list(range(ranks[0], ranks[0] + len(targets)) if ranks else ranks):
+        raise LayoutError(f"tile_to_shape({block}, {shape}, {order}): the order ranks {len(targets)} modes, each once")
     padded = append(block, len(targets))
     copies = tuple(-(-extent // mode.size) for extent, mode in zip(targets, padded, strict=True))
     inner, arranged = logical_product(padded, make_ordered_layout(copies, order))
