@@ -74,10 +74,12 @@ def operation(
                 bound = signature(function).bind(*operands, **named)
                 bound.apply_defaults()
                 operands = bound.args
-            first = operands[0]
-            if type(first) is Layout and (structural or first.facts is None):
-                for operand in operands:
-                    if type(operand) is not int and operand is not first and not _admitted(operand, structural):
+            if type(operands[0]) is Layout:
+                for operand in operands:  # spelt out for speed: every operation comes through here
+                    if type(operand) is Layout:
+                        if operand.facts is not None and not structural:
+                            break
+                    elif type(operand) is not int and not _admitted(operand, structural):
                         break
                 else:
                     return plain(*operands)
@@ -91,12 +93,14 @@ def operation(
 
 def _admitted(operand: object, structural: bool) -> bool:
     """True for what the function itself may see: no function outside, and no unknown size to compute with."""
-    kind = type(operand)
-    if kind is Layout:
-        return structural or cast(Layout, operand).facts is None
-    if kind is tuple:
-        return all(_admitted(entry, structural) for entry in cast("tuple[object, ...]", operand))
-    return kind is not ComposedLayout and (structural or not hasattr(operand, "free_symbols"))
+    if type(operand) is tuple:
+        for entry in operand:
+            if type(entry) is not int and not _admitted(entry, structural):
+                return False
+        return True
+    if type(operand) is Layout:
+        return structural or operand.facts is None
+    return type(operand) is not ComposedLayout and (structural or not hasattr(operand, "free_symbols"))
 
 
 def _any_composed(operands: tuple[object, ...]) -> bool:
