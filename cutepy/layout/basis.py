@@ -135,7 +135,7 @@ def mixed_codomain(stride: IntTuple) -> bool:
     """
     if not has_basis(stride):
         return False
-    paths = {path_of(step) for step in leaves(stride) if value_of(step) != 0}
+    paths = {path_of(step) for step in leaves(stride) if step != 0}
     return any(far != near and far[: len(near)] == near for near in paths for far in paths)
 
 

@@ -55,12 +55,13 @@ def _greatest_swizzled(swizzle: Swizzle, offset: int, inner: Layout) -> int:
         if step:
             reach -= (extent - 1) * abs(step)
             down = abs(step)
-            reached = {at - down * x for at in reached for x in range(min(extent - 1, (at - least) // down) + 1)}
-            if len(reached) > LARGEST_SET:
+            rooms = [(at, min(extent - 1, (at - least) // down) + 1) for at in reached]
+            if sum(room for _at, room in rooms) > LARGEST_SET:
                 raise LayoutError(
                     f"cosize of {swizzle} o {offset} o {inner}: more than {LARGEST_SET} offsets from {least} on would "
                     "have to be listed; slice the layout"
                 )
+            reached = {at - down * x for at, room in rooms for x in range(room)}
     return max(map(swizzle, reached))
 
 
@@ -99,8 +100,8 @@ def _through_bits(outer: AnyLayout, inner: ComposedLayout) -> AnyLayout | None:
 def _stays_inside(layout: ComposedLayout) -> bool:
     """True if the layout outside is indexed within its size only.
 
-    Beyond it, `A o (B o L)` and `(A o B) o L` differ: a composition is the map that it says on the coordinates of B
-    alone, and where it goes on in the last mode of its own shape B went on in the last mode of B's.
+    `A o B` is A after B on the coordinates of B alone. Beyond them it goes on in its own last mode, B goes on in B's:
+    so `(A o B) o L` is `A o (B o L)` only while L stays within B.
     """
     steps = leaves(layout.inner.stride)
     if has_basis(layout.inner.stride):

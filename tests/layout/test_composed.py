@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import sympy
-from layout.cases import CASES
+from layout.cases import CASES, generator, random_layout
 from layout.composed_cases import KINDS, LAWS, tried
 
 import cutepy.layout as algebra
@@ -34,12 +34,14 @@ from cutepy.layout import (
     is_injective,
     is_surjective,
     left_inverse,
+    logical_divide,
     make_composed_layout,
     make_identity_layout,
     make_layout,
     make_layout_like,
     max_common_vector,
     parse_layout,
+    radix,
     recast_layout,
     replace,
     right_inverse,
@@ -231,3 +233,47 @@ def test_the_one_record_of_an_operation() -> None:
         composition()  # type: ignore[call-arg]
     assert composition(inner=Layout(4), outer=Layout(8, 2)) == Layout(4, 2)
     assert complement(Layout(4), cotarget=24) == Layout(6, 4)
+
+
+def test_a_layout_outside_is_composed_up_to_its_last_coordinate() -> None:
+    """Within the layout outside the two become one; one coordinate more, on either side, and they stay a chain."""
+    outer, middle, down = Layout((16, 8), (8, 1)), Layout((6, 8), (8, 1)), Layout(48, -1)
+    for offset, inner, one in ((0, Layout(48), True), (1, Layout(48), False), (47, down, True), (46, down, False)):
+        result = composition(outer, make_composed_layout(middle, offset, inner))
+        assert (result.outer == composition(outer, middle)) is one
+        assert [result(i) for i in range(48)] == [outer(middle(offset + inner(i))) for i in range(48)]
+
+
+def test_cosize_of_offsets_below_0() -> None:
+    for bits, base, shift in ((1, 0, 2), (2, 1, 3), (2, 0, -2), (1, 3, -1)):
+        for offset in range(-20, 20):
+            layout = make_composed_layout(Swizzle(bits, base, shift), offset, Layout((3, 2), (-3, 5)))
+            assert layout.cosize == 1 + max(layout(i) for i in range(6)), layout
+
+
+def test_an_axis_and_its_own_sub_axes_do_not_add_up() -> None:
+    with pytest.raises(LayoutError, match="do not add up"):
+        make_layout(Layout(4, E(0)), Layout(4, E(0, 1)))
+    assert make_layout(Layout(4, E(0)), Layout(4, 0))(3, 3) == (3,)
+
+
+def test_evenly_divides_is_what_a_divide_asks() -> None:
+    rng, outcomes = generator("evenly divides"), [0, 0]
+    for _case in range(400):
+        extent = rng.choice((8, 12, 24, 30, 36))
+        tile = random_layout(rng, 12) if rng.random() < 0.8 else Layout((2, 3), (1, 5))
+        try:
+            divides = logical_divide(Layout(extent), tile).size == extent
+        except LayoutError:
+            divides = False
+        assert evenly_divides(extent, tile) is divides, (extent, tile)
+        outcomes[divides] += 1
+    assert min(outcomes) > 30, outcomes
+
+
+def test_a_search_that_ends_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = Layout((2, 3, 3), (5, 3, 33))
+    assert left_inverse(layout) is not None
+    monkeypatch.setattr(radix, "NODES", 0)
+    with pytest.raises(LayoutError, match="not searched: radix systems beyond the first 0"):
+        left_inverse(layout)
