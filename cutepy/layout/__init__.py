@@ -24,6 +24,7 @@ from .composed import Chained as Chained
 from .composed import ComposedLayout as ComposedLayout
 from .composed import Swizzle as Swizzle
 from .composed import make_composed_layout as make_composed_layout
+from .composed import slice_and_offset as slice_and_offset
 from .composition import composition as composition
 from .coordinates import _ as _
 from .coordinates import crd2crd as crd2crd
@@ -50,7 +51,6 @@ from .layout import LayoutRight as LayoutRight
 from .layout import axis_layout as axis_layout
 from .layout import make_identity_layout as make_identity_layout
 from .layout import make_layout as make_layout
-from .layout import slice_and_offset as slice_and_offset
 from .product import blocked_product as blocked_product
 from .product import flat_product as flat_product
 from .product import logical_product as logical_product

@@ -201,9 +201,10 @@ class Context:
         exact = self.exact(poly, divisor)
         if exact is not None:
             return exact, {}
-        modulus = as_constant(divisor)
-        if modulus is not None:
-            rest = {monomial: c % modulus for monomial, c in poly.items() if c % modulus}
+        if len(divisor) == 1:
+            [(monomial, modulus)] = divisor.items()
+            rest = {m: c % modulus if _contains(m, monomial) else c for m, c in poly.items()}
+            rest = {m: c for m, c in rest.items() if c}
         else:
             rest = {monomial: c for monomial, c in poly.items() if quotient({monomial: c}, divisor) is None}
         for candidate in (rest, poly):

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from math import prod
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from ..errors import CoordinateError, LayoutError
-from .basis import Basis, BasisSum, path_of, value_of
+from .basis import Basis, BasisSum, has_basis, mixed_codomain, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
 from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 
 Scalar = TypeVar("Scalar")
+
+
+LARGEST_ARRAY = 1 << 27
+"""How many offsets `offsets()` lists at most: a gigabyte of them."""
+
+MOST_AXES = 32
 
 
 class Order(Enum):
@@ -91,7 +98,15 @@ class Layout:
 
     @property
     def cosize(self) -> int:
-        """One more than the distance between the least and the greatest offset: (s - 1) * |d| summed, and 1."""
+        """One more than the distance between the least and the greatest offset: (s - 1) * |d| summed, and 1.
+
+        With basis strides the product of that over the axes: the size of the least box that holds all coordinates.
+        """
+        if has_basis(self.stride):
+            axes: dict[tuple[int, ...], int] = {}
+            for extent, step in zip(leaves(self.shape), leaves(self.stride), strict=True):
+                axes[path_of(step)] = axes.get(path_of(step), 1) + (extent - 1) * abs(value_of(step))
+            return prod(axes.values())
         return 1 + sum((s - 1) * abs(d) for s, d in zip(leaves(self.shape), leaves(self.stride), strict=True))
 
     @property
@@ -149,6 +164,9 @@ class Layout:
 
         if self.facts is not None:
             raise LayoutError(f"offsets of {self}: its sizes are not known; put values in with subs")
+        if has_basis(self.stride):
+            raise LayoutError(f"offsets of {self}: it gives coordinates; list those of one axis with axis_layout")
+        check_listing(self)
         modes = list(self)
         total = np.zeros((1,) * len(modes), np.int64)
         for axis, mode in enumerate(modes):
@@ -284,6 +302,15 @@ class Layout:
         return text_grid(self)
 
 
+def check_listing(layout: Layout) -> None:
+    """Stand before a list of all offsets: raises LayoutError, with the numbers, where no array holds them."""
+    if layout.size > LARGEST_ARRAY or layout.cosize >= 1 << 62 or layout.rank > MOST_AXES:
+        raise LayoutError(
+            f"offsets of {layout}: {layout.size} offsets over {layout.cosize} along {layout.rank} axes are too many or "
+            f"too large for an array of at most {LARGEST_ARRAY}; slice the layout, or coalesce it"
+        )
+
+
 _new = Layout.__new__
 _set_shape = Layout.__dict__["shape"].__set__
 _set_stride = Layout.__dict__["stride"].__set__
@@ -360,9 +387,10 @@ def make_layout(first: IntTuple | Layout, *rest: IntTuple | Order | Layout | Non
             if not isinstance(mode, Layout):
                 raise LayoutError(f"make_layout: argument {position} is {mode!r}; after a layout come layouts")
         layouts = cast("tuple[Layout, ...]", modes)
-        return _make(
-            tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts), united_facts(layouts)
-        )
+        extents, steps = tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts)
+        if mixed_codomain(steps):
+            raise LayoutError(f"make_layout({', '.join(map(str, layouts))}): offsets and coordinates do not add up")
+        return _make(extents, steps, united_facts(layouts))
     if len(rest) > 1 or isinstance(rest and rest[0], Layout):
         raise LayoutError(f"make_layout{(first, *rest)}: give a shape and a stride, or layouts only")
     return Layout(first, cast("IntTuple | Order | None", rest[0] if rest else None))
@@ -376,6 +404,8 @@ def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
     """
     kept = slice_(crd, layout.shape)
     offset = inner_product(zero_underscores(crd), layout.shape, layout.stride) if isinstance(crd, tuple) else 0
+    if isinstance(offset, (Basis, BasisSum)):
+        offset = offset.coordinate()
     return _make(kept, slice_(crd, layout.stride), layout.facts), cast(int, offset)
 
 

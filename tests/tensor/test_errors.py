@@ -1,11 +1,15 @@
 """Bad input: a clear TensorError that names the call, the numbers and a way out; the data stay as they were."""
 
+import ast
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sympy
 
+import cutepy
+import cutepy.gpu
 from cutepy.errors import CutepyError, TensorError
 from cutepy.layout import (
     ComposedLayout,
@@ -25,7 +29,6 @@ from cutepy.layout import (
 from cutepy.tensor import (
     COPY_ATOMS,
     FMA,
-    MMA_ATOMS,
     Tensor,
     TensorIndexError,
     TiledCopy,
@@ -301,6 +304,34 @@ def test_a_tile_beyond_its_tensor() -> None:
     assert (t.numpy() == before).all()
 
 
+def names_in(tree: ast.AST) -> tuple[set[str], set[str]]:
+    """The exceptions that a module raises by their class, and those that it catches."""
+    raised, caught = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            raised.add(ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc))
+        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+            caught |= {ast.unparse(kind) for kind in getattr(node.type, "elts", [node.type])}
+    return {name for name in raised if name.rpartition(".")[2][0].isupper()}, caught
+
+
 def test_every_error_is_a_cutepy_error() -> None:
-    assert issubclass(TensorIndexError, CutepyError) and issubclass(TensorIndexError, (ValueError, IndexError))
-    assert COPY_ATOMS and MMA_ATOMS
+    """What a module raises is a kind of CutepyError, or a signal that the package catches itself."""
+    allowed = {
+        "AssertionError",  # what cannot happen
+        "AttributeError",  # Python's own protocol of modules and of `getattr`
+        "nodes.SkipNode",  # docutils' and Markdown's own
+        "SuperFencesException",
+    }
+    raised, caught = set(), set()
+    for path in Path(cutepy.__file__).parent.rglob("*.py"):
+        more, these = names_in(ast.parse(path.read_text()))
+        raised, caught = raised | more, caught | these
+    kinds, todo = set(), [CutepyError]
+    while todo:
+        kind = todo.pop()
+        kinds.add(kind.__name__)
+        todo += kind.__subclasses__()
+        assert kind is CutepyError or issubclass(kind, (ValueError, IndexError, RuntimeError)), kind
+    assert "TensorIndexError" in kinds and "LayoutError" in raised
+    assert raised - kinds - caught <= allowed, raised - kinds - caught - allowed
