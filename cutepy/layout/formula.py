@@ -1,7 +1,4 @@
-"""What a user does with unknown sizes: state facts, put values in, read the offset as a formula.
-
-Imports `facts`; SymPy inside functions.
-"""
+"""What a user does with unknown sizes: put values in, read the offset as a formula."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import LayoutError
 from .basis import Basis
-from .facts import Fact, Facts, Origin, facts_of, put
+from .facts import Fact, Facts, Origin, put
 from .int_tuple import IntTuple, leaves, map_leaves
 from .layout import Layout, _make
 
@@ -21,30 +18,10 @@ if TYPE_CHECKING:
     from .composed import ComposedLayout
 
 
-def given(layout: Layout, *statements: object) -> Layout:
-    """`layout` with facts stated about its sizes: texts, `divides(64, M)`, SymPy relations such as `M >= 4`.
-
-    >>> print(given(Layout.parse("(M,8):(8,1)"), "64 divides M", "M >= 128").facts)
-    64 divides M, M >= 128
-
-    Raises LayoutError for a statement that is no fact, and for facts that contradict each other.
-    """
-    from .knowledge import Knowledge
-
-    facts = facts_of(statements)
-    if layout.facts is None:
-        raise LayoutError(
-            f"{layout}: it has no unknown sizes; state {facts} on the operand that has, as Layout(N).given(...)"
-        )
-    stated = _make(layout.shape, layout.stride, cast(Facts, layout.facts) | facts)
-    Knowledge.of((stated,))
-    return stated
-
-
 def subs(layout: Layout, values: Mapping[object, object] | None = None, **named: object) -> Layout:
     """`layout` with values, or other expressions, for symbols; the facts are checked against them.
 
-    >>> subs(given(Layout.parse("(M,8):(8,1)"), "64 divides M"), M=128)
+    >>> subs(Layout.parse("(M,8):(8,1)").given("64 divides M"), M=128)
     Layout((128, 8), (8, 1))
 
     Where values are known for all of a result, the operation that gave it is asked again, so that modes of size 1, and

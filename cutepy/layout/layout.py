@@ -200,14 +200,14 @@ class Layout:
         return from_strides(array)
 
     def given(self, *statements: object) -> Layout:
-        """This layout with facts about its unknown sizes; see `cutepy.layout.formula.given`.
+        """This layout with facts about its unknown sizes; see `cutepy.layout.given.given`.
 
         >>> Layout.parse("(M,8):(8,1)").given("64 divides M", "M >= 128").facts.stated[1]
         Fact(left=M, sign='>=', right=128)
 
         Raises LayoutError for what is no fact, and for facts that contradict each other.
         """
-        from .formula import given
+        from .given import given
 
         return given(self, *statements)
 
