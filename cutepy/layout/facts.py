@@ -6,10 +6,8 @@ operands, and `subs` checks them against the values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
-from math import ceil, floor, prod
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from ..errors import LayoutError
@@ -30,10 +28,6 @@ class Fact:
 
     def __str__(self) -> str:
         return f"{self.left} {self.sign} {self.right}"
-
-    def replaced(self, values: Mapping[object, object]) -> Fact:
-        """The fact with values in place of symbols."""
-        return Fact(put(self.left, values), self.sign, put(self.right, values))
 
     def holds(self) -> bool | None:
         """True or False where both sides are numbers, None where something is unknown."""
@@ -88,41 +82,6 @@ class Facts:
 def whole(value: object) -> Term:
     """A SymPy integer as an int; other expressions as they are."""
     return int(cast(int, value)) if getattr(value, "is_Integer", False) else cast("Term", value)
-
-
-def put(term: Term, values: Mapping[object, object]) -> Term:
-    """A term with values in place of symbols: by plain arithmetic where all are numbers, by SymPy otherwise."""
-    if type(term) is int:
-        return term
-    try:
-        value = _number(cast("sympy.Expr", term), values)
-    except LookupError:
-        return whole(cast("sympy.Expr", term).subs(values, simultaneous=True))
-    if value.denominator == 1:
-        return int(value)
-    import sympy
-
-    return sympy.Rational(value.numerator, value.denominator)
-
-
-def _number(tree: sympy.Expr, values: Mapping[object, object]) -> Fraction:
-    """The number that an expression is; LookupError where a symbol has none or a function is not known here."""
-    if tree.is_Symbol:
-        value = values[tree]
-        if type(value) is not int:
-            raise LookupError(value)
-        return Fraction(value)
-    if tree.is_Rational:
-        return Fraction(int(tree.p), int(tree.q))
-    name = type(tree).__name__
-    if name not in ("Add", "Mul", "Pow", "floor", "ceiling", "Mod"):
-        raise LookupError(tree)
-    parts = [_number(part, values) for part in tree.args]
-    if name in ("Add", "Mul"):
-        return sum(parts, Fraction(0)) if name == "Add" else prod(parts, start=Fraction(1))
-    if name in ("floor", "ceiling"):
-        return Fraction(floor(parts[0]) if name == "floor" else ceil(parts[0]))
-    return parts[0] % parts[1] if name == "Mod" else Fraction(parts[0] ** parts[1])
 
 
 def check_symbol(symbol: object) -> None:

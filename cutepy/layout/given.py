@@ -29,7 +29,7 @@ def given(layout: Layout, *statements: object) -> Layout:
         raise LayoutError(
             f"{layout}: it has no unknown sizes; state {facts} on the operand that has, as Layout(N).given(...)"
         )
-    stated = _make(layout.shape, layout.stride, cast(Facts, layout.facts) | facts)
+    stated = _make(layout.shape, layout.stride, layout.facts | facts)
     Knowledge.of((stated,))
     return stated
 
