@@ -77,6 +77,11 @@ class Grid:
             if found != cells and (found or name in ("labels", "paints")):
                 raise DrawError(f"Grid: {found} {name} for {self.rows.size} * {self.columns.size} cells")
 
+    @property
+    def covered(self) -> set[int]:
+        """The places that a wider cell before them covers."""
+        return {place + step for place, span in self.spans.items() for step in range(1, span)}
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -92,6 +97,12 @@ class Figure:
     def grids(self) -> list[Grid]:
         """The grids from left to right and from top to bottom."""
         return [grid for row in self.panels for grid in row if grid is not None]
+
+    @property
+    def paints(self) -> list[str]:
+        """The paints of all cells and of the legend, each once."""
+        found = dict.fromkeys(paint for grid in self.grids for paint in grid.paints)
+        return list(found | dict.fromkeys(paint for paint, _ in self.legend))
 
 
 def axis_of(shape: IntTuple, places: Sequence[int | None], *, nested: bool = True) -> Axis:

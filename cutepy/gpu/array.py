@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import TensorError
-from ..layout import Layout
+from ..layout import Layout, LayoutRight
 from ..tensor.dtypes import DType, gpu_dtype
 from ..tensor.engine import Scalars, Space, ViewEngine, check_writable, fit_values
 from ..tensor.make import make_tensor, view_of
 from ..tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from .runtime import Device, DeviceBuffer
+from .runtime import Device, DeviceBuffer, default_device
 
 Array = npt.NDArray[Any]  # of any element type
 
@@ -67,8 +65,6 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
 
     Raises DeviceError where there is no device, TensorError for data that is no array.
     """
-    from .runtime import default_device
-
     tensor = data if isinstance(data, Tensor) else make_tensor(data)
     kind = gpu_dtype(tensor.dtype)
     if tensor.guard is not None or not isinstance(tensor.layout, Layout):
@@ -82,9 +78,6 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
 
 def empty(shape: object, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
     """A tensor of zeros in the memory of a device, compact, the last mode fastest."""
-    from ..layout import LayoutRight
-    from .runtime import default_device
-
     kind, layout = gpu_dtype(dtype), Layout(cast("tuple[int, ...]", shape), LayoutRight)
     if layout.size > 1 << 32:
         raise TensorError(f"empty({shape}): {layout.size} elements are more than 32-bit offsets reach")

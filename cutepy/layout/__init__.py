@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from .explanation import explain as explain
     from .f2 import from_f2 as from_f2
     from .f2 import to_f2 as to_f2
-    from .facts import divides as divides
+    from .given import divides as divides
     from .notation import parse_layout as parse_layout
     from .notation import parse_tiler as parse_tiler
     from .properties import is_bijective as is_bijective
@@ -102,7 +102,7 @@ LATER = {
     "explain": "explanation",
     "from_f2": "f2",
     "to_f2": "f2",
-    "divides": "facts",
+    "divides": "given",
     "parse_layout": "notation",
     "parse_tiler": "notation",
     "is_bijective": "properties",

@@ -16,6 +16,7 @@ from ..errors import CoordinateError, LayoutError
 from .basis import Basis, BasisSum, has_basis, mixed_codomain, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
+from .facts import Facts
 from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product
 from .validate import is_plain, validated
 
@@ -77,10 +78,10 @@ class Layout:
 
     shape: IntTuple
     stride: IntTuple
-    facts: object = field(compare=False)
+    facts: Facts | None = field(compare=False)
 
     def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis | None = None) -> None:
-        facts: object = None
+        facts: Facts | None = None
         if stride is None or isinstance(stride, Order):
             if not is_plain(shape, shape):
                 shape, _same, facts = validated(shape, shape)
@@ -222,14 +223,14 @@ class Layout:
         return from_strides(array)
 
     def given(self, *statements: object) -> Layout:
-        """This layout with facts about its unknown sizes; see `cutepy.layout.formula.given`.
+        """This layout with facts about its unknown sizes; see `cutepy.layout.given.given`.
 
         >>> Layout.parse("(M,8):(8,1)").given("64 divides M", "M >= 128").facts.stated[1]
         Fact(left=M, sign='>=', right=128)
 
         Raises LayoutError for what is no fact, and for facts that contradict each other.
         """
-        from .formula import given
+        from .given import given
 
         return given(self, *statements)
 
@@ -317,7 +318,7 @@ _set_stride = Layout.__dict__["stride"].__set__
 _set_facts = Layout.__dict__["facts"].__set__
 
 
-def _make(shape: IntTuple, stride: IntTuple, facts: object = None) -> Layout:
+def _make(shape: IntTuple, stride: IntTuple, facts: Facts | None = None) -> Layout:
     """A layout from parts that are known to be valid: what the algebra builds its results with."""
     layout = _new(Layout)
     _set_shape(layout, shape)
@@ -326,12 +327,12 @@ def _make(shape: IntTuple, stride: IntTuple, facts: object = None) -> Layout:
     return layout
 
 
-def united_facts(layouts: Iterable[Layout]) -> object:
+def united_facts(layouts: Iterable[Layout]) -> Facts | None:
     """What is stated about the sizes of any of these layouts; None if all are known."""
-    facts: object = None
+    facts: Facts | None = None
     for layout in layouts:
         if layout.facts is not None:
-            facts = layout.facts if facts is None else facts | layout.facts  # type: ignore[operator]
+            facts = layout.facts if facts is None else facts | layout.facts
     return facts
 
 

@@ -95,11 +95,7 @@ def _moved(thing: object, context: Context) -> object:
     """`thing` with its sizes in another context, where an unknown may have become a value."""
 
     def size(leaf: object) -> object:
-        if isinstance(leaf, Basis):
-            return Basis(cast(int, size(leaf.value)), leaf.path)
-        if not isinstance(leaf, Size):
-            return leaf
-        return context.size(_translated(leaf.poly, leaf.context, context))
+        return context.size(_translated(leaf.poly, leaf.context, context)) if isinstance(leaf, Size) else leaf
 
     return mapped(size, thing)
 

@@ -9,11 +9,12 @@ from typing import cast
 
 from ..errors import LayoutError
 from .basis import Basis
+from .facts import Facts, implied
 from .int_tuple import MAX_DEPTH, IntTuple, leaves
 from .size import Size
 
 
-def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, object]:
+def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, Facts | None]:
     """Shape and stride with every leaf an int, a basis stride or a symbolic size, and what that states about the sizes.
 
     Raises LayoutError, which says where they are not.
@@ -22,8 +23,6 @@ def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, object
     values = [step.value if isinstance(step, Basis) else step for step in leaves(steps)]
     if all(type(leaf) is int or isinstance(leaf, Size) for leaf in (*leaves(extents), *values)):
         return extents, steps, None
-    from .facts import implied
-
     return extents, steps, implied(leaves(extents), values)
 
 

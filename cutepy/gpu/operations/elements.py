@@ -48,7 +48,7 @@ def type_of(operand: Operand) -> Typed:
 def _taken(operand: Operand, dtype: DType) -> Expr:
     if isinstance(operand, Element):
         return _true(operand.value) if dtype is bool_ else cast(operand.value, dtype)
-    return as_expr(rounded(operand, dtype), dtype)  # type: ignore[arg-type]
+    return as_expr(rounded(operand, dtype), dtype)
 
 
 def rounded(number: Number, dtype: DType) -> Number:
