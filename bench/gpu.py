@@ -156,7 +156,7 @@ def _sum(bench: Bench, x: Tensor, host: np.ndarray, theirs: object) -> None:
             bench.device.launch(program, [t.engine.buffer for t in operands])
 
     mine, other = bench.measure(ours, lambda: theirs.sum())  # type: ignore[attr-defined]
-    total = programs[-1][1][-1].numpy()[0]
+    total = programs[-1][1][-1].numpy().item()
     error = abs(float(total) - host.sum(dtype=np.float64)) / np.abs(host).sum(dtype=np.float64)
     row = Row(f"sum of {host.nbytes / 2**20:,.0f} MiB, f32", "GB/s", 1e-9 * host.nbytes / mine, error=float(error))
     row.checked, row.bars = checked, {"torch": 0.95}

@@ -12,7 +12,9 @@ import numpy as np
 import wgpu
 
 from cutepy import gpu
-from cutepy.gpu.reduce import SumPlan, sum_kernel
+from cutepy.gpu.operations.fold import fold_kernel
+from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.operations.reductions import Reduction, launches
 from cutepy.gpu.runtime import Device, Program
 from cutepy.layout import ComposedLayout, Layout, Swizzle, ceil_div, composition, make_composed_layout, size
 from cutepy.tensor import Tensor
@@ -68,12 +70,9 @@ def conflict_ways(tile: Layout | ComposedLayout) -> int:
 
 def sum_programs(x: Tensor) -> list[tuple[Program, tuple[Tensor, Tensor]]]:
     """The two launches that `gpu.sum` makes for a large tensor, with their tensors."""
-    plan = SumPlan()
-    flat = Tensor(x.engine, Layout(x.size))
-    device = x.engine.device
-    sums, total = (gpu.empty((n,), x.dtype.accumulator, device=device) for n in (plan.groups_for(x.size), 1))
-    steps = [(flat, sums), (sums, total)]
-    return [(sum_kernel.program(*operands, plan=plan), operands) for operands in steps]
+    call, place = Reduction(Tensor(x.engine, Layout(x.size)), (0,), keepdims=False), Place(x.engine.device)
+    steps = launches("sum", call, place, place.zeros((), x.dtype))
+    return [(fold_kernel.program(*operands, **static), operands) for operands, static in steps]
 
 
 def with_length(length: int, *tensors: Tensor) -> list[Tensor]:

@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from . import gpu as gpu
     from . import ops as ops
     from .draw import draw as draw
+    from .layout import bank_conflicts as bank_conflicts
     from .layout import divides as divides
     from .layout import domain_offset as domain_offset
     from .layout import downcast as downcast
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from .layout import parse_tiler as parse_tiler
     from .layout import recast_layout as recast_layout
     from .layout import to_f2 as to_f2
+    from .layout import transactions as transactions
     from .layout import upcast as upcast
     from .tensor import COPY_ATOMS as COPY_ATOMS
     from .tensor import FMA as FMA
@@ -143,6 +145,7 @@ if TYPE_CHECKING:
     from .tensor import outer_partition as outer_partition
     from .tensor import recast as recast
     from .tensor import reduce as reduce
+    from .tensor import reduce_tree as reduce_tree
     from .tensor import thread_value_partition as thread_value_partition
     from .tensor import transform as transform
     from .tensor import u32 as u32
@@ -153,6 +156,7 @@ __version__ = "0.1.0"
 _display.show_with("cutepy.draw.notebook:svg_of")
 
 _LATER = {
+    "bank_conflicts": "layout",
     "domain_offset": "layout",
     "downcast": "layout",
     "divides": "layout",
@@ -169,6 +173,7 @@ _LATER = {
     "parse_tiler": "layout",
     "recast_layout": "layout",
     "to_f2": "layout",
+    "transactions": "layout",
     "upcast": "layout",
     "COPY_ATOMS": "tensor",
     "FMA": "tensor",
@@ -205,6 +210,7 @@ _LATER = {
     "outer_partition": "tensor",
     "recast": "tensor",
     "reduce": "tensor",
+    "reduce_tree": "tensor",
     "thread_value_partition": "tensor",
     "transform": "tensor",
     "u32": "tensor",

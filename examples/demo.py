@@ -26,7 +26,7 @@ from cutepy import (
     make_identity_tensor,
     make_tensor,
     parse_layout,
-    reduce,
+    reduce_tree,
     size,
 )
 from cutepy.draw import Drawing, Style, ThreadValue, Tiles, draw
@@ -73,7 +73,7 @@ def tile_sums(X: Tensor, sums: Tensor, *, tv: Layout, tile: tuple[int, int]) -> 
     values = make_fragment_like(mine)
     copy(mine, values)
     partial = gpu.shared(X, (threads,))
-    partial[tid] = reduce(values, 0.0, lambda a, b: a + b)
+    partial[tid] = reduce_tree(values, 0.0, lambda a, b: a + b)
     while threads > 1:
         threads //= 2
         gpu.barrier()

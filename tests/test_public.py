@@ -22,7 +22,7 @@ get select take group_modes flatten unflatten append prepend replace filter filt
 composition complement right_inverse left_inverse nullspace max_common_layout max_common_vector logical_divide
 zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product blocked_product
 raked_product tile_to_shape recast_layout upcast downcast ceil_div shape_div round_up
-explain
+explain bank_conflicts transactions
 make_tensor make_tensor_like make_fragment_like make_identity_tensor make_gmem_ptr make_smem_ptr make_rmem_ptr
 local_tile local_partition inner_partition outer_partition make_layout_tv make_tiled_copy make_tiled_mma
 copy copy_if fill clear axpby gemm transform reduce recast

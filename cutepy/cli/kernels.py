@@ -10,20 +10,25 @@ import ast
 import re
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from traceback import extract_tb
 from typing import cast
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
 from ..gpu.matmul import choose_plan, matmul_kernel
-from ..gpu.reduce import SumPlan, sum_kernel
+from ..gpu.operations.fold import fold_kernel
+from ..gpu.operations.operand import Place, sizes_of
+from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.runtime import Limits, adapters, choose_adapter
 from ..gpu.trace.kernel import KernelFunction
-from ..gpu.verify import verify
-from ..layout import LayoutRight, coalesce, group_modes, parse_layout, select
+from ..layout import LayoutRight, parse_layout, select
 from ..layout.layout import Layout
+from ..ops.rules import folded_type
 from ..tensor import Tensor, as_dtype, make_tensor
 from .output import check_target, write_text
 from .tiles import parse_tile, plan_for
@@ -44,19 +49,37 @@ class Call:
     arguments: tuple[Tensor | float, ...]
     static: dict[str, object]
 
+    @contextmanager
+    def traced(self) -> Iterator[None]:
+        """What a kernel of the user's raises while it is traced is its own affair, and anything: one line says it."""
+        try:
+            yield
+        except CutepyError:
+            raise
+        except Exception as error:
+            file = self.kernel.function.__code__.co_filename
+            lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file]
+            count = next((argument for argument in self.arguments if type(argument) is int), None)
+            hint = "" if count is None else f"; {count} is a number, an array of {count} elements is {count}:1"
+            place = f"{Path(file).name}:{lines[-1]}: " if lines else ""
+            raise CommandError(f"{place}{type(error).__name__}: {error}{hint}") from error
+
 
 def run_wgsl(options: Namespace) -> None:
     """Write the kernel's text."""
     check_target(options.output)
     call = _call(options)
-    write_text(options.output, call.kernel.wgsl(*call.arguments, dialect=options.dialect, **call.static))
+    with call.traced():
+        text = call.kernel.wgsl(*call.arguments, dialect=options.dialect, **call.static)
+    write_text(options.output, text)
 
 
 def run_verify(options: Namespace) -> int:
     """Write the verdicts on the kernel; 0 if every claim is proven, 1 otherwise."""
     check_target(options.output)
     call = _call(options)
-    found = verify(call.kernel.ir(*call.arguments, **call.static))
+    with call.traced():
+        found = call.kernel.verify(*call.arguments, **call.static)  # type: ignore[arg-type]
     write_text(options.output, str(found))
     return 0 if found.ok else 1
 
@@ -113,12 +136,9 @@ def _sum(tensors: list[Tensor], _tile: str | None) -> Call:
     if len(tensors) != 1:
         raise CommandError("sum takes one tensor: cutepy wgsl sum 1000x1000")
     (x,) = tensors
-    flat = cast(Tensor, coalesce(x))  # type: ignore[arg-type]
-    if flat.rank > 1:
-        flat = flat.lift_layout(group_modes, 0, flat.rank)
-    plan = SumPlan()
-    sums = make_tensor(x.dtype.accumulator, (plan.groups_for(x.size),))
-    return Call(sum_kernel, (flat, sums), {"plan": plan})
+    call, place = Reduction(x, tuple(range(len(sizes_of(x)))), keepdims=False), Place(None)
+    operands, static = next(launches("sum", call, place, place.zeros((), folded_type("sum", x.dtype))))
+    return Call(fold_kernel, operands, static)
 
 
 def load_kernel(name: str) -> KernelFunction:

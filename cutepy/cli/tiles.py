@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ..errors import CommandError, KernelError
-
-if TYPE_CHECKING:
-    from ..gpu.matmul import Plan
-    from ..gpu.runtime import Limits
+from ..gpu.matmul import Plan, copy_layout, slab_bytes
+from ..gpu.runtime import Limits
 
 Tile = tuple[int, int, int]
 
 _MOST_THREADS = 256
 _BLOCK = 4
-_PADDING = 4
 _MOST_SUMS = 256
 
 
@@ -46,7 +42,7 @@ def parse_tile(text: str) -> Tile:
 def plan_for(tile: Tile, limits: Limits, device: str) -> Plan:
     """The plan with this tile and the most threads, each with the squarest share. Raises CommandError if none fits."""
     text = "x".join(map(str, tile))
-    shared = _shared_bytes(tile)
+    shared = slab_bytes(tile)
     if shared > limits.workgroup_bytes:
         raise CommandError(
             f"--tile {text} needs {shared} bytes of workgroup memory, {device} has {limits.workgroup_bytes}"
@@ -60,16 +56,11 @@ def plan_for(tile: Tile, limits: Limits, device: str) -> Plan:
             "choose fewer rows or columns"
         )
     rounded = (_power(tile[0]), _power(tile[1]), _power(tile[2]))
-    works = rounded if _shared_bytes(rounded) <= limits.workgroup_bytes and _best(rounded, most) else (64, 64, 16)
+    works = rounded if slab_bytes(rounded) <= limits.workgroup_bytes and _best(rounded, most) else (64, 64, 16)
     raise CommandError(
         f"--tile {text}: no number of threads shares it out evenly with at most {_MOST_SUMS} sums each; "
         f"{'x'.join(map(str, works))} would do"
     )
-
-
-def _shared_bytes(tile: Tile) -> int:
-    m, n, k = tile
-    return 4 * k * (m + n + 2 * _PADDING)
 
 
 def _power(extent: int) -> int:
@@ -98,8 +89,6 @@ def _splits(rows: int, columns: int, most: int) -> Iterator[tuple[int, int]]:
 
 def _with_threads(tile: Tile, threads: tuple[int, int]) -> Plan | None:
     """The plan, if its copies share out both tiles among the threads, whichever way the operands are stored."""
-    from ..gpu.matmul import Plan, copy_layout
-
     try:
         for rows in tile[:2]:
             for along_k in (True, False):

@@ -9,12 +9,12 @@ from types import ModuleType
 from .banks import Banks as Banks
 from .banks import Swizzled as Swizzled
 from .drawing import Drawing as Drawing
-from .drawing import View as View
 from .drawing import draw as draw
 from .grid import Axis as Axis
 from .grid import Figure as Figure
 from .grid import Grid as Grid
 from .look import Style as Style
+from .look import View as View
 from .memory import Memory as Memory
 from .notebook import svg_of as layout_repr_svg
 from .owners import ThreadValue as ThreadValue

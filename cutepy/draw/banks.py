@@ -1,27 +1,30 @@
 """Banks of shared memory, and what a swizzle does to them.
 
-Imports `cells`, `plain`. The unit is stated: offsets count elements, `element_bytes` turns them into bytes, and a bank
+The unit is stated: offsets count elements, `element_bytes` turns them into bytes, and a bank
 serves `bank_bytes` bytes of every row of `banks * bank_bytes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
 
 from ..errors import DrawError
-from ..layout import ComposedLayout, Swizzle
+from ..layout import ComposedLayout, Swizzle, select
+from ..layout.banks import accesses, served, served_together
 from . import palette
 from .cells import LABELS, paint_from, painted
 from .grid import ELLIPSIS, Figure, Grid
 from .look import Look
 from .plain import MOST_PANELS, arranged, layout_grid, title_of
-from .table import Part, Table, Value, as_layout, gives_offsets, parts, table_of
+from .table import AnyLayout, Part, Value, as_layout, gives_offsets, parts, table_of
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""
+MOST_COUNTED = 1 << 16
+"""The most elements of a picture whose conflicts are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,9 @@ class Banks:
             if type(found) is not int or not 1 <= found <= 1024:
                 raise DrawError(f"Banks({name}={found!r}): a whole number from 1 to 1024")
 
-    def word(self, offset: int) -> int:
-        """The number of the bank-wide word that an element starts in."""
-        return offset * self.element_bytes // self.bank_bytes
+    def bank(self, offset: int) -> int:
+        """The bank that an element starts in."""
+        return offset * self.element_bytes // self.bank_bytes % self.banks
 
     def figure(self, thing: object, look: Look) -> Figure:
         """The grids of the layout, coloured by bank."""
@@ -50,21 +53,22 @@ class Banks:
         some = list(islice(parts(layout), MOST_PANELS))
         grids = [self._grid(part, look) for part in some]
         unit = f"{self.element_bytes}-byte elements, {self.banks} banks of {self.bank_bytes} bytes"
+        together = served_together(self.element_bytes, AT_ONCE, self.bank_bytes)
         return Figure(
             arranged(grids),
             title=title_of(layout, look),
             description=f"Banks of layout {layout}: {unit}.",
-            notes=(f"{unit}; up to {AT_ONCE} at a time", *_verdicts(self, table_of(some[0], look.style.limit))),
+            notes=(f"{unit}; up to {together} at a time", *_verdicts(self, some[0].layout)),
         )
 
     def _grid(self, part: Part, look: Look) -> Grid:
         color, label = look.colored_by("bank", "none"), look.labelled_by("bank", *LABELS)
         plain = layout_grid(part, Look("none", "none" if label == "bank" else label, look.style))
         table = table_of(part, look.style.limit)
-        banks = [None if cell is None else self.word(cast(int, cell)) % self.banks for cell in table.flat]
+        banks = [None if cell is None else self.bank(cast(int, cell)) for cell in table.flat]
 
         def paint(row: int, column: int, cell: Value) -> str:
-            bank = self.word(cast(int, cell)) % self.banks
+            bank = self.bank(cast(int, cell))
             if not isinstance(color, str):
                 return paint_from(color(table.coordinate(row, column), bank))
             return palette.color(bank) if color == "bank" else palette.PLAIN
@@ -81,27 +85,19 @@ class Banks:
         )
 
 
-def _verdicts(view: Banks, table: Table) -> Iterator[str]:
-    """The worst conflict down the columns and along the rows that are drawn."""
-    columns = [list(column) for column in zip(*table.values, strict=True)]
-    for name, lines in (("down a column", columns), ("along a row", table.values)):
-        worst = max(ways(view, [cast(int, cell) for cell in line if cell is not None]) for line in lines)
+def _verdicts(view: Banks, layout: AnyLayout) -> Iterator[str]:
+    """The worst conflict of lanes that stand down the columns, and of lanes along the rows."""
+    if layout.size > MOST_COUNTED:
+        yield f"more than {MOST_COUNTED} elements: conflicts are not counted"
+        return
+    wide = view.element_bytes
+    lines = {"along a row": layout}
+    if layout.rank > 1:
+        lines = {"down a column": layout, "along a row": cast(AnyLayout, select(layout, 1, 0))}  # type: ignore[arg-type]
+    for name, lanes in lines.items():
+        asked = accesses("view 'banks'", lanes, wide, wide)
+        worst = max(p.ways for each in asked for p in served(each, wide, AT_ONCE, view.banks, view.bank_bytes))
         yield f"{name}: no conflict" if worst == 1 else f"{name}: {worst}-way conflict"
-
-
-def ways(view: Banks, offsets: Sequence[int]) -> int:
-    """How many different words the busiest bank serves when neighbours are read together.
-
-    >>> ways(Banks(), [0, 32, 64, 96]), ways(Banks(), [0, 1, 2, 3]), ways(Banks(), [5, 5, 5, 5])
-    (4, 1, 1)
-    """
-    worst = 1
-    for start in range(0, len(offsets), AT_ONCE):
-        counts: dict[int, int] = {}
-        for word in {view.word(offset) for offset in offsets[start : start + AT_ONCE]}:
-            counts[word % view.banks] = counts.get(word % view.banks, 0) + 1
-        worst = max(worst, *counts.values())
-    return worst
 
 
 @dataclass(frozen=True, slots=True)

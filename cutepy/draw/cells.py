@@ -11,8 +11,9 @@ from typing import TypeAlias, cast
 from ..errors import DrawError
 from ..layout import Layout
 from ..layout.coordinates import Coordinate, crd2idx, keeps
-from ..layout.grid import extents, show_value
+from ..layout.grid import extents
 from ..layout.int_tuple import IntTuple, as_tuple
+from ..layout.layout import show
 from . import palette
 from .detail import value_sum
 from .grid import ELLIPSIS, coordinate_texts, mode_size
@@ -46,7 +47,7 @@ def hints_of(table: Table) -> tuple[str, ...]:
         )
     return tuple(
         [
-            "" if cell is None else f"({start}{end}{show_value(cell)}"
+            "" if cell is None else f"({start}{end}{show(cell)}"
             for start, cells in zip(starts, table.values, strict=True)
             for end, cell in zip(ends, cells, strict=True)
         ]
@@ -75,7 +76,7 @@ def labels_of(table: Table, label: str | CellFunction, hints: Sequence[str]) -> 
 
 
 def _shown(cell: Value) -> str:
-    return ELLIPSIS if cell is None else show_value(cell)
+    return ELLIPSIS if cell is None else show(cell)
 
 
 def paints_of(table: Table, color: str | CellFunction) -> tuple[str, ...]:
@@ -163,7 +164,7 @@ def marked_in(table: Table, pattern: Coordinate) -> frozenset[int]:
     shapes = as_tuple(shape)
     if len(entries) != len(shapes):
         raise DrawError(
-            f"highlight={written(pattern)}: it has {len(entries)} entries, the shape {show_value(shape)} {len(shapes)}"
+            f"highlight={written(pattern)}: it has {len(entries)} entries, the shape {show(shape)} {len(shapes)}"
         )
     return frozenset(
         place
@@ -184,7 +185,7 @@ def _matches(crd: IntTuple, pattern: Coordinate, shape: IntTuple) -> bool:
         return True
     if isinstance(pattern, tuple):
         if not isinstance(shape, tuple) or len(shape) != len(pattern):
-            raise DrawError(f"highlight: {written(pattern)} does not nest as the shape {show_value(shape)}")
+            raise DrawError(f"highlight: {written(pattern)} does not nest as the shape {show(shape)}")
         return all(map(_matches, cast("tuple[IntTuple, ...]", crd), pattern, shape))
     return crd2idx(crd, shape) == pattern
 
@@ -197,4 +198,4 @@ def detail_of(table: Table, place: int) -> str:
     crd = table.coordinate(row, column)
     whole = table.part.whole
     found = value_sum(whole, crd if isinstance(whole.shape, tuple) else crd[0])
-    return f"{show_value(crd)} → index {table.index(row, column)} → {found}"
+    return f"{show(crd)} → index {table.index(row, column)} → {found}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..layout import ComposedLayout, Layout, Swizzle
 from ..layout.composed import Function
 from ..layout.coordinates import idx2crd
-from ..layout.grid import show_value
 from ..layout.int_tuple import IntTuple, leaves
+from ..layout.layout import show
 
 MOST_TERMS = 12
 
@@ -29,7 +29,7 @@ def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
             text += f", {layout.offset} + {inner} = {layout.offset + inner}"
         return f"{text} → {_applied(layout.outer, layout.offset + inner)}"
     pairs = list(zip(leaves(_natural(crd, layout.shape)), leaves(layout.stride), strict=True))
-    total = show_value(layout(crd))
+    total = show(layout(crd))
     if not pairs or len(pairs) > MOST_TERMS:
         return total
     terms = " + ".join(f"{entry}·{step}" for entry, step in pairs)
@@ -47,7 +47,7 @@ def _natural(crd: IntTuple, shape: IntTuple) -> IntTuple:
 
 def _applied(outer: Function, offset: int) -> str:
     if not isinstance(outer, Swizzle):
-        return f"({outer})({offset}) = {show_value(outer(offset))}"
+        return f"({outer})({offset}) = {show(outer(offset))}"
     result = outer(offset)
     flipped = offset ^ result
     digits = max(offset.bit_length(), flipped.bit_length(), 1)

@@ -9,27 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from ..errors import DrawError
 from .grid import Figure
 from .html import Html, html, page
-from .look import CellFunction, Look, Style
+from .look import CellFunction, Look, Style, View
 from .png import png
 from .safe import shorten
 from .svg import svg
 from .text import text
 from .tikz import tikz
+from .views import figure_of
 
 SUFFIXES = (".svg", ".html", ".txt", ".tex", ".png")
-
-
-class View(Protocol):
-    """A way to look at a thing."""
-
-    def figure(self, thing: object, look: Look) -> Figure:
-        """The figure of `thing`; DrawError where it is not of the kind that this view shows."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -132,7 +125,5 @@ def draw(
 
     Raises DrawError, with what is possible, where the thing, the view and the options do not go together.
     """
-    from .views import figure_of
-
     style = style if style is not None else Style()
     return Drawing(figure_of(thing, view, Look(color, label, style)), style)

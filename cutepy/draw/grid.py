@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from ..errors import DrawError
 from ..layout.coordinates import idx2crd
-from ..layout.grid import show_value
 from ..layout.int_tuple import IntTuple, leaves, product
+from ..layout.layout import show
 
 Head: TypeAlias = "tuple[str, int]"
 """A text beside the grid and the number of places that it spans."""
@@ -77,6 +77,11 @@ class Grid:
             if found != cells and (found or name in ("labels", "paints")):
                 raise DrawError(f"Grid: {found} {name} for {self.rows.size} * {self.columns.size} cells")
 
+    @property
+    def covered(self) -> set[int]:
+        """The places that a wider cell before them covers."""
+        return {place + step for place, span in self.spans.items() for step in range(1, span)}
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -92,6 +97,12 @@ class Figure:
     def grids(self) -> list[Grid]:
         """The grids from left to right and from top to bottom."""
         return [grid for row in self.panels for grid in row if grid is not None]
+
+    @property
+    def paints(self) -> list[str]:
+        """The paints of all cells and of the legend, each once."""
+        found = dict.fromkeys(paint for grid in self.grids for paint in grid.paints)
+        return list(found | dict.fromkeys(paint for paint, _ in self.legend))
 
 
 def axis_of(shape: IntTuple, places: Sequence[int | None], *, nested: bool = True) -> Axis:
@@ -173,12 +184,12 @@ def coordinate_texts(shape: IntTuple, places: Sequence[int | None]) -> list[str]
     """
     if not isinstance(shape, tuple):
         return [ELLIPSIS if place is None else str(place) for place in places]
-    return [ELLIPSIS if place is None else show_value(idx2crd(place, shape)) for place in places]
+    return [ELLIPSIS if place is None else show(idx2crd(place, shape)) for place in places]
 
 
 def mode_size(shape: IntTuple) -> int:
     """The number of places of a mode; DrawError where it is not a number."""
     size = product(shape)
     if type(size) is not int:
-        raise DrawError(f"a shape of {show_value(shape)} has no size to draw; substitute numbers for its symbols first")
+        raise DrawError(f"a shape of {show(shape)} has no size to draw; substitute numbers for its symbols first")
     return size

@@ -56,10 +56,9 @@ class Html(str):
 
 def html(figure: Figure, style: Style) -> Html:
     """The figure as one `<figure>` element that can stand in any page, with its styles inside."""
-    paints = dict.fromkeys(paint for grid in figure.grids for paint in grid.paints)
-    paints.update(dict.fromkeys(paint for paint, _ in figure.legend))
-    used = sorted(paints)
-    out = [f'<figure class="cutepy-html"><style>{_BASE}{_themes(used, style)}</style>']
+    used = sorted(figure.paints)
+    rules = palette.themed(style.theme, lambda theme: _rules(used, theme, style.background))
+    out = [f'<figure class="cutepy-html"><style>{_BASE}{rules}</style>']
     if figure.title:
         out.append(f"<figcaption>{escape(figure.title)}</figcaption>")
     columns = max((len(row) for row in figure.panels), default=1)
@@ -79,29 +78,15 @@ def html(figure: Figure, style: Style) -> Html:
 def page(figure: Figure, style: Style) -> str:
     """A whole HTML document with the figure in it."""
     title = escape(figure.title or "cutepy")
+    switch = ":root{color-scheme:light dark}"
+    paper = palette.themed(style.theme, lambda theme: f"body{{background:#{palette.PAPER[theme]}}}", switch)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>body{{margin:0}}{_page_themes(style)}</style></head><body>\n"
+        f"<title>{title}</title><style>body{{margin:0}}{paper}</style></head><body>\n"
         f"{html(figure, style)}</body></html>\n"
     )
-
-
-def _themes(used: Sequence[str], style: Style) -> str:
-    if style.theme != "auto":
-        return _rules(used, style.theme, style.background)
-    dark = _rules(used, "dark", style.background)
-    return f"{_rules(used, 'light', style.background)}@media(prefers-color-scheme:dark){{{dark}}}"
-
-
-def _page_themes(style: Style) -> str:
-    def body(theme: palette.Theme) -> str:
-        return f"body{{background:#{palette.PAPER[theme]}}}"
-
-    if style.theme != "auto":
-        return body(style.theme)
-    return f":root{{color-scheme:light dark}}{body('light')}@media(prefers-color-scheme:dark){{{body('dark')}}}"
 
 
 def _rules(used: Sequence[str], theme: palette.Theme, background: bool) -> str:

@@ -1,16 +1,14 @@
-"""How a picture is asked for: its colours, its labels, its style.
-
-Imports nothing of the package but errors and coordinates.
-"""
+"""How a picture is asked for: its colours, its labels, its style."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 from ..errors import DrawError
 from ..layout.coordinates import Coordinate
+from .grid import Figure
 
 CellFunction: TypeAlias = Callable[[Coordinate, object], object]
 """From the coordinate of a cell and its value to a colour number or a label."""
@@ -76,3 +74,11 @@ def _chosen(what: str, asked: str | CellFunction | None, allowed: tuple[str, ...
     if callable(asked) or asked in allowed:
         return asked
     raise DrawError(f"{what}={asked!r}: this picture has {what}s by {', '.join(allowed)}, or by a function")
+
+
+class View(Protocol):
+    """A way to look at a thing."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """The figure of `thing`; DrawError where it is not of the kind that this view shows."""
+        ...

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from ..errors import DrawError
-from ..layout.grid import show_value
+from ..layout.layout import show
 from . import palette
 from .cells import paint_from
 from .grid import ELLIPSIS, Axis, Figure, Grid, shortened
@@ -67,7 +67,7 @@ def _held(layout: AnyLayout) -> Held:
         table = table_of(part, layout.size)
         for row, column, at in table.cells:
             place = cast(int, row), cast(int, column)
-            found.setdefault(cast(int, at), []).append((table.index(*place), show_value(table.coordinate(*place))))
+            found.setdefault(cast(int, at), []).append((table.index(*place), show(table.coordinate(*place))))
     return found
 
 

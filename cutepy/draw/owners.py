@@ -14,8 +14,9 @@ from typing import TypeAlias, cast
 from ..errors import DrawError
 from ..layout import Layout
 from ..layout.coordinates import idx2crd
-from ..layout.grid import extents, offset_rows, show_value
+from ..layout.grid import extents, offset_rows
 from ..layout.int_tuple import IntTuple
+from ..layout.layout import show
 from . import palette
 from .cells import hints_of, paint_from
 from .detail import value_sum
@@ -60,7 +61,7 @@ class ThreadValue:
         told = label == "thread,value" or color == label or not look.style.legend
         return Figure(
             ((grid,),),
-            title=title_of(f"{partition} over {show_value(over.shape)}", look),
+            title=title_of(f"{partition} over {show(over.shape)}", look),
             description=f"Thread-value layout {partition}: which thread and value own each element of {over}.",
             legend=() if told or not isinstance(color, str) else _legend(grid, color),
         )
@@ -101,7 +102,7 @@ def _check_inside(partition: AnyLayout, over: Layout, owners: Owners) -> None:
     there = {value for row in offset_rows(over, range(rows), range(columns)) for value in row}
     for value, (owner, *_others) in owners.items():
         if value not in there:
-            at = show_value(value)
+            at = show(value)
             raise DrawError(
                 f"view 'tv': thread {owner[0]}, value {owner[1]} of {partition} is at {at}, "
                 f"which {over} does not have; give an `over` that reaches {at}"
@@ -156,7 +157,7 @@ def _label(mine: Sequence[Owner], label: str | CellFunction, cell: Value, severa
     if not isinstance(label, str):
         return clean(str(label(mine[0], cell)))
     if label == "index":
-        return show_value(cell)
+        return show(cell)
     if label == "none":
         return ""
     threads, values = f"T{number_set(owner[0] for owner in mine)}", f"V{number_set(owner[1] for owner in mine)}"

@@ -11,6 +11,7 @@ one of them. `tests/draw/test_palette.py` computes both. The ramp runs through O
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from ..errors import DrawError
@@ -98,6 +99,16 @@ def value(paint: str, theme: Theme) -> str:
     raise DrawError(
         f"{paint!r} is no paint; they are c0 to c{COLORS - 1} (s and u fade them), g0 to g{RAMP - 1}, w, x, e"
     )
+
+
+def themed(theme: Theme | Literal["auto"], rules: Callable[[Theme], str], beside: str = "") -> str:
+    """CSS rules of one theme, or ("auto") those of the light one, with the dark ones where the reader prefers them.
+
+    `beside` stands with the light rules of "auto" only.
+    """
+    if theme != "auto":
+        return rules(theme)
+    return f"{beside}{rules('light')}@media(prefers-color-scheme:dark){{{rules('dark')}}}"
 
 
 def _mixed(color: str, paper: str, percent: int) -> str:

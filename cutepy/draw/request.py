@@ -13,8 +13,8 @@ from difflib import get_close_matches
 from ..errors import DrawError, NotationError
 from ..layout.expression import parse_expression
 from ..layout.notation import parse_tiler
-from .drawing import Drawing, View, draw
-from .look import Style
+from .drawing import Drawing, draw
+from .look import Style, View
 from .views import NAMED
 
 

@@ -11,21 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from . import palette
 from .grid import Figure, Grid
 from .look import Style
-from .measure import (
-    CAPTION_LINE,
-    FONT,
-    HEAD_FONT,
-    HEAD_HEIGHT,
-    LINE,
-    MARGIN,
-    TITLE_FONT,
-    Box,
-    Sheet,
-    caption_lines,
-    group_edges,
-    marked_edges,
-    sheet_of,
-)
+from .measure import FONT, HEAD_FONT, LINE, TITLE_FONT
+from .sheet import SAMPLE, Box, Entry, Kind, Line, sheet_of
 
 MONOSPACE = 'ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace'
 
@@ -44,8 +31,7 @@ _SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 def svg(figure: Figure, style: Style) -> str:
     """The figure as the text of an SVG file that can stand alone or inside an HTML page."""
     sheet = sheet_of(figure)
-    used = dict.fromkeys(paint for box in sheet.boxes for paint in box.grid.paints)
-    used.update(dict.fromkeys(paint for paint, _ in figure.legend))
+    used = sorted(figure.paints, key=_by_kind)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="cu" role="img" width="{sheet.width}" height="{sheet.height}" '
         f'viewBox="0 0 {sheet.width} {sheet.height}">',
@@ -54,15 +40,15 @@ def svg(figure: Figure, style: Style) -> str:
         out.append(f"<title>{escaped(figure.title)}</title>")
     if figure.description:
         out.append(f"<desc>{escaped(figure.description)}</desc>")
-    out.append(f"<style>{_BASE}{_themes(sorted(used, key=_by_kind), style)}</style>")
+    out.append(f"<style>{_BASE}{palette.themed(style.theme, lambda theme: _rules(used, theme))}</style>")
     if style.background:
         out.append(f'<path class="bg" d="M0 0h{sheet.width}v{sheet.height}H0z"/>')
-    if sheet.title_y:
-        out.append(f'<text class="t" x="{MARGIN}" y="{sheet.title_y}">{escaped(figure.title)}</text>')
+    if sheet.title is not None:
+        out.append(f'<text class="t" x="{sheet.title.x}" y="{sheet.title.y}">{escaped(sheet.title.text)}</text>')
     for box in sheet.boxes:
         out += _box(box)
-    out += _legend(sheet)
-    out += _notes(figure, sheet)
+    out += ["".join(map(_entry, row)) for row in sheet.legend]
+    out += map(_line, sheet.notes)
     out.append("</svg>\n")
     return "\n".join(out)
 
@@ -74,13 +60,6 @@ def escaped(text: str) -> str:
 
 def _by_kind(paint: str) -> tuple[str, int, str]:
     return paint[:1], len(paint), paint
-
-
-def _themes(used: Sequence[str], style: Style) -> str:
-    """The colours: of the light theme, of the dark one, or of both with the reader's preference deciding."""
-    if style.theme != "auto":
-        return _rules(used, style.theme)
-    return f"{_rules(used, 'light')}@media(prefers-color-scheme:dark){{{_rules(used, 'dark')}}}"
 
 
 def _rules(used: Sequence[str], theme: palette.Theme) -> str:
@@ -101,13 +80,11 @@ def _box(box: Box) -> Iterator[str]:
     grid = box.grid
     yield f'<g transform="translate({box.x} {box.y})">'
     yield from _cells(grid, box)
-    yield from _lines(grid, box)
+    yield from _strokes(box)
     yield from _labels(grid, box)
-    yield from _heads(grid, box)
-    lines = caption_lines(grid)
-    for number, line in enumerate(lines):
-        y = -HEAD_HEIGHT * len(grid.columns.levels) - 10 - CAPTION_LINE * (len(lines) - 1 - number)
-        yield f'<g class="l"><text y="{y}">{escaped(line)}</text></g>'
+    yield from _heads(box)
+    for above, line in box.caption:
+        yield f'<g class="l"><text y="{-above}">{escaped(line)}</text></g>'
     yield "</g>"
 
 
@@ -142,7 +119,7 @@ def _square(grid: Grid, hints: Sequence[str]) -> dict[str, list[str]]:
 
 def _spanning(grid: Grid, hints: Sequence[str]) -> dict[str, list[str]]:
     """Cells of several widths."""
-    covered = _covered(grid)
+    covered = grid.covered
     groups: dict[str, list[str]] = {}
     for place, paint in enumerate(grid.paints):
         if place not in covered:
@@ -158,43 +135,41 @@ def _special(texts: Iterable[str]) -> bool:
     return "&" in joined or "<" in joined or ">" in joined
 
 
-def _covered(grid: Grid) -> set[int]:
-    return {place + step for place, span in grid.spans.items() for step in range(1, span)}
+_HOW: dict[tuple[Kind, int], str] = {
+    ("hole", 0): '" stroke-width=".7"',
+    ("rule", 0): '" stroke-width="0.6"',
+    ("rule", 1): ' b" stroke-width="1.2"',
+    ("rule", 2): ' b" stroke-width="2"',
+    ("rule", 3): ' b" stroke-width="3"',
+    ("frame", 0): ' b" stroke-width="1.2"',
+    ("group", 0): ' b" stroke-width="2" stroke-linecap="square"',
+    ("mark", 0): ' m" stroke-width="3" stroke-linecap="square"',
+}
+"""The end of the class and the width of each kind of stroke, in the order in which they are drawn."""
 
 
-def _lines(grid: Grid, box: Box) -> Iterator[str]:
-    """Rules by weight, the diagonals of holes, the borders of groups, the frame of marked cells."""
+def _strokes(box: Box) -> Iterator[str]:
+    """All strokes of one kind and weight as one path; spanning cells have outlines in place of rules."""
     wide, high = box.cell_width, box.cell_height
-    holes = [place for place, paint in enumerate(grid.paints) if paint == palette.HOLE]
-    if holes:
-        columns = grid.columns.size
-        strokes = "".join(f"M{place % columns * wide} {(place // columns + 1) * high}l{wide}-{high}" for place in holes)
-        yield f'<path class="f" stroke-width=".7" d="{strokes}"/>'
-    if grid.spans:
-        yield _span_lines(grid, box)
-    else:
-        for weight in range(4):
-            path = _rule_path(grid.columns.rules, grid.rows.rules, weight, box)
-            if path:
-                kind = " b" if weight else ""
-                yield f'<path class="f{kind}" stroke-width="{(0.6, 1.2, 2, 3)[weight]}" d="{path}"/>'
-    yield f'<path class="f b" stroke-width="1.2" d="M0 0h{box.width}v{box.height}H0z"/>'
-    for edges, kind, thick in ((group_edges(grid), "b", "2"), (marked_edges(grid), "m", "3")):
-        path = "".join(
-            f"M{x * wide} {y * high}" + (f"H{to * wide}" if y == end else f"V{end * high}") for x, y, to, end in edges
-        )
-        if path:
-            yield f'<path class="f {kind}" stroke-width="{thick}" stroke-linecap="square" d="{path}"/>'
-
-
-def _rule_path(columns: Iterable[int], rows: Iterable[int], weight: int, box: Box) -> str:
-    down = "".join(f"M{(k + 1) * box.cell_width} 0V{box.height}" for k, found in enumerate(columns) if found == weight)
-    across = "".join(f"M0 {(k + 1) * box.cell_height}H{box.width}" for k, found in enumerate(rows) if found == weight)
-    return across + down
+    paths: dict[tuple[Kind, int], list[str]] = {how: [] for how in _HOW}
+    for stroke in box.strokes:
+        x, y, to, end = stroke.segment
+        if stroke.kind == "hole":
+            path = f"M{x * wide} {y * high}l{wide}-{high}"
+        elif stroke.kind == "frame":
+            path = f"M0 0h{box.width}v{box.height}H0z"
+        else:
+            path = f"M{x * wide} {y * high}" + (f"H{to * wide}" if y == end else f"V{end * high}")
+        paths[stroke.kind, stroke.weight].append(path)
+    for how, found in paths.items():
+        if how == ("frame", 0) and box.grid.spans:
+            yield _span_lines(box.grid, box)
+        if found:
+            yield f'<path class="f{_HOW[how]} d="{"".join(found)}"/>'
 
 
 def _span_lines(grid: Grid, box: Box) -> str:
-    covered = _covered(grid)
+    covered = grid.covered
     path = []
     for place in range(grid.rows.size * grid.columns.size):
         if place not in covered and (grid.labels[place] or place in grid.spans):
@@ -242,35 +217,23 @@ def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _heads(grid: Grid, box: Box) -> Iterator[str]:
-    """Coordinates beside the grid, the innermost level nearest to it."""
-    for depth, level in enumerate(reversed(grid.columns.levels)):
-        found, place = [], 0
-        for text, span in level:
-            found.append(f'<text x="{_number((place + span / 2) * box.cell_width)}">{escaped(text)}</text>')
-            place += span
-        yield f'<g class="h" transform="translate(0 {-6 - depth * HEAD_HEIGHT})">{"".join(found)}</g>'
-    x = -6
-    for level, wide in zip(reversed(grid.rows.levels), reversed(box.head_widths), strict=True):
-        found, place = [], 0
-        for text, span in level:
-            found.append(f'<text y="{_number((place + span / 2) * box.cell_height + 4)}">{escaped(text)}</text>')
-            place += span
-        yield f'<g class="h r" transform="translate({x} 0)">{"".join(found)}</g>'
-        x -= wide
+def _heads(box: Box) -> Iterator[str]:
+    """Coordinates beside the grid."""
+    for heads in box.column_heads:
+        found = [f'<text x="{_number(at * box.cell_width)}">{escaped(text)}</text>' for at, text in heads.texts]
+        yield f'<g class="h" transform="translate(0 {-heads.away})">{"".join(found)}</g>'
+    for heads in box.row_heads:
+        found = [f'<text y="{_number(at * box.cell_height + 4)}">{escaped(text)}</text>' for at, text in heads.texts]
+        yield f'<g class="h r" transform="translate({-heads.away} 0)">{"".join(found)}</g>'
 
 
-def _legend(sheet: Sheet) -> Iterator[str]:
-    for number, row in enumerate(sheet.legend_rows):
-        y = sheet.legend_y + 22 * number
-        yield "".join(
-            f'<path class="{paint}" d="M{x} {y}h18v12h-18z"/>'
-            f'<path class="f" stroke-width=".6" d="M{x} {y}h18v12h-18z"/>'
-            f'<g class="h l"><text x="{x + 24}" y="{y + 10}">{escaped(text)}</text></g>'
-            for x, paint, text in row
-        )
+def _entry(entry: Entry) -> str:
+    wide, high = SAMPLE
+    sample = f"M{entry.x} {entry.y}h{wide}v{high}h-{wide}z"
+    return (
+        f'<path class="{entry.paint}" d="{sample}"/><path class="f" stroke-width=".6" d="{sample}"/>{_line(entry.line)}'
+    )
 
 
-def _notes(figure: Figure, sheet: Sheet) -> Iterator[str]:
-    for number, note in enumerate(figure.notes):
-        yield f'<g class="h l"><text x="{MARGIN}" y="{sheet.notes_y + 17 * number}">{escaped(note)}</text></g>'
+def _line(line: Line) -> str:
+    return f'<g class="h l"><text x="{line.x}" y="{line.y}">{escaped(line.text)}</text></g>'

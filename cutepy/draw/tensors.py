@@ -12,7 +12,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from ..errors import CutepyError, DrawError
 from ..layout import Layout
-from ..layout.grid import show_value
+from ..layout.layout import show
 from . import palette
 from .cells import COLORS, LABELS
 from .grid import ELLIPSIS, Figure, Grid
@@ -77,12 +77,12 @@ def _element(tensor: TensorLike, crd: tuple[object, ...]) -> str | None:
     except IndexError:
         return None
     except CutepyError as error:
-        raise DrawError(f"view 'data': the element at {show_value(crd)} cannot be read: {error}") from error
+        raise DrawError(f"view 'data': the element at {show(crd)} cannot be read: {error}") from error
 
 
 def _number(value: object) -> str:
     if isinstance(value, tuple):
-        return show_value(value)
+        return show(value)
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind == "b" or isinstance(value, bool):
         return str(bool(value))
@@ -147,7 +147,7 @@ class Copies:
             return Figure((tuple(grids),), title=title_of(thing, look), description=f"Threads and values of {thing}.")
         tv = getattr(thing, "layout_tv", None)
         if isinstance(tv, Layout) and isinstance(tile, tuple):
-            title = title_of(f"{getattr(thing, 'atom', '')} over {show_value(tile)}", look)
+            title = title_of(f"{getattr(thing, 'atom', '')} over {show(tile)}", look)
             return Figure(((_over(tv, tile, str(tv), look),),), title=title, description=f"Threads and values of {tv}.")
         raise DrawError(f"view 'copy' draws copy atoms and tiled copies, not {type(thing).__name__}")
 

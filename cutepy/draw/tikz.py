@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ..errors import DrawError
 from . import palette
 from .grid import Figure, Grid
-from .measure import CAPTION_LINE, HEAD_HEIGHT, Box, caption_lines, group_edges, marked_edges, sheet_of
+from .sheet import SAMPLE, Box, Kind, Line, sheet_of
 
 LARGEST = 64 * 64
 """TeX's memory ends a little above as many cells."""
@@ -76,26 +76,24 @@ def escaped(text: str) -> str:
 
 def _picture(figure: Figure) -> Iterator[str]:
     sheet = sheet_of(figure)
-    paints = dict.fromkeys(paint for grid in figure.grids for paint in grid.paints)
-    paints.update(dict.fromkeys(paint for paint, _ in figure.legend))
     yield r"\begin{tikzpicture}[x={(0bp,-1bp)},y={(1bp,0bp)},line width=.4bp,font=\ttfamily\small]"
     yield rf"\path[use as bounding box] (0,0) rectangle ({_pt(sheet.height)},{_pt(sheet.width)});"
-    for paint in sorted(paints):
+    for paint in sorted(figure.paints):
         yield rf"\definecolor{{cutepy-{paint}}}{{HTML}}{{{palette.value(paint, 'light').upper()}}}"
-    if sheet.title_y:
-        yield rf"\node[anchor=base west,inner sep=0] at ({_pt(sheet.title_y)},{_pt(12)}) {{{escaped(figure.title)}}};"
+    if sheet.title is not None:
+        yield _line(sheet.title, "")
     for box in sheet.boxes:
         yield from _box(box)
-    for number, row in enumerate(sheet.legend_rows):
-        for x, paint, text in row:
-            y = sheet.legend_y + 22 * number
-            yield rf"\filldraw[fill=cutepy-{paint}] ({_pt(y)},{_pt(x)}) rectangle +({_pt(12)},{_pt(18)});"
-            place = f"({_pt(y + 10)},{_pt(x + 24)})"
-            yield rf"\node[anchor=base west,inner sep=0] at {place} {{\scriptsize {escaped(text)}}};"
-    for number, note in enumerate(figure.notes):
-        place = f"({_pt(sheet.notes_y + 17 * number)},{_pt(12)})"
-        yield rf"\node[anchor=base west,inner sep=0] at {place} {{\scriptsize {escaped(note)}}};"
+    for entry in (entry for row in sheet.legend for entry in row):
+        corner, size = f"({_pt(entry.y)},{_pt(entry.x)})", f"+({_pt(SAMPLE[1])},{_pt(SAMPLE[0])})"
+        yield rf"\filldraw[fill=cutepy-{entry.paint}] {corner} rectangle {size};"
+        yield _line(entry.line)
+    yield from map(_line, sheet.notes)
     yield r"\end{tikzpicture}"
+
+
+def _line(line: Line, size: str = r"\scriptsize ") -> str:
+    return rf"\node[anchor=base west,inner sep=0] at ({_pt(line.y)},{_pt(line.x)}) {{{size}{escaped(line.text)}}};"
 
 
 def _pt(pixels: float) -> str:
@@ -108,13 +106,13 @@ def _box(box: Box) -> Iterator[str]:
     unit = f"x={{(0bp,{_pt(-box.cell_height)}bp)}},y={{({_pt(box.cell_width)}bp,0bp)}}"
     yield rf"\begin{{scope}}[{shift},{unit}]"
     yield from _cells(grid)
-    yield from _lines(grid)
-    yield from _heads(grid, box)
+    yield from _strokes(box)
+    yield from _heads(box)
     yield r"\end{scope}"
 
 
 def _cells(grid: Grid) -> Iterator[str]:
-    covered = {place + step for place, span in grid.spans.items() for step in range(1, span)}
+    covered = grid.covered
     for place, (paint, label) in enumerate(zip(grid.paints, grid.labels, strict=True)):
         if place in covered or (grid.spans and not label):
             continue
@@ -131,37 +129,34 @@ def _cells(grid: Grid) -> Iterator[str]:
                 yield rf"\node[inner sep=0] at ({middle:.3g},{column + span / 2:g}) {{{escaped(line)}}};"
 
 
-def _lines(grid: Grid) -> Iterator[str]:
-    rows, columns = grid.rows.size, grid.columns.size
-    if grid.spans:
-        return
-    for axis, path in ((grid.rows.rules, "({0},0) -- ({0},{1})"), (grid.columns.rules, "(0,{0}) -- ({1},{0})")):
-        far = columns if axis is grid.rows.rules else rows
-        for place, weight in enumerate(axis):
-            thick = ("gray,line width=.3bp", "line width=.8bp", "line width=1.4bp", "line width=2bp")[weight]
-            yield rf"\draw[{thick}] {path.format(place + 1, far)};"
-    yield rf"\draw[line width=.8bp] (0,0) rectangle ({rows},{columns});"
-    for edges, how in ((group_edges(grid), "line width=1.4bp"), (marked_edges(grid), "red,line width=2bp")):
-        for x, y, to, end in edges:
-            yield rf"\draw[{how}] ({y},{x}) -- ({end},{to});"
+_HOW: dict[tuple[Kind, int], str] = {
+    ("rule", 0): "gray,line width=.3bp",
+    ("rule", 1): "line width=.8bp",
+    ("rule", 2): "line width=1.4bp",
+    ("rule", 3): "line width=2bp",
+    ("group", 0): "line width=1.4bp",
+    ("mark", 0): "red,line width=2bp",
+}
 
 
-def _heads(grid: Grid, box: Box) -> Iterator[str]:
-    for depth, level in enumerate(reversed(grid.columns.levels)):
-        y, place = -(6 + depth * HEAD_HEIGHT) / box.cell_height, 0
-        for text, span in level:
-            spot = f"({y:.3f},{place + span / 2:g})"
+def _strokes(box: Box) -> Iterator[str]:
+    """What is drawn over the cells; spanning cells have their own outlines, and holes were drawn with theirs."""
+    for stroke in box.strokes if not box.grid.spans else ():
+        x, y, to, end = stroke.segment
+        if stroke.kind == "frame":
+            yield rf"\draw[line width=.8bp] (0,0) rectangle ({end},{to});"
+        elif stroke.kind != "hole":
+            yield rf"\draw[{_HOW[stroke.kind, stroke.weight]}] ({y},{x}) -- ({end},{to});"
+
+
+def _heads(box: Box) -> Iterator[str]:
+    for heads in box.column_heads:
+        for at, text in heads.texts:
+            spot = f"({-heads.away / box.cell_height:.3f},{at:g})"
             yield rf"\node[gray,inner sep=0,anchor=base] at {spot} {{\scriptsize {escaped(text)}}};"
-            place += span
-    x = -6.0
-    for level, wide in zip(reversed(grid.rows.levels), reversed(box.head_widths), strict=True):
-        place = 0
-        for text, span in level:
-            spot = f"({place + span / 2:g},{x / box.cell_width:.3f})"
+    for heads in box.row_heads:
+        for at, text in heads.texts:
+            spot = f"({at:g},{-heads.away / box.cell_width:.3f})"
             yield rf"\node[gray,inner sep=0,anchor=east] at {spot} {{\scriptsize {escaped(text)}}};"
-            place += span
-        x -= wide
-    lines = caption_lines(grid)
-    for number, line in enumerate(lines):
-        above = HEAD_HEIGHT * len(grid.columns.levels) + 10 + CAPTION_LINE * (len(lines) - 1 - number)
+    for above, line in box.caption:
         yield rf"\node[inner sep=0,anchor=base west] at ({-above / box.cell_height:.3f},0) {{{escaped(line)}}};"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..errors import DrawError
-from ..layout.grid import show_value
 from ..layout.int_tuple import IntTuple, depth_of, leaves
+from ..layout.layout import show
 from . import palette
 from .grid import Axis, Figure, Grid
 from .look import Look
@@ -78,8 +78,8 @@ class _Grown:
     def add(self, shape: IntTuple, row: int, column: int, path: tuple[int, ...]) -> None:
         """A node and everything below it."""
         span = max(1, len(leaves(shape)))
-        name = f"mode {show_value(path)}" if path else "the whole"
-        self.put(row, column, span, shorten(show_value(shape), 12 * span), f"n{row}", f"{name}: {show_value(shape)}")
+        name = f"mode {show(path)}" if path else "the whole"
+        self.put(row, column, span, shorten(show(shape), 12 * span), f"n{row}", f"{name}: {show(shape)}")
         if isinstance(shape, tuple):
             for place, entry in enumerate(shape):
                 self.add(entry, row + 1, column, (*path, place))

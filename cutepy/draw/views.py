@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..errors import DrawError
 from ..layout import Layout
 from ..layout.expression import Expression, parse_expression
 from .banks import Banks, Swizzled
 from .grid import Figure, Grid
-from .look import CellFunction, Look
+from .look import CellFunction, Look, View
 from .memory import Memory
 from .owners import ThreadValue
 from .plain import Plain
@@ -24,9 +23,6 @@ from .table import AnyLayout
 from .tensors import Copies, Data, Operands, TensorLike, operands_of
 from .tiling import Tiles
 from .tree import Tree
-
-if TYPE_CHECKING:
-    from .drawing import View
 
 NAMED: dict[str, Callable[..., View]] = {
     "grid": Plain,

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import TensorError
-from ..layout import Layout
-from ..tensor.dtypes import DType
+from ..layout import Layout, LayoutRight
+from ..tensor.dtypes import DType, gpu_dtype
 from ..tensor.engine import Scalars, Space, ViewEngine, check_writable, fit_values
 from ..tensor.make import make_tensor, view_of
 from ..tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from .runtime import Device, DeviceBuffer
+from .runtime import Device, DeviceBuffer, default_device
 
 Array = npt.NDArray[Any]  # of any element type
 
@@ -31,6 +29,7 @@ class DeviceEngine:
     space: Space = "gmem"
     name: str = ""
     writable: bool = True
+    confined: ClassVar[bool] = True
 
     @property
     def device(self) -> Device:
@@ -66,25 +65,20 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
 
     Raises DeviceError where there is no device, TensorError for data that is no array.
     """
-    from .runtime import default_device
-
     tensor = data if isinstance(data, Tensor) else make_tensor(data)
+    kind = gpu_dtype(tensor.dtype)
     if tensor.guard is not None or not isinstance(tensor.layout, Layout):
         tensor = make_tensor(np.asfortranarray(tensor.numpy()))
     engine = tensor.engine if isinstance(tensor.engine, ViewEngine) else view_of(tensor.numpy())
     target = device if device is not None else default_device()
     buffer = target.upload(engine.memory, name or engine.name)
-    moved = DeviceEngine(buffer, tensor.dtype, len(engine.memory), name=name or engine.name)
+    moved = DeviceEngine(buffer, kind, len(engine.memory), name=name or engine.name)
     return Tensor(moved, tensor.layout, cast(int, tensor.offset) + engine.origin)
 
 
 def empty(shape: object, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
     """A tensor of zeros in the memory of a device, compact, the last mode fastest."""
-    from ..layout import LayoutRight
-    from ..tensor.dtypes import as_dtype
-    from .runtime import default_device
-
-    kind, layout = as_dtype(dtype), Layout(cast("tuple[int, ...]", shape), LayoutRight)
+    kind, layout = gpu_dtype(dtype), Layout(cast("tuple[int, ...]", shape), LayoutRight)
     if layout.size > 1 << 32:
         raise TensorError(f"empty({shape}): {layout.size} elements are more than 32-bit offsets reach")
     target = device if device is not None else default_device()

@@ -3,9 +3,12 @@
 Every statement runs for all invocations of many workgroups at once, in lock step, so barriers hold by themselves.
 A value is an array that broadcasts to (workgroups, threads), a vector one to (lanes, workgroups, threads); what is the
 same for all invocations, such as a loop's counter, stays a 1x1 array. An expression is compiled to a Python closure
-once. Memory that a GPU would not clear holds NaN or 0xDEADBEEF. A floating `fma` rounds twice.
+once; what is used more than once is kept until a loop turns, or, where it reads memory or a name that may be set
+again, until the statement ends. Memory that a GPU would not clear holds NaN or 0xDEADBEEF. A floating `fma` rounds
+twice.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +18,7 @@ import numpy.typing as npt
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
-from .interpret_functions import BINARY, FUNCTIONS, atomic_update, subgroup_call
+from .interpret_functions import BINARY, FUNCTIONS, atomic_update, convert, subgroup_call
 from .ir import (
     Assign,
     Atomic,
@@ -43,6 +46,11 @@ from .ir import (
     Unary,
     Var,
     Vector,
+    check,
+    children,
+    expressions,
+    nodes,
+    statements,
 )
 from .ir.operators import SUBGROUP
 
@@ -63,7 +71,9 @@ class State:
     arrays: dict[Buffer, Array]
     ids: dict[str, Array]
     values: dict[Expr, Array] = field(default_factory=dict)
-    params: dict[str, Array] = field(default_factory=dict)
+    lasting: dict[Expr, Array] = field(default_factory=dict)
+    fleeting: dict[Expr, Array] = field(default_factory=dict)
+    params: dict[Expr, Array] = field(default_factory=dict)
     active: Array | None = None
     subgroup_size: int = 32
 
@@ -88,10 +98,11 @@ def interpret(
                 f"{kernel.name}: {buffer.name} needs {buffer.length} elements, the array has {array.size}"
             )
         bound[buffer] = _bound(buffer, array)
-    run = _Compiler(kernel).block(kernel.body)
-    given = {p.name: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
+    compiler = _Compiler(check(kernel))
+    run = compiler.block(kernel.body)
+    given: dict[Expr, Array] = {p: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
     with np.errstate(all="ignore"):
-        for chunk in _chunks(kernel):
+        for chunk in _chunks(kernel, compiler.held):
             state = State(kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size)
             _prepare(state, chunk)
             run(state)
@@ -108,12 +119,12 @@ def _bound(buffer: Buffer, array: Array) -> Array:
     return array if array.dtype == buffer.dtype.numpy else array.astype(buffer.dtype.numpy)
 
 
-def _chunks(kernel: Kernel) -> Iterator[tuple[Array, Array, Array]]:
-    """The ids of the workgroups that run together, chunk by chunk."""
+def _chunks(kernel: Kernel, held: int) -> Iterator[tuple[Array, Array, Array]]:
+    """The ids of the workgroups that run together, chunk by chunk; the values of a thread take `held` bytes."""
     x, y, z = kernel.grid
     total, threads = x * y * z, kernel.threads
     private = sum(b.length * b.dtype.bytes for b in kernel.local if b.space == "private")
-    each = threads * private + kernel.shared_bytes + 1
+    each = threads * (private + held) + kernel.shared_bytes + 1
     step = max(1, min(LANES // threads, MEMORY // each))
     for start in range(0, total, step):
         group = np.arange(start, min(start + step, total), dtype=np.int64)
@@ -151,12 +162,37 @@ class _Compiler:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.memo: dict[Expr, Compute] = {}
+        self.fleeting: set[Expr] = {s.var for s in statements(kernel.body) if isinstance(s, Declare)}
+        roots = [root for stmt in statements(kernel.body) for root in expressions(stmt)]
+        order = nodes(*roots)
+        uses = Counter(roots)
+        for node in order:
+            uses.update(children(node))
+            changes = isinstance(node, Load) or (isinstance(node, Call) and node.name in SUBGROUP)
+            if changes or any(x in self.fleeting for x in children(node)):
+                self.fleeting.add(node)
+        self.kept = {node for node in order if uses[node] > 1 and children(node)}
+        named = [s.var for s in statements(kernel.body) if isinstance(s, Let | Declare)]
+        self.held = sum(4 * value.lanes for value in (*named, *self.kept))
 
     def expr(self, value: Expr) -> Compute:
         known = self.memo.get(value)
         if known is None:
-            known = self.memo[value] = self._expr(value)
+            compute = self._expr(value)
+            known = self.memo[value] = self.once(value, compute) if value in self.kept else compute
         return known
+
+    def once(self, value: Expr, compute: Compute) -> Compute:
+        fleeting = value in self.fleeting
+
+        def recall(s: State) -> Array:
+            kept = s.fleeting if fleeting else s.lasting
+            found = kept.get(value)
+            if found is None:
+                found = kept[value] = compute(s)
+            return found
+
+        return recall
 
     def _expr(self, value: Expr) -> Compute:
         match value:
@@ -167,8 +203,8 @@ class _Compiler:
                 return lambda s: s.values[value]
             case Builtin(name=name):
                 return lambda s: s.ids[name]
-            case Param(name=name):
-                return lambda s: s.params[name]
+            case Param():
+                return lambda s: s.params[value]
             case Binary(op=op, left=left, right=right):
                 compute, first, second = BINARY[op], self.expr(left), self.expr(right)
                 return lambda s: compute(first(s), second(s))
@@ -182,7 +218,7 @@ class _Compiler:
                 inner = self.expr(operand)
                 if bits:
                     return lambda s: np.ascontiguousarray(inner(s)).view(dtype.numpy)
-                return lambda s: _convert(inner(s), dtype)
+                return lambda s: convert(inner(s), operand.dtype, dtype)
             case Call(name=name, args=args):
                 return self.call(name, [self.expr(a) for a in args])
             case Vector(items=items):
@@ -241,6 +277,7 @@ class _Compiler:
 
         def run(s: State) -> None:
             for step in runs:
+                s.fleeting.clear()
                 step(s)
 
         return run
@@ -330,14 +367,12 @@ class _Compiler:
         def run(s: State) -> None:
             outside, condition = s.active, test(s)
             for side, body in ((condition, then), (np.logical_not(condition), orelse)):
-                if body is orelse and not stmt.orelse:
+                here = _both(outside, side)
+                if (body is orelse and not stmt.orelse) or not here.any():
                     continue
-                if side.all():
-                    body(s)
-                elif side.any():
-                    s.active = _both(outside, side)
-                    body(s)
-                    s.active = outside
+                s.active = None if here.all() else here
+                body(s)
+                s.active = outside
 
         return run
 
@@ -348,13 +383,13 @@ class _Compiler:
         def run(s: State) -> None:
             outside, at = s.active, start(s)
             while True:
-                going = np.less(at, stop(s))
+                going = _both(outside, np.less(at, stop(s)))
                 if not going.any():
                     break
-                if not going.all():
-                    s.active = _both(outside, going)
-                s.values[var] = at
+                s.active, s.values[var] = None if going.all() else going, at
+                s.lasting.clear()
                 body(s)
+                s.fleeting.clear()
                 s.active, at = outside, at + step(s)
 
         return run
@@ -434,13 +469,3 @@ def _lane(vector: Array, lane: int) -> Array:
 
 def _both(a: Array | None, b: Array) -> Array:
     return b if a is None else np.logical_and(a, b)
-
-
-def _convert(value: Array, dtype: DType) -> Array:
-    """A conversion by value; floats out of an integer's range are clamped, as in WGSL."""
-    if value.dtype.kind == "f" and dtype.kind in "iu":
-        limits = np.iinfo(dtype.numpy)
-        whole = np.nan_to_num(np.trunc(value.astype(np.float64)), nan=0.0, posinf=limits.max, neginf=limits.min)
-        value = np.clip(whole, limits.min, limits.max)
-    converted: Array = value.astype(dtype.numpy)
-    return converted

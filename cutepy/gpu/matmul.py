@@ -1,30 +1,35 @@
 """Matrix product: one kernel over partitioned tensors, and the plans that choose its tiles.
 
 Law: `C[m, n] = sum over k of A[m, k] * B[n, k]`, summed in f32 (in i32 and u32 for those), for any layouts; where a
-tile does not divide an extent, loads beyond it give 0 and stores do nothing.
+tile does not divide an extent, loads beyond it give 0 and stores do nothing. Types and shapes are those of `ops.rules`.
 """
 # mypy: disable-error-code="arg-type, index"
 # In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ..errors import KernelError
-from ..layout import ComposedLayout, Layout, ceil_div, composition, select, size
+from ..layout import Layout, ceil_div, composition, select, size
 from ..layout import _ as ALL
-from ..layout.int_tuple import leaves
-from ..tensor.algorithms import clear, copy
+from ..layout.rearrange import joined
+from ..ops.rules import Shape, matmul_shapes, result_type
+from ..tensor.algorithms import clear, copy, fill
+from ..tensor.dtypes import bool_, f32, u32
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .ir import Expr
+from .ir import Expr, workgroup_bytes
+from .operations.operand import broadcast, modes_of, over, place_of, sizes_of, steps_of, tensor_of
+from .operations.pointwise import converted, pointwise
 from .trace import language as gpu
 from .trace.functions import minimum
 from .trace.kernel import kernel
@@ -81,8 +86,7 @@ class Plan:
     @property
     def shared_bytes(self) -> int:
         """Bytes of workgroup memory for elements of 4 bytes."""
-        bm, bn, bk = self.tile
-        return 4 * bk * self.stages * (bm + bn + 2 * PADDING)
+        return slab_bytes(self.tile, self.stages)
 
 
 @kernel
@@ -99,10 +103,10 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     sB = gpu.shared(B.dtype.accumulator, _staged(bn, bk, plan.stages))
 
     given = plan.copies or (None, None)
-    copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=_contiguous(A) == 1)
-    copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=_contiguous(B) == 1)
+    copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=_across(A))
+    copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=_across(B))
     rows, columns = _owned(bm, tm), _owned(bn, tn)
-    across = _contiguous(C) == 1
+    across = _across(C)
     mine = _place(tid, plan, across)
     cC = composition(gC, (rows, columns))[(mine[0], ALL), (mine[1], ALL)]
     acc = make_tensor(C.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
@@ -155,6 +159,12 @@ def _staged(rows: int, bk: int, stages: int) -> Layout:
     """Shared memory for `stages` slabs: rows contiguous, padding between two values of k."""
     pitch = rows + PADDING
     return Layout((rows, bk, stages), (1, pitch, pitch * bk))
+
+
+def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
+    """Bytes of workgroup memory for slabs of A and B, elements of 4 bytes."""
+    bm, bn, bk = tile
+    return workgroup_bytes((_staged(rows, bk, stages).cosize, f32) for rows in (bm, bn))
 
 
 def _place(tid: Expr, plan: Plan, across: bool) -> tuple[Expr, Expr]:
@@ -216,14 +226,10 @@ def _fragment(rows: int, columns: int, across: bool) -> Layout:
     return Layout(shape, ((columns, 4 * columns), (1, 4)) if across else ((1, 4), (rows, 4 * rows)))
 
 
-def _contiguous(tensor: Tensor) -> int:
-    """The mode whose neighbours are nearest to one another in memory."""
-    layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
-    steps = [
-        min((abs(d) for d, s in zip(leaves(m.stride), leaves(m.shape), strict=True) if s > 1), default=1 << 40)
-        for m in layout
-    ]
-    return 0 if steps[0] < steps[1] else 1
+def _across(tensor: Tensor) -> bool:
+    """Whether neighbours along mode 1 are at least as near in memory as those along mode 0."""
+    along_0, along_1 = steps_of(tensor)
+    return along_0 >= along_1
 
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
@@ -250,46 +256,57 @@ def choose_plan(m: int, n: int, k: int, adapter: Adapter | None = None) -> Plan:
 
 
 def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
-    """The matrix product `A @ B` of A (m,k) and B (k,n), in a new tensor or in `C`.
+    """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
+    a new tensor, on the device of the operands or, of arrays, on the host.
 
-    A and B are arrays, or tensors over arrays or over a device, of one type (f32, f16, i32, u32) and in any layout.
-    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter).
+    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter). Each product of a
+    batch is a launch of its own.
 
     >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
     [[3.0, 2.0], [7.0, 4.0]]
 
-    Raises KernelError for other ranks, types or sizes.
+    Raises TensorError for shapes and types that do not meet, KernelError for a `C` that does not fit.
     """
-    a, b = (x if isinstance(x, Tensor) else make_tensor(x) for x in (A, B))
-    m, n, k = _extents(a, b)
-    dtype = a.dtype
-    c = make_tensor(np.zeros((m, n), dtype.numpy)) if C is None else C
-    if (c.layout.rank, size(c, 0), size(c, 1)) != (2, m, n) or c.dtype is not dtype:
-        raise KernelError(f"matmul({a}, {b}, {c}): C must be {dtype} of shape ({m},{n})")
-    operands = a, cast(Tensor, select(cast(Layout, b), 1, 0)), c
-    if engine == "numpy":
-        matmul_kernel.interpret(*operands, plan=plan or choose_plan(m, n, k))
-    elif engine == "wgpu":
-        matmul_kernel(*operands, plan=plan or choose_plan(m, n, k, _adapter(operands)))
-    else:
-        raise KernelError(f"matmul(engine={engine!r}): there are 'wgpu' and 'numpy'")
+    a, b = (tensor_of("matmul", x) for x in (A, B))
+    batch, m, n, k = matmul_shapes(sizes_of(a), sizes_of(b))
+    dtype = result_type("matmul", a.dtype, b.dtype)
+    shape = (*batch, *m, *n)
+    if C is not None and (sizes_of(C) != shape or C.dtype is not dtype):
+        raise KernelError(f"matmul({a}, {b}, {C}): C must be {dtype} of shape {shape}")
+    place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
+    working = u32 if dtype is bool_ else dtype
+    a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
+    stays = any(isinstance(t.engine, DeviceEngine) for t in (a, b)) or bool(batch)
+    c = C
+    if c is None or working is not dtype:
+        c = place.zeros(shape, working) if stays else make_tensor(np.zeros(shape, working.numpy))
+    if c.size and k:
+        if batch:
+            a, b = place.bring(a), place.bring(b)
+        for operands in _matrices(a, b, c, batch):
+            adapter = None if place.device is None else place.device.adapter
+            place.run(matmul_kernel, *operands, plan=plan or choose_plan(prod(m), prod(n), k, adapter))
+    elif c.size:
+        fill(c, 0)
+    if working is not dtype:
+        return pointwise("x != 0")(c, out=C, engine=engine)
     return c
 
 
-def _adapter(operands: tuple[Tensor, ...]) -> Adapter:
-    """The adapter of the device that holds an operand, or of the default one."""
-    from .runtime import default_device
-
-    held = [t.engine.device for t in operands if isinstance(t.engine, DeviceEngine)]
-    return (held[0] if held else default_device()).adapter
-
-
-def _extents(a: Tensor, b: Tensor) -> tuple[int, int, int]:
-    call = f"matmul({a}, {b})"
-    if a.layout.rank != 2 or b.layout.rank != 2:
-        raise KernelError(f"{call}: it multiplies matrices, the ranks are {a.layout.rank} and {b.layout.rank}")
-    if a.dtype is not b.dtype or a.dtype.kind == "b":
-        raise KernelError(f"{call}: the element types are {a.dtype} and {b.dtype}; give both one of f32, f16, i32, u32")
-    if size(a, 1) != size(b, 0):
-        raise KernelError(f"{call}: the inner sizes are {size(a, 1)} and {size(b, 0)}; they must be equal")
-    return size(a, 0), size(b, 1), size(a, 1)
+def _matrices(a: Tensor, b: Tensor, c: Tensor, batch: Shape) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """A (m, k), B (n, k) and C (m, n) of each product: vectors have one row, or one column."""
+    one = Layout(1, 0)
+    left, right, out = modes_of(a), modes_of(b), modes_of(c)
+    if len(left) == 1:
+        left, out = [one, *left], [*out[: len(batch)], one, *out[len(batch) :]]
+    if len(right) == 1:
+        right, out = [*right, one], [*out, one]
+    left_sizes, right_sizes = (tuple(mode.size for mode in modes[-2:]) for modes in (left, right))
+    stretched = [
+        broadcast(over(a, joined(left)), (*batch, *left_sizes)),
+        broadcast(over(b, joined(right)), (*batch, *right_sizes)),
+        over(c, joined(out)),
+    ]
+    for place in np.ndindex(*batch):
+        A, B, C = (cast(Tensor, t(*map(int, place), ALL, ALL)) if batch else t for t in stretched)
+        yield A, cast(Tensor, select(cast(Layout, B), 1, 0)), C

@@ -24,6 +24,7 @@ from .composed import Chained as Chained
 from .composed import ComposedLayout as ComposedLayout
 from .composed import Swizzle as Swizzle
 from .composed import make_composed_layout as make_composed_layout
+from .composed import slice_and_offset as slice_and_offset
 from .composition import composition as composition
 from .coordinates import _ as _
 from .coordinates import crd2crd as crd2crd
@@ -50,7 +51,6 @@ from .layout import LayoutRight as LayoutRight
 from .layout import axis_layout as axis_layout
 from .layout import make_identity_layout as make_identity_layout
 from .layout import make_layout as make_layout
-from .layout import slice_and_offset as slice_and_offset
 from .product import blocked_product as blocked_product
 from .product import flat_product as flat_product
 from .product import logical_product as logical_product
@@ -74,11 +74,13 @@ from .rearrange import take as take
 from .rearrange import unflatten as unflatten
 
 if TYPE_CHECKING:
+    from .banks import bank_conflicts as bank_conflicts
+    from .banks import transactions as transactions
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
     from .f2 import from_f2 as from_f2
     from .f2 import to_f2 as to_f2
-    from .facts import divides as divides
+    from .given import divides as divides
     from .notation import parse_layout as parse_layout
     from .notation import parse_tiler as parse_tiler
     from .properties import is_bijective as is_bijective
@@ -94,11 +96,13 @@ if TYPE_CHECKING:
     from .recast import upcast as upcast
 
 LATER = {
+    "bank_conflicts": "banks",
+    "transactions": "banks",
     "Explanation": "explanation",
     "explain": "explanation",
     "from_f2": "f2",
     "to_f2": "f2",
-    "divides": "facts",
+    "divides": "given",
     "parse_layout": "notation",
     "parse_tiler": "notation",
     "is_bijective": "properties",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
-from .basis import Basis, BasisSum, as_stride, path_of, value_of
+from ..errors import CoordinateError, LayoutError
+from .basis import Basis, BasisSum, as_stride, has_basis, path_of, value_of
+from .complement import gaps
 from .composed import ComposedLayout
 from .int_tuple import (
     IntTuple,
@@ -25,7 +27,7 @@ from .int_tuple import (
 from .int_tuple import (
     weakly_congruent as weakly_congruent_trees,
 )
-from .layout import Layout
+from .layout import Layout, show
 from .rearrange import get
 
 Shaped: TypeAlias = "Layout | ComposedLayout | IntTuple"
@@ -37,8 +39,10 @@ def shape(thing: Shaped, *modes: int) -> IntTuple:
     >>> shape(Layout((4, (2, 8))), 1), shape((4, (2, 8)), 1, 0)
     ((2, 8), 2)
     """
-    tree = thing if isinstance(thing, (int, tuple)) else cast(Layout, thing).shape
+    whole = tree = thing if isinstance(thing, (int, tuple)) else cast(Layout, thing).shape
     for mode in modes:
+        if not -len(as_tuple(tree)) <= mode < len(as_tuple(tree)):
+            raise CoordinateError(f"mode {mode} of {tree}, in {show(whole)}: it has {len(as_tuple(tree))}")
         tree = as_tuple(tree)[mode]
     return tree
 
@@ -49,7 +53,10 @@ def stride(layout: Layout, *modes: int) -> IntTuple:
     >>> stride(Layout((4, (2, 8))), 1)
     (4, 8)
     """
-    return get(layout, *modes).stride
+    mode = get(layout, *modes)
+    if isinstance(mode, ComposedLayout):
+        raise LayoutError(f"stride({mode}): a composed layout has none; ask for that of its inner layout, .inner")
+    return mode.stride
 
 
 def size(thing: Shaped, *modes: int) -> int:
@@ -96,6 +103,8 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
     ((4, 15), 32)
     """
     layout = get(layout, *modes)
+    if isinstance(layout, ComposedLayout):
+        return layout.cosize
     total: object = 0
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
         total = total + as_stride((extent - 1) * abs(value_of(step)), path_of(step))  # type: ignore[operator]
@@ -141,12 +150,27 @@ def compatible(left: Shaped, right: Shaped) -> bool:
 
 
 def evenly_divides(left: Shaped, right: Shaped) -> bool:
-    """True if each entry of the left shape is a multiple of the right one's, as a tile demands.
+    """True if tiles of the right one fill the left shape: what `logical_divide` asks of a tiler, entry by entry.
 
     >>> evenly_divides((8, 16), (4, 4)), evenly_divides((8, 10), (4, 4)), evenly_divides((8, 10), 20)
     (True, False, True)
+    >>> evenly_divides(48, Layout(8, 3)), evenly_divides(32, Layout(8, 3))
+    (True, False)
+
+    An integer divides the size, a layout has a complement in it. Raises LayoutError for another tiler.
     """
-    whole, tile = shape(left), shape(right)
-    if isinstance(tile, tuple):
-        return isinstance(whole, tuple) and len(tile) <= len(whole) and all(map(evenly_divides, whole, tile))
-    return product(whole) % tile == 0
+    whole = shape(left)
+    if isinstance(right, tuple):
+        entries = as_tuple(whole)
+        return len(right) <= len(entries) and all(map(evenly_divides, entries, right))
+    if type(right) is int and right > 0:
+        return product(whole) % right == 0
+    if not isinstance(right, Layout) or has_basis(right.stride):
+        raise LayoutError(
+            f"evenly_divides({left}, {right}): a tile is a layout of offsets, a size, or a tuple of these"
+        )
+    try:
+        extents, _strides, even = gaps(right, product(whole))
+    except LayoutError:
+        return False
+    return even and right.size * product(tuple(extents)) == product(whole)

@@ -127,6 +127,18 @@ def has_basis(stride: IntTuple) -> bool:
     return Basis in map(type, leaves(stride))
 
 
+def mixed_codomain(stride: IntTuple) -> bool:
+    """True if some strides give offsets and others coordinates, or some an axis and others its own sub-axes.
+
+    >>> mixed_codomain((E(0), E(1))), mixed_codomain((E(0), 1))
+    (False, True)
+    """
+    if not has_basis(stride):
+        return False
+    paths = {path_of(step) for step in leaves(stride) if step != 0}
+    return any(far != near and far[: len(near)] == near for near in paths for far in paths)
+
+
 def as_stride(value: int, path: tuple[int, ...]) -> int:
     """The stride of `value` steps along `path`; an integer where the path is empty."""
     return cast(int, Basis(value, path)) if path else value

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from ..errors import LayoutError
 from .basis import as_stride, has_basis, path_of, value_of
-from .composed import lift
 from .int_tuple import IntTuple, leaves, map_leaves, product
 from .layout import Layout, _make
+from .operation import operation
 from .rearrange import from_modes
-from .size import Size, is_unknown
+from .size import Size
 
 
+@operation(composed="what a function outside leaves out is no layout; ask for that of the inner layout")
 def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Layout:
     """The ordered layout whose translates of `layout` are disjoint and reach `cotarget` offsets.
 
@@ -27,8 +28,6 @@ def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Lay
     Raises LayoutError where modes of `layout` overlap or a stride is negative, for then no layout is disjoint from it.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.4.
     """
-    if type(layout) is not Layout or layout.facts is not None or is_unknown(cotarget):
-        return lift(complement, layout, cotarget)
     if has_basis(layout.stride):
         return _complement_by_axis(layout, cotarget)
     reach = layout.cosize if cotarget is None else _target_size(layout, cotarget)

@@ -6,15 +6,17 @@ looks at the domain works on `inner`, and the outer function goes along unchange
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from ..errors import LayoutError
+from .basis import has_basis, value_of
 from .coordinates import Coordinate, has_underscore
+from .coordinates import _ as _
 from .int_tuple import IntTuple, leaves
-from .layout import Layout, slice_and_offset
-from .size import is_unknown
+from .layout import Layout, check_listing
+from .layout import slice_and_offset as slice_of_layout
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,6 +119,11 @@ class ComposedLayout:
                 f"ComposedLayout({self.outer!r}, {self.offset!r}, {self.inner!r}): the outer function is a swizzle "
                 "or a layout, the inner one a layout; chain more of them with make_composed_layout"
             )
+        if has_basis(self.inner.stride) and (isinstance(self.outer, (Swizzle, Chained)) or self.offset != 0):
+            raise LayoutError(
+                f"{self.outer} o {self.offset} o {self.inner}: the inner layout gives coordinates; only a layout takes "
+                "those, without an offset"
+            )
 
     @property
     def shape(self) -> IntTuple:
@@ -166,27 +173,36 @@ class ComposedLayout:
     def __call__(self, *crd: Coordinate) -> int | ComposedLayout:
         coordinate = crd[0] if len(crd) == 1 else crd
         if has_underscore(coordinate):
-            kept, moved = slice_and_offset(coordinate, self.inner)
-            return ComposedLayout(self.outer, self.offset + moved, kept)
+            return self.sliced(coordinate)
         moved = cast(int, self.inner(coordinate))
         if isinstance(moved, tuple):
-            return cast(int, self.outer(self._unmoved(moved)))
+            return cast(int, self.outer((*moved, *[0] * (self.outer.rank - len(moved)))))
         return cast(int, self.outer(self.offset + moved))
 
-    def _unmoved(self, coordinate: tuple[IntTuple, ...]) -> tuple[IntTuple, ...]:
-        if self.offset != 0:
-            raise LayoutError(
-                f"{self}: the inner layout gives coordinates, to which the offset {self.offset} cannot be added"
-            )
-        return coordinate
+    def sliced(self, crd: Coordinate) -> ComposedLayout:
+        """The modes where `crd` has `_`; what its numbers move goes into the offset.
+
+        Raises LayoutError where they move along an axis, for the offset is a number.
+        """
+        kept, moved = slice_of_layout(crd, self.inner)
+        if isinstance(moved, tuple):
+            if any(leaves(moved)):
+                raise LayoutError(
+                    f"{self} at {crd}: the slice starts at the coordinate {moved}, the offset is a number"
+                )
+            moved = 0
+        return ComposedLayout(self.outer, self.offset + moved, kept)
 
     def offsets(self) -> NDArray[np.int64]:
         """Every offset, as an int64 array with one axis a top-level mode."""
         import numpy as np
 
-        if any(hasattr(step, "path") for step in leaves(self.inner.stride)):
+        if has_basis(self.inner.stride):
+            check_listing(self.inner)
             table = np.array([self(i) for i in range(self.size)], np.int64)
             return table.reshape([mode.size for mode in self.inner] or [1], order="F")
+        if _reach(self.outer, abs(self.offset) + self.inner.cosize) >= 1 << 62:
+            raise LayoutError(f"offsets of {self}: they may not fit into the 64 bits of an array; call it instead")
         return cast("NDArray[np.int64]", self.outer(self.inner.offsets() + self.offset))  # type: ignore[arg-type]
 
     def with_inner(self, inner: Layout) -> ComposedLayout:
@@ -244,6 +260,20 @@ Function: TypeAlias = Swizzle | Layout | Chained | ComposedLayout
 AnyLayout = Layout | ComposedLayout
 
 
+def _reach(function: Function, below: int) -> int:
+    """A bound of the values of a function at arguments below `below`, of either sign."""
+    if isinstance(function, Swizzle):
+        return 1 << max(below.bit_length(), function.span.bit_length())
+    if isinstance(function, Layout):
+        return 1 + below * sum(abs(value_of(step)) for step in leaves(function.stride))
+    return _reach(function.outer, abs(function.offset) + _reach(function.inner, below))
+
+
+def plain_part(layout: AnyLayout) -> Layout:
+    """The layout inside of a composed one; a layout itself."""
+    return layout.inner if isinstance(layout, ComposedLayout) else layout
+
+
 def chained(outer: Function | None, offset: int, inner: Function) -> Function:
     """`outer o offset o inner` with its links in one row: a composed layout where `inner` ends in a layout.
 
@@ -257,6 +287,21 @@ def chained(outer: Function | None, offset: int, inner: Function) -> Function:
     return Chained(outer, offset, inner) if isinstance(inner, Swizzle) else ComposedLayout(outer, offset, inner)
 
 
+def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
+    """The layout of the modes where `crd` has `_`, and the offset of the numbers in it.
+
+    >>> slice_and_offset((2, _), Layout((4, (2, 3)), (1, (4, 8))))
+    (Layout(((2, 3),), ((4, 8),)), 2)
+
+    Of a composed layout the offset goes inside, and 0 is given.
+    """
+    if isinstance(layout, ComposedLayout):
+        return cast(Layout, layout.sliced(crd)), 0
+    if not isinstance(layout, Layout):
+        raise LayoutError(f"slice_and_offset({crd}, {layout!r}): of a layout; slice a tensor with brackets")
+    return slice_of_layout(crd, layout)
+
+
 def make_composed_layout(outer: Function, offset: int, inner: AnyLayout) -> ComposedLayout:
     """`c -> outer(offset + inner(c))`; `inner` may itself be composed.
 
@@ -266,28 +311,3 @@ def make_composed_layout(outer: Function, offset: int, inner: AnyLayout) -> Comp
     Raises LayoutError where a part is of another kind.
     """
     return cast(ComposedLayout, chained(outer, offset, inner))
-
-
-def lift(function: Callable[..., object], layout: object, *arguments: object) -> Layout:
-    """Apply a layout operation to something that is not a plain static layout.
-
-    The domain of a composed layout is its inner layout's; symbolic sizes go through `symbolic.lifted`; what holds a
-    layout (a tensor) says with its method `lift_layout` how the operation acts on it.
-    Raises LayoutError, naming the call, for anything else.
-    """
-    holder = getattr(layout, "lift_layout", None)
-    if holder is not None:
-        return cast(Layout, holder(function, *arguments))
-    operands = (layout, *arguments)
-    if any(isinstance(operand, ComposedLayout) for operand in operands):
-        from .swizzled import operation
-
-        return operation(function, *operands)
-    if isinstance(layout, Layout) and is_unknown(operands):
-        from .symbolic import lifted
-
-        return lifted(function, *operands)
-    raise LayoutError(
-        f"{function.__name__}({', '.join(map(repr, operands))}): the first operand is a {type(layout).__name__}, "
-        "not a layout; write Layout(...)"
-    )

@@ -15,15 +15,17 @@ from __future__ import annotations
 from typing import cast
 
 from ..errors import LayoutError
-from .basis import has_basis, path_of, value_of
-from .composed import AnyLayout, lift
-from .coordinates import keeps
-from .int_tuple import IntTuple, fold_profile, leaves
-from .layout import Layout, _make
+from .basis import BasisSum, as_stride, has_basis, path_of, value_of
+from .coordinates import flat_index, keeps
+from .int_tuple import IntTuple, fold_profile, leaves, map_leaves
+from .layout import Layout, _make, axis_layout
+from .operation import operation
 from .rearrange import by_mode, coalesced_open
-from .size import is_unknown, list_coordinates
+from .size import list_coordinates
+from .swizzled import composition_of
 
 
+@operation(composed=composition_of, tiled=True)
 def composition(outer: Layout, inner: object) -> Layout:
     """The layout `c -> outer(inner(c))`, whose shape refines that of `inner`.
 
@@ -36,12 +38,8 @@ def composition(outer: Layout, inner: object) -> Layout:
     Raises CompositionError, with the coordinate as `.witness`, where no layout is that map.
     Source: CuTe, `layout.hpp` (whose own result is wrong or missing for some operands: docs/design.md).
     """
-    if type(outer) is not Layout or outer.facts is not None:
-        return lift(composition, outer, inner)
     if type(inner) is not Layout:
         return _by_tiler(outer, inner)
-    if inner.facts is not None:
-        return lift(composition, outer, inner)
     shape, stride = coalesced_open(outer)
     if has_basis(inner.stride):
         return _through_basis(outer, inner)
@@ -50,6 +48,8 @@ def composition(outer: Layout, inner: object) -> Layout:
     try:
         return _refold(inner, _Leaves(outer, inner, shape, stride).modes())
     except Refused as refused:
+        if has_basis(outer.stride):
+            return _along_one_axis(outer, inner, refused)
         from .refusal import composition_error
 
         raise composition_error(outer, inner, refused) from None
@@ -71,8 +71,6 @@ def _by_tiler(outer: Layout, inner: object) -> Layout:
         return composition(outer, Layout(inner, 1))
     if keeps(inner):
         return outer
-    if isinstance(inner, AnyLayout) or is_unknown(inner):
-        return lift(composition, outer, inner)
     raise LayoutError(
         f"composition({outer}, {inner!r}): the right operand is a layout, an integer, `_` or a tuple of these"
     )
@@ -163,10 +161,18 @@ class _Leaves:
 
         return additive_witness(self.outer, self.inner) is None
 
+    def _single(self, step: int) -> int:
+        """The stride of a mode of size 1, which nothing takes: where it would lead, if that is along one axis."""
+        there = flat_index(step, tuple(self.shape), tuple(self.stride))
+        if not isinstance(there, BasisSum):
+            return cast(int, there)
+        terms = [term for term in there.terms if term.value != 0]
+        return cast(int, terms[0]) if len(terms) == 1 else 0
+
     def _from_table(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
         """The modes along a leaf whose steps do not line up with the digits: read off its table."""
         if extent == 1:
-            return 1, self.outer(step)
+            return 1, self._single(step)
         if any(type(d) is not int for d in (*self.stride, *self.shape, extent, step)):
             list_coordinates(extent, step, *self.shape, *self.stride)
             raise Refused("stride", position)
@@ -180,6 +186,18 @@ class _Leaves:
             self.filled[digit] += top
         extents, strides = found
         return (extents[0], strides[0]) if len(extents) == 1 else (tuple(extents), tuple(strides))
+
+
+def _along_one_axis(outer: Layout, inner: Layout, refused: Refused) -> Layout:
+    """Compose with a layout to coordinates of one axis as with one to integers; several axes are not tried together."""
+    paths = {path_of(step) for step in leaves(outer.stride) if value_of(step) != 0}
+    if len(paths) != 1:
+        from .refusal import composition_error
+
+        raise composition_error(outer, inner, refused)
+    [path] = paths
+    along = composition(axis_layout(outer, *path), inner)
+    return _make(along.shape, map_leaves(lambda step: as_stride(cast(int, step), path), along.stride))
 
 
 def _through_basis(outer: Layout, inner: Layout) -> Layout:

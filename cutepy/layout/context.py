@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import gcd
+from typing import TYPE_CHECKING
 
 from .polynomial import (
     ONE,
@@ -27,6 +28,9 @@ from .polynomial import (
 )
 from .size import Operand, Size, Undecided
 
+if TYPE_CHECKING:
+    import sympy
+
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
@@ -42,7 +46,7 @@ class Context:
 
     lows: dict[int, int] = field(default_factory=dict)
     first: dict[int, int] = field(default_factory=dict)
-    meaning: dict[int, object] = field(default_factory=dict)
+    meaning: dict[int, sympy.Expr] = field(default_factory=dict)
     at_least: list[Poly] = field(default_factory=list)
     divides: list[tuple[Poly, Poly]] = field(default_factory=list)
     differs: list[Poly] = field(default_factory=list)
@@ -158,15 +162,19 @@ class Context:
         number, value = assumption.number, assumption.value
         self.solved[number] = value
         self.at_least.append(added(value, constant(self.lows[number]), -1))
-        self.at_least = [replaced(poly, number, value) for poly in self.at_least]
-        self.differs = [replaced(poly, number, value) for poly in self.differs]
-        self.divides = [(replaced(d, number, value), replaced(p, number, value)) for d, p in self.divides]
+        self.replace(number, value)
         rules, self.rules = self.rules, []
         for monomial, by in rules:
             self._rule_with(replaced({monomial: 1}, number, value), replaced(by, number, value))
         possible = all((as_constant(poly) or 0) >= 0 for poly in self.at_least) and {} not in self.differs
         self.at_least = [poly for poly in self.at_least if as_constant(poly) is None]
         return possible
+
+    def replace(self, number: int, by: Poly) -> None:
+        """Put a polynomial in an unknown's place in what is known."""
+        self.at_least = [replaced(poly, number, by) for poly in self.at_least]
+        self.differs = [replaced(poly, number, by) for poly in self.differs]
+        self.divides = [(replaced(d, number, by), replaced(p, number, by)) for d, p in self.divides]
 
     def _rule_with(self, product: Poly, by: Poly) -> None:
         """A rule after a value was put in: still a rule, or the value of the one unknown that is left, or given up."""
@@ -201,9 +209,10 @@ class Context:
         exact = self.exact(poly, divisor)
         if exact is not None:
             return exact, {}
-        modulus = as_constant(divisor)
-        if modulus is not None:
-            rest = {monomial: c % modulus for monomial, c in poly.items() if c % modulus}
+        if len(divisor) == 1:
+            [(monomial, modulus)] = divisor.items()
+            rest = {m: c % modulus if _contains(m, monomial) else c for m, c in poly.items()}
+            rest = {m: c for m, c in rest.items() if c}
         else:
             rest = {monomial: c for monomial, c in poly.items() if quotient({monomial: c}, divisor) is None}
         for candidate in (rest, poly):
@@ -248,6 +257,29 @@ class Context:
         left_over = added(poly, multiplied(alone, divisor), -1)
         self.at_least += [left_over, added(added(divisor, left_over, -1), constant(1), -1)]
         return alone
+
+    def rounded(self, number: int) -> tuple[str, Poly, Poly]:
+        """How a quotient is rounded, what is divided, and by what: up where that says it shorter."""
+        above, below = self.floors[number]
+        up = added(added(above, below, -1), constant(1))
+        return ("ceiling", up, below) if len(up) <= len(above) else ("floor", above, below)
+
+    def expression(self, poly: Poly) -> sympy.Expr:
+        """A polynomial in SymPy: an unknown is a symbol, a symbol divided by what divides it, or a rounded quotient."""
+        import sympy
+
+        total = sympy.Integer(0)
+        for monomial, coefficient in poly.items():
+            term = sympy.Integer(coefficient)
+            for number, exponent in monomial:
+                if number in self.meaning:
+                    factor = self.meaning[number]
+                else:
+                    rounding, above, below = self.rounded(number)
+                    factor = getattr(sympy, rounding)(self.expression(above) / self.expression(below))
+                term *= factor**exponent
+            total += term
+        return sympy.expand(total) if total.is_Add else total
 
 
 def _contains(monomial: Monomial, product: Monomial) -> bool:

@@ -58,9 +58,18 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> i
     Raises CoordinateError where `crd` nests in another way than `shape`.
     Source: CuTe, `stride.hpp`.
     """
+    _check_tree("crd2idx", crd, shape)
     if stride is None:
         stride = prefix_product(shape)
     return cast(int, inner_product(crd, shape, stride))
+
+
+def _check_tree(call: str, crd: object, tree: object) -> None:
+    """Raises CoordinateError where a layout stands in the place of its shape."""
+    if hasattr(tree, "cosize"):
+        raise CoordinateError(
+            f"{call}({crd}, {tree}): it takes an int tuple; give the layout's shape, or call the layout"
+        )
 
 
 class Slicing(Exception):
@@ -129,6 +138,7 @@ def idx2crd(idx: int, shape: IntTuple, stride: IntTuple | None = None) -> IntTup
     With `stride`, the entry of a mode is `idx // stride % extent`. The last mode is not bounded where strides are
     compact.
     """
+    _check_tree("idx2crd", idx, shape)
     if stride is not None:
         return map_leaves(lambda s, d: idx // d % s if s != 1 and d != 0 else 0, shape, stride)
     if not isinstance(shape, tuple):
@@ -187,6 +197,7 @@ def slice_(crd: Coordinate, tree: IntTuple) -> IntTuple:
     >>> slice_(_, (4, 8))
     (4, 8)
     """
+    _check_tree("slice_", crd, tree)
     return _select(crd, tree, True) if isinstance(crd, tuple) else tree if keeps(crd) else ()
 
 
@@ -196,6 +207,7 @@ def dice(crd: Coordinate, tree: IntTuple) -> IntTuple:
     >>> dice((2, _), (4, (2, 3))), dice((_, 1), (4, (2, 3)))
     ((4,), ((2, 3),))
     """
+    _check_tree("dice", crd, tree)
     return _select(crd, tree, False) if isinstance(crd, tuple) else () if keeps(crd) else tree
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from ..errors import LayoutError
 from .basis import has_basis
 from .complement import complement, gaps
-from .composed import lift
 from .composition import composition
 from .coordinates import keeps
 from .layout import Layout, _make
+from .operation import on_inner, operation
+from .properties import is_bijective
 from .rearrange import by_mode, from_modes, joined
-from .size import is_unknown
 
 
+@operation(composed=on_inner, tiled=True)
 def logical_divide(layout: Layout, tiler: object) -> Layout:
     """`(tile, rest)` of the whole layout, or mode by mode for a tuple tiler: `((tile, rest), (tile, rest), ...)`.
 
@@ -28,22 +29,21 @@ def logical_divide(layout: Layout, tiler: object) -> Layout:
     Raises LayoutError where the tile does not divide the size, CompositionError where it does not fit the modes.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.5.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(logical_divide, layout, tiler)
     if isinstance(tiler, tuple):
         return by_mode(logical_divide, layout, tiler)
     if keeps(tiler):
         return layout
     tile = Layout(tiler, 1) if type(tiler) is int else tiler
-    if is_unknown(tile):
-        return lift(logical_divide, layout, tiler)
     if not isinstance(tile, Layout):
         raise LayoutError(
             f"logical_divide({layout}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
         )
     if has_basis(tile.stride):
         rest = complement(tile, layout.shape)
-        return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
+        whole = _make((tile.shape, rest.shape), (tile.stride, rest.stride))
+        if whole.size != layout.size or not is_bijective(whole):
+            raise LayoutError(_uneven(layout, tile, rest, whole.size != layout.size))
+        return composition(layout, whole)
     extents, strides, even = gaps(tile, layout.size)
     rest = from_modes(extents, strides)
     if tile.size * rest.size != layout.size or not even:
@@ -75,6 +75,7 @@ def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
     return joined(tile for tile, _ in pairs), joined([rest for _, rest in pairs] + modes[len(guide) :])
 
 
+@operation(composed=on_inner, tiled=True)
 def zipped_divide(layout: Layout, tiler: object) -> Layout:
     """`((tile, tile, ...), (rest, rest, ...))`: mode 0 is one tile, mode 1 chooses among them.
 
@@ -83,11 +84,10 @@ def zipped_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(zipped_divide, layout, tiler)
     return joined(unzipped(logical_divide(layout, tiler), tiler))
 
 
+@operation(composed=on_inner, tiled=True)
 def tiled_divide(layout: Layout, tiler: object) -> Layout:
     """`((tile, tile, ...), rest, rest, ...)`.
 
@@ -96,12 +96,11 @@ def tiled_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(tiled_divide, layout, tiler)
     tile, rest = unzipped(logical_divide(layout, tiler), tiler)
     return joined([tile, *rest])
 
 
+@operation(composed=on_inner, tiled=True)
 def flat_divide(layout: Layout, tiler: object) -> Layout:
     """`(tile, tile, ..., rest, rest, ...)`.
 
@@ -110,7 +109,5 @@ def flat_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(flat_divide, layout, tiler)
     tile, rest = unzipped(logical_divide(layout, tiler), tiler)
     return joined([*tile, *rest])

@@ -15,12 +15,15 @@ from typing import cast
 from ..errors import LayoutError
 from .ask import size
 from .complement import complement
+from .composed import ComposedLayout
 from .composition import composition
 from .coordinates import keeps
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
+from .expression import FUNCTIONS, parse_call
 from .int_tuple import IntTuple, leaves
 from .inverse import left_inverse, right_inverse
 from .layout import Layout, _make, show
+from .notation import parse_layout
 from .product import (
     blocked_product,
     flat_product,
@@ -31,6 +34,7 @@ from .product import (
     zipped_product,
 )
 from .rearrange import coalesce, coalesced, coalesced_open
+from .size import is_unknown
 
 CHECKED = 1 << 16
 SHOWN = 8
@@ -65,7 +69,7 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(function: Callable[..., Layout], *operands: object) -> Explanation:
+def explain(function: Callable[..., Layout] | str, *operands: object) -> Explanation:
     """How `function(*operands)` comes to its result, in checked steps; for a refusal, the step that fails and why.
 
     >>> print(explain(composition, Layout((4, 2), (2, 1)), Layout((2, 2), (4, 1))))
@@ -76,16 +80,24 @@ def explain(function: Callable[..., Layout], *operands: object) -> Explanation:
       4. The modes add up without disturbing one another, so they stand side by side: (2,2):(1,2).  [checked at 4]
       = (2,2):(1,2)
 
+    A text of a call is read as the command line and pictures read it: `explain("composition((4,2), (2,2):(4,1))")`.
     Works for coalesce, composition, complement, the inverses, the divides and the products.
-    Raises LayoutError for another function, and TypeError for operands that the function does not take.
+    Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
+    does not take.
     """
+    if isinstance(function, str):
+        called, operands = parse_call(function)
+        function = cast("Callable[..., Layout]", FUNCTIONS.get(called, function))
+    operands = tuple(parse_layout(operand) if isinstance(operand, str) else operand for operand in operands)
     story = STORIES.get(function)
     name = getattr(function, "__name__", str(function))
     if story is None:
         known = ", ".join(sorted(known.__name__ for known in STORIES))
         raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {known}")
-    steps: list[Step] = []
     call = f"{name}({', '.join(map(_spell, operands))})"
+    if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
+        raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
+    steps: list[Step] = []
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
         for step in story(*operands):
             steps.append(step)

@@ -1,30 +1,22 @@
 """Expressions of the layout algebra as text: `zipped_divide((8,8):(8,1), (4,4))`. Parsed, never evaluated by Python.
 
-Imports the algebra and `notation`. The grammar is
-
-    expression := name "(" expression { "," expression } ")" | anything that `parse_tiler` reads
-
-with `name` one of `FUNCTIONS`. An error carries the column in the whole text.
+The grammar is that of `notation`, where a call may also be one of `FUNCTIONS`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import TypeVar, cast
+from typing import cast
 
 from ..errors import LayoutError, NotationError
 from .complement import complement
-from .composed import AnyLayout
+from .composed import AnyLayout, Swizzle
 from .composition import composition
-from .coordinates import keeps
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from .int_tuple import IntTuple, as_tuple
 from .inverse import left_inverse, right_inverse
-from .layout import Layout
-from .notation import parse_layout, parse_tiler
+from .notation import Reader
 from .product import (
     blocked_product,
     flat_product,
@@ -36,12 +28,10 @@ from .product import (
     tiled_product,
     zipped_product,
 )
+from .reading import Node, layout_of, tiler_of
 from .rearrange import coalesce, filter, filter_zeros, flatten, get, group_modes, select, take
+from .sources import CALLS, Call
 
-Result = TypeVar("Result")
-
-LONGEST = 4096
-DEEPEST = 32
 LARGEST_OPERAND = 1 << 24
 """How many coordinates an operand after the first may have: the algebra may have to look at every one of them."""
 
@@ -78,13 +68,6 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
 """What an expression may call; each takes a layout first (`make_ordered_layout` a shape)."""
 
 _SECOND_IS_LAYOUT = frozenset({"blocked_product", "raked_product"})
-_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
-_NOTATION = re.compile(
-    r"(Layout|make|Shape|Stride|Int|Swizzle|SW_|ScaledBasis|ComposedLayout|tensor)\w*|\w*ptr\w*|S|Sw|E|C|_\d*"
-)
-"""Names before a bracket that belong to the notation of layouts."""
-_EXACT = frozenset("make_layout make_shape make_stride make_composed_layout make_identity_layout make_swizzle".split())
-"""Those of them that are near to a function's name and yet no typos."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +93,18 @@ def parse_expression(text: str) -> Expression:
 
     >>> print(parse_expression("coalesce(composition((6,2):(8,2), (4,3):(3,1)), (1,1))").value)
     ((2,2),3):((24,2),8)
-    >>> print(parse_expression("S<2,0,3> o 0 o (8,8):(8,1)").value)
-    S<2,0,3> o 0 o (8,8):(8,1)
+    >>> print(parse_expression("S<2,0,3> o 0 o coalesce((8,8):(8,64))").value)
+    S<2,0,3> o 0 o 64:8
 
     Raises NotationError, with the column and a caret, for a text that is none, and what the algebra raises for operands
     that do not go together.
     """
-    return _whole(_read, text)
+    reader, node = _read(text)
+    call = reader.outermost
+    if call is None:
+        return Expression(text.strip(), "", (), reader.stated(layout_of(node, reader.tokens.error)))
+    operands = reader.operands(call)
+    return Expression(text.strip(), call.name, operands, reader.computed(call, operands))
 
 
 def parse_call(text: str) -> tuple[str, tuple[object, ...]]:
@@ -127,144 +115,69 @@ def parse_call(text: str) -> tuple[str, tuple[object, ...]]:
 
     A layout alone gives "" and nothing. Raises as `parse_expression`, but for the outermost call.
     """
-    return _whole(_parts, text)[:2]
+    reader, node = _read(text)
+    if reader.outermost is not None:
+        return reader.outermost.name, reader.operands(reader.outermost)
+    layout_of(node, reader.tokens.error)
+    return "", ()
 
 
-def _whole(read: Callable[[str, int, int, int], Result], text: str) -> Result:
-    if not isinstance(text, str):
-        raise LayoutError(f"an expression is read from text, not from {text!r}")
-    if len(text) > LONGEST:
-        raise NotationError(f"an expression has at most {LONGEST} characters, this has {len(text)}")
+def _read(text: str) -> tuple[_Calls, Node]:
+    reader = _Calls(text)
     if not text.strip():
         raise NotationError("there is no expression; write a layout such as (4,8):(8,1), or coalesce((4,8):(1,4))")
-    try:
-        return read(text, 0, len(text), 0)
-    except RecursionError:
-        raise NotationError("the text nests too deep to be read") from None
+    return reader, reader.whole()
 
 
-def _read(text: str, start: int, stop: int, depth: int) -> Expression:
-    name, operands, column = _parts(text, start, stop, depth)
-    value = _called(text, column, name, operands) if name else _layout(text, start, stop)
-    return Expression(text[start:stop].strip(), name, operands, value)
+class _Calls(Reader):
+    """The reader of layouts that also computes calls, all but `outermost`: one that is the whole text."""
+
+    __slots__ = ("outermost", "start")
+    known = CALLS.keys() | FUNCTIONS.keys()
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.start = self.tokens.next.column
+        self.outermost: Call | None = None
+
+    def meaning(self, call: Call) -> Node:
+        """What a call stands for: a spelling of a layout, or the result of a function."""
+        swizzles = call.name == "composition" and call.entries and isinstance(call.entries[0].value, Swizzle)
+        if call.name not in FUNCTIONS or swizzles:
+            return super().meaning(call)
+        if call.column == self.start and self.tokens.next.kind == "end":
+            self.outermost = call
+            return Node(call.column, ())
+        return Node(call.column, self.computed(call, self.operands(call)))
+
+    def operands(self, call: Call) -> tuple[object, ...]:
+        """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""
+        parts = call.parts("shape", "order")
+        layouts = 0 if call.name == "make_ordered_layout" else 2 if call.name in _SECOND_IS_LAYOUT else 1
+        first = [self.stated(layout_of(part, call.fail)) for part in parts[:layouts]]
+        tilers = [tiler_of(part, call.fail) for part in parts[layouts:]]
+        return (*first, *(self.stated(tiler) if isinstance(tiler, AnyLayout) else tiler for tiler in tilers))
+
+    def computed(self, call: Call, operands: tuple[object, ...]) -> object:
+        """The result of a function."""
+        for operand in operands[1:]:
+            _check_size(operand, call)
+        if call.name in ("select", "get") and len(operands) == 2:
+            operands = (operands[0], *as_tuple(cast(IntTuple, operands[1])))
+        try:
+            return FUNCTIONS[call.name](*operands)
+        except TypeError as error:
+            raise call.wrong(f"does not take these operands: {error}") from error
+        except (OverflowError, MemoryError, RecursionError) as error:
+            text = self.tokens.text.strip()
+            raise LayoutError(f"{text}: too large to compute ({type(error).__name__})") from error
 
 
-def _parts(text: str, start: int, stop: int, depth: int) -> tuple[str, tuple[object, ...], int]:
-    """The function of a call, its operands and its column; "" and none where the text calls nothing."""
-    found = _NAME.match(text, start, stop)
-    name = found.group(1) if found else ""
-    if not found or name not in FUNCTIONS:
-        if found:
-            _refuse_typo(text, name, found.start(1))
-        return "", (), start
-    if depth > DEEPEST:
-        raise NotationError(f"calls nest deeper than {DEEPEST}", text, found.start(1))
-    end = _closing(text, found.end() - 1, stop)
-    if text[end + 1 : stop].strip():
-        after = end + 1 + len(text[end + 1 : stop]) - len(text[end + 1 : stop].lstrip())
-        raise NotationError(f"{text[after]!r} follows a complete expression", text, after)
-    operands = tuple(
-        _operand(text, at, to, depth + 1, name, position)
-        for position, (at, to) in enumerate(_arguments(text, found.end(), end))
-    )
-    return name, operands, found.start(1)
-
-
-def _layout(text: str, start: int, stop: int) -> AnyLayout:
-    return cast(AnyLayout, _shifted(parse_layout, text, start, stop))
-
-
-def _shifted(reader: Callable[[str], object], text: str, start: int, stop: int) -> object:
-    """What `reader` makes of a part of the text; its errors point into the whole."""
-    try:
-        return reader(text[start:stop])
-    except NotationError as error:
-        message = str(error).partition("\n")[0]
-        raise NotationError(message, text, min(start + error.column, len(text))) from None
-
-
-def _refuse_typo(text: str, name: str, column: int) -> None:
-    near = [] if name in _EXACT else get_close_matches(name.lower(), FUNCTIONS, 1)
-    if near or not _NOTATION.fullmatch(name):
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(FUNCTIONS))}"
-        raise NotationError(f"no function {name} in layout expressions; {hint}", text, column)
-
-
-def _closing(text: str, opening: int, stop: int) -> int:
-    """The column of the bracket that closes the one at `opening`."""
-    depth = 0
-    for column in range(opening, stop):
-        if text[column] in "([{<":
-            depth += 1
-        elif text[column] in ")]}>":
-            depth -= 1
-            if depth == 0:
-                if text[column] != ")":
-                    raise NotationError(f"{text[column]!r} closes the '(' of a call", text, column)
-                return column
-    raise NotationError("this '(' is never closed", text, opening)
-
-
-def _arguments(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Where the arguments of a call begin and end: between commas outside of brackets."""
-    depth, begin = 0, start
-    for column in range(start, stop):
-        if text[column] in "([{<":
-            depth += 1
-        elif text[column] in ")]}>":
-            depth -= 1
-        elif text[column] == "," and depth == 0:
-            yield begin, column
-            begin = column + 1
-    if text[begin:stop].strip() or begin != start:
-        yield begin, stop
-
-
-def _operand(text: str, start: int, stop: int, depth: int, call: str, position: int) -> object:
-    if not text[start:stop].strip():
-        raise NotationError(f"argument {position} of {call} is empty", text, start)
-    found = _NAME.match(text, start, stop)
-    if found and found.group(1) in FUNCTIONS:
-        return _read(text, start, stop, depth).value
-    if found:
-        _refuse_typo(text, found.group(1), found.start(1))
-    value = _shifted(parse_tiler, text, start, stop)
-    wants_layout = (position == 0 and call != "make_ordered_layout") or (position == 1 and call in _SECOND_IS_LAYOUT)
-    if wants_layout and not isinstance(value, AnyLayout):
-        if not _is_shape(value):
-            raise NotationError(f"argument {position} of {call} must be a layout", text, start)
-        return Layout(cast(IntTuple, value))
-    return value
-
-
-def _is_shape(value: object) -> bool:
-    if isinstance(value, tuple):
-        return all(map(_is_shape, value))
-    return not keeps(value) and not isinstance(value, AnyLayout)
-
-
-def _check_size(call: str, operand: object, text: str, column: int) -> None:
+def _check_size(operand: object, call: Call) -> None:
     if isinstance(operand, tuple):
         for entry in operand:
-            _check_size(call, entry, text, column)
+            _check_size(entry, call)
     elif isinstance(operand, AnyLayout) and type(operand.size) is int and operand.size > LARGEST_OPERAND:
-        raise NotationError(
-            f"{call}: the operand {operand} has {operand.size} coordinates; expressions take up to {LARGEST_OPERAND}",
-            text,
-            column,
+        raise call.wrong(
+            f"has the operand {operand} of {operand.size} coordinates; expressions take up to {LARGEST_OPERAND}"
         )
-
-
-def _called(text: str, column: int, name: str, operands: tuple[object, ...]) -> object:
-    function = FUNCTIONS[name]
-    spread = operands
-    if name in ("select", "get") and len(operands) == 2 and isinstance(operands[1], tuple):
-        spread = (operands[0], *as_tuple(cast(IntTuple, operands[1])))
-    for operand in operands[1:]:
-        _check_size(name, operand, text, column)
-    try:
-        return function(*spread)
-    except TypeError as error:
-        raise NotationError(f"{name} does not take these operands: {error}", text, column) from error
-    except (OverflowError, MemoryError, RecursionError) as error:
-        raise LayoutError(f"{text.strip()}: too large to compute ({type(error).__name__})") from error

@@ -1,17 +1,16 @@
-"""What a user does with unknown sizes: state facts, put values in, read the offset as a formula.
-
-Imports `facts`; SymPy inside functions.
-"""
+"""What a user does with unknown sizes: put values in, read the offset as a formula."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, prod
 from typing import TYPE_CHECKING, cast
 
 from ..errors import LayoutError
 from .basis import Basis
-from .facts import Fact, Facts, Origin, facts_of, put
+from .facts import Fact, Facts, Origin, Term, whole
 from .int_tuple import IntTuple, leaves, map_leaves
 from .layout import Layout, _make
 
@@ -21,30 +20,10 @@ if TYPE_CHECKING:
     from .composed import ComposedLayout
 
 
-def given(layout: Layout, *statements: object) -> Layout:
-    """`layout` with facts stated about its sizes: texts, `divides(64, M)`, SymPy relations such as `M >= 4`.
-
-    >>> print(given(Layout.parse("(M,8):(8,1)"), "64 divides M", "M >= 128").facts)
-    64 divides M, M >= 128
-
-    Raises LayoutError for a statement that is no fact, and for facts that contradict each other.
-    """
-    from .knowledge import Knowledge
-
-    facts = facts_of(statements)
-    if layout.facts is None:
-        raise LayoutError(
-            f"{layout}: it has no unknown sizes; state {facts} on the operand that has, as Layout(N).given(...)"
-        )
-    stated = _make(layout.shape, layout.stride, cast(Facts, layout.facts) | facts)
-    Knowledge.of((stated,))
-    return stated
-
-
 def subs(layout: Layout, values: Mapping[object, object] | None = None, **named: object) -> Layout:
     """`layout` with values, or other expressions, for symbols; the facts are checked against them.
 
-    >>> subs(given(Layout.parse("(M,8):(8,1)"), "64 divides M"), M=128)
+    >>> subs(Layout.parse("(M,8):(8,1)").given("64 divides M"), M=128)
     Layout((128, 8), (8, 1))
 
     Where values are known for all of a result, the operation that gave it is asked again, so that modes of size 1, and
@@ -55,12 +34,12 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
     """
     if layout.facts is None:
         return layout
-    facts = cast(Facts, layout.facts)
+    facts = layout.facts
     together: dict[object, object] = dict(values or {})
     table = _by_symbol(layout, facts, together | dict(named))
     left: list[Fact] = []
     for fact in facts.stated:
-        there = fact.replaced(table)
+        there = Fact(put(fact.left, table), fact.sign, put(fact.right, table))
         holds = there.holds()
         if holds is False:
             what = " and ".join(f"{symbol} = {value}" for symbol, value in table.items())
@@ -81,10 +60,43 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
         operands = tuple(_subs_operand(operand, table) for operand in origin.operands)
         origin = Origin(origin.function, operands, result.shape, result.stride)
     if result.facts is not None:
-        return _make(
-            result.shape, result.stride, Facts((cast(Facts, result.facts) | Facts(tuple(left))).stated, origin)
-        )
+        return _make(result.shape, result.stride, Facts((result.facts | Facts(tuple(left))).stated, origin))
     return result if origin is None else cast(Layout, origin.function(*origin.operands))
+
+
+def put(term: Term, values: Mapping[object, object]) -> Term:
+    """A term with values in place of symbols: by plain arithmetic where all are numbers, by SymPy otherwise."""
+    if type(term) is int:
+        return term
+    try:
+        value = _number(cast("sympy.Expr", term), values)
+    except LookupError:
+        return whole(cast("sympy.Expr", term).subs(values, simultaneous=True))
+    if value.denominator == 1:
+        return int(value)
+    import sympy
+
+    return sympy.Rational(value.numerator, value.denominator)
+
+
+def _number(tree: sympy.Expr, values: Mapping[object, object]) -> Fraction:
+    """The number that an expression is; LookupError where a symbol has none or a function is not known here."""
+    if tree.is_Symbol:
+        value = values[tree]
+        if type(value) is not int:
+            raise LookupError(value)
+        return Fraction(value)
+    if tree.is_Rational:
+        return Fraction(int(tree.p), int(tree.q))
+    name = type(tree).__name__
+    if name not in ("Add", "Mul", "Pow", "floor", "ceiling", "Mod"):
+        raise LookupError(tree)
+    parts = [_number(part, values) for part in tree.args]
+    if name in ("Add", "Mul"):
+        return sum(parts, Fraction(0)) if name == "Add" else prod(parts, start=Fraction(1))
+    if name in ("floor", "ceiling"):
+        return Fraction(floor(parts[0]) if name == "floor" else ceil(parts[0]))
+    return parts[0] % parts[1] if name == "Mod" else Fraction(parts[0] ** parts[1])
 
 
 def _subs_operand(operand: object, table: Mapping[object, object]) -> object:
@@ -101,7 +113,7 @@ def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, 
     if type(offset) is int or layout.inner.facts is None:
         return offset
     together: dict[object, object] = dict(values or {})
-    return cast(int, put(offset, _by_symbol(layout.inner, cast(Facts, layout.inner.facts), together | dict(named))))
+    return cast(int, put(offset, _by_symbol(layout.inner, layout.inner.facts, together | dict(named))))
 
 
 def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, object]) -> dict[object, object]:

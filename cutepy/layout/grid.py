@@ -12,7 +12,7 @@ from typing import cast
 from ..errors import LayoutError
 from .composed import ComposedLayout
 from .int_tuple import leaves, product
-from .layout import Layout
+from .layout import Layout, show
 
 LARGEST_GRID = 1 << 16
 
@@ -41,7 +41,7 @@ def text_grid(layout: Layout | ComposedLayout) -> str:
             f"up to {LARGEST_GRID} cells, so group modes or slice"
         )
     rows, columns = extents(layout)
-    cells = [[show_value(value) for value in row] for row in offset_rows(layout, range(rows), range(columns))]
+    cells = [[show(value) for value in row] for row in offset_rows(layout, range(rows), range(columns))]
     widest = max(len(cell) for row in cells for cell in row)
     digits = widest if any(type(step) is not int for step in _steps(layout)) else len(str(layout.cosize))
     if any(cell.startswith("-") for row in cells for cell in row):
@@ -87,15 +87,6 @@ def offset_rows(
         base = start + down(row)
         table.append([base + step for step in along] if outer is None else [outer(base + step) for step in along])
     return table
-
-
-def show_value(value: object) -> str:
-    """An offset or a coordinate, without blanks.
-
-    >>> show_value(5), show_value((1, (0, 2)))
-    ('5', '(1,(0,2))')
-    """
-    return f"({','.join(map(show_value, value))})" if isinstance(value, tuple) else str(value)
 
 
 def _value(layout: Layout | ComposedLayout, crd: tuple[int, ...]) -> int | tuple[object, ...]:

@@ -11,15 +11,22 @@ from __future__ import annotations
 
 from ..errors import LayoutError
 from .basis import has_basis, path_of, value_of
-from .composed import lift
+from .composed import AnyLayout, ComposedLayout
 from .int_tuple import leaves
 from .layout import Layout, _make
+from .operation import Act, operation
 from .rearrange import coalesce, from_modes
+from .swizzled import left_inverse_of, right_inverse_of
 
 Moving = list[tuple[int, int, int]]
 AxisMode = tuple[tuple[int, ...], int, int, int]
 
 
+def _right_inverse_of(call: Act, layout: ComposedLayout) -> AnyLayout:
+    return right_inverse_of(layout, (call, left_inverse))
+
+
+@operation(composed=_right_inverse_of)
 def right_inverse(layout: Layout) -> Layout:
     """The largest layout R with `layout(R(i)) == i`.
 
@@ -32,8 +39,6 @@ def right_inverse(layout: Layout) -> Layout:
     exhaustively up to 65,536 coordinates; beyond that the result is the largest that a chain of whole modes gives.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.3.4.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(right_inverse, layout)
     if has_basis(layout.stride):
         return _by_axis(right_inverse, layout)
     modes = _moving(layout)
@@ -44,6 +49,7 @@ def right_inverse(layout: Layout) -> Layout:
     return _right(modes)
 
 
+@operation(composed=left_inverse_of)
 def left_inverse(layout: Layout) -> Layout:
     """A layout R with `layout(R(layout(i))) == layout(i)`: it finds a coordinate of every offset that is reached.
 
@@ -55,8 +61,6 @@ def left_inverse(layout: Layout) -> Layout:
     Raises LayoutError where no layout does that, and for negative offsets. Source: CuTe, `layout.hpp` (which refuses
     more).
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(left_inverse, layout)
     if has_basis(layout.stride):
         return _by_axis(left_inverse, layout)
     modes = _moving(layout)

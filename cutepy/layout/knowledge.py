@@ -1,6 +1,6 @@
 """What the operands of an operation say about their sizes, as a context to compute in.
 
-Imports `facts`, `size`; SymPy inside functions. A fact is built into the unknowns wherever it can be: after
+A fact is built into the unknowns wherever it can be: after
 "64 divides M" the unknown is M / 64, and M is 64 times it, so that divisibility is read off the coefficients.
 """
 
@@ -18,16 +18,17 @@ from .int_tuple import IntTuple, leaves
 from .layout import Layout, _make
 from .polynomial import ONE, Poly, added, as_constant, constant, multiplied, power, quotient, replaced, scaled, unknowns
 from .size import Size, Undecided
-from .wording import expression
 
 if TYPE_CHECKING:
     import sympy
 
 
 def mapped(size: Callable[[object], object], thing: object) -> object:
-    """`thing` with `size` applied to every leaf of its layouts and tuples."""
+    """`thing` with `size` applied to every leaf of its layouts and tuples, also to the values of basis strides."""
     if isinstance(thing, Layout):
         return _make(cast(IntTuple, mapped(size, thing.shape)), cast(IntTuple, mapped(size, thing.stride)), None)
+    if isinstance(thing, Basis):
+        return Basis(cast(int, size(thing.value)), thing.path)
     return tuple(mapped(size, entry) for entry in thing) if isinstance(thing, tuple) else size(thing)
 
 
@@ -142,9 +143,7 @@ class Knowledge:
         """An unknown is a polynomial in others from here on."""
         context = self.context
         self.polys = {meaning: replaced(poly, number, by) for meaning, poly in self.polys.items()}
-        context.at_least = [replaced(poly, number, by) for poly in context.at_least]
-        context.differs = [replaced(poly, number, by) for poly in context.differs]
-        context.divides = [(replaced(d, number, by), replaced(p, number, by)) for d, p in context.divides]
+        context.replace(number, by)
         context.floors = {n: (replaced(a, number, by), replaced(b, number, by)) for n, (a, b) in context.floors.items()}
 
     def _equate(self, difference: Poly) -> bool:
@@ -184,7 +183,7 @@ class Knowledge:
             except ValueError:
                 raise LayoutError(f"the fact {fact} is impossible") from None
         low = max(0, -((start - self.context.lows[number]) // modulus)) if modulus is not None else 1
-        meaning = (cast("sympy.Expr", self.context.meaning[number]) - start) / expression(divisor, self.context)
+        meaning = (self.context.meaning[number] - start) / self.context.expression(divisor)
         fresh = self._unknown(meaning, low)
         self._replace(number, added(multiplied(divisor, fresh), constant(start)))
 
@@ -192,7 +191,7 @@ class Knowledge:
         """A divisor of a product, or of a number: the quotient becomes an unknown that the product is written with."""
         if len(divisor) == len(of) == 1:
             [(below, factor)], [(above, multiple)] = divisor.items(), of.items()
-            fresh = self._unknown(expression(of, self.context) / expression(divisor, self.context), 1)
+            fresh = self._unknown(self.context.expression(of) / self.context.expression(divisor), 1)
             if multiple == 1 and above:
                 self.context.rules.append((above, multiplied(divisor, fresh)))
                 return
@@ -219,39 +218,26 @@ class Knowledge:
         """An operand with a `Size` for every symbolic leaf; as a tiler, a size alone is that many in a row."""
 
         def size(leaf: object) -> object:
-            if isinstance(leaf, Basis):
-                return Basis(cast(int, size(leaf.value)), leaf.path)
             return self.context.size(self.poly(leaf)) if hasattr(leaf, "free_symbols") else leaf
 
-        def as_layout(leaf: object) -> object:
-            found = size(leaf)
-            return _make(cast(int, found), 1) if isinstance(found, Size) else found
-
-        if isinstance(operand, Layout) or not tiler:
-            return mapped(size, operand)
-        if isinstance(operand, tuple):
+        if tiler and isinstance(operand, tuple):
             return tuple(self.wrapped(entry, True) for entry in operand)
-        return as_layout(operand)
+        found = mapped(size, operand)
+        return _make(cast(int, found), 1) if tiler and isinstance(found, Size) else found
 
     def unwrapped(self, result: object) -> object:
         """A result with SymPy expressions for sizes; a layout carries the facts."""
         if isinstance(result, tuple):
             return tuple(map(self.unwrapped, result))
-        if isinstance(result, Layout):
-            shape = cast(IntTuple, self._leaf_by_leaf(result.shape))
-            stride = cast(IntTuple, self._leaf_by_leaf(result.stride))
-            known = all(
-                type(leaf.value if isinstance(leaf, Basis) else leaf) is int for leaf in leaves(shape) + leaves(stride)
-            )
-            return _make(shape, stride, None if known else self.facts)
-        return self._leaf_by_leaf(result)
-
-    def _leaf_by_leaf(self, thing: object) -> object:
-        if isinstance(thing, tuple):
-            return tuple(map(self._leaf_by_leaf, thing))
-        if isinstance(thing, Basis):
-            return Basis(cast(int, self._leaf_by_leaf(thing.value)), thing.path)
-        return whole(expression(thing.poly, thing.context)) if isinstance(thing, Size) else thing
+        found = mapped(
+            lambda leaf: whole(leaf.context.expression(leaf.poly)) if isinstance(leaf, Size) else leaf, result
+        )
+        if not isinstance(found, Layout):
+            return found
+        values = [
+            leaf.value if isinstance(leaf, Basis) else leaf for leaf in leaves(found.shape) + leaves(found.stride)
+        ]
+        return found if all(type(value) is int for value in values) else _make(found.shape, found.stride, self.facts)
 
 
 def _cancelled(divisor: Poly, of: Poly) -> tuple[Poly, Poly]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from math import prod
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from ..errors import CoordinateError, LayoutError
-from .basis import Basis, BasisSum, path_of, value_of
+from .basis import Basis, BasisSum, has_basis, mixed_codomain, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
+from .facts import Facts
 from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product
 from .validate import is_plain, validated
 
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
 
 
 Scalar = TypeVar("Scalar")
+
+
+LARGEST_ARRAY = 1 << 27
+"""How many offsets `offsets()` lists at most: a gigabyte of them."""
+
+MOST_AXES = 32
 
 
 class Order(Enum):
@@ -70,10 +78,10 @@ class Layout:
 
     shape: IntTuple
     stride: IntTuple
-    facts: object = field(compare=False)
+    facts: Facts | None = field(compare=False)
 
     def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis | None = None) -> None:
-        facts: object = None
+        facts: Facts | None = None
         if stride is None or isinstance(stride, Order):
             if not is_plain(shape, shape):
                 shape, _same, facts = validated(shape, shape)
@@ -91,7 +99,15 @@ class Layout:
 
     @property
     def cosize(self) -> int:
-        """One more than the distance between the least and the greatest offset: (s - 1) * |d| summed, and 1."""
+        """One more than the distance between the least and the greatest offset: (s - 1) * |d| summed, and 1.
+
+        With basis strides the product of that over the axes: the size of the least box that holds all coordinates.
+        """
+        if has_basis(self.stride):
+            axes: dict[tuple[int, ...], int] = {}
+            for extent, step in zip(leaves(self.shape), leaves(self.stride), strict=True):
+                axes[path_of(step)] = axes.get(path_of(step), 1) + (extent - 1) * abs(value_of(step))
+            return prod(axes.values())
         return 1 + sum((s - 1) * abs(d) for s, d in zip(leaves(self.shape), leaves(self.stride), strict=True))
 
     @property
@@ -108,14 +124,18 @@ class Layout:
         return self.rank
 
     def __getitem__(self, mode: int) -> Layout:
-        if not isinstance(self.shape, tuple):
-            if mode in (0, -1):
-                return self
-            raise CoordinateError(f"mode {mode} of {self}: it has 1 mode")
         try:
+            if not isinstance(self.shape, tuple):
+                return (self,)[mode]
             return _make(self.shape[mode], cast("tuple[IntTuple, ...]", self.stride)[mode], self.facts)
         except IndexError:
-            raise CoordinateError(f"mode {mode} of {self}: it has {len(self.shape)} modes") from None
+            count = f"{self.rank} mode{'s' * (self.rank > 1)}"
+            raise CoordinateError(f"mode {mode} of {self}: it has {count}") from None
+        except TypeError:
+            crd = show(mode).strip("()") if isinstance(mode, tuple) else "1,2"
+            raise CoordinateError(
+                f"mode {mode!r} of L = {self}: brackets choose a mode, as L[0]; L({crd}) is the offset at a coordinate"
+            ) from None
 
     def __iter__(self) -> Iterator[Layout]:
         for extent, step in zip(as_tuple(self.shape), as_tuple(self.stride), strict=True):
@@ -145,6 +165,9 @@ class Layout:
 
         if self.facts is not None:
             raise LayoutError(f"offsets of {self}: its sizes are not known; put values in with subs")
+        if has_basis(self.stride):
+            raise LayoutError(f"offsets of {self}: it gives coordinates; list those of one axis with axis_layout")
+        check_listing(self)
         modes = list(self)
         total = np.zeros((1,) * len(modes), np.int64)
         for axis, mode in enumerate(modes):
@@ -200,14 +223,14 @@ class Layout:
         return from_strides(array)
 
     def given(self, *statements: object) -> Layout:
-        """This layout with facts about its unknown sizes; see `cutepy.layout.formula.given`.
+        """This layout with facts about its unknown sizes; see `cutepy.layout.given.given`.
 
         >>> Layout.parse("(M,8):(8,1)").given("64 divides M", "M >= 128").facts.stated[1]
         Fact(left=M, sign='>=', right=128)
 
         Raises LayoutError for what is no fact, and for facts that contradict each other.
         """
-        from .formula import given
+        from .given import given
 
         return given(self, *statements)
 
@@ -280,13 +303,22 @@ class Layout:
         return text_grid(self)
 
 
+def check_listing(layout: Layout) -> None:
+    """Stand before a list of all offsets: raises LayoutError, with the numbers, where no array holds them."""
+    if layout.size > LARGEST_ARRAY or layout.cosize >= 1 << 62 or layout.rank > MOST_AXES:
+        raise LayoutError(
+            f"offsets of {layout}: {layout.size} offsets over {layout.cosize} along {layout.rank} axes are too many or "
+            f"too large for an array of at most {LARGEST_ARRAY}; slice the layout, or coalesce it"
+        )
+
+
 _new = Layout.__new__
 _set_shape = Layout.__dict__["shape"].__set__
 _set_stride = Layout.__dict__["stride"].__set__
 _set_facts = Layout.__dict__["facts"].__set__
 
 
-def _make(shape: IntTuple, stride: IntTuple, facts: object = None) -> Layout:
+def _make(shape: IntTuple, stride: IntTuple, facts: Facts | None = None) -> Layout:
     """A layout from parts that are known to be valid: what the algebra builds its results with."""
     layout = _new(Layout)
     _set_shape(layout, shape)
@@ -295,12 +327,12 @@ def _make(shape: IntTuple, stride: IntTuple, facts: object = None) -> Layout:
     return layout
 
 
-def united_facts(layouts: Iterable[Layout]) -> object:
+def united_facts(layouts: Iterable[Layout]) -> Facts | None:
     """What is stated about the sizes of any of these layouts; None if all are known."""
-    facts: object = None
+    facts: Facts | None = None
     for layout in layouts:
         if layout.facts is not None:
-            facts = layout.facts if facts is None else facts | layout.facts  # type: ignore[operator]
+            facts = layout.facts if facts is None else facts | layout.facts
     return facts
 
 
@@ -356,9 +388,10 @@ def make_layout(first: IntTuple | Layout, *rest: IntTuple | Order | Layout | Non
             if not isinstance(mode, Layout):
                 raise LayoutError(f"make_layout: argument {position} is {mode!r}; after a layout come layouts")
         layouts = cast("tuple[Layout, ...]", modes)
-        return _make(
-            tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts), united_facts(layouts)
-        )
+        extents, steps = tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts)
+        if mixed_codomain(steps):
+            raise LayoutError(f"make_layout({', '.join(map(str, layouts))}): offsets and coordinates do not add up")
+        return _make(extents, steps, united_facts(layouts))
     if len(rest) > 1 or isinstance(rest and rest[0], Layout):
         raise LayoutError(f"make_layout{(first, *rest)}: give a shape and a stride, or layouts only")
     return Layout(first, cast("IntTuple | Order | None", rest[0] if rest else None))
@@ -372,6 +405,8 @@ def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
     """
     kept = slice_(crd, layout.shape)
     offset = inner_product(zero_underscores(crd), layout.shape, layout.stride) if isinstance(crd, tuple) else 0
+    if isinstance(offset, (Basis, BasisSum)):
+        offset = offset.coordinate()
     return _make(kept, slice_(crd, layout.stride), layout.facts), cast(int, offset)
 
 

@@ -1,6 +1,6 @@
 """Reading layouts: every notation that people paste.
 
-Imports `layout`, `composed`, `tokens`, `reading`. A hand-written recursive descent over
+A hand-written recursive descent over
 
     chain  := pair { "o" pair }                          swizzle o offset o layout, pointer o layout
     pair   := value [ ":" value ]                        shape:stride
@@ -15,10 +15,12 @@ nothing, nesting stops at `MAX_DEPTH`, and an error carries the column where rea
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from difflib import get_close_matches
 
-from ..errors import LayoutError
+from ..errors import LayoutError, NotationError
 from .basis import Basis
-from .composed import ComposedLayout, Swizzle
+from .composed import AnyLayout, ComposedLayout
 from .coordinates import _ as underscore
 from .int_tuple import MAX_DEPTH
 from .layout import Layout, Order
@@ -31,9 +33,10 @@ from .reading import (
     layout_of,
     layout_of_pair,
     power,
+    symbol,
     tiler_of,
 )
-from .sources import call, checked, symbol
+from .sources import CALLS, Call
 from .tokens import LONGEST_NUMBER, Token, Tokens, number
 
 _ORDERS = {
@@ -46,6 +49,8 @@ _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2}
 _CLOSING = {"(": ")", "[": "]", "<": ">"}
 _KEYWORD = re.compile(r"(shape|stride|order|offset|loc|ip)\s*=")
 _DIVISOR = re.compile(r"div\s*=\s*([0-9]{1,18})")
+_MACHINE_INTEGERS = frozenset("int unsigned long int32_t uint32_t int64_t uint64_t size_t".split())
+"""Types of sizes that a C++ type does not know: each is another unknown."""
 _PYCUTE_SWIZZLE = re.compile(r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})")
 
 
@@ -63,12 +68,7 @@ def parse_layout(text: str) -> Layout | ComposedLayout:
     Raises NotationError, with the column and a caret, for anything else.
     """
     reader = Reader(text)
-    layout = layout_of(reader.whole(), reader.tokens.error)
-    if reader.facts:
-        plain = layout.inner if isinstance(layout, ComposedLayout) else layout
-        given = plain.given(*reader.facts)
-        return layout.with_inner(given) if isinstance(layout, ComposedLayout) else given
-    return layout
+    return reader.stated(layout_of(reader.whole(), reader.tokens.error))
 
 
 def parse_tiler(text: str) -> object:
@@ -86,13 +86,15 @@ def parse_tiler(text: str) -> object:
 class Reader:
     """One text being read."""
 
-    __slots__ = ("calls", "count", "depth", "facts", "names", "tokens")
+    __slots__ = ("count", "depth", "facts", "names", "templates", "tokens")
+    known: Collection[str] = CALLS
+    """The names that a call may have."""
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
             raise LayoutError(f"a layout is parsed from text, not from {text!r}; write Layout(shape, stride) instead")
         self.tokens = Tokens(text)
-        self.depth = self.calls = self.count = 0
+        self.depth = self.templates = self.count = 0
         self.facts: list[str] = []
         self.names: set[str] | None = None
 
@@ -102,8 +104,6 @@ class Reader:
         if tokens.next.kind == "end":
             raise tokens.error("there is no text; a layout is written (4,8):(1,4)")
         try:
-            if tokens.accept("tensor"):
-                return self._tensor()
             node = self.chain()
         except RecursionError:
             raise tokens.error("the text nests too deep for what is left of Python's stack") from None
@@ -203,16 +203,15 @@ class Reader:
         return entries, keywords, comma or len(entries) != 1
 
     def _group(self, opening: Token) -> Node:
-        """`(a, b)`; in source code `(a)` is a itself, in a print it is a tuple of one, as CuTe prints it."""
         entries, _, comma = self.listed(opening)
-        node = Node(opening.column, tuple(entries), comma or opening.text != "(")
-        return (node.grouped or node) if self.calls else node
+        return Node(opening.column, tuple(entries), comma or opening.text != "(")
 
     def _tensor(self) -> Node:
         """`tensor<ptr o layout ...>`: the layout; what a print of a tensor says after it is left out."""
-        if not self.tokens.accept("(", "<"):
-            raise self.tokens.error(f"expected '(' or '<' after tensor, found {self.tokens.found()}")
-        return self.chain()
+        opening = self.tokens.take()
+        node = self.chain()
+        self.tokens.skip_group(opening, self.tokens.next.column)
+        return node
 
     def _basis(self, left: Node) -> Node:
         """`5@1@0`: the axes from the innermost to the outermost."""
@@ -236,17 +235,48 @@ class Reader:
             if tokens.accept("("):
                 tokens.expect(")", f"after {name}(")
             return Node(token.column, _ORDERS[name])
-        swizzle = _PYCUTE_SWIZZLE.fullmatch(name)
-        if swizzle:
-            return Node(token.column, checked(self, token, Swizzle, *map(int, swizzle.groups())))
+        if swizzle := _PYCUTE_SWIZZLE.fullmatch(name):
+            numbers = [Node(token.column, int(number)) for number in swizzle.groups()]
+            return self.meaning(Call("Swizzle", token.column, numbers, {}, tokens.error))
         if "ptr" in name or name == "counting_iter":
             tokens.skip_brackets()
             return Node(token.column, POINTER)
         if tokens.sees("(", "<", "["):
-            return call(self, token)
+            return self._tensor() if name == "tensor" else self._call(token)
+        if name in _MACHINE_INTEGERS or (name == "X" and self.templates):
+            return self._counted(token, self._unknown(token))
         if name in ("o", "True", "False") or len(name) > LONGEST_NUMBER:
             raise tokens.error("expected a number, a name or '('", token.column)
         return self._counted(token, symbol(name))
+
+    def _call(self, token: Token) -> Node:
+        """The call whose name is `token`; its opening bracket comes next."""
+        if token.text not in self.known:
+            near = get_close_matches(token.text, self.known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(self.known))}"
+            raise self.tokens.error(f"{token.text} is no call that is known here; {hint}", token.column)
+        template = self.tokens.sees("<")
+        self.templates += template
+        entries, keywords, _ = self.listed(self.tokens.take(), token.text)
+        self.templates -= template
+        return self.meaning(Call(token.text, token.column, entries, keywords, self.tokens.error))
+
+    def meaning(self, call: Call) -> Node:
+        """What a call stands for; what it refuses is an error at its name."""
+        try:
+            return Node(call.column, CALLS[call.name](call.bare()))
+        except NotationError:
+            raise
+        except LayoutError as error:
+            raise call.fail(str(error), call.column) from None
+
+    def stated(self, layout: AnyLayout) -> AnyLayout:
+        """The layout with the facts that the text states of its unknown sizes."""
+        plain = layout.inner if isinstance(layout, ComposedLayout) else layout
+        if not self.facts or plain.facts is None:
+            return layout
+        given = plain.given(*self.facts)
+        return layout.with_inner(given) if isinstance(layout, ComposedLayout) else given
 
     def _unknown(self, token: Token) -> object:
         """`?`, with its divisor as a fact: a symbol that no name of the text collides with."""

@@ -11,16 +11,17 @@ from collections.abc import Callable
 from ..errors import LayoutError
 from .basis import has_basis
 from .complement import complement, gaps
-from .composed import ComposedLayout, lift
+from .composed import ComposedLayout
 from .composition import composition
 from .coordinates import keeps
 from .divide import unzipped
 from .int_tuple import IntTuple, fold_profile, leaves, product_each
 from .layout import Layout, Order, _make
+from .operation import on_inner, operation
 from .rearrange import append, by_mode, from_modes, joined
-from .size import is_unknown
 
 
+@operation(composed=on_inner, tiled=True)
 def logical_product(block: Layout, tiler: object) -> Layout:
     """`(block, copies)`, or mode by mode for a tuple tiler.
 
@@ -30,19 +31,17 @@ def logical_product(block: Layout, tiler: object) -> Layout:
     Raises LayoutError where the block has no complement, CompositionError where the tiler does not fit it.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.6.
     """
-    if type(block) is not Layout or block.facts is not None:
-        return lift(logical_product, block, tiler)
     if isinstance(tiler, tuple):
         return by_mode(logical_product, block, tiler)
     if keeps(tiler):
         return block
     copies = Layout(tiler, 1) if type(tiler) is int else tiler
-    if is_unknown(copies):
-        return lift(logical_product, block, tiler)
     if not isinstance(copies, Layout):
         raise LayoutError(
             f"logical_product({block}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
         )
+    if has_basis(copies.stride):
+        raise LayoutError(f"logical_product({block}, {tiler}): the copies are ordered by offsets, not by coordinates")
     arranged = composition(room_for(block, copies), copies)
     return _make((block.shape, arranged.shape), (block.stride, arranged.stride))
 
@@ -55,6 +54,7 @@ def room_for(block: Layout, copies: Layout) -> Layout:
     return from_modes(extents, strides)
 
 
+@operation(composed=on_inner, tiled=True)
 def zipped_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), (copies, copies, ...))`.
 
@@ -63,11 +63,10 @@ def zipped_product(block: Layout, tiler: object) -> Layout:
 
     Raises as `logical_product`.
     """
-    if type(block) is not Layout or block.facts is not None:
-        return lift(zipped_product, block, tiler)
     return joined(unzipped(logical_product(block, tiler), tiler))
 
 
+@operation(composed=on_inner, tiled=True)
 def tiled_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), copies, copies, ...)`.
 
@@ -76,12 +75,11 @@ def tiled_product(block: Layout, tiler: object) -> Layout:
 
     Raises as `logical_product`.
     """
-    if type(block) is not Layout or block.facts is not None:
-        return lift(tiled_product, block, tiler)
     inner, copies = unzipped(logical_product(block, tiler), tiler)
     return joined([inner, *copies])
 
 
+@operation(composed=on_inner, tiled=True)
 def flat_product(block: Layout, tiler: object) -> Layout:
     """`(block, block, ..., copies, copies, ...)`.
 
@@ -90,12 +88,11 @@ def flat_product(block: Layout, tiler: object) -> Layout:
 
     Raises as `logical_product`.
     """
-    if type(block) is not Layout or block.facts is not None:
-        return lift(flat_product, block, tiler)
     inner, copies = unzipped(logical_product(block, tiler), tiler)
     return joined([*inner, *copies])
 
 
+@operation(composed=on_inner, tiled=True)
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(block, copies)`: neighbouring elements of a block stay neighbours.
 
@@ -107,6 +104,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return _interleaved(blocked_product, block, tiler, False)
 
 
+@operation(composed=on_inner, tiled=True)
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(copies, block)`: neighbouring elements belong to neighbouring copies.
 
@@ -119,8 +117,6 @@ def raked_product(block: Layout, tiler: Layout) -> Layout:
 
 
 def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copies_first: bool) -> Layout:
-    if type(block) is not Layout or is_unknown((block, tiler)):
-        return lift(call, block, tiler)
     if not isinstance(tiler, Layout):
         raise LayoutError(f"{call.__name__}({block}, {tiler!r}): the tiler must be a layout; write Layout({tiler!r})")
     rank = max(block.rank, tiler.rank)
@@ -180,6 +176,8 @@ def make_layout_like(layout: Layout) -> Layout:
     """
     if isinstance(layout, ComposedLayout):
         layout = layout.inner
+    if has_basis(layout.stride):
+        raise LayoutError(f"make_layout_like({layout}): strides along axes have no order; use make_layout(shape)")
     extents, steps = leaves(layout.shape), leaves(layout.stride)
     strides = [0] * len(extents)
     running = 1
@@ -190,6 +188,7 @@ def make_layout_like(layout: Layout) -> Layout:
     return _make(layout.shape, fold_profile(iter(strides), layout.shape))
 
 
+@operation(composed=on_inner)
 def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | Order = Order.LEFT) -> Layout:
     """`block` repeated until each mode reaches `shape`; the copies are ordered as `order` says.
 
@@ -197,16 +196,18 @@ def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | Order = Orde
     ((2,4),(4,4)):((1,32),(2,8))
 
     Where a block does not divide the shape the last copy reaches beyond it, as in CuTe.
-    Raises LayoutError where the block has more modes than the shape. Source: CuTe, `layout.hpp`.
+    Raises LayoutError where the block has more modes than the shape, and for an order that is none of them.
+    Source: CuTe, `layout.hpp`.
     """
-    if type(block) is not Layout or block.facts is not None or is_unknown(shape):
-        return lift(tile_to_shape, block, shape, order)
     targets = product_each(shape)
     if block.rank > len(targets):
         raise LayoutError(
             f"tile_to_shape({block}, {shape}): the block has {block.rank} modes, the shape "
             f"{len(targets)}; group the block's modes"
         )
+    ranks = sorted(leaves(order)) if isinstance(order, tuple) else []
+    if ranks != list(range(ranks[0], ranks[0] + len(targets)) if ranks else ranks):
+        raise LayoutError(f"tile_to_shape({block}, {shape}, {order}): the order ranks {len(targets)} modes, each once")
     padded = append(block, len(targets))
     copies = tuple(-(-extent // mode.size) for extent, mode in zip(targets, padded, strict=True))
     inner, arranged = logical_product(padded, make_ordered_layout(copies, order))

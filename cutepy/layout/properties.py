@@ -10,15 +10,60 @@ from math import gcd
 from typing import cast
 
 from ..errors import LayoutError
-from .composed import AnyLayout, ComposedLayout, Swizzle, lift
+from .basis import path_of, value_of
+from .composed import AnyLayout, ComposedLayout, Swizzle
+from .f2 import Image, columns_of
 from .int_tuple import leaves
 from .layout import Layout
+from .operation import Act, known_sizes, operation
 from .rearrange import coalesced
+from .swizzled import listed
 
 Modes = list[tuple[int, int]]
 
 
-def is_injective(layout: Layout | ComposedLayout) -> bool:
+def _all_differ(call: Act, layout: ComposedLayout) -> bool:
+    """`is_injective` of a composed layout: a swizzle takes no two offsets to one."""
+    if isinstance(layout.outer, Swizzle):
+        return bool(call(layout.inner))
+    known_sizes(call, layout)
+    columns = columns_of(layout)
+    if columns is not None:
+        return len(Image(columns).pivots) == len(columns)
+    import numpy as np
+
+    return len(np.unique(listed(layout))) == layout.size
+
+
+def _all_reached(call: Act, layout: ComposedLayout) -> bool:
+    """`is_surjective` of a composed layout; its least offset is not always 0."""
+    known_sizes(call, layout)
+    columns = columns_of(layout)
+    if columns is not None:
+        image = Image(columns)
+        return image.greatest(0) + 1 == 1 << len(image.pivots)
+    import numpy as np
+
+    offsets = np.unique(listed(layout))
+    return int(offsets[-1] - offsets[0]) + 1 == len(offsets)
+
+
+def _one_to_one_and_onto(_call: Act, layout: ComposedLayout) -> bool:
+    return _all_differ(is_injective, layout) and _all_reached(is_surjective, layout)
+
+
+def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
+    """`is_contiguous` of a composed layout, from whatever offset on."""
+    known_sizes(call, layout)
+    columns = columns_of(layout)
+    if columns is not None:
+        return all(column == 1 << bit for bit, column in enumerate(columns))
+    offsets = listed(layout)
+    return bool((offsets[1:] - offsets[:-1] == 1).all())
+
+
+@operation(composed=_all_differ)
+def is_injective(layout: AnyLayout) -> bool:
     """True if no two coordinates share an offset.
 
     >>> is_injective(Layout((4, 8), (8, 1))), is_injective(Layout((4, 3), (1, 2))), is_injective(Layout((2, 2), (2, 3)))
@@ -27,11 +72,10 @@ def is_injective(layout: Layout | ComposedLayout) -> bool:
     Decided by strides that outreach the smaller ones; else by looking for a vector of coordinate differences of
     offset 0. Raises LayoutError where that search is cut off (above a million steps; no layout of a kernel comes near).
     """
-    if isinstance(layout, Layout) and layout.facts is not None:
-        return cast(bool, lift(is_injective, layout))
-    if isinstance(layout, ComposedLayout):
-        return is_injective(layout.inner) if isinstance(layout.outer, Swizzle) else _all_differ(layout)
-    modes = _by_stride(layout)
+    return all(_apart(modes, layout) for modes in _by_axis(layout))
+
+
+def _apart(modes: Modes, layout: AnyLayout) -> bool:
     if modes and modes[0][0] == 0:
         return False
     reach = 0
@@ -42,7 +86,8 @@ def is_injective(layout: Layout | ComposedLayout) -> bool:
     return True
 
 
-def is_surjective(layout: Layout | ComposedLayout) -> bool:
+@operation(composed=_all_reached)
+def is_surjective(layout: AnyLayout) -> bool:
     """True if every offset between the least and the greatest is reached.
 
     >>> is_surjective(Layout((4, 8))), is_surjective(Layout((4, 8), (1, 5))), is_surjective(Layout((4, 3), (1, 2)))
@@ -50,69 +95,52 @@ def is_surjective(layout: Layout | ComposedLayout) -> bool:
 
     Exact: a stride may exceed what the smaller ones reach by 1 at most, or the next offset is missed by all.
     """
-    if isinstance(layout, Layout) and layout.facts is not None:
-        return cast(bool, lift(is_surjective, layout))
-    if isinstance(layout, ComposedLayout):
-        import numpy as np
+    return all(map(_gapless, _by_axis(layout)))
 
-        offsets = np.unique(layout.offsets())
-        return int(offsets[-1] - offsets[0]) + 1 == len(offsets)
+
+def _gapless(modes: Modes) -> bool:
     reach = 0
-    for step, extent in _by_stride(layout):
+    for step, extent in modes:
         if step > reach + 1:
             return False
         reach += (extent - 1) * step
     return True
 
 
-def is_bijective(layout: Layout | ComposedLayout) -> bool:
+@operation(composed=_one_to_one_and_onto)
+def is_bijective(layout: AnyLayout) -> bool:
     """True if every offset between the least and the greatest is reached exactly once.
 
     >>> is_bijective(Layout((4, 8), (8, 1))), is_bijective(Layout((4, 3), (1, 2)))
     (True, False)
     """
-    if isinstance(layout, Layout) and layout.facts is not None:
-        return cast(bool, lift(is_bijective, layout))
-    return is_surjective(layout) and layout.size == _span(layout)
+    return is_surjective(layout) and layout.size == layout.cosize
 
 
-def is_contiguous(layout: Layout | ComposedLayout) -> bool:
+@operation(composed=_in_a_row)
+def is_contiguous(layout: AnyLayout) -> bool:
     """True if consecutive coordinates have consecutive offsets: it coalesces to N:1.
 
     >>> is_contiguous(Layout((4, 8))), is_contiguous(Layout((4, 8), (8, 1)))
     (True, False)
     """
-    if isinstance(layout, Layout) and layout.facts is not None:
-        return cast(bool, lift(is_contiguous, layout))
-    if isinstance(layout, ComposedLayout):
-        offsets = layout.offsets().ravel(order="F")
-        return bool((offsets[1:] - offsets[:-1] == 1).all())
-    return coalesced(layout)[1] in ([], [1])
+    return coalesced(cast(Layout, layout))[1] in ([], [1])
 
 
-def _span(layout: Layout | ComposedLayout) -> int:
-    if isinstance(layout, Layout):
-        return layout.cosize
-    offsets = layout.offsets()
-    return int(offsets.max() - offsets.min()) + 1
-
-
-def _all_differ(layout: ComposedLayout) -> bool:
-    import numpy as np
-
-    return len(np.unique(layout.offsets())) == layout.size
-
-
-def _by_stride(layout: Layout) -> Modes:
-    if not isinstance(layout, AnyLayout):
-        raise LayoutError(f"{layout!r} is a {type(layout).__name__}, not a layout")
-    return sorted([(abs(d), s) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if s != 1])
+def _by_axis(layout: AnyLayout) -> list[Modes]:
+    """The modes that move, by stride, for each axis of the codomain; one axis for offsets. No mode moves two."""
+    axes: dict[tuple[int, ...], Modes] = {}
+    plain = cast(Layout, layout)
+    for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True):
+        if extent != 1:
+            axes.setdefault(path_of(step), []).append((abs(value_of(step)), extent))
+    return [sorted(modes) for modes in axes.values()]
 
 
 class _Collision:
     """Looks for coordinate differences c, |c_i| < s_i, not all 0, with sum of c_i * d_i = 0, largest stride first."""
 
-    def __init__(self, modes: Modes, layout: Layout) -> None:
+    def __init__(self, modes: Modes, layout: AnyLayout) -> None:
         self.modes, self.layout = modes, layout
         self.steps_left = 1_000_000
         self.reach = [0]

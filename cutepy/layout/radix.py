@@ -83,11 +83,17 @@ class _Search:
         return [int(r) for r in radix[fits][order]]
 
 
+class SearchEnded(Exception):
+    """The search went through as many radix systems as it may: what is left out, in words."""
+
+
 def weighted_digits_inverse(layout: Layout) -> tuple[list[int], list[int]] | None:
     """Extents and strides of a left inverse of an injective layout, among all radix systems; for small offsets.
 
     >>> weighted_digits_inverse(Layout((2, 3), (5, 3)))
     ([2, 3, 2], [3, -1, 4])
+
+    Raises SearchEnded where 20,000 radix systems did not decide.
     """
     offsets = sorted((layout(position), position) for position in range(layout.size))
     budget = [NODES * 5]
@@ -99,7 +105,9 @@ def weighted_digits_inverse(layout: Layout) -> tuple[list[int], list[int]] | Non
             return [*radices, offsets[-1][0] // span + 1], strides
         for radix in range(2, offsets[-1][0] // span + 1):
             settled = [pair for pair in offsets if pair[0] < span * radix]
-            if budget[0] > 0 and _strides(radices, settled) is not None:
+            if budget[0] <= 0:
+                raise SearchEnded(f"radix systems beyond the first {NODES * 5}")
+            if _strides(radices, settled) is not None:
                 found = extend([*radices, radix], span * radix)
                 if found is not None:
                     return found

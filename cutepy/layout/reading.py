@@ -1,6 +1,6 @@
 """What the parts of a layout's text mean: pairs, chains, sums, each with the column that an error points at.
 
-Imports `layout`, `composed`. The grammar that calls these is `notation.py`.
+The grammar that calls these is `notation.py`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,20 @@ class Node:
         if isinstance(self.value, tuple) and len(self.value) == 1 and not self.comma:
             return cast(Node, self.value[0])
         return None
+
+
+def bare(node: Node) -> Node:
+    """The node without parentheses around one part."""
+    if node.grouped is not None:
+        return bare(node.grouped)
+    return Node(node.column, tuple(map(bare, node.value))) if isinstance(node.value, tuple) else node
+
+
+def symbol(name: str) -> object:
+    """The unknown size of that name: a SymPy symbol, integer and positive."""
+    from sympy import Symbol
+
+    return Symbol(name, integer=True, positive=True)
 
 
 def is_number(value: object) -> bool:

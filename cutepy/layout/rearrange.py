@@ -7,13 +7,13 @@ and no shorter layout has both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
 
 from ..errors import LayoutError
-from .composed import lift
+from .basis import mixed_codomain
 from .coordinates import keeps
 from .int_tuple import IntTuple, fold_profile, leaves
 from .layout import Layout, _make, united_facts
+from .operation import on_inner, operation
 
 Modes = tuple[list[int], list[int]]
 
@@ -56,6 +56,7 @@ def coalesced_open(layout: Layout) -> Modes:
     return shape, stride
 
 
+@operation(composed=on_inner)
 def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
     """The shortest layout of depth at most 1 with the same size and the same value at every integer coordinate.
 
@@ -66,8 +67,6 @@ def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
 
     Raises LayoutError for a profile longer than the layout. Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.1.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(coalesce, layout, profile)
     if isinstance(profile, tuple):
         return by_mode(coalesce, layout, profile)
     if type(layout.shape) is int or layout.shape == ():
@@ -76,19 +75,19 @@ def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
 
 
 def by_mode(
-    operation: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *, keep_rest: bool = True
+    function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *, keep_rest: bool = True
 ) -> Layout:
-    """Apply `operation` mode by mode: the one place where tuple tilers are taken apart.
+    """Apply `function` mode by mode: the one place where tuple tilers are taken apart.
 
     `_` and None keep a mode; modes that the tiler does not name are kept or, with `keep_rest=False`, dropped.
     """
     if len(tiler) > layout.rank:
         raise LayoutError(
-            f"{operation.__name__}({layout}, {_tiler_text(tiler)}): the tiler has {len(tiler)} entries, "
+            f"{function.__name__}({layout}, {_tiler_text(tiler)}): the tiler has {len(tiler)} entries, "
             f"the layout {layout.rank} modes; leave out or group entries"
         )
     modes = list(layout)
-    done = [mode if keeps(entry) else operation(mode, entry) for mode, entry in zip(modes, tiler, strict=False)]
+    done = [mode if keeps(entry) else function(mode, entry) for mode, entry in zip(modes, tiler, strict=False)]
     kept = done + modes[len(tiler) :] if keep_rest else done
     return joined(kept)
 
@@ -103,19 +102,19 @@ def _tiler_text(tiler: object) -> str:
     return f"[{';'.join(map(_tiler_text, tiler))}]" if isinstance(tiler, tuple) else str(tiler)
 
 
+@operation(composed=on_inner, structural=True)
 def flatten(layout: Layout) -> Layout:
     """The same leaves with no nesting.
 
     >>> print(flatten(Layout(((4, 3), (2, 5)), ((1, 0), (2, 4)))))
     (4,3,2,5):(1,0,2,4)
     """
-    if type(layout) is not Layout:
-        return lift(flatten, layout)
     if not isinstance(layout.shape, tuple):
         return layout
     return _make(leaves(layout.shape), leaves(layout.stride), layout.facts)
 
 
+@operation(composed=on_inner, structural=True)
 def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     """The leaves of a flat layout nested as `profile`.
 
@@ -124,8 +123,6 @@ def unflatten(layout: Layout, profile: IntTuple) -> Layout:
 
     Raises LayoutError where the profile has another number of leaves.
     """
-    if type(layout) is not Layout:
-        return lift(unflatten, layout, profile)
     extents, steps = leaves(layout.shape), leaves(layout.stride)
     if len(leaves(profile)) != len(extents):
         raise LayoutError(
@@ -134,50 +131,46 @@ def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     return _make(fold_profile(iter(extents), profile), fold_profile(iter(steps), profile), layout.facts)
 
 
+@operation(composed=on_inner, structural=True)
 def get(layout: Layout, *path: int) -> Layout:
     """The mode at `path`: `get(L, 1, 0)` is mode 0 of mode 1.
 
     >>> print(get(Layout((4, (2, 8)), (1, (4, 8))), 1, 0))
     2:4
     """
-    if not hasattr(layout, "__iter__"):
-        return lift(get, layout, *path)
     for mode in path:
         layout = layout[mode]
     return layout
 
 
+@operation(composed=on_inner, structural=True)
 def select(layout: Layout, *modes: int) -> Layout:
     """The layout of the named modes, in that order.
 
     >>> print(select(Layout((4, 8, 2)), 2, 0))
     (2,4):(32,1)
     """
-    if type(layout) is not Layout:
-        return lift(select, layout, *modes)
     return joined(layout[mode] for mode in modes)
 
 
+@operation(composed=on_inner, structural=True)
 def take(layout: Layout, begin: int, end: int) -> Layout:
     """Modes `begin` up to, not including, `end`; a single one stays itself, as in CuTe.
 
     >>> print(take(Layout((4, 8, 2)), 1, 3), take(Layout((4, 8, 2)), 1, 2))
     (8,2):(4,32) 8:4
     """
-    if type(layout) is not Layout:
-        return lift(take, layout, begin, end)
     _check_range("take", layout, begin, end)
     return layout[begin] if end == begin + 1 else joined(list(layout)[begin:end])
 
 
+@operation(composed=on_inner, structural=True)
 def group_modes(layout: Layout, begin: int, end: int) -> Layout:
     """Modes `begin` up to `end` nested into one.
 
     >>> print(group_modes(Layout((4, 5, 6)), 0, 2))
     ((4,5),6):((1,4),20)
     """
-    if type(layout) is not Layout:
-        return lift(group_modes, layout, begin, end)
     _check_range("group_modes", layout, begin, end)
     modes = list(layout)
     return joined([*modes[:begin], joined(modes[begin:end]), *modes[end:]])
@@ -190,58 +183,71 @@ def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
         )
 
 
+@operation(composed=on_inner, structural=True)
 def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
 
     >>> print(append(Layout(4), Layout(3, 4)), append(Layout((4, 2)), 3))
     (4,3):(1,4) (4,2,1):(1,4,0)
     """
-    if type(layout) is not Layout:
-        return lift(append, layout, mode, up_to)
-    modes = list(layout)
-    if isinstance(mode, Layout) and up_to is None:
-        return joined([*modes, mode])
-    filler, rank = (_make(1, 0), mode) if isinstance(mode, int) else (mode, cast(int, up_to))
-    return layout if rank <= len(modes) else joined(modes + [filler] * (rank - len(modes)))
+    more = _more_modes("append", layout, mode, up_to)
+    return joined([*layout, *more]) if more else layout
 
 
+@operation(composed=on_inner, structural=True)
 def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """As `append`, at the front.
 
     >>> print(prepend(Layout(4), Layout(3, 4)))
     (3,4):(4,1)
     """
-    if type(layout) is not Layout:
-        return lift(prepend, layout, mode, up_to)
-    modes = list(layout)
-    if isinstance(mode, Layout) and up_to is None:
-        return joined([mode, *modes])
-    filler, rank = (_make(1, 0), mode) if isinstance(mode, int) else (mode, cast(int, up_to))
-    return layout if rank <= len(modes) else joined([filler] * (rank - len(modes)) + modes)
+    more = _more_modes("prepend", layout, mode, up_to)
+    return joined([*more, *layout]) if more else layout
 
 
+def _more_modes(call: str, layout: Layout, mode: Layout | int, up_to: int | None) -> list[Layout]:
+    """The modes that `append` and `prepend` add."""
+    if type(mode) is int:
+        return [_make(1, 0)] * (mode - layout.rank)
+    if not isinstance(mode, Layout) or not (up_to is None or type(up_to) is int):
+        raise LayoutError(f"{call}({layout}, {mode!r}, {up_to!r}): a mode is a layout, a rank a whole number")
+    more = [mode] * (1 if up_to is None else up_to - layout.rank)
+    _check_codomain(call, layout, *more)
+    return more
+
+
+def _check_codomain(call: str, *modes: Layout) -> None:
+    """Raises LayoutError where some modes give offsets and others coordinates, which do not add."""
+    if mixed_codomain(tuple(mode.stride for mode in modes)):
+        raise LayoutError(
+            f"{call}({', '.join(map(str, modes))}): some modes give offsets and others coordinates, or some an axis "
+            "and others its own sub-axes; they do not add up"
+        )
+
+
+@operation(composed=on_inner, structural=True)
 def replace(layout: Layout, mode: int, new: Layout) -> Layout:
     """Mode number `mode` replaced by `new`.
 
     >>> print(replace(Layout((4, 8)), 1, Layout(2, 16)))
     (4,2):(1,16)
     """
-    if type(layout) is not Layout:
-        return lift(replace, layout, mode, new)
     layout[mode]
+    if not isinstance(new, Layout):
+        raise LayoutError(f"replace({layout}, {mode}, {new!r}): the new mode must be a layout; write Layout({new!r})")
     modes = list(layout)
     modes[mode] = new
+    _check_codomain("replace", *modes)
     return joined(modes)
 
 
+@operation(composed=on_inner, structural=True)
 def filter_zeros(layout: Layout) -> Layout:
     """Every stride-0 mode made size 1: what is left is where the layout moves.
 
     >>> print(filter_zeros(Layout((4, 8), (0, 1))))
     (1,8):(0,1)
     """
-    if type(layout) is not Layout:
-        return lift(filter_zeros, layout)
     extents = (
         1 if step == 0 else extent for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True)
     )

@@ -12,15 +12,75 @@ from typing import cast
 
 from ..errors import LayoutError
 from .basis import as_stride, has_basis, path_of, value_of
-from .composed import ComposedLayout, lift
+from .composed import AnyLayout, ComposedLayout, Function, Swizzle, chained, plain_part
 from .composition import composition
 from .coordinates import Coordinate
+from .f2 import columns_of
 from .int_tuple import fold_profile, leaves
 from .inverse import right_inverse
 from .layout import Layout, _make
-from .rearrange import coalesce, coalesced, from_modes
+from .operation import Act, known_sizes, operation
+from .rearrange import coalesce, coalesced, coalesced_open, from_modes
+from .swizzled import listed
 
 
+def _in_other_units(call: Act, layout: AnyLayout, count: int) -> ComposedLayout:
+    """`upcast` and `downcast` of a composed layout: the inner layout, the offset and what is outside change units.
+
+    Exact where the functions outside keep whole units together: `F(x // n) == f(x) // n` for `upcast`, and
+    `F(n * x + j) == n * f(x) + j`, j below n, for `downcast`.
+    """
+    said = f"{call.__name__}({layout}, {count})"
+    _check_count(said, count)
+    known_sizes(call, layout)
+    if not isinstance(layout, ComposedLayout) or has_basis(layout.inner.stride):
+        raise LayoutError(f"{said}: coordinates are in no units; recast the layout outside")
+    finer = call is downcast
+    outer = _outside(layout.outer, count, finer, said)
+    return ComposedLayout(outer, _offset(layout.offset, count, finer, said), cast(Layout, call(layout.inner, count)))
+
+
+def _outside(function: Function, count: int, finer: bool, said: str) -> Function:
+    """A function outside of a layout in other units."""
+    if count == 1:
+        return function
+    if isinstance(function, Swizzle):
+        return _swizzle(function, count, finer, said)
+    if not isinstance(function, Layout):
+        outer, inner = (_outside(part, count, finer, said) for part in (function.outer, function.inner))
+        return type(function)(outer, _offset(function.offset, count, finer, said), inner)  # type: ignore[arg-type]
+    shape, stride = coalesced_open(function)
+    whole = len(shape) == 1 or (bool(shape) and shape[0] % count == 0 and all(step % count == 0 for step in stride[1:]))
+    if has_basis(function.stride) or not stride or stride[0] != 1 or not (finer or whole):
+        raise LayoutError(
+            f"{said}: {function}, which is outside, takes units of {count} apart; it may begin with a mode of stride 1 "
+            f"whose size is a multiple of {count}, if the other strides are multiples of it"
+        )
+    return downcast(function, count) if finer else upcast(function, count)
+
+
+def _swizzle(swizzle: Swizzle, count: int, finer: bool, said: str) -> Swizzle:
+    """A swizzle moves along with the bits of the unit, which it must not reach into."""
+    if swizzle.bits == 0:
+        return swizzle
+    zoom = count.bit_length() - 1
+    if count != 1 << zoom:
+        raise LayoutError(f"{said}: {swizzle} permutes bits, and {count} is no power of two")
+    if not finer and swizzle.base < zoom:
+        raise LayoutError(
+            f"{said}: {swizzle} permutes offsets from bit {swizzle.base} on, inside units of {count}; units of at most "
+            f"{1 << swizzle.base} stay together"
+        )
+    return Swizzle(swizzle.bits, swizzle.base + (zoom if finer else -zoom), swizzle.shift)
+
+
+def _offset(offset: int, count: int, finer: bool, said: str) -> int:
+    if not finer and offset % count:
+        raise LayoutError(f"{said}: the offset {offset} is inside a unit of {count}; begin at a multiple of it")
+    return offset * count if finer else offset // count
+
+
+@operation(composed=_in_other_units)
 def upcast(layout: Layout, count: int) -> Layout:
     """The layout in units of `count` elements: where each element lies is the unit that holds it.
 
@@ -31,11 +91,10 @@ def upcast(layout: Layout, count: int) -> Layout:
     Raises LayoutError for other strides, for a negative stride within a unit, and where modes add up to more than a
     unit inside it. Source: CuTe, `layout.hpp`.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(upcast, layout, count)
     call = f"upcast({layout}, {count})"
     _check_count(call, count)
     extents, strides, within = [], [], 0
+    shrinking: set[tuple[int, ...]] = set()
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
         value = value_of(step)
         if value % count == 0:
@@ -51,16 +110,20 @@ def upcast(layout: Layout, count: int) -> Layout:
                 )
                 raise LayoutError(f"{call}: stride {step} {why}; the unit has {count} elements")
             per_unit = count // value
+            shrinking.add(path_of(step))
             within += (extent if extent < per_unit else per_unit) * value - value
             extents.append(-(-extent // per_unit))
             strides.append(as_stride(1, path_of(step)))
-    if within >= count and not has_basis(layout.stride):
+    if len(shrinking) > 1:
+        raise LayoutError(f"{call}: {len(shrinking)} axes would shrink, units lie along one; recast that axis alone")
+    if within >= count:
         raise LayoutError(
             f"{call}: inside a unit the modes add up to {within}, which carries into the next; it holds {count}"
         )
     return _make(fold_profile(iter(extents), layout.shape), fold_profile(iter(strides), layout.shape))
 
 
+@operation(composed=_in_other_units)
 def downcast(layout: Layout, count: int) -> Layout:
     """The layout in units that are `count` times finer: the mode of stride 1 gets `count` times as many.
 
@@ -70,8 +133,6 @@ def downcast(layout: Layout, count: int) -> Layout:
     Where no mode has stride 1 the first of the finer units is given. Raises LayoutError where two modes have stride 1,
     or one has -1. Source: CuTe, `layout.hpp`.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(downcast, layout, count)
     call = f"downcast({layout}, {count})"
     _check_count(call, count)
     extents, strides = list(leaves(layout.shape)), list(leaves(layout.stride))
@@ -87,6 +148,8 @@ def downcast(layout: Layout, count: int) -> Layout:
                 "no mode can count them"
             )
         carriers += (moving or [leaf for leaf in these if value_of(strides[leaf]) == 1])[:1]
+    if len(carriers) > 1 and count > 1:
+        raise LayoutError(f"{call}: {len(carriers)} axes would grow, units lie along one; recast that axis alone")
     for leaf, step in enumerate(strides):
         if leaf in carriers:
             extents[leaf] *= count
@@ -114,25 +177,35 @@ def _check_count(call: str, count: int) -> None:
         raise LayoutError(f"{call}: the number of elements must be a whole number from 1")
 
 
+def _common(call: Act, left: AnyLayout, right: AnyLayout) -> AnyLayout:
+    """`max_common_layout` of layouts of any kind."""
+    known_sizes(call, left, right)
+    if any(has_basis(plain_part(side).stride) for side in (left, right)):
+        raise LayoutError(f"{call.__name__}({left}, {right}): coordinates do not lie next to each other; use offsets")
+    inverse = cast(AnyLayout, right_inverse(cast(Layout, right)))
+    length = _linear_length(left, inverse)
+    if length == 0:
+        raise LayoutError(f"{call.__name__}({left}, {right}): no coordinate has the offset 0 in both")
+    reach = best = 1
+    for extent in coalesced(plain_part(inverse))[0]:
+        best = max(best, reach * min(extent, length // reach))
+        reach *= extent
+        if reach > length:
+            break
+    return coalesce(composition(cast(Layout, inverse), Layout(best, 1)))
+
+
+@operation(composed=_common)
 def max_common_layout(left: Layout, right: Layout) -> Layout:
     """The largest layout R with `left(R(i)) == i == right(R(i))`: coordinates where both are contiguous together.
 
     >>> print(max_common_layout(Layout((4, 8), (1, 4)), Layout((4, 8), (1, 8))))
     4:1
 
+    Largest among the beginnings of the right inverse of `right`. Raises LayoutError where that is refused.
     Source: CuTe, `layout.hpp`.
     """
-    if type(left) is not Layout or left.facts is not None or type(right) is not Layout or right.facts is not None:
-        return lift(max_common_layout, left, right)
-    inverse = right_inverse(right)
-    length = _linear_length(left, inverse)
-    reach = best = 1
-    for extent in coalesced(inverse)[0]:
-        best = max(best, reach * min(extent, length // reach))
-        reach *= extent
-        if reach > length:
-            break
-    return coalesce(composition(inverse, Layout(best, 1))) if best > 1 else _make(1, 0)
+    return cast(Layout, _common(max_common_layout, left, right))
 
 
 def max_common_vector(left: Layout, right: Layout) -> int:
@@ -146,19 +219,25 @@ def max_common_vector(left: Layout, right: Layout) -> int:
     return max_common_layout(left, right).size
 
 
-def _linear_length(layout: Layout, inverse: Layout) -> int:
+def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     """The greatest n with `layout(inverse(i)) == i` for all i below n."""
     try:
-        extents, strides = coalesced(composition(layout, inverse))
+        both = cast(AnyLayout, composition(cast(Layout, layout), inverse))
     except LayoutError:
-        import numpy as np
+        both = cast(AnyLayout, chained(cast(Function, layout), 0, inverse))
+    if isinstance(both, Layout):
+        extents, strides = coalesced(both)
+        return extents[0] if strides and strides[0] == 1 else 1
+    columns = columns_of(both)
+    if columns is not None:
+        return 1 << next((bit for bit, column in enumerate(columns) if column != 1 << bit), len(columns))
+    import numpy as np
 
-        index = np.arange(inverse.size)
-        wrong = np.nonzero(np.asarray(layout(inverse(index))) != index)[0]
-        return int(wrong[0]) if len(wrong) else inverse.size
-    return extents[0] if strides and strides[0] == 1 else 1
+    wrong = np.nonzero(listed(both) != np.arange(both.size))[0]
+    return int(wrong[0]) if len(wrong) else both.size
 
 
+@operation(composed="what a function outside maps to 0 is no layout; ask for that of the inner layout")
 def nullspace(layout: Layout) -> Layout:
     """The coordinates that do not move the offset: R with `layout(R(i)) == 0`, over the modes of stride 0.
 
@@ -167,8 +246,6 @@ def nullspace(layout: Layout) -> Layout:
 
     Source: CuTe, `layout.hpp`.
     """
-    if type(layout) is not Layout or layout.facts is not None:
-        return lift(nullspace, layout)
     extents, strides = [], []
     position = 1
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
@@ -191,6 +268,12 @@ def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
     if hasattr(layout, "lift_layout"):
         raise LayoutError(f"domain_offset({crd}, {layout}): of a layout only; slice the tensor at {crd} instead")
     if isinstance(layout, ComposedLayout):
+        if has_basis(layout.inner.stride):
+            raise LayoutError(
+                f"domain_offset({crd}, {layout}): the inner layout gives coordinates, the offset is a number"
+            )
         moved = ComposedLayout(layout.outer, layout.offset + cast(int, layout.inner(crd)), layout.inner)
         return cast(Layout, moved), 0
+    if not isinstance(layout, Layout):
+        raise LayoutError(f"domain_offset({crd}, {layout!r}): the second operand is a layout; write Layout(...)")
     return layout, cast(int, layout(crd))

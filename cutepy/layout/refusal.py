@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..errors import CompositionError
+from .basis import has_basis
 from .composition import Refused, composes
 from .int_tuple import fold_profile, leaves
 from .layout import Layout, _make, show
@@ -34,6 +35,14 @@ def composition_error(outer: Layout, inner: Layout, refused: Refused) -> Composi
             refused.clause,
         )
     way_out = _way_out(outer, inner)
+    if has_basis(outer.stride):
+        return CompositionError(
+            f"{outer} o {inner}: {_CLAUSES[refused.clause]}, and with strides along several axes only what lines up is "
+            f"composed.{way_out}",
+            None,
+            (None, None),
+            refused.clause,
+        )
     if refused.clause == "carry":
         return _carry_error(outer, inner, way_out)
     return _leaf_error(outer, inner, refused, way_out)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import LayoutError
+from .int_tuple import leaves
 from .layout import Layout
-from .radix import carry_free_inverse, weighted_digits_inverse
+from .radix import SearchEnded, carry_free_inverse, weighted_digits_inverse
 from .rearrange import coalesce, from_modes
+from .size import list_coordinates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,21 +63,34 @@ def some_left_inverse(layout: Layout) -> Layout:
     First among the radix systems in which no digit of a sum of offsets carries; then, for offsets below 512, among all
     radix systems (`radix.py`), or where coordinates share offsets among all ways to choose one for each.
     """
-    found = carry_free_inverse(layout)
-    if found is None and layout.cosize <= 512 and layout.size <= 1 << 16:
-        options: dict[int, set[int]] = {}
-        for position, offset in enumerate(layout.offsets().ravel(order="F").tolist()):
-            options.setdefault(offset, set()).add(position)
-        if len(options) == layout.size:
-            found = weighted_digits_inverse(layout)
-        elif len(options) <= 64:
-            found = _fit({offset: frozenset(positions) for offset, positions in options.items()})
+    list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
+    found, left_out = carry_free_inverse(layout), ""
     if found is None:
+        found, left_out = _among_all(layout)
+    if found is None:
+        why = "no layout maps its offsets back" if not left_out else f"no inverse was found; not searched: {left_out}"
         raise LayoutError(
-            f"left_inverse({layout}): no layout maps its offsets back; one exists where each stride is a multiple of "
-            f"the next smaller one and spans its mode"
+            f"left_inverse({layout}): {why}. There is one where each stride is a multiple of the next smaller one and "
+            "spans its mode"
         )
     return coalesce(from_modes(*found))
+
+
+def _among_all(layout: Layout) -> tuple[tuple[list[int], list[int]] | None, str]:
+    """An inverse among all radix systems, or None and which of them were not looked at."""
+    if layout.cosize > 512 or layout.size > 1 << 16:
+        return None, f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})"
+    options: dict[int, set[int]] = {}
+    for position, offset in enumerate(layout.offsets().ravel(order="F").tolist()):
+        options.setdefault(offset, set()).add(position)
+    if len(options) < layout.size:
+        if len(options) > 64:
+            return None, f"the choices among coordinates of one offset, for more than 64 offsets (here {len(options)})"
+        return _fit({offset: frozenset(positions) for offset, positions in options.items()}), ""
+    try:
+        return weighted_digits_inverse(layout), ""
+    except SearchEnded as ended:
+        return None, str(ended)
 
 
 def _fit(known: Options) -> tuple[list[int], list[int]] | None:

@@ -149,6 +149,4 @@ class Size:
     __rtruediv__ = __truediv__
 
     def __repr__(self) -> str:
-        from .wording import expression
-
-        return str(expression(self.poly, self.context))
+        return str(self.context.expression(self.poly))

@@ -1,11 +1,11 @@
 """Writing layouts: C++ source, pycute source, LaTeX.
 
-Imports `composed`. Law: `parse_layout` reads back what each of these writes.
+Law: `parse_layout` reads back what each of these writes.
 """
 
 from __future__ import annotations
 
-from typing import cast
+import re
 
 from ..errors import LayoutError
 from .basis import Basis
@@ -101,7 +101,7 @@ def to_latex(layout: AnyLayout) -> str:
     >>> print(to_latex(ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))))
     S\langle 3,4,3\rangle \circ 0 \circ (8,64){:}(64,1)
 
-    Unknown sizes are written by SymPy. Basis strides are `e_{i,j}`, the outer axis first.
+    Basis strides are `e_{i,j}`, the outer axis first.
     """
     return _latex(layout)
 
@@ -120,8 +120,4 @@ def _latex_tree(tree: IntTuple) -> str:
     if isinstance(tree, Basis):
         axes = f"e_{{{','.join(map(str, tree.path))}}}"
         return axes if tree.value == 1 else rf"{_latex_tree(tree.value)}\,{axes}"
-    if type(tree) is int:
-        return str(tree)
-    from sympy import latex
-
-    return cast(str, latex(tree))
+    return re.sub(r"\*\*(\d+)", r"^{\1}", str(tree)).replace("*", r" \cdot ")

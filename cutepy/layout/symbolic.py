@@ -24,19 +24,14 @@ from .polynomial import Poly, added, as_constant, constant, replaced, unknowns
 from .size import Operand, Size, Undecided
 from .wording import undecided_error
 
-_TILED = frozenset(
-    "composition logical_divide zipped_divide tiled_divide flat_divide "
-    "logical_product zipped_product tiled_product flat_product blocked_product raked_product".split()
-)
 
-
-def lifted(function: Callable[..., object], *operands: object) -> Layout:
+def lifted(function: Callable[..., object], *operands: object, tiled: bool = False) -> Layout:
     """`function(*operands)` with unknown sizes among the operands; the result carries their facts.
 
+    In a `tiled` one a size after the first operand is a tile of that many.
     Raises UndecidedError where the answer depends on the unknown, naming a fact that would decide it.
     """
     knowledge = Knowledge.of(operands)
-    tiled = function.__name__ in _TILED
     try:
         wrapped = [knowledge.wrapped(operand, tiled and position > 0) for position, operand in enumerate(operands)]
         result = _solved(function, wrapped, knowledge.context)
@@ -100,11 +95,7 @@ def _moved(thing: object, context: Context) -> object:
     """`thing` with its sizes in another context, where an unknown may have become a value."""
 
     def size(leaf: object) -> object:
-        if isinstance(leaf, Basis):
-            return Basis(cast(int, size(leaf.value)), leaf.path)
-        if not isinstance(leaf, Size):
-            return leaf
-        return context.size(_translated(leaf.poly, leaf.context, context))
+        return context.size(_translated(leaf.poly, leaf.context, context)) if isinstance(leaf, Size) else leaf
 
     return mapped(size, thing)
 

@@ -1,6 +1,6 @@
 """The words of a layout's text, one at a time: numbers, names, signs, and where each stands.
 
-Imports `errors` only. Law: reading is linear in the text and never goes back further than one token, so a text of
+Law: reading is linear in the text and never goes back further than one token, so a text of
 megabytes fails as fast as its first wrong character.
 """
 
@@ -23,10 +23,10 @@ _TOKEN = re.compile(
     r"|(?P<dynamic>\?(?:\{[^{}]*\})?)"
     r"|(?P<basis>e_\{\s*\d+(?:\s*,\s*\d+)*\s*\})"
     r"|(?P<name>[A-Za-z]\w*|_(?!\w))"
-    r"|(?P<spelling>\{:\}|\\(?:circ|langle|rangle|cdot)(?![A-Za-z])|∘)"
+    r"|(?P<spelling>\{:\}|\\(?:circ|langle|rangle|cdot)(?![A-Za-z])|∘|\^)"
     r"|(?P<sign>\*\*|//|[()\[\]<>:,;@*+\-/%=])"
 )
-_SPELLINGS = {"{:}": ":", "\\circ": "o", "∘": "o", "\\langle": "<", "\\rangle": ">", "\\cdot": "*"}
+_SPELLINGS = {"{:}": ":", "\\circ": "o", "∘": "o", "\\langle": "<", "\\rangle": ">", "\\cdot": "*", "^": "**"}
 _PAIRS = {"(": ")", "[": "]", "<": ">", "{": "}"}
 _BRACKET = re.compile(r"[()\[\]<>{}]")
 
@@ -79,18 +79,21 @@ class Tokens:
     def skip_brackets(self) -> None:
         """Read over bracketed groups, whatever stands in them: the inside of a pointer's print."""
         while self.sees("(", "[", "<"):
-            start, stack = self.next.column, [_PAIRS[self.next.text]]
-            at = start + 1
-            while stack:
-                bracket = _BRACKET.search(self.text, at)
-                if bracket is None:
-                    raise self.error(f"this {self.text[start]!r} is never closed; {stack[0]!r} is missing", start)
-                at = bracket.end()
-                if bracket.group() in _PAIRS:
-                    stack.append(_PAIRS[bracket.group()])
-                elif stack.pop() != bracket.group():
-                    raise self.error(f"{bracket.group()!r} closes nothing that is open", bracket.start())
-            self.next = self._read(at)
+            self.skip_group(self.next, self.next.end)
+
+    def skip_group(self, opening: Token, at: int) -> None:
+        """Read from column `at` over the bracket that closes `opening`, whatever stands before it."""
+        stack = [_PAIRS[opening.text]]
+        while stack:
+            bracket = _BRACKET.search(self.text, at)
+            if bracket is None:
+                raise self.error(f"this {opening.text!r} is never closed; {stack[0]!r} is missing", opening.column)
+            at = bracket.end()
+            if bracket.group() in _PAIRS:
+                stack.append(_PAIRS[bracket.group()])
+            elif stack.pop() != bracket.group():
+                raise self.error(f"{bracket.group()!r} closes nothing that is open", bracket.start())
+        self.next = self._read(at)
 
     def found(self) -> str:
         """The next token in words."""

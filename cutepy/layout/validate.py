@@ -9,11 +9,12 @@ from typing import cast
 
 from ..errors import LayoutError
 from .basis import Basis
+from .facts import Facts, implied
 from .int_tuple import MAX_DEPTH, IntTuple, leaves
 from .size import Size
 
 
-def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, object]:
+def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, Facts | None]:
     """Shape and stride with every leaf an int, a basis stride or a symbolic size, and what that states about the sizes.
 
     Raises LayoutError, which says where they are not.
@@ -22,8 +23,6 @@ def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, object
     values = [step.value if isinstance(step, Basis) else step for step in leaves(steps)]
     if all(type(leaf) is int or isinstance(leaf, Size) for leaf in (*leaves(extents), *values)):
         return extents, steps, None
-    from .facts import implied
-
     return extents, steps, implied(leaves(extents), values)
 
 
@@ -58,6 +57,7 @@ def checked(shape: object, stride: object, whole: object, steps: object, depth: 
             raise LayoutError(
                 f"Layout({_short(whole)}, {_short(steps)}): the stride must nest as the shape; "
                 f"{_short(stride)} stands against {_short(shape)}"
+                + (f"; {_way_out(stride)}" if isinstance(stride, list) or hasattr(stride, "tolist") else "")
             )
         pairs = [checked(s, d, whole, steps, depth + 1) for s, d in zip(shape, stride, strict=True)]
         return tuple(s for s, _ in pairs), tuple(d for _, d in pairs)
@@ -79,11 +79,28 @@ def _whole_number(value: object, what: str, whole: object) -> int:
     if hasattr(value, "free_symbols"):
         return cast(int, int(value) if getattr(value, "is_Integer", False) else value)  # type: ignore[call-overload]
     truth = isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool"
-    if not truth and hasattr(value, "__index__"):
+    if not truth and hasattr(value, "__index__") and not getattr(value, "shape", ()):
         return value.__index__()  # type: ignore[no-any-return]
     raise LayoutError(
-        f"Layout({_short(whole)}): {what} is {_short(value)} of type {type(value).__name__}; it must be a whole number"
+        f"Layout({_short(whole)}): {what} is {_short(value)} of type {type(value).__name__}; {_way_out(value)}"
     )
+
+
+def _way_out(value: object) -> str:
+    if isinstance(value, str):
+        return f"Layout.parse({value!r}) reads a text" if ":" in value else "it must be a whole number"
+    if isinstance(value, list) or hasattr(value, "tolist"):
+        entries = value if isinstance(value, list) else value.tolist()
+        return (
+            f"write the tuple {_short(_as_tuples(entries))}"
+            if isinstance(entries, list)
+            else "it must be a whole number"
+        )
+    return "it must be a whole number"
+
+
+def _as_tuples(entries: object) -> object:
+    return tuple(map(_as_tuples, entries)) if isinstance(entries, (list, tuple)) else entries
 
 
 def _short(value: object) -> str:

@@ -1,45 +1,16 @@
-"""Unknown sizes in words: polynomials as SymPy expressions, and what an undecided question asks for.
-
-Imports `size`; SymPy inside functions.
-"""
+"""An undecided question in words, with the fact that would decide it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ..errors import UndecidedError
-from .context import Context
 from .facts import Facts
-from .polynomial import Poly, added, constant, unknowns
+from .polynomial import unknowns
 from .size import Undecided
 
 if TYPE_CHECKING:
     import sympy
-
-
-def expression(poly: Poly, context: Context) -> sympy.Expr:
-    """A polynomial of a context in SymPy."""
-    import sympy
-
-    total = sympy.Integer(0)
-    for monomial, coefficient in poly.items():
-        term = sympy.Integer(coefficient)
-        for number, exponent in monomial:
-            term *= _meaning(number, context) ** exponent
-        total += term
-    return sympy.expand(total) if total.is_Add else total
-
-
-def _meaning(number: int, context: Context) -> sympy.Expr:
-    """What an unknown stands for: a symbol, a symbol divided by what divides it, or a quotient rounded up or down."""
-    import sympy
-
-    if number in context.meaning:
-        return cast("sympy.Expr", context.meaning[number])
-    above, below = context.floors[number]
-    up = added(added(above, below, -1), constant(1))
-    rounding, value = (sympy.ceiling, up) if len(up) <= len(above) else (sympy.floor, above)
-    return rounding(expression(value, context) / expression(below, context))
 
 
 def undecided_error(call: str, facts: Facts, undecided: Undecided) -> UndecidedError:
@@ -48,7 +19,7 @@ def undecided_error(call: str, facts: Facts, undecided: Undecided) -> UndecidedE
 
     context = undecided.context
     known = f" Known: {facts}." if facts.stated else ""
-    left, right = expression(undecided.left, context), expression(undecided.right, context)
+    left, right = context.expression(undecided.left), context.expression(undecided.right)
     if undecided.kind == "table":
         return UndecidedError(
             f"{call}: this case is decided by listing all coordinates, and {left} is not known. "
@@ -57,9 +28,8 @@ def undecided_error(call: str, facts: Facts, undecided: Undecided) -> UndecidedE
     rounded = [number for number in unknowns(undecided.left) if number in context.floors]
     if undecided.kind == "divides" or rounded:
         if rounded:
-            above, below = context.floors[rounded[0]]
-            up = added(added(above, below, -1), constant(1))
-            left, right = expression(below, context), expression(up if len(up) <= len(above) else above, context)
+            _rounding, above, below = context.rounded(rounded[0])
+            left, right = context.expression(below), context.expression(above)
         divisor, size = sympy.fraction(sympy.cancel(left / right))
         fact, contrary = f"{divisor} divides {size}", "its contrary"
     else:

@@ -1,7 +1,7 @@
-"""Operations on tensors, with NumPy's broadcasting: pointwise, reductions, movement, creation, contractions.
+"""Operations on tensors: pointwise, reductions, movement, creation, contractions, by the rules that `rules` lists.
 
-Operands are tensors, arrays, or Python numbers (weak in type); results are tensors. See `operand` for types and
-`reductions` for how sums are kept exact.
+Operands are tensors, arrays, or Python numbers (weak in type); results are tensors. NumPy computes on the host; where
+an operand is on a device, that device does, and the result is there.
 """
 
 from .contraction import dot as dot
@@ -26,6 +26,10 @@ from .pointwise import asin as asin
 from .pointwise import astype as astype
 from .pointwise import atan as atan
 from .pointwise import atan2 as atan2
+from .pointwise import bitwise_and as bitwise_and
+from .pointwise import bitwise_not as bitwise_not
+from .pointwise import bitwise_or as bitwise_or
+from .pointwise import bitwise_xor as bitwise_xor
 from .pointwise import ceil as ceil
 from .pointwise import cos as cos
 from .pointwise import cosh as cosh
@@ -43,6 +47,7 @@ from .pointwise import isfinite as isfinite
 from .pointwise import isinf as isinf
 from .pointwise import isnan as isnan
 from .pointwise import le as le
+from .pointwise import left_shift as left_shift
 from .pointwise import log as log
 from .pointwise import log1p as log1p
 from .pointwise import log2 as log2
@@ -58,6 +63,7 @@ from .pointwise import ne as ne
 from .pointwise import neg as neg
 from .pointwise import pow as pow
 from .pointwise import reciprocal as reciprocal
+from .pointwise import right_shift as right_shift
 from .pointwise import round as round
 from .pointwise import rsqrt as rsqrt
 from .pointwise import sigmoid as sigmoid
@@ -79,4 +85,5 @@ from .reductions import max as max
 from .reductions import mean as mean
 from .reductions import min as min
 from .reductions import prod as prod
+from .reductions import softmax as softmax
 from .reductions import sum as sum

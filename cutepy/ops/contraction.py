@@ -1,24 +1,29 @@
 """Contractions: matmul, dot, fused multiply-add over axes. Operands are never copied, only blocks of them.
 
-Imports `operand`. Law: each is `out[b, m, n] = sum over k of A[b, m, k] * B[b, n, k]`, with several axes behind
+Law: each is `out[b, m, n] = sum over k of A[b, m, k] * B[b, n, k]`, with several axes behind
 each letter and broadcast axes at stride 0. f16 is multiplied and summed in f32, integers wrap.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 import numpy as np
 
 from ..errors import TensorError
+from ..tensor.bulk import mode_sizes
 from ..tensor.dtypes import DType, bool_, f32
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
 from .gathered import Blocks, Gathered, arranged, blocks_of
-from .operand import Operand, Value, broadcast_shape, promoted, value_of, wrap
-from .pointwise import mul
-from .reductions import Axes, chosen_axes
+from .home import library_of
+from .movement import permute, reshape
+from .operand import Operand, Value, tensor_of, value_of, wrap
+from .pointwise import astype, logical_and, mul
+from .reductions import any, sum
+from .rules import Axes, broadcast_shape, chosen_axes, inner_sizes_differ, matmul_shapes, result_type
 
 BLOCK = 1 << 20
 """How many elements of each operand and of the result are worked on at once, in the type of the sums."""
@@ -42,20 +47,17 @@ def matmul(a: Operand, b: Operand) -> Tensor:
 
     Raises TensorError where the inner sizes differ, the batches do not broadcast, or an operand is a number.
     """
+    library = library_of(a, b)
+    if library is not None:
+        return library.matmul(a, b)
     first, second = value_of(a), value_of(b)
-    dtype = promoted("matmul", first, second)
-    if not first.shape or not second.shape:
-        raise TensorError("matmul: an operand is a number; use mul")
+    batch, m, n, inner = matmul_shapes(first.shape, second.shape)
+    dtype = result_type("matmul", first.typed, second.typed)
+    one, other = tensor_of(a), tensor_of(b)
     rows = list(range(len(first.shape)))[-2:]
     columns = list(range(len(second.shape)))[-2:]
-    inner = columns[0]
-    if first.shape[-1] != second.shape[inner]:
-        raise TensorError(_differ("matmul", "inner sizes", first, second, second.shape[inner]))
-    batch = broadcast_shape("matmul", first.shape[:-2], second.shape[:-2])
-    m, n = (first.shape[-2:-1], second.shape[-1:] if len(columns) == 2 else ())
-    k = first.shape[-1:]
-    left = arranged(_blocks(first), [*_aligned(first.shape[:-2], batch), *rows], (*batch, *m, *k))
-    right = arranged(_blocks(second), [*_aligned(second.shape[:-2], batch), *columns[::-1]], (*batch, *n, *k))
+    left = arranged(blocks_of(one), [*_aligned(first.shape[:-2], batch), *rows], (*batch, *m, inner))
+    right = arranged(blocks_of(other), [*_aligned(second.shape[:-2], batch), *columns[::-1]], (*batch, *n, inner))
     return wrap(contract(left, right, Groups(len(batch), len(m), len(n), 1), dtype), dtype)
 
 
@@ -74,10 +76,12 @@ def dot(a: Operand, b: Operand) -> Tensor:
     order[-2:] = order[-2:][::-1]
     shape = tuple(second.shape[axis] for axis in order)
     if first.shape[-1] != shape[-1]:
-        raise TensorError(_differ("dot", "sizes", first, second, shape[-1]))
-    dtype = promoted("dot", first, second)
-    left = arranged(_blocks(first), range(len(first.shape)), first.shape)
-    right = arranged(_blocks(second), order, shape)
+        raise TensorError(inner_sizes_differ("dot", first.shape, second.shape, shape[-1]))
+    if library_of(a, b) is not None:
+        return _dot_by_matmul(tensor_of(a), tensor_of(b))
+    dtype = result_type("dot", first.typed, second.typed)
+    left = arranged(blocks_of(tensor_of(a)), range(len(first.shape)), first.shape)
+    right = arranged(blocks_of(tensor_of(b)), order, shape)
     return wrap(contract(left, right, Groups(0, len(first.shape) - 1, len(shape) - 1, 1), dtype), dtype)
 
 
@@ -93,7 +97,9 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     first, second = value_of(a), value_of(b)
     shape = broadcast_shape("fused_multiply_add", first.shape, second.shape)
     over = chosen_axes("fused_multiply_add", len(shape), axes)
-    dtype = promoted("fused_multiply_add", first, second)
+    dtype = result_type("fused_multiply_add", first.typed, second.typed)
+    if library_of(a, b) is not None:
+        return any(logical_and(a, b), over) if dtype is bool_ else astype(sum(mul(a, b), over), dtype)
     kept = [axis for axis in range(len(shape)) if axis not in over]
     modes = [_aligned(value.shape, shape) for value in (first, second)]
     m = [axis for axis in kept if modes[1][axis] is None]
@@ -108,23 +114,23 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
 
 
-def _blocks(value: Value, dtype: DType | None = None) -> Blocks:
-    if value.tensor is None:
-        return np.asarray(value.number, None if dtype is None else dtype.numpy)
-    return blocks_of(value.tensor)
+def _dot_by_matmul(a: Tensor, b: Tensor) -> Tensor:
+    """The same as one product of matrices: rows of `a` by all the columns that `b` has."""
+    one, other = mode_sizes(a), mode_sizes(b)
+    turned = permute(b, [len(other) - 2, *range(len(other) - 2), len(other) - 1]) if len(other) > 1 else b
+    kept = (*one[:-1], *other[:-2], *other[-1:]) if len(other) > 1 else one[:-1]
+    product = matmul(reshape(a, (prod(one[:-1]), one[-1])), reshape(turned, (one[-1], prod(other) // max(1, one[-1]))))
+    return reshape(product, kept)
+
+
+def _blocks(value: Value, dtype: DType) -> Blocks:
+    return np.asarray(value.number, dtype.numpy) if value.tensor is None else blocks_of(value.tensor)
 
 
 def _aligned(sizes: tuple[int, ...], shape: tuple[int, ...]) -> list[int | None]:
     """For each axis of the broadcast `shape` the axis of an operand with these sizes, None where it is repeated."""
     first = len(shape) - len(sizes)
     return [None if axis < first or sizes[axis - first] != shape[axis] else axis - first for axis in range(len(shape))]
-
-
-def _differ(call: str, what: str, first: Value, second: Value, other: int) -> str:
-    return (
-        f"{call} of the shapes {first.shape} and {second.shape}: the {what} {first.shape[-1]} and {other} differ; "
-        "transpose an operand with permute"
-    )
 
 
 def contract(left: Blocks, right: Blocks, groups: Groups, dtype: DType) -> Array:
@@ -207,10 +213,10 @@ def _matrix(array: Blocks, shape: tuple[int, ...], dtype: np.dtype[np.generic], 
 def _product(left: Array, right: Array) -> Array:
     """left (..., m, k) by right (..., n, k) in their own type; small enough integers take the exact way through f64."""
     turned = right.swapaxes(-1, -2)
-    if left.dtype.kind == "f" or not left.size or not right.size:
+    if left.dtype.kind in "fc" or not left.size or not right.size:
         return cast(Array, np.matmul(left, turned))
-    reach = int(np.abs(left.astype(np.int64)).max()) * int(np.abs(right.astype(np.int64)).max()) * left.shape[-1]
-    if reach < 1 << 53:
+    one, other = (max(int(part.max()), -int(part.min())) for part in (left, right))
+    if one * other * left.shape[-1] < 1 << 53:
         wide = np.matmul(left.astype(np.float64), turned.astype(np.float64))
         return cast(Array, wide.astype(np.int64).astype(left.dtype))
     return cast(Array, np.matmul(left, turned))

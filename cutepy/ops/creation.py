@@ -1,7 +1,4 @@
-"""Creation: zeros, ones, full, arange, linspace, randn. New memory, the last axis fastest, as NumPy lays it out.
-
-Imports `operand`.
-"""
+"""Creation: zeros, ones, full, arange, linspace, randn. New memory, the last axis fastest, as NumPy lays it out."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Operands that NumPy's strides cannot say, read block by block.
 
-Imports `tensor`. Law: `np.asarray(operand[part])` is the part of the elements that NumPy slicing of the whole would
+Law: `np.asarray(operand[part])` is the part of the elements that NumPy slicing of the whole would
 give; nothing is read before, so a large swizzled or nested tensor costs no more memory than a block of it.
 """
 

@@ -1,6 +1,6 @@
 """Movement: reshape, permute, expand, pad, crop, flip. Layout operations wherever a layout can say the result.
 
-Imports `operand`. Law: the elements are those of the operand in another order, and the result is a view of them;
+Law: the elements are those of the operand in another order, and the result is a view of them;
 `pad`, and what no layout says, is a copy. Axes are the top-level modes, and `reshape` counts the last axis fastest, as
 NumPy does.
 """
@@ -18,18 +18,17 @@ from ..layout.int_tuple import IntTuple, leaves, map_leaves
 from ..layout.layout import _make
 from ..layout.rearrange import joined
 from ..tensor.bulk import load_all, mode_sizes
-from ..tensor.engine import fit_values
+from ..tensor.engine import Array, fit_values
 from ..tensor.tensor import Tensor
-from .operand import Operand, promoted, value_of, wrap
-from .reductions import Axes, chosen_axes
+from .home import library_of
+from .operand import Operand, tensor_of, wrap
+from .rules import Axes, chosen_axes
 
 
-def tensor_of(x: Operand) -> Tensor:
-    """The operand as a tensor; a number is one of rank 0."""
-    value = value_of(x)
-    if value.tensor is not None:
-        return value.tensor
-    return wrap(np.asarray(value.number, promoted("tensor_of", value).numpy))
+def _placed(array: Array, like: Tensor) -> Tensor:
+    """A tensor of its own with these elements, where `like` lives."""
+    library = library_of(like)
+    return wrap(array, like.dtype) if library is None else library.placed(array, like)
 
 
 def permute(x: Operand, axes: Sequence[int]) -> Tensor:
@@ -68,7 +67,7 @@ def reshape(x: Operand, shape: int | Sequence[int], *, order: str = "C") -> Tens
             return Tensor(tensor.engine, joined(list(turned)[::-1]), tensor.offset)
         except LayoutError:
             pass
-    return wrap(np.reshape(load_all(tensor), wanted, order=cast("None", order)), tensor.dtype)
+    return _placed(np.reshape(load_all(tensor), wanted, order=cast("None", order)), tensor)
 
 
 def _reshaped(layout: Layout, shape: tuple[int, ...]) -> Layout:
@@ -121,7 +120,7 @@ def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
     if len(ranges) != len(sizes) or any(not 0 <= a <= b <= size for (a, b), size in zip(ranges, sizes, strict=True)):
         raise TensorError(f"crop({tensor}, {list(ranges)}): give 0 <= begin <= end <= size for the sizes {sizes}")
     if not _flat(tensor) or tensor.guard is not None:
-        return wrap(np.array(load_all(tensor)[tuple(slice(a, b) for a, b in ranges)]), tensor.dtype)
+        return _placed(np.array(load_all(tensor)[tuple(slice(a, b) for a, b in ranges)]), tensor)
     modes = _modes(tensor)
     moved = sum(a * cast(int, mode.stride) for mode, (a, b) in zip(modes, ranges, strict=True) if b > a)
     cut = [_make(b - a, mode.stride) for mode, (a, b) in zip(modes, ranges, strict=True)]
@@ -137,7 +136,7 @@ def flip(x: Operand, axes: Axes = None) -> Tensor:
     tensor = tensor_of(x)
     over = chosen_axes("flip", _rank(tensor), axes)
     if isinstance(tensor.layout, ComposedLayout) or tensor.guard is not None:
-        return wrap(np.array(np.flip(load_all(tensor), over)), tensor.dtype)
+        return _placed(np.array(np.flip(load_all(tensor), over)), tensor)
     modes = _modes(tensor)
     moved = sum(
         (size - 1) * step
@@ -173,7 +172,7 @@ def pad(x: Operand, widths: Sequence[tuple[int, int]], value: float = 0) -> Tens
     padded[tuple(slice(a, a + size) for (a, _b), size in zip(widths, mode_sizes(tensor), strict=True))] = load_all(
         tensor
     )
-    return wrap(padded, tensor.dtype)
+    return _placed(padded, tensor)
 
 
 def _rank(tensor: Tensor) -> int:

@@ -1,68 +1,42 @@
-"""Reductions over any axes: sum, prod, max, min, mean, any, all, argmax, argmin.
+"""Reductions over any axes: sum, prod, max, min, mean, any, all, argmax, argmin; and softmax.
 
-Imports `operand`. Law: an axis that is named leaves the shape (or stays with size 1); no axes given means all. f16 is
-summed in f32 and rounded once, integers wrap as on a GPU, bool sums to i32; NaN wins in max and min. Nothing of the
-size of the operand is copied: nested modes are reduced leaf by leaf, argmax block by block.
+Law: types, axes and what is left of nothing are those of `rules`; NaN wins in max and min. Nothing of the size of the
+operand is copied: nested modes are reduced leaf by leaf, argmax block by block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Callable
+from math import prod as prod_of
+from operator import index
+from typing import SupportsIndex, cast
 
 import numpy as np
 
-from ..errors import TensorError
 from ..layout.int_tuple import as_tuple, leaves
-from ..tensor.bulk import leaf_view, mode_sizes
-from ..tensor.dtypes import DType, bool_, f32, i32
+from ..tensor.bulk import leaf_view, load_all, mode_sizes
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
 from .gathered import Blocks, blocks_of
-from .operand import Operand, Value, value_of, wrap
+from .home import library_of
+from .operand import Operand, tensor_of, wrap
+from .rules import Axes, check_not_empty, chosen_axes, folded_shape, folded_type, softmax_type
 
-Axes = int | Sequence[int] | None
 BLOCK = 1 << 20
 """How many elements are read at once where NumPy cannot reduce in place."""
 
 
-def chosen_axes(call: str, rank: int, axes: Axes) -> tuple[int, ...]:
-    """Axes from 0, in order; None means all.
-
-    Raises TensorError for an axis that is not there or is named twice.
-    """
-    if axes is None:
-        return tuple(range(rank))
-    listed = (axes,) if isinstance(axes, int) else tuple(axes)
-    for axis in listed:
-        if not -rank <= axis < rank:
-            raise TensorError(f"{call}: axis {axis} of a tensor with {rank} axes")
-    found = tuple(sorted(axis % rank for axis in listed))
-    if len(set(found)) < len(found):
-        raise TensorError(f"{call}: the axes {listed} name one axis twice")
-    return found
-
-
-def _over(call: str, x: Operand, axes: Axes) -> tuple[Value, tuple[int, ...]]:
-    value = value_of(x)
-    return value, chosen_axes(call, len(value.shape), axes)
-
-
-def _reduced(value: Value, axes: tuple[int, ...], function: np.ufunc, working: str, keepdims: bool) -> Array:
+def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working: str) -> Array:
     """`function.reduce` over the axes of a view with one axis a leaf of the layout, or else block by block."""
-    if value.tensor is None:
-        return np.asarray(value.number, working)
-    sizes = mode_sizes(value.tensor)
-    view = leaf_view(value.tensor)
-    kept = [size for axis, size in enumerate(sizes) if axis not in axes]
+    kept = folded_shape(mode_sizes(tensor), axes, keepdims=False)
+    view = leaf_view(tensor)
     with np.errstate(all="ignore"):
         if view is not None:
-            found = np.asarray(function.reduce(view, axis=_leaf_axes(value.tensor, axes), dtype=working))
+            found = np.asarray(function.reduce(view, axis=_leaf_axes(tensor, axes), dtype=working))
         else:
             found = np.full(kept, _neutral(function, np.dtype(working)), working)
-            _reduce_into(blocks_of(value.tensor), axes, found, function)
-    found = found.reshape(kept, order="F")
-    return found.reshape([1 if axis in axes else size for axis, size in enumerate(sizes)]) if keepdims else found
+            _reduce_into(blocks_of(tensor), axes, found, function)
+    return found.reshape(kept, order="F")
 
 
 def _neutral(function: np.ufunc, working: np.dtype[np.generic]) -> object:
@@ -99,8 +73,36 @@ def _leaf_axes(tensor: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _summing(dtype: DType) -> DType:
-    return i32 if dtype is bool_ else dtype
+_FOLDS: dict[str, np.ufunc] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "mean": np.add,
+    "max": np.maximum,
+    "min": np.minimum,
+    "any": np.logical_or,
+    "all": np.logical_and,
+}
+
+
+def folded(call: str, x: Operand, axes: Axes, keepdims: bool) -> Tensor:
+    """What the reduction of this name gives, where the operand lives."""
+    library = library_of(x)
+    if library is not None:
+        return library.folded(call, x, axes, keepdims)
+    tensor = tensor_of(x)
+    sizes = mode_sizes(tensor)
+    over = chosen_axes(call, len(sizes), axes)
+    result = folded_type(call, tensor.dtype)
+    check_not_empty(call, sizes, over)
+    shape = folded_shape(sizes, over, keepdims)
+    if call in ("argmax", "argmin"):
+        return wrap(_places(call, tensor, over).reshape(shape), result)
+    working = "float64" if call == "mean" and tensor.dtype.kind in "biu" else result.accumulator.numpy
+    found = _reduced(tensor, over, _FOLDS[call], working)
+    if call == "mean":
+        with np.errstate(all="ignore"):
+            found = np.asarray(found / np.asarray(prod_of(sizes[axis] for axis in over), found.dtype))
+    return wrap(found.reshape(shape), result)
 
 
 def sum(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
@@ -109,34 +111,17 @@ def sum(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     >>> sum([[1.0, 2.0], [3.0, 4.0]], 0).numpy().tolist(), sum(np.ones((0, 4), np.float32)).numpy().item()
     ([4.0, 6.0], 0.0)
     """
-    value, over = _over("sum", x, axes)
-    dtype = _summing(_dtype_of(value))
-    return wrap(_reduced(value, over, np.add, dtype.accumulator.numpy, keepdims), dtype)
+    return folded("sum", x, axes, keepdims)
 
 
 def prod(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The product over the axes; 1 where there is nothing to multiply."""
-    value, over = _over("prod", x, axes)
-    dtype = _summing(_dtype_of(value))
-    return wrap(_reduced(value, over, np.multiply, dtype.accumulator.numpy, keepdims), dtype)
+    return folded("prod", x, axes, keepdims)
 
 
 def mean(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The sum over the axes divided by the number of elements; integers give f32, an empty mean is NaN."""
-    value, over = _over("mean", x, axes)
-    dtype = _dtype_of(value)
-    count = int(np.prod([value.shape[axis] for axis in over], dtype=np.int64))
-    working = dtype.accumulator.numpy if dtype.kind == "f" else "float64"
-    total = _reduced(value, over, np.add, working, keepdims)
-    with np.errstate(all="ignore"):
-        return wrap(np.asarray(total / np.asarray(count, total.dtype)), dtype if dtype.kind == "f" else f32)
-
-
-def _extreme(call: str, x: Operand, axes: Axes, function: np.ufunc, keepdims: bool) -> Tensor:
-    value, over = _over(call, x, axes)
-    _check_not_empty(call, value, over)
-    dtype = _dtype_of(value)
-    return wrap(_reduced(value, over, function, dtype.numpy, keepdims), dtype)
+    return folded("mean", x, axes, keepdims)
 
 
 def max(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
@@ -147,24 +132,22 @@ def max(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
 
     Raises TensorError over no elements, which have no greatest.
     """
-    return _extreme("max", x, axes, np.maximum, keepdims)
+    return folded("max", x, axes, keepdims)
 
 
 def min(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The least element over the axes; NaN where there is one. Raises TensorError over no elements."""
-    return _extreme("min", x, axes, np.minimum, keepdims)
+    return folded("min", x, axes, keepdims)
 
 
 def any(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     """True where an element over the axes is not 0."""
-    value, over = _over("any", x, axes)
-    return wrap(_reduced(value, over, np.logical_or, "bool", keepdims), bool_)
+    return folded("any", x, axes, keepdims)
 
 
 def all(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     """True where every element over the axes is not 0."""
-    value, over = _over("all", x, axes)
-    return wrap(_reduced(value, over, np.logical_and, "bool", keepdims), bool_)
+    return folded("all", x, axes, keepdims)
 
 
 def argmax(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
@@ -175,24 +158,43 @@ def argmax(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
 
     Raises TensorError over no elements.
     """
-    return _place("argmax", x, axes, np.argmax, np.greater, keepdims)
+    return folded("argmax", x, axes, keepdims)
 
 
 def argmin(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The index, as i32, of the first least element over the axes; NaN counts as least. TensorError over none."""
-    return _place("argmin", x, axes, np.argmin, np.less, keepdims)
+    return folded("argmin", x, axes, keepdims)
 
 
-def _place(call: str, x: Operand, axes: Axes, locate: Callable[..., Array], better: np.ufunc, keepdims: bool) -> Tensor:
-    value, over = _over(call, x, axes)
-    _check_not_empty(call, value, over)
-    blocks = np.asarray(value.number) if value.tensor is None else blocks_of(value.tensor)
+def softmax(x: Operand, axis: SupportsIndex = -1) -> Tensor:
+    """exp(x - m) / sum(exp(x - m)) along an axis, with m the greatest there; integers give f32.
+
+    >>> softmax([[0.0, 0.0], [0.0, float("inf")]]).numpy().tolist()
+    [[0.5, 0.5], [nan, nan]]
+
+    Raises TensorError for an axis that is not there and for complex numbers.
+    """
+    library = library_of(x)
+    if library is not None:
+        return library.softmax(x, index(axis))
+    tensor = tensor_of(x)
+    over = chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
+    result = softmax_type(tensor.dtype)
+    values = load_all(tensor).astype(result.accumulator.numpy)
+    if not values.size:
+        return wrap(values, result)
+    with np.errstate(all="ignore"):
+        powers = np.exp(values - values.max(axis=over, keepdims=True))
+        return wrap(powers / powers.sum(axis=over, keepdims=True), result)
+
+
+def _places(call: str, tensor: Tensor, over: tuple[int, ...]) -> Array:
+    locate, better = (np.argmax, np.greater) if call == "argmax" else (np.argmin, np.less)
+    blocks = blocks_of(tensor)
     kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
     found = np.empty([blocks.shape[axis] for axis in kept], np.int32)
     _place_into(blocks.transpose(kept + over), len(kept), found, locate, better)
-    if keepdims:
-        found = found.reshape([1 if axis in over else size for axis, size in enumerate(blocks.shape)])
-    return wrap(found, i32)
+    return found
 
 
 def _place_into(turned: Blocks, kept: int, found: Array, locate: Callable[..., Array], better: np.ufunc) -> None:
@@ -226,16 +228,3 @@ def _place_into(turned: Blocks, kept: int, found: Array, locate: Callable[..., A
 
 def _nan(values: Array) -> Array:
     return cast(Array, values != values)
-
-
-def _dtype_of(value: Value) -> DType:
-    if value.dtype is not None:
-        return value.dtype
-    return {"b": bool_, "i": i32, "f": f32}[value.weak]
-
-
-def _check_not_empty(call: str, value: Value, axes: tuple[int, ...]) -> None:
-    sizes = [value.shape[axis] for axis in axes]
-    kept = [size for axis, size in enumerate(value.shape) if axis not in axes]
-    if 0 in sizes and 0 not in kept:
-        raise TensorError(f"{call} over the axes {axes} of the shape {value.shape}: of no elements none is chosen")

@@ -1,6 +1,6 @@
 """Algorithms over tensors, written once: arrays are computed at once, kernel traces emit code.
 
-Imports `bulk`, `tensor`. Law: each reads all elements it needs, computes, and writes; element i of one tensor meets
+Law: each reads all elements it needs, computes, and writes; element i of one tensor meets
 element i of the other in colexicographic order. Values are arrays of numbers, or arrays of expressions, and the same
 arithmetic serves both.
 """
@@ -8,6 +8,7 @@ arithmetic serves both.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import cast
 
 import numpy as np
@@ -30,7 +31,7 @@ from .bulk import (
 )
 from .engine import Array, Scalars, check_writable
 from .guard import below, both
-from .tensor import Tensor
+from .tensor import Tensor, expect_tensors
 from .thread import current_thread
 
 
@@ -49,7 +50,7 @@ def copy(source: Tensor, target: Tensor) -> None:
     """
     _check_pair("copy", source, target)
     _check_types("copy", source, target)
-    if strided_engine(source) and strided_engine(target) and source.size:
+    if strided_engine(source) and strided_engine(target) and source.size and _holds_all(source, target):
         pairing = common_refinement(cast(Layout, source.layout), cast(Layout, target.layout))
         if pairing is not None:
             shape, from_stride, to_stride = pairing
@@ -91,6 +92,7 @@ def fill(tensor: Tensor, value: Scalars) -> None:
 
     Raises TensorError for a read-only tensor and a value that its type cannot hold. Source: CuTe, `algorithm/fill.hpp`.
     """
+    expect_tensors("fill", tensor)
     store_all(tensor, value)
 
 
@@ -105,7 +107,7 @@ def clear(tensor: Tensor) -> None:
 
     Raises TensorError for a read-only tensor. Source: CuTe, `algorithm/clear.hpp`.
     """
-    store_all(tensor, 0)
+    fill(tensor, 0)
 
 
 def axpby(alpha: Scalars, x: Tensor, beta: Scalars, y: Tensor) -> None:
@@ -153,15 +155,45 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     store_all(target, op(*values))
 
 
+CHAIN = 32
+"""So many operations of a fold in a kernel become one expression, before what they gave gets a name."""
+
+
 def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scalars]) -> Scalars:
-    """`op(...op(op(init, t[0]), t[1])...)` for an associative `op`; neighbours are combined first, as a tree.
+    """`op(...op(op(init, t[0]), t[1])...)`: a fold from the left, in colexicographic order.
+
+    Any `op` is right here, also one that treats its operands differently: this is a sum of squares.
 
     >>> from cutepy.tensor import make_tensor
-    >>> print(reduce(make_tensor(np.arange(5, dtype=np.float32)), 0, np.add))
+    >>> print(reduce(make_tensor(np.arange(5, dtype=np.float32)), 0, lambda total, v: total + v * v))
+    30.0
+
+    f16 is combined in f32; elements outside a guard count 0. For sums `reduce_tree` is faster and more exact.
+    Source: CuTe, `algorithm/tensor_reduce.hpp`.
+    """
+    expect_tensors("reduce", tensor)
+    values = computed(tensor).ravel(order="F")
+    with np.errstate(over="ignore") if values.dtype.kind in "iu" else nullcontext():  # integers wrap, as in arrays
+        for count, value in enumerate(values, 1):
+            init = op(init, value)
+            if count % CHAIN == 0 and hasattr(tensor.engine, "named"):
+                init = tensor.engine.named(init)
+    return init
+
+
+def reduce_tree(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scalars]) -> Scalars:
+    """`reduce` for an associative `op`: neighbours are combined first, then neighbouring pairs, and `init` last.
+
+    The operations do not wait for one another, and rounding grows with the depth of the tree alone: kernels sum so.
+    On arrays `op` takes whole arrays.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> print(reduce_tree(make_tensor(np.arange(5, dtype=np.float32)), 0, np.add))
     10.0
 
-    f16 is combined in f32. Source: CuTe, `algorithm/tensor_reduce.hpp`.
+    f16 is combined in f32.
     """
+    expect_tensors("reduce_tree", tensor)
     values = computed(tensor).ravel(order="F")
     combine = np.frompyfunc(op, 2, 1) if values.dtype == object else op
     while len(values) > 1:
@@ -187,9 +219,7 @@ def cooperative_copy(threads: int, source: Tensor, target: Tensor, *, thread: Sc
     Raises as `copy`. Source: CuTe, `algorithm/cooperative_copy.hpp`.
     """
     _check_pair("cooperative_copy", source, target)
-    index = current_thread(thread)
-    if isinstance(index, int) and not 0 <= index < threads:
-        raise TensorError(f"cooperative_copy({threads}, ...): thread {index} of 0 to {threads - 1}")
+    index = current_thread(f"cooperative_copy({threads}, ...)", threads, thread)
     run = _common_run(source, target)
     rounds = -(-source.size // (run * threads))
     step = np.arange(run)[:, None] + np.arange(rounds) * (run * threads)
@@ -225,9 +255,7 @@ def _at(tensor: Tensor, place: Array, exists: Array | None) -> tuple[Array, Arra
 
 
 def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
-    for operand in (source, target):
-        if not isinstance(operand, Tensor):
-            raise TensorError(f"{call}: {type(operand).__name__} is not a tensor; write make_tensor(...)")
+    expect_tensors(call, source, target)
     if source.size != target.size:
         raise TensorError(
             f"{call}({source}, {target}): the sizes {source.size} and {target.size} differ; slice or tile one of them"
@@ -243,6 +271,11 @@ def _check_types(call: str, source: Tensor, target: Tensor) -> None:
         )
 
 
+def _holds_all(source: Tensor, target: Tensor) -> bool:
+    """True if no value of the source has to be looked at: integers may be out of range in another type of integers."""
+    return target.dtype.kind not in "iub" or np.can_cast(source.dtype.numpy, target.dtype.numpy)
+
+
 def _shaped(values: Array, like: Tensor) -> Array:
     """`values` in colexicographic order, shaped as the modes of `like`."""
     sizes = mode_sizes(like)
@@ -252,4 +285,7 @@ def _shaped(values: Array, like: Tensor) -> Array:
 def _times(factor: Scalars, values: Array) -> Array:
     if isinstance(factor, (int, float)) and factor == 1:
         return values
-    return cast(Array, factor * values)
+    try:
+        return cast(Array, factor * values)
+    except OverflowError as error:
+        raise TensorError(f"axpby: {error}; use a NumPy scalar, whose type the product takes") from error

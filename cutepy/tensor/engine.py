@@ -1,6 +1,6 @@
 """Engines: where the elements of a tensor are, or how they come about.
 
-Imports `dtypes`, `layout`. Law: an engine is two functions, `load(offsets, where)` and `store(offsets, values, where)`,
+Law: an engine is two functions, `load(offsets, where)` and `store(offsets, values, where)`,
 and every algorithm is written over these two alone. `offsets` is an int, an array of ints, an expression, or an
 object array of such expressions, and the values come back in the same form.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -37,7 +37,9 @@ class Engine(Protocol):
     the form of the offsets. Engines may also offer, and algorithms then use:
     `strided(offset, shape, stride)`, a NumPy view of the elements (in elements, not bytes);
     `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
-    `unbounded`, True where any offset has a value.
+    `named(value)`, a name for a value that a long expression has computed so far;
+    `unbounded`, True where any offset has a value;
+    `confined`, True where nobody judges an access later, so that a view of the elements must not reach others.
     """
 
     @property
@@ -65,6 +67,7 @@ class ViewEngine:
     space: Space = ""
     name: str = ""
     home: Layout | None = None
+    confined: ClassVar[bool] = True
 
     @property
     def writable(self) -> bool:
@@ -76,38 +79,57 @@ class ViewEngine:
         """The address of offset 0, in bytes."""
         return int(self.memory.ctypes.data) + self.origin * self.memory.itemsize
 
-    @property
-    def range(self) -> tuple[int, int]:
-        """The least offset and the one after the greatest."""
-        return -self.origin, len(self.memory) - self.origin
-
     def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
-        """The elements at `offsets`; 0 where the mask is false."""
-        index = offsets + self.origin if self.origin else offsets  # type: ignore[operator]
+        """The elements at `offsets`; 0 where the mask is false. TensorError for an offset outside the memory."""
         if where is None:
-            return self.memory[index]  # type: ignore[call-overload]
-        values = self.memory[np.where(cast(Array, where), cast(Array, index), 0)]
-        return np.where(cast(Array, where), values, np.zeros((), values.dtype))
+            return self.memory[self._index(offsets)]  # type: ignore[call-overload]
+        table = np.asarray(offsets)
+        mask = np.broadcast_to(cast(Array, where), table.shape)
+        values = np.zeros(table.shape, self.memory.dtype)
+        values[mask] = self.memory[self._index(table[mask])]  # type: ignore[call-overload]
+        return values[()]
 
     def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
         """Write `values` at `offsets`, in order, where the mask holds.
 
-        Raises TensorError for a read-only view and for values that the type cannot hold; nothing is written then.
+        Raises TensorError for a read-only view, for values that the type cannot hold and for an offset outside the
+        memory; nothing is written then.
         """
         check_writable(self)
         fitting = fit_values(values, self.dtype)
-        index = np.asarray(offsets) + self.origin
-        if where is None:
-            self.memory[index] = fitting
-            return
-        mask = np.broadcast_to(cast(Array, where), index.shape)
-        self.memory[index[mask]] = np.broadcast_to(fitting, index.shape)[mask]
+        table = np.asarray(offsets)
+        if where is not None:
+            mask = np.broadcast_to(cast(Array, where), table.shape)
+            table, fitting = table[mask], np.broadcast_to(fitting, table.shape)[mask]
+        self.memory[self._index(table)] = fitting  # type: ignore[call-overload]
 
     def strided(self, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
-        """A view of the elements `offset + sum(i * d)`; nothing is copied."""
+        """A view of the elements `offset + sum(i * d)`; nothing is copied. TensorError where it leaves the memory."""
+        if 0 in shape:
+            return np.empty(shape, self.memory.dtype)
+        ends = [(extent - 1) * step for extent, step in zip(shape, stride, strict=True)]
+        for reached in (min, max):
+            self._index(offset + sum(reached(0, end) for end in ends))
         width = self.memory.itemsize
         first = self.memory[offset + self.origin :]
         return as_strided(first, shape, tuple(step * width for step in stride), writeable=self.writable)
+
+    def _index(self, offsets: Scalars) -> Scalars:
+        """Where in `memory` the offsets are: a negative place would count from the end, and views check none."""
+        index = offsets + self.origin if self.origin else offsets  # type: ignore[operator]
+        if type(index) is int:
+            low = high = index
+        else:
+            places = cast(Array, index)
+            if not places.size:
+                return places.astype(np.intp)
+            low, high = places.min(), places.max()
+        if low < 0 or high >= len(self.memory):
+            raise TensorError(
+                f"offset {(low if low < 0 else high) - self.origin} of {describe(self)}: "
+                f"the memory holds offsets {-self.origin} to {len(self.memory) - self.origin - 1}"
+            )
+        return index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,7 +230,7 @@ def called(engine: Engine) -> str:
     return engine.name or (hex(engine.address) if isinstance(engine, ViewEngine) else type(engine).__name__)
 
 
-_BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
+_BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def fit_values(values: Scalars, dtype: DType) -> Array:

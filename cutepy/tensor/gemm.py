@@ -1,6 +1,6 @@
 """`gemm`: the five forms of C += A * B over tensors.
 
-Imports `bulk`, `tensor`. Law: with the modes V (elements side by side), M, N and K, `C[v, m, n] += sum over k of
+Law: with the modes V (elements side by side), M, N and K, `C[v, m, n] += sum over k of
 A[v, m, k] * B[v, n, k]`; a form leaves some of them out. Products are summed in the accumulation type of C.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import TensorError
 from .bulk import check_overlap, computed, mode_sizes, offset_table, store_all, strided_modes
 from .engine import Array, Scalars, check_writable
-from .tensor import Tensor
+from .tensor import Tensor, expect_tensors
 
 FORMS = {
     (1, 1, 1): ("v", "v", "v"),
@@ -46,6 +46,7 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
 
     Raises TensorError for ranks or sizes that fit no form, and as `copy`. Source: CuTe, `algorithm/gemm.hpp`.
     """
+    expect_tensors("gemm", A, B, C)
     sizes = _sizes(A, B, C)
     for source in (A, B):
         check_overlap("gemm", source, C)
@@ -54,8 +55,8 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
         _matrix_product(A, B, C, sizes)
         return
     v, m, n, k = (sizes[name] for name in "vmnk")
-    a = computed(A).reshape((v, m, k), order="F")
-    b = computed(B).reshape((v, n, k), order="F")
+    a = _factor(A, C).reshape((v, m, k), order="F")
+    b = _factor(B, C).reshape((v, n, k), order="F")
     if _accumulated(C, a, b):
         return
     c = computed(C).reshape((v, m, n), order="F")
@@ -93,11 +94,19 @@ def _on_host(*tensors: Tensor) -> bool:
 
 def _matrix_product(A: Tensor, B: Tensor, C: Tensor, sizes: dict[str, int]) -> None:
     """One NumPy product over views of the operands; a temporary of the size of C is all it takes."""
-    a = computed(A).reshape((sizes["m"], sizes["k"]))
-    b = computed(B).reshape((sizes["n"], sizes["k"]))
+    a = _factor(A, C).reshape((sizes["m"], sizes["k"]))
+    b = _factor(B, C).reshape((sizes["n"], sizes["k"]))
     product = np.matmul(a, b.T)
     product += computed(C)
     store_all(C, product)
+
+
+def _factor(tensor: Tensor, C: Tensor) -> Array:
+    """The elements of A or B, where they are numbers in a type that holds what C accumulates too."""
+    values = computed(tensor)
+    if values.dtype == object:
+        return values
+    return values.astype(np.promote_types(values.dtype, C.dtype.accumulator.numpy), copy=False)
 
 
 def _accumulated(C: Tensor, a: Array, b: Array) -> bool:

@@ -1,6 +1,6 @@
 """Guards: which elements of a tile that was rounded up exist.
 
-Imports `layout`, `engine`. Law: a tile that does not divide its tensor has the shape of a whole tile, and an element at
+Law: a tile that does not divide its tensor has the shape of a whole tile, and an element at
 coordinate c of it exists where `axis.origin + axis.layout(c) < axis.limit` for every axis of the guard. Axes that the
 tile does divide have no entry. A guard is sliced, tiled and composed by doing the same to the layout of each axis.
 """
@@ -17,6 +17,7 @@ from ..errors import LayoutError
 from ..layout import Layout, composition, slice_and_offset, weakly_congruent
 from ..layout.coordinates import Coordinate
 from ..layout.int_tuple import leaves
+from ..layout.rearrange import joined
 from .engine import Array, Scalars
 
 
@@ -114,10 +115,12 @@ def _all_known(table: Scalars | None) -> bool:
 
 def _refined(layout: Layout, like: Layout) -> Layout:
     """`layout` nested at least as finely as `like`, so that coordinates of the one serve the other."""
-    if weakly_congruent(like.shape, layout.shape):
-        return layout
     try:
-        return composition(layout, Layout(like.shape))
+        if type(layout) is not Layout:
+            raise LayoutError("a swizzled axis cannot be sliced")
+        if not weakly_congruent(like.shape, layout.shape):
+            layout = composition(layout, Layout(like.shape))
+        return layout if isinstance(like.shape, tuple) or not isinstance(layout.shape, tuple) else joined([layout])
     except LayoutError as error:
         raise LayoutError(
             f"the guard {layout} of a tile that does not divide cannot follow the layout {like}; pad the tensor"

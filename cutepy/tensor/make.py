@@ -1,6 +1,6 @@
 """Making tensors: views over other people's memory, tensors with memory of their own, identity tensors.
 
-Imports `engine`, `tensor`. Law: `make_tensor(data, layout)[crd]` is element `layout(crd)` of the memory of `data`,
+Law: `make_tensor(data, layout)[crd]` is element `layout(crd)` of the memory of `data`,
 counted from its first element; nothing is copied.
 """
 
@@ -13,11 +13,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..errors import TensorError
 from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_like, make_ordered_layout
-from ..layout.int_tuple import IntTuple, leaves
+from ..layout.int_tuple import IntTuple, fold_profile, leaves
 from ..layout.layout import Order, _make
 from .dtypes import DType, as_dtype, i32
-from .engine import Array, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate, describe
-from .tensor import Tensor
+from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
+from .reach import confined, offset_range
+from .tensor import Tensor, expect_tensors
 
 
 def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
@@ -53,7 +54,8 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
     `data` is an array, or has `__array_interface__`, the buffer protocol (memoryview, mmap, array.array) or DLPack
     (PyTorch and JAX arrays in host memory). Raw bytes take their element type from `dtype`. What is read-only stays so.
 
-    Raises TensorError for anything else, for element types that WGSL lacks, and for strides that are no whole elements.
+    Raises TensorError for anything else, for elements that are no numbers in this machine's byte order, and for strides
+    that are no whole elements.
     """
     if isinstance(data, ViewEngine):
         return ViewEngine(data.memory, data.dtype, data.origin, space, name or data.name, data.home)
@@ -63,6 +65,10 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
             raise TensorError(f"dtype {dtype} over {array.dtype} data: only raw bytes are reinterpreted; use recast")
         array = _reinterpreted(array, as_dtype(dtype))
     kind = as_dtype(array.dtype)
+    if not array.dtype.isnative:
+        raise TensorError(
+            f"a view of {array.dtype.str} data: its bytes are swapped; copy it with .astype({kind.numpy!r})"
+        )
     width = array.itemsize
     if any(step % width for step in array.strides):
         raise TensorError(
@@ -93,8 +99,19 @@ def _as_array(data: object) -> Array:
         except (BufferError, RuntimeError, TypeError) as error:
             raise TensorError(f"a view of {type(data).__name__}: {error}; bring it into host memory first") from error
     raise TensorError(
-        f"a view of {type(data).__name__}: it has no buffer, __array_interface__ or DLPack; pass an array or its memory"
+        f"a view of {type(data).__name__}: it has no buffer, __array_interface__ or DLPack; "
+        "pass an array or its memory, or a list of numbers to make_tensor"
     )
+
+
+def _copied(numbers: list[object]) -> ArrayEngine:
+    """Memory of its own for nested lists of numbers, in the type that NumPy gives them."""
+    try:
+        array = np.array(numbers)
+    except ValueError as error:
+        raise TensorError(f"make_tensor({numbers!r:.60}): {error}; give lists of equal lengths with numbers") from error
+    view = view_of(array)
+    return ArrayEngine(view.memory, view.dtype, home=view.home)
 
 
 def _reinterpreted(raw: Array, dtype: DType) -> Array:
@@ -111,23 +128,35 @@ def make_tensor(
     """A tensor over `source` with `layout`, or with the layout of a shape and a stride as `Layout` takes them.
 
     Over an array, an engine or a `make_gmem_ptr` the tensor is a view; without a layout it has the array's own strides.
-    Over an element type (`f32`, "f16", numpy.float32) it owns new memory, zeros on the host.
+    Over another tensor it is a view of that one's elements. Over an element type (`f32`, "f16", numpy.float32) it owns
+    new memory, zeros on the host; over nested lists of numbers a copy of them.
 
     >>> print(make_tensor(make_smem_ptr(np.zeros(32, np.float16), name="s"), (4, 8), (8, 1)))
     smem_ptr[16b](s) o (4,8):(8,1)
     >>> make_tensor("i32", (2, 3)).numpy().tolist()
     [[0, 0, 0], [0, 0, 0]]
+    >>> print(make_tensor([[1, 2, 3], [4, 5, 6]]).dtype)
+    i64
 
-    Raises TensorError where the layout reaches outside the memory, a size is unknown in an owning tensor, or WGSL lacks
-    the element type. Source: CuTe, `tensor_impl.hpp`.
+    Raises TensorError where the layout reaches an offset that `source` does not hold, a size is unknown in an owning
+    tensor, or the elements are no numbers. Source: CuTe, `tensor_impl.hpp`.
     """
     if isinstance(source, (str, DType)) or isinstance(source, type) or isinstance(source, np.dtype):
         return _owning(as_dtype(source), layout, stride)
-    engine = source if isinstance(source, Engine) else view_of(source)
+    if isinstance(source, Tensor):
+        chosen = _layout_of(source.layout if layout is None else layout, stride)
+        return source if layout is None else _view(source, chosen)
+    engine = source if isinstance(source, Engine) else _copied(source) if isinstance(source, list) else view_of(source)
     chosen = _layout_of(layout, stride, engine)
-    if isinstance(engine, ViewEngine):
-        _check_range(engine, chosen)
-    return Tensor(engine, chosen)
+    if not isinstance(engine, ViewEngine) or chosen is engine.home:
+        return Tensor(engine, chosen)
+    whole = Tensor(engine, engine.home or Layout(len(engine.memory)), 0 if engine.home else -engine.origin)
+    return _view(whole, chosen)
+
+
+def _view(whole: Tensor, layout: Layout | ComposedLayout) -> Tensor:
+    """`layout` over the memory of `whole`, counted from where its own layout counts."""
+    return confined(Tensor(whole.engine, layout, whole.offset), whole, "make_tensor", whole, layout)
 
 
 def _layout_of(
@@ -156,37 +185,13 @@ def _owning(dtype: DType, layout: Layout | ComposedLayout | IntTuple | None, str
     return Tensor(allocate(dtype, high - low), chosen, -low)
 
 
-def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:
-    """The least offset of `layout` and the one after the greatest.
-
-    >>> offset_range(Layout((4, 8), (-1, 4)))
-    (-3, 29)
-    """
-    if isinstance(layout, ComposedLayout):
-        table = layout.offsets()
-        return int(table.min()), int(table.max()) + 1
-    if layout.size == 0:
-        return 0, 0
-    reach = [(s - 1) * d for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
-    return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + 1
-
-
-def _check_range(engine: ViewEngine, layout: Layout | ComposedLayout) -> None:
-    low, high = offset_range(layout)
-    first, end = engine.range
-    if low < first or high > end:
-        raise TensorError(
-            f"make_tensor({describe(engine)}, {layout}): the layout reaches offsets {low} to {high - 1}, "
-            f"the memory holds {first} to {end - 1}; choose smaller sizes or strides"
-        )
-
-
 def make_tensor_like(tensor: Tensor, dtype: object = None) -> Tensor:
     """A tensor with memory of its own: the same shape, compact strides in the same order.
 
     >>> print(make_tensor_like(make_tensor("f32", (4, 8), (32, 2))).layout)
     (4,8):(8,1)
     """
+    expect_tensors("make_tensor_like", tensor)
     layout = make_layout_like(cast(Layout, tensor.layout))
     return _owning(tensor.dtype if dtype is None else as_dtype(dtype), layout, None)
 
@@ -197,22 +202,17 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
     >>> print(make_fragment_like(make_tensor("f32", ((2, 2), 4, 2), ((8, 64), 16, 1))).layout)
     ((2,2),4,2):((1,2),8,4)
     """
+    expect_tensors("make_fragment_like", tensor)
     layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
     if layout.rank > 1:
         ordered = make_layout_like(layout)
         first = len(leaves(layout[0].shape))
         steps = leaves(ordered.stride)
         order = list(range(first)) + [first + abs(step) for step in steps[first:]]
-        layout = make_ordered_layout(layout.shape, _nested_like(order, layout.shape))
+        layout = make_ordered_layout(layout.shape, fold_profile(iter(order), layout.shape))
     else:
         layout = Layout(layout.shape)
     return _owning(tensor.dtype if dtype is None else as_dtype(dtype), layout, None)
-
-
-def _nested_like(entries: list[int], shape: IntTuple) -> IntTuple:
-    from ..layout.int_tuple import fold_profile
-
-    return fold_profile(iter(entries), shape)
 
 
 def make_identity_tensor(shape: IntTuple) -> Tensor:

@@ -1,6 +1,6 @@
 """Partitions: a tensor tiled or composed, then sliced.
 
-Imports `tensor`, `thread`, `layout`. Law: each is `divide or compose, then slice`; a tile that does not divide its
+Law: each is `divide or compose, then slice`; a tile that does not divide its
 tensor keeps the whole tile's shape and carries a guard, so every element of the tensor is owned exactly once.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import cast
 
 from ..errors import TensorError
-from ..layout import Layout, composition, dice, idx2crd, zipped_divide
+from ..layout import Layout, dice, idx2crd, zipped_divide
 from ..layout.coordinates import Coordinate, _, crd2idx
-from ..layout.int_tuple import IntTuple, as_tuple, product_each
+from ..layout.int_tuple import IntTuple, as_tuple, leaves, product_each
 from .engine import Scalars
-from .tensor import Tensor
+from .tensor import Tensor, composed_slice, expect_tensors
 from .thread import current_thread
 
 
@@ -27,6 +27,7 @@ def inner_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
 
     Raises TensorIndexError for a tile that is not there. Source: CuTe, `tensor_impl.hpp`.
     """
+    expect_tensors("inner_partition", tensor)
     tiled = tensor.lift_layout(zipped_divide, tiler)
     tile, rest = as_tuple(tiled.shape)
     return cast(Tensor, tiled[(_all_of(tile), _continued(coord, rest))])
@@ -41,6 +42,7 @@ def outer_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
 
     Source: CuTe, `tensor_impl.hpp`.
     """
+    expect_tensors("outer_partition", tensor)
     tiled = tensor.lift_layout(zipped_divide, tiler)
     tile, rest = as_tuple(tiled.shape)
     return cast(Tensor, tiled[(_continued(coord, tile), _all_of(rest))])
@@ -56,6 +58,7 @@ def local_tile(tensor: Tensor, tiler: object, coord: Coordinate, proj: Coordinat
 
     A tile that does not divide is rounded up: elements beyond the tensor are guarded. Source: CuTe, `tensor_impl.hpp`.
     """
+    expect_tensors("local_tile", tensor)
     if proj is not None:
         _check_projection("local_tile", proj, tiler)
         _check_projection("local_tile", proj, coord)
@@ -77,10 +80,10 @@ def local_partition(
     gaps, or the index is out of range. Source: CuTe, `tensor_impl.hpp`.
     """
     layout = threads if isinstance(threads, Layout) else Layout(threads)
-    index = current_thread(index)
-    _check_threads(tensor, layout, index)
+    expect_tensors("local_partition", tensor)
+    index = current_thread("local_partition", _thread_count(tensor, layout), index)
     tiler: tuple[object, ...] = product_each(layout.shape)
-    crd = _thread_coordinate(layout, index)
+    crd = thread_coordinate(layout, index)
     if proj is not None:
         _check_projection("local_partition", proj, tiler)
         tiler, crd = (cast("tuple[object, ...]", dice(proj, cast(IntTuple, part))) for part in (tiler, crd))
@@ -96,8 +99,9 @@ def thread_value_partition(tensor: Tensor, layout_tv: Layout, index: Scalars | N
     >>> thread_value_partition(A, tv, 3).layout
     Layout(((2, 2),), ((1, 4),))
     """
-    composed = tensor.lift_layout(composition, layout_tv)
-    return cast(Tensor, composed[current_thread(index), _])  # type: ignore[index]
+    expect_tensors("thread_value_partition", tensor)
+    thread = cast(int, current_thread("thread_value_partition", None, index))
+    return composed_slice(tensor, layout_tv, (thread, _), "thread_value_partition", tensor, layout_tv, thread)
 
 
 def _all_of(tree: IntTuple) -> Coordinate:
@@ -119,26 +123,21 @@ def _check_projection(call: str, proj: Coordinate, tree: object) -> None:
         raise TensorError(f"{call}: the projection {proj} must have one entry for each of {tree}")
 
 
-def _check_threads(tensor: Tensor, threads: Layout, index: Scalars) -> None:
+def _thread_count(tensor: Tensor, threads: Layout) -> int:
+    """How many threads `threads` numbers, without a gap."""
     count = 1
-    for step, extent in sorted(_moving(threads)):
+    modes = zip(leaves(threads.stride), leaves(threads.shape), strict=True)
+    for step, extent in sorted((d, s) for d, s in modes if s != 1 and d != 0):
         if step != count:
             raise TensorError(
                 f"local_partition({tensor}, {threads}): the layout gives no thread the number {count}; "
                 f"number threads without gaps, as {Layout(threads.shape)} does"
             )
         count *= extent
-    if isinstance(index, int) and not 0 <= index < count:
-        raise TensorError(f"local_partition({tensor}, {threads}, {index}): there are threads 0 to {count - 1}")
+    return count
 
 
-def _moving(layout: Layout) -> list[tuple[int, int]]:
-    from ..layout.int_tuple import leaves
-
-    return [(d, s) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if s != 1 and d != 0]
-
-
-def _thread_coordinate(threads: Layout, index: Scalars) -> tuple[Scalars, ...]:
+def thread_coordinate(threads: Layout, index: Scalars) -> tuple[Scalars, ...]:
     """The place of thread `index` in the layout of threads, one number a mode."""
     found = idx2crd(cast(int, index), threads.shape, threads.stride)
     return tuple(crd2idx(c, s) for c, s in zip(as_tuple(found), as_tuple(threads.shape), strict=True))

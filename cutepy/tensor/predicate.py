@@ -1,6 +1,6 @@
 """Predicates: which coordinates of an identity tensor lie within limits.
 
-Imports `bulk`, `tensor`. Law: an identity tensor tiled and sliced like the data tells where each element of a tile is,
+Law: an identity tensor tiled and sliced like the data tells where each element of a tile is,
 so comparing it with the shape of the data tells which elements exist; `copy_if` takes the answer.
 """
 
@@ -17,7 +17,7 @@ from .bulk import coordinate_tables, mode_sizes
 from .dtypes import bool_
 from .engine import Array, CoordinateEngine, Scalars, ViewEngine
 from .guard import below, both
-from .tensor import Tensor
+from .tensor import Tensor, expect_tensors
 
 
 def elem_less(coordinates: Tensor, limits: IntTuple) -> Tensor:
@@ -30,6 +30,7 @@ def elem_less(coordinates: Tensor, limits: IntTuple) -> Tensor:
 
     Raises TensorError unless `limits` has one entry for each of a coordinate. Source: CuTe, `int_tuple.hpp`.
     """
+    expect_tensors("elem_less", coordinates)
     if not isinstance(coordinates.engine, CoordinateEngine):
         raise TensorError(f"elem_less({coordinates}, {limits}): the first operand is no identity tensor")
     tables, tops = coordinate_tables(coordinates), leaves(limits)

@@ -1,6 +1,6 @@
 """`recast`: the same memory seen as elements of another width.
 
-Imports `tensor`, `engine`. Law: the bytes of the result are the bytes of the operand, in the same order.
+Law: the bytes of the result are the bytes of the operand, in the same order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..layout import Layout
 from ..layout.recast import recast_layout
 from .dtypes import as_dtype
 from .engine import ViewEngine
-from .tensor import Tensor
+from .tensor import Tensor, expect_tensors
 
 
 def recast(tensor: Tensor, dtype: object) -> Tensor:
@@ -28,6 +28,7 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     Raises TensorError where it does not begin or end at a whole element, is guarded, or is not in host memory, and
     LayoutError where the new width does not fit the strides. Source: CuTe, `tensor_impl.hpp`.
     """
+    expect_tensors("recast", tensor)
     wanted = as_dtype(dtype)
     old, new = (np.dtype(kind.numpy).itemsize for kind in (tensor.dtype, wanted))
     engine = tensor.engine

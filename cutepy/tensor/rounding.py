@@ -1,6 +1,6 @@
 """Rounding a shape up to whole tiles, with the guard that says what exists.
 
-Imports `layout`, `guard`. Law: a rounded layout equals the given one on its own coordinates, and its size is the least
+Law: a rounded layout equals the given one on its own coordinates, and its size is the least
 that the tile divides; the new guard axes tell the two apart.
 """
 

@@ -1,6 +1,6 @@
 """`Tensor`: an engine and a layout, an offset between them, and a guard where a tile reaches beyond what exists.
 
-Imports `engine`, `guard`, `layout`. Law: `tensor[crd] == engine.load(offset + layout(crd))`; a slice or a tile is
+Law: `tensor[crd] == engine.load(offset + layout(crd))`; a slice or a tile is
 another layout and another offset over the same engine, so it is a view and writes through.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, TypeAlias, cast, overload
 
 import numpy as np
 
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
 from ..layout.basis import Basis, BasisSum
-from ..layout.coordinates import Coordinate, _, has_underscore, inner_product
+from ..layout.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
 from ..layout.display import svg_of
 from ..layout.int_tuple import IntTuple, product
 from ..layout.layout import _make, show, slice_and_offset
@@ -23,7 +23,13 @@ from .bulk import load_all, strided_modes, strided_view
 from .dtypes import DType
 from .engine import Array, CoordinateEngine, Engine, Scalars, called, check_writable, describe
 from .guard import Guard
+from .reach import confined, names_only
 from .rounding import rounded
+
+Slice: TypeAlias = (
+    "Underscore | tuple[Underscore, *tuple[object, ...]] | tuple[object, Underscore, *tuple[object, ...]]"
+)
+"""A coordinate that keeps a mode, as far as types tell: by its first or second entry."""
 
 
 class TensorIndexError(TensorError, CoordinateError):
@@ -97,10 +103,22 @@ class Tensor:
         """The element type."""
         return self.engine.dtype
 
-    def __call__(self, *crd: Coordinate) -> Tensor | Scalars:
+    @overload
+    def __call__(self, crd: Underscore, /, *rest: object) -> Tensor: ...
+    @overload
+    def __call__(self, crd: object, follows: Underscore, /, *rest: object) -> Tensor: ...
+    @overload
+    def __call__(self, crd: object, follows: object, last: Underscore, /, *rest: object) -> Tensor: ...
+    @overload
+    def __call__(self, *crd: object) -> Scalars: ...
+    def __call__(self, *crd: object) -> Scalars:
         return self[crd[0] if len(crd) == 1 else crd]
 
-    def __getitem__(self, crd: Coordinate) -> Tensor | Scalars:
+    @overload
+    def __getitem__(self, crd: Slice) -> Tensor: ...
+    @overload
+    def __getitem__(self, crd: object) -> Scalars: ...
+    def __getitem__(self, crd: Any) -> Scalars:
         layout = self.layout
         if _fits(crd, layout.shape) and type(layout) is Layout and self.guard is None:
             offset = inner_product(crd, layout.shape, layout.stride)
@@ -139,6 +157,7 @@ class Tensor:
             kept = _make(tuple(extents), tuple(steps))
             moved = inner_product(numbers, layout.shape, cast(Layout, layout).stride)
         else:
+            crd = _one_place(crd, self)
             _check(crd, layout.shape, self)
             if type(layout) is Layout:
                 kept, moved = slice_and_offset(crd, layout)
@@ -162,7 +181,18 @@ class Tensor:
         return Tensor(self.engine, layout, self.offset, None if self.guard is None else self.guard.map(follow, layout))
 
     def lift_layout(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
-        """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors."""
+        """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors.
+
+        Raises TensorError for what is no view of the tensor's own elements.
+        """
+        part = self.unconfined(function, *arguments)
+        name = function.__name__
+        if name not in _EXTENDS or (name == "composition" and names_only(arguments[0], self.layout.shape)):
+            return part
+        return confined(part, self, name, self, *arguments)
+
+    def unconfined(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
+        """As `lift_layout`, for a caller that slices the result and then asks `confined` of the slice."""
         name = function.__name__
         if name == "get":
             return self.mode(*cast("tuple[int, ...]", arguments))
@@ -226,6 +256,13 @@ _set_engine, _set_layout, _set_offset, _set_guard = (
 )
 
 
+def expect_tensors(call: str, *operands: object) -> None:
+    """Raise TensorError for the first operand that is no tensor, saying how to make one."""
+    for operand in operands:
+        if not isinstance(operand, Tensor):
+            raise TensorError(f"{call}: {type(operand).__name__} is not a tensor; write make_tensor(...)")
+
+
 def applied(function: Callable[..., Layout], thing: Layout | Tensor, *arguments: object) -> Layout | Tensor:
     """`function(thing, *arguments)` for a layout, and over the same elements for a tensor."""
     if isinstance(thing, Tensor):
@@ -242,7 +279,15 @@ def _sum(base: Scalars, offset: Scalars) -> Scalars:
 
 _DIVIDES = frozenset({"logical_divide", "zipped_divide", "tiled_divide", "flat_divide"})
 _REFOLDS = frozenset({"coalesce", "flatten", "unflatten", "group_modes"})
-_ACTS = _REFOLDS | {"composition", "select", "take", "append", "prepend"}
+_EXTENDS = frozenset({"composition", "append", "prepend"})
+"""The operations whose result may reach beyond the coordinates of their operand."""
+_ACTS = _REFOLDS | _EXTENDS | {"select", "take"}
+
+
+def composed_slice(tensor: Tensor, tiler: object, crd: Coordinate, call: str, *operands: object) -> Tensor:
+    """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
+    part = cast(Tensor, tensor.unconfined(composition, tiler)[crd])
+    return part if names_only(tiler, tensor.layout.shape) else confined(part, tensor, call, *operands)
 
 
 def _refusal(name: str, tensor: Tensor, arguments: tuple[object, ...]) -> str:
@@ -295,6 +340,22 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
     return tuple(numbers)
 
 
+_NO_NUMBERS = (bool, np.bool_, float, complex, str, bytes, list, dict, set, slice, type(Ellipsis), type(None))
+
+
+def _one_place(crd: Coordinate, tensor: Tensor) -> Coordinate:
+    """`crd` with Python's integers for NumPy's; TensorIndexError for an array, as a slice lies at one place."""
+    if isinstance(crd, tuple):
+        return tuple([_one_place(entry, tensor) for entry in crd])
+    if isinstance(crd, (np.ndarray, np.integer)):
+        if crd.ndim:
+            raise TensorIndexError(
+                f"coordinate {crd!r} of {tensor}: a slice is taken at one place; make one for each, or leave out the _"
+            )
+        return cast(Coordinate, crd.item())
+    return crd
+
+
 def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
     """Refuse a coordinate that does not fit; expressions pass, their bounds are the kernel verifier's matter."""
     if type(crd) is tuple:
@@ -313,8 +374,11 @@ def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
             return
         low, high = int(crd.min()), int(crd.max())
     else:
-        if isinstance(crd, (float, complex, str, bytes, list, dict, set, slice, type(Ellipsis))):
-            raise TensorIndexError(f"coordinate {crd!r} of {tensor}: give integers, nested tuples of them, or _")
+        if crd is not _ and (getattr(tensor.engine, "confined", False) or isinstance(crd, _NO_NUMBERS)):
+            raise TensorIndexError(
+                f"coordinate {crd!r} of {tensor}: give integers, nested tuples of them, or _; "
+                "a range of a mode is a tile (local_tile), or .numpy()[...]"
+            )
         return
     if low < 0 or high >= product(shape):
         raise TensorIndexError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+import numpy as np
+
 from ..errors import TensorError
 from .engine import Scalars
 
@@ -11,12 +13,18 @@ CURRENT_THREAD: ContextVar[Scalars | None] = ContextVar("current_thread", defaul
 """The index of the thread within its workgroup; a kernel trace sets it to its own expression."""
 
 
-def current_thread(thread: Scalars | None = None) -> Scalars:
-    """`thread` itself, or the index of the thread that a kernel is being traced for.
+def current_thread(call: str, count: int | None, thread: Scalars | None = None) -> Scalars:
+    """`thread` itself, or the index of the thread that a kernel is being traced for: one of `count`, if that is known.
 
-    Raises TensorError where neither is there.
+    Raises TensorError where neither is there, and for a number that is none of 0 to `count - 1`.
     """
     found = CURRENT_THREAD.get() if thread is None else thread
     if found is None:
-        raise TensorError("a partition needs a thread: pass thread=, or make it inside a kernel")
+        raise TensorError(f"{call}: a partition needs a thread: pass thread=, or make it inside a kernel")
+    if isinstance(found, (bool, np.bool_, float, np.floating, str, tuple)):
+        raise TensorError(f"{call}: thread {found!r} is no whole number")
+    if isinstance(found, (int, np.integer)):
+        if count is not None and not 0 <= found < count:
+            raise TensorError(f"{call}: thread {found} of 0 to {count - 1}")
+        return int(found)
     return found

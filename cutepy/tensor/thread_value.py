@@ -1,6 +1,6 @@
 """Thread-value layouts: which element of a tile is value v of thread t.
 
-Imports `layout`. Law: a thread-value layout maps (thread, value) to the colexicographic index in its tile, and
+Law: a thread-value layout maps (thread, value) to the colexicographic index in its tile, and
 `composition(tile, layout_tv)(t, _)` are the elements of thread t.
 """
 

@@ -1,6 +1,6 @@
 """`TiledCopy`: a copy atom repeated over threads and values until it covers a tile.
 
-Imports `atoms`, `partition`, `thread_value`. Law: the partitions of a tile among all threads cover it, each element as
+Law: the partitions of a tile among all threads cover it, each element as
 often as the thread-value layout says; a partition is `((value), rest, ...)` of one thread.
 """
 
@@ -11,12 +11,12 @@ from typing import cast
 
 from ..errors import TensorError
 from ..layout import Layout, composition, group_modes, logical_product, make_layout, right_inverse, zipped_divide
-from ..layout.coordinates import _
+from ..layout.coordinates import Coordinate, _
 from ..layout.int_tuple import IntTuple, product_each
 from ..layout.recast import upcast
 from .atoms.atom import CopyAtom
 from .engine import Scalars
-from .tensor import Tensor
+from .tensor import Tensor, composed_slice, expect_tensors
 from .thread import current_thread
 from .thread_value import make_layout_tv
 from .tiled_mma import AXES, TiledMMA
@@ -77,6 +77,7 @@ class TiledCopy:
         `fragment` has the modes (values, rest, ...); the result has (copy values, rest, ...) over the same elements.
         Raises TensorError where the fragment does not hold whole copies. Source: CuTe, `copy_atom.hpp`.
         """
+        expect_tensors("retile", fragment)
         held = fragment.layout[0].size
         numbered = composition(right_inverse(self.layout_tv), Layout(self.tile))
         if self.layout_tv[1].size % held:
@@ -89,9 +90,10 @@ class TiledCopy:
         tiled = fragment.lift_layout(zipped_divide, (held, *product_each(groups.shape)))
         seen = tiled.lift_layout(composition, (order, _))
         rest = len(cast("tuple[tuple[IntTuple, ...], ...]", seen.shape)[1])
-        return cast(Tensor, seen[(_, (0, *(_,) * (rest - 1)))])
+        return seen[(_, (0, *(_,) * (rest - 1)))]
 
     def _check_space(self, tensor: Tensor, side: int) -> None:
+        expect_tensors("partition", tensor)
         wanted, found = self.atom.memory[side], tensor.engine.space
         if wanted and found and found != wanted:
             raise TensorError(
@@ -103,13 +105,12 @@ class TiledCopy:
             raise TensorError(
                 f"partition of {tensor}: it has {tensor.rank} modes, the tile {self.tile} {len(self.tile)}"
             )
-        index = current_thread(thread)
-        if isinstance(index, int) and not 0 <= index < self.threads:
-            raise TensorError(f"partition of {tensor}: thread {index} of 0 to {self.threads - 1}")
+        index = current_thread("partition", self.threads, thread)
         tiled = tensor.lift_layout(zipped_divide, self.tile)
-        owned = tiled.lift_layout(composition, (self._layout_for(layout), _))
-        _own, rest = cast("tuple[IntTuple, tuple[IntTuple, ...]]", owned.shape)
-        return cast(Tensor, owned[((index, _), (_,) * len(rest))])  # type: ignore[index]
+        _own, rest = cast("tuple[IntTuple, tuple[IntTuple, ...]]", tiled.shape)
+        crd = cast(Coordinate, ((index, _), (_,) * len(rest)))
+        tiler = (self._layout_for(layout), _)
+        return composed_slice(tiled, tiler, crd, "partition", tensor, tiler[0], self.tile, index)
 
     def _layout_for(self, layout: Layout) -> Layout:
         """(thread, value) to the index in the tile, when the atom moves its values as `layout` says."""

@@ -1,6 +1,6 @@
 """`TiledMMA`: a multiply-add atom repeated over threads, and over the values of a thread.
 
-Imports `atoms`, `partition`. Law: over all threads the partitions of C cover it once, and summing over k the products
+Law: over all threads the partitions of C cover it once, and summing over k the products
 of the partitions of A and B gives the product of the tiles.
 """
 
@@ -14,19 +14,19 @@ from ..layout import (
     Layout,
     complement,
     composition,
-    idx2crd,
     logical_divide,
     make_layout,
     right_inverse,
     tiled_product,
     zipped_divide,
 )
-from ..layout.coordinates import _, crd2idx
+from ..layout.coordinates import _
 from ..layout.int_tuple import IntTuple, as_tuple
 from .atoms.atom import MMAAtom
 from .engine import Scalars
 from .make import make_fragment_like
-from .tensor import Tensor, applied
+from .partition import thread_coordinate
+from .tensor import Tensor, applied, expect_tensors
 from .thread import current_thread
 
 AXES = {"a": (0, 2), "b": (1, 2), "c": (0, 1)}
@@ -142,14 +142,11 @@ class TiledMMA:
         return applied(zipped_divide, values, (_, tuple(self.arrangement[axis].size for axis in axes)))
 
     def _partition(self, operand: str, tensor: Tensor, thread: Scalars | None) -> Tensor:
+        expect_tensors(f"partition_{operand.upper()}", tensor)
         if tensor.rank < 2:
             raise TensorError(f"partition_{operand.upper()} of {tensor}: it needs the modes {_modes(operand)}")
-        index = current_thread(thread)
-        if isinstance(index, int) and not 0 <= index < self.threads:
-            raise TensorError(f"partition_{operand.upper()} of {tensor}: thread {index} of 0 to {self.threads - 1}")
-        numbered = self.threads_vmnk
-        found = idx2crd(cast(int, index), numbered.shape, numbered.stride)
-        place = [crd2idx(c, s) for c, s in zip(as_tuple(found), as_tuple(numbered.shape), strict=True)]
+        index = current_thread(f"partition_{operand.upper()}", self.threads, thread)
+        place = thread_coordinate(self.threads_vmnk, index)
         chosen = (place[0], tuple(place[1 + axis] for axis in AXES[operand]))
         dealt = cast(Tensor, self._dealt_out(operand, tensor))
         rest = cast("tuple[tuple[IntTuple, ...], ...]", dealt.shape)[1][1]

@@ -12,7 +12,7 @@ from cutepy import (
     local_tile,
     make_fragment_like,
     make_identity_tensor,
-    reduce,
+    reduce_tree,
     transform,
 )
 
@@ -47,9 +47,9 @@ def softmax(x, y):
     copy(source, values)
     for i in range(values.size):
         values[i] = gpu.select(where[i][1] < columns, values[i], -np.inf)
-    largest = agree(reduce(values, -np.inf, gpu.nan_maximum), gpu.nan_maximum)
+    largest = agree(reduce_tree(values, -np.inf, gpu.nan_maximum), gpu.nan_maximum)
     transform(values, op=lambda v: gpu.exp(v - largest))
-    total = agree(reduce(values, 0, lambda a, b: a + b), lambda a, b: a + b)
+    total = agree(reduce_tree(values, 0, lambda a, b: a + b), lambda a, b: a + b)
     transform(values, op=lambda v: v / total)
     copy(values, target)
 

@@ -13,6 +13,7 @@ from cutepy import (
     DeviceError,
     Layout,
     Swizzle,
+    bank_conflicts,
     ceil_div,
     composition,
     copy,
@@ -22,6 +23,7 @@ from cutepy import (
     local_partition,
     local_tile,
     make_composed_layout,
+    select,
     size,
 )
 
@@ -29,19 +31,14 @@ N = 32
 ROWS = Layout((N, N), (N, 1))
 
 
-def ways(offsets: np.ndarray, banks: int = 32) -> int:
-    """How many different words the busiest bank has to serve."""
-    return int(np.bincount(np.unique(offsets) % banks).max())
-
-
-def conflicts(tile: object) -> tuple[int, int]:
-    """The worst warp that writes a row, and the worst that reads a column."""
-    table = tile.offsets()
-    return max(ways(table[i, :]) for i in range(N)), max(ways(table[:, i]) for i in range(N))
+def conflicts(tile):
+    """The worst warp that writes a row, and the worst that reads a column: lanes are the first mode."""
+    return bank_conflicts(select(tile, 1, 0)).ways, bank_conflicts(tile).ways
 
 
 print("rows as they are", conflicts(ROWS))
 assert conflicts(ROWS) == (1, 32)
+print(bank_conflicts(ROWS))
 draw(ROWS, view="banks", style=draw.Style(heads="none"))
 
 # %% [markdown]

@@ -12,9 +12,13 @@ import pytest
 from cutepy import Layout, parse_layout
 from cutepy.cli import main
 from cutepy.draw import draw, drawing_of
+from cutepy.gpu.matmul import matmul_kernel
+from cutepy.gpu.trace.kernel import KernelFunction
+from cutepy.gpu.verify import Verification
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 Refused = Callable[..., str]
+PROVEN = Verification("asked for", ())
 NO_DRIVER = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
 KERNEL = """
 from cutepy import axpby, gpu, local_tile
@@ -77,7 +81,7 @@ def test_wgsl(cli: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     text = said("wgsl", "matmul", "100x60", "(60,90):(1,60)", "--tile", "32x32x8", capsys=capsys)
     assert "// A f32 (100,60):(60,1)\n// B f32 (90,60):(60,1)\n// C f32 (100,90):(90,1)\n" in text
     assert "f16" in said("wgsl", "sum", "f16 10x10", capsys=capsys)
-    assert "x i32 1000:1" in said("wgsl", "sum", "i32 (1000):(1)", capsys=capsys)
+    assert "x i32 (1,1000):(0,1)" in said("wgsl", "sum", "i32 (1000):(1)", capsys=capsys)
     (tmp_path / "mine.py").write_text(KERNEL)
     options = ("2.0", "50x60", "50x60", "--set", "tv=((_2,_32),_4):((_128,_1),_32)", "--set", "tile=(32,8)")
     texts = {cli("wgsl", kernel, *options).stdout for kernel in ("mine.py:saxpy", "mine:saxpy")}
@@ -107,6 +111,29 @@ def test_verify(here: Run, tmp_path: Path) -> None:
     refuted = here("verify", "race.py:every_thread", "8:1")
     assert (refuted.returncode, refuted.stderr) == (1, b"")
     assert b"refuted    no races x" in refuted.stdout
+
+
+TENSORS = """
+from cutepy import gpu
+
+@gpu.kernel
+def twice(x, y):
+    gpu.launch(threads=64)
+    y[gpu.thread] = x[gpu.thread] * 2
+"""
+
+
+@pytest.mark.parametrize("command", ["verify", "wgsl"])
+def test_what_a_kernel_raises_is_one_line(command: str, refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "tensors.py").write_text(TENSORS)
+    said = refused(command, "tensors.py:twice", "64", "64")
+    assert "tensors.py:7: TypeError: " in said and "64 is a number, an array of 64 elements is 64:1" in said
+
+
+def test_verify_is_the_kernel_s_own(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(KernelFunction, "verify", lambda kernel, *arguments, **static: asked.append(kernel) or PROVEN)
+    assert said("verify", "matmul", "8x8", "8x8", capsys=capsys) == f"{PROVEN}\n" and asked == [matmul_kernel]
 
 
 def test_adapters(cli: Run) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cutepy import gpu
+from cutepy import gpu, ops
 from cutepy.errors import KernelError
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.trace import state
@@ -14,6 +14,7 @@ from cutepy.tensor import Tensor, make_tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import operation_cases
+from ops import same_calls
 
 PER_FAMILY = 20
 
@@ -70,6 +71,43 @@ def test_results_stay_on_the_device(device: Device) -> None:
     host = np.zeros((5, 4), np.float32)
     gpu.copy(x, make_tensor(host.T))
     assert np.array_equal(host, np.full((5, 4), 2, np.float32))
+
+
+def on_device(value: object) -> object:
+    return value.engine.device if isinstance(value, Tensor) else None
+
+
+def test_ops_of_device_tensors_run_there_and_stay_there(device: Device) -> None:
+    g = np.random.default_rng(3)
+    a, b = g.standard_normal((6, 8), dtype=np.float32), g.standard_normal((8, 5), dtype=np.float32)
+    x, y = gpu.array(a, device=device), gpu.array(b, device=device)
+    calls = {
+        "add": (lambda p, _q: ops.add(p, [1.0] * 8)),
+        "div": (lambda p, _q: ops.div(3, p)),
+        "scaled": (lambda p, _q: ops.mul(np.float32(2), p)),
+        "where": (lambda p, _q: ops.where(ops.gt(p, 0), p, -1.5)),
+        "astype": (lambda p, _q: ops.astype(p, "i32")),
+        "sum": (lambda p, _q: ops.sum(p)),
+        "max": (lambda p, _q: ops.max(p, 1, keepdims=True)),
+        "argmin": (lambda p, _q: ops.argmin(p, 0)),
+        "softmax": (lambda p, _q: ops.softmax(p, 0)),
+        "matmul": (lambda p, q: ops.matmul(p, q)),
+        "dot": (lambda p, q: ops.dot(ops.reshape(p, (2, 3, 8)), q)),
+        "fused": (lambda p, q: ops.fused_multiply_add(ops.reshape(p, (6, 8, 1)), q, 1)),
+        "pad": (lambda p, _q: ops.pad(p, [(1, 0), (0, 2)], 7)),
+        "flip": (lambda p, _q: ops.flip(p, 0)),
+        "permute": (lambda p, _q: ops.permute(p, (1, 0))),
+    }
+    for name, call in calls.items():
+        found, expected = call(x, y), call(a, b)
+        assert on_device(found) is device, name
+        assert found.dtype is expected.dtype and found.numpy().shape == expected.numpy().shape, name
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_the_same_calls_give_the_same(device: Device) -> None:
+    found = [line for seed in range(10_000, 10_100) for line in same_calls.differences(seed, ["wgpu"])]
+    assert not found, "\n".join(found)
 
 
 def test_device_tensors_are_not_for_the_interpreter(device: Device, own_device: Device) -> None:

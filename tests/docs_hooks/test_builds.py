@@ -95,7 +95,7 @@ def test_a_bad_page_ends_the_build_with_file_and_line(tool: tuple[str, Tool], tm
     done = build(tool, tmp_path, BAD)
     assert done.returncode == 1
     said = done.stdout + done.stderr
-    assert "is never closed" in said
+    assert "missing before it" in said
     assert "page.md:" in said
     assert " ^" in said
 

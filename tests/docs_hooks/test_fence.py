@@ -36,7 +36,7 @@ def test_what_the_document_says() -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("zipped_divide((8,8:(8,1), (4,4))", r"'\(' is never closed\n.*\n +\^"),
+        ("zipped_divide((8,8:(8,1), (4,4))", r"is '\)' missing before it\?\n.*\n +\^"),
         ("composition((6,2):(1,7), (3,2):(2,3))", "is not a layout: at"),
         ("(4,8)\ncolour: row", "line 2: no option 'colour'"),
         ("(4,8)\ncolor", "line 2: 'color' is not 'key: value'"),

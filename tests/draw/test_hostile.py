@@ -126,11 +126,32 @@ def test_hostile_expressions_end_quickly_in_a_clear_error(text: str) -> None:
 @settings(deadline=None)  # a name in a layout loads SymPy, once
 @given(st.text(max_size=60))
 def test_any_fence_body_is_drawn_or_refused(source: str) -> None:
+    """What is drawn is one whole picture of known elements, the same each time; what is refused says something."""
     try:
         text, options = read_body(source)
-        drawing_of(text, options).svg().encode()
-    except CutepyError:
-        pass
+        svg = drawing_of(text, options).svg()
+    except CutepyError as error:
+        assert str(error).strip()
+        return
+    root = ElementTree.fromstring(svg.encode())
+    assert {e.tag.rpartition("}")[2] for e in root.iter()} <= {"svg", "title", "desc", "style", "g", "path", "text"}
+    assert drawing_of(text, options).svg() == svg
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(0, 9)), min_size=1, max_size=2),
+    st.text(st.characters(categories=("L", "N")), min_size=1, max_size=20),
+)
+def test_a_written_fence_body_is_drawn_as_it_says(modes: list[tuple[int, int]], caption: str) -> None:
+    layout = Layout(tuple(extent for extent, _step in modes), tuple(step for _extent, step in modes))
+    text, options = read_body(f"{layout}\ntitle: {caption}")
+    drawing = drawing_of(text, options)
+    root = ElementTree.fromstring(drawing.svg())
+    shown = [e.text for e in root.iter() if e.tag.endswith("}text")]
+    assert caption in [e.text for e in root.iter() if e.tag.endswith("}title")]
+    for offset in {layout(i) for i in range(layout.size)}:
+        assert str(offset) in shown
 
 
 trees = st.recursive(

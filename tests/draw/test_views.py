@@ -213,6 +213,10 @@ def test_banks_count_conflicts() -> None:
         "down a column: 16-way conflict",
         "along a row: no conflict",
     )
+    wide = draw(Layout((1, 32), (32, 1)), view=Banks(element_bytes=16))
+    assert wide.figure.notes[0].endswith("up to 8 at a time") and wide.figure.notes[2] == "along a row: no conflict"
+    large = draw(Layout((1024, 1024)), view=Banks())
+    assert large.figure.notes[1:] == ("more than 65536 elements: conflicts are not counted",)
     with pytest.raises(DrawError, match="from 1 to 1024"):
         Banks(element_bytes=0)
 

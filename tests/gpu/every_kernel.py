@@ -74,8 +74,6 @@ def _run_products_and_sums() -> None:
         x = g.integers(0, 9, (70, 300)).astype(dtype)
         for view in (x, x[:, 1:], x[::2, ::3].T, x[:1]):
             gpu.sum(view, engine="numpy")
-    for plan in (gpu.SumPlan(3, 64, 2), gpu.SumPlan(300, 32, 1)):
-        gpu.sum(x, plan=plan, engine="numpy")
 
 
 def kernels_of_the_package() -> dict[str, KernelFunction]:

@@ -39,12 +39,6 @@ def names_the_line(text: str, body: Callable[..., None]) -> bool:
 # A Python value is asked for that only the GPU knows.
 
 
-def known_if(x):
-    gpu.launch(threads=64)
-    if x[gpu.thread] > 0:
-        pass
-
-
 def known_while(x):
     gpu.launch(threads=64)
     while gpu.thread < 3:
@@ -54,11 +48,6 @@ def known_while(x):
 def known_and(x):
     gpu.launch(threads=64)
     x[0] = x[1] > 0 and x[2]
-
-
-def known_not(x):
-    gpu.launch(threads=64)
-    x[0] = not gpu.thread
 
 
 def known_in(x):
@@ -282,6 +271,7 @@ def test_a_barrier_that_all_threads_meet_is_fine() -> None:
     @gpu.kernel
     def fine(x, n):
         gpu.launch(grid=4, threads=64)
+        x[gpu.thread] = 1
         with gpu.when(gpu.workgroup.x < 2):
             for _i in gpu.loop(n):
                 gpu.barrier()

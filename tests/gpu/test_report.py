@@ -6,15 +6,15 @@ from collections import defaultdict
 
 import numpy as np
 import traced
+from bank_counts import disagreements
 from oracle import observe
 from random_kernels import Maker
 from subjects import staged_copy, tv_copy
 
 from cutepy import gpu
-from cutepy.gpu.ir import Kernel, new_arena
+from cutepy.gpu.ir import Kernel, element_bytes, new_arena
 from cutepy.gpu.matmul import Plan, matmul_kernel
 from cutepy.gpu.report import AccessFigures, Hardware, report
-from cutepy.gpu.report.measure import element_bytes
 from cutepy.gpu.verify import verify
 from cutepy.layout import ComposedLayout, Layout, Swizzle, composition, make_composed_layout
 from cutepy.tensor import fill, make_layout_tv, make_tensor, thread_value_partition
@@ -142,6 +142,10 @@ def test_bank_conflicts_are_those_of_the_layout_itself() -> None:
             wanted.append(max(sum(w % 32 == bank for w in words) for bank in range(32)))
         found = report(touch.ir(layout=layout, tv=tv))
         assert sorted(a.ways for a in found.accesses) == sorted(wanted)
+
+
+def test_reports_pictures_and_users_count_one_and_the_same() -> None:
+    assert [wrong for seed in range(100) for wrong in disagreements(seed)] == []
 
 
 def test_a_transpose_conflicts_unless_it_is_swizzled() -> None:

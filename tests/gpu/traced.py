@@ -9,7 +9,7 @@ from cutepy import gpu
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout, Swizzle, _, composition, make_composed_layout, size
 from cutepy.tensor import make_fragment_like, make_tensor
-from cutepy.tensor.algorithms import axpby, clear, copy, fill, reduce, transform
+from cutepy.tensor.algorithms import axpby, clear, copy, fill, reduce_tree, transform
 from cutepy.tensor.partition import local_partition, local_tile, thread_value_partition
 
 
@@ -99,9 +99,9 @@ def softmax_rows(x, y):
     for i in gpu.unroll(size(mine)):
         with gpu.when(tid + 64 * i < columns):
             mine[i] = source[i]
-    largest = combined(reduce(mine, -1e30, gpu.maximum), gpu.maximum)
+    largest = combined(reduce_tree(mine, -1e30, gpu.maximum), gpu.maximum)
     transform(mine, op=lambda v: gpu.exp(v - largest))
-    total = combined(reduce(mine, 0, lambda a, b: a + b), lambda a, b: a + b)
+    total = combined(reduce_tree(mine, 0, lambda a, b: a + b), lambda a, b: a + b)
     transform(mine, op=lambda v: v / total)
     copy(mine, target)
 

@@ -6,7 +6,7 @@ import pytest
 from layout.cases import generator, random_layout, random_operand
 
 from cutepy.errors import LayoutError
-from cutepy.layout import Layout, composition, logical_divide, zipped_divide
+from cutepy.layout import Layout, complement, composition, logical_divide, zipped_divide
 from cutepy.layout.explanation import STORIES, explain
 
 UNARY = {"coalesce", "right_inverse", "left_inverse"}
@@ -47,3 +47,18 @@ def test_tuple_tilers_are_told_mode_by_mode():
 def test_a_function_without_a_story_is_refused():
     with pytest.raises(LayoutError, match="there is one for blocked_product"):
         explain(len, Layout(4))
+
+
+def test_the_story_of_a_complement_is_told_to_its_end():
+    assert (
+        str(explain(complement, Layout((2, 3), (2, 12)), 100))
+        == """\
+complement((2,3):(2,12), 100)
+  1. The modes that move, by stride: 2:2, 3:12.
+  2. Up to stride 2 the offsets fill 1: 2 copies fit, a mode 2:1.
+  3. Up to stride 12 the offsets fill 4: 3 copies fit, a mode 3:4.
+  4. From 36 on, 3 copies reach 100, a mode 3:36.
+  5. Shifted by 0, 1, 4, 5, 8, 9, 36, 37, ..., the image of (2,3):(2,12) never meets itself: (2,3,3):(1,4,36).  \
+[checked at 108]
+  = (2,3,3):(1,4,36)"""
+    )

@@ -48,6 +48,11 @@ def test_swizzled_layouts_are_found() -> None:
     assert min(kinds.values()) > 3, kinds
 
 
+def test_of_two_swizzles_with_as_many_bits_the_one_of_fewest_modes() -> None:
+    assert str(Layout.from_offsets([2, 4, 6, 12, 14, 8])) == "S<1,2,1> o 2 o 6:2"
+    assert str(Layout.from_offsets([2, 5, 7, 8, 26, 29, 31, 32, 50, 53, 55, 56])) == "S<1,0,2> o 2 o (4,3):(2,24)"
+
+
 def test_a_layout_with_an_offset() -> None:
     found = Layout.from_offsets([5, 7, 9])
     assert found == ComposedLayout(Swizzle(0, 0, 0), 5, Layout(3, 2)) and found.offsets().tolist() == [5, 7, 9]  # type: ignore

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import time
 
 import pytest
-from layout.cases import generator, random_layout, random_shape, refold
+from layout.cases import generator
+from layout.texts import WRITERS, any_layout, basis_or_chain
 
 from cutepy.errors import LayoutError, NotationError
 from cutepy.layout import Chained, ComposedLayout, E, Layout, Swizzle, _, parse_layout, parse_tiler
@@ -199,64 +199,6 @@ def test_broken_texts_are_errors_and_nothing_else() -> None:
             parse_layout("".join(text))
         except NotationError as error:
             assert 0 <= error.column <= len(text)
-
-
-def any_layout(rng: random.Random) -> Layout | ComposedLayout:
-    """Plain, basis-strided, swizzled and chained layouts."""
-    layout = random_layout(rng)
-    kind = rng.random()
-    if kind < 0.2:
-        shape = random_shape(rng)
-        steps = [
-            rng.choice((1, 1, 5, -3, 17)) * E(*(rng.randrange(3) for _axis in range(rng.randint(1, 3))))
-            for _leaf in leaves(shape)
-        ]
-        return Layout(shape, refold(steps, shape))  # type: ignore[arg-type]
-    if kind < 0.4:
-        return ComposedLayout(random_swizzle(rng), rng.choice((0, 0, 5)), layout)
-    if kind < 0.5:
-        return ComposedLayout(random_layout(rng), rng.choice((0, 2)), layout)
-    if kind < 0.6:
-        return ComposedLayout(Chained(random_layout(rng), rng.choice((0, 3)), random_swizzle(rng)), 0, layout)
-    return layout
-
-
-def random_swizzle(rng: random.Random) -> Swizzle:
-    bits = rng.randint(0, 3)
-    return Swizzle(bits, rng.randint(0, 4), rng.choice((1, -1)) * rng.randint(bits, 5))
-
-
-def basis_or_chain(layout: Layout | ComposedLayout) -> bool:
-    if isinstance(layout, ComposedLayout):
-        return not isinstance(layout.outer, (Swizzle, Layout)) or basis_or_chain(layout.inner)
-    return any(not isinstance(step, int) for step in leaves(layout.stride))
-
-
-WRITERS = {
-    "str": str,
-    "repr": repr,
-    "to_cpp": lambda layout: layout.to_cpp(),
-    "to_pycute": lambda layout: layout.to_pycute(),
-    "to_latex": lambda layout: layout.to_latex(),
-    "cute print": lambda layout: static(str(layout)),
-    "tensor-layouts": lambda layout: str(layout).replace(",", ", ").replace(":", " : "),
-    "mojo": lambda layout: str(layout) if isinstance(layout, ComposedLayout) else f"({str(layout).replace(',', ', ')})",
-}
-
-
-def static(text: str) -> str:
-    """CuTe's print of static integers: `_N`, and `Sw` for a swizzle."""
-    import re
-
-    words = re.split(r"(S<[^>]*>|@\d+)", text)
-    return "".join(
-        word.replace("S<", "Sw<")
-        if word.startswith("S<")
-        else word
-        if word.startswith("@")
-        else re.sub(r"(-?\d+)", r"_\1", word)
-        for word in words
-    )
 
 
 @pytest.mark.parametrize("writer", WRITERS)

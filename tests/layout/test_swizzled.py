@@ -132,7 +132,7 @@ def test_operations_on_the_domain() -> None:
     assert tiled.shape == ((8, 16), (64, 2)) and sorted(values(tiled)) == list(range(128 * 128))
     with pytest.raises(LayoutError, match="leaves out"):
         complement(layout)  # type: ignore[arg-type]
-    with pytest.raises(LayoutError, match="a tiler is a layout"):
+    with pytest.raises(LayoutError, match="only the first operand may be a composed layout"):
         logical_divide(Layout(1024), layout)
 
 

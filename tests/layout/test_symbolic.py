@@ -7,7 +7,7 @@ them the least sizes that the facts allow; what is refused for all sizes must be
 from __future__ import annotations
 
 import random
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import prod
 
 import pytest
@@ -47,7 +47,9 @@ from cutepy.layout import (
     upcast,
     zipped_divide,
 )
+from cutepy.layout.context import Context
 from cutepy.layout.int_tuple import leaves
+from cutepy.layout.polynomial import added
 
 M, N, K = SYMBOLS = sympy.symbols("M N K", integer=True, positive=True)
 SOME = max(80, CASES // 12)
@@ -444,3 +446,14 @@ def test_a_slice_of_a_result_is_not_the_result() -> None:
     some = coalesce(Layout((M, 8, N), (1, 100, 1000)))
     assert some.subs(M=1).subs(N=3) == coalesce(Layout((1, 8, 3), (1, 100, 1000))) == Layout((8, 3), (100, 1000))
     assert some.subs(N=3).subs(M=1) == some.subs(M=1, N=3)
+
+
+def test_a_chain_of_facts_is_followed_three_steps_and_no_further():
+    context = Context()
+    numbers = [context.number(1) for _fact in range(5)]
+    one = [{((number, 1),): 1} for number in numbers]
+    context.at_least = [added(later, earlier, -1) for earlier, later in pairwise(one)]
+    for steps in range(1, 4):
+        assert context.not_negative(added(one[steps], one[0], -1)), steps
+    assert not context.not_negative(added(one[4], one[0], -1))
+    assert not context.not_negative(added(one[0], one[1], -1))

@@ -23,7 +23,9 @@ def random_sizes(rng: np.random.Generator, least: int = 0, most: int = 4) -> tup
 def random_values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
     if dtype == "bool":
         return rng.random(shape) < 0.5
-    if dtype in FLOATS:
+    if np.dtype(dtype).kind == "c":
+        return (rng.normal(0, 2, shape) + 1j * rng.normal(0, 2, shape)).astype(dtype)
+    if np.dtype(dtype).kind == "f":
         values = rng.normal(0, 2, shape)
         if rng.random() < 0.2:
             values = -np.abs(values) - 1
@@ -33,7 +35,7 @@ def random_values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) 
     if rng.random() < 0.2:
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-    return rng.integers(0 if dtype == "uint32" else -9, 10, shape, dtype)
+    return rng.integers(0 if np.dtype(dtype).kind == "u" else -9, 10, shape, dtype)
 
 
 def random_array(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:

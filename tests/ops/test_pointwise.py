@@ -5,13 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from ops.operands import ALL, FLOATS, NUMBERS, random_array, random_operand, random_sizes, same, stretched
-from tensor.opaque import Opaque, OpaqueEngine, reveal
 
-from cutepy import ops
-from cutepy.errors import TensorError
+from cutepy import gpu, ops
+from cutepy.errors import KernelError, TensorError
 from cutepy.layout import Layout
-from cutepy.ops.pointwise import TRACED
-from cutepy.tensor import ALLOCATOR, DType, Tensor, make_tensor
+from cutepy.tensor import Tensor, make_tensor
 
 CASES = 200
 ULP = {"float32": 3e-7, "float16": 1.1e-3}
@@ -181,8 +179,8 @@ def test_swizzled_and_computed_operands() -> None:
         (lambda: ops.exp("text"), "no buffer, __array_interface__ or DLPack"),
         (lambda: ops.exp(np.zeros(2)), "float64"),
         (lambda: ops.pow(np.ones(2, np.int32), -1), "an integer to a negative power"),
-        (lambda: ops.neg(np.ones(2, bool)), "neg of bool"),
-        (lambda: ops.sub(np.ones(2, bool), np.ones(2, bool)), "sub of bool"),
+        (lambda: ops.neg(np.ones(2, bool)), "neg: it is not defined on bool, but on signed integers"),
+        (lambda: ops.sub(np.ones(2, bool), np.ones(2, bool)), "sub: it is not defined on bool"),
         (lambda: ops.add([2**40], 1), "a number is beyond i32"),
     ],
 )
@@ -199,21 +197,25 @@ def test_operands_are_not_changed() -> None:
     assert np.array_equal(array, before, equal_nan=True)
 
 
-def test_expressions_are_handed_to_the_trace() -> None:
-    """Under a kernel trace each element is one expression, and results lie in registers."""
-    named = {"sqrt": np.sqrt, "add": np.add, "where": lambda c, x, y: x if c else y, "lt": np.less}
+def test_values_of_a_kernel_follow_the_same_rules() -> None:
+    @gpu.kernel
+    def smooth(x: Tensor, mask: Tensor, y: Tensor) -> None:
+        gpu.launch(threads=8)
+        value = ops.mul(ops.sigmoid(x[gpu.thread]), 2)
+        y[gpu.thread] = ops.where(mask[gpu.thread], ops.add(mask[gpu.thread], value), ops.astype(value, "f32"))
 
-    def expression(name: str, operands: tuple[object, ...]) -> Opaque:
-        return Opaque(named[name](*map(reveal, operands)))
+    x, mask, y = np.arange(-4, 4, dtype=np.int32), np.arange(8) % 3 == 0, np.zeros(8, np.float32)
+    smooth.interpret(x, mask, y)
+    expected = ops.where(mask, ops.add(mask, ops.mul(ops.sigmoid(x), 2)), ops.mul(ops.sigmoid(x), 2))
+    np.testing.assert_allclose(y, expected.numpy(), rtol=1e-6)
 
-    def registers(dtype: DType, length: int, space: str, name: str) -> OpaqueEngine:
-        return OpaqueEngine(np.zeros(length, dtype.numpy), [], dtype, "rmem")
 
-    x = Tensor(OpaqueEngine(np.float32([1, 4, 9]), []), Layout(3))
-    tokens = TRACED.set(expression), ALLOCATOR.set(registers)  # type: ignore[arg-type]
-    try:
-        found = ops.where(ops.lt(x, 5.0), ops.sqrt(ops.add(x, 0.0)), 7.0)
-    finally:
-        TRACED.reset(tokens[0])
-        ALLOCATOR.reset(tokens[1])
-    assert found.engine.memory.tolist() == [1, 2, 7] and found.engine.space == "rmem"  # type: ignore[attr-defined]
+@pytest.mark.parametrize("call", [ops.exp, ops.sum, ops.softmax, lambda t: ops.matmul(t, t)])
+def test_tensors_of_a_kernel_say_what_to_use(call: Callable[[object], object]) -> None:
+    @gpu.kernel
+    def wrong(x: Tensor, y: Tensor) -> None:
+        gpu.launch(threads=4)
+        call(x)
+
+    with pytest.raises(KernelError, match=r"transform\(x, out, op=...\)"):
+        wrong.interpret(np.zeros(4, np.float32), np.zeros(4, np.float32))

@@ -1,6 +1,7 @@
 """The same calls on arrays and on expressions: one source, no look at a value, whole tables in one access."""
 
 from collections.abc import Callable, Iterator
+from functools import reduce as fold
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from cutepy.tensor import (
     make_tiled_copy,
     make_tiled_mma,
     reduce,
+    reduce_tree,
     thread_value_partition,
     transform,
     universal_copy,
@@ -183,7 +185,8 @@ def test_axpby_fill_clear_transform_reduce(world: World) -> None:
     assert (memory == -x.ravel(order="F")).all()
     transform(Y, op=lambda v: v + 1)
     assert (memory == 1 - x.ravel(order="F")).all()
-    assert reveal(reduce(X, 7, lambda v, w: v + w)) == 7 + x.sum()
+    assert reveal(reduce_tree(X, 7, lambda v, w: v + w)) == 7 + x.sum()
+    assert reveal(reduce(X, 7, lambda v, w: v * 0.5 + w)) == fold(lambda v, w: v * 0.5 + w, x.ravel(order="F"), 7)
     fill(Y, 5)
     assert (memory == 5).all()
     clear(Y)

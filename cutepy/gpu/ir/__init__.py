@@ -1,5 +1,7 @@
 """The kernel IR, typed and frozen: `expr` makes values, `stmt` says what happens, `walk` reads and rewrites."""
 
+from .check import check as check
+from .check import check_constants as check_constants
 from .expr import Binary as Binary
 from .expr import Builtin as Builtin
 from .expr import Call as Call
@@ -30,6 +32,7 @@ from .make import splat as splat
 from .make import unary as unary
 from .make import var as var
 from .make import vector as vector
+from .make import weak_param as weak_param
 from .stmt import Assign as Assign
 from .stmt import Atomic as Atomic
 from .stmt import Barrier as Barrier
@@ -43,6 +46,10 @@ from .stmt import Kernel as Kernel
 from .stmt import Let as Let
 from .stmt import Stmt as Stmt
 from .stmt import Store as Store
+from .stmt import element_bytes as element_bytes
+from .stmt import workgroup_bytes as workgroup_bytes
+from .walk import all_nodes as all_nodes
+from .walk import ask_operands_first as ask_operands_first
 from .walk import blocks as blocks
 from .walk import children as children
 from .walk import expressions as expressions
@@ -55,3 +62,6 @@ from .walk import statements as statements
 from .walk import variables as variables
 from .walk import with_blocks as with_blocks
 from .walk import with_expressions as with_expressions
+from .weak import Weak as Weak
+from .weak import in_type as in_type
+from .weak import settled as settled

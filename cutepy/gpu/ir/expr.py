@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, u32
+from .advice import advice
 from .operators import Number
 from .place import user_place
 
@@ -20,18 +21,26 @@ if TYPE_CHECKING:
     from .stmt import Buffer
 
 
+#: Levels of operators in one expression of a traced kernel. Tint parses 128 levels, parentheses included.
+MOST_DEPTH = 64
+
+
 class TracedValueError(KernelError, TypeError):
     """Python asked for a value that is known only on the GPU."""
 
 
 class Expr:
-    """A value that a kernel computes; `dtype` and `lanes` (1, 2 or 4) are its type."""
+    """A value that a kernel computes; `dtype` and `lanes` (1, 2 or 4) are its type, `depth` counts nodes to a leaf."""
 
     __slots__ = ()
     dtype: DType
     lanes: int
+    depth: int = 0
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
+    #: What NumPy's functions do, given by `trace.functions`.
+    __array_ufunc__: ClassVar[Callable[..., Any]]
+    __array_function__: ClassVar[Callable[..., Any]]
 
     def __add__(self, other: object) -> "Expr":
         return Expr.operate("+", self, other)
@@ -128,6 +137,9 @@ class Expr:
     def __pow__(self, other: object) -> "Expr":
         return Expr.operate("**", self, other)
 
+    def __rpow__(self, other: object) -> "Expr":
+        return Expr.operate("**", other, self)
+
     def __abs__(self) -> "Expr":
         return Expr.operate("abs", self, None)
 
@@ -140,22 +152,25 @@ class Expr:
             return describe(self)
 
     def __bool__(self) -> bool:
-        self._refuse("steer Python: no `if`, `while`, `and`, `or` or `not` over it; use gpu.when, gpu.select, & | ~")
+        self._refuse("steer Python", "no `if`, `while`, `and`, `or` or `not` over it; use gpu.when, gpu.select, & | ~")
 
     def __index__(self) -> int:
-        self._refuse("serve as a Python integer; make it a static (keyword-only) argument of the kernel")
+        self._refuse("serve as a Python integer", "make it a static (keyword-only) argument of the kernel")
 
     def __float__(self) -> float:
-        self._refuse("serve as a Python float; compute with it inside the kernel")
+        self._refuse("serve as a Python float", "compute with it inside the kernel, by gpu.exp and the like")
 
     def __iter__(self) -> NoReturn:
-        self._refuse("be taken apart by Python; use gpu.loop to count, or coordinates of a tensor")
+        self._refuse("be taken apart by Python", "use gpu.loop to count, or coordinates of a tensor")
 
     def __round__(self, digits: int | None = None) -> int:
-        self._refuse("be rounded by Python; use gpu.floor")
+        self._refuse("be rounded by Python", "write gpu.round")
 
-    def _refuse(self, why: str) -> NoReturn:
-        raise TracedValueError(f"{user_place()}: {describe(self)} is known only on the GPU and cannot {why}")
+    def _refuse(self, what: str, otherwise: str) -> NoReturn:
+        way_out = advice() or otherwise
+        raise TracedValueError(
+            f"{user_place()}: {describe(self)} is known only on the GPU and cannot {what}: {way_out}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -209,13 +224,15 @@ class Unary(Expr):
     value: Expr
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Expr):
     """Arithmetic, bits, comparisons (bool result), and `&` `|` on bool. A scalar operand serves every lane.
 
-    u32 and i32 wrap. `//` and `%` are WGSL's integer `/` and `%`: they truncate; x // 0 is x and x % 0 is 0.
+    u32 and i32 wrap. `//` and `%` are WGSL's integer `/` and `%`: they truncate; x // 0 is x and x % 0 is 0. The right
+    operand of a shift is a u32, taken modulo 32; `>>` of an i32 keeps the sign.
     """
 
     op: str
@@ -223,6 +240,7 @@ class Binary(Expr):
     right: Expr
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -234,6 +252,7 @@ class Select(Expr):
     other: Expr
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -244,6 +263,7 @@ class Cast(Expr):
     dtype: DType
     lanes: int
     bits: bool = False
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -254,6 +274,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -266,6 +287,7 @@ class Load(Expr):
     where: Expr | None
     dtype: DType
     place: str
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -275,6 +297,7 @@ class Vector(Expr):
     items: tuple[Expr, ...]
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -285,15 +308,21 @@ class Component(Expr):
     lane: "int | Expr"
     dtype: DType
     lanes: int = 1
+    depth: int = 0
 
 
 @dataclass(slots=True)
 class Arena:
-    """Where interned nodes live, with what was worked out about them; a trace has its own, dropped with it."""
+    """Where interned nodes live, with what was worked out about them; a trace has its own, dropped with it.
+
+    `name` gives a new node of more than `MOST_DEPTH` levels a name in the kernel that is being traced: so no walk over
+    an expression, here or in a WGSL compiler, goes deeper.
+    """
 
     nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     facts: dict[str, dict[Expr, object]] = field(default_factory=dict)
     bindings: int = 0
+    name: Callable[[Expr], Expr] | None = None
 
 
 _ARENA: ContextVar[Arena] = ContextVar("arena", default=Arena())  # noqa: B039  the arena of code outside traces

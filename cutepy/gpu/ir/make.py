@@ -1,11 +1,12 @@
 """The functions that make expressions: types are checked, constants folded, equal nodes made one."""
 
 import math
-from functools import partialmethod
+from functools import partial, partialmethod
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .expr import (
+    MOST_DEPTH,
     Binary,
     Builtin,
     Call,
@@ -21,6 +22,7 @@ from .expr import (
     Vector,
     arena,
 )
+from .functions import BY_WGSL
 from .operators import (
     ARITHMETIC,
     BITS,
@@ -32,10 +34,12 @@ from .operators import (
     SUBGROUP,
     U32_LIMIT,
     Number,
+    clamped,
     wrapped,
 )
 from .place import user_place
 from .stmt import Buffer
+from .weak import Weak, meeting, number_of, settled
 
 
 def const(value: Number, dtype: DType = u32) -> Const:
@@ -80,9 +84,29 @@ def param(name: str, dtype: DType, *, lo: int = 0, hi: int = U32_LIMIT - 1) -> P
     return node
 
 
-def as_expr(value: "Expr | Number", dtype: DType = u32) -> Expr:
-    """`value` if it is an expression, else the literal of type `dtype`."""
-    return value if isinstance(value, Expr) else const(value, dtype)
+def weak_param(name: str, dtype: DType) -> Expr:
+    """The launch parameter `name`, whose type is the one it meets, and `dtype` where it meets none."""
+    return Weak(param(name, dtype), lambda other: param(name, other))
+
+
+def as_expr(value: object, dtype: DType = u32) -> Expr:
+    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`.
+
+    Raises KernelError for what is no number, and for a fraction where a whole number is meant.
+    """
+    if isinstance(value, Weak):
+        return value.known_in(dtype)
+    found = value if isinstance(value, Expr) else _literal(value, dtype)
+    if found is None:
+        raise KernelError(f"{user_place()}: {value!r} is neither a value of the kernel nor a number")
+    return found
+
+
+def _interned(key: tuple[object, ...], node: Expr) -> Expr:
+    """The new `node`, from now on the one of its key; its name, where the kernel being traced names what is deep."""
+    current = arena()
+    current.nodes[key] = node
+    return node if node.depth <= MOST_DEPTH or current.name is None else current.name(node)
 
 
 def unary(op: str, value: Expr) -> Expr:
@@ -92,27 +116,45 @@ def unary(op: str, value: Expr) -> Expr:
         return const(-number if op == "-" else ~int(number) if op == "~" else not number, value.dtype)
     if isinstance(value, Unary) and value.op == op:
         return value.value
+    if op == "-" and value.dtype is u32:
+        return binary("-", const(0), value)  # WGSL negates signed numbers only
     key = (op, id(value))
-    nodes = arena().nodes
-    node = nodes.get(key)
-    if node is None:
-        node = nodes[key] = Unary(op, value, value.dtype, value.lanes)
-    return node
+    node = arena().nodes.get(key)
+    return _interned(key, Unary(op, value, value.dtype, value.lanes, value.depth + 1)) if node is None else node
 
 
 def binary(op: str, left: Expr, right: Expr) -> Expr:
-    """`left op right` for operands of one type, with constants and neutral elements folded."""
+    """`left op right` for operands of one type (a shift's amount is a u32), with constants and neutral elements folded.
+
+    >>> x = var("x", i32)
+    >>> binary("//", x, const(0, i32)) is x, binary("%", x, const(0, i32)).value
+    (True, 0)
+    """
     key = (op, id(left), id(right))
-    nodes = arena().nodes
-    known = nodes.get(key)
+    known = arena().nodes.get(key)
     if known is not None:
         return known
+    if op in ("//", "%", "<<", ">>"):
+        right = _spellable(op, right)
     node = _fold(op, left, right)
     if node is None:
         dtype = bool_ if op in COMPARE else left.dtype
-        node = Binary(op, left, right, dtype, max(left.lanes, right.lanes))
-        nodes[key] = node
+        depth = max(left.depth, right.depth) + 1
+        node = _interned(key, Binary(op, left, right, dtype, max(left.lanes, right.lanes), depth))
     return node
+
+
+def _spellable(op: str, right: Expr) -> Expr:
+    """A divisor or amount of the same effect that WGSL lets one write: no literal 0, no literal of 32 or more.
+
+    A divisor 0 does what 1 does: x // 0 is x and x % 0 is 0.
+    """
+    if isinstance(right, Vector):
+        return vector(*[_spellable(op, item) for item in right.items])
+    if not isinstance(right, Const):
+        return right
+    number = right.value if op in ("//", "%") and right.value else 1 if op in ("//", "%") else int(right.value) & 31
+    return const(number, right.dtype)
 
 
 def _fold(op: str, left: Expr, right: Expr) -> Expr | None:
@@ -149,25 +191,31 @@ def _fold_constants(op: str, left: Const, right: Const) -> Expr | None:
 
 def operate(op: str, left: object, right: object = None) -> Expr:
     """The operators of Expr: Python numbers take the type of the other operand, arrays are left to NumPy."""
+    if not (isinstance(left, Weak) or isinstance(right, Weak)):
+        return _operate(op, left, right)
+    signed = op == "~" or (op == "-" and not isinstance(left, float))
+    return meeting(partial(_operate, op), [left, right], fractions=op == "/", signed=signed)
+
+
+def _operate(op: str, left: object, right: object) -> Expr:
     if right is None:
         assert isinstance(left, Expr)
         return call(op, left) if op == "abs" else unary(op, left)
     if op == "**":
-        assert isinstance(left, Expr)
         return _power(left, right)
     if not isinstance(left, Expr):
         assert isinstance(right, Expr)
-        literal = _literal(left, right)
+        literal = _literal(left, right.dtype)
         if literal is None:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         left = literal
     elif not isinstance(right, Expr):
-        literal = _literal(right, left)
+        literal = _literal(right, i32 if op in ("<<", ">>") else left.dtype)
         if literal is None:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         right = literal
     assert isinstance(right, Expr)
-    left, right = _one_type(op, left, right)
+    left, right = (left, _amount(op, right)) if op in ("<<", ">>") else _one_type(op, left, right)
     kind = left.dtype.kind
     if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
         return _floor(op, left, right)
@@ -178,29 +226,33 @@ def operate(op: str, left: object, right: object = None) -> Expr:
     return binary(op, left, right)
 
 
-def _power(base: Expr, exponent: object) -> Expr:
+def _power(base: object, exponent: object) -> Expr:
     """`base ** exponent`: whole numbers from 1 to 16 by multiplication, for any base; others as WGSL's pow does it."""
-    if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 < exponent <= 16:
+    if isinstance(base, Expr) and isinstance(exponent, int) and not isinstance(exponent, bool) and 0 < exponent <= 16:
         found = base
         for bit in f"{exponent:b}"[1:]:
             found = found * found * base if bit == "1" else found * found
         return found
-    if isinstance(exponent, Expr | int | float):
+    if isinstance(base, Expr | int | float) and isinstance(exponent, Expr | int | float):
         return call("pow", base, exponent)
     return NotImplemented  # type: ignore[no-any-return]  # an array, say
 
 
-def _literal(value: object, like: Expr) -> Expr | None:
-    """The Python or NumPy scalar `value` as a literal of the type of `like`."""
-    item = getattr(value, "item", None)
-    if item is not None and getattr(value, "ndim", 0) == 0:
-        value = item()
-    if not isinstance(value, bool | int | float):
-        return None
-    exact = like.dtype.kind == "f" or isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if not exact:
-        raise KernelError(f"{user_place()}: {value!r} meets a {like.dtype} value; cast that value to f32 first")
-    return const(value, like.dtype)
+def _literal(value: object, dtype: DType) -> Expr | None:
+    """The Python or NumPy scalar `value` as a literal of a type."""
+    number = number_of(value)
+    if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
+        raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
+    return None if number is None else const(number, dtype)
+
+
+def _amount(op: str, right: Expr) -> Expr:
+    """The right operand of a shift: any integer, as a u32."""
+    if right.dtype.kind not in "iu":
+        raise KernelError(f"{user_place()}: {op} by a {right.dtype} value; an amount is a whole number")
+    if isinstance(right, Const) and right.value < 0:
+        raise KernelError(f"{user_place()}: {op} by {right.value}; shift the other way, by {-right.value}")
+    return cast(right, u32)
 
 
 def _one_type(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -243,43 +295,51 @@ def select(condition: Expr, then: Expr, other: Expr) -> Expr:
         return then
     then, other = _one_type("select", then, other)
     key = ("select", id(condition), id(then), id(other))
-    nodes = arena().nodes
-    node = nodes.get(key)
+    node = arena().nodes.get(key)
     if node is None:
-        lanes = max(then.lanes, other.lanes)
-        node = nodes[key] = Select(condition, then, other, then.dtype, lanes)
+        lanes, depth = max(then.lanes, other.lanes), max(condition.depth, then.depth, other.depth) + 1
+        node = _interned(key, Select(condition, then, other, then.dtype, lanes, depth))
     return node
 
 
 def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
     """`value` converted to `dtype`; with `bits`, its bits taken as one."""
+    if isinstance(value, Weak):
+        value = settled(value) if bits else value.known_in(dtype)
     if value.dtype is dtype:
         return value
     if bits and value.dtype.bits != dtype.bits:
         raise KernelError(f"{user_place()}: the bits of a {value.dtype} are not those of a {dtype}: widths differ")
-    if isinstance(value, Const) and not bits and (value.dtype.kind != "f" or dtype.kind == "f"):
-        return const(value.value, dtype)
+    if isinstance(value, Const) and not bits:
+        whole = value.dtype.kind == "f" and dtype.kind in "iu"
+        return const(clamped(float(value.value), value.dtype, dtype) if whole else value.value, dtype)
     key = ("cast", id(value), dtype.name, bits)
-    nodes = arena().nodes
-    node = nodes.get(key)
-    if node is None:
-        node = nodes[key] = Cast(value, dtype, value.lanes, bits)
-    return node
+    node = arena().nodes.get(key)
+    return _interned(key, Cast(value, dtype, value.lanes, bits, value.depth + 1)) if node is None else node
 
 
 def call(name: str, *operands: Expr | Number) -> Expr:
     """`name(operands)` for a name of FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
+    if any(isinstance(a, Weak) for a in operands):
+        if name not in SUBGROUP:
+            return meeting(partial(_call, name), operands, fractions=name in FLOAT_FUNCTIONS)
+        operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
+    return _call(name, *operands)
+
+
+def _call(name: str, *operands: Expr | Number) -> Expr:
     nodes = arena().nodes
     node = nodes.get((name, *map(id, operands)))
     if node is not None:
         return node
-    like = next(a for a in operands if isinstance(a, Expr))
-    weak = u32 if name in SUBGROUP else like.dtype  # a shuffle's lane is a u32, whatever it moves
-    args = _one_type_for_all(name, tuple([a if isinstance(a, Expr) else const(a, weak) for a in operands]))
+    like = next(a for a in operands if isinstance(a, Expr)).dtype
+    numbers = u32 if name in SUBGROUP else like  # a shuffle's lane is a u32, whatever it moves
+    args = _one_type_for_all(name, tuple([as_expr(a, numbers) for a in operands]))
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:
-        node = nodes[key] = Call(name, args, args[0].dtype, max([a.lanes for a in args]))
+        lanes, depth = max([a.lanes for a in args]), max([a.depth for a in args]) + 1
+        node = _interned(key, Call(name, args, args[0].dtype, lanes, depth))
     return node
 
 
@@ -287,11 +347,14 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The operands of a function as it wants them: of one type, floats where it is defined on those alone."""
     kind = args[0].dtype
     if name in SUBGROUP:
-        return args
+        return _of_subgroup(name, *args)
     if name not in FUNCTIONS:
         raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
     if kind is bool_:
         raise KernelError(f"{user_place()}: {name} is not defined on bool; use & | ~ or gpu.select")
+    if len(args) != BY_WGSL[name].operands:
+        taken = BY_WGSL[name]
+        raise KernelError(f"{user_place()}: gpu.{taken.name} takes {taken.operands} operands, given are {len(args)}")
     if name in FLOAT_FUNCTIONS and kind.kind != "f":
         raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {kind}; cast first")
     for other in args:
@@ -303,6 +366,15 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return args
 
 
+def _of_subgroup(name: str, value: Expr, *lane: Expr) -> tuple[Expr, ...]:
+    """The operands of a subgroup operation: a number, and a u32 for the lane, distance or mask of a shuffle."""
+    if value.dtype is bool_:
+        raise KernelError(f"{user_place()}: {name} is not defined on bool; use gpu.select to make a number of it")
+    if any(x.dtype.kind not in "iu" or (isinstance(x, Const) and not 0 <= x.value < 128) for x in lane):
+        raise KernelError(f"{user_place()}: {name} by {lane[0]} ({lane[0].dtype}); give a whole number from 0 to 127")
+    return value, *[cast(x, u32) for x in lane]
+
+
 def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = None, place: str = "") -> Expr:
     """The read of `lanes` elements of `buffer`; `index` counts in units of `buffer.width` elements."""
     if isinstance(where, Const):
@@ -310,10 +382,10 @@ def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = No
             return splat(const(0, buffer.dtype), lanes)
         where = None
     key = ("load", id(buffer), id(index), lanes, id(where))
-    nodes = arena().nodes
-    node = nodes.get(key)
+    node = arena().nodes.get(key)
     if node is None:
-        node = nodes[key] = Load(buffer, index, lanes, where, buffer.dtype, place)
+        depth = (index.depth if where is None else max(index.depth, where.depth)) + 1
+        node = _interned(key, Load(buffer, index, lanes, where, buffer.dtype, place, depth))
     return node
 
 
@@ -327,10 +399,9 @@ def vector(*items: Expr) -> Expr:
         if all(type(x) is Component and x.value is whole and x.lane is i for i, x in enumerate(items)):
             return whole
     key = ("vector", *map(id, items))
-    nodes = arena().nodes
-    node = nodes.get(key)
+    node = arena().nodes.get(key)
     if node is None:
-        node = nodes[key] = Vector(items, first.dtype, len(items))
+        node = _interned(key, Vector(items, first.dtype, len(items), max([x.depth for x in items]) + 1))
     return node
 
 
@@ -348,14 +419,13 @@ def component(value: Expr, lane: int | Expr) -> Expr:
     if isinstance(value, Vector) and isinstance(lane, int):
         return value.items[lane]
     key = ("component", id(value), lane if isinstance(lane, int) else ("at", id(lane)))
-    nodes = arena().nodes
-    node = nodes.get(key)
-    if node is None:
-        node = nodes[key] = Component(value, lane, value.dtype)
-    return node
+    node = arena().nodes.get(key)
+    return _interned(key, Component(value, lane, value.dtype, 1, value.depth + 1)) if node is None else node
 
 
 Expr.operate = staticmethod(operate)
-for _name in "exp exp2 log log2 sqrt sin cos tan sinh cosh tanh floor ceil trunc".split():
-    # NumPy's functions call a method of their own name on objects: np.exp(x) means gpu.exp(x) inside a kernel.
-    setattr(Expr, _name, partialmethod(lambda value, name: call(name, value), _name))
+for _function in BY_WGSL.values():
+    if _function.operands == 1:
+        for _name in _function.numpy:
+            # NumPy's functions call a method of their own name on the entries of an object array.
+            setattr(Expr, _name, partialmethod(lambda value, wgsl, **_: call(wgsl, value), _function.wgsl))

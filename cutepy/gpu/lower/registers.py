@@ -142,7 +142,7 @@ class _Forward:
     def expr(self, value: Expr) -> Expr:
         touched = False
         for name in variables(value):
-            self.uses[name] -= 1
+            self.uses[name] = self.uses.get(name, 0) - 1
             touched = touched or name in self.waiting
         return self.put_back(value) if touched else value
 
@@ -162,7 +162,7 @@ class _Forward:
             source = self.source(let.value)
             if source in changed:
                 del self.waiting[name]
-                if self.uses[name] > 0:
+                if self.uses.get(name, 0) > 0:
                     out.append(let)
 
     def walk(self, block: Block) -> Block:

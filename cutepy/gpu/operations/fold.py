@@ -1,21 +1,22 @@
-"""One kernel for sum, product, maximum, minimum and mean over some axes of a tensor, run until one value a row is left.
+"""One kernel for sum, product, maximum ... over some axes of a tensor, run until one value a row is left.
 
 Law: `out[i, s]` folds what split s takes of row i; the order depends on the layouts and the plan alone, so equal inputs
-give equal bits. f16 is folded in f32, bool as u32, and a mean in f32.
+give equal bits. f16 is folded in f32, truths as 0 and 1 in u32, and a mean in f32.
 """
 # mypy: disable-error-code="arg-type, index, operator"
 # In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ...layout import Layout, ceil_div, size
 from ...layout import _ as ALL
 from ...layout.int_tuple import leaves
-from ...tensor.algorithms import fill, reduce, transform
-from ...tensor.dtypes import DType, bool_, f32, u32
+from ...ops.rules import folded_type
+from ...tensor.algorithms import fill, reduce_tree, transform
+from ...tensor.dtypes import DType, bool_, u32
 from ...tensor.engine import Scalars
 from ...tensor.make import make_tensor
 from ...tensor.partition import local_tile, thread_value_partition
@@ -25,7 +26,7 @@ from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
 from .domain import power_of_two
-from .operand import Place, modes_of
+from .operand import Place, steps_of
 
 THREADS = 256
 LEAST = {"f": float("-inf"), "i": -(1 << 31), "u": 0}
@@ -47,7 +48,13 @@ class Fold:
     def identity(self) -> float:
         """The value that changes nothing."""
         kind = self.dtype.kind
-        return {"sum": 0, "mean": 0, "prod": 1, "max": LEAST[kind], "min": GREATEST[kind]}[self.name]
+        ends = {"max": LEAST[kind], "min": GREATEST[kind]}
+        return {"sum": 0, "mean": 0, "prod": 1, "any": 0, "all": 1, **ends}[self.name]
+
+    def taken(self, value: Scalars) -> Scalars:
+        """An element as it is folded."""
+        met = functions.cast(value, bool_) if self.name in ("any", "all") else value
+        return functions.cast(met, self.dtype)
 
     def combine(self, a: Scalars, b: Scalars) -> Scalars:
         """Two values folded into one; NaN wins in max and min."""
@@ -65,6 +72,8 @@ _COMBINE: dict[str, Callable[[Scalars, Scalars], Scalars]] = {
     "prod": lambda a, b: a * b,
     "max": functions.nan_maximum,
     "min": functions.nan_minimum,
+    "any": functions.maximum,
+    "all": functions.minimum,
 }
 
 
@@ -125,7 +134,8 @@ class FoldPlan:
 def plan_for(x: Tensor, *, groups: int = 1024) -> FoldPlan:
     """A plan for `x` (rows, columns), with splits where its rows are too few to fill a GPU."""
     rows, columns = x.layout[0].size, x.layout[1].size
-    along = _nearest(x, 1) <= _nearest(x, 0) or rows == 1
+    near = steps_of(x)
+    along = near[1] <= near[0] or rows == 1
     if along:
         lanes = min(THREADS, power_of_two(-(-columns // 4)))
         height = min(THREADS // lanes, power_of_two(rows))
@@ -140,12 +150,6 @@ def plan_for(x: Tensor, *, groups: int = 1024) -> FoldPlan:
     return FoldPlan(height, lanes, vectors, max(1, splits), along)
 
 
-def _nearest(x: Tensor, mode: int) -> int:
-    layout = modes_of(x)[mode]
-    steps = [abs(d) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if s > 1]
-    return min(steps, default=1 << 40)
-
-
 @kernel
 def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
     """out[i, s] = the fold of what split s takes of row i of x."""
@@ -158,7 +162,7 @@ def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
     fill(acc, fold.identity)
 
     def add(value: Scalars, so_far: Scalars) -> Scalars:
-        return fold.combine(so_far, functions.cast(value, fold.dtype))
+        return fold.combine(so_far, fold.taken(value))
 
     whole = columns // plan.step if plan.tiles(x) else 0
     if whole:
@@ -172,7 +176,7 @@ def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
                 acc[0] = add(x[mine, j], acc[0])
 
     partial = gpu.shared(fold.dtype, plan.grid_of_threads)
-    partial[row, lane] = reduce(acc, fold.identity, fold.combine)
+    partial[row, lane] = reduce_tree(acc, fold.identity, fold.combine)
     fold_lanes(plan.lanes, lane, lambda a, b: _into(partial, (row, a), (row, b), fold))
     with gpu.when((lane == 0) & (mine < rows)):
         value = partial[row, 0]
@@ -193,19 +197,25 @@ def _into(partial: Tensor, a: tuple[Expr, Expr], b: tuple[Expr, Expr], fold: Fol
     partial[a] = fold.combine(partial[a], partial[b])
 
 
-def fold_rows(place: Place, x: Tensor, out: Tensor, fold: Fold) -> None:
-    """out[i, 0] = the fold of row i of x."""
+Pass = tuple[tuple[Tensor, Tensor], dict[str, object]]
+"""One launch of `fold_kernel`: its tensors and its static arguments."""
+
+
+def passes(place: Place, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
+    """The launches after which out[i, 0] is the fold of row i of x."""
     while True:
         plan = plan_for(x)
-        if plan.splits == 1:
-            return place.run(fold_kernel, x, out, fold=fold, plan=plan)
-        partial = place.zeros((size(x, 0), plan.splits), fold.dtype)
-        place.run(fold_kernel, x, partial, fold=fold, plan=plan)
-        x = partial
+        target = out if plan.splits == 1 else place.zeros((size(x, 0), plan.splits), fold.dtype)
+        yield (x, target), {"fold": fold, "plan": plan}
+        if target is out:
+            return
+        x = target
 
 
 def accumulator(name: str, dtype: DType) -> DType:
     """The type in which elements of `dtype` are folded."""
-    if name == "mean":
-        return f32
+    if name in ("any", "all"):
+        return u32
+    if name in ("sum", "prod", "mean"):
+        return folded_type(name, dtype).accumulator
     return u32 if dtype is bool_ else dtype.accumulator

@@ -1,7 +1,8 @@
 """Formulas over elements: text such as `"a + alpha * b"` becomes a function, read as Python's grammar, never evaluated.
 
-Operators: `+ - * / // % **`, comparisons, `& | ~ and or not`, `x if c else y`; functions by the names below and the
-element types as conversions, `f32(mask)`.
+Law: a formula is the composition of the functions of `ops` that it names. Operators: `+ - * / // % **`, comparisons,
+`& | ^ ~ << >>`, `and or not` (truths, as bool), `x if c else y`; functions by their names in `ops`, `min` and `max`,
+and the element types as conversions, `f32(mask)`.
 """
 
 from __future__ import annotations
@@ -9,57 +10,81 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+
+import numpy as np
 
 from ...errors import KernelError
+from ...ops.functions import FUNCTIONS as TABLE
+from ...ops.functions import Function
 from ...tensor.dtypes import DTYPES
-from ...tensor.engine import Scalars
-from ..trace import functions
+from .elements import Element, Operand, apply, convert
 
-Value = Any  # a number, or an expression with Python's operators
-_NAMES = "exp exp2 log log2 sqrt rsqrt sin cos tanh floor fma select".split()
-FUNCTIONS: dict[str, Callable[..., Value]] = {
-    **{name: getattr(functions, name) for name in _NAMES},
-    "abs": functions.absolute,
-    "min": functions.nan_minimum,
-    "max": functions.nan_maximum,
-    "pow": operator.pow,
-    "where": functions.select,
-    **{name: (lambda value, dtype=dtype: functions.cast(value, dtype)) for name, dtype in DTYPES.items()},
+
+def _called(function: Function) -> Callable[..., Operand]:
+    """A function of elements; of Python numbers alone it is a Python number."""
+
+    def call(*operands: Operand) -> Operand:
+        if len(operands) != function.arity:
+            raise TypeError(f"{function.name} takes {function.arity} operands, not {len(operands)}")
+        if any(isinstance(operand, Element) for operand in operands):
+            return apply(function, *operands)
+        with np.errstate(all="ignore"):
+            number: Operand = np.asarray(function.numpy(*map(np.asarray, operands))).item()
+        return number
+
+    return call
+
+
+def _conversion(name: str) -> Callable[[Operand], Operand]:
+    return lambda value: convert(value, DTYPES[name])
+
+
+FUNCTIONS: dict[str, Callable[..., Operand]] = {
+    **{name: _called(function) for name, function in TABLE.items()},
+    "min": _called(TABLE["minimum"]),
+    "max": _called(TABLE["maximum"]),
+    "select": _called(TABLE["where"]),
+    **{name: _conversion(name) for name in DTYPES},
 }
-_BINARY: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.And: operator.and_,
-    ast.Or: operator.or_,
-}
-_UNARY: dict[type[ast.AST], Callable[[Value], Value]] = {
-    ast.USub: operator.neg,
+
+
+def _operator(name: str, python: Callable[..., Operand]) -> Callable[..., Operand]:
+    """A function of elements that Python spells as an operator, and computes for numbers alone."""
+    function = TABLE[name]
+    return lambda *operands: (
+        apply(function, *operands) if any(isinstance(x, Element) for x in operands) else python(*operands)
+    )
+
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Operand]] = {
+    ast.Add: _operator("add", operator.add),
+    ast.Sub: _operator("sub", operator.sub),
+    ast.Mult: _operator("mul", operator.mul),
+    ast.Div: _operator("div", operator.truediv),
+    ast.FloorDiv: _operator("floordiv", operator.floordiv),
+    ast.Mod: _operator("mod", operator.mod),
+    ast.Pow: _operator("pow", operator.pow),
+    ast.BitAnd: _operator("bitwise_and", operator.and_),
+    ast.BitOr: _operator("bitwise_or", operator.or_),
+    ast.BitXor: _operator("bitwise_xor", operator.xor),
+    ast.LShift: _operator("left_shift", operator.lshift),
+    ast.RShift: _operator("right_shift", operator.rshift),
+    ast.And: FUNCTIONS["logical_and"],
+    ast.Or: FUNCTIONS["logical_or"],
+    ast.USub: _operator("neg", operator.neg),
     ast.UAdd: lambda x: x,
-    ast.Invert: operator.invert,
-    ast.Not: operator.invert,
-}
-_COMPARE: dict[type[ast.AST], Callable[[Value, Value], Value]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+    ast.Invert: _operator("bitwise_not", operator.invert),
+    ast.Not: FUNCTIONS["logical_not"],
+    ast.Lt: _operator("lt", operator.lt),
+    ast.LtE: _operator("le", operator.le),
+    ast.Gt: _operator("gt", operator.gt),
+    ast.GtE: _operator("ge", operator.ge),
+    ast.Eq: _operator("eq", operator.eq),
+    ast.NotEq: _operator("ne", operator.ne),
 }
 
 
-def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Scalars]]:
+def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Operand]]:
     """The names in a formula, in the order in which they are met, and the function of them that it says.
 
     >>> names, function = read_formula("a + alpha * b")
@@ -79,8 +104,11 @@ def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Scalars]]:
         raise _wrong(text, 1, "it is nested too deep") from None
     order = tuple(names)
 
-    def function(*values: Scalars) -> Scalars:
-        return _value(tree.body, dict(zip(order, values, strict=True)))
+    def function(*values: Operand) -> Operand:
+        try:
+            return _value(tree.body, dict(zip(order, values, strict=True)))
+        except (ArithmeticError, TypeError) as error:
+            raise _wrong(text, 1, str(error)) from None
 
     return order, function
 
@@ -97,13 +125,13 @@ def _check(node: ast.AST, text: str, names: dict[str, None]) -> None:
             children: list[ast.AST] = [*node.args]
         case ast.Call(func=func):
             raise _wrong(text, func.col_offset + 1, f"there are the functions {', '.join(FUNCTIONS)}")
-        case ast.BinOp(op=op) if type(op) in _BINARY:
+        case ast.BinOp(op=op) if type(op) in _OPERATORS:
             children = [node.left, node.right]
-        case ast.UnaryOp(op=op) if type(op) in _UNARY:
+        case ast.UnaryOp(op=op) if type(op) in _OPERATORS:
             children = [node.operand]
         case ast.BoolOp():
             children = [*node.values]
-        case ast.Compare(ops=[op]) if type(op) in _COMPARE:
+        case ast.Compare(ops=[op]) if type(op) in _OPERATORS:
             children = [node.left, *node.comparators]
         case ast.IfExp():
             children = [node.test, node.body, node.orelse]
@@ -114,28 +142,28 @@ def _check(node: ast.AST, text: str, names: dict[str, None]) -> None:
         _check(child, text, names)
 
 
-def _value(node: ast.AST, values: Mapping[str, Value]) -> Value:
+def _value(node: ast.AST, values: Mapping[str, Operand]) -> Operand:
     """What a checked formula gives for these values."""
     match node:
-        case ast.Constant(value=number):
+        case ast.Constant(value=bool() | int() | float() as number):
             return number
         case ast.Name(id=name):
             return values[name]
         case ast.Call(func=ast.Name(id=name), args=args):
             return FUNCTIONS[name](*[_value(arg, values) for arg in args])
         case ast.BinOp(left=left, op=op, right=right):
-            return _BINARY[type(op)](_value(left, values), _value(right, values))
+            return _OPERATORS[type(op)](_value(left, values), _value(right, values))
         case ast.UnaryOp(op=op, operand=operand):
-            return _UNARY[type(op)](_value(operand, values))
+            return _OPERATORS[type(op)](_value(operand, values))
         case ast.BoolOp(op=op, values=parts):
             found = _value(parts[0], values)
             for part in parts[1:]:
-                found = _BINARY[type(op)](found, _value(part, values))
+                found = _OPERATORS[type(op)](found, _value(part, values))
             return found
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _COMPARE[type(op)](_value(left, values), _value(right, values))
+            return _OPERATORS[type(op)](_value(left, values), _value(right, values))
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            return functions.select(*[_value(part, values) for part in (test, body, orelse)])
+            return FUNCTIONS["where"](*[_value(part, values) for part in (test, body, orelse)])
     raise AssertionError(type(node).__name__)
 
 

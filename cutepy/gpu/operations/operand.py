@@ -14,9 +14,11 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, Layout
-from ...layout.int_tuple import product_each
+from ...layout.int_tuple import leaves, product_each
 from ...layout.rearrange import from_modes, joined
-from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
+from ...ops.operand import tensor_of as as_tensor
+from ...ops.rules import Shape
+from ...tensor.dtypes import DType, gpu_dtype
 from ...tensor.engine import Array
 from ...tensor.make import make_tensor, view_of
 from ...tensor.tensor import Tensor
@@ -25,10 +27,6 @@ from ..trace.kernel import KernelFunction
 
 if TYPE_CHECKING:
     from ..runtime import Device
-
-Axes = int | Sequence[int] | None
-Shape = tuple[int, ...]
-_RANK = (bool_, u32, i32, f16, f32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +81,12 @@ def place_of(call: str, engine: str, tensors: Iterable[Tensor]) -> Place:
 
 
 def tensor_of(call: str, x: object) -> Tensor:
-    """`x` as a tensor.
+    """`x` as a tensor, as `ops` takes it.
 
     Raises TensorError for what is no array, KernelError for a tile that reaches beyond its tensor.
     """
-    tensor = x if isinstance(x, Tensor) else make_tensor(view_of(x))
+    tensor = as_tensor(x)
+    gpu_dtype(tensor.dtype)
     if tensor.guard is not None:
         raise KernelError(f"{call}({tensor}): the tile reaches beyond its tensor; copy it into a tensor of its own")
     return tensor
@@ -105,22 +104,19 @@ def modes_of(tensor: Tensor) -> list[Layout]:
     return list(layout) if isinstance(layout.shape, tuple) else [layout]
 
 
+def steps_of(tensor: Tensor) -> list[int]:
+    """How far apart the neighbours along each axis are at the nearest; very far where there are none."""
+    return [
+        min((abs(d) for s, d in zip(leaves(m.shape), leaves(m.stride), strict=True) if s > 1), default=1 << 40)
+        for m in modes_of(tensor)
+    ]
+
+
 def over(tensor: Tensor, layout: Layout) -> Tensor:
     """The elements of `tensor` by other axes made from its own; a swizzle stays."""
     if isinstance(tensor.layout, ComposedLayout):
         return Tensor(tensor.engine, tensor.layout.with_inner(layout), tensor.offset)
     return Tensor(tensor.engine, layout, tensor.offset)
-
-
-def broadcast_shape(call: str, shapes: Sequence[Shape]) -> Shape:
-    """The shape that all broadcast to, by NumPy's rule; KernelError where there is none."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        listed = ", ".join(map(str, shapes))
-        raise KernelError(
-            f"{call}: the shapes {listed} do not broadcast: aligned at the last axis, sizes must agree or be 1"
-        ) from None
 
 
 def broadcast(tensor: Tensor, shape: Shape) -> Tensor:
@@ -131,36 +127,3 @@ def broadcast(tensor: Tensor, shape: Shape) -> Tensor:
         mode if mode.size == size else from_modes([size], [0]) for mode, size in zip(modes, shape[new:], strict=True)
     ]
     return over(tensor, joined([*(from_modes([size], [0]) for size in shape[:new]), *stretched]))
-
-
-def chosen_axes(call: str, rank: int, axes: Axes) -> tuple[int, ...]:
-    """Axes from 0, in order; None means all. KernelError for one that is not there or is named twice."""
-    if axes is None:
-        return tuple(range(rank))
-    listed = (axes,) if isinstance(axes, int) else tuple(axes)
-    for axis in listed:
-        if not isinstance(axis, int) or not -rank <= axis < rank:
-            raise KernelError(f"{call}: axis {axis} of a tensor with {rank} axes")
-    found = tuple(sorted(axis % rank for axis in listed))
-    if len(set(found)) < len(found):
-        raise KernelError(f"{call}: the axes {listed} name one axis twice")
-    return found
-
-
-def common_type(call: str, dtypes: Iterable[DType], numbers: Iterable[object] = ()) -> DType:
-    """The type in which elements of these types meet: bool, then i32 or u32, then f16, then f32; numbers are weak.
-
-    >>> common_type("add", [f16], [2.5]).name, common_type("add", [i32], [2.5]).name
-    ('f16', 'f32')
-
-    Raises KernelError for i32 with u32, which WGSL does not mix either.
-    """
-    met = set(dtypes)
-    if {i32, u32} <= met:
-        raise KernelError(f"{call}: i32 and u32 do not mix; convert one of the tensors")
-    found = max(met, key=_RANK.index)
-    if found.kind != "f" and any(isinstance(n, float | np.floating) for n in numbers):
-        return f32
-    if found is bool_ and any(not isinstance(n, bool | np.bool_) for n in numbers):
-        return i32
-    return found

@@ -1,8 +1,9 @@
 """Elementwise operations: `pointwise("a + alpha * b")`, or a decorated function of one element of each operand.
 
-Law: `result[i] == f(a[i], b[i], ...)` over shapes broadcast by NumPy's rule, for any layouts. Tensors of numbers meet
-in one type (`common_type`), f16 being computed in f32, and bool tensors stay bool; Python numbers are launch
-parameters, so a new value is no new kernel. The result is rounded once, to f16 where that was the common type.
+Law: `result[i] == f(a[i], b[i], ...)` over shapes broadcast by NumPy's rule, for any layouts. A formula is the
+composition of the functions of `ops`, and their types are those of `ops.rules`; for a Python function all operands meet
+in one type before it is called, bool staying bool. f16 is computed in f32 and rounded once. Python numbers are launch
+parameters, so a new value is no new kernel.
 """
 # mypy: disable-error-code="arg-type, index"
 # In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
@@ -10,7 +11,7 @@ parameters, so a new value is no new kernel. The result is rounded once, to f16 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, update_wrapper
 from typing import cast
@@ -19,21 +20,23 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import size
-from ...layout.int_tuple import leaves
+from ...ops.functions import FUNCTIONS
+from ...ops.rules import Number, Shape, Weak, broadcast_shape, result_type, weak_kind
 from ...tensor.algorithms import transform
-from ...tensor.dtypes import DType, bool_, f16, f32
+from ...tensor.dtypes import DType, bool_, f32, gpu_dtype
 from ...tensor.engine import Scalars, ViewEngine
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
-from ..ir import Expr, new_arena, var
+from ..ir import Expr, as_expr, new_arena, var
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import KernelFunction
 from ..wgsl import Dialect
 from .domain import Tiling, tiling_of, zipped
+from .elements import Element, Operand, apply, in_one_type, rounded, type_of
 from .formula import read_formula
-from .operand import Place, broadcast, broadcast_shape, common_type, modes_of, over, place_of, sizes_of, tensor_of
+from .operand import Place, broadcast, modes_of, over, place_of, sizes_of, steps_of, tensor_of
 
 THREADS = 256
 _RESULT = "result"
@@ -43,40 +46,49 @@ _RESULT = "result"
 class Plan:
     """How a call is launched: in `tiling` where the layouts share modes, else element by element in strides.
 
-    `common` is the type in which the operands meet.
+    `types` are those of the operands, in order: a parameter's own cannot tell a Python number from a NumPy scalar.
     """
 
-    common: DType
+    types: tuple[DType | Weak, ...]
     tiling: Tiling | None
 
     def __str__(self) -> str:
-        return f"in {self.common.accumulator}, {self.tiling or 'element by element'}"
+        return f"{self.tiling or 'element by element'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """A call made ready: what the kernel gets, in order, its plan, and the result as the caller sees it."""
 
-    arguments: tuple[Tensor | float, ...]
+    arguments: tuple[Tensor | Number | np.generic, ...]
     plan: Plan
     place: Place
     result: Tensor
 
 
 class Pointwise:
-    """An elementwise operation on tensors; `pointwise` makes it."""
+    """An elementwise operation on tensors; `pointwise` makes it. A `typed` function is one of elements with types."""
 
-    def __init__(self, function: Callable[..., Scalars], names: tuple[str, ...], name: str, formula: str = "") -> None:
+    def __init__(
+        self,
+        function: Callable[..., object],
+        names: tuple[str, ...],
+        name: str,
+        *,
+        formula: str = "",
+        typed: bool = False,
+    ) -> None:
         if _RESULT in names:
             raise KernelError(f"{name}: {_RESULT!r} is the name of what it gives; call the operand something else")
         self.function, self.names, self.name, self.formula = function, names, name, " ".join(formula.split())
-        self.kernel = KernelFunction(self._body(function))
+        self.element = cast(Callable[..., Operand], function) if typed else in_one_type(name, function)
+        self.kernel = KernelFunction(self._body())
 
     def __repr__(self) -> str:
         return f"<pointwise {self.name}({', '.join(self.names)})>"
 
     def __call__(self, *operands: object, out: Tensor | None = None, engine: str = "wgpu", **named: object) -> Tensor:
-        """The operation on tensors, arrays and numbers, in the order of its names or by name; at least one is a tensor.
+        """The operation on tensors, arrays and numbers, in the order of its names or by name.
 
         The result is a new tensor, in the order of strides of the first operand that has its shape, or `out`.
         Raises KernelError for operands that do not broadcast, types that do not meet, and an `out` that does not fit.
@@ -96,24 +108,28 @@ class Pointwise:
         self, operands: tuple[object, ...], named: Mapping[str, object], out: Tensor | None, engine: str
     ) -> Bound:
         values = self._sorted(operands, named)
-        numbers = {k: v for k, v in values.items() if isinstance(v, bool | int | float | np.generic)}
+        numbers = {k: v for k, v in values.items() if isinstance(v, bool | int | float | complex | np.generic)}
         tensors = {k: tensor_of(self.name, v) for k, v in values.items() if k not in numbers}
-        if not tensors:
-            raise KernelError(f"{self.name}: of {', '.join(self.names)}, none is a tensor; give at least one")
         place = place_of(self.name, engine, [*tensors.values(), *([out] if out is not None else [])])
-        shape = broadcast_shape(self.name, [sizes_of(t) for t in tensors.values()])
-        common = common_type(self.name, [t.dtype for t in tensors.values()], numbers.values())
-        result = self._result(place, shape, common, tensors, numbers) if out is None else tensor_of(self.name, out)
+        types = {k: tensors[k].dtype if k in tensors else _type_of_number(numbers[k]) for k in self.names}
+        dtype = self._result_type(types, numbers)
+        shape = broadcast_shape(self.name, *(sizes_of(tensors[k]) if k in tensors else () for k in self.names))
+        result = _new_result(place, shape, dtype, tensors.values()) if out is None else tensor_of(self.name, out)
         if sizes_of(result) != shape:
             raise KernelError(f"{self.name}: out has the shape {sizes_of(result)}, the operands give {shape}")
+        if not np.can_cast(dtype.numpy, result.dtype.numpy, "same_kind"):
+            raise KernelError(f"{self.name}: out holds {result.dtype}, the operands give {dtype}; convert with astype")
         _check_alias(self.name, tensors, result)
+        plan = Plan(tuple(types.values()), None)
         if not result.size:
-            return Bound((), Plan(common, None), place, result)
+            return Bound((), plan, place, result)
         stretched = {k: broadcast(place.bring(t), shape) for k, t in tensors.items()}
         walked, tiling = walk([*stretched.values(), result])
-        ready: dict[str, Tensor | float] = dict(zip(stretched, walked[:-1], strict=True))
-        ready |= {k: _number(v, common) for k, v in numbers.items()}
-        return Bound((*(ready[name] for name in self.names), walked[-1]), Plan(common, tiling), place, result)
+        ready: dict[str, Tensor | Number | np.generic] = dict(zip(stretched, walked[:-1], strict=True))
+        as_float = any(isinstance(dtype, DType) and dtype.kind == "f" for dtype in types.values())
+        ready |= {k: _parameter(number, as_float) for k, number in numbers.items()}
+        arguments = (*(ready[name] for name in self.names), walked[-1])
+        return Bound(arguments, Plan(plan.types, tiling), place, result)
 
     def _sorted(self, operands: tuple[object, ...], named: Mapping[str, object]) -> dict[str, object]:
         given = dict(zip(self.names, operands, strict=False))
@@ -125,24 +141,18 @@ class Pointwise:
             )
         return {name: given[name] if name in given else named[name] for name in self.names}
 
-    def _result(
-        self,
-        place: Place,
-        shape: tuple[int, ...],
-        common: DType,
-        tensors: Mapping[str, Tensor],
-        numbers: Mapping[str, object],
-    ) -> Tensor:
-        """A new tensor for the result: its type is what the function gives for elements of these types."""
+    def _result_type(self, types: Mapping[str, DType | Weak], numbers: Mapping[str, Number | np.generic]) -> DType:
+        """What the function gives for elements of these types and these numbers."""
         with new_arena():
-            elements = [var(n, _met(tensors[n].dtype if n in tensors else f32, common)) for n in self.names]
-            given = self.function(*elements)
-        found = given.dtype if isinstance(given, Expr) else common
-        whole = next((t for t in tensors.values() if sizes_of(t) == shape), None)
-        order = None if whole is None else _axes_by_stride(whole)
-        return place.zeros(shape, common if found is f32 and common is f16 else found, order)
+            given = self.element(
+                *(
+                    Element(var(name, dtype.accumulator), dtype) if isinstance(dtype, DType) else numbers[name]
+                    for name, dtype in types.items()
+                )
+            )
+        return gpu_dtype(result_type(self.name, type_of(given)))
 
-    def _body(self, function: Callable[..., Scalars]) -> Callable[..., None]:
+    def _body(self) -> Callable[..., None]:
         """The function that is traced: its parameters are called as the operands are."""
         names, formula = self.names, self.formula
 
@@ -151,11 +161,14 @@ class Pointwise:
             if formula:
                 gpu.note(formula=formula)
             tensors = [v for v in operands if isinstance(v, Tensor)]
-            numbers = [None if isinstance(v, Tensor) else functions.cast(v, plan.common.accumulator) for v in operands]
 
             def element(*of_tensors: Scalars) -> Scalars:
                 left = iter(of_tensors)
-                return function(*[_cast(next(left), plan.common) if n is None else n for n in numbers])
+                given = (next(left) if isinstance(v, Tensor) else v for v in operands)
+                found = self.element(*map(_element, given, plan.types))
+                if not isinstance(found, Element):
+                    return as_expr(rounded(found, result.dtype), result.dtype)
+                return functions.cast(found.value, result.dtype)
 
             each_element(tensors, result, element, plan.tiling)
 
@@ -194,7 +207,19 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
 def _of_formula(text: str) -> Pointwise:
     """One operation, with its traced kernels, for all calls with one formula."""
     names, function = read_formula(text)
-    return Pointwise(function, names, "pointwise", text)
+    return Pointwise(function, names, "pointwise", formula=text, typed=True)
+
+
+@lru_cache(maxsize=256)
+def of_function(name: str) -> Pointwise:
+    """One operation for all calls with one function of the table of `ops`."""
+    function = FUNCTIONS[name]
+    return Pointwise(lambda *elements: apply(function, *elements), tuple("abc"[: function.arity]), name, typed=True)
+
+
+def converted(x: Tensor, dtype: DType, *, engine: str) -> Tensor:
+    """`x` in another element type; itself where it has that."""
+    return x if x.dtype is dtype else pointwise(f"{dtype}(x)")(x, engine=engine)
 
 
 def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
@@ -226,25 +251,32 @@ def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., S
     transform(*parts, op=element)
 
 
-def _axes_by_stride(tensor: Tensor) -> list[int]:
-    steps = [min(map(abs, leaves(mode.stride)), default=0) for mode in modes_of(tensor)]
-    return sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis))
+def _new_result(place: Place, shape: Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
+    """A tensor for the result, its axes in memory in the order of the first operand that has its shape."""
+    whole = next((t for t in operands if sizes_of(t) == shape), None)
+    if whole is None:
+        return place.zeros(shape, dtype)
+    steps = steps_of(whole)
+    return place.zeros(shape, dtype, sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis)))
 
 
-def _met(dtype: DType, common: DType) -> DType:
-    """The type in which an element of `dtype` takes part."""
-    return bool_ if dtype is bool_ else common.accumulator
+def _type_of_number(number: Number | np.generic) -> DType | Weak:
+    return gpu_dtype(number.dtype) if isinstance(number, np.generic) else Weak(weak_kind(number))
 
 
-def _cast(value: Scalars, common: DType) -> Scalars:
+def _element(value: Scalars, dtype: DType | Weak) -> Element:
+    """An operand of the kernel as an element, in the type in which it is computed."""
     assert isinstance(value, Expr)
-    return functions.cast(value, _met(value.dtype, common))
+    working = bool_ if dtype.kind == "b" else value.dtype if isinstance(dtype, Weak) else dtype.accumulator
+    return Element(cast(Expr, functions.cast(value, working)), dtype)
 
 
-def _number(value: bool | float | np.generic, common: DType) -> float:
-    """A number as a launch parameter of the common type."""
-    number = value.item() if isinstance(value, np.generic) else value
-    return float(number) if common.kind == "f" else int(number)
+def _parameter(number: Number | np.generic, as_float: bool) -> float | np.generic:
+    """A number as a launch parameter that holds it exactly: a float where floats are computed and it can."""
+    value = number.item() if isinstance(number, np.generic) else number
+    if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 32 or (as_float and abs(value) <= 1 << 24):
+        return cast(float, rounded(value, f32))
+    return np.uint32(value) if value >= 1 << 31 else np.int32(value)
 
 
 def _check_alias(call: str, operands: Mapping[str, Tensor], result: Tensor) -> None:

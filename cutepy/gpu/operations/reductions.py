@@ -1,25 +1,23 @@
-"""Reductions over any axes, in NumPy's meaning: sum, prod, max, min, mean, argmax, argmin.
+"""Reductions over any axes, by the rules of `ops`: sum, prod, max, min, mean, any, all, argmax, argmin.
 
-Law: a named axis leaves the shape, or stays with size 1; no axes named means all, and gives a number. f16 is folded in
-f32 and rounded once, integers wrap, NaN wins in max and min (and its first place in argmax and argmin); of no elements
-the sum is 0, the product 1, the mean NaN, and there is no maximum. Equal inputs give equal bits.
+Law: `ops.rules` says types, axes and what is left of nothing. NaN wins in max and min, and its first place in argmax
+and argmin. Equal inputs give equal bits. Here no axes named give a number; `ops` gives a tensor of rank 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...errors import KernelError
 from ...layout import ComposedLayout, Layout
 from ...layout.rearrange import coalesce, joined
-from ...tensor.dtypes import DType, f32, i32
+from ...ops.rules import OF_NOTHING, Axes, Shape, check_not_empty, chosen_axes, folded_shape, folded_type
 from ...tensor.tensor import Tensor
-from ..reduce import SumPlan, sum_all
 from .domain import zipped
-from .fold import Fold, accumulator, fold_rows
-from .operand import Axes, Place, Shape, chosen_axes, modes_of, over, place_of, sizes_of, tensor_of
+from .fold import Fold, Pass, accumulator, fold_kernel, passes
+from .operand import Place, modes_of, over, place_of, sizes_of, tensor_of
 from .search import search_rows
 
 Result = Tensor | np.generic
@@ -29,25 +27,24 @@ Result = Tensor | np.generic
 class Reduction:
     """A call made ready: `rows` (kept, reduced) of the operand and `out` (kept, 1) of the result."""
 
-    place: Place
     tensor: Tensor
-    kept: tuple[int, ...]
     reduced: tuple[int, ...]
     keepdims: bool
-    number: bool
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The axes that are not folded."""
+        return tuple(axis for axis in range(len(sizes_of(self.tensor))) if axis not in self.reduced)
 
     @property
     def count(self) -> int:
         """How many elements give one."""
-        return _product(sizes_of(self.tensor)[axis] for axis in self.reduced)
+        return int(np.prod([sizes_of(self.tensor)[axis] for axis in self.reduced], dtype=np.int64))
 
     @property
     def shape(self) -> Shape:
         """The shape of the result."""
-        sizes = sizes_of(self.tensor)
-        if self.keepdims:
-            return tuple(1 if axis in self.reduced else size for axis, size in enumerate(sizes))
-        return tuple(sizes[axis] for axis in self.kept)
+        return folded_shape(sizes_of(self.tensor), self.reduced, self.keepdims)
 
     def rows(self, out: Tensor, *, in_order: bool = False) -> tuple[Tensor, Tensor]:
         """The operand as (kept, reduced) and the result as (kept, 1), each mode with as few factors as it can have.
@@ -66,38 +63,61 @@ class Reduction:
         columns = rest[0] if len(rest) == 1 else coalesce(joined(rest))
         return over(self.tensor, joined([pair[0], columns])), over(out, joined([pair[1], Layout(1, 0)]))
 
-    def result(self, out: Tensor) -> Result:
-        """The tensor, or its only element as a number."""
-        if not self.number:
-            return out
-        found: np.generic = out.numpy().ravel()[0]
-        return found
+
+def launches(name: str, call: Reduction, place: Place, out: Tensor) -> Iterator[Pass]:
+    """The launches of `fold_kernel` that give this reduction, which is no argmax or argmin."""
+    fold = Fold(name, accumulator(name, call.tensor.dtype), call.count)
+    return passes(place, *call.rows(out), fold)
 
 
-def sum(
-    x: object, axes: Axes = None, *, keepdims: bool = False, plan: SumPlan | None = None, engine: str = "wgpu"
-) -> Result:
-    """The sum over the axes of f16, f32, i32 or u32. That of all elements is cut up by `plan`, and of f16 given in f32.
+def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Tensor:
+    """What the reduction of this name gives, where `x` is or `engine` computes."""
+    tensor = tensor_of(name, x)
+    call = Reduction(tensor, chosen_axes(name, len(sizes_of(tensor)), axes), keepdims)
+    wanted = folded_type(name, tensor.dtype)
+    check_not_empty(name, sizes_of(tensor), call.reduced)
+    place = place_of(name, engine, [tensor])
+    if call.count == 0:
+        return place.put(np.full(call.shape, OF_NOTHING.get(name, 0), wanted.numpy))
+    out = place.zeros(call.shape, wanted)
+    if not out.size:
+        return out
+    here = replace(call, tensor=place.bring(tensor))
+    if name in ("argmax", "argmin"):
+        search_rows(place, *here.rows(out, in_order=True), greatest=name == "argmax")
+    else:
+        for operands, static in launches(name, here, place, out):
+            place.run(fold_kernel, *operands, **static)
+    return out
+
+
+def _given(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Result:
+    """The tensor, or where no axes are named its only element as a number."""
+    out = folded(name, x, axes, keepdims, engine)
+    if axes is not None or keepdims:
+        return out
+    found: np.generic = out.numpy().ravel()[0]
+    return found
+
+
+def sum(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+    """The sum over the axes, f16 summed in f32; 0 where there is nothing to add.
 
     >>> sum(np.float32([[1, 2], [3, 4]]), 0, engine="numpy").numpy().tolist()
     [4.0, 6.0]
 
-    Raises KernelError for an axis that is not there and for bools.
+    Raises TensorError for an axis that is not there.
     """
-    tensor = tensor_of("sum", x)
-    if axes is None and not keepdims and tensor.size and tensor.dtype.kind != "b":
-        one_mode = tensor if sizes_of(tensor) else over(tensor, Layout(1, 0))
-        return sum_all(one_mode, plan=plan, engine=engine)
-    return _fold("sum", tensor, axes, keepdims, engine)
+    return _given("sum", x, axes, keepdims, engine)
 
 
 def prod(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The product over the axes of f16, f32, i32 or u32; 1 where there is nothing to multiply.
+    """The product over the axes; 1 where there is nothing to multiply.
 
     >>> print(prod(np.float32([2, 3, 4]), engine="numpy"))
     24.0
     """
-    return _fold("prod", x, axes, keepdims, engine)
+    return _given("prod", x, axes, keepdims, engine)
 
 
 def mean(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
@@ -106,18 +126,18 @@ def mean(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = 
     >>> mean(np.float32([[1, 2], [3, 6]]), 1, engine="numpy").numpy().tolist()
     [1.5, 4.5]
     """
-    return _fold("mean", x, axes, keepdims, engine)
+    return _given("mean", x, axes, keepdims, engine)
 
 
 def max(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
     """The greatest element over the axes; NaN where there is one.
 
-    >>> print(max(np.float32([-3, -1, -2]), engine="numpy"))
-    -1.0
+    >>> max(np.float32([[-1, -5], [-3, np.nan]]), 1, engine="numpy").numpy().tolist()
+    [-1.0, nan]
 
-    Raises KernelError over no elements, which have no greatest.
+    Raises TensorError over no elements.
     """
-    return _fold("max", x, axes, keepdims, engine)
+    return _given("max", x, axes, keepdims, engine)
 
 
 def min(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
@@ -126,9 +146,27 @@ def min(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "
     >>> print(min(np.float32([3, -1, 2]), engine="numpy"))
     -1.0
 
-    Raises KernelError over no elements.
+    Raises TensorError over no elements.
     """
-    return _fold("min", x, axes, keepdims, engine)
+    return _given("min", x, axes, keepdims, engine)
+
+
+def any(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+    """True where an element over the axes is not 0.
+
+    >>> any(np.int32([[0, 0], [0, 5]]), 1, engine="numpy").numpy().tolist()
+    [False, True]
+    """
+    return _given("any", x, axes, keepdims, engine)
+
+
+def all(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+    """True where every element over the axes is not 0.
+
+    >>> print(all(np.int32([3, 0]), engine="numpy"))
+    False
+    """
+    return _given("all", x, axes, keepdims, engine)
 
 
 def argmax(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
@@ -137,9 +175,9 @@ def argmax(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str 
     >>> argmax(np.float32([[1, 7], [7, 2]]), 0, engine="numpy").numpy().tolist()
     [1, 0]
 
-    Raises KernelError over no elements.
+    Raises TensorError over no elements.
     """
-    return _search("argmax", x, axes, keepdims, engine)
+    return _given("argmax", x, axes, keepdims, engine)
 
 
 def argmin(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
@@ -148,57 +186,6 @@ def argmin(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str 
     >>> print(argmin(np.float32([3, -1, 2]), engine="numpy"))
     1
 
-    Raises KernelError over no elements.
+    Raises TensorError over no elements.
     """
-    return _search("argmin", x, axes, keepdims, engine)
-
-
-def _bind(call: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Reduction:
-    tensor = tensor_of(call, x)
-    reduced = chosen_axes(call, len(sizes_of(tensor)), axes)
-    kept = tuple(axis for axis in range(len(sizes_of(tensor))) if axis not in reduced)
-    place = place_of(call, engine, [tensor])
-    return Reduction(place, tensor, kept, reduced, keepdims, axes is None and not keepdims)
-
-
-def _fold(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Result:
-    call = _bind(name, x, axes, keepdims, engine)
-    dtype = call.tensor.dtype
-    if dtype.kind == "b" and name in ("sum", "prod", "mean"):
-        raise KernelError(f"{name}({call.tensor}): there is no {name} of bools; convert them to u32")
-    wanted = f32 if name == "mean" and dtype.kind != "f" else dtype
-    if call.count == 0:
-        return call.result(_of_nothing(name, call, wanted))
-    out = call.place.zeros(call.shape, wanted)
-    if out.size:
-        fold = Fold(name, accumulator(name, dtype), call.count)
-        fold_rows(call.place, *_brought(call).rows(out), fold)
-    return call.result(out)
-
-
-def _search(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Result:
-    call = _bind(name, x, axes, keepdims, engine)
-    if call.count == 0:
-        return call.result(_of_nothing(name, call, i32))
-    out = call.place.zeros(call.shape, i32)
-    if out.size:
-        search_rows(call.place, *_brought(call).rows(out, in_order=True), greatest=name == "argmax")
-    return call.result(out)
-
-
-def _brought(call: Reduction) -> Reduction:
-    return Reduction(call.place, call.place.bring(call.tensor), call.kept, call.reduced, call.keepdims, call.number)
-
-
-def _of_nothing(name: str, call: Reduction, dtype: DType) -> Tensor:
-    """What is left of no elements: the identity, or a refusal where there is none and something is asked for."""
-    of_nothing = {"sum": 0, "prod": 1, "mean": float("nan")}
-    if name not in of_nothing and _product(call.shape):
-        raise KernelError(
-            f"{name} over the axes {call.reduced} of the shape {sizes_of(call.tensor)}: of no elements none is chosen"
-        )
-    return call.place.put(np.full(call.shape, of_nothing.get(name, 0), dtype.numpy))
-
-
-def _product(sizes: object) -> int:
-    return int(np.prod(list(sizes), dtype=np.int64))  # type: ignore[call-overload]
+    return _given("argmin", x, axes, keepdims, engine)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import SupportsIndex
 
-from ...errors import KernelError
 from ...layout import Layout, ceil_div, size
 from ...layout.rearrange import joined
-from ...tensor.algorithms import copy, reduce, transform
+from ...ops.rules import chosen_axes, softmax_type
+from ...tensor.algorithms import copy, reduce_tree, transform
 from ...tensor.make import make_counting_tensor, make_fragment_like, make_tensor
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
@@ -25,8 +26,8 @@ from ..trace import language as gpu
 from ..trace.kernel import kernel
 from .domain import zipped
 from .fold import FoldPlan, fold_lanes, plan_for
-from .operand import Place, chosen_axes, modes_of, over, place_of, sizes_of, tensor_of
-from .pointwise import pointwise
+from .operand import Place, modes_of, over, place_of, sizes_of, tensor_of
+from .pointwise import converted, pointwise
 from .reductions import max as largest_of
 from .reductions import sum as total_of
 
@@ -51,10 +52,10 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
         transform(mine, index, mine, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
     scratch = gpu.shared("f32", plan.grid_of_threads)
     largest = _over_lanes(
-        scratch, plan, (row, lane), reduce(mine, LOWEST, functions.nan_maximum), functions.nan_maximum
+        scratch, plan, (row, lane), reduce_tree(mine, LOWEST, functions.nan_maximum), functions.nan_maximum
     )
     transform(mine, op=lambda v: functions.exp(v - largest))
-    total = _over_lanes(scratch, plan, (row, lane), reduce(mine, 0, _add), _add)
+    total = _over_lanes(scratch, plan, (row, lane), reduce_tree(mine, 0, _add), _add)
     transform(mine, op=lambda v: v / total)
     copy(mine, target)
 
@@ -82,7 +83,7 @@ def _add(a: Expr, b: Expr) -> Expr:
 
 @kernel
 def long_softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
-    """The same for rows that do not fit: the maximum and the sum in one pass, the _quotients in a second."""
+    """The same for rows that do not fit: the maximum and the sum in one pass, the quotients in a second."""
     rows, columns = size(x, 0), size(x, 1)
     gpu.launch(grid=ceil_div(rows, plan.rows), threads=plan.threads)
     row, lane = plan.place(gpu.thread())
@@ -109,29 +110,27 @@ def long_softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
 
 
 def _joined(a: tuple[Expr, Expr], b: tuple[Expr, Expr | float]) -> tuple[Expr, Expr]:
-    """Two maxima, each with the sum of _exponentials below it, as one."""
+    """Two maxima, each with the sum of exponentials below it, as one."""
     top = functions.nan_maximum(a[0], b[0])
     return top, a[1] * functions.exp(a[0] - top) + b[1] * functions.exp(b[0] - top)
 
 
-def softmax(x: object, axis: int = -1, *, engine: str = "wgpu") -> Tensor:
-    """Softmax along an axis of f16 or f32, in any layout; the result is compact, in the order of NumPy.
+def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Tensor:
+    """Softmax along an axis, in any layout; integers give f32; the result is compact, in the order of NumPy.
 
     >>> import numpy as np
     >>> softmax(np.float32([[0, 0], [0, np.inf]]), engine="numpy").numpy().tolist()
     [[0.5, 0.5], [nan, nan]]
 
-    Raises KernelError for an axis that is not there and for integers.
+    Raises TensorError for an axis that is not there.
     """
     tensor = tensor_of("softmax", x)
-    rank = len(sizes_of(tensor))
-    (along,) = chosen_axes("softmax", rank, axis)
-    if tensor.dtype.kind != "f":
-        raise KernelError(f"softmax({tensor}): it gives fractions; convert the {tensor.dtype} elements to f32")
+    (along,) = chosen_axes("softmax", len(sizes_of(tensor)), (axis,))
+    dtype = softmax_type(tensor.dtype)
     place = place_of("softmax", engine, [tensor])
-    result = place.zeros(sizes_of(tensor), tensor.dtype)
+    result = place.zeros(sizes_of(tensor), dtype)
     if result.size:
-        _softmax(place, place.bring(tensor), result, along)
+        _softmax(place, converted(place.bring(tensor), dtype, engine=engine), result, along)
     return result
 
 

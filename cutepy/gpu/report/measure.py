@@ -1,18 +1,13 @@
 """The report of a kernel: each access measured, arithmetic counted."""
 
-from collections.abc import Callable
-
-from ...tensor.dtypes import DType
-from ..ir import Binary, Call, Expr, Kernel, Stmt, const, expressions, new_arena, nodes
+from ...layout.banks import WORD, fetched, served
+from ..ir import Binary, Call, Expr, Kernel, Stmt, const, element_bytes, expressions, new_arena, nodes
 from ..ir.operators import ARITHMETIC, FUNCTIONS, SUBGROUP_REDUCE
 from ..verify.collect import collect
-from ..verify.evaluate import Integers, Mask
-from ..verify.limits import shared_bytes
 from ..verify.model import Access, Loop, Model
 from ..verify.search import unknowns
 from .count import Counter
 from .figures import AccessFigures, ArrayFigures, Hardware, Report
-from .lanes import Cost, rounds, segments
 
 
 def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
@@ -41,16 +36,11 @@ def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
             chosen,
             x * y * z,
             kernel.threads,
-            shared_bytes(kernel),
+            kernel.shared_bytes,
             _flops(model),
             _arrays(kernel, accesses),
             accesses,
         )
-
-
-def element_bytes(dtype: DType) -> int:
-    """Bytes of an element in a binding or in workgroup memory, where a bool takes 4."""
-    return 4 if dtype.kind == "b" else dtype.bytes
 
 
 def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
@@ -61,16 +51,21 @@ def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
     counter = Counter(model, index, access.guards, access.loops)
     times = units = perfect = 0
     ways = 1
-    cost_of: Callable[[Integers, Mask, int, Hardware], Cost] = segments if stored else rounds
-    modulus = hardware.segment_bytes if stored else 4 * hardware.banks
+    modulus = hardware.segment_bytes if stored else WORD * hardware.banks
     for view in counter.views(max(1, modulus // each)):
         active = int(view.active.sum())
         times += active * view.times
-        if active and not strange:
-            cost = cost_of(view.addresses * each, view.active, nbytes, hardware)
-            units += cost.units * view.times
-            perfect += cost.perfect * view.times
-            ways = max(ways, cost.ways)
+        if strange or not active:
+            continue
+        firsts = [at if on else None for at, on in zip((view.addresses * each).tolist(), view.active, strict=True)]
+        if stored:
+            costs = list(fetched(firsts, nbytes, hardware.subgroup, hardware.segment_bytes))
+        else:
+            phases = served(firsts, nbytes, hardware.subgroup, hardware.banks)
+            costs = [(phase.ways, phase.perfect(hardware.banks)) for phase in phases]
+            ways = max(ways, *(rounds for rounds, _ in costs))
+        units += sum(cost for cost, _ in costs) * view.times
+        perfect += sum(least for _, least in costs) * view.times
     return AccessFigures(
         access.verb,
         buffer.name,
@@ -118,13 +113,11 @@ def _flops(model: Model) -> int:
 def _operations(stmt: Stmt) -> int:
     """Floating-point operations of one invocation at a statement: each expression once, each lane counts."""
     total = 0
-    seen: set[Expr] = set()
-    for root in expressions(stmt):
-        for node in nodes(root, seen):
-            if node.dtype.kind == "f":
-                match node:
-                    case Binary(op=op) if op in ARITHMETIC:
-                        total += node.lanes
-                    case Call(name=name) if name in FUNCTIONS or name in SUBGROUP_REDUCE:
-                        total += (2 if name == "fma" else 1) * node.lanes
+    for node in nodes(*expressions(stmt)):
+        if node.dtype.kind == "f":
+            match node:
+                case Binary(op=op) if op in ARITHMETIC:
+                    total += node.lanes
+                case Call(name=name) if name in FUNCTIONS or name in SUBGROUP_REDUCE:
+                    total += (2 if name == "fma" else 1) * node.lanes
     return total

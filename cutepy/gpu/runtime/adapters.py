@@ -5,20 +5,16 @@ The choice is an argument, else the environment (`CUTEPY_ADAPTER`, an index or a
 lacks what kernels need, some drivers give no device through it, and where it is software it is a slow mystery.
 """
 
+from __future__ import annotations
+
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ...errors import DeviceError
 from .program import Limits
-
-if TYPE_CHECKING:
-    import wgpu
-
-    from .device import Device
+from .wgpu_later import wgpu
 
 INSTALL = (
     "install a Vulkan driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; Fedora: dnf install "
@@ -27,7 +23,6 @@ INSTALL = (
 )
 
 _KINDS = ("DiscreteGPU", "IntegratedGPU", "Unknown", "CPU")
-_USEFUL = ("shader-f16", "subgroup", "subgroup-barrier", "timestamp-query", "shader-int64", "shader-float32-atomic")
 _LIMITS = {
     "workgroup_bytes": "max-compute-workgroup-storage-size",
     "invocations": "max-compute-invocations-per-workgroup",
@@ -56,7 +51,7 @@ class Adapter:
     limits: Limits
     features: frozenset[str]
     index: int
-    handle: "wgpu.GPUAdapter" = field(repr=False, compare=False)
+    handle: wgpu.GPUAdapter = field(repr=False, compare=False)
 
     @property
     def summary(self) -> str:
@@ -75,11 +70,7 @@ def adapters() -> tuple[Adapter, ...]:
 
     Raises DeviceError where wgpu itself cannot be loaded.
     """
-    try:
-        import wgpu
-    except (ImportError, OSError, RuntimeError) as error:
-        raise DeviceError(f"wgpu cannot be loaded ({error}); reinstall it: pip install 'wgpu>=0.32,<0.33'") from error
-    with _quiet_loader():
+    with quiet_loader():
         handles = wgpu.gpu.enumerate_adapters_sync()
     ordered = sorted(handles, key=lambda h: (_kind_rank(h.info["adapter_type"]), h.info["backend_type"] == "OpenGL"))
     return tuple(_describe(handle, index) for index, handle in enumerate(ordered))
@@ -118,47 +109,7 @@ def choose_adapter(wanted: Adapter | int | str | None = None) -> Adapter:
     raise DeviceError(f"no adapter matches {wanted!r}{source}; there are {listing}")
 
 
-def open_device(adapter: Adapter | int | str | None = None) -> "Device":
-    """A new device on the adapter that `choose_adapter` finds, with all its limits and every useful feature it has.
-
-    Raises DeviceError where there is no such adapter or the driver refuses.
-    """
-    chosen = choose_adapter(adapter)
-    from .device import Device
-
-    wanted = [name for name in _USEFUL if name in chosen.handle.features]
-    try:
-        with _quiet_loader():
-            handle = chosen.handle.request_device_sync(label="cutepy", required_features=wanted)
-    except (RuntimeError, KeyError) as error:
-        raise DeviceError(f"{chosen.summary} gives no device: {error}") from error
-    return Device(chosen, handle)
-
-
-_default: "Device | None" = None
-_default_lock = threading.Lock()
-
-
-def default_device() -> "Device":
-    """The device of this process: opened on the first call, and again after it was lost or closed.
-
-    >>> from cutepy.errors import DeviceError
-    >>> try:
-    ...     print(default_device() is default_device())
-    ... except DeviceError:  # no adapter here
-    ...     print(True)
-    True
-
-    Raises DeviceError as `open_device` does.
-    """
-    global _default
-    with _default_lock:
-        if _default is None or not _default.alive:
-            _default = open_device()
-        return _default
-
-
-def _describe(handle: "wgpu.GPUAdapter", index: int) -> Adapter:
+def _describe(handle: wgpu.GPUAdapter, index: int) -> Adapter:
     info, limits = handle.info, handle.limits
     size = tuple(limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
     numbers = {name: limits[spelling] for name, spelling in _LIMITS.items()}
@@ -176,7 +127,7 @@ def _describe(handle: "wgpu.GPUAdapter", index: int) -> Adapter:
     )
 
 
-def webgpu_names(features: "set[str] | frozenset[str]") -> frozenset[str]:
+def webgpu_names(features: set[str] | frozenset[str]) -> frozenset[str]:
     """Feature names as WebGPU spells them: wgpu says "subgroup" for "subgroups"."""
     return frozenset("subgroups" if name == "subgroup" else name for name in features)
 
@@ -186,7 +137,7 @@ def _kind_rank(kind: str) -> int:
 
 
 @contextmanager
-def _quiet_loader() -> Iterator[None]:
+def quiet_loader() -> Iterator[None]:
     """Mesa prints an error for every probe where XDG_RUNTIME_DIR is not set: set it, for the probe only."""
     if "XDG_RUNTIME_DIR" in os.environ:
         yield

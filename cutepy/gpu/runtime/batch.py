@@ -4,16 +4,17 @@ A launch of a few microseconds would otherwise cost a submission of sixty. A bat
 somebody reads or waits, or a millisecond after its first launch (`Flusher`), so that work never waits for the host.
 """
 
+from __future__ import annotations
+
 import threading
 import weakref
 from collections import deque
 from typing import TYPE_CHECKING
 
-import wgpu
-
 from . import native
 from .pipeline import Pipeline
 from .program import Size3
+from .wgpu_later import wgpu
 
 if TYPE_CHECKING:
     from .device import Device
@@ -97,7 +98,7 @@ class InFlight:
 class Flusher:
     """A thread that submits a device's batch a millisecond after its first launch. It keeps no device alive."""
 
-    def __init__(self, device: "Device") -> None:
+    def __init__(self, device: Device) -> None:
         self._device = weakref.ref(device)
         self._work = threading.Event()
         self._stop = threading.Event()

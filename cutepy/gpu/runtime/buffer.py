@@ -1,5 +1,7 @@
 """Device buffers: bytes on a device. A dtype appears only where an array becomes bytes, or bytes an array."""
 
+from __future__ import annotations
+
 import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DeviceError
+from .wgpu_later import wgpu
 
 if TYPE_CHECKING:
-    import wgpu
-
     from .device import Device
 
 ALIGNMENT = 16  # the widest WGSL load is a vec4 of four bytes each: the last one may read past the data
@@ -28,13 +29,13 @@ class DeviceBuffer:
 
     __slots__ = ("__weakref__", "_handle", "device", "name", "nbytes", "uid")
 
-    def __init__(self, device: "Device", handle: "wgpu.GPUBuffer", nbytes: int, name: str) -> None:
+    def __init__(self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str) -> None:
         self.device, self.nbytes, self.name = device, nbytes, name
         self.uid = next(_uids)
         self._handle: wgpu.GPUBuffer | None = handle
 
     @property
-    def handle(self) -> "wgpu.GPUBuffer":
+    def handle(self) -> wgpu.GPUBuffer:
         """wgpu's buffer. Raises DeviceError after `free`."""
         if self._handle is None:
             raise DeviceError(f"{self}: used after it was freed")
@@ -49,7 +50,7 @@ class DeviceBuffer:
         """What a launch binds: this buffer, from which byte, how many (as the device holds them)."""
         return (self.uid, 0, padded(self.nbytes))
 
-    def view(self, offset: int, nbytes: int) -> "BufferView":
+    def view(self, offset: int, nbytes: int) -> BufferView:
         """A part of this buffer, to bind where the whole is too large or too much.
 
         Raises DeviceError where it leaves the buffer or does not start at a multiple of the device's alignment.
@@ -97,11 +98,11 @@ class BufferView:
         return (self.buffer.uid, self.offset, min(padded(self.nbytes), padded(self.buffer.nbytes) - self.offset))
 
     @property
-    def device(self) -> "Device":
+    def device(self) -> Device:
         return self.buffer.device
 
     @property
-    def handle(self) -> "wgpu.GPUBuffer":
+    def handle(self) -> wgpu.GPUBuffer:
         return self.buffer.handle
 
     @property

@@ -4,6 +4,8 @@ Two rules keep wgpu-native from ending the process: a buffer is released, never 
 nothing is submitted that `finish` has not just accepted (a submission to a lost device aborts).
 """
 
+from __future__ import annotations
+
 import threading
 import weakref
 from collections import OrderedDict, deque
@@ -13,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import wgpu
 
 from ...errors import CutepyError, DeviceError
 from . import transfer
@@ -23,9 +24,9 @@ from .buffer import Array, DeviceBuffer, Operand, as_bytes, from_bytes, padded, 
 from .pipeline import BindGroups, Pipeline, build_pipeline
 from .program import Program, Size3
 from .timing import Stopwatch
+from .wgpu_later import wgpu
 
 PIPELINES_KEPT = 512
-_STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ class Device:
         self._batch: Batch | None = None
         self._in_flight = InFlight()
         self._staging = transfer.Staging(gpu)
-        usage = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
-        self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage, label="params")
+        usage = wgpu.BufferUsage
+        self._storage = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
+        self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage.UNIFORM | usage.COPY_DST, label="params")
         self._params_bindings: dict[int, tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]] = {}
         self._stopwatch: Stopwatch | None = None
         self._sizes: dict[int, int] = {}
@@ -99,13 +101,13 @@ class Device:
             )
         with self._working(f"allocate {nbytes} bytes ({self._bytes} in use)"):
             try:
-                handle = self.gpu.create_buffer(size=padded(nbytes), usage=_STORAGE, label=name)
+                handle = self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
             except wgpu.GPUError as error:
                 if not _out_of_memory(error):
                     raise
                 self._flush()  # what finished work still holds is freed by waiting for it
                 self._in_flight.wait(self.gpu)
-                handle = self.gpu.create_buffer(size=padded(nbytes), usage=_STORAGE, label=name)
+                handle = self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
             buffer = DeviceBuffer(self, handle, nbytes, name)
             self._sizes[buffer.uid] = padded(nbytes)
             self._bytes += padded(nbytes)

@@ -4,52 +4,50 @@ Tested with wgpu 0.32; `pyproject.toml` pins that range. `create_trusted_module`
 where a release lacks it; the caller says so to the user.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from wgpu.backends.wgpu_native import GPUShaderModule
-from wgpu.backends.wgpu_native._api import ffi, lib, libf, new_struct_p, to_c_string_view
-
-if TYPE_CHECKING:
-    import wgpu
+from .wgpu_later import native_api as api
+from .wgpu_later import wgpu, wgpu_native
 
 
-def create_trusted_module(device: "wgpu.GPUDevice", wgsl: str, label: str) -> "wgpu.GPUShaderModule | None":
+def create_trusted_module(device: wgpu.GPUDevice, wgsl: str, label: str) -> wgpu.GPUShaderModule | None:
     """A shader module without run-time checks (naga's index clamps and loop counters), or None where wgpu lacks it.
 
     The source is validated as always: only what would run inside the kernel goes away.
     """
-    create = getattr(libf, "wgpuDeviceCreateShaderModuleTrusted", None)
+    create = getattr(api.libf, "wgpuDeviceCreateShaderModuleTrusted", None)
     if create is None:
         return None
-    source = new_struct_p("WGPUShaderSourceWGSL *", code=to_c_string_view(wgsl))
-    source[0].chain.next = ffi.NULL
-    source[0].chain.sType = lib.WGPUSType_ShaderSourceWGSL
-    chain = ffi.cast("WGPUChainedStruct *", source)
-    descriptor = new_struct_p("WGPUShaderModuleDescriptor *", nextInChain=chain, label=to_c_string_view(label))
+    source = api.new_struct_p("WGPUShaderSourceWGSL *", code=api.to_c_string_view(wgsl))
+    source[0].chain.next = api.ffi.NULL
+    source[0].chain.sType = api.lib.WGPUSType_ShaderSourceWGSL
+    chain = api.ffi.cast("WGPUChainedStruct *", source)
+    descriptor = api.new_struct_p("WGPUShaderModuleDescriptor *", nextInChain=chain, label=api.to_c_string_view(label))
     module = create(device._internal, descriptor, 0)
-    return GPUShaderModule(label, module, device)
+    return wgpu_native.GPUShaderModule(label, module, device)
 
 
-def submit(queue: "wgpu.GPUQueue", commands: "wgpu.GPUCommandBuffer") -> int:
+def submit(queue: wgpu.GPUQueue, commands: wgpu.GPUCommandBuffer) -> int:
     """Submit one command buffer and return the index by which `wait` knows the submission."""
-    ids = ffi.new("WGPUCommandBuffer []", [commands._internal])
-    return int(libf.wgpuQueueSubmitForIndex(queue._internal, 1, ids))
+    ids = api.ffi.new("WGPUCommandBuffer []", [commands._internal])
+    return int(api.libf.wgpuQueueSubmitForIndex(queue._internal, 1, ids))
 
 
-def wait(device: "wgpu.GPUDevice", submission: int) -> None:
+def wait(device: wgpu.GPUDevice, submission: int) -> None:
     """Block until that submission, and all before it, are done. The GIL is released meanwhile."""
-    libf.wgpuDevicePoll(device._internal, True, ffi.new("WGPUSubmissionIndex *", submission))
+    api.libf.wgpuDevicePoll(device._internal, True, api.ffi.new("WGPUSubmissionIndex *", submission))
 
 
-def timestamp_period(queue: "wgpu.GPUQueue") -> float:
+def timestamp_period(queue: wgpu.GPUQueue) -> float:
     """Nanoseconds in one tick of the device's timestamps."""
-    return float(libf.wgpuQueueGetTimestampPeriod(queue._internal))
+    return float(api.libf.wgpuQueueGetTimestampPeriod(queue._internal))
 
 
 @contextmanager
-def mapped_for_read(buffer: "wgpu.GPUBuffer", size: int) -> Iterator[memoryview]:
+def mapped_for_read(buffer: wgpu.GPUBuffer, size: int) -> Iterator[memoryview]:
     """The first bytes of a staging buffer as memory of the host, inside the block, once the copies to it are done.
 
     wgpu-py's public "READ" submits an empty command buffer first; the copy before a read has been submitted already.

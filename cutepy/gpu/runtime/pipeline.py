@@ -1,24 +1,25 @@
 """Pipelines and bind groups: built once for a program and its buffers, then looked up."""
 
+from __future__ import annotations
+
 import functools
+import re
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import wgpu
-
 from ...errors import DeviceError, KernelError
 from . import native
 from .buffer import Operand
 from .program import Binding, Program
+from .wgpu_later import wgpu
 
 if TYPE_CHECKING:
     from .device import Device
 
 GROUPS_KEPT = 1024
-_COMPUTE = wgpu.ShaderStage.COMPUTE
 _BUFFER_TYPE = {"read": "read-only-storage", "read_write": "storage"}
 
 
@@ -35,7 +36,7 @@ class Pipeline:
     checked: bool
 
 
-def build_pipeline(device: "Device", program: Program) -> Pipeline:
+def build_pipeline(device: Device, program: Program) -> Pipeline:
     """Compile a program: explicit layouts (an automatic one would leave out unused bindings), then module and pipeline.
 
     Raises DeviceError where the device's limits or features do not suffice, KernelError where naga refuses the source.
@@ -60,10 +61,21 @@ def build_pipeline(device: "Device", program: Program) -> Pipeline:
         failure = device.failure(error, f"compile {program.entry}")
         if not device.alive:
             raise failure from error
-        raise KernelError(f"{program.entry}: wgpu refuses the program: {error}") from error
+        raise KernelError(f"{program.entry}: {_refusal(program, str(error))}") from error
     if checked and not program.checked:
         warn_that_checks_stay()
     return Pipeline(program, handle, buffers_layout, params_group, checked)
+
+
+def _refusal(program: Program, message: str) -> str:
+    """What to say of a program that does not compile: its line, and whose fault it is where it came of a kernel."""
+    found = re.search(r":(\d+):\d+", message)
+    lines = program.wgsl.splitlines()
+    line = f"\n  {lines[int(found[1]) - 1].strip()}" if found and int(found[1]) <= len(lines) else ""
+    return (
+        f"wgpu refuses the program: {message.strip()}{line}\n"
+        "of a @gpu.kernel this is a fault of cutepy, whose compiler printed it: please report it with the kernel"
+    )
 
 
 @functools.cache
@@ -85,7 +97,7 @@ class BindGroups:
     def __len__(self) -> int:
         return len(self._groups)
 
-    def get(self, device: "Device", pipeline: Pipeline, operands: Sequence[Operand]) -> wgpu.GPUBindGroup:
+    def get(self, device: Device, pipeline: Pipeline, operands: Sequence[Operand]) -> wgpu.GPUBindGroup:
         """The bind group of these buffers for this pipeline; the operands are checked when it is made.
 
         Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
@@ -128,7 +140,7 @@ class BindGroups:
                 del self._of_buffer[part[0]]
 
 
-def check_operands(device: "Device", program: Program, operands: Sequence[Operand]) -> None:
+def check_operands(device: Device, program: Program, operands: Sequence[Operand]) -> None:
     """Raise DeviceError or KernelError, naming tensors and numbers, where these cannot be bound together."""
     if len(operands) != len(program.bindings):
         names = ", ".join(b.name for b in program.bindings) or "none"
@@ -171,6 +183,6 @@ def _entry(index: int, binding: Binding) -> dict[str, object]:
     minimum = -(-binding.min_bytes // 4) * 4
     return {
         "binding": index,
-        "visibility": _COMPUTE,
+        "visibility": wgpu.ShaderStage.COMPUTE,
         "buffer": {"type": _BUFFER_TYPE[binding.access], "min_binding_size": minimum},
     }

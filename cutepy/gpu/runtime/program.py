@@ -5,6 +5,7 @@ Nothing here knows of the kernel IR, of layouts or of wgpu. The contract with th
 * tensor `i` of `bindings` is `@group(0) @binding(i) var<storage, access> name: array<...>`;
 * the parameters, where there are any, are one struct of 4-byte members in the order of `params`,
   `@group(1) @binding(0) var<uniform> params: Params`;
+* an f16 parameter is an f32 member that holds a value of f16;
 * a bool lives in a buffer as a u32, and every buffer holds a multiple of 16 bytes, the rest zeros.
 """
 
@@ -16,10 +17,15 @@ from typing import Literal
 from ...errors import DeviceError, KernelError
 
 Access = Literal["read", "read_write"]
-ParamType = Literal["f32", "i32", "u32"]
+ParamType = Literal["f16", "f32", "i32", "u32"]
 Size3 = tuple[int, int, int]
 
-_PACK = {"f32": "f", "i32": "i", "u32": "I"}
+_PACK = {"f16": "f", "f32": "f", "i32": "i", "u32": "I"}
+
+
+def _half(value: float) -> float:
+    """The value of f16 next to a number; OverflowError beyond them."""
+    return float(struct.unpack("<e", struct.pack("<e", value))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +98,22 @@ class Program:
             names = ", ".join(p.name for p in self.params) or "none"
             raise KernelError(f"{self.entry}: {len(values)} parameter values given for {len(self.params)} ({names})")
         try:
-            return struct.pack("<" + "".join(_PACK[p.type] for p in self.params), *values)
-        except (struct.error, OverflowError) as error:
-            given = ", ".join(f"{p.name}: {p.type} = {v!r}" for p, v in zip(self.params, values, strict=True))
-            raise KernelError(f"{self.entry}: a parameter does not fit its type ({given}): {error}") from None
+            rounded = [_half(v) if p.type == "f16" else v for p, v in zip(self.params, values, strict=True)]
+            return struct.pack("<" + "".join([_PACK[p.type] for p in self.params]), *rounded)
+        except (struct.error, OverflowError):
+            raise KernelError(f"{self.entry}: {self._misfit(values)}") from None
+
+    def _misfit(self, values: Sequence[float]) -> str:
+        """Which parameter does not fit its type, and what to do."""
+        for param, value in zip(self.params, values, strict=True):
+            try:
+                struct.pack("<" + {"f16": "e"}.get(param.type, _PACK[param.type]), value)
+            except (struct.error, OverflowError):
+                break
+        return (
+            f"argument {param.name} is {value!r}, which {param.type} does not hold, the type that it meets in the "
+            "kernel; give another number, or one with a type of its own, such as np.int32(...) or np.float32(...)"
+        )
 
     def excesses(self, limits: Limits, features: frozenset[str] = frozenset()) -> list[str]:
         """What this program asks beyond the limits and features of a device, one sentence each; empty if it fits.

@@ -1,12 +1,14 @@
 """Device time by timestamps: what the passes took on the device, without the host and without gaps between passes."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
-import wgpu
 
 from ...errors import DeviceError
 from . import native
+from .wgpu_later import wgpu
 
 if TYPE_CHECKING:
     from .batch import InFlight
@@ -45,7 +47,7 @@ class Stopwatch:
             "end_of_pass_write_index": begin + 1,
         }
 
-    def resolve(self, in_flight: "InFlight", staging: "Staging") -> None:
+    def resolve(self, in_flight: InFlight, staging: Staging) -> None:
         """Read the timestamps back and add them up."""
         self._seconds = 0.0
         if not self.passes:

@@ -1,12 +1,14 @@
 """Moving bytes between NumPy and a device: one staging buffer per device, one staging copy per byte read."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
-import wgpu
 
 from . import native
 from .buffer import Array
+from .wgpu_later import wgpu
 
 if TYPE_CHECKING:
     from .batch import InFlight
@@ -23,7 +25,7 @@ class Staging:
         self._buffer: wgpu.GPUBuffer | None = None
         self.copies = 0
 
-    def read(self, in_flight: "InFlight", source: wgpu.GPUBuffer, offset: int, out: Array) -> None:
+    def read(self, in_flight: InFlight, source: wgpu.GPUBuffer, offset: int, out: Array) -> None:
         """Fill the bytes of `out` from byte `offset` of a buffer on; both are multiples of 4."""
         for start in range(0, out.size, CHUNK):
             part = out[start : start + CHUNK]
@@ -47,7 +49,7 @@ class Staging:
         return self._buffer
 
 
-def write(gpu: wgpu.GPUDevice, in_flight: "InFlight", target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
+def write(gpu: wgpu.GPUDevice, in_flight: InFlight, target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
     """Copy bytes into a buffer, by chunks, so that the staging memory that wgpu takes for it stays bounded."""
     whole = data.size // 4 * 4
     for start in range(0, whole, CHUNK):

@@ -1,7 +1,7 @@
 """The arguments of a launch: which are tensors, which numbers, and the key under which the traced kernel is kept."""
 
 import inspect
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -9,18 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CutepyError, KernelError
-from ...tensor.dtypes import DType, f32, i32, u32
+from ...layout import ComposedLayout, Layout
+from ...layout.formula import symbols_of
+from ...tensor.dtypes import DType, as_dtype, f16, f32, gpu_dtype, i32, u32
 from ...tensor.engine import ViewEngine
 from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
+from .captures import Captures, key_of
 
 Array = npt.NDArray[Any]  # of any element type
 
 
+Structure = int | tuple["Structure", ...]
+"""Which of all arguments a positional argument is, or of which it is a tuple."""
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A positional argument: a tensor over binding `slot`, or a number (`tensor` is None)."""
+    """A tensor over binding `slot`, or a number (`tensor` is None), which is weak where it has no type of its own."""
 
     name: str
     dtype: DType
@@ -30,6 +37,15 @@ class Argument:
     length: int = 0
     writable: bool = False
     value: float = 0
+    weak: bool = False
+
+    @property
+    def key(self) -> Hashable:
+        """What of it the traced kernel depends on."""
+        if self.tensor is None:
+            return self.dtype, self.weak
+        guard = None if self.tensor.guard is None else key_of(self.tensor.guard, self.name)
+        return self.dtype, self.tensor.layout, self.offset, self.length, self.slot, self.writable, guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +54,7 @@ class Call:
 
     name: str
     arguments: tuple[Argument, ...]
+    structure: tuple[Structure, ...]
     static: Mapping[str, object]
     key: Hashable
     engines: tuple[ViewEngine | DeviceEngine, ...]
@@ -49,66 +66,111 @@ class Call:
 
 
 def bind_call(
-    function: Callable[..., None], signature: inspect.Signature, args: tuple[object, ...], static: Mapping[str, object]
+    captures: Captures, signature: inspect.Signature, args: tuple[object, ...], static: Mapping[str, object]
 ) -> Call:
     """Sort the arguments of a call. Raises KernelError for ones that a kernel cannot take, naming each."""
-    name = function.__name__
+    name = captures.function.__name__
     try:
         bound = signature.bind(*args, **static)
     except TypeError as error:
         raise KernelError(f"{name}{signature}: {error}") from None
     bound.apply_defaults()
-    arguments: list[Argument] = []
     fixed: dict[str, object] = {}
-    engines: list[ViewEngine | DeviceEngine] = []
+    found = _Arguments(name)
+    structure: list[Structure] = []
     for key, value in bound.arguments.items():
-        if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY:
+        parameter = signature.parameters[key]
+        if parameter.kind is parameter.KEYWORD_ONLY:
             fixed[key] = value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            fixed |= value
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            structure += [found.add(f"{key}_{i}", part, parameter) for i, part in enumerate(value)]
         else:
-            arguments.append(_argument(f"{name}: argument {key}", key, value, engines))
-    cache_key = (
-        tuple(
-            [
-                (a.dtype, a.tensor.layout, a.offset, a.length, a.slot, a.writable) if a.tensor else a.dtype
-                for a in arguments
-            ]
-        ),
-        static_key(fixed),
-    )
-    try:
-        hash(cache_key)
-    except TypeError:
-        wrong = [k for k, v in fixed.items() if not isinstance(v, Hashable)]
-        raise KernelError(
-            f"{name}: static arguments must be hashable, {', '.join(wrong)} is not; use a tuple"
-        ) from None
-    return Call(name, tuple(arguments), fixed, cache_key, tuple(engines))
+            structure.append(found.add(key, value, parameter))
+    for key, value in fixed.items():
+        if isinstance(value, Layout) and (unknown := sorted(map(str, symbols_of(value)))):
+            raise KernelError(
+                f"{name}: static argument {key} is {value}, and a kernel has to know {', '.join(unknown)}; "
+                f"give it a number, {key}.subs({unknown[0]}=...)"
+            )
+    keys = tuple([a.key for a in found.arguments]), tuple(structure), captures.captured(), captures.static(fixed)
+    return Call(name, tuple(found.arguments), tuple(structure), fixed, keys, tuple(found.engines))
 
 
-def static_key(static: Mapping[str, object]) -> tuple[tuple[str, type, object], ...]:
-    """The static arguments as part of a key; 1, 1.0 and True are three values."""
-    return tuple([(name, type(value), value) for name, value in static.items()])
+class _Arguments:
+    """The arguments of one call as they are met; tuples and lists of them are taken apart."""
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self.arguments: list[Argument] = []
+        self.engines: list[ViewEngine | DeviceEngine] = []
+
+    def add(self, name: str, value: object, parameter: inspect.Parameter) -> Structure:
+        """Where the argument is among all from now on."""
+        where = f"{self.kernel}: argument {name}"
+        if type(value) is list and any(isinstance(part, int | float) for part in value):
+            raise KernelError(f"{where} is a list of numbers; write np.array({name}, np.float32) for a tensor of them")
+        if type(value) in (tuple, list):
+            parts = cast("tuple[object, ...]", value)
+            return tuple([self.add(f"{name}_{i}", part, parameter) for i, part in enumerate(parts)])
+        while any(a.name == name for a in self.arguments):
+            name += "_"
+        if isinstance(value, int | float | np.generic):
+            self.arguments.append(_number(where, name, value, parameter.annotation))
+        else:
+            self.arguments.append(self.tensor(where, name, value))
+        return len(self.arguments) - 1
+
+    def tensor(self, where: str, name: str, value: object) -> Argument:
+        """A tensor, or an array as one."""
+        if isinstance(value, Layout | ComposedLayout):
+            raise KernelError(f"{where} is the layout {value}; make {name} keyword-only, so that it is static")
+        try:
+            tensor = value if isinstance(value, Tensor) else make_tensor(value)
+            dtype = gpu_dtype(tensor.dtype)
+        except CutepyError as error:
+            raise KernelError(f"{where}: {error}") from error
+        engine = tensor.engine
+        if not isinstance(engine, ViewEngine | DeviceEngine):
+            raise KernelError(f"{where} is {tensor}: a kernel takes tensors over arrays or over a device's memory")
+        origin = engine.origin if isinstance(engine, ViewEngine) else 0
+        length = len(engine.memory) if isinstance(engine, ViewEngine) else engine.length
+        slot = _slot(where, engine, self.engines)
+        offset = cast(int, tensor.offset) + origin
+        return Argument(name, dtype, tensor, slot, offset, length, engine.writable)
 
 
-def _argument(where: str, name: str, value: object, engines: list[ViewEngine | DeviceEngine]) -> Argument:
+#: The types of numbers that a kernel takes, by those of NumPy's scalars; a Python number is weak.
+NUMBERS: dict[type, DType] = {np.float16: f16, np.float32: f32, np.int32: i32, np.uint32: u32}
+
+
+def _number(where: str, name: str, value: object, annotation: object) -> Argument:
     if isinstance(value, bool | np.bool_):
         raise KernelError(f"{where} is a bool; make it keyword-only, so that it is static")
-    if isinstance(value, int | np.integer):
-        return Argument(name, u32 if value >= 0 else i32, value=int(value))
-    if isinstance(value, float | np.floating):
-        return Argument(name, f32, value=float(value))
+    fixed = fixed_type(annotation)
+    if fixed is None and isinstance(value, np.generic) and type(value) not in NUMBERS:
+        fitting = "np.float32" if isinstance(value, np.floating) else "np.int32 or np.uint32"
+        plain = "float" if isinstance(value, np.floating) else "int"
+        raise KernelError(
+            f"{where} is {value!r}, and a GPU has no numbers of type {value.dtype}; give it a type by {fitting}, or "
+            f"write {plain}({name}), a number that takes the type it meets"
+        )
+    number = value.item() if isinstance(value, np.generic) else cast(float, value)
+    dtype = fixed or NUMBERS.get(type(value))
+    if dtype is not None and dtype.kind != "f" and isinstance(number, float):
+        raise KernelError(f"{where} is {number!r}, and annotated as {dtype}; give a whole number")
+    return Argument(name, dtype or (f32 if isinstance(number, float) else u32), value=number, weak=dtype is None)
+
+
+def fixed_type(annotation: object) -> DType | None:
+    """The type that the annotation of a parameter gives to numbers: `a: "f32"`, `a: np.int32`."""
+    text = annotation.strip("'\"").removeprefix("np.") if isinstance(annotation, str) else annotation
     try:
-        tensor = value if isinstance(value, Tensor) else make_tensor(value)
-    except CutepyError as error:
-        raise KernelError(f"{where}: {error}") from error
-    engine = tensor.engine
-    if not isinstance(engine, ViewEngine | DeviceEngine):
-        raise KernelError(f"{where} is {tensor}: a kernel takes tensors over arrays or over a device's memory")
-    origin = engine.origin if isinstance(engine, ViewEngine) else 0
-    length = len(engine.memory) if isinstance(engine, ViewEngine) else engine.length
-    slot = _slot(where, engine, engines)
-    offset = cast(int, tensor.offset) + origin
-    return Argument(name, tensor.dtype, tensor, slot, offset, length, engine.writable)
+        dtype = as_dtype(text)
+    except CutepyError:
+        return None
+    return dtype if dtype in NUMBERS.values() else None
 
 
 def _slot(where: str, engine: ViewEngine | DeviceEngine, engines: list[ViewEngine | DeviceEngine]) -> int:

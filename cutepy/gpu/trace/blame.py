@@ -1,28 +1,57 @@
 """Which line of the user's kernel an error is about: every message of a kernel begins with one."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from traceback import extract_tb
+from traceback import extract_tb, walk_tb
+from types import CodeType
 
-from ...errors import CutepyError, DeviceError
+from ...errors import CutepyError, DeviceError, KernelError
 from ..ir import Kernel
-from ..ir.place import place_of
+from ..ir.place import is_foreign, place_of
 from ..runtime.program import Limits, Program
 
 
 @contextmanager
 def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
     """Begin the message of an error with a line of `file`, where it names none: `line`, or, of errors that are raised
-    `inside` the user's function, the one that was running."""
+    `inside` the user's function, the one that was running. A call that Python refuses there is a KernelError too."""
     try:
         yield
     except CutepyError as error:
-        if inside:
-            lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file]
-            line = lines[-1] or line if lines else line
+        place = _place(error, file, line, inside)
         if place_of(file, 0).removesuffix("0") not in str(error):
-            error.args = (f"{place_of(file, line)}: {error}", *error.args[1:])
+            error.args = (f"{place}: {error}", *error.args[1:])
         raise
+    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
+        if not inside or not _is_misuse(error, file):
+            raise
+        raise KernelError(f"{_place(error, file, line, inside)}: {type(error).__name__}: {error}") from error
+
+
+def _place(error: Exception, file: str, line: int, inside: bool) -> str:
+    lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file] if inside else []
+    return place_of(file, (lines[-1] if lines else None) or line)
+
+
+def _is_misuse(error: Exception, file: str) -> bool:
+    """Whether the error came of calling what is not the user's own: it was raised there, or by Python at the call."""
+    files = [entry.filename for entry in extract_tb(error.__traceback__)]
+    called = files[len(files) - files[::-1].index(file) :] if file in files else []
+    refused = re.match(r"[\w.<>]+\(\) (missing|takes|got)", str(error)) is not None
+    return refused or any(is_foreign(name, file) for name in called)
+
+
+def unbound(error: NameError, lost: Mapping[tuple[CodeType, str], str]) -> str:
+    """Why a name of the user's is not bound, where a block of the kernel is the reason, with the line of its use; ""
+    where it is not."""
+    name = re.search(r"'(\w+)'", str(error))
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        for (code, known), why in lost.items():
+            inner = code is frame.f_code or known in frame.f_code.co_freevars
+            if name is not None and known == name[1] and inner:
+                return f"{place_of(frame.f_code.co_filename, line)}: {why}; bind it before the block, to what it holds"
+    return ""
 
 
 def check_limits(

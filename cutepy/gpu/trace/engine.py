@@ -18,7 +18,7 @@ from ...errors import KernelError, TensorError
 from ...layout.affine import Congruent
 from ...tensor.dtypes import DType, bool_, f32, u32
 from ...tensor.engine import Scalars, Space
-from ..ir import Binary, Buffer, Const, Expr, If, Load, Store, call, cast, component, const, load
+from ..ir import Binary, Buffer, Const, Expr, If, Load, Store, call, cast, component, const, in_type, load, settled
 from ..ir.place import user_place
 from ..ranges import Sum, linear
 from ..simplify import from_linear, simplify
@@ -95,7 +95,12 @@ class BufferEngine:
         return True
 
     def _expr(self, value: Scalars) -> Expr:
+        value = in_type(value, self.dtype)
         return value if isinstance(value, Expr) else const(float(value), self.dtype)  # type: ignore[arg-type]
+
+    def named(self, value: Scalars) -> Scalars:
+        """`value` under a name, so that what is made of it does not nest ever deeper."""
+        return self.trace.let(self.buffer.name, value, place=user_place()) if isinstance(value, Expr) else value
 
     def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
         """The elements at `offsets`, each named; 0 where the mask is false."""
@@ -149,6 +154,7 @@ class BufferEngine:
     def _fit(self, value: Scalars, place: str) -> Expr:
         """`value` in the element type: numbers are weak, kinds widen, and fractions are never dropped unasked."""
         dtype = self.dtype
+        value = in_type(value, dtype)
         if isinstance(value, Expr):
             if value.dtype is dtype:
                 return value
@@ -226,6 +232,7 @@ def _offset_form(offset: object) -> Sum:
         return Congruent({}, offset)
     if not isinstance(offset, Expr):
         raise KernelError(f"{user_place()}: offset {offset!r} is neither an integer nor a value of the kernel")
+    offset = settled(offset)
     if isinstance(offset, Binary) and offset.op == "+":
         if isinstance(offset.left, Const):
             return linear(simplify(offset.right)).plus(linear(offset.left))

@@ -6,20 +6,24 @@ epilogue and its reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...errors import KernelError
-from ...tensor.dtypes import as_dtype, bool_
+from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
 from ..interpret_functions import FUNCTIONS as NUMPY
 from ..ir import Expr, as_expr, call
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
+from ..ir.functions import BY_NAME, BY_NUMPY
 from ..ir.place import user_place
+from ..ir.weak import Weak, own_type, strong_type
 from .language import atomic
 from .state import current
 
@@ -35,33 +39,54 @@ def _traced(values: tuple[Scalars, ...]) -> bool:
     return any(isinstance(v, Expr) or (isinstance(v, np.ndarray) and v.dtype == object) for v in values)
 
 
-def _function(name: str, doc: str) -> Callable[..., Any]:
+def _function(name: str) -> Callable[..., Any]:
+    function = BY_NAME[name]
+
     def apply(*values: Scalars) -> Scalars:
         if _traced(values):
-            return _each(lambda *v: call(name, *v), *values)
-        return NUMPY[name](*[np.asarray(v) for v in values])
+            return _each(partial(call, function.wgsl), *values)
+        if len(values) != function.operands:
+            raise KernelError(f"gpu.{name} takes {function.operands} operands, given are {len(values)}")
+        return NUMPY[function.wgsl](*[np.asarray(v) for v in values])
 
-    apply.__name__, apply.__doc__ = name, doc
+    apply.__name__ = apply.__qualname__ = name
+    apply.__doc__ = function.law
     return apply
 
 
-exp = _function("exp", "e to the power of x.")
-exp2 = _function("exp2", "2 to the power of x.")
-log = _function("log", "The natural logarithm.")
-log2 = _function("log2", "The logarithm to base 2.")
-sqrt = _function("sqrt", "The square root.")
-rsqrt = _function("inverseSqrt", "1 over the square root.")
-sin = _function("sin", "The sine.")
-cos = _function("cos", "The cosine.")
-tanh = _function("tanh", "The hyperbolic tangent.")
-floor = _function("floor", "The greatest whole number that is not greater.")
-fma = _function("fma", "a * b + c, rounded once where the device can.")
-minimum = _function("min", "The smaller of two; which one where one is NaN, the device decides.")
-maximum = _function("max", "The greater of two; which one where one is NaN, the device decides.")
-nan_minimum = _function("nan_min", "The smaller of two; NaN where one is NaN.")
-nan_maximum = _function("nan_max", "The greater of two; NaN where one is NaN.")
-absolute = _function("abs", "The magnitude.")
-power = _function("pow", "x to the power of y, for x >= 0.")
+absolute = _function("absolute")
+arccos = _function("arccos")
+arccosh = _function("arccosh")
+arcsin = _function("arcsin")
+arcsinh = _function("arcsinh")
+arctan = _function("arctan")
+arctan2 = _function("arctan2")
+arctanh = _function("arctanh")
+ceil = _function("ceil")
+clip = _function("clip")
+cos = _function("cos")
+cosh = _function("cosh")
+exp = _function("exp")
+exp2 = _function("exp2")
+floor = _function("floor")
+fma = _function("fma")
+fract = _function("fract")
+log = _function("log")
+log2 = _function("log2")
+maximum = _function("maximum")
+minimum = _function("minimum")
+nan_maximum = _function("nan_maximum")
+nan_minimum = _function("nan_minimum")
+power = _function("power")
+round = _function("round")
+rsqrt = _function("rsqrt")
+sign = _function("sign")
+sin = _function("sin")
+sinh = _function("sinh")
+sqrt = _function("sqrt")
+tan = _function("tan")
+tanh = _function("tanh")
+trunc = _function("trunc")
 
 
 def select(condition: Scalars, then: Scalars, other: Scalars) -> Scalars:
@@ -69,18 +94,26 @@ def select(condition: Scalars, then: Scalars, other: Scalars) -> Scalars:
     if not _traced((condition, then, other)):
         return np.where(condition, then, other)  # type: ignore[call-overload]
 
-    def choose(c: object, a: object, b: object) -> Expr:
-        like = next((v.dtype for v in (a, b) if isinstance(v, Expr)), None)
-        if like is None:
-            raise KernelError(f"{user_place()}: gpu.select of two numbers: give one a type with gpu.constant")
-        return select_expr(as_expr(c, bool_), as_expr(a, like), as_expr(b, like))  # type: ignore[arg-type]
+    return _each(_choose, condition, then, other)
 
-    return _each(choose, condition, then, other)
+
+def _choose(condition: object, then: object, other: object) -> Expr:
+    test = as_expr(condition, bool_)
+    if test.dtype is not bool_:
+        raise KernelError(
+            f"{user_place()}: gpu.select by a {test.dtype} value; compare it, as in gpu.select(v != 0, ...)"
+        )
+
+    def chosen(dtype: DType) -> Expr:
+        return select_expr(test, as_expr(then, dtype), as_expr(other, dtype))
+
+    strong = strong_type((then, other))
+    return chosen(strong) if strong is not None else Weak(chosen(own_type((then, other))), chosen)
 
 
 def cast(value: Scalars, dtype: object) -> Scalars:
     """`value` converted to an element type."""
-    kind = as_dtype(dtype)
+    kind = gpu_dtype(dtype)
     if not _traced((value,)):
         return np.asarray(value).astype(kind.numpy)
     return _each(lambda v: cast_expr(v, kind), value)
@@ -88,13 +121,67 @@ def cast(value: Scalars, dtype: object) -> Scalars:
 
 def constant(value: float, dtype: object) -> Expr:
     """A number with an element type."""
-    return as_expr(value, as_dtype(dtype))
+    return as_expr(value, gpu_dtype(dtype))
+
+
+#: NumPy wants bools of these, which only the GPU knows.
+_COMPARISONS: dict[str, Callable[..., Expr]] = {
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+}
+
+
+def _ufunc(self: Expr, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    """NumPy's functions of kernel values: the same as gpu's by the table of functions, or element by element."""
+    name = ufunc.__name__ if method == "__call__" and not options else ""
+    if name in _COMPARISONS:
+        return _each(_COMPARISONS[name], *inputs)
+    if name in BY_NUMPY and name != "power":
+        return _each(partial(call, BY_NUMPY[name].wgsl), *inputs)
+    try:
+        return getattr(ufunc, method)(*_boxed(inputs), **options)
+    except (TypeError, AttributeError) as error:
+        if isinstance(error, KernelError):
+            raise
+        raise KernelError(f"{user_place()}: np.{ufunc.__name__} has no meaning for values of a kernel") from None
+
+
+def _array_function(self: Expr, function: Callable[..., Any], kinds: object, given: Any, options: Any) -> Any:
+    """`np.where`, `np.clip` and `np.round` of kernel values; other functions of arrays see an array of one object."""
+    own = {np.where: select, np.clip: clip, np.round: round}.get(function)
+    if own is not None and not options and len(given) == (1 if function is np.round else 3):
+        return own(*given)
+    return function(*_boxed(given), **options)
+
+
+def _boxed(values: Sequence[Any]) -> list[Any]:
+    boxed = []
+    for value in values:
+        if isinstance(value, Expr):
+            box = np.empty((), object)
+            box[()] = value
+            value = box
+        boxed.append(_boxed(value) if isinstance(value, list | tuple) else value)
+    return boxed
+
+
+Expr.__array_ufunc__ = _ufunc
+Expr.__array_function__ = _array_function
 
 
 def _subgroup(name: str, doc: str) -> Callable[..., Any]:
-    def apply(value: Scalars, *lane: Scalars) -> Scalars:
+    operands = 2 if "Shuffle" in name else 1
+
+    def apply(*values: Scalars) -> Scalars:
         trace = current(f"gpu.{apply.__name__}")
-        return _each(lambda v, *w: trace.let("lanes", call(name, v, *w), uniform=False), value, *lane)
+        if len(values) != operands or not _traced(values[:1]):
+            what = "a value of the kernel" + (" and a lane, a distance or a mask" if operands == 2 else "")
+            raise KernelError(f"{user_place()}: {name} takes {what}")
+        return _each(lambda *v: trace.let("lanes", call(name, *v), uniform=False), *values)
 
     apply.__name__, apply.__doc__ = name, doc
     return apply

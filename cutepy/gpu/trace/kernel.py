@@ -7,18 +7,19 @@ the static values.
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import update_wrapper
+from typing import cast
 
 from ...errors import KernelError
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
 from ..compile import compile_kernel
 from ..interpret import interpret
-from ..ir import Buffer, Expr, Kernel, new_arena, param
+from ..ir import Buffer, Expr, Kernel, Param, all_nodes, new_arena, param, weak_param
 from ..ir.place import KERNEL_FILE
 from ..lower import finish, lower
 from ..report import Hardware, Report, report
@@ -26,12 +27,15 @@ from ..runtime import default_device
 from ..runtime.program import Limits, Program
 from ..verify import CHECKS, Verification, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
-from .arguments import Call, bind_call
-from .blame import check_limits, naming
+from .arguments import Call, Structure, bind_call
+from .blame import check_limits, naming, unbound
+from .blocks import Block
+from .captures import Captures
 from .claims import aliases, limits_of
+from .control import target
 from .engine import BufferEngine
 from .language import allocate
-from .launching import device_of, launch_on_device, quick_key, run_on_host
+from .launching import Ready, device_of, launch_on_device, quick_call, ready, run_on_host
 from .state import _TRACE, Trace
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.
@@ -74,20 +78,24 @@ class KernelFunction:
         self.function = function
         self.signature = inspect.signature(function)
         self.file = function.__code__.co_filename
+        self.captures = Captures(function)
+        self._static = frozenset(p.name for p in self.signature.parameters.values() if p.kind is p.KEYWORD_ONLY)
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
-        self._quick: dict[Hashable, Program] = {}
+        self._quick: dict[Hashable, Ready] = {}
         update_wrapper(self, function)
 
     def __repr__(self) -> str:
         return f"<kernel {self.function.__name__}{self.signature}>"
 
     def __call__(self, *args: object, checks: object = "auto", **static: object) -> None:
-        quick = quick_key(args, static)
-        program = self._quick.get((quick.key, checks)) if quick is not None else None
-        if quick is not None and program is not None:
-            quick.device.launch(program, quick.buffers, quick.params)
-            return
+        quick = quick_call(args) if static.keys() <= self._static else None
         with self._naming():
+            if quick is not None:
+                key = quick.key, self.captures.captured(), self.captures.static(static), checks
+                known = self._quick.get(key)
+                if known is not None:
+                    quick.launch(known)
+                    return
             traced = self._form(call := self._bind(args, static))
             program = traced.runnable(checks)
             device = device_of(call)
@@ -98,12 +106,14 @@ class KernelFunction:
         if quick is not None:
             if len(self._quick) >= KEPT:
                 self._quick.clear()
-            self._quick[quick.key, checks] = program
+            self._quick[key] = ready(program, call)
 
     def interpret(self, *args: object, **static: object) -> None:
         """Run the kernel in NumPy on arrays of the host, in place."""
         call = self._bind(args, static)
         traced = self._form(call)
+        with self._naming():
+            traced.program.pack([call.params[p.name] for p in traced.program.params])
         run_on_host(call, lambda arrays, params: interpret(traced.kernel, arrays, params))
 
     def ir(self, *args: object, **static: object) -> Kernel:
@@ -150,7 +160,7 @@ class KernelFunction:
 
     def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> Call:
         with self._naming():
-            return bind_call(self.function, self.signature, args, static)
+            return bind_call(self.captures, self.signature, args, static)
 
     def _form(self, call: Call) -> Traced:
         found = self._traced.get(call.key)
@@ -168,13 +178,15 @@ class KernelFunction:
         _TRACE.set(trace)
         KERNEL_FILE.set(self.file)
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
-        with new_arena():
+        with new_arena() as arena:
+            arena.name = trace.name_deep
             values = _stand_ins(trace, call)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
             with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
-                self.function(*values, **call.static)
+                self._run(trace, [_arranged(part, values) for part in call.structure], call.static)
             if trace.error is not None:
                 raise trace.error
+            arena.name = None
             kernel = finish(
                 Kernel(
                     trace.name,
@@ -183,11 +195,33 @@ class KernelFunction:
                     trace.grid,
                     trace.launched("the launch"),
                     tuple(trace.local),
-                    tuple(trace.params),
-                    tuple(trace.notes),
+                    notes=tuple(trace.notes),
                 )
             )
+            kernel = replace(kernel, params=_used(kernel, call))
             return Traced(kernel, compile_kernel(kernel), trace.places)
+
+    def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
+        """Run the function with its hooks; what it gives back must be in the tensors."""
+        function = cast(Callable[..., object], target(self.function))
+        try:
+            given = function(*values, **static)
+        except NameError as error:
+            why = unbound(error, trace.lost)
+            if why:
+                raise KernelError(why) from error
+            raise
+        if trace.open:
+            block = cast(Block, trace.open[-1])
+            raise block.caught(block.place)
+        if given is not None:
+            raise KernelError(f"{trace.name} returns {type(given).__name__}; a kernel's results go into its tensors")
+        silent = trace.buffers and not any(buffer.writable for buffer in trace.buffers)
+        if silent and not trace.skipped and all(buffer.length for buffer in trace.buffers):
+            raise KernelError(
+                f"{trace.name} writes no argument: nobody sees what it computes; pass a tensor for its results, "
+                "and store to it, `out[i] = ...`"
+            )
 
 
 def _one_line(value: object) -> str:
@@ -199,15 +233,25 @@ def _one_line(value: object) -> str:
     return text if len(text) <= 160 else f"{text[:150]}..."
 
 
+def _arranged(part: Structure, values: Sequence[Tensor | Expr]) -> object:
+    """A positional argument as the kernel's function gets it: alone, or in the tuples that it was given in."""
+    return values[part] if isinstance(part, int) else tuple([_arranged(inner, values) for inner in part])
+
+
+def _used(kernel: Kernel, call: Call) -> tuple[Param, ...]:
+    """The parameters that the kernel reads, in the order of the arguments: a weak one in each type that it met."""
+    order = {a.name: i for i, a in enumerate(call.arguments)}
+    used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)]
+    return tuple(sorted(used, key=lambda p: (order[p.name], p.dtype.name)))
+
+
 def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:
-    """What the kernel's function gets for each positional argument."""
+    """What stands for each tensor and each number while the kernel is traced."""
     values: list[Tensor | Expr] = []
     arrays: dict[int, Buffer] = {}
     for argument in call.arguments:
         if argument.tensor is None:
-            stand_in = param(argument.name, argument.dtype)
-            trace.params.append(stand_in)
-            values.append(stand_in)
+            values.append((weak_param if argument.weak else param)(argument.name, argument.dtype))
             continue
         buffer = arrays.get(argument.slot)
         if buffer is None:

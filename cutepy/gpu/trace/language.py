@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import cast as typed
 
 import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
-from ...tensor.dtypes import DType, as_dtype
+from ...tensor.dtypes import DType, gpu_dtype, i32, u32
 from ...tensor.engine import Scalars
-from ...tensor.make import offset_range
+from ...tensor.reach import offset_range
 from ...tensor.tensor import Tensor
-from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, var
+from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, as_expr, builtin, const, settled, var
 from ..ir.place import user_place
-from ..ranges import range_of
+from ..ranges import domain, range_of
 from ..simplify import simplify
 from .engine import BufferEngine
 from .names import assigned_name
@@ -36,6 +36,12 @@ def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -
 
 def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
     sizes = given if isinstance(given, tuple) else (given,)
+    for value in sizes:
+        if isinstance(value, Expr):
+            raise KernelError(
+                f"{user_place()}: gpu.launch({what}={given}): {value} is known only on the GPU; sizes of a launch come "
+                "from shapes of tensors and static arguments, `def kernel(..., *, n)`: make n keyword-only"
+            )
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= least for n in sizes):
         raise KernelError(f"{user_place()}: gpu.launch({what}={given}): give 1 to 3 whole numbers from {least} on")
     x, y, z = (*map(int, sizes), 1, 1)[:3]
@@ -93,61 +99,117 @@ def subgroup_size() -> Expr:
     return builtin("subgroup_size", 4, 128)
 
 
-def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Expr]:
-    """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`.
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """What `gpu.loop` gives to a `for` in the text of a kernel: there it becomes a loop of the kernel."""
 
-    Its body is traced once, so Python state that the body changes is changed once: keep what a loop carries in tensors.
+    start: Expr
+    stop: Expr
+    step: Expr
+    bounds: tuple[int, int]
+    uniform: bool
+    place: str
+
+    @property
+    def divergent(self) -> str:
+        return "" if self.uniform else f"the loop at {self.place}"
+
+    def counter(self, name: str) -> Var:
+        """The variable that counts, under the name that the user gives it."""
+        counter = var(name, self.stop.dtype, lo=self.bounds[0], hi=self.bounds[1])
+        if self.uniform:
+            current("gpu.loop").uniform.add(counter)
+        return counter
+
+    def __iter__(self) -> Iterator[Expr]:
+        raise _unread("gpu.loop", self.place)
+
+
+def _unread(what: str, place: str) -> KernelError:
+    return KernelError(
+        f"{place}: {what} outside a `for` or `with` that cutepy can read: it reads the text of a kernel and of the "
+        "functions that it calls; keep them in a file or a notebook, and let the kernel call them itself"
+    )
+
+
+def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterable[Expr]:
+    """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`, as in range.
+
+    It is an i32 where a bound is, or where a number is below 0, else a u32. What its body rebinds is carried from turn
+    to turn, in registers.
+
+    Raises KernelError for bounds of two types, numbers that do not fit them, a step that does not lead to the end.
     """
     trace = current("gpu.loop")
     place = user_place()
-    first, last, by = (_index(value) for value in (start, stop, step))
+    first, last, by = _bounds(place, start, stop, step)
     (lo, _), (_, hi) = range_of(first), range_of(last)
     if hi <= lo:
-        return
-    name = var(assigned_name("i"), last.dtype, lo=lo, hi=hi - 1)
-    uniform = all(trace.is_uniform(value) for value in (first, last, by))
-    if uniform:
-        trace.uniform.add(name)
-    complete = False
-    with trace.block(divergent="" if uniform else f"the loop at {place}") as body:
-        try:
-            yield name
-            complete = True
-        finally:
-            if not complete and trace.error is None:
-                trace.error = KernelError(f"{place}: break or return inside gpu.loop: it would not stop the GPU's loop")
-    trace.emit(For(name, first, last, by, tuple(body), place))
+        trace.skipped = True
+        return ()
+    return Loop(first, last, by, (lo, hi - 1), all(trace.is_uniform(value) for value in (first, last, by)), place)
 
 
-def _index(value: Scalars) -> Expr:
-    if isinstance(value, Expr):
-        return simplify(value)
+def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Expr]:
+    """Start, stop and step of a loop, of one type; numbers that give no turn in Python give none here."""
+    given = [_whole(place, value) for value in (start, stop, step)]
+    text = f"{place}: gpu.loop({stop}, start={start}, step={step})"
+    types = {v.dtype for v in given if isinstance(v, Expr)}
+    numbers = [n for n in given if isinstance(n, int)]
+    if len(types) > 1:
+        raise KernelError(f"{text}: it counts in i32 and in u32; convert one with gpu.cast")
+    turns = range(*numbers) if not types and given[2] != 0 else range(1)
+    if not turns:
+        return [const(0), const(0), const(1)]
+    if isinstance(given[2], int) and given[2] < 1:
+        raise KernelError(f"{text}: a loop counts up by 1 or more; turn it round, and subtract its counter")
+    dtype = types.pop() if types else i32 if numbers[0] < 0 else u32
+    least, most = domain(dtype)
+    if isinstance(given[1], int) and given[1] < least:
+        given[1] = least  # an end below all numbers of the type: no turn
+    numbers = [n for n in given if isinstance(n, int)]
+    if not all(least <= n <= most for n in numbers) or turns[-1] + turns.step > most:
+        raise KernelError(f"{text}: it counts in {dtype}, from {least} to {most}; gpu.cast what is known on the GPU")
+    return [as_expr(n, dtype) for n in given]
+
+
+def _whole(place: str, value: Scalars) -> Expr | int:
+    """A bound of a loop: a number, or a simple integer expression."""
+    if isinstance(value, Expr) and value.dtype.kind in "iu":
+        return simplify(settled(value))
     if isinstance(value, int | np.integer):
-        return const(int(value))
-    raise KernelError(f"{user_place()}: gpu.loop counts with whole numbers, not with {value!r}")
+        return int(value)
+    raise KernelError(f"{place}: gpu.loop counts with whole numbers, not with {value!r}")
 
 
 def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
     """`for i in gpu.unroll(n):` writes the body n times, each with a number for `i`."""
-    if not all(isinstance(n, int | np.integer) for n in (start, stop, step)):
-        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now; use gpu.loop")
+    if not all(isinstance(n, int | np.integer) for n in (start, stop, step)) or step == 0:
+        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now and a step; use gpu.loop")
     return range(int(start), int(stop), int(step))
 
 
-@contextmanager
-def when(condition: Scalars) -> Iterator[None]:
-    """`with gpu.when(i < n):` runs its block in the threads where the condition holds."""
-    trace = current("gpu.when")
-    place = user_place()
-    test = simplify(condition) if isinstance(condition, Expr) else condition
-    if is_known(test, True):
-        yield
-        return
-    divergent = "" if isinstance(test, Expr) and trace.is_uniform(test) else f"the condition at {place}"
-    with trace.block(divergent=divergent, holds=test if isinstance(test, Expr) else None) as body:
-        yield
-    if isinstance(test, Expr) and not isinstance(test, Const):
-        trace.emit(If(test, tuple(body), place=place))
+@dataclass(frozen=True, slots=True)
+class When:
+    """What `gpu.when` gives to a `with` in the text of a kernel."""
+
+    condition: object
+    place: str
+
+    def __enter__(self) -> None:
+        raise _unread("gpu.when", self.place)
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def when(condition: Scalars) -> AbstractContextManager[None]:
+    """`with gpu.when(i < n):` runs its block in the threads where the condition holds.
+
+    A name that the block rebinds is a register after it.
+    """
+    current("gpu.when")
+    return When(simplify(condition) if isinstance(condition, Expr) else condition, user_place())
 
 
 def barrier(*, storage: bool = False) -> None:
@@ -169,7 +231,7 @@ def shared(kind: object, layout: Layout | ComposedLayout | IntTuple, *, pad: int
     A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`. It starts undefined.
     """
     trace = current("gpu.shared")
-    dtype = kind.dtype if isinstance(kind, Tensor) else as_dtype(kind)
+    dtype = kind.dtype if isinstance(kind, Tensor) else gpu_dtype(kind)
     chosen = layout if isinstance(layout, Layout | ComposedLayout) else _padded(layout, pad)
     if pad and chosen is layout:
         raise KernelError(f"{user_place()}: gpu.shared(..., {layout}, pad={pad}): a layout has its strides already")
@@ -214,7 +276,8 @@ def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine
 
 
 def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
-    """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before."""
+    """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before, 0 where the tensor's
+    guard keeps it from happening."""
     trace = current(f"gpu.atomic_{op.lower()}")
     engine = tensor.engine
     place = user_place()
@@ -234,6 +297,8 @@ def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
     inside = None if tensor.guard is None else tensor.guard.inside(crd)  # type: ignore[arg-type]
     if inside is None or is_known(inside, True):
         trace.emit(stmt)
-    else:
-        trace.emit(If(typed(Expr, inside), (replace(stmt, result=None),), place=place))
-    return result
+        return result
+    kept = var(f"old_{count}", engine.dtype)
+    trace.emit(Declare(kept))
+    trace.emit(If(typed(Expr, inside), (stmt, Assign(kept, result)), place=place))
+    return kept

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from ...tensor.engine import ViewEngine
 from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
 from ..runtime.program import Program
-from .arguments import Call, static_key
+from .arguments import NUMBERS, Call
 
 if TYPE_CHECKING:
     from ..runtime import Device, DeviceBuffer
@@ -23,10 +23,19 @@ Array = npt.NDArray[Any]  # of any element type
 def launch_on_device(program: Program, call: Call, device: "Device") -> None:
     """Launch over the device's buffers; host arrays are uploaded before, and read back if the kernel wrote them."""
     buffers = [e.buffer if isinstance(e, DeviceEngine) else device.upload(e.memory, e.name) for e in call.engines]
-    device.launch(program, buffers, list(call.params.values()))
+    params = call.params
+    device.launch(program, buffers, [params[p.name] for p in program.params])
     for engine, buffer, binding in zip(call.engines, buffers, program.bindings, strict=True):
         if isinstance(engine, ViewEngine) and binding.access == "read_write":
             engine.memory[...] = buffer.read(engine.memory.dtype, len(engine.memory))
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A program, and which of a call's numbers each of its parameters is."""
+
+    program: Program
+    numbers: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -35,35 +44,41 @@ class Quick:
 
     key: Hashable
     buffers: list["DeviceBuffer"]
-    params: list[float]
+    numbers: list[float]
     device: "Device"
 
+    def launch(self, ready: Ready) -> None:
+        self.device.launch(ready.program, self.buffers, [self.numbers[i] for i in ready.numbers])
 
-def quick_key(args: tuple[object, ...], static: dict[str, object]) -> Quick | None:
+
+def ready(program: Program, call: Call) -> Ready:
+    """The program as later calls of the same kind launch it."""
+    names = list(call.params)
+    return Ready(program, tuple([names.index(p.name) for p in program.params]))
+
+
+def quick_call(args: tuple[object, ...]) -> Quick | None:
     """A call over tensors of one device, each in a buffer of its own; None for any other, which goes the long way."""
     key: list[Hashable] = []
     buffers: list[DeviceBuffer] = []
-    params: list[float] = []
+    numbers: list[float] = []
     for value in args:
-        if type(value) is Tensor:
-            engine = value.engine
-            if type(engine) is not DeviceEngine or value.guard is not None or engine.buffer in buffers:
+        kind: type = type(value)
+        if kind is Tensor:
+            tensor = cast(Tensor, value)
+            engine = tensor.engine
+            if type(engine) is not DeviceEngine or tensor.guard is not None or engine.buffer in buffers:
                 return None
-            key.append((value.layout, value.offset, engine.dtype.name, engine.length, engine.writable))
+            key.append((tensor.layout, tensor.offset, engine.dtype.name, engine.length, engine.writable))
             buffers.append(engine.buffer)
-        elif type(value) is float or type(value) is int:
-            key.append("f" if type(value) is float else "u" if value >= 0 else "i")
-            params.append(value)
+        elif kind is float or kind is int or kind in NUMBERS:
+            key.append(kind)
+            numbers.append(cast(float, value))
         else:
             return None
     if not buffers or any(b.device is not buffers[0].device for b in buffers):
         return None
-    whole = tuple(key), static_key(static)
-    try:
-        hash(whole)
-    except TypeError:
-        return None
-    return Quick(whole, buffers, params, buffers[0].device)
+    return Quick(tuple(key), buffers, numbers, buffers[0].device)
 
 
 def device_of(call: Call) -> "Device | None":

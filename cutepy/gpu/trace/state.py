@@ -1,33 +1,40 @@
 """What is known while a kernel is traced: the statements so far, the arrays, the launch."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_
+from types import CodeType
+from typing import Any
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType, bool_
+from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.thread import CURRENT_THREAD
 from ..ir import (
+    Atomic,
     Binary,
     Block,
     Buffer,
     Builtin,
     Const,
     Expr,
+    For,
     If,
     Let,
     Load,
-    Param,
     Stmt,
     Var,
     builtin,
+    children,
     const,
+    expressions,
     nodes,
     var,
+    variables,
 )
+from ..ir.expr import describe
 from ..ir.place import user_place
 from ..ranges import range_of
 from ..simplify import simplify
@@ -48,9 +55,9 @@ class Trace:
     divergent: list[str] = field(default_factory=lambda: [""])
     buffers: list[Buffer] = field(default_factory=list)
     local: list[Buffer] = field(default_factory=list)
-    params: list[Param] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     uniform: set[Expr] = field(default_factory=set)
+    agreed: dict[Expr, bool] = field(default_factory=dict)
     held: list[Expr] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     grid: Size3 = (1, 1, 1)
@@ -58,22 +65,56 @@ class Trace:
     group: tuple[Expr, Expr, Expr] | None = None
     folded: Stmt | None = None
     error: KernelError | None = None
+    #: Whether a block was left out, for no thread would run it.
+    skipped: bool = False
     #: Where the launch ("") and each array of shared memory (its name) were written.
     places: dict[str, str] = field(default_factory=dict)
+    #: The names that blocks bound which are complete, with the block; and why a variable of the user's is not bound.
+    closed: dict[Expr, str] = field(default_factory=dict)
+    lost: dict[tuple[CodeType, str], str] = field(default_factory=dict)
+    #: The register from which a name was read, for each register the name that was read last and still is in it, and
+    #: the names of Python numbers, which meet their type later.
+    read_from: dict[Expr, Buffer] = field(default_factory=dict)
+    latest: dict[Buffer, Expr] = field(default_factory=dict)
+    weak: set[Expr] = field(default_factory=set)
+    #: The blocks of the user's code that are being traced, innermost last.
+    open: list[object] = field(default_factory=list)
 
     def emit(self, stmt: Stmt) -> None:
-        """Add a statement to the innermost block."""
+        """Add a statement to the innermost block. Raises KernelError for a value bound in a block that is complete."""
+        if self.closed:
+            for root in expressions(stmt):
+                for name in variables(root):
+                    if name in self.closed:
+                        raise KernelError(
+                            f"{user_place()}: {describe(name)} is bound inside {self.closed[name]} and used after it: "
+                            "it has a value there only; keep it in a tensor, or in a name bound before the block"
+                        )
         self.blocks[-1].append(stmt)
 
-    def let(self, stem: str, value: Expr, *, uniform: bool | None = None, place: str = "") -> Var:
-        """Name a value now; the name is `stem` and a number. `uniform` says whether a workgroup agrees on it."""
+    def let(
+        self,
+        stem: str,
+        value: Expr,
+        *,
+        uniform: bool | None = None,
+        place: str = "",
+        bounds: tuple[int, int] | None = None,
+    ) -> Var:
+        """Name a value now; the name is `stem` and a number. `uniform` says whether a workgroup agrees on it, `bounds`
+        where an integer lies that says nothing itself."""
         count = self.counts[stem] = self.counts.get(stem, -1) + 1
-        lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
+        lo, hi = bounds or (range_of(value) if value.dtype.kind in "iub" else (0, 0))
         name = var(f"{stem}_{count}", value.dtype, lanes=value.lanes, lo=lo, hi=hi)
         if self.is_uniform(value) if uniform is None else uniform:
             self.uniform.add(name)
         self.emit(Let(name, value, place or user_place()))
         return name
+
+    def name_deep(self, value: Expr) -> Expr:
+        """A name for a value of so many levels that it is better computed here: what memory holds is read where it is
+        asked for, so such a value is the same wherever it is computed."""
+        return self.let("value", value) if self.workgroup is not None else value
 
     def unique(self, wish: str) -> str:
         """`wish`, with a number where it was given before."""
@@ -82,19 +123,23 @@ class Trace:
 
     def is_uniform(self, value: Expr) -> bool:
         """Whether all invocations of a workgroup are sure to agree on `value`."""
-        for node in nodes(value):
-            if isinstance(node, Var) and node not in self.uniform:
-                return False
-            if isinstance(node, Builtin) and not node.name.startswith(("workgroup_id", "num_")):
-                return False
+        known = self.agreed
+        for node in nodes(value, known=known):
+            match node:
+                case Var():
+                    known[node] = node in self.uniform
+                case Builtin(name=name):
+                    known[node] = name.startswith(("workgroup_id", "num_"))
+                case _:
+                    known[node] = all(known[x] for x in children(node))
             if isinstance(node, Load) and (node.buffer.space != "storage" or node.buffer.writable):
-                return False
-        return True
+                known[node] = False
+        return known[value]
 
     @contextmanager
-    def block(self, *, divergent: str = "", holds: Expr | None = None) -> Iterator[list[Stmt]]:
+    def block(self, what: str, *, divergent: str = "", holds: Expr | None = None) -> Iterator[list[Stmt]]:
         """An inner block, whose statements the caller puts where they belong when it is complete; `holds` is true
-        all through it."""
+        all through it, and `what` says to a reader which block it is."""
         inner: list[Stmt] = []
         known = len(self.held)
         self.held += [] if holds is None else _conjuncts(holds)
@@ -106,6 +151,25 @@ class Trace:
             self.blocks.pop()
             self.divergent.pop()
             del self.held[known:]
+            for stmt in inner:
+                bound = stmt.result if isinstance(stmt, Atomic) else stmt.var if isinstance(stmt, Let | For) else None
+                if bound is not None:
+                    self.closed[bound] = what
+
+    def checkpoint(self) -> Callable[[], None]:
+        """A function that takes back what is emitted, declared and counted from here on."""
+        lists: tuple[list[Any], ...] = self.blocks[-1], self.local, self.notes
+        tables: tuple[dict[Any, Any], ...] = self.counts, self.places, self.read_from, self.latest
+        lengths, kept = [len(items) for items in lists], [dict(table) for table in tables]
+
+        def back() -> None:
+            for items, length in zip(lists, lengths, strict=True):
+                del items[length:]
+            for table, old in zip(tables, kept, strict=True):
+                table.clear()
+                table.update(old)
+
+        return back
 
     def open_part(self, condition: Expr) -> Expr:
         """What of a simplified condition is not known to hold in the block being written."""
@@ -117,7 +181,7 @@ class Trace:
 
     def local_array(self, dtype: DType, length: int, space: str, wish: str, note: str = "") -> Buffer:
         """A new workgroup or private array."""
-        buffer = Buffer(self.unique(wish), dtype, length, space, writable=True, note=note)
+        buffer = Buffer(self.unique(wish), gpu_dtype(dtype), length, space, writable=True, note=note)
         self.local.append(buffer)
         if space == "workgroup":
             self.places[buffer.name] = user_place()
@@ -188,6 +252,11 @@ def current(what: str) -> Trace:
     if trace is None:
         raise KernelError(f"{what} has a meaning inside a @gpu.kernel function only")
     return trace
+
+
+def tracing() -> Trace | None:
+    """The trace that is running, if one is."""
+    return _TRACE.get()
 
 
 def is_known(value: object, truth: bool) -> bool:

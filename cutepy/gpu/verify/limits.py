@@ -25,7 +25,7 @@ def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ())
         for b in kernel.buffers
         if _bytes(b.length, b.width, b.dtype.bytes) > limits.binding_bytes
     ]
-    shared = shared_bytes(kernel)
+    shared = kernel.shared_bytes
     for amount, most, what in (
         (kernel.threads, limits.invocations, f"invocations in a workgroup of {' x '.join(map(str, kernel.workgroup))}"),
         (shared, limits.workgroup_bytes, "bytes of workgroup memory"),
@@ -37,17 +37,6 @@ def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ())
     if found:
         return Verdict("within limits", "refuted", "; ".join(found))
     return Verdict("within limits", "proven", f"{kernel.threads} threads, {shared} bytes of workgroup memory")
-
-
-def shared_bytes(kernel: Kernel) -> int:
-    """Bytes of workgroup memory as WGSL lays it out: whole vectors, a bool in 4 bytes, arrays from 16 bytes on."""
-    total = 0
-    for buffer in kernel.local:
-        if buffer.space == "workgroup":
-            total = -(-total // 16) * 16 + _bytes(
-                buffer.length, buffer.width, 4 if buffer.dtype.kind == "b" else buffer.dtype.bytes
-            )
-    return total
 
 
 def _bytes(length: int, width: int, each: int) -> int:

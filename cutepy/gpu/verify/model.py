@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, children
+from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first, children
 from ..ranges import range_of
 from ..wgsl import show
 from .evaluate import Data, Integers, evaluate, is_opaque
@@ -131,6 +131,7 @@ class Model:
         """The ids, iterations and unknowns that `value` depends on."""
         known = self._leaves.get(value)
         if known is None:
+            ask_operands_first(value, self._leaves, self.leaves)
             inner = frozenset[Expr]().union(*map(self.leaves, children(value)))
             if is_opaque(value):  # what is not known inside is hidden by what is not known of the whole
                 inner = frozenset(filter(self.is_id, inner)) | {value}

@@ -18,6 +18,7 @@ from ..ir import (
     Stmt,
     Store,
     Var,
+    ask_operands_first,
     children,
     select,
     statements,
@@ -50,6 +51,7 @@ class State:
         """Whether `value` is the same wherever it is computed: it reads nothing that the kernel changes."""
         known = self.lasting.get(value)
         if known is None:
+            ask_operands_first(value, self.lasting, self.is_lasting)
             known = self.lasting[value] = not self._is_read_anew(value) and all(map(self.is_lasting, children(value)))
         return known
 

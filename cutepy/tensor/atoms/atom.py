@@ -1,6 +1,6 @@
 """Atoms as data: which element of an operand is in which register of which thread.
 
-Imports `layout`. Law: `atom.a` maps (thread, value) to the colexicographic index in the (M, K) tile of A, `atom.b` in
+Law: `atom.a` maps (thread, value) to the colexicographic index in the (M, K) tile of A, `atom.b` in
 the (N, K) tile of B, `atom.c` in the (M, N) tile of C; every element of a tile is covered, each equally often.
 """
 

@@ -1,0 +1,71 @@
+"""What to write in a kernel in place of Python that asks for a value which only the GPU knows.
+
+The text of what is running is read from the user's source by the positions that Python keeps for its byte code.
+"""
+
+import ast
+import linecache
+import sys
+from itertools import islice, pairwise
+
+from .functions import BY_NUMPY, BY_WGSL
+from .place import user_frame
+
+_BUILTINS = {"max": "maximum", "min": "minimum", "abs": "absolute", "round": "round", "pow": "power"}
+_NUMPY = {"where": "select", "round": "round", "around": "round", "fmax": "maximum", "fmin": "minimum"}
+
+
+def advice() -> str:
+    """What to write for the operation that the user's code is in the middle of; "" where there is no such rule."""
+    try:
+        node = ast.parse(running_text(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    match node:
+        case ast.Call(func=func):
+            return _of_call(func)
+        case ast.BoolOp(op=op, values=values):
+            return f"write {(' & ' if isinstance(op, ast.And) else ' | ').join(_bracketed(v) for v in values)}"
+        case ast.Compare(ops=[_, _, *_]):
+            pairs = zip(pairwise([node.left, *node.comparators]), node.ops, strict=True)
+            single = [ast.Compare(left, [op], [right]) for (left, right), op in pairs]
+            return f"write {' & '.join(_bracketed(part) for part in single)}"
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return f"write ~{_bracketed(operand)}"
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return f"write gpu.select({', '.join(ast.unparse(part) for part in (test, body, orelse))})"
+    return ""
+
+
+def _of_call(func: ast.expr) -> str:
+    match func:
+        case ast.Name(id=name) if name in _BUILTINS:
+            return f"write gpu.{_BUILTINS[name]}"
+        case ast.Attribute(value=ast.Name(id="math" | "np" | "numpy"), attr=name):
+            known = BY_NUMPY.get(name) or BY_WGSL.get(name)
+            found = known.name if known else _NUMPY.get(name)
+            return f"write gpu.{found}" if found else f"kernels have no {ast.unparse(func)}"
+        case ast.Name(id="float" | "int" as name):
+            return f'write gpu.cast(..., "{"f32" if name == "float" else "i32"}")'
+        case ast.Name(id="range"):
+            return "count with gpu.loop, or make it a static (keyword-only) argument of the kernel"
+    return ""
+
+
+def _bracketed(node: ast.expr) -> str:
+    return f"({ast.unparse(node)})"
+
+
+def running_text() -> str:
+    """The source of what the innermost frame of the user's is doing; "" where the source is not known."""
+    frame = user_frame(sys._getframe(1))
+    if frame is None or frame.f_lasti < 0:
+        return ""
+    first, last, left, right = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    if first is None or last is None or left is None or right is None:
+        return ""
+    lines = [line.encode() for line in linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][:right]
+    return b"".join([lines[0][left:], *lines[1:]]).decode(errors="replace").strip()

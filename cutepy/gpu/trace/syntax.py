@@ -1,0 +1,180 @@
+"""The one pass over Python's syntax tree: the text of a kernel, and of the functions that it calls, with hooks in it.
+
+Law: the rewritten function does what the written one does, on the same lines of the same file, except that `blocks`
+sees every `with` and `for` begin and end, with the names bound in it, and every call before it is made.
+"""
+
+import ast
+import dis
+import linecache
+import sysconfig
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from functools import lru_cache
+from inspect import getblock
+from pathlib import Path
+from tokenize import TokenError
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+from .hooks import HOOKS, Function, Hooks
+
+#: Functions whose rewriting is kept.
+KEPT = 4096
+
+_PACKAGE = str(Path(__file__).parents[2])
+_STANDARD = sysconfig.get_path("stdlib")
+_LIBRARIES = ("numpy", "sympy", "wgpu")
+_rewritten: dict[int, tuple[CodeType, CodeType | None]] = {}
+
+
+def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> FunctionType:
+    """`function` with the hooks in it; itself where it is no code of the user's, or where its text cannot be read.
+
+    Code of the user's is what is neither cutepy's, but for the file of the kernel, nor Python's, nor NumPy's; of
+    cutepy's own what speaks of blocks.
+    """
+    code = function.__code__
+    if not _is_users(code.co_filename, kernel_file) and not (
+        code.co_filename.startswith(_PACKAGE) and _says_block(code)
+    ):
+        return function
+    known = _rewritten.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_rewritten) >= KEPT:
+            _rewritten.clear()
+        known = _rewritten[id(code)] = code, _rewrite(function)
+    if known[1] is None:
+        return function
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    cells[HOOKS] = CellType(hooks)
+    closure = tuple([cells[name] for name in known[1].co_freevars])
+    made = FunctionType(known[1], function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
+    made.__dict__.update(function.__dict__)
+    return made
+
+
+@lru_cache(maxsize=1024)
+def _is_users(file: str, kernel_file: str) -> bool:
+    if file == kernel_file:
+        return True
+    parts = Path(file).parts
+    installed = "site-packages" in parts or "dist-packages" in parts
+    library = installed and any(name in parts for name in _LIBRARIES)
+    return not (library or file.startswith((_PACKAGE, "<frozen")) or (file.startswith(_STANDARD) and not installed))
+
+
+def _says_block(code: CodeType) -> bool:
+    return not {"when", "loop"}.isdisjoint(code.co_names)
+
+
+def _rewrite(function: FunctionType) -> CodeType | None:
+    """The code with hooks; None where its text is not to be had, or is not the text that it was compiled from."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename)
+    try:
+        for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
+            if _same(_compiled(node, function), code) or _asserts(node):
+                return _compiled(ast.fix_missing_locations(Hooks().rewrite(node)), function)
+    except (SyntaxError, TokenError):
+        pass
+    return None
+
+
+def _asserts(node: ast.AST) -> bool:
+    """Whether there is an `assert` in a function: pytest compiles these in its own way."""
+    return any(isinstance(n, ast.Assert) for n in ast.walk(node))
+
+
+def _definition(lines: list[str], code: CodeType) -> Sequence[Function]:
+    """The function that begins, with its decorators, where `code` does; it alone is parsed, for files may be long."""
+    first = code.co_firstlineno - 1
+    indented = bool(lines[first:]) and lines[first][:1].isspace()
+    head = "if 1:\n" * indented
+    try:
+        tree = ast.parse(head + "".join(lines[first : _last_line(code)]))
+    except SyntaxError:  # the last instruction stands before the last bracket, say
+        tree = ast.parse(head + "".join(getblock(lines[first:])))
+    found = tree.body[:1]
+    if found and isinstance(found[0], ast.If):
+        found = found[0].body[:1]
+    ast.increment_lineno(tree, first - indented)
+    return [node for node in found if isinstance(node, ast.FunctionDef) and node.name == code.co_name]
+
+
+def _last_line(code: CodeType) -> int:
+    inner = [_last_line(c) for c in code.co_consts if isinstance(c, CodeType)]
+    return max([end or 0 for _, end, _, _ in code.co_positions()] + inner)
+
+
+def _lambdas(lines: list[str], code: CodeType) -> Sequence[Function]:
+    """The lambdas on the line of `code`: where they begin and end needs all of the file."""
+    tree = _parsed("".join(lines))
+    return [deepcopy(n) for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def _same(found: CodeType, code: CodeType) -> bool:
+    return found.co_code == code.co_code or _meaning(found) == _meaning(code)
+
+
+def _meaning(code: CodeType) -> list[tuple[str, object]]:
+    """What the instructions do, but for how methods are called: that hangs on what the rest of the file imports."""
+    return [
+        (step.opname.replace("LOAD_METHOD", "LOAD_ATTR"), _operand(step))
+        for step in dis.get_instructions(code)
+        if step.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG")
+    ]
+
+
+def _operand(step: dis.Instruction) -> object:
+    jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
+    return None if jump or isinstance(step.argval, CodeType) else repr(step.argval)
+
+
+def _compiled(node: Function, function: FunctionType) -> CodeType:
+    """The code object of a function, inside a function that binds its free variables, and in a class of the same name
+    where it stood in one, so that private names come out the same."""
+    code = function.__code__
+    at: Any = {"lineno": 1, "col_offset": 0}
+    inner: ast.stmt = ast.Expr(node, **at) if isinstance(node, ast.Lambda) else _bare(node)
+    path = function.__qualname__.split(".")
+    if len(path) > 1 and path[-2] != "<locals>":
+        inner = ast.ClassDef(path[-2], [], [], [inner], [], **_NO_TYPES, **at)
+    names = [ast.arg(name, **at) for name in (*code.co_freevars, HOOKS)]
+    outer = ast.FunctionDef("outer", _arguments(names), [inner], [], **_NO_TYPES, **at)
+    modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), ModuleType)]
+    imports = [ast.Import([ast.alias(name, **at)], **at) for name in modules]  # methods of modules compile otherwise
+    flags = code.co_flags & 0x3FF0000  # what `from __future__ import` decided
+    tree = ast.Module([*imports, outer], [])
+    return next(_inside(compile(tree, code.co_filename, "exec", flags, dont_inherit=True), code.co_name))
+
+
+_NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+
+def _inside(code: CodeType, name: str) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == name:
+                yield constant
+            yield from _inside(constant, name)
+
+
+def _bare(node: ast.FunctionDef) -> ast.FunctionDef:
+    """The function without what is computed when it is defined."""
+    args = node.args
+    bare = ast.arguments(
+        args.posonlyargs, args.args, args.vararg, args.kwonlyargs, [None] * len(args.kwonlyargs), args.kwarg, []
+    )
+    return ast.copy_location(ast.FunctionDef(node.name, bare, node.body, [], **_NO_TYPES), node)
+
+
+def _arguments(names: list[ast.arg]) -> ast.arguments:
+    return ast.arguments([], names, None, [], [], None, [])

@@ -1,0 +1,182 @@
+"""Random programs of control flow, and whether engines agree with plain Python on them; a seed is a program."""
+
+import linecache
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+import one_thread
+
+from cutepy import gpu
+from cutepy.errors import CutepyError
+
+THREADS = 16
+HEAD = """
+from cutepy import gpu
+
+
+def helper(a, i):
+    with gpu.when(a > 2.0):
+        a = a - 1.5
+        i = i + 1
+    for h in gpu.loop(i % 3):
+        a = a * 0.5 + h_of(h)
+    return a
+
+
+def h_of(h):
+    return gpu.cast(h, "f32")
+
+
+def program(x, n, y):
+    gpu.launch(threads=THREADS)
+    t = gpu.thread
+"""
+TAIL = """    y[t] = a + b * 2.0 + c * 4.0 + gpu.cast(i % 8, "f32") + gpu.cast(j, "f32") + gpu.cast(w, "f32")
+    y[t] = y[t] + gpu.select(flag, 16.0, gpu.constant(0.0, "f32"))
+"""
+
+
+@dataclass
+class Writer:
+    """Writes statements over floats a, b, c, small integers i and j, a Python integer w and a truth value."""
+
+    pick: random.Random
+    lines: list[str] = field(default_factory=list)
+    loops: int = 0
+    turns: int = 1
+
+    def put(self, depth: int, text: str) -> None:
+        self.lines.append("    " * (depth + 1) + text)
+
+    def floating(self) -> str:
+        p = self.pick
+        simple = [*"abc", "x[t]", f"x[{self.integer()} % {THREADS}]", p.choice(["0.5", "1.0", "2.25"])]
+        left, right = p.choice(simple[:5]), p.choice(simple)
+        forms = [f"{left} * 0.5 + {right}", f"{left} - {right}", f"gpu.maximum({left}, {right} + a)", left]
+        return p.choice([*forms, f"({left} if {self.condition(0)} else {right})"])
+
+    def integer(self) -> str:
+        return self.pick.choice(["i", "j", "t", "n[t]", "3", "(i + 2)", "(i * 3 + t)", "(j + i)", *self.counters()])
+
+    def counters(self) -> list[str]:
+        return [f"k{n}" for n in self.inside]
+
+    @property
+    def inside(self) -> list[int]:
+        return self._inside
+
+    _inside: list[int] = field(default_factory=list)
+
+    def condition(self, depth: int = 1) -> str:
+        p = self.pick
+        if depth and p.random() < 0.3:
+            first, second = self.condition(0), self.condition(0)
+            return p.choice(
+                [f"{first} and {second}", f"({first}) or ({second})", f"not ({first})", f"0 < {p.choice('abc')} <= b"]
+            )
+        return p.choice(
+            [
+                f"{p.choice('abc')} > {p.choice('abc')}",
+                f"{p.choice('abc')} < x[{self.integer()} % {THREADS}]",
+                f"{self.integer()} % {p.randint(2, 4)} == {p.randint(0, 1)}",
+                f"t < {p.randint(0, THREADS)}",
+                f"(t > {p.randint(0, 5)}) & (a < 3.0)",
+                "j < 2",
+            ]
+        )
+
+    def statement(self, depth: int) -> None:
+        p, kind = self.pick, self.pick.random()
+        if kind < 0.35 or depth > 3:
+            self.simple(depth)
+        elif kind < 0.65:
+            word = p.choice(["if {}:", "with gpu.when({}):"])
+            self.put(depth, word.format(self.condition()))
+            self.block(depth + 1)
+            for other in ["elif {}:"] * p.randint(0, 2) + ["else:"] * p.randint(0, 1):
+                if word.startswith("if"):
+                    self.put(depth, other.format(self.condition()))
+                    self.block(depth + 1)
+        elif kind < 0.9 and self.turns <= 16:
+            count = p.choice(["0", "1", "3", "4", "i % 4", "t % 3", "n[t] % 4", "5, start=1, step=2", "4, start=i % 3"])
+            self.loops += 1
+            number, before = self.loops, self.turns
+            self.put(depth, f"for k{number} in gpu.loop({count}):")
+            self._inside.append(number)
+            self.turns *= 4
+            self.block(depth + 1)
+            self.turns = before
+            self._inside.pop()
+        else:
+            self.put(depth, f"for u in range({p.randint(1, 3)}):")
+            self.put(depth + 1, "b = b + u")
+            self.block(depth + 1)
+
+    def simple(self, depth: int) -> None:
+        p = self.pick
+        name = p.choice("abc")
+        self.put(
+            depth,
+            p.choice(
+                [
+                    f"{name} = {self.floating()}",
+                    f"{name} += {self.floating()}",
+                    f"i = ({self.integer()}) % {p.randint(2, 9)}",
+                    f"j = (j + {p.randint(1, 3)}) % {p.randint(2, 5)}",
+                    f"w = w - {p.randint(1, 3)}",
+                    "j = j // 2",
+                    "a, b = b, a",
+                    "flag = a > b",
+                    "flag = True",
+                    f"{name} = helper({name}, i)",
+                    f"s = {self.floating()}; {name} = s * 0.25",
+                    "pair = (a, b); pair = (pair[1] * 0.5, pair[0]); c = pair[0] - pair[1]",
+                ]
+            ),
+        )
+
+    def block(self, depth: int) -> None:
+        for _ in range(self.pick.randint(1, 3)):
+            self.statement(depth)
+
+
+def program(seed: int) -> str:
+    """The text of a program."""
+    pick = random.Random(seed)
+    writer = Writer(pick)
+    for line in ("a = x[t]", "b = 0.0", "c = x[0] * 0.5", f"j = {pick.randint(0, 3)}", f"w = {pick.randint(0, 4)}"):
+        writer.put(0, line)
+    writer.put(0, pick.choice(["i = n[t] % 5", "i = 2", "i = t", "i = 0"]))
+    writer.put(0, "flag = False")
+    for _ in range(pick.randint(2, 5)):
+        writer.statement(0)
+    return HEAD.replace("THREADS", str(THREADS)) + "\n".join(writer.lines) + "\n" + TAIL
+
+
+def outcome(seed: int, *, device: bool = False) -> str:
+    """What the interpreter and, if asked, the default device make of a program: right, refused, or wrong, and how."""
+    text, file = program(seed), f"<program {seed}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    g = np.random.default_rng(seed)
+    x, n = (g.integers(0, 32, THREADS) / 4).astype(np.float32), g.integers(0, 50, THREADS, np.uint32)
+    wanted = np.zeros(THREADS, np.float32)
+    with np.errstate(all="ignore"):
+        one_thread.run(one_thread.functions_of(text, file), "program", x, n, wanted, threads=THREADS)
+    names: dict[str, object] = {}
+    exec(compile(text, file, "exec"), names)
+    kernel = gpu.kernel(names["program"])  # type: ignore[arg-type]
+    found = [np.zeros(THREADS, np.float32) for _ in range(2)]
+    try:
+        kernel.interpret(x.copy(), n.copy(), found[0])
+        if device:
+            kernel(x.copy(), n.copy(), found[1])
+    except CutepyError as error:
+        return f"refused: {error}"
+    finally:
+        del linecache.cache[file]
+    if not np.array_equal(found[0], wanted, equal_nan=True):
+        return f"wrong: the interpreter gives {found[0]}, plain Python {wanted}"
+    if device and not np.allclose(found[1], wanted, rtol=1e-5, atol=1e-5, equal_nan=True):
+        return f"wrong: the device gives {found[1]}, plain Python {wanted}"
+    return "right"

@@ -1,0 +1,273 @@
+"""What a kernel finds outside of itself, and its static arguments, are part of what it is: a change is traced anew."""
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.gpu.trace.captures import Captures
+from cutepy.layout import Layout
+from cutepy.tensor import make_tensor
+from cutepy.tensor.partition import local_tile
+
+TILE = 32
+FACTORS = {"a": [1.0, 2.0]}
+ARRAY = np.zeros(3)
+
+
+class Settings:
+    """A user's object: a constant of the class, a field, a method."""
+
+    shift = 1.0
+
+    def __init__(self, scale: float = 3.0) -> None:
+        self.scale = scale
+        self.table = np.zeros(3)
+
+    def shifted(self, value):
+        return value + self.shift
+
+
+class Hashable:
+    def __init__(self) -> None:
+        self.v = 5.0
+
+
+@dataclasses.dataclass
+class Slotted:
+    __slots__ = ("step",)
+    step: float
+
+
+class Mode(enum.Enum):
+    ADD = 1
+    SUBTRACT = 2
+
+
+SETTINGS, MODE = Settings(), Mode.ADD
+SLOTTED = Slotted(1.0)
+
+
+def act(v):
+    return v + 1.0
+
+
+def outer_act(v):
+    return act(v) if v is not None else outer_act(v)
+
+
+def value_of(kernel: gpu.KernelFunction, **static: object) -> float:
+    x = np.zeros(64, np.float32)
+    kernel.interpret(x, **static)
+    return float(x[-1])
+
+
+def stores(value: Callable[[], object]) -> gpu.KernelFunction:
+    @gpu.kernel
+    def stored(x):
+        gpu.launch(threads=64)
+        x[gpu.thread] = value()
+
+    return stored
+
+
+def assign(name: str, value: object) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setitem(globals(), name, value)
+
+
+def times_two(v):
+    return v * 2.0
+
+
+CHANGES = {
+    "a global": (lambda: TILE, assign("TILE", 16), 32.0, 16.0),
+    "its type": (lambda: TILE / 64 * 2, assign("TILE", 16.0), 1.0, 0.5),
+    "the sign of zero": (lambda: math.copysign(1.0, TILE), assign("TILE", -0.0), 1.0, -1.0),
+    "a deep list": (lambda: FACTORS["a"][1], lambda p: p.setitem(FACTORS, "a", [1.0, 7.0]), 2.0, 7.0),
+    "a dictionary": (lambda: len(FACTORS), lambda p: p.setitem(FACTORS, "b", 0), 1.0, 2.0),
+    "a helper": (lambda: act(gpu.constant(1.0, "f32")), assign("act", times_two), 2.0, 2.0),
+    "a helper's helper": (lambda: outer_act(gpu.constant(3.0, "f32")), assign("act", times_two), 4.0, 6.0),
+    "a field": (lambda: SETTINGS.scale, lambda p: p.setattr(SETTINGS, "scale", 8.0), 3.0, 8.0),
+    "a constant of a class": (lambda: SETTINGS.shift, lambda p: p.setattr(Settings, "shift", 8.0), 1.0, 8.0),
+    "a class": (lambda: Settings.shift, lambda p: p.setattr(Settings, "shift", 8.0), 1.0, 8.0),
+    "a field that hides it": (lambda: SETTINGS.shift, lambda p: p.setattr(SETTINGS, "shift", 4.0, False), 1.0, 4.0),
+    "an object": (lambda: SETTINGS, assign("SETTINGS", Settings(9.0)), None, None),
+    "a slot": (lambda: SLOTTED.step, lambda p: p.setattr(SLOTTED, "step", 6.0), 1.0, 6.0),
+    "an enumeration": (lambda: 1.0 if MODE is Mode.ADD else 2.0, assign("MODE", Mode.SUBTRACT), 1.0, 2.0),
+    "the code of a helper": (
+        lambda: act(gpu.constant(3.0, "f32")),
+        lambda p: p.setattr(act, "__code__", times_two.__code__),
+        4.0,
+        6.0,
+    ),
+    "a name that hides a builtin": (lambda: min(4, 3), lambda p: p.setitem(globals(), "min", max), 3.0, 4.0),
+}
+
+
+@pytest.mark.parametrize("what", [name for name, case in CHANGES.items() if case[2] is not None])
+def test_what_is_captured_is_read_again(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    value, change, before, after = CHANGES[what]
+    kernel = stores(value)
+    assert value_of(kernel) == before
+    first = kernel.ir(np.zeros(64, np.float32))
+    assert kernel.ir(np.zeros(64, np.float32)) is first, "nothing changed: the same form"
+    change(monkeypatch)
+    assert value_of(kernel) == after
+    monkeypatch.undo()
+    assert kernel.ir(np.zeros(64, np.float32)) is first, "as before: the form of before"
+
+
+def test_a_variable_of_the_enclosing_function() -> None:
+    scale = 2.0
+
+    @gpu.kernel
+    def scaled(x):
+        gpu.launch(threads=64)
+        x[gpu.thread] = scale
+
+    assert value_of(scaled) == 2.0
+    scale = 5.0
+    assert value_of(scaled) == 5.0
+
+
+def test_a_default_of_a_helper() -> None:
+    def helper(tile=[1.0]):  # noqa: B006  a default that changes is what is tested
+        return tile[0]
+
+    kernel = stores(helper)
+    assert value_of(kernel) == 1.0
+    helper.__defaults__[0][0] = 4.0
+    assert value_of(kernel) == 4.0
+
+
+def test_state_that_the_kernel_itself_changes_is_read_at_every_call() -> None:
+    count = [0.0]
+
+    @gpu.kernel
+    def counts(x):
+        count[0] += 1.0
+        gpu.launch(threads=64)
+        x[gpu.thread] = count[0]
+
+    assert [value_of(counts) for _ in range(3)] == [1.0, 2.0, 3.0]
+
+
+def test_functions_that_call_one_another_end() -> None:
+    def even(n):
+        return n == 0 or odd(n - 1)
+
+    def odd(n):
+        return n != 0 and even(n - 1)
+
+    assert value_of(stores(lambda: 1.0 if even(4) else 0.0)) == 1.0
+
+
+STATIC = [
+    (2, 2.0),
+    (2, True),
+    ((2,), (2.0,)),
+    ((True, (1,)), (1, (1,))),
+    (0.0, -0.0),
+    ((0.0,), (-0.0,)),
+    ({"a": 1}, {"a": 1.0}),
+    ([1, 2], [1, 2.0]),
+    (np.float32(1), np.float64(1)),
+    (np.float32(0), np.float32(-0.0)),
+    (Layout(4), Layout(4, 2)),
+    (Layout((2, 2)), (2, 2)),
+    ("1", 1),
+    (Mode.ADD, Mode.SUBTRACT),
+    (lambda v: v + 1, lambda v: v + 1.0),
+    (act, times_two),
+    (1j, 1 - 0j),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), STATIC)
+def test_static_values_differ_by_type_and_bits(one: object, other: object) -> None:
+    captures = Captures(act)
+    key = captures.static({"s": one})
+    assert captures.static({"s": other}) != key
+    assert captures.static({"s": one}) == key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (float("nan"), float("nan")),
+        ((math.nan, [1]), (np.nan, [1])),
+        (Layout((4, 8)), Layout((4, 8))),
+        ({1, 2, 3}, {3, 2, 1}),
+        (Mode.ADD, Mode(1)),
+        (Slotted(1.0), Slotted(1.0)),
+    ],
+)
+def test_equal_static_values_have_one_key(one: object, other: object) -> None:
+    captures = Captures(act)
+    assert captures.static({"s": one}) == captures.static({"s": other})
+
+
+def test_a_static_object_that_changes() -> None:
+    @gpu.kernel
+    def holds(x, *, c):
+        gpu.launch(threads=64)
+        x[gpu.thread] = c.v
+
+    c = Hashable()
+    assert value_of(holds, c=c) == 5.0
+    c.v = 7.0
+    assert value_of(holds, c=c) == 7.0
+
+
+def test_a_static_list() -> None:
+    @gpu.kernel
+    def weighed(x, *, weights):
+        gpu.launch(threads=64)
+        x[gpu.thread] = sum(weights)
+
+    weights = [1.0, 2.0]
+    assert value_of(weighed, weights=weights) == 3.0
+    weights.append(4.0)
+    assert value_of(weighed, weights=weights) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (lambda: ARRAY[0], r"uses ARRAY, an array, .* tuple\(ARRAY.tolist\(\)\)"),
+        (lambda: SETTINGS.shifted(1.0), r"uses SETTINGS.table, an array"),
+        (lambda: GENERATOR.random(), r"uses GENERATOR, a numpy\.random\._generator\.Generator, which may change"),
+        (lambda: TENSOR[0], r"uses TENSOR, an array"),
+    ],
+)
+def test_what_may_change_unseen_is_refused(value: Callable[[], object], message: str) -> None:
+    with pytest.raises(KernelError, match=rf"test_captures\.py:\d+: stored {message}"):
+        value_of(stores(value))
+
+
+GENERATOR = np.random.default_rng(0)
+TENSOR = make_tensor(np.zeros(3, np.float32))
+
+
+def test_the_guard_of_a_tensor_is_part_of_the_key() -> None:
+    @gpu.kernel
+    def filled(t):
+        gpu.launch(threads=64)
+        with gpu.when(gpu.thread < 8):
+            t[gpu.thread, 1] = 1.0
+
+    base = np.zeros((10, 10), np.float32)
+    T = make_tensor(base)
+    corner = local_tile(T, (8, 8), (1, 1))
+    narrow = local_tile(local_tile(T, (10, 9), (0, 0)), (8, 8), (1, 1))
+    assert corner.layout == narrow.layout and corner.offset == narrow.offset
+    filled.interpret(corner)
+    assert base.sum() == 2
+    base[:] = 0
+    filled.interpret(narrow)
+    assert base.sum() == 0, "column 9 does not exist here"

@@ -1,0 +1,211 @@
+"""Plain slips in kernels get plain errors: each names its line, what is wrong, and what to write."""
+
+import builtins
+import inspect
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from cutepy import gpu
+from cutepy.errors import CutepyError, KernelError
+from cutepy.layout import Layout
+from cutepy.tensor import make_fragment_like, make_tensor, recast
+
+X, U = np.arange(256, dtype=np.float32), np.arange(256, dtype=np.uint32)
+H = X.astype(np.float16)
+Body = Callable[..., object]
+
+
+def inside(body: Body) -> Callable[..., None]:
+    """A kernel around `body`, which gets its tensors and the element of the thread."""
+
+    def kernel(x, u):
+        gpu.launch(threads=64)
+        body(x, u, x[gpu.thread])
+
+    return kernel
+
+
+SLIPS: list[tuple[Body, str]] = [
+    (lambda x, u, v: max(v, 0.0), "write gpu.maximum"),
+    (lambda x, u, v: min(v, 0.0, 1.0), "write gpu.minimum"),
+    (lambda x, u, v: builtins.round(v), "write gpu.round"),
+    (lambda x, u, v: math.exp(v), "write gpu.exp"),
+    (lambda x, u, v: math.atan2(v, v), "write gpu.arctan2"),
+    (lambda x, u, v: math.floor(v), "write gpu.floor"),
+    (lambda x, u, v: math.pow(v, 2), "write gpu.power"),
+    (lambda x, u, v: math.gamma(v), r"kernels have no math\.gamma"),
+    (lambda x, u, v: np.fmax(v, 0.0), "write gpu.maximum"),
+    (lambda x, u, v: float(v), r'write gpu\.cast\(\.\.\., "f32"\)'),
+    (lambda x, u, v: int(v), r'write gpu\.cast\(\.\.\., "i32"\)'),
+    (lambda x, u, v: 3 < gpu.thread < 9, r"write \(3 < gpu\.thread\) & \(gpu\.thread < 9\)"),
+    (lambda x, u, v: v > 1 and v < 2, r"write \(v > 1\) & \(v < 2\)"),
+    (lambda x, u, v: v > 1 or v < 0 or x, r"write \(v > 1\) \| \(v < 0\) \| \(x\)"),
+    (lambda x, u, v: not (v > 1), r"write ~\(v > 1\)"),
+    (lambda x, u, v: list(range(gpu.thread)), r"count with gpu\.loop"),
+    (lambda x, u, v: [1, 2][gpu.thread], r"make it a static \(keyword-only\) argument"),
+    (lambda x, u, v: gpu.select(v, 1.0, v), r"gpu\.select by a f32 value; compare it"),
+    (lambda x, u, v: gpu.select(v > 0, 1.5, gpu.thread), "1.5 meets a u32 value"),
+    (lambda x, u, v: gpu.maximum(v, "1"), "'1' is neither a value of the kernel nor a number"),
+    (lambda x, u, v: gpu.exp(), r"gpu\.exp takes 1 operands, given are 0"),
+    (lambda x, u, v: gpu.select(v), "TypeError: select.. missing 2 required positional arguments"),
+    (lambda x, u, v: gpu.launch(threads=64, blocks=3), "TypeError: launch.. got an unexpected keyword argument"),
+    (lambda x, u, v: gpu.subgroup_add(3.0), "subgroupAdd takes a value of the kernel"),
+    (lambda x, u, v: gpu.subgroup_shuffle(v), "takes a value of the kernel and a lane, a distance or a mask"),
+    (lambda x, u, v: gpu.subgroup_shuffle(v, v), r"subgroupShuffle by x_0 \(f32\); give a whole number from 0 to 127"),
+    (lambda x, u, v: gpu.subgroup_shuffle(v, -1), "give a whole number from 0 to 127"),
+    (lambda x, u, v: gpu.subgroup_max(v > 0), "subgroupMax is not defined on bool"),
+    (lambda x, u, v: gpu.clamp(v, 0.0, 1.0), "no attribute 'clamp'; is it 'clip'"),
+    (lambda x, u, v: gpu.constant(1.5, "i32"), "1.5 meets a i32 value"),
+    (lambda x, u, v: gpu.atomic_add(x, 0, 1.0), "it needs a shared or global tensor of i32 or u32"),
+    (lambda x, u, v: gpu.atomic_add(u, 0, v), r"an atomic on u \(u32\) with a f32 value"),
+    (lambda x, u, v: x[gpu.thread, 0], "2 entries where the shape .256. has 1 modes"),
+    (lambda x, u, v: x[0:4], "slice"),
+    (lambda x, u, v: gpu.barrier(3), "TypeError: barrier.. takes 0 positional arguments but 1 was given"),
+    (lambda x, u, v: v + u[0], r"\+ of f32 and u32; convert one with gpu\.cast"),
+    (lambda x, u, v: 2**gpu.thread, "pow is defined on f16 and f32, not on u32; cast first"),
+    (lambda x, u, v: recast(x, "u32"), "only plain tensors in host memory are recast"),
+    (lambda x, u, v: Layout((4, -v)), "neither|known only|no|not"),
+]
+
+
+def line_of(body: Body) -> int:
+    return inspect.unwrap(body).__code__.co_firstlineno
+
+
+@pytest.mark.parametrize(("body", "message"), SLIPS, ids=[message[:40] for _, message in SLIPS])
+def test_a_slip(body: Body, message: str) -> None:
+    with pytest.raises(CutepyError, match=message) as caught:
+        gpu.kernel(inside(body)).interpret(X.copy(), U.copy())
+    assert str(caught.value).startswith(f"test_slips.py:{line_of(body)}: "), caught.value
+
+
+def test_errors_of_the_users_own_pass_unchanged() -> None:
+    def own(x, u, v):
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match=r"^mine$") as caught:
+        gpu.kernel(inside(own)).interpret(X.copy(), U.copy())
+    assert not isinstance(caught.value, CutepyError)
+
+
+# Arguments.
+
+
+def sized(x, n):
+    gpu.launch(grid=n, threads=64)
+    x[gpu.thread] = 1.0
+
+
+def laid(x, layout):
+    gpu.launch(threads=64)
+
+
+def static(x, *, layout):
+    gpu.launch(threads=layout.size)
+
+
+UNKNOWN = Layout.parse("(?,8):(8,1)")
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "named", "message"),
+    [
+        (
+            sized,
+            (X, 4),
+            {},
+            r"gpu\.launch\(grid=params\.n\): params\.n is known only on the GPU; .*make n keyword-only",
+        ),
+        (sized, (X, np.uint32(4)), {}, "make n keyword-only"),
+        (
+            laid,
+            (X, Layout(4)),
+            {},
+            r"argument layout is the layout 4:1; make layout keyword-only, so that it is static",
+        ),
+        (laid, (X, UNKNOWN), {}, "make layout keyword-only"),
+        (static, (X,), {"layout": UNKNOWN}, r"has to know n0; give it a number, layout\.subs\(n0=\.\.\.\)"),
+    ],
+)
+def test_slips_in_arguments(body: Body, arguments: tuple[object, ...], named: dict[str, object], message: str) -> None:
+    with pytest.raises(KernelError, match=rf"^test_slips\.py:\d+: .*{message}"):
+        gpu.kernel(body).interpret(*arguments, **named)
+
+
+def test_the_names_of_several_at_once() -> None:
+    @gpu.kernel
+    def named(x, y):
+        gpu.launch(threads=4)
+        a, b = gpu.shared(x, (4,)), gpu.shared("f32", 4)
+        (c, d), e = (gpu.shared("f32", 4), gpu.shared("f32", 4)), gpu.shared("f32", 4)
+        f, g, h, i = gpu.shared("f32", 4), gpu.shared("f32", 4), gpu.shared("f32", 4, pad=0), gpu.shared("f32", 4)
+        rA, rB = make_fragment_like(x), make_tensor("f32", 4)
+        [unnamed] = [gpu.shared("f32", 4) for _ in range(1)]
+        for t in (a, b, c, d, e, f, g, h, i, unnamed):
+            t[gpu.thread] = 1.0
+            y[gpu.thread] = t[gpu.thread]
+        rA[gpu.thread], rB[gpu.thread] = 1.0, 2.0
+        y[gpu.thread] = rA[gpu.thread] + rB[gpu.thread]
+
+    kernel = named.ir(np.zeros(4, np.float32), np.zeros(4, np.float32))
+    names = [b.name for b in kernel.local]
+    assert names == [*"abcdefghi", "rA", "rB", "tile"]
+
+
+# No call of a public function, however wrong, gets further than the kernel's line.
+
+OPERANDS: dict[str, Body] = {
+    "v": lambda x, u, v: v,
+    "an integer": lambda x, u, v: u[gpu.thread],
+    "a bool": lambda x, u, v: v > 0,
+    "a half": lambda x, u, v: gpu.cast(v, "f16"),
+    "1": lambda x, u, v: 1,
+    "1.5": lambda x, u, v: 1.5,
+    "-1": lambda x, u, v: -1,
+    "True": lambda x, u, v: True,
+    "None": lambda x, u, v: None,
+    "text": lambda x, u, v: "text",
+    "x": lambda x, u, v: x,
+    "a list": lambda x, u, v: [1],
+}
+#: Those that make or run something outside of kernels.
+HOST = set("adapters array argmax argmin copy default_device empty kernel matmul max mean min open_device".split())
+HOST |= {"pointwise", "prod", "softmax", "sum"}
+IDS = {"lane", "subgroup", "subgroup_size", "thread"}
+PUBLIC = [n for n in dir(gpu) if n not in HOST | IDS and callable(getattr(gpu, n)) and n[0].islower()]
+
+
+def misused(name: str) -> tuple[int, list[str]]:
+    """How many ways to call a function were tried, and what was not refused at the kernel's line."""
+    function, tried, raw = getattr(gpu, name), 0, []
+    for count in range(4):
+        for chosen in itertools.product(OPERANDS, repeat=count):
+            if count == 3 and sum(map(list(OPERANDS).index, chosen)) % 11:
+                continue
+            tried += 1
+            call = inside(lambda x, u, v, c=chosen: function(*[OPERANDS[o](x, u, v) for o in c]))
+            try:
+                gpu.kernel(call).ir(X, U)
+            except CutepyError as error:
+                if not str(error).startswith("test_slips.py:"):
+                    raw.append(f"{chosen}: {error}")
+            except Exception as error:
+                raw.append(f"{chosen}: {type(error).__name__}: {error}")
+    return tried, raw
+
+
+@pytest.mark.parametrize(
+    "name", ["select", "exp", "maximum", "clip", "fma", "cast", "constant", "atomic_add", "launch"]
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_misuse_is_refused_at_its_line(name: str) -> None:
+    tried, raw = misused(name)
+    assert tried > 200 and not raw, raw[:5]
+
+
+def test_every_public_function_is_among_them() -> None:
+    assert {"select", "subgroup_shuffle", "atomic_max", "barrier", "shared", "unroll", "launch"} <= set(PUBLIC)

@@ -1,0 +1,160 @@
+"""Views of host tensors reach the elements of what they were made of, and nothing else."""
+
+from random import Random
+
+import numpy as np
+import pytest
+import sympy
+from tensor.views import check_views
+
+from cutepy import gpu
+from cutepy.errors import TensorError
+from cutepy.layout import ComposedLayout, Layout, Swizzle, _, append, coalesce, composition
+from cutepy.tensor import (
+    Tensor,
+    ViewEngine,
+    copy,
+    f32,
+    fill,
+    local_tile,
+    make_tensor,
+    make_tiled_copy_tv,
+    thread_value_partition,
+    universal_copy,
+)
+
+TV = Layout(((4, 8), (2, 2)), ((32, 1), (16, 8)))
+"""A thread-value layout for 16 x 8."""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_views(seed: int) -> None:
+    faults = check_views(500, seed)
+    assert faults.wrong == []
+    assert faults.count["right"] > 120 and faults.count["refused"] > 120
+
+
+def test_memory_after_a_view_is_not_reached() -> None:
+    data = np.zeros(64, np.float32)
+    with pytest.raises(TensorError, match=r"composition\(.*8:1\): at 7 it reaches offset 7, which is no element of"):
+        composition(make_tensor(data[:4]), Layout(8))
+    with pytest.raises(TensorError, match=r"at \(23,31\) it reaches offset"):
+        composition(make_tensor(np.zeros((24, 16), np.float32)), (24, 32))
+    with pytest.raises(TensorError, match=r"append\(.*at \(3,2\) it reaches offset 9"):
+        append(make_tensor(data[:4]), Layout(3, 3))
+
+
+def test_a_thread_value_layout_for_another_tile_names_thread_coordinate_and_offset() -> None:
+    tensor = make_tensor(np.arange(64, dtype=np.float32).reshape(8, 8))
+    with pytest.raises(TensorError, match=r"thread_value_partition\(.*, 31\): at \(\(1,1\)\) it reaches offset 71"):
+        thread_value_partition(tensor, TV, 31)
+    assert thread_value_partition(tensor, TV, 0).numpy().tolist() == [0, 2, 1, 3]
+    copies = make_tiled_copy_tv(universal_copy(1), TV, (8, 8))
+    with pytest.raises(TensorError, match=r"partition\(.*31\): at .* it reaches offset"):
+        copies.partition_S(tensor, 31)
+
+
+def test_the_tile_beside_is_not_reached() -> None:
+    whole = make_tensor(np.arange(384, dtype=np.float32).reshape(24, 16))
+    tile = local_tile(whole, (8, 8), (0, 0))
+    with pytest.raises(TensorError, match=r"it reaches offset 1\d\d, which is no element of"):
+        thread_value_partition(tile, TV, 31)
+    with pytest.raises(TensorError, match="no element"):
+        make_tensor(tile, (8, 9), (16, 1))
+    assert make_tensor(tile, (8, 4), (16, 2)).numpy()[1].tolist() == [16, 18, 20, 22]
+
+
+def test_elements_between_those_of_an_array_are_not_its_own() -> None:
+    data = np.arange(24, dtype=np.float32).reshape(4, 6)
+    with pytest.raises(TensorError, match=r"at \(1\) it reaches offset 1, which is no element"):
+        make_tensor(data[:, ::2], (2,))
+    assert make_tensor(data[:, ::2], (3, 4), (2, 6)).numpy().tolist() == data[:, ::2].T.tolist()
+
+
+def test_an_edge_tile_reaches_what_exists_and_no_more() -> None:
+    data = np.arange(60, dtype=np.float32).reshape(10, 6)
+    edge = local_tile(make_tensor(data), (4, 4), (2, 1))
+    assert composition(edge, (2, 2)).numpy().tolist() == [[52, 53], [58, 59]]
+    fragment = make_tensor("f32", (4, 4))
+    copy(edge, fragment)
+    assert fragment.numpy().sum() == 52 + 53 + 58 + 59
+
+
+def test_a_guard_follows_a_coalesced_tile() -> None:
+    edge = local_tile(make_tensor(np.arange(21.0), (3, 7)), (3, 3), (0, 2))
+    assert coalesce(edge).shape == 9 and coalesce(edge).numpy().tolist() == [18, 19, 20, 0, 0, 0, 0, 0, 0]
+    assert [coalesce(edge)[i] for i in range(3)] == [18, 19, 20]
+    with pytest.raises(TensorError, match="the tile reaches beyond its tensor there"):
+        coalesce(edge)[3]
+
+
+def test_broadcasts_are_judged_without_a_table_of_them() -> None:
+    tile = local_tile(make_tensor(np.zeros((24, 16))), (8, 8), (0, 0))
+    assert make_tensor(tile, (8, 1 << 40), (16, 0)).size == 1 << 43
+    with pytest.raises(TensorError, match=r"at \(0,0,8\) it reaches offset 8, which is no element"):
+        make_tensor(tile, (4, 1 << 40, 9), (16, 0, 1))
+
+
+def test_no_engine_leaves_its_memory() -> None:
+    """The wall behind the law: whoever makes a Tensor by hand meets it."""
+    memory = np.arange(16, dtype=np.float32)
+    for layout, offset in ((Layout(8), 0), (Layout(4), -1), (Layout(4, -1), 2)):
+        stray = Tensor(ViewEngine(memory[4:8], f32), layout, offset)
+        for reach in (
+            Tensor.numpy,
+            lambda t: fill(t, 1),
+            lambda t: t.numpy(copy=True),
+            lambda t: [t[i] for i in range(t.size)],
+        ):
+            with pytest.raises(TensorError, match="the memory holds"):
+                reach(stray)
+    assert memory.tolist() == list(range(16))
+
+
+def test_a_slice_lies_at_one_place() -> None:
+    tensor = make_tensor(np.arange(32, dtype=np.float32).reshape(4, 8))
+    column = tensor(np.int64(2), _)
+    assert type(column.offset) is int and column.numpy_is_view and column.numpy().tolist() == list(range(16, 24))
+    with pytest.raises(TensorError, match="at 8 it reaches offset 24, which is no element"):
+        composition(column, Layout(9))
+    places = np.array([0, 1])
+    assert tensor[places, 1].tolist() == [1, 9]  # type: ignore[attr-defined]
+    for call in (
+        lambda: tensor(places, _),
+        lambda: local_tile(tensor, (2, 2), (places, 0)),
+        lambda: thread_value_partition(tensor, Layout((4, 8)), places),
+        lambda: make_tensor(np.zeros(16), ComposedLayout(Swizzle(1, 0, 2), 0, Layout((4, 4))))(places, _),
+    ):
+        with pytest.raises(TensorError, match="a slice is taken at one place"):
+            call()
+
+
+@pytest.mark.parametrize("crd", [True, np.True_, np.array([9], dtype=object), 1.0, slice(0, 2), None, sympy.Integer(9)])
+def test_coordinates_are_whole_numbers(crd: object) -> None:
+    tensor = make_tensor(np.zeros(4, np.float32))
+    with pytest.raises(TensorError):
+        tensor[crd]  # type: ignore[index]
+
+
+@gpu.kernel
+def gathered(x: Tensor, y: Tensor, *, layout_tv: Layout) -> None:
+    gpu.launch(grid=1, threads=layout_tv[0].size)
+    copy(thread_value_partition(x, layout_tv), y(gpu.thread, _))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_host_refuses_what_verify_refutes(seed: int) -> None:
+    """The same partition of a whole array, at once for every thread and proven for all of them in a kernel."""
+    random = Random(seed)
+    x = np.arange(random.choice([16, 24, 40]), dtype=np.float32)
+    threads, values = random.choice([2, 4, 8]), random.choice([1, 2, 4])
+    layout_tv = Layout((threads, values), (random.choice([1, values, 3, 8]), random.choice([1, threads, 5])))
+    refused = []
+    for thread in range(threads):
+        try:
+            thread_value_partition(make_tensor(x), layout_tv, thread)
+        except TensorError:
+            refused.append(thread)
+    verdict = gathered.verify(x, np.zeros((threads, values), np.float32), layout_tv=layout_tv)
+    assert verdict.ok is not bool(refused)
+    assert bool(refused) is (layout_tv.cosize > len(x))
