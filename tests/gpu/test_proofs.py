@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from real_kernels import REAL, conv, csr, stencil
-from test_verify import GROUP, TID, X, Y, kernel_of, put, verdict_of
+from test_verify import GROUP, TID, S, X, Y, kernel_of, put, verdict_of
 
 from cutepy import gpu
 from cutepy.gpu.ir import (
@@ -180,13 +180,13 @@ def test_padding_of_vectors_is_not_theirs() -> None:
 
 def test_an_index_that_others_may_change_between_two_reads_keeps_its_checks() -> None:
     at = var("at")
-    guarded = Let(at, load(Y, TID)), If(at < 256, (Let(var("v"), load(X, at)),))
+    guarded = Let(at, load(Y, TID)), If(at < 256, (Store(S, TID, load(X, at)),))
     alone = kernel_of(*guarded, grid=1)
     assert verdict_of(alone, "in bounds", "x").status == "proven" and not needs_checks(alone)
     racing = kernel_of(*guarded, put(TID + 1), grid=1)
     found = verdict_of(racing, "in bounds", "x")
-    assert found.status == "undecided" and "other threads may write y" in found.reason and needs_checks(racing)
-    clamped = kernel_of(Let(at, load(Y, TID)), Let(var("v"), load(X, at % 256)), put(TID + 1), grid=1)
+    assert found.status == "undecided" and "one read of y[tid], and other threads may write y" in found.reason and needs_checks(racing)
+    clamped = kernel_of(Let(at, load(Y, TID)), Store(S, TID, load(X, at % 256)), put(TID + 1), grid=1)
     assert verdict_of(clamped, "in bounds", "x").status == "proven" and not needs_checks(clamped)
 
 

@@ -107,7 +107,7 @@ def unknowns(model: Model, values: Iterable[Expr]) -> list[Expr]:
 
 def named(unknown: Iterable[Expr]) -> str:
     """What unknowns are called, for a reason."""
-    return " and ".join(dict.fromkeys(show(leaf) for leaf in unknown))
+    return " and ".join(dict.fromkeys(leaf.name if isinstance(leaf, Var) else show(leaf) for leaf in unknown))
 
 
 def ids_of(model: Model, values: Iterable[Expr]) -> set[Expr]:
