@@ -87,7 +87,7 @@ def test_equal_results_in_chromium_wgpu_and_interpreter(
     browser: Browser, device: Device, make: Callable[[str], Recorded], dtype: str
 ) -> None:
     run = make(dtype)
-    kernel, call = run.kernel, bind_call(run.kernel.function, run.kernel.signature, run.arguments, run.static)
+    kernel, call = run.kernel, bind_call(run.kernel.captures, run.kernel.signature, run.arguments, run.static)
     params = list(call.params.values())
     program, ir = kernel.program(*run.arguments, **run.static), kernel.ir(*run.arguments, **run.static)
     inputs = [np.array(engine.memory) for engine in call.engines]
