@@ -201,7 +201,8 @@ class ComposedLayout:
             check_listing(self.inner)
             table = np.array([self(i) for i in range(self.size)], np.int64)
             return table.reshape([mode.size for mode in self.inner] or [1], order="F")
-        if _reach(self.outer, abs(self.offset) + self.inner.cosize) >= 1 << 62:
+        # an offset known only on the GPU gives a table of expressions, which no array's bits limit
+        if isinstance(self.offset, int) and _reach(self.outer, abs(self.offset) + self.inner.cosize) >= 1 << 62:
             raise LayoutError(f"offsets of {self}: they may not fit into the 64 bits of an array; call it instead")
         return cast("NDArray[np.int64]", self.outer(self.inner.offsets() + self.offset))  # type: ignore[arg-type]
 

@@ -153,9 +153,9 @@ def test_a_shift_of_a_negative_number_rounds_down() -> None:
 
 
 def test_a_loop_counts_until_its_first_failing_turn() -> None:
-    s = Buffer("s", u32, 256, space="workgroup")
+    s = Buffer("s", u32, 512, space="workgroup")
     k = var("k")
-    fill = For(k, TID - 1, const(256), const(256), (Store(s, k, const(0)),))
+    fill = For(k, TID - 1, const(512), const(256), (Store(s, k, const(0)),))
     found = verdict_of(
         kernel_of(fill, Let(var("v"), load(s, const(255))), local=(s,), grid=1), "written before read", "s"
     )
@@ -240,6 +240,8 @@ def test_windows_of_guards() -> None:
         assert verdict_of(kernel_of(If(simplify(guard), (put(at),))), "in bounds", "y").status == "proven"
     for guard, at in (
         (i - 1 < 300, i + 1),
+        (i - 1 < 200, i - 2),
+        (i - 2 < call("max", load(X, TID), const(4)), i - 2),  # 2**32 - 2 is less than 2**32 - 1
         (load(X, TID) - 100 < 200, load(X, TID)),
         (load(X, TID) + 3 < 200, load(X, TID)),  # as large as 2**32 - 1 where it wraps
         (cast(i, i32) - 1 < 200, cast(cast(i, i32) - 1, u32)),

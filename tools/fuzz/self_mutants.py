@@ -52,7 +52,7 @@ MUTANTS: list[Mutant] = [
     # Proofs.
     (FOLDER + "evaluate.py", 'return not told or value.dtype.kind == "f"', "return not told", PROOFS),
     (FOLDER + "forms.py", '"<": (below.moved(1),),', '"<": (below.moved(2),),', PROOFS),
-    (FOLDER + "forms.py", '"<": ((a, min(b, d - 1)), (max(c, a + 1), d)),', '"<": ((a, min(b, c - 1)), (max(c, a + 1), d)),', WILD),
+    (FOLDER + "forms.py", '"<": ((a, min(b, d - 1)), (max(c, a + 1), d)),', '"<": ((a, min(b, c - 1)), (max(c, a + 1), d)),', PROOFS),
     (FOLDER + "forms.py", "limits=(*facts.limits, form.negative().moved(window[0]))", "limits=(*facts.limits, form.negative().moved(window[0] + 1))", PROOFS),
     (FOLDER + "collect.py", 'inside = binary("&", inside, binary(">=", counter, start))', "pass", PROOFS),
     (FOLDER + "collect.py", "bounded = end - 1 + most <= top", "bounded = end - 1 <= top", PROOFS),
