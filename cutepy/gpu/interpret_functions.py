@@ -15,11 +15,9 @@ Function = Callable[..., Array]
 
 def _divide(a: Array, b: Array) -> Array:
     """Integer division as WGSL has it: truncating; a divisor 0 does what 1 does."""
-    by: Array = np.where(b == 0, b.dtype.type(1), b)
-    if a.dtype.kind == "u":
-        return np.floor_divide(a, by)
-    wide = a.astype(np.int64)
-    return (np.sign(wide) * np.sign(by) * (abs(wide) // abs(by.astype(np.int64)))).astype(a.dtype)
+    wide, by = a.astype(np.int64), np.where(b == 0, 1, b).astype(np.int64)
+    whole: Array = np.sign(wide) * np.sign(by) * (abs(wide) // abs(by))
+    return whole.astype(a.dtype)
 
 
 def _remainder(a: Array, b: Array) -> Array:
