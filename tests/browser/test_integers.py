@@ -12,7 +12,7 @@ from cutepy.gpu.trace.kernel import KernelFunction
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from integer_kernels import cases
-from test_integers import COUNTED, SAID, by_numpy, counting, interpreted, operand, table
+from test_integers import COUNTED, LITERALS, SAID, by_numpy, counting, interpreted, literals, operand, table
 
 
 def run(
@@ -33,10 +33,14 @@ def test_random_kernels_give_what_python_gives(browser: Browser) -> None:
                 assert np.array_equal(got, wanted), seed
 
 
-def test_operators_and_loops(browser: Browser) -> None:
+def test_operators_loops_and_literals(browser: Browser) -> None:
     for name in SAID:
         arrays = [*map(operand, "abus"), np.zeros(64, np.uint32)]
         assert np.array_equal(run(browser, table, arrays, {"name": name})[-1], by_numpy(name)), name
     for bounds, turns in COUNTED:
         (out,) = run(browser, counting, [np.zeros(16, np.int32)], {"bounds": bounds}, 5)
         assert out[: out[15]].tolist() == list(turns)
+    for name in LITERALS:
+        y = np.zeros(1, np.float32)
+        literals.interpret(y, name=name)
+        np.testing.assert_allclose(run(browser, literals, [np.zeros(1, np.float32)], {"name": name})[0], y, rtol=1e-6)
