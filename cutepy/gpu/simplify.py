@@ -10,7 +10,7 @@ wrap are divided; where a sum may wrap, the division stays.
 from math import gcd
 
 from ..tensor.dtypes import DType, bool_
-from .ir import Binary, Call, Const, Expr, Select, Var, arena, binary, const, nodes, rewrite, select
+from .ir import Binary, Call, Const, Expr, Select, Var, arena, binary, const, rewrite, select, variables
 from .ir.operators import U32_LIMIT
 from .ranges import Linear, domain, linear, range_of, within
 
@@ -97,7 +97,7 @@ def _rank(atom: Expr) -> tuple[int, int]:
     memo = arena().facts.setdefault("rank", {})
     known = memo.get(atom)
     if known is None:
-        last = max((n.order for n in nodes(atom) if isinstance(n, Var)), default=0)
+        last = max((v.order for v in variables(atom) if isinstance(v, Var)), default=0)
         known = memo[atom] = (last, len(memo))
     assert isinstance(known, tuple)
     return known
