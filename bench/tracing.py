@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "gpu"))
-from test_sharing import dropout, dropout_arguments, repeated  # noqa: E402  found through the path above
+from test_sharing import dropout, dropout_arguments, repeated
 
-from cutepy.gpu.trace.kernel import KernelFunction  # noqa: E402
+from cutepy.gpu.trace.kernel import KernelFunction
 
 
 def measure(name: str, kernel: KernelFunction, *arguments: np.ndarray, **static: object) -> None:
