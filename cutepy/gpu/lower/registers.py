@@ -11,6 +11,7 @@ from ..ir import (
     Const,
     Declare,
     Expr,
+    For,
     Kernel,
     Let,
     Load,
@@ -160,10 +161,11 @@ class _Forward:
 
     def settle(self, changed: Iterable[Expr], out: list[Stmt]) -> None:
         """Put down the waiting lets of variables about to change that are still to be used, in order of text."""
-        found = [let for source in changed for let in self.reading.pop(source, ())]
-        for let in sorted(found, key=lambda let: let.var.order):
-            del self.waiting[let.var]
-            if self.uses.get(let.var, 0) > 0:
+        self.put_down([let for source in changed for let in self.reading.pop(source, ())], out)
+
+    def put_down(self, lets: list[Let], out: list[Stmt]) -> None:
+        for let in sorted(lets, key=lambda let: let.var.order):
+            if self.waiting.pop(let.var, None) is not None and self.uses.get(let.var, 0) > 0:
                 out.append(let)
 
     def walk(self, block: Block) -> Block:
@@ -173,6 +175,9 @@ class _Forward:
             if inner:
                 changed = {s.var: None for b in inner for s in statements(b) if isinstance(s, Assign)}
                 self.settle(changed, out)
+            if isinstance(stmt, For):  # whose bounds are those before it, computed once
+                bounds = {v: None for x in expressions(stmt) for v in variables(x)}
+                self.put_down([self.waiting[v] for v in bounds if v in self.waiting], out)
             stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
             if isinstance(stmt, Let) and (source := self.source(stmt.value)) is not None:
                 self.waiting[stmt.var] = stmt
