@@ -10,15 +10,13 @@ twice.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
 from .interpret_functions import BINARY, FUNCTIONS, atomic_update, convert, subgroup_call
+from .interpret_memory import Array, Reach, State, both, gather, lane_of, scatter
 from .ir import (
     Assign,
     Atomic,
@@ -54,32 +52,11 @@ from .ir import (
 )
 from .ir.operators import SUBGROUP
 
-Array = npt.NDArray[Any]  # the dtype is the kernel's
-Compute = Callable[["State"], Array]
-Run = Callable[["State"], None]
+Compute = Callable[[State], Array]
+Run = Callable[[State], None]
 
 #: Invocations that run at once, and the bytes that their private and workgroup memory may take.
 LANES, MEMORY = 1 << 15, 1 << 27
-
-
-@dataclass(slots=True)
-class State:
-    """One run over some workgroups: where each array lives, what the names hold, who is active (None: all)."""
-
-    kernel: Kernel
-    groups: int
-    arrays: dict[Buffer, Array]
-    ids: dict[str, Array]
-    values: dict[Expr, Array] = field(default_factory=dict)
-    lasting: dict[Expr, Array] = field(default_factory=dict)
-    fleeting: dict[Expr, Array] = field(default_factory=dict)
-    params: dict[Expr, Array] = field(default_factory=dict)
-    active: Array | None = None
-    subgroup_size: int = 32
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.groups, self.kernel.threads
 
 
 def interpret(
@@ -243,19 +220,19 @@ class _Compiler:
 
     def component(self, whole: Compute, lane: "int | Expr", lanes: int) -> Compute:
         if isinstance(lane, int):
-            return lambda s: _lane(whole(s), lane)
+            return lambda s: lane_of(whole(s), lane)
         at = self.expr(lane)
 
         def pick(s: State) -> Array:
             vector, index = whole(s), at(s)
-            parts = [np.broadcast_to(_lane(vector, i), s.shape) for i in range(lanes)]
+            parts = [np.broadcast_to(lane_of(vector, i), s.shape) for i in range(lanes)]
             return np.choose(np.broadcast_to(index, s.shape).astype(np.intp), parts)
 
         return pick
 
     def load(self, node: Load) -> Compute:
         buffer, index, lanes = node.buffer, self.expr(node.index), node.lanes
-        reach = _Reach(self.kernel, buffer, lanes, node.place, "reads")
+        reach = Reach(self.kernel, buffer, lanes, node.place, "reads")
         where = None if node.where is None else self.expr(node.where)
         if buffer.space == "private" and isinstance(node.index, Const) and where is None:
             first = int(node.index.value) * buffer.width
@@ -265,9 +242,9 @@ class _Compiler:
             return lambda s: s.arrays[buffer][first : first + lanes].copy()
 
         def read(s: State) -> Array:
-            active = s.active if where is None else _both(s.active, where(s))
+            active = s.active if where is None else both(s.active, where(s))
             at = reach.elements(s, index(s), active)
-            found = _gather(s, buffer, at, lanes)
+            found = gather(s, buffer, at, lanes)
             return found if where is None else np.where(where(s), found, found.dtype.type(0))
 
         return read
@@ -317,14 +294,14 @@ class _Compiler:
         def assign(s: State) -> None:
             new, old = compute(s), s.values[var]
             if lane is not None:
-                new = np.stack([new if i == lane else _lane(old, i) for i in range(var.lanes)])
+                new = np.stack([new if i == lane else lane_of(old, i) for i in range(var.lanes)])
             s.values[var] = new if s.active is None else np.where(s.active, new, old)
 
         return assign
 
     def store(self, stmt: Store) -> Run:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
-        reach = _Reach(self.kernel, buffer, lanes, stmt.place, "writes")
+        reach = Reach(self.kernel, buffer, lanes, stmt.place, "writes")
         if buffer.space == "private" and isinstance(stmt.index, Const):
             first = int(stmt.index.value) * buffer.width
             reach.check_constant(first)
@@ -340,13 +317,13 @@ class _Compiler:
 
         def write(s: State) -> None:
             at = reach.elements(s, index(s), s.active)
-            _scatter(s, buffer, at, value(s), lanes)
+            scatter(s, buffer, at, value(s), lanes)
 
         return write
 
     def atomic(self, stmt: Atomic) -> Run:
         buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
-        reach = _Reach(self.kernel, buffer, 1, stmt.place, "updates")
+        reach = Reach(self.kernel, buffer, 1, stmt.place, "updates")
 
         def update(s: State) -> None:
             at = np.broadcast_to(reach.elements(s, index(s), s.active), s.shape)
@@ -367,7 +344,7 @@ class _Compiler:
         def run(s: State) -> None:
             outside, condition = s.active, test(s)
             for side, body in ((condition, then), (np.logical_not(condition), orelse)):
-                here = _both(outside, side)
+                here = both(outside, side)
                 if (body is orelse and not stmt.orelse) or not here.any():
                     continue
                 s.active = None if here.all() else here
@@ -383,7 +360,7 @@ class _Compiler:
         def run(s: State) -> None:
             outside, at = s.active, start(s)
             while True:
-                going = _both(outside, np.less(at, stop(s)))
+                going = both(outside, np.less(at, stop(s)))
                 if not going.any():
                     break
                 s.active, s.values[var] = None if going.all() else going, at
@@ -393,79 +370,3 @@ class _Compiler:
                 s.active, at = outside, at + step(s)
 
         return run
-
-
-@dataclass(slots=True)
-class _Reach:
-    """Checks that accesses stay inside their array, and says who left it."""
-
-    kernel: Kernel
-    buffer: Buffer
-    lanes: int
-    place: str
-    verb: str
-
-    def check_constant(self, first: int) -> None:
-        if not 0 <= first <= self.buffer.length - self.lanes:
-            raise KernelError(f"{self.context()} element {first}, it has {self.buffer.length}")
-
-    def context(self) -> str:
-        place = f"{self.place}: " if self.place else ""
-        return f"{place}kernel {self.kernel.name} {self.verb} {self.buffer.name} at"
-
-    def elements(self, s: State, index: Array, active: Array | None) -> Array:
-        """The first element of each access, 0 for the inactive invocations."""
-        at = index.astype(np.int64) * self.buffer.width
-        if active is not None:
-            at = np.where(active, at, 0)
-        last = -(-self.buffer.length // self.buffer.width) * self.buffer.width - self.lanes
-        if at.size and (int(at.max()) > last or int(at.min()) < 0):
-            self.refuse(s, np.broadcast_to(at, s.shape), last)
-        return at
-
-    def refuse(self, s: State, at: Array, last: int) -> None:
-        group, thread = map(int, np.argwhere((at > last) | (at < 0))[0])
-        where = tuple(int(np.broadcast_to(s.ids[f"workgroup_id.{a}"], s.shape)[group, 0]) for a in "xyz")
-        found = int(at[group, thread])
-        size = f"it has {self.buffer.length} elements" + (f" and {self.lanes} are accessed" if self.lanes > 1 else "")
-        raise KernelError(f"{self.context()} element {found}, {size}: workgroup {where}, thread {thread}")
-
-
-def _gather(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
-    array = s.arrays[buffer]
-    if lanes > 1:
-        at = at + np.arange(lanes)[:, None, None]
-    if buffer.space == "workgroup":
-        at, array = at + np.arange(s.groups)[:, None] * array.shape[1], array.reshape(-1)
-    elif buffer.space == "private":
-        at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
-    found: Array = array.take(at)
-    return found
-
-
-def _scatter(s: State, buffer: Buffer, at: Array, value: Array, lanes: int) -> None:
-    array = s.arrays[buffer]
-    if lanes > 1:
-        at = at + np.arange(lanes)[:, None, None]
-    shape = (lanes, *s.shape) if lanes > 1 else s.shape
-    at, value = np.broadcast_to(at, shape), np.broadcast_to(value, shape)
-    if buffer.space == "workgroup":
-        at, array = at + np.arange(s.groups)[:, None] * array.shape[1], array.reshape(-1)
-    elif buffer.space == "private":
-        at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
-        array = array.reshape(-1)
-    if s.active is None:
-        array[at] = value
-    else:
-        active = np.broadcast_to(s.active, shape)
-        array[at[active]] = value[active]
-
-
-def _lane(vector: Array, lane: int) -> Array:
-    """One lane of a vector; a splat keeps a single one for all."""
-    found: Array = vector[0] if vector.shape[0] == 1 else vector[lane]
-    return found
-
-
-def _both(a: Array | None, b: Array) -> Array:
-    return b if a is None else np.logical_and(a, b)

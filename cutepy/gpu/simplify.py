@@ -11,7 +11,7 @@ from math import gcd
 
 from ..layout.affine import Affine, Congruent, within
 from ..tensor.dtypes import DType, bool_
-from .ir import Binary, Call, Const, Expr, Select, Var, arena, binary, const, nodes, rewrite, select
+from .ir import Binary, Call, Const, Expr, Select, Var, arena, binary, const, rewrite, select, variables
 from .ranges import Exact, Sum, domain, exact, linear, range_of
 
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -97,7 +97,7 @@ def _rank(atom: Expr) -> tuple[int, int]:
     memo = arena().facts.setdefault("rank", {})
     known = memo.get(atom)
     if known is None:
-        last = max((n.order for n in nodes(atom) if isinstance(n, Var)), default=0)
+        last = max((v.order for v in variables(atom) if isinstance(v, Var)), default=0)
         known = memo[atom] = (last, len(memo))
     assert isinstance(known, tuple)
     return known

@@ -337,10 +337,14 @@ def _op(value: Expr) -> str:
 
 
 class _Sketch(_Printer):
-    """A printer for messages: of an expression too long for one it leaves out the rest."""
+    """A printer for messages: of an expression too long or too deep for one it leaves out the rest."""
 
-    left = 120
+    left, levels = 400, 64
 
     def show(self, value: Expr, outer: int = 0) -> str:
-        self.left -= 1
-        return super().show(value, outer) if self.left >= 0 else "..."
+        if self.left == 0 or self.levels == 0:
+            return "..."
+        self.left, self.levels = self.left - 1, self.levels - 1
+        text = super().show(value, outer)
+        self.levels += 1
+        return text

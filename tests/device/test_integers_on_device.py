@@ -11,7 +11,7 @@ from cutepy.gpu.runtime import Device
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from integer_kernels import cases
-from test_integers import COUNTED, SAID, by_numpy, counting, interpreted, operand, table
+from test_integers import COUNTED, LITERALS, SAID, by_numpy, counting, interpreted, literals, operand, table
 
 
 @pytest.mark.parametrize("checked", [True, False])
@@ -38,3 +38,11 @@ def test_a_loop_on_the_device_counts_as_range_does(device: Device, bounds: objec
     out = np.zeros(16, np.int32)
     counting(out, 5, bounds=bounds)
     assert out[: out[15]].tolist() == list(turns)
+
+
+@pytest.mark.parametrize("name", LITERALS)
+def test_arithmetic_on_literals_is_not_refused(device: Device, name: str) -> None:
+    here, there = np.zeros(1, np.float32), np.zeros(1, np.float32)
+    literals.interpret(here, name=name)
+    literals(there, name=name)
+    np.testing.assert_allclose(there, here, rtol=1e-6)

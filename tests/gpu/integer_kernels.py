@@ -5,7 +5,7 @@ u32 that are set under conditions and in loops, from expressions with every oper
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,14 +149,16 @@ def apply(op: str, values: list[object]) -> object:
     return functions[op](*values)
 
 
+Counters = Mapping[str, object]
+
+
 class Writer:
     """Writes a program out in the kernel that is being traced."""
 
     def __init__(self, loads: dict[tuple[str, str], object], registers: dict[str, object], counts: object) -> None:
         self.loads, self.registers, self.counts = loads, registers, counts
-        self.counters: dict[str, object] = {}
 
-    def value(self, tree: Tree) -> object:
+    def value(self, tree: Tree, counters: Counters) -> object:
         match tree:
             case ("const", kind, number):
                 return gpu.constant(number, kind)
@@ -165,35 +167,34 @@ class Writer:
             case ("register", kind, at):
                 return self.registers[kind][at]
             case ("counter", _, name):
-                return self.counters[name]
+                return counters[name]
             case ("tid", _):
                 return gpu.thread + 0
             case ("cast", kind, inner):
-                return gpu.cast(self.value(inner), kind)
+                return gpu.cast(self.value(inner, counters), kind)
             case (op, _, *operands):
-                return apply(op, [self.value(x) for x in operands])
+                return apply(op, [self.value(x, counters) for x in operands])
         raise AssertionError(tree)
 
-    def bound(self, given: object) -> object:
-        return self.value(given) if isinstance(given, tuple) else given
+    def bound(self, given: object, counters: Counters) -> object:
+        return self.value(given, counters) if isinstance(given, tuple) else given
 
-    def block(self, block: Tree) -> None:
+    def block(self, block: Tree, counters: Counters) -> None:
         for stmt in block:
-            self.statement(stmt)
+            self.statement(stmt, counters)
 
-    def statement(self, stmt: Tree) -> None:
+    def statement(self, stmt: Tree, counters: Counters) -> None:
         match stmt:
             case ("set", kind, at, tree):
-                self.registers[kind][at] = self.value(tree)
+                self.registers[kind][at] = self.value(tree, counters)
             case ("count", at, tree):
-                gpu.atomic_add(self.counts, self.value(at) & 3, self.value(tree))
+                gpu.atomic_add(self.counts, self.value(at, counters) & 3, self.value(tree, counters))
             case ("when", condition, body):
-                with gpu.when(self.value(condition)):
-                    self.block(body)
+                with gpu.when(self.value(condition, counters)):
+                    self.block(body, counters)
             case ("loop", _, name, start, stop, step, body):
-                for counter in gpu.loop(self.bound(stop), start=self.bound(start), step=step):
-                    self.counters[name] = counter
-                    self.block(body)
+                for counter in gpu.loop(self.bound(stop, counters), start=self.bound(start, counters), step=step):
+                    self.block(body, {**counters, name: counter})
 
 
 @gpu.kernel
@@ -208,10 +209,10 @@ def integers(ia, ib, ua, ub, i, u, f, counts, *, program):
     for kind, number in ((SIGNED, -5), (UNSIGNED, 9)):
         registers[kind][0] = loads[kind, "b"]
         registers[kind][1] = number
-    writer.block(body)
-    i[t] = writer.value(last_i)
-    u[t] = writer.value(last_u)
-    f[t] = gpu.cast(writer.value(last_f) >> 9, "f32")
+    writer.block(body, {})
+    i[t] = writer.value(last_i, {})
+    u[t] = writer.value(last_u, {})
+    f[t] = gpu.cast(writer.value(last_f, {}) >> 9, "f32")
 
 
 class Python:
@@ -276,7 +277,7 @@ def lanes(x, y, *, tree):
     """A program without control flow, on vectors of four."""
     gpu.launch(threads=THREADS // 4)
     source, target = (local_tile(t, (4,), (gpu.thread,)) for t in (x, y))
-    transform(source, target, op=lambda v: Writer({(SIGNED, "a"): v, (SIGNED, "b"): v}, {}, None).value(tree))
+    transform(source, target, op=lambda v: Writer({(SIGNED, "a"): v, (SIGNED, "b"): v}, {}, None).value(tree, {}))
 
 
 @dataclass

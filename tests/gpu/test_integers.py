@@ -188,3 +188,31 @@ def test_a_float_becomes_an_integer_of_its_type_within_the_range() -> None:
         convert.interpret(x, i, u, half=half)
         assert i.tolist() == [most, least, 0, most, least, -2, 2, most]
         assert u.tolist() == [65504 if half else 2**32 - 256, 0, 0, 65504 if half else 3000000000, 0, 0, 2, u[0]]
+
+
+#: Arithmetic on literals alone, which WGSL would refuse where it overflows or leaves a function's domain.
+LITERALS: dict[str, Callable[[], object]] = {
+    "overflow": lambda: gpu.constant(1e30, "f32") * 1e30,
+    "a third": lambda: gpu.constant(1.0, "f32") / 3.0,
+    "1 / 0": lambda: gpu.constant(1.0, "f32") / 0.0,
+    "exp": lambda: gpu.exp(gpu.constant(100.0, "f32")),
+    "nested": lambda: gpu.sqrt(gpu.constant(1e30, "f32") * 1e30) + 1.0,
+    "beyond f16": lambda: gpu.cast(gpu.cast(gpu.constant(70000.0, "f32"), "f16"), "f32"),
+    "equal in f32": lambda: gpu.select(gpu.constant(0.1, "f32") == 0.1000000001, gpu.constant(1.0, "f32"), 0.0),
+    "to u32": lambda: gpu.cast(gpu.cast(gpu.constant(-2.5, "f32"), "u32"), "f32"),
+}
+
+
+@gpu.kernel
+def literals(y, *, name):
+    gpu.launch(threads=1)
+    y[0] = LITERALS[name]()
+
+
+def test_arithmetic_on_literals_is_done_in_their_type() -> None:
+    wanted = {"overflow": np.inf, "a third": np.float32(1) / np.float32(3), "1 / 0": np.inf, "exp": np.inf}
+    wanted |= {"nested": np.inf, "beyond f16": np.inf, "equal in f32": 1.0, "to u32": 0.0}
+    for name in LITERALS:
+        y = np.zeros(1, np.float32)
+        literals.interpret(y, name=name)
+        assert y[0] == wanted[name], name

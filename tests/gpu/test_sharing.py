@@ -171,6 +171,30 @@ def test_an_index_from_a_long_chain_is_guarded_and_traced() -> None:
     assert len(str(found)) < 20_000
 
 
+def test_the_bound_of_a_loop_is_computed_once_before_it() -> None:
+    @gpu.kernel
+    def spinning(x, y):
+        gpu.launch(threads=16)
+        held = make_fragment_like(local_tile(x, (1,), (0,)))
+        held[0] = x[gpu.thread]
+        with gpu.when(x[gpu.thread] > 3):
+            held[0] = x[gpu.thread] + 1
+        end = held[0]
+        for _ in range(20):
+            end = mixed(end)
+        for k in gpu.loop(end & 7):
+            y[gpu.thread] = y[gpu.thread] + k + 1
+
+    x, y = np.arange(16, dtype=np.uint32), np.zeros(16, np.uint32)
+    spinning.interpret(x, y)
+    ends = x + (x > 3)
+    for _ in range(20):
+        ends = mixed(ends)
+    ends = ends & np.uint32(7)
+    assert y.tolist() == (ends * (ends + 1) // 2).tolist()
+    assert spinning.wgsl(x, y).count("* (") <= 2 * 20
+
+
 def test_a_message_shows_the_beginning_of_a_long_expression() -> None:
     value: Expr = var("v")
     for _ in range(50):

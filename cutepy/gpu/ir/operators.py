@@ -4,6 +4,8 @@ import math
 import operator
 from collections.abc import Callable
 
+import numpy as np
+
 from ...tensor.dtypes import DType, bool_, f16, i32, u32
 from .functions import BY_WGSL
 
@@ -43,12 +45,15 @@ SUBGROUP = SUBGROUP_REDUCE | frozenset(
 
 
 def wrapped(value: Number, dtype: DType) -> Number:
-    """`value` as a value of `dtype`: integers wrap, bool is a truth value, floats stay as they are."""
+    """`value` as a value of `dtype`: integers wrap, bool is a truth value, floats are rounded."""
     if dtype is u32:
         return int(value) % U32_LIMIT
     if dtype is i32:
         return (int(value) + U32_LIMIT // 2) % U32_LIMIT - U32_LIMIT // 2
-    return bool(value) if dtype is bool_ else float(value)
+    if dtype is bool_:
+        return bool(value)
+    with np.errstate(over="ignore"):
+        return float(np.dtype(dtype.numpy).type(value))
 
 
 def clamped(value: float, source: DType, target: DType) -> int:

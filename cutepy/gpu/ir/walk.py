@@ -55,7 +55,7 @@ def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
 
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
-    for node in nodes(value, known=memo):
+    for node in () if value in memo else nodes(value, known=memo):
         operands = children(node)
         memo[node] = change(rebuild(node, [memo[x] for x in operands]) if operands else node)
     return memo[value]
@@ -174,6 +174,9 @@ def loads(value: Expr) -> tuple[Load, ...]:
 def _leaves(name: str, kind: type[Expr], value: Expr) -> tuple[Expr, ...]:
     """The nodes of that kind inside `value`, operands first; kept in the arena under `name`."""
     memo: dict[Expr, tuple[Expr, ...]] = arena().facts.setdefault(name, {})  # type: ignore[assignment]
+    known = memo.get(value)
+    if known is not None:
+        return known
     for node in nodes(value, known=memo):
         own = (node,) if isinstance(node, kind) else ()
         parts = [found for x in children(node) if (found := memo[x])]

@@ -38,24 +38,45 @@ def finish(kernel: Kernel) -> Kernel:
 
 
 def drop_unused(kernel: Kernel) -> Kernel:
-    """`kernel` without names, results, branches and arrays of its own that are not used."""
-    read = {v for stmt in statements(kernel.body) for root in expressions(stmt) for v in variables(root)}
-    used: set[Buffer] = set()
-    body = _useful(kernel.body, read, set(), used)
-    return replace(kernel, body=body, local=tuple(b for b in kernel.local if b in used))
+    """`kernel` without names, results, registers, branches and arrays of its own that are not used."""
+    body, read = kernel.body, _read(kernel.body)
+    while True:
+        used: set[Buffer] = set()
+        body = _useful(body, read, set(), used)
+        left = _read(body)
+        if len(left) == len(read):
+            return replace(kernel, body=body, local=tuple(b for b in kernel.local if b in used))
+        read = left
 
 
-def _useful(block: Block, read: set[Expr], live: set[Expr], used: set[Buffer]) -> Block:
-    """`block` without lets and results whose names are not used after them, or, of names that are set again, not
-    `read` at all; `live` gains the names that it uses, `used` its arrays.
+def _read(body: Block) -> set[object]:
+    """The names and arrays that a body reads."""
+    roots = [root for stmt in statements(body) for root in expressions(stmt)]
+    return {v for root in roots for v in variables(root)} | {load.buffer for root in roots for load in loads(root)}
+
+
+def _unread(stmt: Stmt, read: set[object], live: set[Expr]) -> bool:
+    """Whether `stmt` only sets a name that is not used after it, or one that is set again, or a register, that is not
+    read at all: what a block carries may be of no use after it."""
+    match stmt:
+        case Let(var=var):
+            return var not in live
+        case Declare(var=var) | Assign(var=var):
+            return var not in read
+        case Store(buffer=buffer):
+            return buffer.space == "private" and buffer.length == 1 and buffer not in read
+    return False
+
+
+def _useful(block: Block, read: set[object], live: set[Expr], used: set[Buffer]) -> Block:
+    """`block` without statements that are `_unread`, results that nobody uses, and branches that do nothing; `live`
+    gains the names that it uses, `used` its arrays.
 
     One walk from the end: what is not set again is used only after it is bound.
     """
     out: list[Stmt] = []
     for stmt in reversed(block):
-        if (isinstance(stmt, Let) and stmt.var not in live) or (
-            isinstance(stmt, Declare | Assign) and stmt.var not in read
-        ):
+        if _unread(stmt, read, live):
             continue
         if isinstance(stmt, If) and isinstance(stmt.condition, Const):
             out += reversed(_useful(stmt.then if stmt.condition.value else stmt.orelse, read, live, used))
