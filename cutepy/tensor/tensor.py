@@ -185,13 +185,13 @@ class Tensor:
 
         Raises TensorError for what is no view of the tensor's own elements.
         """
-        part = self.unconfined(function, *arguments)
+        part = self._lifted(function, *arguments)
         name = function.__name__
         if name not in _EXTENDS or (name == "composition" and names_only(arguments[0], self.layout.shape)):
             return part
         return confined(part, self, name, self, *arguments)
 
-    def unconfined(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
+    def _lifted(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
         """As `lift_layout`, for a caller that slices the result and then asks `confined` of the slice."""
         name = function.__name__
         if name == "get":
@@ -286,7 +286,7 @@ _ACTS = _REFOLDS | _EXTENDS | {"select", "take"}
 
 def composed_slice(tensor: Tensor, tiler: object, crd: Coordinate, call: str, *operands: object) -> Tensor:
     """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
-    part = cast(Tensor, tensor.unconfined(composition, tiler)[crd])
+    part = cast(Tensor, tensor._lifted(composition, tiler)[crd])
     return part if names_only(tiler, tensor.layout.shape) else confined(part, tensor, call, *operands)
 
 
