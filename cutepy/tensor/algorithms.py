@@ -36,7 +36,7 @@ from .thread import current_thread
 
 
 def copy(source: Tensor, target: Tensor) -> None:
-    """`target[i] = source[i]` for every i: the shapes may differ, the sizes may not.
+    """`target[i] = source[i]` for every i: the shapes may differ, as in a reshape, the sizes may not.
 
     >>> from cutepy.tensor import make_tensor
     >>> A, B = make_tensor(np.arange(6, dtype=np.float32), (2, 3)), make_tensor("f32", (3, 2), (2, 1))

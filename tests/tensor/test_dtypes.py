@@ -163,6 +163,14 @@ def test_recast_between_all_widths() -> None:
         assert (recast(seen, "c128").numpy() == data).all()
 
 
+def test_recast_to_the_same_width_keeps_any_layout() -> None:
+    data = np.arange(6, dtype=np.float32)
+    seen = recast(make_tensor(data[::-2]), "i32")
+    assert seen.numpy().view(np.float32).tolist() == [5, 3, 1]
+    with pytest.raises(TensorError, match="no element of"):  # its engine is memory alone, counted from its element 0
+        make_tensor(seen.engine, 6)
+
+
 @kernel
 def double(x: Tensor) -> None:
     raise AssertionError("a kernel is not traced over types that no GPU has")
