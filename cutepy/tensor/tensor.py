@@ -187,7 +187,7 @@ class Tensor:
         """
         part = self._lifted(function, *arguments)
         name = function.__name__
-        if name not in _EXTENDS or (name == "composition" and names_only(arguments[0], self.layout.shape)):
+        if name not in _EXTENDS or (name == "composition" and _stays(self, arguments[0])):
             return part
         return confined(part, self, name, self, *arguments)
 
@@ -287,7 +287,12 @@ _ACTS = _REFOLDS | _EXTENDS | {"select", "take"}
 def composed_slice(tensor: Tensor, tiler: object, crd: Coordinate, call: str, *operands: object) -> Tensor:
     """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
     part = cast(Tensor, tensor._lifted(composition, tiler)[crd])
-    return part if names_only(tiler, tensor.layout.shape) else confined(part, tensor, call, *operands)
+    return part if _stays(tensor, tiler) else confined(part, tensor, call, *operands)
+
+
+def _stays(tensor: Tensor, tiler: object) -> bool:
+    """True if a composition with `tiler` needs no closer look: nobody asks, or it names the tensor's own coordinates."""
+    return not getattr(tensor.engine, "confined", False) or names_only(tiler, tensor.layout.shape)
 
 
 def _refusal(name: str, tensor: Tensor, arguments: tuple[object, ...]) -> str:
