@@ -291,7 +291,7 @@ def composed_slice(tensor: Tensor, tiler: object, crd: Coordinate, call: str, *o
 
 
 def _stays(tensor: Tensor, tiler: object) -> bool:
-    """True if a composition with `tiler` needs no closer look: nobody asks, or it names the tensor's own coordinates."""
+    """True if a composition with `tiler` needs no closer look: nobody asks, or it names coordinates of `tensor`."""
     return not getattr(tensor.engine, "confined", False) or names_only(tiler, tensor.layout.shape)
 
 
