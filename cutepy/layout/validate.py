@@ -87,16 +87,12 @@ def _whole_number(value: object, what: str, whole: object) -> int:
 
 
 def _way_out(value: object) -> str:
-    if isinstance(value, str):
-        return f"Layout.parse({value!r}) reads a text" if ":" in value else "it must be a whole number"
-    if isinstance(value, list) or hasattr(value, "tolist"):
-        entries = value if isinstance(value, list) else value.tolist()
-        return (
-            f"write the tuple {_short(_as_tuples(entries))}"
-            if isinstance(entries, list)
-            else "it must be a whole number"
-        )
-    return "it must be a whole number"
+    if isinstance(value, str) and ":" in value:
+        return f"Layout.parse({value!r}) reads a text"
+    entries = value.tolist() if hasattr(value, "tolist") else value
+    return (
+        f"write the tuple {_short(_as_tuples(entries))}" if isinstance(entries, list) else "it must be a whole number"
+    )
 
 
 def _as_tuples(entries: object) -> object:

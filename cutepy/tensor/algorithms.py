@@ -36,7 +36,7 @@ from .thread import current_thread
 
 
 def copy(source: Tensor, target: Tensor) -> None:
-    """`target[i] = source[i]` for every i: the shapes may differ, the sizes may not.
+    """`target[i] = source[i]` for every i: the shapes may differ, as in a reshape, the sizes may not.
 
     >>> from cutepy.tensor import make_tensor
     >>> A, B = make_tensor(np.arange(6, dtype=np.float32), (2, 3)), make_tensor("f32", (3, 2), (2, 1))
@@ -55,7 +55,8 @@ def copy(source: Tensor, target: Tensor) -> None:
         if pairing is not None:
             shape, from_stride, to_stride = pairing
             from_view = strided_view(source.engine, cast(int, source.offset), shape, from_stride)
-            copy_blocks(from_view, strided_view(target.engine, cast(int, target.offset), shape, to_stride))
+            with np.errstate(over="ignore"):  # infinity, as where values are stored one by one
+                copy_blocks(from_view, strided_view(target.engine, cast(int, target.offset), shape, to_stride))
             return
     store_all(target, _shaped(load_all(source), target))
 

@@ -1,5 +1,7 @@
 """Element types: NumPy's numbers, under WGSL's way of naming them; five of them a GPU has too.
 
+`i8` has 8 bits, as in WGSL and Rust; NumPy's code "i8" of eight bytes is `i64`.
+
 Law: a host tensor holds any type of `DTYPES`; what goes to a GPU passes `gpu_dtype` first.
 """
 

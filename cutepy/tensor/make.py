@@ -144,19 +144,24 @@ def make_tensor(
     if isinstance(source, (str, DType)) or isinstance(source, type) or isinstance(source, np.dtype):
         return _owning(as_dtype(source), layout, stride)
     if isinstance(source, Tensor):
-        chosen = _layout_of(source.layout if layout is None else layout, stride)
-        return source if layout is None else _view(source, chosen)
-    engine = source if isinstance(source, Engine) else _copied(source) if isinstance(source, list) else view_of(source)
-    chosen = _layout_of(layout, stride, engine)
-    if not isinstance(engine, ViewEngine) or chosen is engine.home:
+        if layout is None:
+            return source
+        whole, start, chosen = source, source.offset, _layout_of(layout, stride)
+    else:
+        held = _copied(source) if isinstance(source, list) else source
+        engine = held if isinstance(held, Engine) else view_of(held)
+        start, chosen = 0, _layout_of(layout, stride, engine)
+        whole = _whole(engine, chosen)
+    return confined(Tensor(whole.engine, chosen, start), whole, "make_tensor", whole, chosen)
+
+
+def _whole(engine: Engine, chosen: Layout | ComposedLayout) -> Tensor:
+    """All that an engine holds: the array it came from, or else its memory; `chosen` itself where nothing bounds it."""
+    if not isinstance(engine, ViewEngine):
         return Tensor(engine, chosen)
-    whole = Tensor(engine, engine.home or Layout(len(engine.memory)), 0 if engine.home else -engine.origin)
-    return _view(whole, chosen)
-
-
-def _view(whole: Tensor, layout: Layout | ComposedLayout) -> Tensor:
-    """`layout` over the memory of `whole`, counted from where its own layout counts."""
-    return confined(Tensor(whole.engine, layout, whole.offset), whole, "make_tensor", whole, layout)
+    if engine.home is None:
+        return Tensor(engine, _make(len(engine.memory), 1), -engine.origin)
+    return Tensor(engine, engine.home)
 
 
 def _layout_of(

@@ -62,7 +62,8 @@ def confined(part: Tensor, whole: Tensor, call: str, *operands: object) -> Tenso
 
     Raises TensorError, with the coordinate and the offset, where it does.
     """
-    found = _stray(part, whole) if getattr(whole.engine, "confined", False) else None
+    same = part.layout is whole.layout and part.offset is whole.offset and part.guard is whole.guard
+    found = None if same or not getattr(whole.engine, "confined", False) else _stray(part, whole)
     if found is None:
         return part
     crd, offset = found

@@ -37,7 +37,7 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     first = (cast(int, tensor.offset) + engine.origin) * old
     if first % new:
         raise TensorError(f"recast({tensor}, {wanted}): it begins {first % new} bytes into an element of {new} bytes")
-    layout = recast_layout(new * 8, old * 8, tensor.layout)
+    layout = tensor.layout if new == old else recast_layout(new * 8, old * 8, tensor.layout)
     if layout.size * new != tensor.size * old:
         raise TensorError(
             f"recast({tensor}, {wanted}): {tensor.size} elements of {old} bytes are no whole number of {new}"

@@ -185,13 +185,13 @@ class Tensor:
 
         Raises TensorError for what is no view of the tensor's own elements.
         """
-        part = self.unconfined(function, *arguments)
+        part = self._lifted(function, *arguments)
         name = function.__name__
-        if name not in _EXTENDS or (name == "composition" and names_only(arguments[0], self.layout.shape)):
+        if name not in _EXTENDS or (name == "composition" and _stays(self, arguments[0])):
             return part
         return confined(part, self, name, self, *arguments)
 
-    def unconfined(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
+    def _lifted(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
         """As `lift_layout`, for a caller that slices the result and then asks `confined` of the slice."""
         name = function.__name__
         if name == "get":
@@ -286,8 +286,13 @@ _ACTS = _REFOLDS | _EXTENDS | {"select", "take"}
 
 def composed_slice(tensor: Tensor, tiler: object, crd: Coordinate, call: str, *operands: object) -> Tensor:
     """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
-    part = cast(Tensor, tensor.unconfined(composition, tiler)[crd])
-    return part if names_only(tiler, tensor.layout.shape) else confined(part, tensor, call, *operands)
+    part = cast(Tensor, tensor._lifted(composition, tiler)[crd])
+    return part if _stays(tensor, tiler) else confined(part, tensor, call, *operands)
+
+
+def _stays(tensor: Tensor, tiler: object) -> bool:
+    """True if a composition with `tiler` needs no closer look: nobody asks, or it names coordinates of `tensor`."""
+    return not getattr(tensor.engine, "confined", False) or names_only(tiler, tensor.layout.shape)
 
 
 def _refusal(name: str, tensor: Tensor, arguments: tuple[object, ...]) -> str:

@@ -1,5 +1,8 @@
 """Host tensors of every NumPy number type, and what a GPU takes of them."""
 
+from collections.abc import Callable
+from itertools import product as cartesian
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from cutepy.tensor import (
     Tensor,
     as_dtype,
     axpby,
+    cooperative_copy,
     copy,
     copy_if,
     fill,
@@ -58,6 +62,53 @@ def test_algorithms_over_every_type(name: str) -> None:
     assert reduce(x, 0, lambda left, right: left + right) == 3
     fill(y, 1)
     assert y.numpy().all() and draw(a).text()
+
+
+def random_values(random: np.random.Generator, name: str, *, extreme: bool) -> np.ndarray:
+    """A 4 x 3 array; extreme ones use the whole range of integers, fractions and imaginary parts."""
+    dtype, shape = np.dtype(name), (4, 3)
+    if dtype.kind in "biu":
+        info = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
+        low, high = (info.min, info.max) if extreme and dtype.kind != "b" else (0, 1 if dtype.kind == "b" else 99)
+        return random.integers(low, high, shape, dtype=info.dtype, endpoint=True).astype(dtype)
+    real = random.integers(-8, 8, shape) * (0.5 if extreme else 1)
+    return (real + (1j * random.integers(0, 3, shape) if extreme and dtype.kind == "c" else 0)).astype(dtype)
+
+
+def calls_of(x: np.ndarray, y: np.ndarray, b: np.ndarray) -> list[tuple[Callable[[Tensor, Tensor], object], object]]:
+    """Algorithms from x to y, each with what NumPy makes of them."""
+    wide = np.promote_types(np.promote_types(x.dtype, y.dtype), np.float32 if y.dtype == np.float16 else y.dtype)
+    return [
+        (copy, x),
+        (lambda X, Y: copy_if(np.ones(x.shape, bool), X, Y), x),
+        (lambda X, Y: [cooperative_copy(2, X, Y, thread=thread) for thread in range(2)], x),
+        (lambda X, Y: transform(X, Y, op=lambda v: v), x),
+        (lambda X, Y: axpby(2, X, 1, Y), 2 * x + y),
+        (lambda X, Y: gemm(X, make_tensor(b), Y), x.astype(wide) @ b.T + y),
+    ]
+
+
+@pytest.mark.parametrize("source", NAMES)
+def test_between_any_two_types_all_is_right_or_refused(source: str) -> None:
+    """Right: NumPy's values, and integers unchanged. Refused: the target is as it was."""
+    random, right = np.random.default_rng(0), 0
+    for target, extreme in cartesian(NAMES, (False, True)):
+        x, y, b = (
+            random_values(random, name, extreme=e) for name, e in ((source, extreme), (target, False), (target, False))
+        )
+        for call, expected in calls_of(x, y, b[:3]):
+            goal = y.copy()
+            try:
+                call(make_tensor(x), make_tensor(goal))
+            except TensorError:
+                assert (goal == y).all()
+                continue
+            right += 1
+            with np.errstate(all="ignore"):
+                assert np.array_equal(goal, np.asarray(expected).astype(target))
+            if call is copy and x.dtype.kind in "iub" and y.dtype.kind in "iub":
+                assert goal.astype(object).tolist() == x.astype(object).tolist()
+    assert right >= 24
 
 
 def test_small_integers_are_summed_in_the_type_of_c() -> None:
@@ -110,6 +161,14 @@ def test_recast_between_all_widths() -> None:
         seen = recast(make_tensor(data), name)
         assert seen.size == data.nbytes // np.dtype(name).itemsize and np.shares_memory(seen.numpy(), data)
         assert (recast(seen, "c128").numpy() == data).all()
+
+
+def test_recast_to_the_same_width_keeps_any_layout() -> None:
+    data = np.arange(6, dtype=np.float32)
+    seen = recast(make_tensor(data[::-2]), "i32")
+    assert seen.numpy().view(np.float32).tolist() == [5, 3, 1]
+    with pytest.raises(TensorError, match="no element of"):  # its engine is memory alone, counted from its element 0
+        make_tensor(seen.engine, 6)
 
 
 @kernel

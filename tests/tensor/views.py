@@ -57,6 +57,8 @@ Step = tuple[Callable[[], object], "Model | None", str]
 
 MARGIN = 600
 LENGTH = 400
+MOST = 2000
+"""Elements of a view at most: each is judged one by one."""
 
 
 def canaries() -> np.ndarray:
@@ -153,11 +155,13 @@ def composed(random: Random, tensor: Tensor, model: Model) -> Step:
 
 def composed_by_mode(random: Random, tensor: Tensor, model: Model) -> Step:
     sizes = sizes_of(tensor)
-    tiler = tuple(random.choice([_, random.randint(1, s + 1), random_inner(random, s)]) for s in sizes)
-    inners = [
-        Layout(s) if t is _ else Layout(t) if isinstance(t, int) else t for t, s in zip(tiler, sizes, strict=True)
-    ]
-    shape = tuple(inner.size for inner in inners)
+    shape = (MOST + 1,)
+    while product(shape) > MOST:
+        tiler = tuple(random.choice([_, random.randint(1, s + 1), random_inner(random, s)]) for s in sizes)
+        inners = [
+            Layout(s) if t is _ else Layout(t) if isinstance(t, int) else t for t, s in zip(tiler, sizes, strict=True)
+        ]
+        shape = tuple(inner.size for inner in inners)
 
     def places() -> Model:
         return [
