@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import math
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -243,6 +244,9 @@ def test_a_static_list() -> None:
         (lambda: SETTINGS.shifted(1.0), r"uses SETTINGS.table, an array"),
         (lambda: GENERATOR.random(), r"uses GENERATOR, a numpy\.random\._generator\.Generator, which may change"),
         (lambda: TENSOR[0], r"uses TENSOR, an array"),
+        (lambda: globals()["TILE"], r"uses globals\(\), by which it may read anything"),
+        (lambda: eval("TILE"), r"uses eval\(\)"),
+        (lambda: len(vars(MODULE)), r"uses the module MODULE as a value; write MODULE.NAME"),
     ],
 )
 def test_what_may_change_unseen_is_refused(value: Callable[[], object], message: str) -> None:
@@ -250,6 +254,7 @@ def test_what_may_change_unseen_is_refused(value: Callable[[], object], message:
         value_of(stores(value))
 
 
+MODULE = sys.modules[__name__]
 GENERATOR = np.random.default_rng(0)
 TENSOR = make_tensor(np.zeros(3, np.float32))
 

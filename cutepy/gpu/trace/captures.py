@@ -15,6 +15,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property, lru_cache, partial
+from logging import Logger
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -32,7 +33,8 @@ NUMBERED = 4096
 _MISSING = object()
 _PLAIN = frozenset({int, str, bool, bytes, type(None), type(Ellipsis), type(NotImplemented), range})
 _BY_VALUE = (Layout, ComposedLayout, Swizzle, DType, np.dtype)
-_FIXED = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc)
+_FIXED = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, Logger)
+_UNREADABLE = frozenset({"eval", "exec", "globals", "__import__"})
 _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size", "itemsize", "nbytes"})
 _CONTAINERS = (list, set, frozenset, deque, dict, types.MappingProxyType)
 
@@ -121,9 +123,10 @@ class _Reader:
         return self.found
 
     def kernel(self, function: types.FunctionType) -> Snapshot:
-        """The kernel's function itself: its defaults are arguments, and cutepy's own code does not change."""
+        """The kernel itself, with the defaults of its static arguments; the globals of cutepy's own do not change."""
         self.met[id(function)] = 0, function
-        self.found.key = self.code(function, with_globals=not _is_installed(function.__module__))
+        code = self.code(function, with_globals=not _is_installed(function.__module__))
+        self.found.key = code, self.value(function.__kwdefaults__, "the defaults of its static arguments")
         return self.found
 
     def value(self, value: object, name: str) -> Hashable:
@@ -265,6 +268,8 @@ class _Reader:
             for space in spaces[: last + 1]:
                 value = self.place(space, attribute)
             name = f"{name}.{attribute}"
+        if value is _MISSING and name in _UNREADABLE:
+            raise KernelError(f"{self.where} {name}(), by which it may read anything; write the names that it reads")
         if value is _MISSING:
             return "missing", name, getattr(builtins, name, None)
         return self.value(value, name)
