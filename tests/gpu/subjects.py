@@ -33,7 +33,7 @@ class Subject:
     def run(self, kernel: Kernel | None = None) -> list[np.ndarray]:
         """The arrays after the kernel, or after another one in its place."""
         arguments = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in self.arguments)
-        call = bind_call(self.function.function, self.function.signature, arguments, self.static)
+        call = bind_call(self.function.captures, self.function.signature, arguments, self.static)
         chosen = kernel if kernel is not None else self.kernel()
         run_on_host(call, lambda arrays, params: interpret(chosen, arrays, params))
         return [np.asarray(a) for a in arguments if isinstance(a, np.ndarray)]
@@ -43,7 +43,7 @@ class Subject:
 
     def data(self, kernel: Kernel) -> dict[Buffer, list[int]]:
         """What the integer bindings hold that are only read."""
-        call = bind_call(self.function.function, self.function.signature, self.arguments, self.static)
+        call = bind_call(self.function.captures, self.function.signature, self.arguments, self.static)
         pairs = zip(kernel.buffers, call.engines, strict=True)
         return {b: e.memory.tolist() for b, e in pairs if b.dtype.kind in "iu"}  # type: ignore[union-attr]
 
