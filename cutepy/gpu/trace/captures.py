@@ -354,7 +354,7 @@ def _is_installed(module: str | None) -> bool:
     """Whether a module is Python's, cutepy's or another package's: what it defines does not change in a session."""
     root = (module or "").partition(".")[0]
     if root in sys.stdlib_module_names or root == __name__.partition(".")[0]:
-        return root != "__main__"
+        return True
     found = sys.modules.get(root)
     places = [getattr(found, "__file__", None) or "", *getattr(found, "__path__", [])]
     return any("site-packages" in place or "dist-packages" in place for place in places)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
-from ...tensor.dtypes import DType, as_dtype
+from ...tensor.dtypes import DType, as_dtype, bool_
 from ...tensor.engine import Scalars
 from ...tensor.make import offset_range
 from ...tensor.tensor import Tensor
@@ -145,6 +145,10 @@ def when(condition: Scalars) -> Iterator[None]:
     """`with gpu.when(i < n):` runs its block in the threads where the condition holds."""
     trace = current("gpu.when")
     place = user_place()
+    if isinstance(condition, Expr) and condition.dtype is not bool_:
+        raise KernelError(
+            f"{place}: gpu.when of a {condition.dtype} value; compare it, as in gpu.when({condition} != 0)"
+        )
     test = simplify(condition) if isinstance(condition, Expr) else condition
     if is_known(test, True):
         yield
