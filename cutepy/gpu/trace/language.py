@@ -14,12 +14,12 @@ from ...layout import ComposedLayout, IntTuple, Layout
 from ...tensor.dtypes import DType, as_dtype, bool_
 from ...tensor.engine import Scalars
 from ...tensor.make import offset_range
-from ...tensor.tensor import Tensor
+from ...tensor.tensor import Tensor, _check
 from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, settled, var
 from ..ir.place import user_place
 from ..ranges import range_of
 from ..simplify import simplify
-from .engine import BufferEngine
+from .engine import BufferEngine, as_index
 from .names import assigned_name
 from .state import Size3, Trace, current, is_known
 
@@ -233,8 +233,9 @@ def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
     if not engine.writable:
         raise KernelError(f"{place}: an atomic on {engine.name}: it is read-only; pass a writable tensor")
     engine.mark_written()
+    _check(crd, tensor.layout.shape, tensor)
     offset = tensor.offset + tensor.layout(crd)  # type: ignore[operator, arg-type]
-    index = simplify(as_expr(offset))
+    index = simplify(as_index(as_expr(offset)))
     operand = as_expr(typed("Expr | int", value), engine.dtype)
     if operand.dtype is not engine.dtype:
         raise KernelError(f"{place}: an atomic on {engine.name} ({engine.dtype}) with a {operand.dtype} value")
