@@ -88,8 +88,8 @@ def test_equal_results_in_chromium_wgpu_and_interpreter(
 ) -> None:
     run = make(dtype)
     kernel, call = run.kernel, bind_call(run.kernel.captures, run.kernel.signature, run.arguments, run.static)
-    params = list(call.params.values())
     program, ir = kernel.program(*run.arguments, **run.static), kernel.ir(*run.arguments, **run.static)
+    params = [call.params[p.name] for p in program.params]
     inputs = [np.array(engine.memory) for engine in call.engines]
     written = [i for i, binding in enumerate(program.bindings) if binding.access == "read_write"]
 

@@ -86,3 +86,17 @@ def test_tensors_by_name_and_in_tuples(device: Device) -> None:
         np.testing.assert_array_equal(out.numpy(), X + Y)
         added((y, y), out=out)
         np.testing.assert_array_equal(out.numpy(), Y + Y)
+
+
+def test_defaults_are_not_forgotten_by_the_quick_path(device: Device) -> None:
+    @gpu.kernel
+    def weighed(x, a=3.0, *, weights=[1.0]):  # noqa: B006  a default that changes is what is tested
+        gpu.launch(threads=64)
+        x[gpu.thread] = a * sum(weights)
+
+    x = gpu.array(X, device=device)
+    for weights in ([1.0], [1.0], [2.0, 3.0]):
+        weighed.function.__kwdefaults__["weights"][:] = weights
+        for a in ((), (), (5.0,), (7.0,)):
+            weighed(x, *a)
+            assert x.numpy()[0] == (a or (3.0,))[0] * sum(weights)

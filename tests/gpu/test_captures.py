@@ -3,7 +3,10 @@
 import dataclasses
 import enum
 import math
+import sys
 from collections.abc import Callable
+from decimal import Decimal
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -33,6 +36,10 @@ class Settings:
         return value + self.shift
 
 
+class Other(Settings):
+    shift = 6.0
+
+
 class Hashable:
     def __init__(self) -> None:
         self.v = 5.0
@@ -50,11 +57,14 @@ class Mode(enum.Enum):
 
 
 SETTINGS, MODE = Settings(), Mode.ADD
-SLOTTED = Slotted(1.0)
+SLOTTED, CHANGED, GRID = Slotted(1.0), Settings(), np.zeros((2, 3))
 
 
 def act(v):
     return v + 1.0
+
+
+act.step = 1.0  # type: ignore[attr-defined]
 
 
 def outer_act(v):
@@ -78,6 +88,25 @@ def stores(value: Callable[[], object]) -> gpu.KernelFunction:
 
 def assign(name: str, value: object) -> Callable[[pytest.MonkeyPatch], None]:
     return lambda patch: patch.setitem(globals(), name, value)
+
+
+class Meters(float):
+    """A number of a user's class, with a method that reads a global."""
+
+    def scaled(self):
+        return self * TILE
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+    def total(self):
+        return (self.a + self.b) * TILE
+
+
+LENGTH, PAIR, WORDS = Meters(2.0), Pair(1.0, 2.0), {"a": 1.0}
+word = WORDS.get
 
 
 def times_two(v):
@@ -105,6 +134,13 @@ CHANGES = {
         4.0,
         6.0,
     ),
+    "a number of a user's class": (lambda: LENGTH, assign("LENGTH", Meters(3.0)), 2.0, 3.0),
+    "what its method reads": (lambda: LENGTH.scaled(), assign("TILE", 10), 64.0, 20.0),
+    "what the method of a tuple reads": (lambda: PAIR.total(), assign("TILE", 10), 96.0, 30.0),
+    "the dictionary of a bound method": (lambda: word("a"), lambda p: p.setitem(WORDS, "a", 4.0), 1.0, 4.0),
+    "an attribute of a function": (lambda: act.step, lambda p: p.setattr(act, "step", 4.0), 1.0, 4.0),
+    "the class of an object": (lambda: CHANGED.shift, lambda p: p.setattr(CHANGED, "__class__", Other), 1.0, 6.0),
+    "the shape of an array": (lambda: len(GRID.shape), assign("GRID", np.zeros((2, 3, 4))), 2.0, 3.0),
     "a name that hides a builtin": (lambda: min(4, 3), lambda p: p.setitem(globals(), "min", max), 3.0, 4.0),
 }
 
@@ -185,6 +221,10 @@ STATIC = [
     (lambda v: v + 1, lambda v: v + 1.0),
     (act, times_two),
     (1j, 1 - 0j),
+    (Decimal("0"), Decimal("-0")),
+    (slice(0, 1), slice(0, 1.0)),
+    (Meters(0.0), Meters(-0.0)),
+    (Pair(0, 1), (0, 1)),
 ]
 
 
@@ -243,6 +283,9 @@ def test_a_static_list() -> None:
         (lambda: SETTINGS.shifted(1.0), r"uses SETTINGS.table, an array"),
         (lambda: GENERATOR.random(), r"uses GENERATOR, a numpy\.random\._generator\.Generator, which may change"),
         (lambda: TENSOR[0], r"uses TENSOR, an array"),
+        (lambda: globals()["TILE"], r"uses globals\(\), by which it may read anything"),
+        (lambda: eval("TILE"), r"uses eval\(\)"),
+        (lambda: len(vars(MODULE)), r"uses the module MODULE as a value; write MODULE.NAME"),
     ],
 )
 def test_what_may_change_unseen_is_refused(value: Callable[[], object], message: str) -> None:
@@ -250,6 +293,7 @@ def test_what_may_change_unseen_is_refused(value: Callable[[], object], message:
         value_of(stores(value))
 
 
+MODULE = sys.modules[__name__]
 GENERATOR = np.random.default_rng(0)
 TENSOR = make_tensor(np.zeros(3, np.float32))
 

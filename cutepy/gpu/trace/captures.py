@@ -15,6 +15,8 @@ import types
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property, lru_cache, partial
+from logging import Logger
+from numbers import Number
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -32,9 +34,21 @@ NUMBERED = 4096
 _MISSING = object()
 _PLAIN = frozenset({int, str, bool, bytes, type(None), type(Ellipsis), type(NotImplemented), range})
 _BY_VALUE = (Layout, ComposedLayout, Swizzle, DType, np.dtype)
-_FIXED = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc)
-_OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size", "itemsize", "nbytes"})
-_CONTAINERS = (list, set, frozenset, deque, dict, types.MappingProxyType)
+_FIXED = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, Logger)
+_UNREADABLE = frozenset({"eval", "exec", "globals", "__import__"})
+_OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size", "layout"})
+_NUMBERS_AND_TEXT: tuple[type[Any], ...] = (int, float, complex, str, bytes)
+_HOLDING = (tuple, list, set, frozenset, deque, dict, types.MappingProxyType)
+#: Where the parts of a thing are that is nothing but its parts.
+_PARTS = {
+    types.MethodType: ("__func__", "__self__"),
+    types.BuiltinFunctionType | types.MethodWrapperType: ("__name__", "__self__"),
+    partial: ("func", "args", "keywords"),
+    property: ("fget",),
+    staticmethod | classmethod: ("__func__",),
+    cached_property: ("func",),
+    slice: ("start", "stop", "step"),
+}
 
 
 class Snapshot:
@@ -121,9 +135,10 @@ class _Reader:
         return self.found
 
     def kernel(self, function: types.FunctionType) -> Snapshot:
-        """The kernel's function itself: its defaults are arguments, and cutepy's own code does not change."""
+        """The kernel itself, with the defaults of its static arguments; the globals of cutepy's own do not change."""
         self.met[id(function)] = 0, function
-        self.found.key = self.code(function, with_globals=not _is_installed(function.__module__))
+        code = self.code(function, with_globals=not _is_installed(function.__module__))
+        self.found.key = code, self.value(function.__kwdefaults__, "the defaults of its static arguments")
         return self.found
 
     def value(self, value: object, name: str) -> Hashable:
@@ -137,7 +152,7 @@ class _Reader:
             return complex, struct.pack("<dd", cast(complex, value).real, cast(complex, value).imag)
         if isinstance(value, np.generic):
             return kind, value.tobytes()
-        if isinstance(value, _FIXED):
+        if isinstance(value, _FIXED) and not _is_of_an_object(value):
             return value
         if isinstance(value, types.ModuleType):
             return self.module(value, name)
@@ -148,47 +163,41 @@ class _Reader:
 
     def compound(self, value: object, name: str) -> Hashable:
         """What has parts: each kind of thing as Python sees it."""
-        if isinstance(value, tuple):
-            return tuple([self.value(item, f"{name}[{i}]") for i, item in enumerate(value)])
-        if isinstance(value, _CONTAINERS):
-            return self.container(value, name), self.attributes(value, name)
         if isinstance(value, types.FunctionType):
-            return value if _is_installed(value.__module__) else self.function(value)
-        if isinstance(value, types.MethodType):
-            return self.value(value.__func__, name), self.value(value.__self__, name)
-        if isinstance(value, partial):
-            return self.value((value.func, value.args, value.keywords), name)
-        if isinstance(value, property | staticmethod | classmethod | cached_property):
-            inner = getattr(value, "fget", None) or getattr(value, "func", None) or getattr(value, "__func__", None)
-            return self.value(inner, name)
+            return value if _is_installed(value.__module__) else self.function(value, name)
+        if isinstance(value, type):
+            return (value, *self.class_parts(value))
         if isinstance(value, enum.Enum):
             return self.value((type(value), value.name, value.value), name)
-        if isinstance(value, type):
-            return (value, *self.class_parts(value, name))
+        if not _is_installed(type(value).__module__):
+            return self.value(type(value), name), self.contents(value, name), self.attributes(value, name)
+        for kind, names in _PARTS.items():
+            if isinstance(value, kind):
+                return tuple([self.value(getattr(value, part), name) for part in names])
+        if isinstance(value, _HOLDING):
+            return self.contents(value, name)
         if isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
             return self.value(value.__wrapped__, name)  # type: ignore[attr-defined]
-        return self.instance(value, name)
+        return self.installed(value, name)
 
-    def container(self, value: Any, name: str) -> Hashable:
-        """The contents of a list, set or dictionary as they are now."""
+    def contents(self, value: Any, name: str) -> Hashable:
+        """What a number, a text or a container holds, also where its class is a user's."""
+        if isinstance(value, _NUMBERS_AND_TEXT):
+            return self.value(value.__getnewargs__(), name)
         if isinstance(value, dict | types.MappingProxyType):
             self.watch(lambda: list(value), _are_same)
-            self.found.places += [(value, key, item) for key, item in value.items()]
-            return tuple([(self.value(k, name), self.value(v, f"{name}[{k!r}]")) for k, v in value.items()])
-        items = self.watch(lambda: list(value), _are_same)
+            return tuple([(self.value(k, name), self.value(self.place(value, k), f"{name}[{k!r}]")) for k in value])
+        if not isinstance(value, _HOLDING):
+            return None
+        items = list(value) if isinstance(value, tuple) else self.watch(lambda: list(value), _are_same)
         keys = [self.value(item, f"{name}[{i}]") for i, item in enumerate(items)]
         return frozenset(keys) if isinstance(value, set | frozenset) else tuple(keys)
 
-    def instance(self, value: object, name: str) -> Hashable:
-        """An object: its fields; by value or identity where it is an installed package's and says how it compares."""
+    def installed(self, value: object, name: str) -> Hashable:
+        """An object of an installed package: its fields, or itself where it compares by value or is cutepy's own."""
         kind = type(value)
-        if not _is_installed(kind.__module__):
-            return self.value(kind, name), self.attributes(value, name)
-        if (
-            isinstance(value, np.ndarray | Tensor)
-            or hasattr(value, "__array_interface__")
-            or hasattr(value, "__dlpack__")
-        ):
+        is_array = isinstance(value, np.ndarray | Tensor) or hasattr(kind, "__array_interface__")
+        if is_array or hasattr(kind, "__dlpack__"):
             if not isinstance(getattr(value, "engine", None), CoordinateEngine | CountingEngine):
                 raise KernelError(
                     f"{self.where} {name}, an array, whose elements may change: give it to the kernel as an argument "
@@ -200,8 +209,8 @@ class _Reader:
         if isinstance(value, types.SimpleNamespace):
             return self.attributes(value, name)
         by_value = kind.__hash__ not in (None, object.__hash__)
-        if by_value or hasattr(kind, "__get__") or kind.__module__.split(".")[0] in ("cutepy", "typing"):
-            return value
+        if by_value or _is_bound(value) or kind.__module__.split(".")[0] in ("cutepy", "typing"):
+            return value, repr(value) if isinstance(value, Number) else ""
         raise KernelError(
             f"{self.where} {name}, a {kind.__module__}.{kind.__qualname__}, which may change unseen; give the kernel "
             "what it needs of it as a keyword-only argument: numbers, text, functions, tuples and dataclasses of them"
@@ -209,6 +218,7 @@ class _Reader:
 
     def attributes(self, value: object, name: str) -> Hashable:
         """The fields of an object of a user's class."""
+        self.watch(lambda: type(value))
         slots = [slot for base in type(value).__mro__ for slot in _slots_of(base)]
         held = [(slot, self.watch(partial(getattr, value, slot, _MISSING))) for slot in slots]
         own = self.watch(lambda: getattr(value, "__dict__", None))
@@ -217,7 +227,7 @@ class _Reader:
             held += [(key, self.place(own, key)) for key in own]
         return tuple([(key, self.value(item, f"{name}.{key}")) for key, item in held if item is not _MISSING])
 
-    def class_parts(self, value: type, name: str) -> list[Hashable]:
+    def class_parts(self, value: type) -> list[Hashable]:
         """The methods and constants of a user's class and of those that it derives from."""
         parts: list[Hashable] = []
         for base in value.__mro__:
@@ -230,10 +240,10 @@ class _Reader:
                     parts.append((key, self.value(self.place(space, key), f"{base.__qualname__}.{key}")))
         return parts
 
-    def function(self, function: types.FunctionType) -> Hashable:
-        """A helper: its code and what that captures, and its defaults."""
+    def function(self, function: types.FunctionType, name: str) -> Hashable:
+        """A helper: its code and what that captures, its defaults and its attributes."""
         defaults = self.watch(lambda: function.__defaults__), self.watch(lambda: function.__kwdefaults__)
-        return self.code(function), *[self.value(d, f"the defaults of {function.__qualname__}") for d in defaults]
+        return self.code(function), self.value(defaults, f"the defaults of {name}"), self.attributes(function, name)
 
     def code(self, function: types.FunctionType, *, with_globals: bool = True) -> Hashable:
         code = self.watch(lambda: function.__code__)
@@ -256,15 +266,19 @@ class _Reader:
         """Follow the attributes as far as they are plain places, so that what is not used does not count."""
         name = chain[0]
         for attribute in chain[1:]:
-            if isinstance(value, np.ndarray) and attribute in _OF_ARRAYS:
-                return self.value(getattr(value, attribute), f"{name}.{attribute}")
+            if isinstance(value, np.ndarray | Tensor) and attribute in _OF_ARRAYS:
+                return self.value(self.watch(partial(getattr, value, attribute), operator.eq), f"{name}.{attribute}")
             spaces = _spaces(value)
             last = next((i for i, space in enumerate(spaces) if attribute in space), None)
             if last is None or (_is_bound(spaces[last][attribute]) and not isinstance(value, types.ModuleType)):
                 break
+            if not isinstance(value, type):
+                self.watch(partial(type, value))
             for space in spaces[: last + 1]:
                 value = self.place(space, attribute)
             name = f"{name}.{attribute}"
+        if value is _MISSING and name in _UNREADABLE:
+            raise KernelError(f"{self.where} {name}(), by which it may read anything; write the names that it reads")
         if value is _MISSING:
             return "missing", name, getattr(builtins, name, None)
         return self.value(value, name)
@@ -284,6 +298,11 @@ class _Reader:
         value = read()
         self.found.tests.append(lambda: same(read(), value))
         return value
+
+
+def _is_of_an_object(value: object) -> bool:
+    """Whether a function of C's is the method of an object that may change."""
+    return not isinstance(getattr(value, "__self__", None), types.ModuleType | types.NoneType)
 
 
 def _is_bound(value: object) -> bool:
@@ -306,6 +325,8 @@ def _spaces(value: object) -> list[Mapping[str, object]]:
     """Where an attribute of `value` may be found by looking alone, first to last."""
     if isinstance(value, types.ModuleType):
         return [] if _is_installed(value.__name__) else [vars(value)]
+    if isinstance(value, types.FunctionType):
+        return [] if _is_installed(value.__module__) else [vars(value)]
     kind = value if isinstance(value, type) else type(value)
     if _is_installed(kind.__module__) or "__getattribute__" in vars(kind):
         return []
@@ -333,7 +354,7 @@ def _is_installed(module: str | None) -> bool:
     """Whether a module is Python's, cutepy's or another package's: what it defines does not change in a session."""
     root = (module or "").partition(".")[0]
     if root in sys.stdlib_module_names or root == __name__.partition(".")[0]:
-        return root != "__main__"
+        return True
     found = sys.modules.get(root)
     places = [getattr(found, "__file__", None) or "", *getattr(found, "__path__", [])]
     return any("site-packages" in place or "dist-packages" in place for place in places)

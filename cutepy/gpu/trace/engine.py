@@ -226,13 +226,21 @@ def _masks(trace: Trace, where: Scalars | None, table: Array) -> list[Expr | boo
     return out
 
 
+def as_index(offset: Expr) -> Expr:
+    """An offset as a whole number of one type. Raises KernelError for a fraction or a bool."""
+    index = settled(offset)
+    if index.dtype.kind not in "iu":
+        raise KernelError(f'{user_place()}: an index of type {index.dtype}; convert it with gpu.cast(..., "u32")')
+    return index
+
+
 def _offset_form(offset: object) -> Sum:
     """An offset as a linear form with simple atoms."""
     if isinstance(offset, int):
         return Congruent({}, offset)
     if not isinstance(offset, Expr):
         raise KernelError(f"{user_place()}: offset {offset!r} is neither an integer nor a value of the kernel")
-    offset = settled(offset)
+    offset = as_index(offset)
     if isinstance(offset, Binary) and offset.op == "+":
         if isinstance(offset.left, Const):
             return linear(simplify(offset.right)).plus(linear(offset.left))

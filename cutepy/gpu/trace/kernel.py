@@ -79,7 +79,9 @@ class KernelFunction:
         self.signature = inspect.signature(function)
         self.file = function.__code__.co_filename
         self.captures = Captures(function)
-        self._static = frozenset(p.name for p in self.signature.parameters.values() if p.kind is p.KEYWORD_ONLY)
+        parameters = self.signature.parameters.values()
+        self._static = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self._positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
         self._quick: dict[Hashable, Ready] = {}
         update_wrapper(self, function)
@@ -88,7 +90,8 @@ class KernelFunction:
         return f"<kernel {self.function.__name__}{self.signature}>"
 
     def __call__(self, *args: object, checks: object = "auto", **static: object) -> None:
-        quick = quick_call(args) if static.keys() <= self._static else None
+        whole = len(args) >= self._positional and static.keys() <= self._static
+        quick = quick_call(args) if whole else None
         with self._naming():
             if quick is not None:
                 key = quick.key, self.captures.captured(), self.captures.static(static), checks

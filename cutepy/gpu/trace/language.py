@@ -11,15 +11,15 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
-from ...tensor.dtypes import DType, gpu_dtype, i32, u32
+from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
 from ...tensor.engine import Scalars
 from ...tensor.reach import offset_range
-from ...tensor.tensor import Tensor
+from ...tensor.tensor import Tensor, _check
 from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, as_expr, builtin, const, settled, var
 from ..ir.place import user_place
 from ..ranges import domain, range_of
 from ..simplify import simplify
-from .engine import BufferEngine
+from .engine import BufferEngine, as_index
 from .names import assigned_name
 from .state import Size3, Trace, current, is_known
 
@@ -209,6 +209,10 @@ def when(condition: Scalars) -> AbstractContextManager[None]:
     A name that the block rebinds is a register after it.
     """
     current("gpu.when")
+    if isinstance(condition, Expr) and condition.dtype is not bool_:
+        raise KernelError(
+            f"{user_place()}: gpu.when of a {condition.dtype} value; compare it, as in gpu.when({condition} != 0)"
+        )
     return When(simplify(condition) if isinstance(condition, Expr) else condition, user_place())
 
 
@@ -286,8 +290,9 @@ def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
     if not engine.writable:
         raise KernelError(f"{place}: an atomic on {engine.name}: it is read-only; pass a writable tensor")
     engine.mark_written()
+    _check(crd, tensor.layout.shape, tensor)
     offset = tensor.offset + tensor.layout(crd)  # type: ignore[operator, arg-type]
-    index = simplify(as_expr(offset))
+    index = simplify(as_index(as_expr(offset)))
     operand = as_expr(typed("Expr | int", value), engine.dtype)
     if operand.dtype is not engine.dtype:
         raise KernelError(f"{place}: an atomic on {engine.name} ({engine.dtype}) with a {operand.dtype} value")
