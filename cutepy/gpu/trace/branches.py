@@ -16,7 +16,19 @@ from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, select, statements
 from ..ir.place import place_of
 from ..simplify import simplify
 from .blocks import Block, Tables
-from .carry import CannotCarry, Register, fitted, held, put_together, reading, register_for, same, taken_apart
+from .carry import (
+    CannotCarry,
+    Owner,
+    Register,
+    fitted,
+    held,
+    made,
+    put_together,
+    reading,
+    register_for,
+    same,
+    taken_apart,
+)
 
 _UNBOUND = object()
 
@@ -103,18 +115,19 @@ class Branch(Block):
             return None
         olds = taken_apart(old) or ()
         olds = olds if len(olds) == len(pairs) else (_UNBOUND,) * len(pairs)
-        leaves = zip(pairs, registers, olds, strict=True)
-        return first, [p[0] if r is None else self.merged(name, r, o, p) for p, r, o in leaves]
+        owners = [(id(self.frame), name, at) for at in range(len(pairs))]
+        leaves = zip(owners, pairs, registers, olds, strict=True)
+        return first, [p[0] if r is None else self.merged(owner, r, o, p) for owner, p, r, o in leaves]
 
-    def merged(self, name: str, register: Register, old: object, values: tuple[object, object]) -> object:
+    def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
         """What holds a number after the branch."""
-        return self.register(name, register, old, values), register
+        return self.register(owner, register, old, values), register
 
-    def register(self, name: str, register: Register, old: object, values: tuple[object, object]) -> Buffer:
+    def register(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> Buffer:
         """The array that holds a number after the branch; each side that changes it sets it."""
-        buffer, fresh = held(self.trace, register, old, self.known), False
+        buffer, fresh = held(self.trace, owner, register, old, self.known), False
         if buffer is None:
-            buffer, fresh = self.trace.local_array(register.dtype, 1, "private", name.strip(".")), True
+            buffer, fresh = made(self.trace, owner, register), True
             if any(same(old, value) for value in values):
                 self.trace.emit(Store(buffer, const(0), fitted(old, register.dtype)))
         for side, value in zip(self.sides, values, strict=False):
@@ -148,9 +161,9 @@ class Chosen(Conditional):
     def bound(self) -> dict[str, object]:
         return {".value": self.value} if hasattr(self, "value") else {}
 
-    def merged(self, name: str, register: Register, old: object, values: tuple[object, object]) -> object:
+    def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
         if self.sides[0].body or self.sides[1].body:
-            return super().merged(name, register, old, values)
+            return super().merged(owner, register, old, values)
         then, other = (fitted(value, register.dtype) for value in values)
         if other is self.condition:
             return other & then

@@ -17,6 +17,8 @@ from ..ranges import Interval, domain, range_of, within
 from .state import Trace
 
 Leaves = tuple[object, ...]
+#: Whose register it is: the frame of the user's code, the name in it, and which of the numbers of its value.
+Owner = tuple[int, str, int]
 
 
 class CannotCarry(Exception):
@@ -181,20 +183,29 @@ def fitted(value: object, dtype: DType) -> Expr:
     return cast(typed, dtype) if isinstance(typed, Expr) else const(typed, dtype)  # type: ignore[arg-type]
 
 
-def held(trace: Trace, register: Register, old: object, latest: Mapping[Buffer, Expr]) -> Buffer | None:
-    """The array that holds a value of a variable: a variable changed by block after block stays in one register.
+def held(trace: Trace, owner: Owner, register: Register, old: object, latest: Mapping[Buffer, Expr]) -> Buffer | None:
+    """The array that holds a value for its owner: a variable changed by block after block stays in one register.
 
-    `latest` tells what was read from each array last, and is still there.
+    `latest` tells what was read from each array last, and is still there. Two variables never share one, also where
+    they mean the same value: later they may not.
     """
     kept = trace.read_from.get(old) if isinstance(old, Var) else None
-    return kept if kept is not None and latest.get(kept) is old and kept.dtype is register.dtype else None
+    there = kept is not None and latest.get(kept) is old and kept.dtype is register.dtype
+    return kept if there and kept is not None and trace.owners.get(kept) == owner else None
 
 
-def starting(trace: Trace, name: str, register: Register, old: object) -> Buffer:
-    """The array of one element that holds a variable, with its old value in it."""
-    buffer = held(trace, register, old, trace.latest)
+def made(trace: Trace, owner: Owner, register: Register) -> Buffer:
+    """A new array of one element for a variable."""
+    buffer = trace.local_array(register.dtype, 1, "private", owner[1].strip("."))
+    trace.owners[buffer] = owner
+    return buffer
+
+
+def starting(trace: Trace, owner: Owner, register: Register, old: object) -> Buffer:
+    """The array that holds a variable, with its old value in it."""
+    buffer = held(trace, owner, register, old, trace.latest)
     if buffer is None:
-        buffer = trace.local_array(register.dtype, 1, "private", name)
+        buffer = made(trace, owner, register)
         trace.emit(Store(buffer, const(0), fitted(old, register.dtype)))
     return buffer
 
