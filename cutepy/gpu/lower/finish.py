@@ -16,6 +16,7 @@ from ..ir import (
     blocks,
     expressions,
     loads,
+    statements,
     variables,
     with_blocks,
 )
@@ -25,8 +26,25 @@ from .hoist import share
 def finish(kernel: Kernel) -> Kernel:
     """`kernel` without values that nobody uses, with floating-point values used twice named, and unused arrays gone."""
     used: set[Buffer] = set()
-    body = share(_useful(kernel.body, set(), used))
-    return replace(kernel, body=body, local=tuple(b for b in kernel.local if b in used))
+    body = _useful(kernel.body, set(), used)
+    while unread := _unread(body):
+        used = set()
+        body = _useful(_without(body, unread), set(), used)
+    return replace(kernel, body=share(body), local=tuple(b for b in kernel.local if b in used))
+
+
+def _unread(body: Block) -> set[Buffer]:
+    """The variables that are set and never read: what a block carries may be of no use after it."""
+    stored = {s.buffer for s in statements(body) if isinstance(s, Store) and s.buffer.space == "private"}
+    if not stored:
+        return stored
+    read = {load.buffer for s in statements(body) for root in expressions(s) for load in loads(root)}
+    return {buffer for buffer in stored - read if buffer.length == 1}
+
+
+def _without(body: Block, buffers: set[Buffer]) -> Block:
+    kept = [stmt for stmt in body if not (isinstance(stmt, Store) and stmt.buffer in buffers)]
+    return tuple([with_blocks(stmt, tuple([_without(b, buffers) for b in blocks(stmt)])) for stmt in kept])
 
 
 def _useful(block: Block, live: set[Expr], used: set[Buffer]) -> Block:

@@ -10,6 +10,7 @@ from ..ir import (
     Const,
     Declare,
     Expr,
+    If,
     Kernel,
     Let,
     Load,
@@ -168,10 +169,13 @@ class _Forward:
         out: list[Stmt] = []
         for stmt in block:
             inner = blocks(stmt)
+            if isinstance(stmt, If):  # its condition is computed before anything in it
+                stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
             if inner:
                 changed: set[Expr] = {s.var for b in inner for s in statements(b) if isinstance(s, Assign)}
                 self.settle(changed, out)
-            stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
+            if not isinstance(stmt, If):
+                stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
             if isinstance(stmt, Let) and self.source(stmt.value) is not None:
                 self.waiting[stmt.var] = stmt
                 continue

@@ -15,6 +15,7 @@ from ...tensor.dtypes import bool_
 from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, select, statements
 from ..ir.place import place_of
 from ..simplify import simplify
+from ..verify.collect import negated
 from .blocks import Block, Tables
 from .carry import (
     CannotCarry,
@@ -47,7 +48,7 @@ class Branch(Block):
 
     def __init__(self, word: str, place: str, condition: Expr, tables: Tables, frame: FrameType) -> None:
         super().__init__(word, place, tables, frame)
-        self.condition = condition
+        self.condition, self.otherwise = condition, simplify(negated(condition))
         self.divergent = "" if self.trace.is_uniform(condition) else f"the condition at {place}"
         self.known = dict(self.trace.latest)
         self.sides: list[Side] = []
@@ -73,7 +74,7 @@ class Branch(Block):
         """Go on with the other side."""
         self.stop()
         self.now = dict(self.before)
-        self.start(simplify(~self.condition))
+        self.start(self.otherwise)
         return True
 
     def done(self) -> None:
@@ -87,7 +88,10 @@ class Branch(Block):
         stored = {s.buffer for side in (then, other) for s in statements(tuple(side.body)) if isinstance(s, Store)}
         self.trace.latest.clear()
         self.trace.latest.update({buffer: name for buffer, name in self.known.items() if buffer not in stored})
-        self.trace.emit(If(self.condition, tuple(then.body), tuple(other.body), self.place))
+        if then.body:
+            self.trace.emit(If(self.condition, tuple(then.body), tuple(other.body), self.place))
+        else:
+            self.trace.emit(If(self.otherwise, tuple(other.body), place=self.place))
         for name, (like, leaves) in kept.items():
             values = [reading(self.trace, *leaf) if isinstance(leaf, tuple) else leaf for leaf in leaves]
             self.now[name] = put_together(like, values)
@@ -213,7 +217,7 @@ def either(first: object, second: Callable[[], object]) -> object:
     return _chosen(condition, lambda: condition if first.dtype is bool_ else first, second, sys._getframe(1))
 
 
-def negated(value: object) -> object:
+def opposite(value: object) -> object:
     """`not value`."""
     return ~truth(value) if isinstance(value, Expr) else not value
 

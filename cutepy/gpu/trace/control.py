@@ -17,7 +17,7 @@ from .branches import both as both
 from .branches import choose as choose
 from .branches import compared as compared
 from .branches import either as either
-from .branches import negated as negated
+from .branches import opposite as opposite
 from .language import Loop, When, loop
 from .state import current, is_known, tracing
 from .syntax import with_hooks

@@ -221,7 +221,7 @@ class Hooks(ast.NodeTransformer):
         self.generic_visit(node)
         if self.scope is None or not isinstance(node.op, ast.Not):
             return node
-        return _at(_call("negated", node.operand), node)
+        return _at(_call("opposite", node.operand), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
