@@ -114,7 +114,16 @@ def _parsed(text: str) -> ast.Module:
 
 
 def _same(found: CodeType, code: CodeType) -> bool:
-    return found.co_code == code.co_code or _meaning(found) == _meaning(code)
+    """Whether two code objects, and the functions in them, do the same."""
+    pairs = [(c.co_code, c.co_names, c.co_varnames, repr(_constants(c, False))) for c in (found, code)]
+    if pairs[0] != pairs[1] and _meaning(found) != _meaning(code):
+        return False
+    inner, wanted = _constants(found, True), _constants(code, True)
+    return len(inner) == len(wanted) and all(map(_same, inner, wanted))
+
+
+def _constants(code: CodeType, functions: bool) -> list[Any]:
+    return [c for c in code.co_consts if isinstance(c, CodeType) is functions]
 
 
 def _meaning(code: CodeType) -> list[tuple[str, object]]:
