@@ -776,19 +776,93 @@ def swapped(x, n, y):
     y[gpu.thread] = a - b + gpu.cast(c, "f32")
 
 
-# Refused.
+@right
+def early_by_if(x, n, y):
+    gpu.launch(threads=64)
+    y[gpu.thread] = 7.0
+    if gpu.thread >= 32:
+        return
+    v = x[gpu.thread]
+    if v > 4.0:
+        y[gpu.thread] = 1.0
+        return
+    elif v > 2.0:
+        v = v + 1.0
+    y[gpu.thread] = v
 
 
-def pieces(v):
-    if v > 3.0:
-        return 3.0  # here
+def pieces(v, deep):
+    """Returns from several places."""
+    if v > 6.0:
+        return 6.0
+    if deep:
+        return v + 0.5
+    elif v > 3.0:
+        w = v * 2.0
+        return w
+    v = v + 1.0
     return v
 
 
-@refused("return inside if")
-def early_by_if(x, n, y):
+@right
+def early_in_a_helper_by_if(x, n, y):
     gpu.launch(threads=64)
-    y[gpu.thread] = pieces(x[gpu.thread])
+    y[gpu.thread] = pieces(x[gpu.thread], False) + pieces(x[gpu.thread], True)
+
+
+def pair_of(v):
+    if v > 6.0:
+        return v, 1
+    return 0.5, 2
+
+
+@right
+def early_with_a_tuple(x, n, y):
+    gpu.launch(threads=64)
+    total = 0.0
+    for k in range(n[gpu.thread] % 4):
+        v, i = pair_of(x[k])
+        total = total + v * 2.0 + gpu.cast(i, "f32")
+    for k in range(1, n[gpu.thread] % 9, 3):
+        total = total + x[k]
+    y[gpu.thread] = total
+
+
+# Refused.
+
+
+def some(v):
+    if v > 3.0:
+        return v
+    v = v + 1.0  # here
+
+
+@refused("a register holds a number")
+def returns_in_some_threads(x, n, y):
+    gpu.launch(threads=64)
+    y[gpu.thread] = some(x[gpu.thread])
+
+
+@refused("gpu.barrier inside the condition")
+def barrier_after_an_early_return(x, n, y):
+    gpu.launch(threads=64)
+    if gpu.thread > 3:
+        return
+    gpu.barrier()  # here
+    y[gpu.thread] = 0.0
+
+
+def looked_up(v, x):
+    for k in gpu.loop(4):
+        if x[k] > v:
+            return k  # here
+    return 0
+
+
+@refused("return inside if")
+def early_in_a_loop_by_if(x, n, y):
+    gpu.launch(threads=64)
+    y[gpu.thread] = looked_up(x[gpu.thread], x)
 
 
 @refused("acc is changed inside if")

@@ -175,8 +175,8 @@ def outcome(seed: int, *, device: bool = False) -> str:
         return f"refused: {error}"
     finally:
         del linecache.cache[file]
-    if not np.array_equal(found[0], wanted, equal_nan=True):
+    if not np.allclose(found[0], wanted, rtol=1e-4, atol=1e-4, equal_nan=True):  # Python computes in doubles
         return f"wrong: the interpreter gives {found[0]}, plain Python {wanted}"
-    if device and not np.allclose(found[1], wanted, rtol=1e-5, atol=1e-5, equal_nan=True):
+    if device and not np.allclose(found[1], wanted, rtol=1e-4, atol=1e-4, equal_nan=True):
         return f"wrong: the device gives {found[1]}, plain Python {wanted}"
     return "right"

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import control_forms
 import numpy as np
@@ -52,3 +53,88 @@ def test_refused_at_its_line(name: str) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed: int) -> None:
     assert outcome(seed) == "right", program(seed)
+
+
+WITHOUT_TEXT = """
+from cutepy import gpu
+
+def plain(x):
+    gpu.launch(threads=64)
+    x[gpu.thread] = x[gpu.thread] * 2.0
+
+def block(x):
+    gpu.launch(threads=64)
+    with gpu.when(gpu.thread > 3):
+        x[gpu.thread] = 0.0
+
+def loop(x):
+    gpu.launch(threads=64)
+    for k in gpu.loop(4):
+        x[k] = 0.0
+
+def branch(x):
+    gpu.launch(threads=64)
+    if gpu.thread > 3:
+        x[gpu.thread] = 0.0
+"""
+
+
+def test_without_its_text_a_kernel_has_no_blocks() -> None:
+    names: dict[str, Any] = {}
+    exec(WITHOUT_TEXT, names)
+    x = np.ones(64, np.float32)
+    gpu.kernel(names["plain"]).interpret(x)
+    assert x.tolist() == [2.0] * 64
+    for name, line, words in (
+        ("block", 10, "gpu.when outside"),
+        ("loop", 15, "gpu.loop outside"),
+        ("branch", 20, "GPU"),
+    ):
+        with pytest.raises(KernelError, match=rf"<string>:{line}: .*{words}"):
+            gpu.kernel(names[name]).interpret(x)
+
+
+def test_a_text_that_is_not_the_code_is_not_used(tmp_path: Path) -> None:
+    file = tmp_path / "changed.py"
+    names: dict[str, Any] = {}
+    exec(compile(WITHOUT_TEXT, str(file), "exec"), names)
+    file.write_text(WITHOUT_TEXT.replace("0.0", "1.0"))
+    with pytest.raises(KernelError, match=r"gpu\.when outside"):
+        gpu.kernel(names["block"]).interpret(np.ones(64, np.float32))
+    names = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    x = np.zeros(64, np.float32)
+    gpu.kernel(names["branch"]).interpret(x)
+    assert x.tolist() == [0.0] * 4 + [1.0] * 60
+
+
+def test_a_carried_index_is_never_taken_for_what_it_starts_as() -> None:
+    @gpu.kernel
+    def beyond(x, y, n):
+        gpu.launch(threads=64)
+        i = gpu.thread
+        for _k in gpu.loop(n):
+            i = i + 1
+        y[gpu.thread] = x[i]
+
+    @gpu.kernel
+    def alternating(x, y, n):
+        gpu.launch(threads=64)
+        side = 0
+        for _k in gpu.loop(n):
+            side = 1 - side
+        y[gpu.thread] = x[gpu.thread + 32 * side]
+
+    x, y = np.zeros(96, np.float32), np.zeros(64, np.float32)
+    assert [v.array for v in beyond.verify(x, y, 40).verdicts if v.status == "undecided"] == ["x"]
+    assert beyond.program(x, y, 40).checked
+    assert alternating.verify(x, y, 3).ok and not alternating.program(x, y, 3).checked
+    assert not alternating.verify(x[:95], y, 3).ok
+
+
+def test_a_carried_number_is_a_variable_of_the_text() -> None:
+    text = gpu.kernel(control_forms.doubled).wgsl(*arguments())
+    assert text[text.index("let x_0") :] == (
+        "let x_0 = x[tid];\n    var v = x_0;\n    for (var k = 0u; k < 4u; k++) {\n        v = v * 2.0;\n    }\n"
+        "    y[tid] = v;\n}\n"
+    ).replace("var k = 0u; k < 4u; k++", "var _k = 0u; _k < 4u; _k++")

@@ -152,7 +152,10 @@ class Expr:
             return describe(self)
 
     def __bool__(self) -> bool:
-        self._refuse("steer Python", "no `if`, `while`, `and`, `or` or `not` over it; use gpu.when, gpu.select, & | ~")
+        self._refuse(
+            "steer Python",
+            "no `while`, `in`, `max` or `assert` over it; use `if`, gpu.loop, gpu.when, gpu.select, & | ~",
+        )
 
     def __index__(self) -> int:
         self._refuse("serve as a Python integer", "make it a static (keyword-only) argument of the kernel")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ...layout.affine import Interval
 from ..ir import (
     Assign,
     Block,
@@ -12,6 +13,7 @@ from ..ir import (
     Declare,
     Expr,
     For,
+    If,
     Kernel,
     Let,
     Load,
@@ -29,6 +31,7 @@ from ..ir import (
     with_blocks,
     with_expressions,
 )
+from ..ranges import domain
 
 
 def name_registers(kernel: Kernel) -> Kernel:
@@ -40,7 +43,8 @@ def name_registers(kernel: Kernel) -> Kernel:
     units = _whole(kernel)
     if not units:
         return kernel
-    registers = {b: _variables(b, units[b]) for b in kernel.local if b in units}
+    bounds = _bounds(kernel)
+    registers = {b: _variables(b, units[b], bounds.get(b, domain(b.dtype))) for b in kernel.local if b in units}
     memo: dict[Expr, Expr] = {}
 
     def at(buffer: Buffer, index: Expr) -> Var:
@@ -65,10 +69,24 @@ def name_registers(kernel: Kernel) -> Kernel:
     return replace(kernel, body=_Forward(_declare(declared, body)).result, local=local)
 
 
-def _variables(buffer: Buffer, unit: int) -> list[Var]:
+def _bounds(kernel: Kernel) -> dict[Buffer, Interval]:
+    """Where the integers lie that are read from each private array: in the bounds of the names that read them."""
+    found: dict[Buffer, Interval] = {}
+    for stmt in statements(kernel.body):
+        for root in expressions(stmt):
+            for node in loads(root):
+                if node.buffer.space == "private" and node.dtype.kind in "iu":
+                    named = isinstance(stmt, Let) and root is node and node.lanes == 1
+                    low, high = (stmt.var.lo, stmt.var.hi) if named and isinstance(stmt, Let) else domain(node.dtype)
+                    a, b = found.get(node.buffer, (low, high))
+                    found[node.buffer] = min(a, low), max(b, high)
+    return found
+
+
+def _variables(buffer: Buffer, unit: int, bounds: Interval) -> list[Var]:
     count = -(-buffer.length // unit)
     names = [buffer.name] if count == 1 else [f"{buffer.name}{i}" for i in range(count)]
-    return [var(name, buffer.dtype, lanes=unit) for name in names]
+    return [var(name, buffer.dtype, lanes=unit, lo=bounds[0], hi=bounds[1]) for name in names]
 
 
 def _whole(kernel: Kernel) -> dict[Buffer, int]:
@@ -172,13 +190,16 @@ class _Forward:
         out: list[Stmt] = []
         for stmt in block:
             inner = blocks(stmt)
+            if isinstance(stmt, If):  # its condition is computed before anything in it
+                stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
             if inner:
                 changed = {s.var: None for b in inner for s in statements(b) if isinstance(s, Assign)}
                 self.settle(changed, out)
             if isinstance(stmt, For):  # whose bounds are those before it, computed once
                 bounds = {v: None for x in expressions(stmt) for v in variables(x)}
                 self.put_down([self.waiting[v] for v in bounds if v in self.waiting], out)
-            stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
+            if not isinstance(stmt, If):
+                stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
             if isinstance(stmt, Let) and (source := self.source(stmt.value)) is not None:
                 self.waiting[stmt.var] = stmt
                 self.reading.setdefault(source, []).append(stmt)

@@ -45,7 +45,7 @@ def _is_misuse(error: Exception, file: str) -> bool:
 def unbound(error: NameError, lost: Mapping[tuple[CodeType, str], str]) -> str:
     """Why a name of the user's is not bound, where a block of the kernel is the reason, with the line of its use; ""
     where it is not."""
-    name = re.search(r"'(\w+)'", str(error))
+    name = re.search(r"'([\w.]+)'", str(error))
     for frame, line in reversed(list(walk_tb(error.__traceback__))):
         for (code, known), why in lost.items():
             inner = code is frame.f_code or known in frame.f_code.co_freevars

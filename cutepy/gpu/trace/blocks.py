@@ -13,6 +13,7 @@ from ...errors import KernelError
 from ..ir import Expr
 from ..ir.place import place_of
 from .carry import CannotCarry, alike, same, taken_apart
+from .hooks import RESULT
 from .snapshot import Snapshot
 from .state import current
 
@@ -117,7 +118,8 @@ class Block:
 
     def lose(self, name: str, why: str) -> None:
         """Note why a name is not bound from here on."""
-        self.trace.lost[self.frame.f_code, name] = f"{name} is {why} {self.what}"
+        subject = "what the function returns" if name == RESULT else name
+        self.trace.lost[self.frame.f_code, name] = f"{subject} is {why} {self.what}"
 
     def pairs(self, old: object, new: object) -> list[tuple[object, object]]:
         """The numbers of a name before and after. Raises CannotCarry where it holds anything else."""

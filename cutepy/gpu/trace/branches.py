@@ -15,8 +15,21 @@ from ...tensor.dtypes import bool_
 from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, select, statements
 from ..ir.place import place_of
 from ..simplify import simplify
+from ..verify.collect import negated
 from .blocks import Block, Tables
-from .carry import CannotCarry, Register, fitted, held, put_together, reading, register_for, same, taken_apart
+from .carry import (
+    CannotCarry,
+    Owner,
+    Register,
+    fitted,
+    held,
+    made,
+    put_together,
+    reading,
+    register_for,
+    same,
+    taken_apart,
+)
 
 _UNBOUND = object()
 
@@ -35,7 +48,7 @@ class Branch(Block):
 
     def __init__(self, word: str, place: str, condition: Expr, tables: Tables, frame: FrameType) -> None:
         super().__init__(word, place, tables, frame)
-        self.condition = condition
+        self.condition, self.otherwise = condition, simplify(negated(condition))
         self.divergent = "" if self.trace.is_uniform(condition) else f"the condition at {place}"
         self.known = dict(self.trace.latest)
         self.sides: list[Side] = []
@@ -61,7 +74,7 @@ class Branch(Block):
         """Go on with the other side."""
         self.stop()
         self.now = dict(self.before)
-        self.start(simplify(~self.condition))
+        self.start(self.otherwise)
         return True
 
     def done(self) -> None:
@@ -75,7 +88,10 @@ class Branch(Block):
         stored = {s.buffer for side in (then, other) for s in statements(tuple(side.body)) if isinstance(s, Store)}
         self.trace.latest.clear()
         self.trace.latest.update({buffer: name for buffer, name in self.known.items() if buffer not in stored})
-        self.trace.emit(If(self.condition, tuple(then.body), tuple(other.body), self.place))
+        if then.body:
+            self.trace.emit(If(self.condition, tuple(then.body), tuple(other.body), self.place))
+        else:
+            self.trace.emit(If(self.otherwise, tuple(other.body), place=self.place))
         for name, (like, leaves) in kept.items():
             values = [reading(self.trace, *leaf) if isinstance(leaf, tuple) else leaf for leaf in leaves]
             self.now[name] = put_together(like, values)
@@ -103,18 +119,19 @@ class Branch(Block):
             return None
         olds = taken_apart(old) or ()
         olds = olds if len(olds) == len(pairs) else (_UNBOUND,) * len(pairs)
-        leaves = zip(pairs, registers, olds, strict=True)
-        return first, [p[0] if r is None else self.merged(name, r, o, p) for p, r, o in leaves]
+        owners = [(id(self.frame), name, at) for at in range(len(pairs))]
+        leaves = zip(owners, pairs, registers, olds, strict=True)
+        return first, [p[0] if r is None else self.merged(owner, r, o, p) for owner, p, r, o in leaves]
 
-    def merged(self, name: str, register: Register, old: object, values: tuple[object, object]) -> object:
+    def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
         """What holds a number after the branch."""
-        return self.register(name, register, old, values), register
+        return self.register(owner, register, old, values), register
 
-    def register(self, name: str, register: Register, old: object, values: tuple[object, object]) -> Buffer:
+    def register(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> Buffer:
         """The array that holds a number after the branch; each side that changes it sets it."""
-        buffer, fresh = held(self.trace, register, old, self.known), False
+        buffer, fresh = held(self.trace, owner, register, old, self.known), False
         if buffer is None:
-            buffer, fresh = self.trace.local_array(register.dtype, 1, "private", name.strip(".")), True
+            buffer, fresh = made(self.trace, owner, register), True
             if any(same(old, value) for value in values):
                 self.trace.emit(Store(buffer, const(0), fitted(old, register.dtype)))
         for side, value in zip(self.sides, values, strict=False):
@@ -148,9 +165,9 @@ class Chosen(Conditional):
     def bound(self) -> dict[str, object]:
         return {".value": self.value} if hasattr(self, "value") else {}
 
-    def merged(self, name: str, register: Register, old: object, values: tuple[object, object]) -> object:
+    def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
         if self.sides[0].body or self.sides[1].body:
-            return super().merged(name, register, old, values)
+            return super().merged(owner, register, old, values)
         then, other = (fitted(value, register.dtype) for value in values)
         if other is self.condition:
             return other & then
@@ -200,7 +217,7 @@ def either(first: object, second: Callable[[], object]) -> object:
     return _chosen(condition, lambda: condition if first.dtype is bool_ else first, second, sys._getframe(1))
 
 
-def negated(value: object) -> object:
+def opposite(value: object) -> object:
     """`not value`."""
     return ~truth(value) if isinstance(value, Expr) else not value
 

@@ -13,11 +13,30 @@ import numpy as np
 from ...layout.affine import Interval, within
 from ...tensor.dtypes import DType, as_dtype, bool_, f32, i32, u32
 from ...tensor.tensor import Tensor
-from ..ir import Binary, Buffer, Builtin, Expr, Load, Param, Store, Var, cast, const, load, nodes, variables
+from ..ir import (
+    Binary,
+    Buffer,
+    Builtin,
+    Expr,
+    Load,
+    Param,
+    Store,
+    Var,
+    Weak,
+    as_expr,
+    cast,
+    const,
+    load,
+    nodes,
+    variables,
+)
+from ..ir import settled as settled_weak
 from ..ranges import domain, range_of
 from .state import Trace
 
 Leaves = tuple[object, ...]
+#: Whose register it is: the frame of the user's code, the name in it, and which of the numbers of its value.
+Owner = tuple[int, str, int]
 
 
 class CannotCarry(Exception):
@@ -94,6 +113,8 @@ def register_for(trace: Trace, old: object, new: object) -> Register:
 
 def is_weak(trace: Trace, value: Expr) -> bool:
     """Whether a value was computed from Python numbers alone, through names that carry them."""
+    if isinstance(value, Weak):
+        return True
     names = variables(value)
     leaf = Load | Builtin | Param
     return bool(names) and all(n in trace.weak for n in names) and not any(isinstance(n, leaf) for n in nodes(value))
@@ -118,7 +139,9 @@ def _interval(value: object) -> Interval:
 
 def _check(value: object, dtype: DType) -> None:
     """Raise CannotCarry for a weak value that `dtype` does not hold."""
-    if isinstance(value, Expr):
+    if isinstance(value, Weak):
+        fits = dtype is not bool_ and (dtype.kind == "f" or value.dtype.kind != "f")
+    elif isinstance(value, Expr):
         fits = value.dtype is dtype or {value.dtype, dtype} == {u32, i32}
     else:
         assert isinstance(value, bool | int | float)
@@ -173,29 +196,40 @@ def _exact(value: Expr) -> Interval:
         case Binary(op="*", left=left, right=right):
             ends = [x * y for x in _exact(left) for y in _exact(right)]
             return min(ends), max(ends)
-    return range_of(value)
+    return range_of(settled_weak(value))
 
 
 def fitted(value: object, dtype: DType) -> Expr:
     """A value as the register's type has it."""
     typed = _typed(value)
+    if isinstance(typed, Weak):
+        return as_expr(typed, dtype)
     return cast(typed, dtype) if isinstance(typed, Expr) else const(typed, dtype)  # type: ignore[arg-type]
 
 
-def held(trace: Trace, register: Register, old: object, latest: Mapping[Buffer, Expr]) -> Buffer | None:
-    """The array that holds a value of a variable: a variable changed by block after block stays in one register.
+def held(trace: Trace, owner: Owner, register: Register, old: object, latest: Mapping[Buffer, Expr]) -> Buffer | None:
+    """The array that holds a value for its owner: a variable changed by block after block stays in one register.
 
-    `latest` tells what was read from each array last, and is still there.
+    `latest` tells what was read from each array last, and is still there. Two variables never share one, also where
+    they mean the same value: later they may not.
     """
     kept = trace.read_from.get(old) if isinstance(old, Var) else None
-    return kept if kept is not None and latest.get(kept) is old and kept.dtype is register.dtype else None
+    there = kept is not None and latest.get(kept) is old and kept.dtype is register.dtype
+    return kept if there and kept is not None and trace.owners.get(kept) == owner else None
 
 
-def starting(trace: Trace, name: str, register: Register, old: object) -> Buffer:
-    """The array of one element that holds a variable, with its old value in it."""
-    buffer = held(trace, register, old, trace.latest)
+def made(trace: Trace, owner: Owner, register: Register) -> Buffer:
+    """A new array of one element for a variable."""
+    buffer = trace.local_array(register.dtype, 1, "private", owner[1].strip("."))
+    trace.owners[buffer] = owner
+    return buffer
+
+
+def starting(trace: Trace, owner: Owner, register: Register, old: object) -> Buffer:
+    """The array that holds a variable, with its old value in it."""
+    buffer = held(trace, owner, register, old, trace.latest)
     if buffer is None:
-        buffer = trace.local_array(register.dtype, 1, "private", name)
+        buffer = made(trace, owner, register)
         trace.emit(Store(buffer, const(0), fitted(old, register.dtype)))
     return buffer
 

@@ -1,12 +1,13 @@
 """The hooks in the user's code, by the names under which `hooks` calls them."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import FunctionType, MethodType
 from typing import cast
 
 from ...errors import KernelError
+from ...tensor.engine import Scalars
 from ..ir import Const, Expr
 from ..ir.place import KERNEL_FILE, place_of
 from ..simplify import simplify
@@ -16,8 +17,8 @@ from .branches import both as both
 from .branches import choose as choose
 from .branches import compared as compared
 from .branches import either as either
-from .branches import negated as negated
-from .language import Loop, When
+from .branches import opposite as opposite
+from .language import Loop, When, loop
 from .state import current, is_known, tracing
 from .syntax import with_hooks
 from .turns import Repeated
@@ -26,6 +27,8 @@ from .turns import Repeated
 def target(function: object) -> object:
     """`function` as code inside a trace calls it: the user's own Python functions with hooks, others as they are."""
     kind = type(function)
+    if function is range:
+        return _range
     if kind is FunctionType:
         return with_hooks(function, sys.modules[__name__], KERNEL_FILE.get())  # type: ignore[arg-type]
     if isinstance(function, MethodType):
@@ -35,6 +38,14 @@ def target(function: object) -> object:
         return partial(cast(Callable[..., object], target(function.func)), *function.args, **function.keywords)
     call = vars(kind).get("__call__")
     return MethodType(target(call), function) if type(call) is FunctionType else function  # type: ignore[arg-type]
+
+
+def _range(first: Scalars, *rest: Scalars) -> Iterable[object]:
+    """`range`, and over values of the GPU a loop of the kernel."""
+    if not any(isinstance(value, Expr) for value in (first, *rest)):
+        return range(*cast(tuple[int, ...], (first, *rest)))
+    start, stop, step = (0, first, 1) if not rest else (first, rest[0], rest[1] if len(rest) > 1 else 1)
+    return loop(stop, start=start, step=step)
 
 
 def look() -> None:
@@ -54,7 +65,7 @@ def leave(word: str, blocks: tuple[Block | Plain | Unrolled, ...], value: object
             way = {
                 "break": "bound the loop, or let gpu.when decide about its body",
                 "yield": "write the block where the value is used",
-            }.get(word, "put what follows in gpu.when with the opposite condition")
+            }.get(word, "write `if condition: return` outside loops, or put what follows under the opposite condition")
             raise KernelError(
                 f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: {word} inside {block.what}: it would be done "
                 f"once while tracing, and not by each thread; {way}"

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
+#: The variable that holds what a function returns, where it returns from several places.
+RESULT = ".result"
 
 Function = ast.FunctionDef | ast.Lambda
 Names = dict[str, int]
@@ -84,6 +86,8 @@ class Hooks(ast.NodeTransformer):
         self.visit(node.args)
         others = foreign(node)
         outer, self.scope = self.scope, _Scope(others, shared(node) - others)
+        if any(isinstance(n, ast.If) and _returns(n) for n in node.body):
+            node.body = with_one_return(node)
         node.body = self.body(node.body)
         self.scope = outer
         return node
@@ -217,7 +221,7 @@ class Hooks(ast.NodeTransformer):
         self.generic_visit(node)
         if self.scope is None or not isinstance(node.op, ast.Not):
             return node
-        return _at(_call("negated", node.operand), node)
+        return _at(_call("opposite", node.operand), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -287,6 +291,56 @@ def _may_change(stmt: ast.stmt) -> bool:
         isinstance(n, ast.Call) or (isinstance(n, ast.Subscript | ast.Attribute) and isinstance(n.ctx, ast.Store))
         for n in parts
     )
+
+
+def with_one_return(function: ast.FunctionDef) -> list[ast.stmt]:
+    """The body of a function whose early returns under `if` are branches: what follows is in the other branch.
+
+    Functions that return from inside loops, `with` or `try` stay as they are, and so do those whose end would have to
+    be written twice.
+    """
+    body = _ending(function.body, function)
+    if body is None:
+        return function.body
+    last = function.body[-1]
+    return [*body, _at(ast.Return(_at(ast.Name(RESULT, ast.Load()), last)), last)]
+
+
+def _ending(body: list[ast.stmt], place: ast.stmt) -> list[ast.stmt] | None:
+    """The statements that end a function, with what it returns in RESULT; None where that cannot be said."""
+    for at, stmt in enumerate(body):
+        if isinstance(stmt, ast.Return):
+            return [*body[:at], _result(stmt.value, stmt)]
+        if not _returns(stmt):
+            continue
+        if not isinstance(stmt, ast.If):
+            return None
+        rest, falls = body[at + 1 :], [_falls(stmt.body), _falls(stmt.orelse)]
+        if rest and all(falls):
+            return None
+        sides = [[*side, *rest] if f else side for side, f in zip((stmt.body, stmt.orelse), falls, strict=True)]
+        then, other = (_ending(side, stmt) for side in sides)
+        if then is None or other is None:
+            return None
+        return [*body[:at], _at(ast.If(stmt.test, then, other), stmt)]
+    return [*body, _result(None, body[-1] if body else place)]
+
+
+def _result(value: ast.expr | None, place: ast.stmt) -> ast.stmt:
+    target = _at(ast.Name(RESULT, ast.Store()), place)
+    return _at(ast.Assign([target], value or _at(ast.Constant(None), place)), place)
+
+
+def _returns(stmt: ast.AST) -> bool:
+    return isinstance(stmt, ast.Return) or any(isinstance(n, ast.Return) for n in _statements(stmt, inside=False))
+
+
+def _falls(body: list[ast.stmt]) -> bool:
+    """Whether a list of statements may come to its end."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _falls(last.body) or _falls(last.orelse)
+    return not isinstance(last, ast.Return | ast.Raise)
 
 
 def _binds(node: ast.expr) -> bool:

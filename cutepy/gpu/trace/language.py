@@ -15,7 +15,7 @@ from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
 from ...tensor.engine import Scalars
 from ...tensor.reach import offset_range
 from ...tensor.tensor import Tensor, _check
-from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, as_expr, builtin, const, settled, var
+from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, Weak, as_expr, builtin, const, var
 from ..ir.place import user_place
 from ..ranges import domain, range_of
 from ..simplify import simplify
@@ -154,7 +154,9 @@ def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Ex
     """Start, stop and step of a loop, of one type; numbers that give no turn in Python give none here."""
     given = [_whole(place, value) for value in (start, stop, step)]
     text = f"{place}: gpu.loop({stop}, start={start}, step={step})"
-    types = {v.dtype for v in given if isinstance(v, Expr)}
+    types = {v.dtype for v in given if isinstance(v, Expr) and not isinstance(v, Weak)}
+    weak = {v.dtype for v in given if isinstance(v, Weak)}
+    types = types or ({i32} & weak or weak)
     numbers = [n for n in given if isinstance(n, int)]
     if len(types) > 1:
         raise KernelError(f"{text}: it counts in i32 and in u32; convert one with gpu.cast")
@@ -170,13 +172,13 @@ def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Ex
     numbers = [n for n in given if isinstance(n, int)]
     if not all(least <= n <= most for n in numbers) or turns[-1] + turns.step > most:
         raise KernelError(f"{text}: it counts in {dtype}, from {least} to {most}; gpu.cast what is known on the GPU")
-    return [as_expr(n, dtype) for n in given]
+    return [simplify(as_expr(n, dtype)) for n in given]
 
 
 def _whole(place: str, value: Scalars) -> Expr | int:
     """A bound of a loop: a number, or a simple integer expression."""
     if isinstance(value, Expr) and value.dtype.kind in "iu":
-        return simplify(settled(value))
+        return value if isinstance(value, Weak) else simplify(value)
     if isinstance(value, int | np.integer):
         return int(value)
     raise KernelError(f"{place}: gpu.loop counts with whole numbers, not with {value!r}")

@@ -21,13 +21,17 @@ from types import (
 
 import numpy as np
 
+from ...errors import KernelError
 from ..ir import Expr
+from ..ir.place import user_place
 from .hooks import HOOKS
 
 Path = tuple[object, ...]
 Parts = tuple[object, ...]
 #: Objects that one block may reach; more are a mistake that a kernel should hear of.
 MOST = 100_000
+#: Bytes of an array of numbers that is compared; a larger one is data, which no kernel keeps its state in.
+MOST_BYTES = 1 << 20
 _LIBRARIES = ("cutepy", "numpy", "builtins", "sympy", "wgpu", "typing", "abc", "enum", "functools", "collections")
 _ATOMS = (int, float, str, bytes, bool, complex, type(None), type(...), range, slice, Expr, CodeType)
 _MISSING = object()
@@ -78,7 +82,10 @@ class Snapshot:
             return
         self.seen[id(value)] = value
         if len(self.seen) > MOST:
-            raise RecursionError(f"more than {MOST} objects can be reached from {path[0]}")
+            raise KernelError(
+                f"{user_place()}: more than {MOST} Python objects can be reached from {path[0]}: whether the kernel "
+                "changes one is not to be found out; pass what it needs as keyword-only arguments"
+            )
         for piece, part in self.parts(path, value):
             self.reach((*path, piece), part)
 
@@ -98,7 +105,7 @@ class Snapshot:
             case np.ndarray():
                 if value.dtype == object:
                     self.record(path, lambda: tuple(value.ravel().tolist()))
-                elif value.flags.writeable:
+                elif value.flags.writeable and value.nbytes <= MOST_BYTES:
                     self.record(path, lambda: (value.tobytes(),))
             case FunctionType():
                 yield from self.function(path, value)

@@ -76,6 +76,7 @@ class Trace:
     #: the names of Python numbers, which meet their type later.
     read_from: dict[Expr, Buffer] = field(default_factory=dict)
     latest: dict[Buffer, Expr] = field(default_factory=dict)
+    owners: dict[Buffer, tuple[int, str, int]] = field(default_factory=dict)
     weak: set[Expr] = field(default_factory=set)
     #: The blocks of the user's code that are being traced, innermost last.
     open: list[object] = field(default_factory=list)

@@ -25,7 +25,7 @@ KEPT = 4096
 _PACKAGE = str(Path(__file__).parents[2])
 _STANDARD = sysconfig.get_path("stdlib")
 _LIBRARIES = ("numpy", "sympy", "wgpu")
-_rewritten: dict[int, tuple[CodeType, CodeType | None]] = {}
+_rewritten: dict[tuple[int, str], tuple[CodeType, CodeType | None]] = {}
 
 
 def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> FunctionType:
@@ -35,15 +35,13 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     cutepy's own what speaks of blocks.
     """
     code = function.__code__
-    if not _is_users(code.co_filename, kernel_file) and not (
-        code.co_filename.startswith(_PACKAGE) and _says_block(code)
-    ):
-        return function
-    known = _rewritten.get(id(code))
+    known = _rewritten.get((id(code), kernel_file))
     if known is None or known[0] is not code:
         if len(_rewritten) >= KEPT:
             _rewritten.clear()
-        known = _rewritten[id(code)] = code, _rewrite(function)
+        own = _is_users(code.co_filename, kernel_file)
+        own = own or (code.co_filename.startswith(_PACKAGE) and not {"when", "loop"}.isdisjoint(code.co_names))
+        known = _rewritten[id(code), kernel_file] = code, _rewrite(function) if own else None
     if known[1] is None:
         return function
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -55,7 +53,6 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     return made
 
 
-@lru_cache(maxsize=1024)
 def _is_users(file: str, kernel_file: str) -> bool:
     if file == kernel_file:
         return True
@@ -63,10 +60,6 @@ def _is_users(file: str, kernel_file: str) -> bool:
     installed = "site-packages" in parts or "dist-packages" in parts
     library = installed and any(name in parts for name in _LIBRARIES)
     return not (library or file.startswith((_PACKAGE, "<frozen")) or (file.startswith(_STANDARD) and not installed))
-
-
-def _says_block(code: CodeType) -> bool:
-    return not {"when", "loop"}.isdisjoint(code.co_names)
 
 
 def _rewrite(function: FunctionType) -> CodeType | None:
@@ -121,7 +114,16 @@ def _parsed(text: str) -> ast.Module:
 
 
 def _same(found: CodeType, code: CodeType) -> bool:
-    return found.co_code == code.co_code or _meaning(found) == _meaning(code)
+    """Whether two code objects, and the functions in them, do the same."""
+    pairs = [(c.co_code, c.co_names, c.co_varnames, repr(_constants(c, False))) for c in (found, code)]
+    if pairs[0] != pairs[1] and _meaning(found) != _meaning(code):
+        return False
+    inner, wanted = _constants(found, True), _constants(code, True)
+    return len(inner) == len(wanted) and all(map(_same, inner, wanted))
+
+
+def _constants(code: CodeType, functions: bool) -> list[Any]:
+    return [c for c in code.co_consts if isinstance(c, CodeType) is functions]
 
 
 def _meaning(code: CodeType) -> list[tuple[str, object]]:

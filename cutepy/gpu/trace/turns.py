@@ -69,6 +69,7 @@ class Repeated(Block):
         else:
             raise KernelError(f"{loop.place}: the names that {self.what} rebinds find no type; give them one")
         stored = {stmt.buffer for stmt in statements(tuple(body)) if isinstance(stmt, Store)}
+        trace.latest.clear()
         trace.latest.update({b: name for b, name in known.items() if b not in stored})
         trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
         self.look(self.at(self.frame.f_lineno))
@@ -85,7 +86,8 @@ class Repeated(Block):
         for name, registers in self.carried.items():
             leaves = zip(registers, taken_apart(self.before[name]) or (), strict=True)
             self.buffers[name] = [
-                None if register is None else starting(self.trace, name, register, old) for register, old in leaves
+                None if register is None else starting(self.trace, (id(self.frame), name, at), register, old)
+                for at, (register, old) in enumerate(leaves)
             ]
 
     def values(self) -> dict[str, object]:
