@@ -3,19 +3,20 @@
 Every statement runs for all invocations of many workgroups at once, in lock step, so barriers hold by themselves.
 A value is an array that broadcasts to (workgroups, threads), a vector one to (lanes, workgroups, threads); what is the
 same for all invocations, such as a loop's counter, stays a 1x1 array. An expression is compiled to a Python closure
-once. Memory that a GPU would not clear holds NaN or 0xDEADBEEF. A floating `fma` rounds twice.
+once; what is used more than once is kept until a loop turns, or, where it reads memory or a name that may be set
+again, until the statement ends. Memory that a GPU would not clear holds NaN or 0xDEADBEEF. A floating `fma` rounds
+twice.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
-from .interpret_functions import BINARY, FUNCTIONS, atomic_update, subgroup_call
+from .interpret_functions import BINARY, FUNCTIONS, atomic_update, convert, subgroup_call
+from .interpret_memory import Array, Reach, State, both, gather, lane_of, scatter
 from .ir import (
     Assign,
     Atomic,
@@ -43,33 +44,19 @@ from .ir import (
     Unary,
     Var,
     Vector,
+    check,
+    children,
+    expressions,
+    nodes,
+    statements,
 )
 from .ir.operators import SUBGROUP
 
-Array = npt.NDArray[Any]  # the dtype is the kernel's
-Compute = Callable[["State"], Array]
-Run = Callable[["State"], None]
+Compute = Callable[[State], Array]
+Run = Callable[[State], None]
 
 #: Invocations that run at once, and the bytes that their private and workgroup memory may take.
 LANES, MEMORY = 1 << 15, 1 << 27
-
-
-@dataclass(slots=True)
-class State:
-    """One run over some workgroups: where each array lives, what the names hold, who is active (None: all)."""
-
-    kernel: Kernel
-    groups: int
-    arrays: dict[Buffer, Array]
-    ids: dict[str, Array]
-    values: dict[Expr, Array] = field(default_factory=dict)
-    params: dict[str, Array] = field(default_factory=dict)
-    active: Array | None = None
-    subgroup_size: int = 32
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.groups, self.kernel.threads
 
 
 def interpret(
@@ -88,10 +75,11 @@ def interpret(
                 f"{kernel.name}: {buffer.name} needs {buffer.length} elements, the array has {array.size}"
             )
         bound[buffer] = _bound(buffer, array)
-    run = _Compiler(kernel).block(kernel.body)
+    compiler = _Compiler(check(kernel))
+    run = compiler.block(kernel.body)
     given = {p.name: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
     with np.errstate(all="ignore"):
-        for chunk in _chunks(kernel):
+        for chunk in _chunks(kernel, compiler.held):
             state = State(kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size)
             _prepare(state, chunk)
             run(state)
@@ -108,12 +96,12 @@ def _bound(buffer: Buffer, array: Array) -> Array:
     return array if array.dtype == buffer.dtype.numpy else array.astype(buffer.dtype.numpy)
 
 
-def _chunks(kernel: Kernel) -> Iterator[tuple[Array, Array, Array]]:
-    """The ids of the workgroups that run together, chunk by chunk."""
+def _chunks(kernel: Kernel, held: int) -> Iterator[tuple[Array, Array, Array]]:
+    """The ids of the workgroups that run together, chunk by chunk; the values of a thread take `held` bytes."""
     x, y, z = kernel.grid
     total, threads = x * y * z, kernel.threads
     private = sum(b.length * b.dtype.bytes for b in kernel.local if b.space == "private")
-    each = threads * private + kernel.shared_bytes + 1
+    each = threads * (private + held) + kernel.shared_bytes + 1
     step = max(1, min(LANES // threads, MEMORY // each))
     for start in range(0, total, step):
         group = np.arange(start, min(start + step, total), dtype=np.int64)
@@ -151,12 +139,37 @@ class _Compiler:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.memo: dict[Expr, Compute] = {}
+        self.fleeting: set[Expr] = {s.var for s in statements(kernel.body) if isinstance(s, Declare)}
+        roots = [root for stmt in statements(kernel.body) for root in expressions(stmt)]
+        order = nodes(*roots)
+        uses = Counter(roots)
+        for node in order:
+            uses.update(children(node))
+            changes = isinstance(node, Load) or (isinstance(node, Call) and node.name in SUBGROUP)
+            if changes or any(x in self.fleeting for x in children(node)):
+                self.fleeting.add(node)
+        self.kept = {node for node in order if uses[node] > 1 and children(node)}
+        named = [s.var for s in statements(kernel.body) if isinstance(s, Let | Declare)]
+        self.held = sum(4 * value.lanes for value in (*named, *self.kept))
 
     def expr(self, value: Expr) -> Compute:
         known = self.memo.get(value)
         if known is None:
-            known = self.memo[value] = self._expr(value)
+            compute = self._expr(value)
+            known = self.memo[value] = self.once(value, compute) if value in self.kept else compute
         return known
+
+    def once(self, value: Expr, compute: Compute) -> Compute:
+        fleeting = value in self.fleeting
+
+        def recall(s: State) -> Array:
+            kept = s.fleeting if fleeting else s.lasting
+            found = kept.get(value)
+            if found is None:
+                found = kept[value] = compute(s)
+            return found
+
+        return recall
 
     def _expr(self, value: Expr) -> Compute:
         match value:
@@ -182,7 +195,7 @@ class _Compiler:
                 inner = self.expr(operand)
                 if bits:
                     return lambda s: np.ascontiguousarray(inner(s)).view(dtype.numpy)
-                return lambda s: _convert(inner(s), dtype)
+                return lambda s: convert(inner(s), operand.dtype, dtype)
             case Call(name=name, args=args):
                 return self.call(name, [self.expr(a) for a in args])
             case Vector(items=items):
@@ -207,19 +220,19 @@ class _Compiler:
 
     def component(self, whole: Compute, lane: "int | Expr", lanes: int) -> Compute:
         if isinstance(lane, int):
-            return lambda s: _lane(whole(s), lane)
+            return lambda s: lane_of(whole(s), lane)
         at = self.expr(lane)
 
         def pick(s: State) -> Array:
             vector, index = whole(s), at(s)
-            parts = [np.broadcast_to(_lane(vector, i), s.shape) for i in range(lanes)]
+            parts = [np.broadcast_to(lane_of(vector, i), s.shape) for i in range(lanes)]
             return np.choose(np.broadcast_to(index, s.shape).astype(np.intp), parts)
 
         return pick
 
     def load(self, node: Load) -> Compute:
         buffer, index, lanes = node.buffer, self.expr(node.index), node.lanes
-        reach = _Reach(self.kernel, buffer, lanes, node.place, "reads")
+        reach = Reach(self.kernel, buffer, lanes, node.place, "reads")
         where = None if node.where is None else self.expr(node.where)
         if buffer.space == "private" and isinstance(node.index, Const) and where is None:
             first = int(node.index.value) * buffer.width
@@ -229,9 +242,9 @@ class _Compiler:
             return lambda s: s.arrays[buffer][first : first + lanes].copy()
 
         def read(s: State) -> Array:
-            active = s.active if where is None else _both(s.active, where(s))
+            active = s.active if where is None else both(s.active, where(s))
             at = reach.elements(s, index(s), active)
-            found = _gather(s, buffer, at, lanes)
+            found = gather(s, buffer, at, lanes)
             return found if where is None else np.where(where(s), found, found.dtype.type(0))
 
         return read
@@ -241,6 +254,7 @@ class _Compiler:
 
         def run(s: State) -> None:
             for step in runs:
+                s.fleeting.clear()
                 step(s)
 
         return run
@@ -280,14 +294,14 @@ class _Compiler:
         def assign(s: State) -> None:
             new, old = compute(s), s.values[var]
             if lane is not None:
-                new = np.stack([new if i == lane else _lane(old, i) for i in range(var.lanes)])
+                new = np.stack([new if i == lane else lane_of(old, i) for i in range(var.lanes)])
             s.values[var] = new if s.active is None else np.where(s.active, new, old)
 
         return assign
 
     def store(self, stmt: Store) -> Run:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
-        reach = _Reach(self.kernel, buffer, lanes, stmt.place, "writes")
+        reach = Reach(self.kernel, buffer, lanes, stmt.place, "writes")
         if buffer.space == "private" and isinstance(stmt.index, Const):
             first = int(stmt.index.value) * buffer.width
             reach.check_constant(first)
@@ -303,13 +317,13 @@ class _Compiler:
 
         def write(s: State) -> None:
             at = reach.elements(s, index(s), s.active)
-            _scatter(s, buffer, at, value(s), lanes)
+            scatter(s, buffer, at, value(s), lanes)
 
         return write
 
     def atomic(self, stmt: Atomic) -> Run:
         buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
-        reach = _Reach(self.kernel, buffer, 1, stmt.place, "updates")
+        reach = Reach(self.kernel, buffer, 1, stmt.place, "updates")
 
         def update(s: State) -> None:
             at = np.broadcast_to(reach.elements(s, index(s), s.active), s.shape)
@@ -330,14 +344,12 @@ class _Compiler:
         def run(s: State) -> None:
             outside, condition = s.active, test(s)
             for side, body in ((condition, then), (np.logical_not(condition), orelse)):
-                if body is orelse and not stmt.orelse:
+                here = both(outside, side)
+                if (body is orelse and not stmt.orelse) or not here.any():
                     continue
-                if side.all():
-                    body(s)
-                elif side.any():
-                    s.active = _both(outside, side)
-                    body(s)
-                    s.active = outside
+                s.active = None if here.all() else here
+                body(s)
+                s.active = outside
 
         return run
 
@@ -348,99 +360,13 @@ class _Compiler:
         def run(s: State) -> None:
             outside, at = s.active, start(s)
             while True:
-                going = np.less(at, stop(s))
+                going = both(outside, np.less(at, stop(s)))
                 if not going.any():
                     break
-                if not going.all():
-                    s.active = _both(outside, going)
-                s.values[var] = at
+                s.active, s.values[var] = None if going.all() else going, at
+                s.lasting.clear()
                 body(s)
+                s.fleeting.clear()
                 s.active, at = outside, at + step(s)
 
         return run
-
-
-@dataclass(slots=True)
-class _Reach:
-    """Checks that accesses stay inside their array, and says who left it."""
-
-    kernel: Kernel
-    buffer: Buffer
-    lanes: int
-    place: str
-    verb: str
-
-    def check_constant(self, first: int) -> None:
-        if not 0 <= first <= self.buffer.length - self.lanes:
-            raise KernelError(f"{self.context()} element {first}, it has {self.buffer.length}")
-
-    def context(self) -> str:
-        place = f"{self.place}: " if self.place else ""
-        return f"{place}kernel {self.kernel.name} {self.verb} {self.buffer.name} at"
-
-    def elements(self, s: State, index: Array, active: Array | None) -> Array:
-        """The first element of each access, 0 for the inactive invocations."""
-        at = index.astype(np.int64) * self.buffer.width
-        if active is not None:
-            at = np.where(active, at, 0)
-        last = -(-self.buffer.length // self.buffer.width) * self.buffer.width - self.lanes
-        if at.size and (int(at.max()) > last or int(at.min()) < 0):
-            self.refuse(s, np.broadcast_to(at, s.shape), last)
-        return at
-
-    def refuse(self, s: State, at: Array, last: int) -> None:
-        group, thread = map(int, np.argwhere((at > last) | (at < 0))[0])
-        where = tuple(int(np.broadcast_to(s.ids[f"workgroup_id.{a}"], s.shape)[group, 0]) for a in "xyz")
-        found = int(at[group, thread])
-        size = f"it has {self.buffer.length} elements" + (f" and {self.lanes} are accessed" if self.lanes > 1 else "")
-        raise KernelError(f"{self.context()} element {found}, {size}: workgroup {where}, thread {thread}")
-
-
-def _gather(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
-    array = s.arrays[buffer]
-    if lanes > 1:
-        at = at + np.arange(lanes)[:, None, None]
-    if buffer.space == "workgroup":
-        at, array = at + np.arange(s.groups)[:, None] * array.shape[1], array.reshape(-1)
-    elif buffer.space == "private":
-        at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
-    found: Array = array.take(at)
-    return found
-
-
-def _scatter(s: State, buffer: Buffer, at: Array, value: Array, lanes: int) -> None:
-    array = s.arrays[buffer]
-    if lanes > 1:
-        at = at + np.arange(lanes)[:, None, None]
-    shape = (lanes, *s.shape) if lanes > 1 else s.shape
-    at, value = np.broadcast_to(at, shape), np.broadcast_to(value, shape)
-    if buffer.space == "workgroup":
-        at, array = at + np.arange(s.groups)[:, None] * array.shape[1], array.reshape(-1)
-    elif buffer.space == "private":
-        at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
-        array = array.reshape(-1)
-    if s.active is None:
-        array[at] = value
-    else:
-        active = np.broadcast_to(s.active, shape)
-        array[at[active]] = value[active]
-
-
-def _lane(vector: Array, lane: int) -> Array:
-    """One lane of a vector; a splat keeps a single one for all."""
-    found: Array = vector[0] if vector.shape[0] == 1 else vector[lane]
-    return found
-
-
-def _both(a: Array | None, b: Array) -> Array:
-    return b if a is None else np.logical_and(a, b)
-
-
-def _convert(value: Array, dtype: DType) -> Array:
-    """A conversion by value; floats out of an integer's range are clamped, as in WGSL."""
-    if value.dtype.kind == "f" and dtype.kind in "iu":
-        limits = np.iinfo(dtype.numpy)
-        whole = np.nan_to_num(np.trunc(value.astype(np.float64)), nan=0.0, posinf=limits.max, neginf=limits.min)
-        value = np.clip(whole, limits.min, limits.max)
-    converted: Array = value.astype(dtype.numpy)
-    return converted

@@ -6,29 +6,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..tensor.dtypes import DType
+from .ir.operators import whole_range
+
 Array = npt.NDArray[Any]  # the dtype is the kernel's
 Function = Callable[..., Array]
 
 
 def _divide(a: Array, b: Array) -> Array:
-    """Integer division as WGSL has it: truncating, x // 0 is x."""
-    if a.dtype.kind == "u":
-        return np.where(b == 0, a, a // np.where(b == 0, b.dtype.type(1), b))
+    """Integer division as WGSL has it: truncating; a divisor 0 does what 1 does."""
     wide, by = a.astype(np.int64), np.where(b == 0, 1, b).astype(np.int64)
-    return np.where(b == 0, a, np.sign(wide) * np.sign(by) * (abs(wide) // abs(by))).astype(a.dtype)
+    whole: Array = np.sign(wide) * np.sign(by) * (abs(wide) // abs(by))
+    return whole.astype(a.dtype)
 
 
 def _remainder(a: Array, b: Array) -> Array:
-    """The remainder of the truncating division; x % 0 is 0."""
-    if a.dtype.kind == "u":
-        return np.where(b == 0, a.dtype.type(0), a % np.where(b == 0, b.dtype.type(1), b))
-    if a.dtype.kind == "f":
-        return np.fmod(a, b)
-    return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b))).astype(a.dtype)
+    """The remainder of the truncating division; a divisor 0 does what 1 does."""
+    return np.fmod(a, b if a.dtype.kind == "f" else np.where(b == 0, b.dtype.type(1), b))
 
 
 def _shift(direction: Function) -> Function:
-    return lambda a, b: direction(a, b & b.dtype.type(31))
+    return lambda a, b: direction(a, (b & b.dtype.type(31)).astype(a.dtype))
+
+
+def convert(value: Array, source: DType, target: DType) -> Array:
+    """A conversion by value, of floats to integers as WGSL has it: `operators.clamped`, NaN to 0."""
+    if source.kind == "f" and target.kind in "iu":
+        value = np.nan_to_num(np.clip(np.trunc(value.astype(np.float64)), *whole_range(source, target)))
+    return value.astype(target.numpy)
 
 
 BINARY: dict[str, Function] = {

@@ -64,7 +64,7 @@ def _integer(value: Expr, op: str, left: Expr, right: Expr) -> Expr:
             return from_linear(linear(binary(op, left, right)), value.dtype)
         case "//" if number > 0:
             return quotient(left, number)
-        case ">>":
+        case ">>" if range_of(left)[0] >= 0:
             return quotient(left, 1 << (number & 31))
         case "%" if number > 0:
             return remainder(left, number)

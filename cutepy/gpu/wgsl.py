@@ -6,7 +6,7 @@ as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -41,9 +41,7 @@ from .ir import (
     Unary,
     Var,
     Vector,
-    expressions,
-    nodes,
-    statements,
+    all_nodes,
 )
 from .ir.operators import SUBGROUP
 from .wgsl_words import RESERVED
@@ -99,7 +97,7 @@ def show(value: Expr) -> str:
     >>> show(tid // 4 * 16 + (tid % 4 | 1))
     '(tid / 4u) * 16u + ((tid % 4u) | 1u)'
     """
-    return _Printer(Kernel("expression", (), ()), "naga").show(value)
+    return _Sketch(Kernel("expression", (), ()), "naga").show(value)
 
 
 def type_name(dtype: DType, lanes: int = 1) -> str:
@@ -109,23 +107,15 @@ def type_name(dtype: DType, lanes: int = 1) -> str:
 
 def features(kernel: Kernel) -> tuple[str, ...]:
     """The device features that a kernel needs, by their WebGPU names."""
-    return _features(kernel, _all_nodes(kernel))
+    return _features(kernel, all_nodes(kernel.body))
 
 
-def _features(kernel: Kernel, seen: set[Expr]) -> tuple[str, ...]:
+def _features(kernel: Kernel, seen: Iterable[Expr]) -> tuple[str, ...]:
     arrays = {b.dtype for b in (*kernel.buffers, *kernel.local)}
     half = f16 in arrays or any(n.dtype is f16 for n in seen)
     calls = any(isinstance(n, Call) and n.name in SUBGROUP for n in seen)
     ids = any(isinstance(n, Builtin) and "subgroup" in n.name for n in seen)
     return ("shader-f16",) * half + ("subgroups",) * (calls or ids)
-
-
-def _all_nodes(kernel: Kernel) -> set[Expr]:
-    seen: set[Expr] = set()
-    for stmt in statements(kernel.body):
-        for root in expressions(stmt):
-            nodes(root, seen)
-    return seen
 
 
 def literal(value: int | float | bool, dtype: DType) -> str:
@@ -154,7 +144,7 @@ class _Printer:
     def __init__(self, kernel: Kernel, dialect: Dialect) -> None:
         self.kernel, self.dialect = kernel, dialect
         self.names: dict[object, str] = {}
-        seen = _all_nodes(kernel)
+        seen = all_nodes(kernel.body)
         self.needs = _features(kernel, seen)
         used = {n.name.partition(".")[0] for n in seen if isinstance(n, Builtin)}
         self.builtins = [name for name in _BUILTINS if name in used]
@@ -264,7 +254,7 @@ class _Printer:
         name = self.name_of(loop.var, loop.var.name)
         one = isinstance(loop.step, Const) and loop.step.value == 1
         step = f"{name}++" if one else f"{name} += {self.show(loop.step)}"
-        return f"for (var {name} = {self.show(loop.start)}; {name} < {self.show(loop.stop)}; {step}) {{"
+        return f"for (var {name} = {self.show(loop.start)}; {name} < {self.show(loop.stop, SUM)}; {step}) {{"
 
     def show(self, value: Expr, outer: int = 0) -> str:
         """`value` as text that may stand where an operator of strength `outer` holds it."""
@@ -284,23 +274,27 @@ class _Printer:
             case Unary(op=op, value=operand):
                 return f"{op}{self.show(operand, PRIMARY)}"
             case Select(condition=condition, then=then, other=other):
-                return f"select({self.show(other)}, {self.show(then)}, {self.show(condition)})"
+                return f"select({self.arguments(other, then, condition)})"
             case Cast(value=operand, bits=bits):
                 name = type_name(value.dtype, value.lanes)
                 return f"bitcast<{name}>({self.show(operand)})" if bits else f"{name}({self.show(operand)})"
             case Call(args=args):
-                return f"{self.function(value)}({', '.join(self.show(a) for a in args)})"
+                return f"{self.function(value)}({self.arguments(*args)})"
             case Load(buffer=buffer, index=index):
                 text = f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
                 return f"atomicLoad(&{text})" if buffer.atomic else text
             case Vector(items=items):
-                same = all(x is items[0] for x in items)
-                inside = self.show(items[0]) if same else ", ".join(self.show(x) for x in items)
-                return f"{type_name(value.dtype, value.lanes)}({inside})"
+                inside = items[:1] if all(x is items[0] for x in items) else items
+                return f"{type_name(value.dtype, value.lanes)}({self.arguments(*inside)})"
             case Component(value=whole, lane=lane):
                 text = self.show(whole, PRIMARY)
                 return f"{text}[{self.show(lane)}]" if isinstance(lane, Expr) else f"{text}.{'xyzw'[lane]}"
         raise AssertionError(f"{type(value).__name__} has no spelling")
+
+    def arguments(self, *values: Expr) -> str:
+        """Arguments. Comparisons but the last are in parentheses: `f(a < b, c > d)` would be read as f(a<b, c>(d))."""
+        texts = [self.show(x, PRIMARY if x.dtype.kind == "b" else 0) for x in values[:-1]]
+        return ", ".join([*texts, self.show(values[-1])])
 
     def binary(self, value: Expr, op: str, left: Expr, right: Expr, outer: int) -> str:
         """Operands of equal strength in parentheses on the right; and wherever WGSL or a reader wants them."""
@@ -312,7 +306,7 @@ class _Printer:
         if binds in (SHIFT, BITS):
             first, second = (binds if _op(left) == op and op not in ("<<", ">>") else UNARY), UNARY
         elif binds == COMPARISON:
-            first = second = SHIFT
+            first = second = SUM  # `a < b >> c` would be read as a list of types, a<b>
         elif binds == LOGIC:
             first = LOGIC if _op(left) == op else COMPARISON
             second = COMPARISON
@@ -337,3 +331,17 @@ class _Printer:
 
 def _op(value: Expr) -> str:
     return value.op if isinstance(value, Binary) else ""
+
+
+class _Sketch(_Printer):
+    """A printer for messages: of an expression too long or too deep for one it leaves out the rest."""
+
+    left, levels = 400, 64
+
+    def show(self, value: Expr, outer: int = 0) -> str:
+        if self.left == 0 or self.levels == 0:
+            return "..."
+        self.left, self.levels = self.left - 1, self.levels - 1
+        text = super().show(value, outer)
+        self.levels += 1
+        return text

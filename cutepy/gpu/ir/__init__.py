@@ -1,5 +1,7 @@
 """The kernel IR, typed and frozen: `expr` makes values, `stmt` says what happens, `walk` reads and rewrites."""
 
+from .check import check as check
+from .check import check_constants as check_constants
 from .expr import Binary as Binary
 from .expr import Builtin as Builtin
 from .expr import Call as Call
@@ -43,6 +45,8 @@ from .stmt import Kernel as Kernel
 from .stmt import Let as Let
 from .stmt import Stmt as Stmt
 from .stmt import Store as Store
+from .walk import all_nodes as all_nodes
+from .walk import ask_operands_first as ask_operands_first
 from .walk import blocks as blocks
 from .walk import children as children
 from .walk import expressions as expressions

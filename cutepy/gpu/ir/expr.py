@@ -20,16 +20,21 @@ if TYPE_CHECKING:
     from .stmt import Buffer
 
 
+#: Levels of operators in one expression of a traced kernel. Tint parses 128 levels, parentheses included.
+MOST_DEPTH = 64
+
+
 class TracedValueError(KernelError, TypeError):
     """Python asked for a value that is known only on the GPU."""
 
 
 class Expr:
-    """A value that a kernel computes; `dtype` and `lanes` (1, 2 or 4) are its type."""
+    """A value that a kernel computes; `dtype` and `lanes` (1, 2 or 4) are its type, `depth` counts nodes to a leaf."""
 
     __slots__ = ()
     dtype: DType
     lanes: int
+    depth: int = 0
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
 
@@ -209,13 +214,15 @@ class Unary(Expr):
     value: Expr
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Expr):
     """Arithmetic, bits, comparisons (bool result), and `&` `|` on bool. A scalar operand serves every lane.
 
-    u32 and i32 wrap. `//` and `%` are WGSL's integer `/` and `%`: they truncate; x // 0 is x and x % 0 is 0.
+    u32 and i32 wrap. `//` and `%` are WGSL's integer `/` and `%`: they truncate; x // 0 is x and x % 0 is 0. The right
+    operand of a shift is a u32, taken modulo 32; `>>` of an i32 keeps the sign.
     """
 
     op: str
@@ -223,6 +230,7 @@ class Binary(Expr):
     right: Expr
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -234,6 +242,7 @@ class Select(Expr):
     other: Expr
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -244,6 +253,7 @@ class Cast(Expr):
     dtype: DType
     lanes: int
     bits: bool = False
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -254,6 +264,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -266,6 +277,7 @@ class Load(Expr):
     where: Expr | None
     dtype: DType
     place: str
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -275,6 +287,7 @@ class Vector(Expr):
     items: tuple[Expr, ...]
     dtype: DType
     lanes: int
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -285,15 +298,21 @@ class Component(Expr):
     lane: "int | Expr"
     dtype: DType
     lanes: int = 1
+    depth: int = 0
 
 
 @dataclass(slots=True)
 class Arena:
-    """Where interned nodes live, with what was worked out about them; a trace has its own, dropped with it."""
+    """Where interned nodes live, with what was worked out about them; a trace has its own, dropped with it.
+
+    `name` gives a new node of more than `MOST_DEPTH` levels a name in the kernel that is being traced: so no walk over
+    an expression, here or in a WGSL compiler, goes deeper.
+    """
 
     nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     facts: dict[str, dict[Expr, object]] = field(default_factory=dict)
     bindings: int = 0
+    name: Callable[[Expr], Expr] | None = None
 
 
 _ARENA: ContextVar[Arena] = ContextVar("arena", default=Arena())  # noqa: B039  the arena of code outside traces

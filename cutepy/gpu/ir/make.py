@@ -6,6 +6,7 @@ from functools import partialmethod
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .expr import (
+    MOST_DEPTH,
     Binary,
     Builtin,
     Call,
@@ -32,6 +33,7 @@ from .operators import (
     SUBGROUP,
     U32_LIMIT,
     Number,
+    clamped,
     wrapped,
 )
 from .place import user_place
@@ -85,6 +87,13 @@ def as_expr(value: "Expr | Number", dtype: DType = u32) -> Expr:
     return value if isinstance(value, Expr) else const(value, dtype)
 
 
+def _interned(key: tuple[object, ...], node: Expr) -> Expr:
+    """The new `node`, from now on the one of its key; its name, where the kernel being traced names what is deep."""
+    current = arena()
+    current.nodes[key] = node
+    return node if node.depth <= MOST_DEPTH or current.name is None else current.name(node)
+
+
 def unary(op: str, value: Expr) -> Expr:
     """`op value`, with constants folded."""
     if isinstance(value, Const):
@@ -92,27 +101,45 @@ def unary(op: str, value: Expr) -> Expr:
         return const(-number if op == "-" else ~int(number) if op == "~" else not number, value.dtype)
     if isinstance(value, Unary) and value.op == op:
         return value.value
+    if op == "-" and value.dtype is u32:
+        return binary("-", const(0), value)  # WGSL negates signed numbers only
     key = (op, id(value))
-    nodes = arena().nodes
-    node = nodes.get(key)
-    if node is None:
-        node = nodes[key] = Unary(op, value, value.dtype, value.lanes)
-    return node
+    node = arena().nodes.get(key)
+    return _interned(key, Unary(op, value, value.dtype, value.lanes, value.depth + 1)) if node is None else node
 
 
 def binary(op: str, left: Expr, right: Expr) -> Expr:
-    """`left op right` for operands of one type, with constants and neutral elements folded."""
+    """`left op right` for operands of one type (a shift's amount is a u32), with constants and neutral elements folded.
+
+    >>> x = var("x", i32)
+    >>> binary("//", x, const(0, i32)) is x, binary("%", x, const(0, i32)).value
+    (True, 0)
+    """
     key = (op, id(left), id(right))
-    nodes = arena().nodes
-    known = nodes.get(key)
+    known = arena().nodes.get(key)
     if known is not None:
         return known
+    if op in ("//", "%", "<<", ">>"):
+        right = _spellable(op, right)
     node = _fold(op, left, right)
     if node is None:
         dtype = bool_ if op in COMPARE else left.dtype
-        node = Binary(op, left, right, dtype, max(left.lanes, right.lanes))
-        nodes[key] = node
+        depth = max(left.depth, right.depth) + 1
+        node = _interned(key, Binary(op, left, right, dtype, max(left.lanes, right.lanes), depth))
     return node
+
+
+def _spellable(op: str, right: Expr) -> Expr:
+    """A divisor or amount of the same effect that WGSL lets one write: no literal 0, no literal of 32 or more.
+
+    A divisor 0 does what 1 does: x // 0 is x and x % 0 is 0.
+    """
+    if isinstance(right, Vector):
+        return vector(*[_spellable(op, item) for item in right.items])
+    if not isinstance(right, Const):
+        return right
+    number = right.value if op in ("//", "%") and right.value else 1 if op in ("//", "%") else int(right.value) & 31
+    return const(number, right.dtype)
 
 
 def _fold(op: str, left: Expr, right: Expr) -> Expr | None:
@@ -162,12 +189,12 @@ def operate(op: str, left: object, right: object = None) -> Expr:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         left = literal
     elif not isinstance(right, Expr):
-        literal = _literal(right, left)
+        literal = _literal(right, const(0, i32) if op in ("<<", ">>") else left)
         if literal is None:
             return NotImplemented  # type: ignore[no-any-return]  # an array, say
         right = literal
     assert isinstance(right, Expr)
-    left, right = _one_type(op, left, right)
+    left, right = (left, _amount(op, right)) if op in ("<<", ">>") else _one_type(op, left, right)
     kind = left.dtype.kind
     if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
         return _floor(op, left, right)
@@ -201,6 +228,15 @@ def _literal(value: object, like: Expr) -> Expr | None:
     if not exact:
         raise KernelError(f"{user_place()}: {value!r} meets a {like.dtype} value; cast that value to f32 first")
     return const(value, like.dtype)
+
+
+def _amount(op: str, right: Expr) -> Expr:
+    """The right operand of a shift: any integer, as a u32."""
+    if right.dtype.kind not in "iu":
+        raise KernelError(f"{user_place()}: {op} by a {right.dtype} value; an amount is a whole number")
+    if isinstance(right, Const) and right.value < 0:
+        raise KernelError(f"{user_place()}: {op} by {right.value}; shift the other way, by {-right.value}")
+    return cast(right, u32)
 
 
 def _one_type(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -243,11 +279,10 @@ def select(condition: Expr, then: Expr, other: Expr) -> Expr:
         return then
     then, other = _one_type("select", then, other)
     key = ("select", id(condition), id(then), id(other))
-    nodes = arena().nodes
-    node = nodes.get(key)
+    node = arena().nodes.get(key)
     if node is None:
-        lanes = max(then.lanes, other.lanes)
-        node = nodes[key] = Select(condition, then, other, then.dtype, lanes)
+        lanes, depth = max(then.lanes, other.lanes), max(condition.depth, then.depth, other.depth) + 1
+        node = _interned(key, Select(condition, then, other, then.dtype, lanes, depth))
     return node
 
 
@@ -257,14 +292,12 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
         return value
     if bits and value.dtype.bits != dtype.bits:
         raise KernelError(f"{user_place()}: the bits of a {value.dtype} are not those of a {dtype}: widths differ")
-    if isinstance(value, Const) and not bits and (value.dtype.kind != "f" or dtype.kind == "f"):
-        return const(value.value, dtype)
+    if isinstance(value, Const) and not bits:
+        whole = value.dtype.kind == "f" and dtype.kind in "iu"
+        return const(clamped(float(value.value), value.dtype, dtype) if whole else value.value, dtype)
     key = ("cast", id(value), dtype.name, bits)
-    nodes = arena().nodes
-    node = nodes.get(key)
-    if node is None:
-        node = nodes[key] = Cast(value, dtype, value.lanes, bits)
-    return node
+    node = arena().nodes.get(key)
+    return _interned(key, Cast(value, dtype, value.lanes, bits, value.depth + 1)) if node is None else node
 
 
 def call(name: str, *operands: Expr | Number) -> Expr:
@@ -279,7 +312,8 @@ def call(name: str, *operands: Expr | Number) -> Expr:
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:
-        node = nodes[key] = Call(name, args, args[0].dtype, max([a.lanes for a in args]))
+        lanes, depth = max([a.lanes for a in args]), max([a.depth for a in args]) + 1
+        node = _interned(key, Call(name, args, args[0].dtype, lanes, depth))
     return node
 
 
@@ -310,10 +344,10 @@ def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = No
             return splat(const(0, buffer.dtype), lanes)
         where = None
     key = ("load", id(buffer), id(index), lanes, id(where))
-    nodes = arena().nodes
-    node = nodes.get(key)
+    node = arena().nodes.get(key)
     if node is None:
-        node = nodes[key] = Load(buffer, index, lanes, where, buffer.dtype, place)
+        depth = (index.depth if where is None else max(index.depth, where.depth)) + 1
+        node = _interned(key, Load(buffer, index, lanes, where, buffer.dtype, place, depth))
     return node
 
 
@@ -327,10 +361,9 @@ def vector(*items: Expr) -> Expr:
         if all(type(x) is Component and x.value is whole and x.lane is i for i, x in enumerate(items)):
             return whole
     key = ("vector", *map(id, items))
-    nodes = arena().nodes
-    node = nodes.get(key)
+    node = arena().nodes.get(key)
     if node is None:
-        node = nodes[key] = Vector(items, first.dtype, len(items))
+        node = _interned(key, Vector(items, first.dtype, len(items), max([x.depth for x in items]) + 1))
     return node
 
 
@@ -348,11 +381,8 @@ def component(value: Expr, lane: int | Expr) -> Expr:
     if isinstance(value, Vector) and isinstance(lane, int):
         return value.items[lane]
     key = ("component", id(value), lane if isinstance(lane, int) else ("at", id(lane)))
-    nodes = arena().nodes
-    node = nodes.get(key)
-    if node is None:
-        node = nodes[key] = Component(value, lane, value.dtype)
-    return node
+    node = arena().nodes.get(key)
+    return _interned(key, Component(value, lane, value.dtype, 1, value.depth + 1)) if node is None else node
 
 
 Expr.operate = staticmethod(operate)

@@ -4,7 +4,7 @@ import math
 import operator
 from collections.abc import Callable
 
-from ...tensor.dtypes import DType, bool_, i32, u32
+from ...tensor.dtypes import DType, bool_, f16, i32, u32
 
 Number = int | float | bool
 U32_LIMIT = 1 << 32
@@ -17,7 +17,7 @@ ARITHMETIC: dict[str, Callable[[Number, Number], Number]] = {
 }
 INTEGER: dict[str, Callable[[int, int], int]] = {
     "//": lambda a, b: a if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-    "%": lambda a, b: 0 if b == 0 else int(math.fmod(a, b)),
+    "%": lambda a, b: 0 if b == 0 else abs(a) % abs(b) * (1 if a >= 0 else -1),
     "<<": lambda a, b: a << (b & 31),
     ">>": lambda a, b: a >> (b & 31),
 }
@@ -51,3 +51,26 @@ def wrapped(value: Number, dtype: DType) -> Number:
     if dtype is i32:
         return (int(value) + U32_LIMIT // 2) % U32_LIMIT - U32_LIMIT // 2
     return bool(value) if dtype is bool_ else float(value)
+
+
+def clamped(value: float, source: DType, target: DType) -> int:
+    """A float as an integer, as WGSL converts it: towards zero, and to what of `source` is within `target`'s range.
+
+    NaN gives 0, where WGSL leaves the choice.
+
+    >>> from ...tensor.dtypes import f16, f32
+    >>> clamped(float("inf"), f32, u32), clamped(-1e20, f32, i32), clamped(float("inf"), f16, u32)
+    (4294967040, -2147483648, 65504)
+    """
+    if math.isnan(value):
+        return 0
+    low, high = whole_range(source, target)
+    return int(max(low, min(high, value)))
+
+
+def whole_range(source: DType, target: DType) -> tuple[int, int]:
+    """The least and the largest value of the float type `source` that the integer type `target` can hold."""
+    digits, most = (11, 65504) if source is f16 else (24, None)
+    low, high = (-(1 << 31), (1 << 31) - 1) if target is i32 else (0, U32_LIMIT - 1)
+    high = high >> (high.bit_length() - digits) << (high.bit_length() - digits)
+    return (low, high) if most is None else (max(low, -most), min(high, most))

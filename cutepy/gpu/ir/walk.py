@@ -1,11 +1,12 @@
 """Reading and rewriting of expressions and statements."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from .expr import Binary, Call, Cast, Component, Expr, Load, Select, Unary, Var, Vector, arena
+from .expr import MOST_DEPTH, Binary, Call, Cast, Component, Expr, Load, Select, Unary, Var, Vector, arena
 from .make import binary, call, cast, component, load, select, unary, vector
 from .stmt import Assign, Atomic, Block, Declare, For, If, Let, Stmt, Store
 
@@ -54,12 +55,10 @@ def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
 
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
-    known = memo.get(value)
-    if known is None:
-        operands = children(value)
-        new = rebuild(value, [rewrite(x, change, memo) for x in operands]) if operands else value
-        known = memo[value] = change(new)
-    return known
+    for node in () if value in memo else nodes(value, known=memo):
+        operands = children(node)
+        memo[node] = change(rebuild(node, [memo[x] for x in operands]) if operands else node)
+    return memo[value]
 
 
 _COMPUTED: dict[type[Stmt], Callable[[Any], tuple[Expr, ...]]] = {
@@ -131,45 +130,58 @@ def statements(block: Block) -> Iterator[Stmt]:
             yield from statements(inner)
 
 
-def nodes(value: Expr, seen: set[Expr] | None = None) -> list[Expr]:
-    """Every node of `value`, each once, operands first; those in `seen` are left out, and added to it."""
-    found: list[Expr] = []
-    _collect(value, set() if seen is None else seen, found)
-    return found
+def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
+    """Every node of `values`, each once, operands first, without those that are `known` and what only they hold.
+
+    No recursion, however deep a value is: what is worked out about nodes is worked out in this order.
+    """
+    found: dict[Expr, None] = {}
+    waiting = list(reversed(values))
+    while waiting:
+        node = waiting[-1]
+        if node in found or node in known:
+            waiting.pop()
+        elif missing := [x for x in children(node) if x not in found and x not in known]:
+            waiting += reversed(missing)
+        else:
+            found[waiting.pop()] = None
+    return list(found)
 
 
-def _collect(value: Expr, seen: set[Expr], found: list[Expr]) -> None:
-    if value in seen:
-        return
-    seen.add(value)
-    for operand in children(value):
-        _collect(operand, seen, found)
-    found.append(value)
+def ask_operands_first(value: Expr, known: Container[Expr], ask: Callable[[Expr], object]) -> None:
+    """Ask about what a deep `value` holds and is not `known` yet: so a question that asks itself about operands, and
+    knows the answers it gave, is never more than a few levels inside itself."""
+    if value.depth > MOST_DEPTH:
+        for node in nodes(*children(value), known=known):
+            ask(node)
+
+
+def all_nodes(block: Block) -> list[Expr]:
+    """Every node of every expression that `block` computes, each once, operands first."""
+    return nodes(*[root for stmt in statements(block) for root in expressions(stmt)])
 
 
 def variables(value: Expr) -> tuple[Expr, ...]:
     """The variables that `value` reads, each once."""
-    memo = arena().facts.setdefault("variables", {})
-    known = memo.get(value)
-    if known is None:
-        if isinstance(value, Var):
-            known = (value,)
-        else:
-            parts = [variables(x) for x in children(value)]
-            known = parts[0] if len(parts) == 1 else tuple(dict.fromkeys([v for part in parts for v in part]))
-        memo[value] = known
-    return known  # type: ignore[return-value]
+    return _leaves("variables", Var, value)
 
 
 def loads(value: Expr) -> tuple[Load, ...]:
     """The loads inside `value`, each once."""
-    memo = arena().facts.setdefault("loads", {})
+    return _leaves("loads", Load, value)  # type: ignore[return-value]
+
+
+def _leaves(name: str, kind: type[Expr], value: Expr) -> tuple[Expr, ...]:
+    """The nodes of that kind inside `value`, operands first; kept in the arena under `name`."""
+    memo: dict[Expr, tuple[Expr, ...]] = arena().facts.setdefault(name, {})  # type: ignore[assignment]
     known = memo.get(value)
-    if known is None:
-        own = (value,) if isinstance(value, Load) else ()
-        parts = [found for x in children(value) if (found := loads(x))]
-        known = memo[value] = tuple(dict.fromkeys([x for part in parts for x in part] + [*own])) if parts else own
-    return known  # type: ignore[return-value]
+    if known is not None:
+        return known
+    for node in nodes(value, known=memo):
+        own = (node,) if isinstance(node, kind) else ()
+        parts = [found for x in children(node) if (found := memo[x])]
+        memo[node] = parts[0] if len(parts) == 1 and not own else (*dict.fromkeys(chain(*parts)), *own)
+    return memo[value]
 
 
 def map_block(block: Block, change: Rewrite) -> Block:

@@ -4,15 +4,14 @@ import math
 from dataclasses import replace
 
 from ...tensor.dtypes import f32, u32
-from ..ir import Const, Declare, Expr, Kernel, Var, cast, const, expressions, map_block, nodes, rewrite, statements, var
+from ..ir import Const, Declare, Expr, Kernel, Var, all_nodes, cast, const, map_block, rewrite, var
 
 _BITS = {"infinity_bits": 0x7F800000, "nan_bits": 0x7FC00000}
 
 
 def spell_constants(kernel: Kernel) -> Kernel:
     """`kernel` without infinite or NaN literals."""
-    seen: set[Expr] = set()
-    if not any(_unspelled(n) for s in statements(kernel.body) for root in expressions(s) for n in nodes(root, seen)):
+    if not any(map(_unspelled, all_nodes(kernel.body))):
         return kernel
     used: dict[str, Var] = {}
 

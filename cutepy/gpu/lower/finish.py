@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 from ..ir import (
+    Assign,
     Atomic,
     Block,
     Buffer,
+    Const,
+    Declare,
     Expr,
     For,
     If,
@@ -14,8 +17,11 @@ from ..ir import (
     Stmt,
     Store,
     blocks,
+    check,
+    check_constants,
     expressions,
     loads,
+    statements,
     variables,
     with_blocks,
 )
@@ -23,25 +29,40 @@ from .hoist import share
 
 
 def finish(kernel: Kernel) -> Kernel:
-    """`kernel` without values that nobody uses, with floating-point values used twice named, and unused arrays gone."""
+    """`kernel` without values and arrays that nobody uses, and with floating-point values used twice named.
+
+    Raises KernelError for what `check` and `check_constants` refuse.
+    """
+    useful = drop_unused(check_constants(check(kernel)))
+    return replace(useful, body=share(useful.body))
+
+
+def drop_unused(kernel: Kernel) -> Kernel:
+    """`kernel` without names, results, branches and arrays of its own that are not used."""
+    read = {v for stmt in statements(kernel.body) for root in expressions(stmt) for v in variables(root)}
     used: set[Buffer] = set()
-    body = share(_useful(kernel.body, set(), used))
+    body = _useful(kernel.body, read, set(), used)
     return replace(kernel, body=body, local=tuple(b for b in kernel.local if b in used))
 
 
-def _useful(block: Block, live: set[Expr], used: set[Buffer]) -> Block:
-    """`block` without lets and results whose names are not used after them; `live` gains the names that it uses,
-    `used` its arrays.
+def _useful(block: Block, read: set[Expr], live: set[Expr], used: set[Buffer]) -> Block:
+    """`block` without lets and results whose names are not used after them, or, of names that are set again, not
+    `read` at all; `live` gains the names that it uses, `used` its arrays.
 
-    One walk from the end: at this stage a name is set once, and used only after that.
+    One walk from the end: what is not set again is used only after it is bound.
     """
     out: list[Stmt] = []
     for stmt in reversed(block):
-        if isinstance(stmt, Let) and stmt.var not in live:
+        if (isinstance(stmt, Let) and stmt.var not in live) or (
+            isinstance(stmt, Declare | Assign) and stmt.var not in read
+        ):
+            continue
+        if isinstance(stmt, If) and isinstance(stmt.condition, Const):
+            out += reversed(_useful(stmt.then if stmt.condition.value else stmt.orelse, read, live, used))
             continue
         if isinstance(stmt, Atomic) and stmt.result is not None and stmt.result not in live:
             stmt = replace(stmt, result=None)
-        inner = tuple([_useful(b, live, used) for b in reversed(blocks(stmt))])[::-1]
+        inner = tuple([_useful(b, read, live, used) for b in reversed(blocks(stmt))])[::-1]
         if isinstance(stmt, If | For) and not any(inner):
             continue
         if isinstance(stmt, Store | Atomic):

@@ -1,4 +1,8 @@
-"""Index arithmetic that is used twice, or that a loop does not change, is computed once and named."""
+"""What is used twice, and index arithmetic that a loop does not change, is computed once and named.
+
+A name is put where its variables allow it: in the block that binds the innermost of them. What may change between two
+statements - it reads memory or a variable that is set again - is named for one statement, just before it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,7 +22,6 @@ from ..ir import (
     Kernel,
     Let,
     Load,
-    Param,
     Select,
     Stmt,
     Store,
@@ -48,8 +51,8 @@ class _Scope:
 
 
 def hoist(kernel: Kernel) -> Kernel:
-    """`kernel` with a `let` for each integer or bool expression worth naming, as far out as its variables allow."""
-    return replace(kernel, body=_Hoist(kernel.body, _indexing, loops=True).result)
+    """`kernel` with a `let` for each expression worth naming, as far out as its variables allow."""
+    return replace(kernel, body=_Hoist(kernel.body, _worth_naming, loops=True).result)
 
 
 def share(block: Block) -> Block:
@@ -58,26 +61,30 @@ def share(block: Block) -> Block:
 
 
 def _indexing(value: Expr) -> bool:
-    return value.dtype.kind in "iub" and value.lanes == 1 and not _plain(value)
+    return value.dtype.kind in "iub" and value.lanes == 1
+
+
+def _worth_naming(value: Expr) -> bool:
+    return not _plain(value)
 
 
 def _computing(value: Expr) -> bool:
     if isinstance(value, Vector):
-        return any(item is not value.items[0] for item in value.items)
+        return not _plain(value)
     return value.dtype.kind == "f" and isinstance(value, Binary | Call | Select | Unary | Cast)
 
 
 class _Hoist:
     """One walk that names the expressions that `wanted` asks for, where they are used twice; with `loops`, also
-    where they are used once but do not change in a loop around."""
+    index arithmetic that is used once but does not change in a loop around."""
 
     def __init__(self, body: Block, wanted: Callable[[Expr], bool], *, loops: bool) -> None:
         self.wanted, self.out_of_loops = wanted, loops
         self.uses: dict[Expr, int] = {}
         self.mutable: set[Expr] = set()
-        self.loops: dict[Expr, int] = {}
-        self.scopes: dict[Expr, _Scope] = {}
+        self.homes: dict[Expr, _Scope | None] = {}
         self.bound: dict[Expr, Var] = {}
+        self.passing: list[Expr] = []
         self.holding: dict[Expr, bool] = {}
         self.top = _Scope()
         self.count(body)
@@ -89,11 +96,16 @@ class _Hoist:
         for stmt in body:
             if isinstance(stmt, Declare):
                 self.mutable.add(stmt.var)
-            for root in expressions(stmt):
-                if self.holds(root):
-                    self.reference(root)
+            self.reference(expressions(stmt), self.uses)
             for block in blocks(stmt):
                 self.count(block)
+
+    def reference(self, values: tuple[Expr, ...], uses: dict[Expr, int]) -> None:
+        """Count `values` and what they hold; what gets no name of its own is written out at each use, and counts so."""
+        for value in values:
+            uses[value] = uses.get(value, 0) + 1
+            if self.holds(value) and (uses[value] == 1 or _plain(value)):
+                self.reference(children(value), uses)
 
     def holds(self, value: Expr) -> bool:
         """Whether `value` is or holds an expression that might be named: most do not, and stay as they are."""
@@ -102,33 +114,25 @@ class _Hoist:
             known = self.holding[value] = self.wanted(value) or any(map(self.holds, children(value)))
         return known
 
-    def reference(self, value: Expr) -> None:
-        self.uses[value] = self.uses.get(value, 0) + 1
-        if self.uses[value] == 1:
-            for operand in children(value):
-                self.reference(operand)
-
-    def scope_of(self, value: Expr) -> _Scope | None:
+    def home_of(self, value: Expr) -> _Scope | None:
         """The innermost block that binds a variable of `value`; None if its value may change between two uses."""
-        match value:
-            case Const() | Builtin() | Param():
-                return self.top
-            case Var():
-                return None if value in self.mutable else self.scopes[value]
-            case Call(name=name) if name in SUBGROUP:
-                return None
-            case Binary() | Select() | Unary() | Cast() | Call() | Vector() | Component():
-                found = self.top
-                for operand in children(value):
-                    scope = self.scope_of(operand)
-                    if scope is None:
-                        return None
-                    found = scope if scope.depth > found.depth else found
-                return found
-        return None
+        if value in self.homes:
+            return self.homes[value]
+        found: _Scope | None = self.top
+        if isinstance(value, Load) or value in self.mutable or (isinstance(value, Call) and value.name in SUBGROUP):
+            found = None
+        for operand in children(value) if found is not None else ():
+            home = self.home_of(operand)
+            if home is None or found is None:
+                found = None
+            elif home.depth > found.depth:
+                found = home
+        self.homes[value] = found
+        return found
 
-    def expr(self, value: Expr, scope: _Scope, hint: str) -> Expr:
-        """`value` with the named parts as names; new names are put down in the block that they belong to."""
+    def expr(self, value: Expr, scope: _Scope, hint: str, here: dict[Expr, int]) -> Expr:
+        """`value` with the named parts as names; new names are put down in the block that they belong to, or, for those
+        that `here`, the uses in this statement, asks for, before the statement."""
         name = self.bound.get(value)
         if name is not None:
             return name
@@ -138,49 +142,70 @@ class _Hoist:
         if isinstance(value, Load):
             hint = f"{value.buffer.name}_at"
         often = self.uses.get(value, 0) > 1
-        if (often or (self.out_of_loops and scope.loops)) and self.wanted(value):
-            home = self.scope_of(value)
+        if (often or (self.out_of_loops and scope.loops and _indexing(value))) and self.wanted(value):
+            home = self.home_of(value)
+            if home is None and here.get(value, 0) > 1:
+                self.passing.append(value)
+                return self.bind(value, scope, hint, here)
             if home is not None and (often or home.loops < scope.loops):
-                return self.bind(value, home, hint)
-        return rebuild(value, [self.expr(x, scope, hint) for x in operands])
+                return self.bind(value, home, hint, here)
+        return rebuild(value, [self.expr(x, scope, hint, here) for x in operands])
 
-    def bind(self, value: Expr, home: _Scope, hint: str) -> Var:
+    def bind(self, value: Expr, home: _Scope, hint: str, here: dict[Expr, int]) -> Var:
         """Put down a `let` for `value` at the end of `home` as it is now."""
-        new = rebuild(value, [self.expr(x, home, hint) for x in children(value)])
+        new = rebuild(value, [self.expr(x, home, hint, here) for x in children(value)])
         lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
         name = self.bound[value] = var(_name(value, hint), value.dtype, lanes=value.lanes, lo=lo, hi=hi)
-        self.scopes[name] = home
+        self.homes[name] = home
         home.out.append(Let(name, new))
         return name
 
     def walk(self, block: Block, scope: _Scope) -> Block:
         for stmt in block:
-            first = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "index"
-            hints = (first, "value", "value")
-            roots = zip(expressions(stmt), hints, strict=False)
-            new = [self.expr(x, scope, hint) if self.holds(x) else x for x, hint in roots]
-            stmt = with_expressions(stmt, new)
+            stmt = self.computed(stmt, scope)
             inner: list[Block] = []
             for child in blocks(stmt):
                 nested = _Scope(scope.depth + 1, scope.loops + isinstance(stmt, For))
                 if isinstance(stmt, For):
-                    self.scopes[stmt.var] = nested
+                    self.homes[stmt.var] = nested
                 inner.append(self.walk(child, nested))
             if isinstance(stmt, Let):
-                self.scopes[stmt.var] = scope
+                self.homes[stmt.var] = scope
+            elif isinstance(stmt, Atomic) and stmt.result is not None:
+                self.homes[stmt.result] = scope
             scope.out.append(with_blocks(stmt, tuple(inner)) if inner else stmt)
         return tuple(scope.out)
+
+    def computed(self, stmt: Stmt, scope: _Scope) -> Stmt:
+        """`stmt` with the named parts of its expressions as names."""
+        roots = expressions(stmt)
+        if not any(map(self.holds, roots)):
+            return stmt
+        here: dict[Expr, int] = {}
+        if not isinstance(stmt, For):  # whose bounds are computed again at each turn
+            self.reference(roots, here)
+        first = f"{stmt.buffer.name}_at" if isinstance(stmt, Store | Atomic) else "index"
+        hints = (first, "value", "value")
+        new = [self.expr(x, scope, hint, here) for x, hint in zip(roots, hints, strict=False)]
+        for value in self.passing:
+            del self.bound[value]
+        self.passing.clear()
+        return with_expressions(stmt, new)
 
 
 def _plain(value: Expr) -> bool:
     """Whether naming `value` would save a reader and a compiler nothing: a name plus or times a number, say."""
     match value:
-        case Binary(op="+" | "-", right=Const()):
-            return True
-        case Binary(op="*", left=left, right=Const()):
+        case Binary(op="+" | "-", right=Const()) | Unary():
+            return value.dtype.kind in "iub"
+        case Binary(op="*", left=left, right=Const()) if value.dtype.kind in "iu":
             return not children(left) or (isinstance(left, Binary) and left.op in ("//", "%"))
-        case Load() | Unary():
+        case Cast(value=inner, dtype=dtype) if dtype.kind in "iu" and inner.dtype.kind in "iu":
+            return not children(inner)
+        case Load() | Component():
             return True
+        case Vector(items=items):
+            return all(item is items[0] for item in items)
     return not children(value)
 
 

@@ -1,5 +1,6 @@
 """Private arrays whose indices are all constants become named variables, and values read from them stay there."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..ir import (
@@ -76,7 +77,8 @@ def _whole(kernel: Kernel) -> dict[Buffer, int]:
     def see(buffer: Buffer, index: Expr, count: int, *, always: bool = True) -> None:
         if buffer.space != "private":
             return
-        aligned = always and isinstance(index, Const) and int(index.value) * buffer.width % count == 0
+        at = int(index.value) * buffer.width if always and isinstance(index, Const) else -1
+        aligned = 0 <= at <= buffer.length - count and at % count == 0
         if not aligned or lanes.setdefault(buffer, count) != count:
             lanes[buffer] = 0
 
@@ -99,7 +101,7 @@ def _declare(names: list[Var], body: Block) -> Block:
             return (*out, *body[at:])
         used = {v for s in statements((stmt,)) for v in _mentioned(s)}
         fresh = isinstance(stmt, Assign) and stmt.lane is None and stmt.var not in set(variables(stmt.value))
-        for name in [v for v in waiting if v in used]:
+        for name in [] if waiting.keys().isdisjoint(used) else [v for v in waiting if v in used]:
             first = waiting.pop(name)
             if fresh and isinstance(stmt, Assign) and stmt.var is name:
                 stmt = Declare(first, stmt.value)
@@ -131,6 +133,7 @@ class _Forward:
                 for name in variables(root):
                     self.uses[name] = self.uses.get(name, 0) + 1
         self.waiting: dict[Expr, Let] = {}
+        self.reading: dict[Expr, list[Let]] = {}
         self.result = self.walk(block)
 
     def source(self, value: Expr) -> Expr | None:
@@ -155,27 +158,27 @@ class _Forward:
 
         return rewrite(value, change, {})
 
-    def settle(self, changed: set[Expr], out: list[Stmt]) -> None:
-        """Put down the waiting lets of variables about to change that are still to be used."""
-        for name, let in list(self.waiting.items()):
-            source = self.source(let.value)
-            if source in changed:
-                del self.waiting[name]
-                if self.uses[name] > 0:
-                    out.append(let)
+    def settle(self, changed: Iterable[Expr], out: list[Stmt]) -> None:
+        """Put down the waiting lets of variables about to change that are still to be used, in order of text."""
+        found = [let for source in changed for let in self.reading.pop(source, ())]
+        for let in sorted(found, key=lambda let: let.var.order):
+            del self.waiting[let.var]
+            if self.uses.get(let.var, 0) > 0:
+                out.append(let)
 
     def walk(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
             inner = blocks(stmt)
             if inner:
-                changed: set[Expr] = {s.var for b in inner for s in statements(b) if isinstance(s, Assign)}
+                changed = {s.var: None for b in inner for s in statements(b) if isinstance(s, Assign)}
                 self.settle(changed, out)
             stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
-            if isinstance(stmt, Let) and self.source(stmt.value) is not None:
+            if isinstance(stmt, Let) and (source := self.source(stmt.value)) is not None:
                 self.waiting[stmt.var] = stmt
+                self.reading.setdefault(source, []).append(stmt)
                 continue
             if isinstance(stmt, Assign):
-                self.settle({stmt.var}, out)
+                self.settle((stmt.var,), out)
             out.append(with_blocks(stmt, tuple([self.walk(b) for b in inner])) if inner else stmt)
         return tuple(out)

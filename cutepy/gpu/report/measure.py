@@ -118,13 +118,11 @@ def _flops(model: Model) -> int:
 def _operations(stmt: Stmt) -> int:
     """Floating-point operations of one invocation at a statement: each expression once, each lane counts."""
     total = 0
-    seen: set[Expr] = set()
-    for root in expressions(stmt):
-        for node in nodes(root, seen):
-            if node.dtype.kind == "f":
-                match node:
-                    case Binary(op=op) if op in ARITHMETIC:
-                        total += node.lanes
-                    case Call(name=name) if name in FUNCTIONS or name in SUBGROUP_REDUCE:
-                        total += (2 if name == "fma" else 1) * node.lanes
+    for node in nodes(*expressions(stmt)):
+        if node.dtype.kind == "f":
+            match node:
+                case Binary(op=op) if op in ARITHMETIC:
+                    total += node.lanes
+                case Call(name=name) if name in FUNCTIONS or name in SUBGROUP_REDUCE:
+                    total += (2 if name == "fma" else 1) * node.lanes
     return total

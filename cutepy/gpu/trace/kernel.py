@@ -168,13 +168,15 @@ class KernelFunction:
         _TRACE.set(trace)
         KERNEL_FILE.set(self.file)
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
-        with new_arena():
+        with new_arena() as arena:
+            arena.name = trace.name_deep
             values = _stand_ins(trace, call)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
             with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
                 self.function(*values, **call.static)
             if trace.error is not None:
                 raise trace.error
+            arena.name = None
             kernel = finish(
                 Kernel(
                     trace.name,

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import cast as typed
 
 import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
-from ...tensor.dtypes import DType, gpu_dtype
+from ...tensor.dtypes import DType, gpu_dtype, i32, u32
 from ...tensor.engine import Scalars
 from ...tensor.reach import offset_range
 from ...tensor.tensor import Tensor
-from ..ir import Atomic, Barrier, Const, Expr, For, If, as_expr, builtin, const, var
+from ..ir import Assign, Atomic, Barrier, Const, Declare, Expr, For, If, as_expr, builtin, const, var
 from ..ir.place import user_place
-from ..ranges import range_of
+from ..ranges import domain, range_of
 from ..simplify import simplify
 from .engine import BufferEngine
 from .names import assigned_name
@@ -94,13 +93,16 @@ def subgroup_size() -> Expr:
 
 
 def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Expr]:
-    """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`.
+    """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`, as in range.
+
+    It is an i32 where a bound is, or where a number is below 0, else a u32.
 
     Its body is traced once, so Python state that the body changes is changed once: keep what a loop carries in tensors.
+    Raises KernelError for bounds of two types, numbers that do not fit them, and a step that does not lead to the end.
     """
     trace = current("gpu.loop")
     place = user_place()
-    first, last, by = (_index(value) for value in (start, stop, step))
+    first, last, by = _bounds(place, start, stop, step)
     (lo, _), (_, hi) = range_of(first), range_of(last)
     if hi <= lo:
         return
@@ -119,18 +121,42 @@ def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterator[Ex
     trace.emit(For(name, first, last, by, tuple(body), place))
 
 
-def _index(value: Scalars) -> Expr:
-    if isinstance(value, Expr):
+def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Expr]:
+    """Start, stop and step of a loop, of one type; numbers that give no turn in Python give none here."""
+    given = [_whole(place, value) for value in (start, stop, step)]
+    text = f"{place}: gpu.loop({stop}, start={start}, step={step})"
+    types = {v.dtype for v in given if isinstance(v, Expr)}
+    numbers = [n for n in given if isinstance(n, int)]
+    if len(types) > 1:
+        raise KernelError(f"{text}: it counts in i32 and in u32; convert one with gpu.cast")
+    turns = range(*numbers) if not types and given[2] != 0 else range(1)
+    if not turns:
+        return [const(0), const(0), const(1)]
+    if isinstance(given[2], int) and given[2] < 1:
+        raise KernelError(f"{text}: a loop counts up by 1 or more; turn it round, and subtract its counter")
+    dtype = types.pop() if types else i32 if numbers[0] < 0 else u32
+    least, most = domain(dtype)
+    if isinstance(given[1], int) and given[1] < least:
+        given[1] = least  # an end below all numbers of the type: no turn
+    numbers = [n for n in given if isinstance(n, int)]
+    if not all(least <= n <= most for n in numbers) or turns[-1] + turns.step > most:
+        raise KernelError(f"{text}: it counts in {dtype}, from {least} to {most}; gpu.cast what is known on the GPU")
+    return [as_expr(n, dtype) for n in given]
+
+
+def _whole(place: str, value: Scalars) -> Expr | int:
+    """A bound of a loop: a number, or a simple integer expression."""
+    if isinstance(value, Expr) and value.dtype.kind in "iu":
         return simplify(value)
     if isinstance(value, int | np.integer):
-        return const(int(value))
-    raise KernelError(f"{user_place()}: gpu.loop counts with whole numbers, not with {value!r}")
+        return int(value)
+    raise KernelError(f"{place}: gpu.loop counts with whole numbers, not with {value!r}")
 
 
 def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
     """`for i in gpu.unroll(n):` writes the body n times, each with a number for `i`."""
-    if not all(isinstance(n, int | np.integer) for n in (start, stop, step)):
-        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now; use gpu.loop")
+    if not all(isinstance(n, int | np.integer) for n in (start, stop, step)) or step == 0:
+        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now and a step; use gpu.loop")
     return range(int(start), int(stop), int(step))
 
 
@@ -214,7 +240,8 @@ def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine
 
 
 def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
-    """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before."""
+    """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before, 0 where the tensor's
+    guard keeps it from happening."""
     trace = current(f"gpu.atomic_{op.lower()}")
     engine = tensor.engine
     place = user_place()
@@ -234,6 +261,8 @@ def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
     inside = None if tensor.guard is None else tensor.guard.inside(crd)  # type: ignore[arg-type]
     if inside is None or is_known(inside, True):
         trace.emit(stmt)
-    else:
-        trace.emit(If(typed(Expr, inside), (replace(stmt, result=None),), place=place))
-    return result
+        return result
+    kept = var(f"old_{count}", engine.dtype)
+    trace.emit(Declare(kept))
+    trace.emit(If(typed(Expr, inside), (stmt, Assign(kept, result)), place=place))
+    return kept

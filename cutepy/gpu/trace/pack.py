@@ -37,44 +37,55 @@ def pack(values: Sequence[Expr]) -> Expr:
     >>> pack([component(x, i) * y for i in range(2)]) is x * splat(y, 2)
     True
     """
-    first = values[0]
-    if len(values) == 1:
-        return first
-    kind, same = type(first), True
-    for value in values:
-        if type(value) is not kind:
+    return _Pack().pack(values)
+
+
+class _Pack:
+    """One packing, in which equal lists of lanes are packed once."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, ...], Expr] = {}
+
+    def pack(self, values: Sequence[Expr]) -> Expr:
+        key = tuple(map(id, values))
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = self.packed(values, values[0])
+        return known
+
+    def packed(self, values: Sequence[Expr], first: Expr) -> Expr:
+        kind = type(first)
+        if len(values) == 1:
+            return first
+        if all(value is first for value in values):
+            return splat(first, len(values))
+        if kind in (Component, Const) or any(type(value) is not kind for value in values):
             return vector(*values)
-        same = same and value is first
-    if same:
-        return splat(first, len(values))
-    if kind is Component or kind is Const:
-        return vector(*values)
-    packed = _pack_alike(values, first)
-    return vector(*values) if packed is None else packed
+        packed = self.alike(values, first)
+        return vector(*values) if packed is None else packed
 
-
-def _pack_alike(values: Sequence[Expr], first: Expr) -> Expr | None:
-    match first:
-        case Binary(op=op):
-            if op in COMPARE or first.dtype.kind == "b" or not _agree(values, "op"):
-                return None
-            left, right = pack([v.left for v in values]), pack([v.right for v in values])  # type: ignore[attr-defined]
-            return binary(op, left, right)
-        case Call(name=name, args=args):
-            if name not in FUNCTIONS or not _agree(values, "name"):
-                return None
-            return call(name, *[pack([v.args[i] for v in values]) for i in range(len(args))])  # type: ignore[attr-defined]
-        case Unary(op=op):
-            return unary(op, pack(_operands(values))) if _agree(values, "op") else None
-        case Cast(dtype=dtype, bits=bits):
-            source = first.value.dtype
-            if all(x.dtype is source for x in _operands(values)) and _agree(values, "bits"):
-                return cast(pack(_operands(values)), dtype, bits=bits)
-        case Select(condition=condition):
-            if all(v.condition is condition for v in values):  # type: ignore[attr-defined]
-                then, other = pack([v.then for v in values]), pack([v.other for v in values])  # type: ignore[attr-defined]
-                return select(condition, then, other)
-    return None
+    def alike(self, values: Sequence[Expr], first: Expr) -> Expr | None:
+        match first:
+            case Binary(op=op):
+                if op in COMPARE or first.dtype.kind == "b" or not _agree(values, "op"):
+                    return None
+                left, right = self.pack([v.left for v in values]), self.pack([v.right for v in values])  # type: ignore[attr-defined]
+                return binary(op, left, right)
+            case Call(name=name, args=args):
+                if name not in FUNCTIONS or not _agree(values, "name"):
+                    return None
+                return call(name, *[self.pack([v.args[i] for v in values]) for i in range(len(args))])  # type: ignore[attr-defined]
+            case Unary(op=op):
+                return unary(op, self.pack(_operands(values))) if _agree(values, "op") else None
+            case Cast(dtype=dtype, bits=bits):
+                source = first.value.dtype
+                if all(x.dtype is source for x in _operands(values)) and _agree(values, "bits"):
+                    return cast(self.pack(_operands(values)), dtype, bits=bits)
+            case Select(condition=condition):
+                if all(v.condition is condition for v in values):  # type: ignore[attr-defined]
+                    then, other = self.pack([v.then for v in values]), self.pack([v.other for v in values])  # type: ignore[attr-defined]
+                    return select(condition, then, other)
+        return None
 
 
 def _agree(values: Sequence[Expr], name: str) -> bool:

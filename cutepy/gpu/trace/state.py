@@ -24,6 +24,7 @@ from ..ir import (
     Stmt,
     Var,
     builtin,
+    children,
     const,
     nodes,
     var,
@@ -51,6 +52,7 @@ class Trace:
     params: list[Param] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     uniform: set[Expr] = field(default_factory=set)
+    agreed: dict[Expr, bool] = field(default_factory=dict)
     held: list[Expr] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     grid: Size3 = (1, 1, 1)
@@ -75,6 +77,11 @@ class Trace:
         self.emit(Let(name, value, place or user_place()))
         return name
 
+    def name_deep(self, value: Expr) -> Expr:
+        """A name for a value of so many levels that it is better computed here: what memory holds is read where it is
+        asked for, so such a value is the same wherever it is computed."""
+        return self.let("value", value) if self.workgroup is not None else value
+
     def unique(self, wish: str) -> str:
         """`wish`, with a number where it was given before."""
         count = self.counts[wish] = self.counts.get(wish, -1) + 1
@@ -82,14 +89,18 @@ class Trace:
 
     def is_uniform(self, value: Expr) -> bool:
         """Whether all invocations of a workgroup are sure to agree on `value`."""
-        for node in nodes(value):
-            if isinstance(node, Var) and node not in self.uniform:
-                return False
-            if isinstance(node, Builtin) and not node.name.startswith(("workgroup_id", "num_")):
-                return False
+        known = self.agreed
+        for node in nodes(value, known=known):
+            match node:
+                case Var():
+                    known[node] = node in self.uniform
+                case Builtin(name=name):
+                    known[node] = name.startswith(("workgroup_id", "num_"))
+                case _:
+                    known[node] = all(known[x] for x in children(node))
             if isinstance(node, Load) and (node.buffer.space != "storage" or node.buffer.writable):
-                return False
-        return True
+                known[node] = False
+        return known[value]
 
     @contextmanager
     def block(self, *, divergent: str = "", holds: Expr | None = None) -> Iterator[list[Stmt]]:

@@ -23,6 +23,8 @@ from ..ir import (
     Stmt,
     Store,
     Var,
+    all_nodes,
+    ask_operands_first,
     binary,
     builtin,
     children,
@@ -96,12 +98,7 @@ def _folded(kernel: Kernel, subgroup: int) -> _Fold | None:
 
 def uses_subgroups(kernel: Kernel) -> bool:
     """Whether the kernel asks how its threads fall into subgroups."""
-    seen: set[Expr] = set()
-    for stmt in statements(kernel.body):
-        for root in expressions(stmt):
-            if any(isinstance(n, Builtin) and "subgroup" in n.name for n in nodes(root, seen)):
-                return True
-    return False
+    return any(isinstance(n, Builtin) and "subgroup" in n.name for n in all_nodes(kernel.body))
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
@@ -187,6 +184,7 @@ class _Walk:
         """Whether `value` is the same whenever it is computed: it reads no memory that the kernel writes."""
         known = self.pure.get(value)
         if known is None:
+            ask_operands_first(value, self.pure, self.is_pure)
             match value:
                 case Var(order=order):
                     known = order < 0
@@ -231,14 +229,13 @@ class _Walk:
 
     def reads(self, stmt: Stmt, around: _Around, out: list[Item]) -> None:
         """The loads in the expressions of `stmt`, operands first."""
-        seen: set[Expr] = set()
-        for root in expressions(stmt):
-            for node in nodes(root, seen):
-                if isinstance(node, Load):
-                    where = const(True, bool_) if node.where is None else self.resolve(node.where)
-                    if isinstance(where, Const) and not where.value:
-                        continue
-                    out.append(self.access("reads", node, node.lanes, around.within(where, where)))
+        for node in nodes(*expressions(stmt)):
+            if not isinstance(node, Load):
+                continue
+            where = const(True, bool_) if node.where is None else self.resolve(node.where)
+            if isinstance(where, Const) and not where.value:
+                continue
+            out.append(self.access("reads", node, node.lanes, around.within(where, where)))
 
     def access(self, verb: Verb, node: Load | Store | Atomic, lanes: int, around: _Around) -> Access:
         buffer, at = node.buffer, self.resolve(node.index)

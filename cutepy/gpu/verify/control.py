@@ -1,8 +1,10 @@
 """Do all threads of a workgroup come to every barrier, and does every loop end?"""
 
+from functools import partial
+
 import numpy as np
 
-from ..ir import Builtin, Call, Const, Expr, Load, Var, children
+from ..ir import Builtin, Call, Const, Expr, Load, Var, nodes
 from ..ir.operators import SUBGROUP
 from ..wgsl import show
 from .evaluate import Array, Unknown, evaluate
@@ -44,16 +46,21 @@ def decide_barriers(model: Model) -> Verdict:
 def is_uniform(model: Model, value: Expr) -> bool:
     """Whether all threads of a workgroup agree on `value` by WGSL's rules: it is made of ids of the workgroup, of
     parameters, of elements of read-only bindings, and of counters of loops whose own bounds are such."""
-    match value:
-        case Builtin() if value is model.tid:
-            return False
+    return not any(map(partial(_differs, model), nodes(value)))
+
+
+def _differs(model: Model, node: Expr) -> bool:
+    """Whether threads may differ about a node that they do not inherit from its operands."""
+    match node:
+        case Builtin():
+            return node is model.tid
         case Var():
-            return model.is_id(value)
-        case Load(buffer=buffer) if buffer not in model.readable:
-            return False
-        case Call(name=name) if name in SUBGROUP:
-            return False
-    return all(is_uniform(model, x) for x in children(value))
+            return not model.is_id(node)
+        case Load(buffer=buffer):
+            return buffer not in model.readable
+        case Call(name=name):
+            return name in SUBGROUP
+    return False
 
 
 def _divided(model: Model, fence: Fence) -> Verdict | None:

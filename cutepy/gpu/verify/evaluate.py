@@ -4,6 +4,7 @@ What memory holds is not known. A load from a binding that the kernel never writ
 at every visit; anything else that memory decides raises `Unknown`.
 """
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..interpret_functions import BINARY, FUNCTIONS
-from ..ir import Binary, Buffer, Call, Cast, Component, Const, Expr, Load, Param, Select, Unary
+from ..ir import Binary, Buffer, Call, Cast, Component, Const, Expr, Load, Param, Select, Unary, ask_operands_first
 from ..ir.operators import SUBGROUP
 
 Array = npt.NDArray[np.generic]
@@ -42,6 +43,11 @@ def evaluate(value: Expr, env: Mapping[Expr, Array], memo: dict[Expr, Array], da
     if known is None:
         known = memo.get(value)
     if known is None:
+
+        def scalar(node: Expr) -> object:
+            return node.lanes > 1 or evaluate(node, env, memo, data)  # lanes of memory are looked at one by one
+
+        ask_operands_first(value, ChainMap(memo, env), scalar)  # type: ignore[arg-type]
         known = memo[value] = _evaluate(value, env, memo, data)
     return known
 
@@ -87,7 +93,8 @@ def _contents(load: Load, index: Array, lane: int, data: Data) -> Array:
     if buffer not in data.readable:
         raise Unknown
     at = index.astype(np.uint64) * np.uint64(buffer.width) + np.uint64(lane)
-    mixed = (at + np.uint64(data.seed * 7919 + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    with np.errstate(over="ignore"):
+        mixed = (at + np.uint64(data.seed * 7919 + 1)) * np.uint64(0x9E3779B97F4A7C15)
     number = (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(33) & np.uint64(63)
     if load.dtype.kind == "f":
         return ((number.astype(np.float64) - 32) / 2).astype(load.dtype.numpy)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Load, Stmt, Var, children
+from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Load, Stmt, Var, ask_operands_first, children
 from ..ranges import range_of
 from ..wgsl import show
 from .evaluate import Data, Integers, evaluate
@@ -128,6 +128,7 @@ class Model:
         """The ids, iterations and unknowns that `value` depends on."""
         known = self._leaves.get(value)
         if known is None:
+            ask_operands_first(value, self._leaves, self.leaves)
             own = () if isinstance(value, Const) or (children(value) and not isinstance(value, Load)) else (value,)
             known = self._leaves[value] = frozenset(own).union(*map(self.leaves, children(value)))
         return known

@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from ..ir import Kernel, new_arena
+from ..ir import Kernel, check, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
 from .bounds import decide_bounds, is_in_bounds
@@ -41,6 +41,7 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
     [('in bounds', 'proven'), ('no races', 'proven')]
     """
     chosen = limits if limits is not None else Limits()
+    check(kernel)
     verdicts = [*_for_sizes(kernel, chosen), decide_limits(kernel, chosen, aliases)]
     return Verification(kernel.name, tuple(verdicts))
 

@@ -11,24 +11,15 @@ struct Params {
 
 @compute @workgroup_size(64)
 fn saxpy(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
-    var x_0 = vec4<f32>(0.0);
-    var y_0 = vec4<f32>(0.0);
-    let index = group.x * 512u + tid * 4u;
     let x_at = group.x * 128u + tid;
-    if (index < 1000u) {
-        x_0 = x[x_at];
-        y_0 = y[x_at];
-    }
-    if (true) {
-        y[x_at] = fma(vec4<f32>(params.a), x_0, y_0);
-    }
+    let x_0 = x[x_at];
+    let y_0 = y[x_at];
+    y[x_at] = fma(vec4<f32>(params.a), x_0, y_0);
     var x_1 = vec4<f32>(0.0);
     var y_1 = vec4<f32>(0.0);
-    if (index + 256u < 1000u) {
+    if (x_at + 64u < 250u) {
         x_1 = x[x_at + 64u];
         y_1 = y[x_at + 64u];
-    }
-    if (x_at + 64u < 250u) {
         y[x_at + 64u] = fma(vec4<f32>(params.a), x_1, y_1);
     }
 }

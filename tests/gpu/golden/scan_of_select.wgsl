@@ -5,12 +5,11 @@
 @compute @workgroup_size(96)
 fn scan_of_select(@builtin(local_invocation_index) tid: u32) {
     var stack: array<f32, 4>;
-    var total: f32;
     for (var i = 0u; i < tid % 5u; i++) {
         stack[i % 4u] = f32(i) + 1.0;
     }
     let value = stack[tid % 4u];
     let value_1 = (i32(tid) - 40i) % 7i;
     let value_2 = (i32(tid) - 40i) / 7i;
-    y[tid] = select(value, f32(select(value_2, value_2 - 1i, value_1 != 0i && (value_1 ^ 7i) < 0i)), tid % 3u > 1u);
+    y[tid] = select(value, f32(select(value_2, value_2 - 1i, value_1 != 0i && (value_1 ^ 7i) < 0i)), tid % 3u >= 2u);
 }

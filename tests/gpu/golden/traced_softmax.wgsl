@@ -70,8 +70,9 @@ fn softmax_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     let partial_13 = partial[0u];
     workgroupBarrier();
     let mine_3 = vec2<f32>(mine0, mine1);
-    mine0 = exp(mine_3 - vec2<f32>(partial_13)).x;
-    mine1 = exp(mine_3 - vec2<f32>(partial_13)).y;
+    let value = exp(mine_3 - vec2<f32>(partial_13));
+    mine0 = value.x;
+    mine1 = value.y;
     mine2 = exp(mine2 - partial_13);
     let mine_5 = vec2<f32>(mine0, mine1);
     partial[tid] = 0.0 + (mine_5.x + mine_5.y + mine2);
@@ -115,8 +116,9 @@ fn softmax_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     let partial_26 = partial[0u];
     workgroupBarrier();
     let mine_7 = vec2<f32>(mine0, mine1);
-    mine0 = (mine_7 / vec2<f32>(partial_26)).x;
-    mine1 = (mine_7 / vec2<f32>(partial_26)).y;
+    let value_1 = mine_7 / vec2<f32>(partial_26);
+    mine0 = value_1.x;
+    mine1 = value_1.y;
     mine2 = mine2 / partial_26;
     let mine_9 = vec2<f32>(mine0, mine1);
     y[x_at] = mine_9.x;

@@ -1,0 +1,73 @@
+"""What a kernel must obey before anything reads it: names where they are bound, constant indices inside arrays."""
+
+from ...errors import KernelError
+from .expr import Const, Expr
+from .stmt import Assign, Atomic, Block, Buffer, Declare, For, Kernel, Let, Stmt, Store
+from .walk import blocks, expressions, loads, statements, variables
+
+
+def check(kernel: Kernel) -> Kernel:
+    """`kernel`, if each of its names is used after what binds it, in the same block or one inside it.
+
+    Raises KernelError with the line otherwise: there is no such program in WGSL, and no meaning is right for it.
+    """
+    _block(kernel, kernel.body, set())
+    return kernel
+
+
+def check_constants(kernel: Kernel) -> Kernel:
+    """`kernel`, if no constant index leaves an array of its own, which WGSL refuses wherever it stands.
+
+    Raises KernelError with the line and the array otherwise.
+    """
+    for stmt in statements(kernel.body):
+        if isinstance(stmt, Store | Atomic):
+            _inside(kernel, stmt.buffer, stmt.index, stmt.value.lanes, stmt.place)
+        for root in expressions(stmt):
+            for node in loads(root):
+                _inside(kernel, node.buffer, node.index, node.lanes, node.place)
+    return kernel
+
+
+def _inside(kernel: Kernel, buffer: Buffer, index: Expr, lanes: int, place: str) -> None:
+    if buffer.space == "storage" or not isinstance(index, Const):
+        return
+    first = int(index.value)
+    if not 0 <= first <= buffer.length - lanes:
+        more = f" to {first + lanes - 1}" if lanes > 1 else ""
+        text = f"kernel {kernel.name} uses element {first}{more} of {buffer.name}, which has {buffer.length}"
+        raise KernelError(f"{place}: {text}" if place else text)
+
+
+def _block(kernel: Kernel, block: Block, known: set[Expr]) -> None:
+    bound: list[Expr] = []
+    for stmt in block:
+        place = getattr(stmt, "place", "")
+        for root in expressions(stmt):
+            for name in variables(root):
+                if name not in known:
+                    raise _unbound(kernel, name, place)
+        if isinstance(stmt, Assign) and stmt.var not in known:
+            raise _unbound(kernel, stmt.var, place)
+        inner = {stmt.var} - known if isinstance(stmt, For) else set()
+        known |= inner
+        for child in blocks(stmt):
+            _block(kernel, child, known)
+        known -= inner
+        new = _binds(stmt)
+        if new is not None and new not in known:
+            known.add(new)
+            bound.append(new)
+    known.difference_update(bound)
+
+
+def _binds(stmt: Stmt) -> Expr | None:
+    if isinstance(stmt, Let | Declare):
+        return stmt.var
+    return stmt.result if isinstance(stmt, Atomic) else None
+
+
+def _unbound(kernel: Kernel, name: Expr, place: str) -> KernelError:
+    text = f"kernel {kernel.name} uses {name!r} where nothing binds it: it belongs to a loop or a block that has ended"
+    where = f"{place}: " if place else ""
+    return KernelError(f"{where}{text}; keep what is used later in a tensor, such as make_fragment_like gives")
