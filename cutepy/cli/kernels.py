@@ -22,7 +22,7 @@ from typing import cast
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
 from ..gpu.matmul import choose_plan, matmul_kernel
 from ..gpu.operations.fold import fold_kernel
-from ..gpu.operations.operand import Place, sizes_of
+from ..gpu.operations.operand import Place
 from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.runtime import Limits, adapters, choose_adapter
 from ..gpu.trace.kernel import KernelFunction
@@ -30,6 +30,7 @@ from ..layout import LayoutRight, parse_layout, select
 from ..layout.layout import Layout
 from ..ops.rules import folded_type
 from ..tensor import Tensor, as_dtype, make_tensor
+from ..tensor.bulk import mode_sizes
 from .output import check_target, write_text
 from .tiles import parse_tile, plan_for
 
@@ -136,7 +137,7 @@ def _sum(tensors: list[Tensor], _tile: str | None) -> Call:
     if len(tensors) != 1:
         raise CommandError("sum takes one tensor: cutepy wgsl sum 1000x1000")
     (x,) = tensors
-    call, place = Reduction(x, tuple(range(len(sizes_of(x)))), keepdims=False), Place(None)
+    call, place = Reduction(x, tuple(range(len(mode_sizes(x)))), keepdims=False), Place(None)
     operands, static = next(launches("sum", call, place, place.zeros((), folded_type("sum", x.dtype))))
     return Call(fold_kernel, operands, static)
 

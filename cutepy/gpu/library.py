@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import KernelError
 from ..ops.functions import Function
-from ..ops.home import LIBRARIES
+from ..ops.home import LIBRARIES, Library
 from ..ops.operand import value_of
 from ..ops.rules import Axes
 from ..tensor.dtypes import DType
@@ -66,41 +66,17 @@ def _taken(operand: object) -> object:
     return value.number if value.tensor is None else value.tensor
 
 
-class _InKernel:
-    """What a kernel being traced computes with other words."""
+class InKernel:
+    """Tensors of a kernel that is being traced: it says with which words kernels compute."""
 
-    def elementwise(self, function: Function, operands: Sequence[object]) -> Tensor:
-        """Refused."""
-        self._refuse(function.name)
-
-    def converted(self, x: object, dtype: DType) -> Tensor:
-        """Refused."""
-        self._refuse("astype")
-
-    def folded(self, call: str, x: object, axes: Axes, keepdims: bool) -> Tensor:
-        """Refused."""
-        self._refuse(call)
-
-    def softmax(self, x: object, axis: int) -> Tensor:
-        """Refused."""
-        self._refuse("softmax")
-
-    def matmul(self, a: object, b: object) -> Tensor:
-        """Refused."""
-        self._refuse("matmul")
-
-    def placed(self, values: Array, like: Tensor) -> Tensor:
-        """Refused."""
-        self._refuse("a copy of elements")
-
-    def _refuse(self, call: str) -> NoReturn:
+    def __getattr__(self, call: str) -> NoReturn:
         raise KernelError(
-            f"ops: {call} of a tensor inside a kernel: there use transform(x, out, op=...), reduce(x, init, op), copy "
-            "and gemm; single values take the functions of ops and of gpu"
+            "ops: of a tensor inside a kernel use transform(x, out, op=...), reduce(x, init, op), copy and gemm; "
+            "single values take the functions of ops and of gpu"
         )
 
 
-class OfValues(_InKernel):
+class OfValues(InKernel):
     """Single values of a kernel: the functions of the table apply, by the same rules."""
 
     def elementwise(self, function: Function, operands: Sequence[object]) -> Tensor:
@@ -121,5 +97,5 @@ class OfValues(_InKernel):
 
 
 LIBRARIES[DeviceEngine] = OnDevice()
-LIBRARIES[BufferEngine] = _InKernel()
-LIBRARIES[Expr] = OfValues()
+LIBRARIES[BufferEngine] = cast(Library, InKernel())
+LIBRARIES[Expr] = cast(Library, OfValues())

@@ -21,6 +21,7 @@ from ..layout import _ as ALL
 from ..layout.rearrange import joined
 from ..ops.rules import Shape, matmul_shapes, result_type
 from ..tensor.algorithms import clear, copy, fill
+from ..tensor.bulk import mode_sizes
 from ..tensor.dtypes import bool_, f32, u32
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
@@ -28,7 +29,7 @@ from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .ir import Expr, workgroup_bytes
-from .operations.operand import broadcast, modes_of, over, place_of, sizes_of, steps_of, tensor_of
+from .operations.operand import broadcast, modes_of, over, place_of, steps_of, tensor_of
 from .operations.pointwise import converted, pointwise
 from .trace import language as gpu
 from .trace.functions import minimum
@@ -268,10 +269,10 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     Raises TensorError for shapes and types that do not meet, KernelError for a `C` that does not fit.
     """
     a, b = (tensor_of("matmul", x) for x in (A, B))
-    batch, m, n, k = matmul_shapes(sizes_of(a), sizes_of(b))
+    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype = result_type("matmul", a.dtype, b.dtype)
     shape = (*batch, *m, *n)
-    if C is not None and (sizes_of(C) != shape or C.dtype is not dtype):
+    if C is not None and (mode_sizes(C) != shape or C.dtype is not dtype):
         raise KernelError(f"matmul({a}, {b}, {C}): C must be {dtype} of shape {shape}")
     place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
     working = u32 if dtype is bool_ else dtype

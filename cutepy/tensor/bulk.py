@@ -129,18 +129,16 @@ def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tu
 
 
 def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:
-    """One flat shape, and the strides of each layout over it, that says how their elements meet in order.
+    """One flat shape, and the strides of each layout over it, that says the pairing of their elements in order.
 
     >>> common_refinement(Layout((4, 6), (6, 1)), Layout((8, 3), (3, 1)))
     ((4, 2, 3), (6, 1, 2), (3, 12, 1))
 
-    None where the modes of the one do not divide those of another.
+    None where the modes of one do not divide those of another.
     """
     rest = [list(zip(*coalesced(layout), strict=True))[::-1] for layout in layouts]
     found: list[tuple[int, ...]] = []
-    while any(rest):
-        if not all(rest):
-            return None
+    while all(rest):
         heads = [stack.pop() for stack in rest]
         common = min(extent for extent, _ in heads)
         if any(extent % common for extent, _ in heads):
@@ -149,7 +147,7 @@ def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:
         for stack, (extent, step) in zip(rest, heads, strict=True):
             if extent > common:
                 stack.append((extent // common, step * common))
-    return tuple(zip(*found, strict=True)) if found else ((),) * (1 + len(layouts))
+    return tuple(zip(*found, strict=True)) if found else ((),) * (len(layouts) + 1)
 
 
 BLOCK = 128

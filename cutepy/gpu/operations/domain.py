@@ -17,7 +17,7 @@ from ...layout.layout import show
 from ...layout.rearrange import from_modes
 from ...tensor.bulk import common_refinement
 
-Piece = tuple[int, Sequence[int]]
+Piece = tuple[int, list[int]]
 """A mode that all operands share: its extent, and the stride of each."""
 
 

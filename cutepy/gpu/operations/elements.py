@@ -169,9 +169,10 @@ def _quotient(a: Expr, b: Expr) -> tuple[Expr, Expr]:
 
 
 def _angle(a: Expr, b: Expr) -> Expr:
-    """WGSL leaves the angle of the origin open."""
+    """WGSL leaves the angle of the origin open, and that of NaN."""
     origin = _compare("==", abs(a) + abs(b), as_expr(0.0, f32))
-    return select(origin, as_expr(0.0, f32), call("atan2", a, b))
+    angle = select(origin, as_expr(0.0, f32), call("atan2", a, b))
+    return select(_is_nan(a) | _is_nan(b), _not_a_number(a), angle)
 
 
 def _whole_quotient(a: Expr, b: Expr) -> Expr:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, Layout
-from ...layout.int_tuple import leaves, product_each
+from ...layout.int_tuple import leaves
 from ...layout.rearrange import from_modes, joined
 from ...ops.operand import tensor_of as as_tensor
 from ...ops.rules import Shape
@@ -90,12 +90,6 @@ def tensor_of(call: str, x: object) -> Tensor:
     if tensor.guard is not None:
         raise KernelError(f"{call}({tensor}): the tile reaches beyond its tensor; copy it into a tensor of its own")
     return tensor
-
-
-def sizes_of(tensor: Tensor) -> Shape:
-    """The size of each axis."""
-    shape = tensor.layout.shape
-    return product_each(shape) if isinstance(shape, tuple) else (tensor.size,)
 
 
 def modes_of(tensor: Tensor) -> list[Layout]:

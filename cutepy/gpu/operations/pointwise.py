@@ -11,7 +11,7 @@ parameters, so a new value is no new kernel.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, update_wrapper
 from typing import cast
@@ -23,6 +23,7 @@ from ...layout import size
 from ...ops.functions import FUNCTIONS
 from ...ops.rules import Number, Shape, Weak, broadcast_shape, result_type, weak_kind
 from ...tensor.algorithms import transform
+from ...tensor.bulk import mode_sizes
 from ...tensor.dtypes import DType, bool_, f32, gpu_dtype
 from ...tensor.engine import Scalars, ViewEngine
 from ...tensor.partition import local_tile, thread_value_partition
@@ -36,9 +37,11 @@ from ..wgsl import Dialect
 from .domain import Tiling, tiling_of, zipped
 from .elements import Element, Operand, apply, in_one_type, rounded, type_of
 from .formula import read_formula
-from .operand import Place, broadcast, modes_of, over, place_of, sizes_of, steps_of, tensor_of
+from .operand import Place, broadcast, modes_of, over, place_of, steps_of, tensor_of
 
 THREADS = 256
+KEPT = 128
+"""Types of results that one operation remembers."""
 _RESULT = "result"
 
 
@@ -83,6 +86,7 @@ class Pointwise:
         self.function, self.names, self.name, self.formula = function, names, name, " ".join(formula.split())
         self.element = cast(Callable[..., Operand], function) if typed else in_one_type(name, function)
         self.kernel = KernelFunction(self._body())
+        self._results: dict[Hashable, DType] = {}
 
     def __repr__(self) -> str:
         return f"<pointwise {self.name}({', '.join(self.names)})>"
@@ -113,10 +117,10 @@ class Pointwise:
         place = place_of(self.name, engine, [*tensors.values(), *([out] if out is not None else [])])
         types = {k: tensors[k].dtype if k in tensors else _type_of_number(numbers[k]) for k in self.names}
         dtype = self._result_type(types, numbers)
-        shape = broadcast_shape(self.name, *(sizes_of(tensors[k]) if k in tensors else () for k in self.names))
+        shape = broadcast_shape(self.name, *(mode_sizes(tensors[k]) if k in tensors else () for k in self.names))
         result = _new_result(place, shape, dtype, tensors.values()) if out is None else tensor_of(self.name, out)
-        if sizes_of(result) != shape:
-            raise KernelError(f"{self.name}: out has the shape {sizes_of(result)}, the operands give {shape}")
+        if mode_sizes(result) != shape:
+            raise KernelError(f"{self.name}: out has the shape {mode_sizes(result)}, the operands give {shape}")
         if not np.can_cast(dtype.numpy, result.dtype.numpy, "same_kind"):
             raise KernelError(f"{self.name}: out holds {result.dtype}, the operands give {dtype}; convert with astype")
         _check_alias(self.name, tensors, result)
@@ -142,15 +146,20 @@ class Pointwise:
         return {name: given[name] if name in given else named[name] for name in self.names}
 
     def _result_type(self, types: Mapping[str, DType | Weak], numbers: Mapping[str, Number | np.generic]) -> DType:
-        """What the function gives for elements of these types and these numbers."""
-        with new_arena():
-            given = self.element(
-                *(
-                    Element(var(name, dtype.accumulator), dtype) if isinstance(dtype, DType) else numbers[name]
-                    for name, dtype in types.items()
-                )
-            )
-        return gpu_dtype(result_type(self.name, type_of(given)))
+        """What the function gives for elements of these types and these numbers, of which whole ones may be refused."""
+        operands = [
+            numbers[name] if isinstance(dtype, Weak) and dtype.kind != "f" else dtype for name, dtype in types.items()
+        ]
+        key = *operands, *map(type, operands)
+        found = self._results.get(key)
+        if found is None:
+            with new_arena():
+                given = self.element(*(x if not isinstance(x, DType | Weak) else _any(x) for x in operands))
+            found = gpu_dtype(result_type(self.name, type_of(given)))
+            if len(self._results) >= KEPT:
+                self._results.clear()
+            self._results[key] = found
+        return found
 
     def _body(self) -> Callable[..., None]:
         """The function that is traced: its parameters are called as the operands are."""
@@ -253,11 +262,16 @@ def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., S
 
 def _new_result(place: Place, shape: Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
     """A tensor for the result, its axes in memory in the order of the first operand that has its shape."""
-    whole = next((t for t in operands if sizes_of(t) == shape), None)
+    whole = next((t for t in operands if mode_sizes(t) == shape), None)
     if whole is None:
         return place.zeros(shape, dtype)
     steps = steps_of(whole)
     return place.zeros(shape, dtype, sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis)))
+
+
+def _any(dtype: DType | Weak) -> Element:
+    """Some element of a type."""
+    return Element(var("x", f32 if isinstance(dtype, Weak) else dtype.accumulator), dtype)
 
 
 def _type_of_number(number: Number | np.generic) -> DType | Weak:

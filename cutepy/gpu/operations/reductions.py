@@ -6,18 +6,21 @@ and argmin. Equal inputs give equal bits. Here no axes named give a number; `ops
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from ...layout import ComposedLayout, Layout
 from ...layout.rearrange import coalesce, joined
+from ...ops import reductions as ops
 from ...ops.rules import OF_NOTHING, Axes, Shape, check_not_empty, chosen_axes, folded_shape, folded_type
+from ...tensor.bulk import mode_sizes
 from ...tensor.tensor import Tensor
 from .domain import zipped
 from .fold import Fold, Pass, accumulator, fold_kernel, passes
-from .operand import Place, modes_of, over, place_of, sizes_of, tensor_of
+from .operand import Place, modes_of, over, place_of, tensor_of
 from .search import search_rows
 
 Result = Tensor | np.generic
@@ -34,17 +37,17 @@ class Reduction:
     @property
     def kept(self) -> tuple[int, ...]:
         """The axes that are not folded."""
-        return tuple(axis for axis in range(len(sizes_of(self.tensor))) if axis not in self.reduced)
+        return tuple(axis for axis in range(len(mode_sizes(self.tensor))) if axis not in self.reduced)
 
     @property
     def count(self) -> int:
         """How many elements give one."""
-        return int(np.prod([sizes_of(self.tensor)[axis] for axis in self.reduced], dtype=np.int64))
+        return int(np.prod([mode_sizes(self.tensor)[axis] for axis in self.reduced], dtype=np.int64))
 
     @property
     def shape(self) -> Shape:
         """The shape of the result."""
-        return folded_shape(sizes_of(self.tensor), self.reduced, self.keepdims)
+        return folded_shape(mode_sizes(self.tensor), self.reduced, self.keepdims)
 
     def rows(self, out: Tensor, *, in_order: bool = False) -> tuple[Tensor, Tensor]:
         """The operand as (kept, reduced) and the result as (kept, 1), each mode with as few factors as it can have.
@@ -73,9 +76,9 @@ def launches(name: str, call: Reduction, place: Place, out: Tensor) -> Iterator[
 def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Tensor:
     """What the reduction of this name gives, where `x` is or `engine` computes."""
     tensor = tensor_of(name, x)
-    call = Reduction(tensor, chosen_axes(name, len(sizes_of(tensor)), axes), keepdims)
+    call = Reduction(tensor, chosen_axes(name, len(mode_sizes(tensor)), axes), keepdims)
     wanted = folded_type(name, tensor.dtype)
-    check_not_empty(name, sizes_of(tensor), call.reduced)
+    check_not_empty(name, mode_sizes(tensor), call.reduced)
     place = place_of(name, engine, [tensor])
     if call.count == 0:
         return place.put(np.full(call.shape, OF_NOTHING.get(name, 0), wanted.numpy))
@@ -91,101 +94,40 @@ def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Ten
     return out
 
 
-def _given(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Result:
-    """The tensor, or where no axes are named its only element as a number."""
-    out = folded(name, x, axes, keepdims, engine)
-    if axes is not None or keepdims:
-        return out
-    found: np.generic = out.numpy().ravel()[0]
-    return found
+class Reduce(Protocol):
+    """`gpu.sum` and its kin."""
+
+    def __call__(self, x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+        """Raises TensorError for an axis that is not there, and over no elements where one has to be chosen."""
 
 
-def sum(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The sum over the axes, f16 summed in f32; 0 where there is nothing to add.
+def _reduction(call: Callable[..., Tensor], example: str, gives: str) -> Reduce:
+    """A reduction of `ops` on the device of its operand or, with `engine="numpy"`, in the interpreter."""
+    name = call.__name__
 
-    >>> sum(np.float32([[1, 2], [3, 4]]), 0, engine="numpy").numpy().tolist()
-    [4.0, 6.0]
+    def reduction(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+        out = folded(name, x, axes, keepdims, engine)
+        if axes is not None or keepdims:
+            return out
+        number: np.generic = out.numpy().ravel()[0]
+        return number
 
-    Raises TensorError for an axis that is not there.
+    reduction.__name__, reduction.__qualname__ = name, name
+    law = str(call.__doc__).partition(">>>")[0].strip()
+    reduction.__doc__ = f"""{law} With no axes a number, else a tensor.
+
+    >>> print({name}({example}, engine="numpy"))
+    {gives}
     """
-    return _given("sum", x, axes, keepdims, engine)
+    return reduction
 
 
-def prod(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The product over the axes; 1 where there is nothing to multiply.
-
-    >>> print(prod(np.float32([2, 3, 4]), engine="numpy"))
-    24.0
-    """
-    return _given("prod", x, axes, keepdims, engine)
-
-
-def mean(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The sum over the axes, in f32, divided by how many they are; integers give f32.
-
-    >>> mean(np.float32([[1, 2], [3, 6]]), 1, engine="numpy").numpy().tolist()
-    [1.5, 4.5]
-    """
-    return _given("mean", x, axes, keepdims, engine)
-
-
-def max(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The greatest element over the axes; NaN where there is one.
-
-    >>> max(np.float32([[-1, -5], [-3, np.nan]]), 1, engine="numpy").numpy().tolist()
-    [-1.0, nan]
-
-    Raises TensorError over no elements.
-    """
-    return _given("max", x, axes, keepdims, engine)
-
-
-def min(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The least element over the axes; NaN where there is one.
-
-    >>> print(min(np.float32([3, -1, 2]), engine="numpy"))
-    -1.0
-
-    Raises TensorError over no elements.
-    """
-    return _given("min", x, axes, keepdims, engine)
-
-
-def any(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """True where an element over the axes is not 0.
-
-    >>> any(np.int32([[0, 0], [0, 5]]), 1, engine="numpy").numpy().tolist()
-    [False, True]
-    """
-    return _given("any", x, axes, keepdims, engine)
-
-
-def all(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """True where every element over the axes is not 0.
-
-    >>> print(all(np.int32([3, 0]), engine="numpy"))
-    False
-    """
-    return _given("all", x, axes, keepdims, engine)
-
-
-def argmax(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The index, as i32, of the first greatest element over the axes, the last axis fastest; NaN counts as greatest.
-
-    >>> argmax(np.float32([[1, 7], [7, 2]]), 0, engine="numpy").numpy().tolist()
-    [1, 0]
-
-    Raises TensorError over no elements.
-    """
-    return _given("argmax", x, axes, keepdims, engine)
-
-
-def argmin(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The index, as i32, of the first least element over the axes; NaN counts as least.
-
-    >>> print(argmin(np.float32([3, -1, 2]), engine="numpy"))
-    1
-
-    Raises TensorError over no elements.
-    """
-    return _given("argmin", x, axes, keepdims, engine)
+sum = _reduction(ops.sum, "np.float16([1, 2, 3])", "6.0")
+prod = _reduction(ops.prod, "np.int32([2, 3, 4])", "24")
+mean = _reduction(ops.mean, "np.int32([1, 2])", "1.5")
+max = _reduction(ops.max, "np.float32([3, np.nan])", "nan")
+min = _reduction(ops.min, "np.float32([3, -1, 2])", "-1.0")
+any = _reduction(ops.any, "np.int32([0, 5])", "True")
+all = _reduction(ops.all, "np.int32([0, 5])", "False")
+argmax = _reduction(ops.argmax, "np.float32([1, 7, 7])", "1")
+argmin = _reduction(ops.argmin, "np.float32([3, -1, 2])", "1")

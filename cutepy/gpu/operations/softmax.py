@@ -17,6 +17,7 @@ from ...layout import Layout, ceil_div, size
 from ...layout.rearrange import joined
 from ...ops.rules import chosen_axes, softmax_type
 from ...tensor.algorithms import copy, reduce_tree, transform
+from ...tensor.bulk import mode_sizes
 from ...tensor.make import make_counting_tensor, make_fragment_like, make_tensor
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
@@ -26,7 +27,7 @@ from ..trace import language as gpu
 from ..trace.kernel import kernel
 from .domain import zipped
 from .fold import FoldPlan, fold_lanes, plan_for
-from .operand import Place, modes_of, over, place_of, sizes_of, tensor_of
+from .operand import Place, modes_of, over, place_of, tensor_of
 from .pointwise import converted, pointwise
 from .reductions import max as largest_of
 from .reductions import sum as total_of
@@ -125,10 +126,10 @@ def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Ten
     Raises TensorError for an axis that is not there.
     """
     tensor = tensor_of("softmax", x)
-    (along,) = chosen_axes("softmax", len(sizes_of(tensor)), (axis,))
+    (along,) = chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
     dtype = softmax_type(tensor.dtype)
     place = place_of("softmax", engine, [tensor])
-    result = place.zeros(sizes_of(tensor), dtype)
+    result = place.zeros(mode_sizes(tensor), dtype)
     if result.size:
         _softmax(place, converted(place.bring(tensor), dtype, engine=engine), result, along)
     return result
