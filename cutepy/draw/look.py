@@ -1,7 +1,4 @@
-"""How a picture is asked for: its colours, its labels, its style.
-
-Imports nothing of the package but errors and coordinates.
-"""
+"""How a picture is asked for: its colours, its labels, its style."""
 
 from __future__ import annotations
 

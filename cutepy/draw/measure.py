@@ -1,6 +1,6 @@
 """From a figure to boxes: how large cells are, where grids stand, where heavy lines run.
 
-Imports `grid`, `safe`. The unit is a pixel; labels are in a fixed-width font, so widths are known without measuring.
+The unit is a pixel; labels are in a fixed-width font, so widths are known without measuring.
 """
 
 from __future__ import annotations

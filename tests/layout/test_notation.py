@@ -25,6 +25,7 @@ PASTES = [
     ("():()", Layout((), ())),
     ("Sw<3,4,3> o _0 o (_8,_64):(_64,_1)", SWIZZLED),
     ("Sw<3,4,3> o smem_ptr[16b](0x7f3c) o (_8,_64):(_64,_1)", SWIZZLED),
+    ("Sw<3,4,3>_smem_ptr[16b](0x7f3c) o (_8,_64):(_64,_1)", SWIZZLED),
     ("gmem_ptr[32b](0x7ffd2c0) o (4,(2,2)):(_1,(4,8))", LAYOUT),
     ("ptr[32b](0x55d0) o (_4,(_2,_2)):(_1,(_4,_8))", LAYOUT),
     ("ArithTuple(_0,_0) o (_2,_3):(_1@0,_1@1)", IDENTITY),
