@@ -134,6 +134,7 @@ class _Calls(Reader):
 
     __slots__ = ("outermost", "start")
     known = CALLS.keys() | FUNCTIONS.keys()
+    examples = ", ".join(sorted(FUNCTIONS))
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
