@@ -122,12 +122,7 @@ def workgroup_bytes(arrays: Iterable[tuple[int, DType]]) -> int:
     >>> workgroup_bytes([(1, f32), (4095, f32)]), workgroup_bytes([(9, f16)])
     (16400, 32)
     """
-    return sum(-(-length * element_bytes(dtype) // 16) * 16 for length, dtype in arrays)
-
-
-def element_bytes(dtype: DType) -> int:
-    """Bytes of an element in a binding or in workgroup memory, where a bool takes 4."""
-    return 4 if dtype.kind == "b" else dtype.bytes
+    return sum(-(-length * dtype.bytes // 16) * 16 for length, dtype in arrays)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
