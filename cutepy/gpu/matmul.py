@@ -19,13 +19,13 @@ from ..layout import ComposedLayout, Layout, ceil_div, composition, select, size
 from ..layout import _ as ALL
 from ..layout.int_tuple import leaves
 from ..tensor.algorithms import clear, copy
-from ..tensor.dtypes import f32
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .ir import Expr, workgroup_bytes
+from .ir import Expr
+from .ir.stmt import workgroup_bytes
 from .trace import language as gpu
 from .trace.functions import minimum
 from .trace.kernel import kernel
@@ -160,7 +160,7 @@ def _staged(rows: int, bk: int, stages: int) -> Layout:
 def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
     """Bytes of workgroup memory for slabs of A and B, elements of 4 bytes."""
     bm, bn, bk = tile
-    return workgroup_bytes((_staged(rows, bk, stages).cosize, f32) for rows in (bm, bn))
+    return workgroup_bytes(4 * _staged(rows, bk, stages).cosize for rows in (bm, bn))
 
 
 def _place(tid: Expr, plan: Plan, across: bool) -> tuple[Expr, Expr]:

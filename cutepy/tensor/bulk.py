@@ -128,28 +128,28 @@ def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tu
     return cast(Array, engine.strided(offset, shape, stride))  # type: ignore[attr-defined]
 
 
-def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:
-    """One flat shape, and the strides of each layout over it, that says how their elements meet in order.
+def common_refinement(left: Layout, right: Layout) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
+    """One flat shape, and the strides of both layouts over it, that says the pairing of their elements in order.
 
     >>> common_refinement(Layout((4, 6), (6, 1)), Layout((8, 3), (3, 1)))
     ((4, 2, 3), (6, 1, 2), (3, 12, 1))
 
-    None where the modes of the one do not divide those of another.
+    None where the modes of the one do not divide those of the other.
     """
-    rest = [list(zip(*coalesced(layout), strict=True))[::-1] for layout in layouts]
-    found: list[tuple[int, ...]] = []
-    while any(rest):
-        if not all(rest):
+    one, other = (list(zip(*coalesced(layout), strict=True))[::-1] for layout in (left, right))
+    found: list[tuple[int, int, int]] = []
+    while one and other:
+        (extent, step), (extent_2, step_2) = one.pop(), other.pop()
+        common = min(extent, extent_2)
+        if extent % common or extent_2 % common:
             return None
-        heads = [stack.pop() for stack in rest]
-        common = min(extent for extent, _ in heads)
-        if any(extent % common for extent, _ in heads):
-            return None
-        found.append((common, *(step for _, step in heads)))
-        for stack, (extent, step) in zip(rest, heads, strict=True):
-            if extent > common:
-                stack.append((extent // common, step * common))
-    return tuple(zip(*found, strict=True)) if found else ((),) * (1 + len(layouts))
+        found.append((common, step, step_2))
+        if extent > common:
+            one.append((extent // common, step * common))
+        if extent_2 > common:
+            other.append((extent_2 // common, step_2 * common))
+    shape, first, second = zip(*found, strict=True) if found else ((), (), ())
+    return tuple(shape), tuple(first), tuple(second)
 
 
 BLOCK = 128

@@ -43,7 +43,6 @@ from .stmt import Kernel as Kernel
 from .stmt import Let as Let
 from .stmt import Stmt as Stmt
 from .stmt import Store as Store
-from .stmt import workgroup_bytes as workgroup_bytes
 from .walk import blocks as blocks
 from .walk import children as children
 from .walk import expressions as expressions

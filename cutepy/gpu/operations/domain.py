@@ -14,10 +14,9 @@ from math import prod
 from ...layout import Layout
 from ...layout.int_tuple import IntTuple, leaves
 from ...layout.layout import show
-from ...layout.rearrange import from_modes
-from ...tensor.bulk import common_refinement
+from ...layout.rearrange import coalesced, from_modes
 
-Piece = tuple[int, Sequence[int]]
+Piece = tuple[int, tuple[int, ...]]
 """A mode that all operands share: its extent, and the stride of each."""
 
 
@@ -32,10 +31,10 @@ def zipped(layouts: Sequence[Sequence[Layout]]) -> list[Layout] | None:
     """
     pieces: list[Piece] = []
     for modes in zip(*layouts, strict=True):
-        shared = common_refinement(*modes)
+        shared = _refined(modes)
         if shared is None:
             return None
-        pieces += [(extent, steps) for extent, *steps in zip(*shared, strict=True)]
+        pieces += shared
     pieces.sort(key=lambda piece: [abs(step) for step in piece[1][::-1]])
     merged: list[Piece] = []
     for extent, steps in pieces:
@@ -47,6 +46,24 @@ def zipped(layouts: Sequence[Sequence[Layout]]) -> list[Layout] | None:
         merged.append((extent, steps))
     shape = [extent for extent, _ in merged]
     return [from_modes(shape, [steps[k] for _, steps in merged]) for k in range(len(layouts))]
+
+
+def _refined(modes: Sequence[Layout]) -> list[Piece] | None:
+    """One mode of every operand, cut into the pieces that all of them have; the modes have one size."""
+    rest = [list(zip(*coalesced(mode), strict=True))[::-1] for mode in modes]
+    found: list[Piece] = []
+    while any(rest):
+        if not all(rest):
+            return None
+        heads = [stack.pop() for stack in rest]
+        common = min(extent for extent, _ in heads)
+        if any(extent % common for extent, _ in heads):
+            return None
+        found.append((common, tuple(step for _, step in heads)))
+        for stack, (extent, step) in zip(rest, heads, strict=True):
+            if extent > common:
+                stack.append((extent // common, step * common))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
