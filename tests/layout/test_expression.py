@@ -72,6 +72,7 @@ SWIZZLED = make_composed_layout(Layout.parse("S<1,0,2> o 0 o 8:1").outer, 0, Lay
         ("make_layout((8):(1), (2):(8))", make_layout(Layout((8,), (1,)), Layout((2,), (8,)))),
         ("coalesce(Layout<Shape<_2,_2>,Stride<_1,_2>>{});", Layout(4)),
         ("(coalesce((2,2):(1,2)))", Layout(4)),
+        ("coalesce((2,2):(1,2)) o 1 o (2,2):(2,1)", make_composed_layout(Layout(4), 1, Layout((2, 2), (2, 1)))),
         ("zipped_divide((8):(1), (4))", Layout(((4,), (2,)), ((1,), (4,)))),
         ("composition(8:2, composition(8:1, 4:2))", Layout(4, 4)),
     ],
