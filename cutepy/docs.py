@@ -1,7 +1,7 @@
 """The Markdown fence: a layout in, its picture out, wherever Python-Markdown renders (Zensical, MkDocs, others).
 
-Imports `draw`; `pymdownx` inside functions. A fence is parsed, never evaluated: its first line is a layout or a call of
-the algebra, the lines after it are `key: value`. Options may also stand in the fence's header, quoted.
+A fence is parsed, never evaluated: its first line is a layout or a call of the algebra, the lines after it are
+`key: value`. Options may also stand in the fence's header, quoted.
 
     ```layout
     zipped_divide((8,8):(8,1), (4,4))

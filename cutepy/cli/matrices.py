@@ -1,6 +1,6 @@
 """Reading matrices from .npy files; nothing is ever unpickled.
 
-Imports NumPy. Law: an array is returned only if the whole file agrees with its header.
+Law: an array is returned only if the whole file agrees with its header.
 """
 
 from __future__ import annotations

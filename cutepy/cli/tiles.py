@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ..errors import CommandError, KernelError
 from ..gpu.matmul import Plan, copy_layout, slab_bytes
+from ..gpu.operations.domain import power_of_two
 from ..gpu.runtime import Limits
 
 Tile = tuple[int, int, int]
@@ -55,17 +56,12 @@ def plan_for(tile: Tile, limits: Limits, device: str) -> Plan:
             f"--tile {text} has {tile[0] * tile[1]} sums, {most} threads hold at most {most * _MOST_SUMS}; "
             "choose fewer rows or columns"
         )
-    rounded = (_power(tile[0]), _power(tile[1]), _power(tile[2]))
+    rounded = power_of_two(tile[0]), power_of_two(tile[1]), power_of_two(tile[2])
     works = rounded if slab_bytes(rounded) <= limits.workgroup_bytes and _best(rounded, most) else (64, 64, 16)
     raise CommandError(
         f"--tile {text}: no number of threads shares it out evenly with at most {_MOST_SUMS} sums each; "
         f"{'x'.join(map(str, works))} would do"
     )
-
-
-def _power(extent: int) -> int:
-    """The next power of two."""
-    return 1 << (extent - 1).bit_length()
 
 
 def _best(tile: Tile, most: int) -> Plan | None:

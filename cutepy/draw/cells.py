@@ -1,6 +1,6 @@
 """What the cells of a layout's table say: labels, hints, paints, marks.
 
-Imports `table`, `palette`. A colour or a label is a name, or a function of (coordinate, value).
+A colour or a label is a name, or a function of (coordinate, value).
 """
 
 from __future__ import annotations

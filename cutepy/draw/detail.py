@@ -1,7 +1,4 @@
-"""How an offset comes about, in words of numbers: the sum over the leaves, then what a swizzle does to it.
-
-Imports `layout` alone.
-"""
+"""How an offset comes about, in words of numbers: the sum over the leaves, then what a swizzle does to it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`draw(thing)` and the `Drawing` that it gives: a figure, ready to be printed in any format.
 
-Imports the printers. Views say how a thing becomes a figure; `register` adds one for a type that is not a layout.
+Views say how a thing becomes a figure; `register` adds one for a type that is not a layout.
 """
 
 from __future__ import annotations

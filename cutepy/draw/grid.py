@@ -1,7 +1,7 @@
 """`Grid`: cells with a label, a paint and a hint, and nothing about pixels. `Figure`: grids side by side.
 
-Imports `layout.coordinates`. Law: a printer decides how a cell looks, never what it says; all printers say the same.
-Cells stand row by row in flat tuples, since a picture may have 16,384 of them.
+Law: a printer decides how a cell looks, never what it says; all printers say the same. Cells stand row by row in flat
+tuples, since a picture may have 16,384 of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The HTML printer: real tables whose cells tell, when pointed at or focused, how their value comes about.
 
-Imports `palette`, `svg`. Styles alone do it; there is no script, no link, nothing to load.
+Styles alone do it; there is no script, no link, nothing to load.
 """
 
 from __future__ import annotations

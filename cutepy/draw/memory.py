@@ -1,6 +1,6 @@
 """Memory: which coordinates every offset holds.
 
-Imports `owners`, `table`. Holes and shared offsets show.
+Holes and shared offsets show.
 """
 
 from __future__ import annotations

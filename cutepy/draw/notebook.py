@@ -1,6 +1,6 @@
 """What a notebook shows for a thing that was not drawn by hand.
 
-Imports `drawing`. Never slow and never an error: large things show their corners, things without a picture none.
+Never slow and never an error: large things show their corners, things without a picture none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who owns what: threads and values over a tile.
 
-Imports `cells`, `table`. Law: every cell says all that is there. Where several threads share a cell it says `T0-7`;
-where nobody is, it is a hole.
+Law: every cell says all that is there. Where several threads share a cell it says `T0-7`; where nobody is, it is a
+hole.
 """
 
 from __future__ import annotations

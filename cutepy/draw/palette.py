@@ -1,8 +1,8 @@
 """Colours: a name for every paint, a light and a dark value for every name.
 
-Imports nothing. A *paint* is a short name that a cell carries and that is its CSS class too: `c0` to `c31` are the
-colours of threads, tiles and banks; `s` and `u` before the number fade them (values of one thread); `g0` to `g15` is
-the ramp of offsets; `w` is plain, `x` a hole, `e` the gap of an abbreviated picture.
+A *paint* is a short name that a cell carries and that is its CSS class too: `c0` to `c31` are the colours of threads,
+tiles and banks; `s` and `u` before the number fade them (values of one thread); `g0` to `g15` is the ramp of offsets;
+`w` is plain, `x` a hole, `e` the gap of an abbreviated picture.
 
 The 32 colours were found by search: any two of them are at least 10 apart (CIE76) for readers with deuteranopia, and
 neighbours whose numbers differ by 1, 2, 4, 8 or 16 at least 14. Text in `INK` has a contrast of at least 4.5 on every

@@ -1,7 +1,4 @@
-"""Layouts as they are: one cell a coordinate, one grid for the first two modes, more grids for further modes.
-
-Imports `cells`, `table`, `grid`, `look`.
-"""
+"""Layouts as they are: one cell a coordinate, one grid for the first two modes, more grids for further modes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The PNG printer: the SVG, drawn by resvg (extra `png`).
 
-Imports `svg`; `resvg_py` inside the function. resvg drops text without a word where it finds no font, so fonts are
-looked for first.
+resvg drops text without a word where it finds no font, so fonts are looked for first.
 """
 
 from __future__ import annotations

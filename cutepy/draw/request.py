@@ -1,7 +1,7 @@
 """Drawings asked for in words: what a fence, a directive or a command line holds.
 
-Imports `drawing`, `views`. An expression and options as texts; everything is parsed, nothing evaluated, and what is not
-known is refused with what is.
+An expression and options as texts; everything is parsed, nothing evaluated, and what is not known is refused with what
+is.
 """
 
 from __future__ import annotations

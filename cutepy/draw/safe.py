@@ -1,6 +1,6 @@
 """Text that comes from outside made harmless: control characters shown, lengths bounded, widths counted.
 
-Imports nothing of the package. What a printer puts round a text (XML, TeX) it escapes itself.
+What a printer puts round a text (XML, TeX) it escapes itself.
 """
 
 from __future__ import annotations

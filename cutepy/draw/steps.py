@@ -1,7 +1,7 @@
 """An operation of the algebra as pictures: its operands and its result, with one colour for what is one thing.
 
-Imports `plain`, `tiling`. In a composition a coordinate keeps its colour from the right operand over the left one to
-the result; in a complement, a divide or a product a copy or a tile does.
+In a composition a coordinate keeps its colour from the right operand over the left one to the result; in a complement,
+a divide or a product a copy or a tile does.
 """
 
 from __future__ import annotations

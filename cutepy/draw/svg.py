@@ -1,7 +1,7 @@
 """The SVG printer: real text, a tooltip for every cell, light and dark; no ids, no scripts, always the same bytes.
 
-Imports `measure`, `palette`. Cells of one paint stand in one group, drawn in units of a cell (`M3 5h1v1h-1` is column
-3, row 5), so that a cell costs about 85 bytes; labels are placed in pixels, row by row.
+Cells of one paint stand in one group, drawn in units of a cell (`M3 5h1v1h-1` is column 3, row 5), so that a cell costs
+about 85 bytes; labels are placed in pixels, row by row.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a grid of a layout is made from: two modes at a coordinate of the others, the places drawn, the values there.
 
-Imports `grid`. The values come from the layout itself (`layout.grid.offset_rows`).
+The values come from the layout itself (`layout.grid.offset_rows`).
 """
 
 from __future__ import annotations

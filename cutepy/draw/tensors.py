@@ -1,6 +1,6 @@
 """Tensors and atoms: data at its coordinates, and the operands of an instruction placed as in a product of matrices.
 
-Imports `plain`, `owners`. Knows tensors and atoms by what they have, so that drawing a layout loads no NumPy.
+Knows tensors and atoms by what they have, so that drawing a layout loads no NumPy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The text printer: CuTe's ruled table, for every figure; colours only where asked for.
 
-Imports `grid`, `palette`, `safe`. Law: the text of a layout's grid is `layout.grid()`.
+Law: the text of a layout's grid is `layout.grid()`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The TikZ printer: a document of its own, or the picture alone for `\\input`.
 
-Imports `measure`, `palette`. As CuTe's own pictures do, it lets x run down and y run right, so that a cell is
-`(row, column) rectangle +(1, 1)`. Only `tikz` is needed, which Debian has in `texlive-pictures`.
+As CuTe's own pictures do, it lets x run down and y run right, so that a cell is `(row, column) rectangle +(1, 1)`. Only
+`tikz` is needed, which Debian has in `texlive-pictures`.
 """
 
 from __future__ import annotations

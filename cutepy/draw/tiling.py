@@ -1,7 +1,6 @@
 """Tiles of a layout, where they lie in it.
 
-Imports `cells`, `plain`. Which tile an element is in is read off `zipped_divide` of the layout of indices: its mode 1
-numbers the tiles.
+Which tile an element is in is read off `zipped_divide` of the layout of indices: its mode 1 numbers the tiles.
 """
 
 from __future__ import annotations

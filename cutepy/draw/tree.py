@@ -1,6 +1,6 @@
 """The nesting of a layout, level by level, with the stride of every leaf.
 
-Imports `plain`. Each node is a cell as wide as its leaves; the last row has the strides.
+Each node is a cell as wide as its leaves; the last row has the strides.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Which view shows what: by name, by type, by what a thing has.
 
-Imports every view. `register(type, view)` adds a type; without one, layouts, tensors, atoms, tiled copies, calls and
-texts are known.
+`register(type, view)` adds a type; without one, layouts, tensors, atoms, tiled copies, calls and texts are known.
 """
 
 from __future__ import annotations

@@ -22,13 +22,14 @@ from ..layout.rearrange import joined
 from ..ops.rules import Shape, matmul_shapes, result_type
 from ..tensor.algorithms import clear, copy, fill
 from ..tensor.bulk import mode_sizes
-from ..tensor.dtypes import bool_, f32, u32
+from ..tensor.dtypes import bool_, u32
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .ir import Expr, workgroup_bytes
+from .ir import Expr
+from .ir.stmt import workgroup_bytes
 from .operations.operand import broadcast, modes_of, over, place_of, steps_of, tensor_of
 from .operations.pointwise import converted, pointwise
 from .trace import language as gpu
@@ -165,7 +166,7 @@ def _staged(rows: int, bk: int, stages: int) -> Layout:
 def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
     """Bytes of workgroup memory for slabs of A and B, elements of 4 bytes."""
     bm, bn, bk = tile
-    return workgroup_bytes((_staged(rows, bk, stages).cosize, f32) for rows in (bm, bn))
+    return workgroup_bytes(4 * _staged(rows, bk, stages).cosize for rows in (bm, bn))
 
 
 def _place(tid: Expr, plan: Plan, across: bool) -> tuple[Expr, Expr]:

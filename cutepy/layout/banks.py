@@ -5,10 +5,10 @@ Law: bytes decide, not elements, and what several lanes want is counted once. Pi
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import cast
 
 from ..errors import LayoutError
@@ -185,8 +185,8 @@ def fetched(firsts: Sequence[int | None], wide: int, lanes: int, segment_bytes: 
         asked = sorted({first for first in firsts[start : start + lanes] if first is not None})
         if asked:
             touched = {segment for first in asked for segment in _units(first, wide, segment_bytes)}
-            gaps = (after - first for first, after in itertools.pairwise(asked))
-            yield len(touched), -(-(sum(min(wide, gap) for gap in gaps) + wide) // segment_bytes)
+            wanted = sum(min(wide, after - first) for first, after in pairwise(asked)) + wide
+            yield len(touched), -(-wanted // segment_bytes)
 
 
 def _units(first: int, wide: int, unit: int) -> range:

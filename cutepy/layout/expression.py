@@ -22,7 +22,6 @@ from .product import (
     flat_product,
     logical_product,
     make_layout_like,
-    make_ordered_layout,
     raked_product,
     tile_to_shape,
     tiled_product,
@@ -53,7 +52,6 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
         logical_divide,
         logical_product,
         make_layout_like,
-        make_ordered_layout,
         raked_product,
         right_inverse,
         select,
@@ -65,7 +63,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
         zipped_product,
     )
 }
-"""What an expression may call; each takes a layout first (`make_ordered_layout` a shape)."""
+"""What an expression may call beside the spellings of layouts; each takes a layout first."""
 
 _SECOND_IS_LAYOUT = frozenset({"blocked_product", "raked_product"})
 
@@ -134,6 +132,7 @@ class _Calls(Reader):
 
     __slots__ = ("outermost", "start")
     known = CALLS.keys() | FUNCTIONS.keys()
+    examples = ", ".join(sorted(FUNCTIONS))
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -152,10 +151,11 @@ class _Calls(Reader):
 
     def operands(self, call: Call) -> tuple[object, ...]:
         """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""
-        parts = call.parts("shape", "order")
-        layouts = 0 if call.name == "make_ordered_layout" else 2 if call.name in _SECOND_IS_LAYOUT else 1
-        first = [self.stated(layout_of(part, call.fail)) for part in parts[:layouts]]
-        tilers = [tiler_of(part, call.fail) for part in parts[layouts:]]
+        if call.keywords:
+            raise call.wrong(f"takes no {', '.join(call.keywords)}=; write its operands in order")
+        layouts = 2 if call.name in _SECOND_IS_LAYOUT else 1
+        first = [self.stated(layout_of(part, call.fail)) for part in call.entries[:layouts]]
+        tilers = [tiler_of(part, call.fail) for part in call.entries[layouts:]]
         return (*first, *(self.stated(tiler) if isinstance(tiler, AnyLayout) else tiler for tiler in tilers))
 
     def computed(self, call: Call, operands: tuple[object, ...]) -> object:

@@ -1,7 +1,6 @@
 """The text table of a layout's offsets, equal to CuTe's `print_layout`.
 
-Imports `layout`, `composed`. Each mode is evaluated once and the results are added, so a table of n rows and m columns
-costs n + m evaluations.
+Each mode is evaluated once and the results are added, so a table of n rows and m columns costs n + m evaluations.
 """
 
 from __future__ import annotations

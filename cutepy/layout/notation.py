@@ -89,6 +89,7 @@ class Reader:
     __slots__ = ("count", "depth", "facts", "names", "templates", "tokens")
     known: Collection[str] = CALLS
     """The names that a call may have."""
+    examples = "Layout, Shape, Stride, make_layout, make_shape, make_stride, ComposedLayout, Swizzle, Int, E"
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
@@ -252,9 +253,10 @@ class Reader:
     def _call(self, token: Token) -> Node:
         """The call whose name is `token`; its opening bracket comes next."""
         if token.text not in self.known:
-            near = get_close_matches(token.text, self.known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(self.known))}"
-            raise self.tokens.error(f"{token.text} is no call that is known here; {hint}", token.column)
+            name = token.text[:LONGEST_NUMBER]
+            near = get_close_matches(name, self.known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {self.examples}, ..."
+            raise self.tokens.error(f"{name} is no call that is known here; {hint}", token.column)
         template = self.tokens.sees("<")
         self.templates += template
         entries, keywords, _ = self.listed(self.tokens.take(), token.text)

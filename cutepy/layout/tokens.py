@@ -23,10 +23,10 @@ _TOKEN = re.compile(
     r"|(?P<dynamic>\?(?:\{[^{}]*\})?)"
     r"|(?P<basis>e_\{\s*\d+(?:\s*,\s*\d+)*\s*\})"
     r"|(?P<name>[A-Za-z]\w*|_(?!\w))"
-    r"|(?P<spelling>\{:\}|\\(?:circ|langle|rangle|cdot)(?![A-Za-z])|∘|\^)"
+    r"|(?P<spelling>\{:\}|\\(?:circ|langle|rangle|cdot)(?![A-Za-z])|∘|\^|_(?=\w*_ptr))"
     r"|(?P<sign>\*\*|//|[()\[\]<>:,;@*+\-/%=])"
 )
-_SPELLINGS = {"{:}": ":", "\\circ": "o", "∘": "o", "\\langle": "<", "\\rangle": ">", "\\cdot": "*", "^": "**"}
+_SPELLINGS = {"{:}": ":", "\\circ": "o", "∘": "o", "\\langle": "<", "\\rangle": ">", "\\cdot": "*", "^": "**", "_": "o"}
 _PAIRS = {"(": ")", "[": "]", "<": ">", "{": "}"}
 _BRACKET = re.compile(r"[()\[\]<>{}]")
 

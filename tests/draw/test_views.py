@@ -215,6 +215,8 @@ def test_banks_count_conflicts() -> None:
     )
     wide = draw(Layout((1, 32), (32, 1)), view=Banks(element_bytes=16))
     assert wide.figure.notes[0].endswith("up to 8 at a time") and wide.figure.notes[2] == "along a row: no conflict"
+    for nbytes, verdict in ((4, "2-way conflict"), (8, "no conflict")):
+        assert draw(Layout(32, 2), view=Banks(bank_bytes=nbytes)).figure.notes[1:] == (f"along a row: {verdict}",)
     large = draw(Layout((1024, 1024)), view=Banks())
     assert large.figure.notes[1:] == ("more than 65536 elements: conflicts are not counted",)
     with pytest.raises(DrawError, match="from 1 to 1024"):

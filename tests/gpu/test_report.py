@@ -12,7 +12,7 @@ from random_kernels import Maker
 from subjects import staged_copy, tv_copy
 
 from cutepy import gpu
-from cutepy.gpu.ir import Kernel, element_bytes, new_arena
+from cutepy.gpu.ir import Kernel, new_arena
 from cutepy.gpu.matmul import Plan, matmul_kernel
 from cutepy.gpu.report import AccessFigures, Hardware, report
 from cutepy.gpu.verify import verify
@@ -30,11 +30,11 @@ def counted(kernel: Kernel, hardware: Hardware) -> list[Row]:
             continue
         instance = e.group, e.thread // hardware.subgroup, e.loops
         lanes = sites.setdefault((e.site, e.verb, e.buffer), {}).setdefault(instance, defaultdict(list))
-        lanes[e.thread % hardware.subgroup].append(e.element * element_bytes(e.buffer.dtype))
+        lanes[e.thread % hardware.subgroup].append(e.element * e.buffer.dtype.bytes)
     rows = []
     for (_, verb, buffer), instances in sites.items():
         count = _segments if buffer.space == "storage" else _rounds
-        each = [count(lanes, element_bytes(buffer.dtype), hardware) for lanes in instances.values()]
+        each = [count(lanes, buffer.dtype.bytes, hardware) for lanes in instances.values()]
         units, perfect, ways = (sum(x[0] for x in each), sum(x[1] for x in each), max(x[2] for x in each))
         rows.append((verb, buffer.name, sum(map(len, instances.values())), units, perfect, ways))
     return sorted(rows, key=str)

@@ -9,7 +9,7 @@ from layout.bank_cases import perfect_rounds, random_access, random_wide_access,
 
 from cutepy.errors import LayoutError
 from cutepy.layout import E, Layout, Swizzle, bank_conflicts, make_composed_layout, parse_layout, transactions
-from cutepy.layout.banks import Witness
+from cutepy.layout.banks import Witness, fetched
 
 
 @pytest.mark.parametrize("make", [random_access, random_wide_access])
@@ -51,6 +51,11 @@ def test_the_cases_that_people_ask_about() -> None:
     assert bank_conflicts(matrix, 2, 16).phases == (8,)
     assert bank_conflicts(make_composed_layout(Swizzle(3, 3, 3), 0, matrix), 2, 16).phases == (1,)
     assert str(bank_conflicts(Layout(32, 0))) == "no conflict, 1 rounds for 1 phases"
+
+
+def test_bytes_that_two_lanes_want_are_counted_once() -> None:
+    assert list(fetched([0, 8, 24, None, 24], 16, 32, 32)) == [(2, 2)]
+    assert list(fetched([0, 8], 16, 32, 8)) == [(3, 3)] and list(fetched([0, 16], 16, 32, 8)) == [(4, 4)]
 
 
 @pytest.mark.parametrize(

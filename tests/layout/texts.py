@@ -9,7 +9,16 @@ from collections.abc import Callable
 from layout.cases import random_layout, random_shape, random_strides, refold
 
 from cutepy.errors import CutepyError, LayoutError
-from cutepy.layout import Chained, ComposedLayout, E, Layout, Swizzle, make_composed_layout, make_layout
+from cutepy.layout import (
+    Chained,
+    ComposedLayout,
+    E,
+    Layout,
+    Swizzle,
+    make_composed_layout,
+    make_layout,
+    make_ordered_layout,
+)
 from cutepy.layout.expression import FUNCTIONS, parse_expression
 from cutepy.layout.int_tuple import leaves
 
@@ -96,7 +105,7 @@ def random_call(rng: random.Random, depth: int, tiler: bool = False) -> tuple[st
     if depth == 0:
         layout = small_layout(rng)
         return written(rng, layout, tiler), layout
-    name = rng.choice([*FUNCTIONS, "make_layout", "make_composed_layout", "chain", "tensor"])
+    name = rng.choice([*FUNCTIONS, "make_ordered_layout", "make_layout", "make_composed_layout", "chain", "tensor"])
     text, first = random_call(rng, 0 if name.endswith("inverse") else depth - 1)  # inverses of products take minutes
     blank = rng.choice(["", " "])
     if name == "tensor":
@@ -112,7 +121,7 @@ def random_call(rng: random.Random, depth: int, tiler: bool = False) -> tuple[st
         return f"make_composed_layout({rng.choice([str, repr])(swizzle)},{blank}{offset}, {text})", joined
     texts, further = operands(rng, name, depth)
     if name == "make_ordered_layout":
-        return f"{name}({f',{blank}'.join(texts)})", computed(FUNCTIONS[name], *further)
+        return f"{name}({f',{blank}'.join(texts)})", computed(make_ordered_layout, *further)
     return f"{name}({f',{blank}'.join([text, *texts])})", computed(FUNCTIONS[name], first, *further)
 
 

@@ -46,8 +46,6 @@ from .stmt import Kernel as Kernel
 from .stmt import Let as Let
 from .stmt import Stmt as Stmt
 from .stmt import Store as Store
-from .stmt import element_bytes as element_bytes
-from .stmt import workgroup_bytes as workgroup_bytes
 from .walk import all_nodes as all_nodes
 from .walk import ask_operands_first as ask_operands_first
 from .walk import blocks as blocks

@@ -115,19 +115,13 @@ Stmt = Let | Declare | Assign | Store | Atomic | If | For | Barrier | Comment
 Block = tuple[Stmt, ...]
 
 
-def workgroup_bytes(arrays: Iterable[tuple[int, DType]]) -> int:
-    """Bytes of workgroup memory that arrays of so many elements take: WebGPU counts each in whole blocks of 16 bytes.
+def workgroup_bytes(arrays: Iterable[int]) -> int:
+    """Bytes of workgroup memory that arrays of so many bytes take: WebGPU counts each in whole blocks of 16.
 
-    >>> from cutepy.tensor import f16, f32
-    >>> workgroup_bytes([(1, f32), (4095, f32)]), workgroup_bytes([(9, f16)])
+    >>> workgroup_bytes([4, 16380]), workgroup_bytes([18])
     (16400, 32)
     """
-    return sum(-(-length * element_bytes(dtype) // 16) * 16 for length, dtype in arrays)
-
-
-def element_bytes(dtype: DType) -> int:
-    """Bytes of an element in a binding or in workgroup memory, where a bool takes 4."""
-    return 4 if dtype.kind == "b" else dtype.bytes
+    return sum(-(-nbytes // 16) * 16 for nbytes in arrays)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,4 +149,4 @@ class Kernel:
     @property
     def shared_bytes(self) -> int:
         """Bytes of workgroup memory."""
-        return workgroup_bytes((b.length, b.dtype) for b in self.local if b.space == "workgroup")
+        return workgroup_bytes(b.length * b.dtype.bytes for b in self.local if b.space == "workgroup")

@@ -1,7 +1,7 @@
 """The report of a kernel: each access measured, arithmetic counted."""
 
 from ...layout.banks import WORD, fetched, served
-from ..ir import Binary, Call, Expr, Kernel, Stmt, const, element_bytes, expressions, new_arena, nodes
+from ..ir import Binary, Call, Expr, Kernel, Stmt, const, expressions, new_arena, nodes
 from ..ir.operators import ARITHMETIC, FUNCTIONS, SUBGROUP_REDUCE
 from ..verify.collect import collect
 from ..verify.model import Access, Loop, Model
@@ -44,7 +44,7 @@ def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
 
 
 def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
-    buffer, each = access.buffer, element_bytes(access.buffer.dtype)
+    buffer, each = access.buffer, access.buffer.dtype.bytes
     nbytes, stored = each * access.lanes, buffer.space == "storage"
     strange = bool(unknowns(model, [access.index]))
     index = const(0) if strange else access.index
