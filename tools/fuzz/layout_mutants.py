@@ -6,16 +6,17 @@ import sys
 
 from mutate import Mutant, run
 
+COMPOSED = "tests/layout/test_composed.py"
+
 
 def law(name: str) -> str:
-    return fCOMPOSED + "::test_every_operation_is_exact_or_refused[{name}]"
+    return f"{COMPOSED}::test_every_operation_is_exact_or_refused[{name}]"
 
 
 def layout(file: str, old: str, new: str, test: str) -> Mutant:
     return Mutant(f"cutepy/layout/{file}", old, new, test)
 
 
-COMPOSED = "tests/layout/test_composed.py"
 WORKED = COMPOSED + "::test_worked_results"
 REFUSED = COMPOSED + "::test_what_is_refused_says_why"
 
