@@ -1,7 +1,4 @@
-"""What a user does with unknown sizes: state facts, put values in, read the offset as a formula.
-
-Imports `facts`; SymPy inside functions.
-"""
+"""What a user does with unknown sizes: state facts, put values in, read the offset as a formula."""
 
 from __future__ import annotations
 

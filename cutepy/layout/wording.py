@@ -1,7 +1,4 @@
-"""Unknown sizes in words: polynomials as SymPy expressions, and what an undecided question asks for.
-
-Imports `size`; SymPy inside functions.
-"""
+"""Unknown sizes in words: polynomials as SymPy expressions, and what an undecided question asks for."""
 
 from __future__ import annotations
 
