@@ -163,13 +163,13 @@ MUTANTS = [
         "context.py",
         "rest = {m: c % modulus if _contains(m, monomial) else c",
         "rest = {m: c % modulus if monomial else c",
-        "tests/layout/test_symbolic.py",
+        COMPOSED + "::test_no_impossible_advice",
     ),
     layout(
         "search.py",
         "if layout.cosize > 512 or layout.size > 1 << 16:",
         "if layout.cosize > 16 or layout.size > 1 << 16:",
-        "tests/layout/test_inverse.py",
+        COMPOSED + "::test_a_search_that_ends_early_says_so",
     ),
     layout(
         "radix.py",
