@@ -143,25 +143,19 @@ MUTANTS = [
         "composition.py",
         "return cast(int, terms[0]) if len(terms) == 1 else 0",
         "return cast(int, terms[0])",
-        law("composition"),
+        WORKED,
     ),
     layout(
         "divide.py",
         "if whole.size != layout.size or not is_bijective(whole):",
         "if not is_bijective(whole):",
-        law("logical_divide"),
+        REFUSED,
     ),
     layout(
         "ask.py",
         "return even and right.size *",
         "return right.size *",
         COMPOSED + "::test_evenly_divides_is_what_a_divide_asks",
-    ),
-    layout(
-        "context.py",
-        "rest = {m: c % modulus if _contains(m, monomial) else c",
-        "rest = {m: c % modulus if monomial else c",
-        COMPOSED + "::test_no_impossible_advice",
     ),
     layout(
         "search.py",
