@@ -1,7 +1,6 @@
 """Questions about layouts: sizes, shapes, how two of them fit.
 
-Imports `layout`. The functions with `*modes` follow mode indices first: `size(L, 0, 1)` is the size of mode 1 of mode
-0.
+The functions with `*modes` follow mode indices first: `size(L, 0, 1)` is the size of mode 1 of mode 0.
 """
 
 from __future__ import annotations
@@ -12,21 +11,9 @@ from ..errors import CoordinateError, LayoutError
 from .basis import Basis, BasisSum, as_stride, has_basis, path_of, value_of
 from .complement import gaps
 from .composed import ComposedLayout
-from .int_tuple import (
-    IntTuple,
-    as_tuple,
-    compatible_shapes,
-    depth_of,
-    leaves,
-    map_leaves,
-    product,
-)
-from .int_tuple import (
-    congruent as congruent_trees,
-)
-from .int_tuple import (
-    weakly_congruent as weakly_congruent_trees,
-)
+from .int_tuple import IntTuple, as_tuple, compatible_shapes, depth_of, leaves, map_leaves, product
+from .int_tuple import congruent as congruent_trees
+from .int_tuple import weakly_congruent as weakly_congruent_trees
 from .layout import Layout, show
 from .rearrange import get
 

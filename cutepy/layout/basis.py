@@ -1,7 +1,7 @@
 """Basis strides: `E(i, j)` is one step along axis j of axis i of a coordinate.
 
-Imports `int_tuple` only. Law: a layout with basis strides maps to coordinates instead of offsets; evaluating it adds
-scaled basis elements, axis by axis. `2 * E(0, 1)` prints as CuTe does, the axes reversed: `2@1@0`.
+Law: a layout with basis strides maps to coordinates instead of offsets; evaluating it adds scaled basis elements, axis
+by axis. `2 * E(0, 1)` prints as CuTe does, the axes reversed: `2@1@0`.
 """
 
 from __future__ import annotations

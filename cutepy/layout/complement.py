@@ -1,8 +1,7 @@
 """Complement: the layout of what a layout leaves out.
 
-Imports `rearrange`. Law: `R = complement(L, M)` is ordered, the translates of L by R's offsets are disjoint, and
-together they cover [0, M) wherever the strides of L divide one another in order (where they do not, no layout covers
-it).
+Law: `R = complement(L, M)` is ordered, the translates of L by R's offsets are disjoint, and together they cover [0, M)
+wherever the strides of L divide one another in order (where they do not, no layout covers it).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Swizzles, and layouts composed with them.
 
-Imports `layout`. Law: `ComposedLayout(outer, offset, inner)(c) == outer(offset + inner(c))`. An operation that only
-looks at the domain works on `inner`, and the outer function goes along unchanged; the others are in `swizzled.py`.
+Law: `ComposedLayout(outer, offset, inner)(c) == outer(offset + inner(c))`. An operation that only looks at the domain
+works on `inner`, and the outer function goes along unchanged; the others are in `swizzled.py`.
 """
 
 from __future__ import annotations

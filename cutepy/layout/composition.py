@@ -1,7 +1,7 @@
 """Composition: exact, or refused with a counter-example.
 
-Imports `rearrange`. Law: `R = composition(A, B)` has a shape that refines B's, and `R(c) == A(B(c))` for every `c` of
-B; it is returned whenever such an R exists.
+Law: `R = composition(A, B)` has a shape that refines B's, and `R(c) == A(B(c))` for every `c` of B; it is returned
+whenever such an R exists.
 
 Method. A, coalesced, reads an index as digits in the mixed radix of its extents, the last digit without bound.
 R exists exactly when (a) the map is additive over the leaves of B and (b) along each leaf it is itself a layout.

@@ -1,7 +1,7 @@
 """What is known about unknown sizes, and what follows from it.
 
-Imports `polynomial`, `size`. A question is answered from least values, stated inequalities and divisors; where only one
-value of an unknown stands against the answer, that value is assumed away and noted (`symbolic.py` looks at it).
+A question is answered from least values, stated inequalities and divisors; where only one value of an unknown stands
+against the answer, that value is assumed away and noted (`symbolic.py` looks at it).
 """
 
 from __future__ import annotations

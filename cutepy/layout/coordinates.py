@@ -1,8 +1,8 @@
 """Coordinates: between nested coordinates and indices, slicing with `_`, stepping.
 
-Imports `int_tuple`. Law: `crd2idx` is the inner product of coordinate and stride, written with `+ * // %` alone, so the
-same line serves Python integers, NumPy arrays, SymPy expressions and kernel expressions. Order is colexicographic: the
-first mode is fastest. An integer coordinate beyond the size goes on in the last mode, as in CuTe.
+Law: `crd2idx` is the inner product of coordinate and stride, written with `+ * // %` alone, so the same line serves
+Python integers, NumPy arrays, SymPy expressions and kernel expressions. Order is colexicographic: the first mode is
+fastest. An integer coordinate beyond the size goes on in the last mode, as in CuTe.
 """
 
 from __future__ import annotations

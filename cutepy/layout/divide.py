@@ -1,7 +1,7 @@
 """Divides: a layout split into a tile and the tiles' arrangement.
 
-Imports `composition`, `complement`. Law: `logical_divide(L, T) == composition(L, (T, complement(T, size(L))))`;
-zipped, tiled and flat divide rearrange its modes; the size is kept or the call is refused.
+Law: `logical_divide(L, T) == composition(L, (T, complement(T, size(L))))`; zipped, tiled and flat divide rearrange its
+modes; the size is kept or the call is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`explain`: the steps from operands to result, each with its numbers and each checked by evaluation.
 
-Imports the algebra. Law: an explanation says nothing that was not evaluated; a step whose claim fails cannot be built.
-Layouts of up to 65,536 coordinates are checked at every one, larger ones at 65,536 spread over them.
+Law: an explanation says nothing that was not evaluated; a step whose claim fails cannot be built. Layouts of up to
+65,536 coordinates are checked at every one, larger ones at 65,536 spread over them.
 """
 
 from __future__ import annotations

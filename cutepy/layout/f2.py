@@ -1,8 +1,8 @@
 """Power-of-two layouts as bit matrices: linear maps over F2, where addition is XOR.
 
-Imports `composed`. Law: `layout(x) == XOR of column j over the bits j of x` for every integer coordinate x; a layout is
-such a map exactly when its extents are powers of two and no two columns share a bit, for then sums never carry. A
-swizzle always is one. So composition is a matrix product, inverses are Gauss elimination, and all of it is exact.
+Law: `layout(x) == XOR of column j over the bits j of x` for every integer coordinate x; a layout is such a map exactly
+when its extents are powers of two and no two columns share a bit, for then sums never carry. A swizzle always is one.
+So composition is a matrix product, inverses are Gauss elimination, and all of it is exact.
 """
 
 from __future__ import annotations

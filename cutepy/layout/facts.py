@@ -1,7 +1,7 @@
 """Facts about unknown sizes: "64 divides M", "M >= 4", "N == 4*M", "K != M".
 
-A layout with unknown sizes carries its facts, operations unite those of their
-operands, and `subs` checks them against the values.
+A layout with unknown sizes carries its facts, operations unite those of their operands, and `subs` checks them against
+the values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which layout is this table? The way back from offsets, or from an array's strides.
 
-Imports `table`, `f2`; NumPy inside functions. Law: `from_offsets(T)(i, j, ...) == T[i][j]...` for every index, each
-axis of a table with more than one is a mode, no shorter layout does it, and a table is refused only if no layout, with
-an offset and one swizzle after it at most, has these offsets.
+Law: `from_offsets(T)(i, j, ...) == T[i][j]...` for every index, each axis of a table with more than one is a mode, no
+shorter layout does it, and a table is refused only if no layout, with an offset and one swizzle after it at most, has
+these offsets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Int tuples: an integer, or a tuple of int tuples. The shapes, strides and coordinates of everything.
 
-Imports only `errors`. Law: a *profile* is the nesting of a tuple; `flatten` forgets it and `unflatten` restores it.
+Law: a *profile* is the nesting of a tuple; `flatten` forgets it and `unflatten` restores it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Inverses of layouts.
 
-Imports `rearrange`, `search`. Laws: `L(right_inverse(L)(i)) == i` for every i of the right inverse, which is as large
-as possible; `L(R(L(i))) == L(i)` for `R = left_inverse(L)`, returned whenever a layout does it.
+Laws: `L(right_inverse(L)(i)) == i` for every i of the right inverse, which is as large as possible; `L(R(L(i))) ==
+L(i)` for `R = left_inverse(L)`, returned whenever a layout does it.
 
 Where every stride, in order of size, spans the ones before it, an offset determines its coordinate and both inverses
 are read off the sorted modes. Elsewhere (overlapping, coprime or negative strides) they are searched for (`search.py`).

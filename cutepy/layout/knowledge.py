@@ -1,7 +1,7 @@
 """What the operands of an operation say about their sizes, as a context to compute in.
 
-A fact is built into the unknowns wherever it can be: after
-"64 divides M" the unknown is M / 64, and M is 64 times it, so that divisibility is read off the coefficients.
+A fact is built into the unknowns wherever it can be: after "64 divides M" the unknown is M / 64, and M is 64 times it,
+so that divisibility is read off the coefficients.
 """
 
 from __future__ import annotations

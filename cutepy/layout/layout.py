@@ -1,7 +1,7 @@
 """`Layout`: a function from coordinates to offsets, the inner product of coordinate and stride.
 
-Imports `int_tuple`, `coordinates`, `basis`. NumPy is loaded by `offsets()` alone.
-Law: `Layout(shape, stride)(crd) == sum of crd * stride`; every other way to call it first unfolds the coordinate.
+NumPy is loaded by `offsets()` alone. Law: `Layout(shape, stride)(crd) == sum of crd * stride`; every other way to call
+it first unfolds the coordinate.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Polynomials with integer coefficients over numbered unknowns: what sizes are made of.
 
-Imports nothing. A polynomial is a dict from monomials to coefficients, none of them 0; a monomial is a tuple of
-(unknown, exponent), sorted, the empty one for the constant. Exponents below 0 occur only while text is being read.
+A polynomial is a dict from monomials to coefficients, none of them 0; a monomial is a tuple of (unknown, exponent),
+sorted, the empty one for the constant. Exponents below 0 occur only while text is being read.
 """
 
 from __future__ import annotations

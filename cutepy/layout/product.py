@@ -1,7 +1,7 @@
 """Products: copies of a block laid out as a tiler says.
 
-Imports `composition`, `complement`, `rearrange`. Law: mode 0 is the block, mode 1 its copies, disjoint and ordered as
-the tiler: `logical_product(A, B) == (A, composition(A*, B))`, where A* is the complement of A without an end.
+Law: mode 0 is the block, mode 1 its copies, disjoint and ordered as the tiler: `logical_product(A, B) == (A,
+composition(A*, B))`, where A* is the complement of A without an end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Injective, surjective, bijective: decided by arithmetic on the modes, exactly, whatever the size.
 
-Imports `layout`, `composed`; NumPy only for composed layouts. Turning a mode round (stride -d for d) only shifts the
-offsets, so strides count by size. Sorted by stride, the modes before a mode reach `sum of (s - 1) * d`.
+Turning a mode round (stride -d for d) only shifts the offsets, so strides count by size. Sorted by stride, the modes
+before a mode reach `sum of (s - 1) * d`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Left inverses by radix systems: the digits of an offset, weighted, are its coordinate.
 
-Imports `layout`; NumPy inside functions. A layout R reads an offset as digits in the radix of its extents. If no
-digit of a sum of L's modes carries, `R(L(c))` is linear in c, and R inverts L exactly when its strides x solve the
-integer system `digits(stride of mode i) . x = position of mode i`.
+A layout R reads an offset as digits in the radix of its extents. If no digit of a sum of L's modes carries, `R(L(c))`
+is linear in c, and R inverts L exactly when its strides x solve the integer system `digits(stride of mode i) . x =
+position of mode i`.
 """
 
 from __future__ import annotations

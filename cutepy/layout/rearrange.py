@@ -1,7 +1,6 @@
 """Modes taken out, grouped, flattened, merged: the function may be restricted or refolded, never changed.
 
-Imports `layout`, `composed`. Law of `coalesce`: same size, same value at every integer coordinate, depth at most 1,
-and no shorter layout has both.
+Law of `coalesce`: same size, same value at every integer coordinate, depth at most 1, and no shorter layout has both.
 """
 
 from __future__ import annotations

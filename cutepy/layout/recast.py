@@ -1,8 +1,7 @@
 """Layouts in other units, what two layouts have in common, and what a layout does not see.
 
-Imports `composition`, `inverse`, `rearrange`. Law of `upcast`: `upcast(L, n)(c // k) == L(c) // n`, mode by mode,
-where k elements of the mode fill one wider element; `downcast` is the way back. What no layout in the new units can
-describe is refused.
+Law of `upcast`: `upcast(L, n)(c // k) == L(c) // n`, mode by mode, where k elements of the mode fill one wider element;
+`downcast` is the way back. What no layout in the new units can describe is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Why a composition is refused: the coordinate, the numbers, and right operands that work.
 
-Imports `composition`, `table`. Reached only on the way to an error, so it may look at the whole table.
+Reached only on the way to an error, so it may look at the whole table.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Searching for inverses where sorted modes do not give them.
 
-Imports `layout`, `radix`; NumPy inside functions. An inverse is built mode by mode from the fastest on; each further
-mode must continue what the ones before it fixed, which leaves few choices.
+An inverse is built mode by mode from the fastest on; each further mode must continue what the ones before it fixed,
+which leaves few choices.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Sizes that are not known yet, computed with as if they were integers.
 
-Imports `polynomial`. A `Size` is a polynomial over unknowns of a `Context`. `+ - * // %` give sizes or integers; a
-comparison is decided by the context from the facts, or for all but one value of an unknown (which is then assumed and
-checked by itself: `symbolic.py`), or raises `Undecided` with the fact that would do. So an algorithm over integers runs
-over sizes as it stands.
+A `Size` is a polynomial over unknowns of a `Context`. `+ - * // %` give sizes or integers; a comparison is decided by
+the context from the facts, or for all but one value of an unknown (which is then assumed and checked by itself:
+`symbolic.py`), or raises `Undecided` with the fact that would do. So an algorithm over integers runs over sizes as it
+stands.
 """
 
 from __future__ import annotations

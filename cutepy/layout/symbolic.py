@@ -1,11 +1,11 @@
 """Layouts whose sizes are not known: SymPy expressions in shapes and strides.
 
-Imports `knowledge`, `size`. Law: for every substitution that satisfies the facts, substituting after an operation and
-operating after the substitution give the same layout. `lifted` runs the very functions that work on integers: every
-symbolic leaf becomes a `Size`, and what the function assumes on the way (an unknown is not 1, two are not equal) is
-checked by running the excluded case as well, up to the spelling of modes of size 1 and of modes that merge; `subs` asks
-the operation again to spell those (a result without unknowns is spelled one way for all values). What cannot be decided
-is an UndecidedError with a fact that would decide.
+Law: for every substitution that satisfies the facts, substituting after an operation and operating after the
+substitution give the same layout. `lifted` runs the very functions that work on integers: every symbolic leaf becomes a
+`Size`, and what the function assumes on the way (an unknown is not 1, two are not equal) is checked by running the
+excluded case as well, up to the spelling of modes of size 1 and of modes that merge; `subs` asks the operation again to
+spell those (a result without unknowns is spelled one way for all values). What cannot be decided is an UndecidedError
+with a fact that would decide.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Deciding by table: which layout, if any, a list of offsets is.
 
-Imports `layout`; NumPy inside functions, for this is the slow path. Law of `modes_of_values`: the modes returned
-reproduce the values exactly, and None means that no modes do. The leading extent of a coalesced layout is the length
-p of its longest linear beginning, so p must divide the length, the blocks of p must differ by a constant each, and
-the same holds of the blocks' first values; nothing has to be tried twice.
+Law of `modes_of_values`: the modes returned reproduce the values exactly, and None means that no modes do. The leading
+extent of a coalesced layout is the length p of its longest linear beginning, so p must divide the length, the blocks of
+p must differ by a constant each, and the same holds of the blocks' first values; nothing has to be tried twice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What may stand in a shape and a stride, checked leaf by leaf.
 
-Imports `basis`, `int_tuple`, `size`. `is_plain` decides the common case fast; `validated` says what is wrong elsewhere.
+`is_plain` decides the common case fast; `validated` says what is wrong elsewhere.
 """
 
 from __future__ import annotations

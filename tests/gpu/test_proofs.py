@@ -185,7 +185,11 @@ def test_an_index_that_others_may_change_between_two_reads_keeps_its_checks() ->
     assert verdict_of(alone, "in bounds", "x").status == "proven" and not needs_checks(alone)
     racing = kernel_of(*guarded, put(TID + 1), grid=1)
     found = verdict_of(racing, "in bounds", "x")
-    assert found.status == "undecided" and "one read of y[tid], and other threads may write y" in found.reason and needs_checks(racing)
+    assert (
+        found.status == "undecided"
+        and "one read of y[tid], and other threads may write y" in found.reason
+        and needs_checks(racing)
+    )
     clamped = kernel_of(Let(at, load(Y, TID)), Store(S, TID, load(X, at % 256)), put(TID + 1), grid=1)
     assert verdict_of(clamped, "in bounds", "x").status == "proven" and not needs_checks(clamped)
 

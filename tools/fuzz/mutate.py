@@ -62,9 +62,9 @@ def noticed(mutant: Mutant | None, test: str = "") -> bool:
 def run(mutants: list[Mutant], only: str = "") -> int:
     """Try every mutant; prints those that no test notices, and one line. The exit status: 1 if there is one."""
     chosen = [mutant for mutant in mutants if only in mutant.file]
-    for test in sorted({mutant.test for mutant in chosen}):
-        if noticed(None, test):
-            raise SystemExit(f"pytest {test} fails on the source as it is")
+    tests = " ".join(sorted({mutant.test for mutant in chosen}))
+    if noticed(None, tests):
+        raise SystemExit(f"pytest {tests} fails on the source as it is")
     missed = []
     for mutant in chosen:
         seen = noticed(mutant)
