@@ -10,6 +10,7 @@ from test_verify import GROUP, TID, S, X, Y, kernel_of, put, verdict_of
 from cutepy import gpu
 from cutepy.gpu.ir import (
     Assign,
+    Barrier,
     Buffer,
     Declare,
     Expr,
@@ -185,7 +186,11 @@ def test_an_index_that_others_may_change_between_two_reads_keeps_its_checks() ->
     assert verdict_of(alone, "in bounds", "x").status == "proven" and not needs_checks(alone)
     racing = kernel_of(*guarded, put(TID + 1), grid=1)
     found = verdict_of(racing, "in bounds", "x")
-    assert found.status == "undecided" and "one read of y[tid], and other threads may write y" in found.reason and needs_checks(racing)
+    assert (
+        found.status == "undecided"
+        and "one read of y[tid], and other threads may write y" in found.reason
+        and needs_checks(racing)
+    )
     clamped = kernel_of(Let(at, load(Y, TID)), Store(S, TID, load(X, at % 256)), put(TID + 1), grid=1)
     assert verdict_of(clamped, "in bounds", "x").status == "proven" and not needs_checks(clamped)
 
@@ -206,9 +211,14 @@ def test_a_register_holds_what_was_put_there_last() -> None:
     assert verdict_of(same, "in bounds", "y").status == "proven"
     two = kernel_of(start, If(TID < 32, (Assign(r, const(4)),), (Assign(r, TID),)), put(r), grid=1)
     assert verdict_of(two, "in bounds", "y").status == "proven"
+    far = kernel_of(start, If(TID < 32, (Assign(r, const(300)),), (Assign(r, TID),)), put(r), grid=1)
+    assert verdict_of(far, "in bounds", "y").status == "refuted"
     k = var("k", hi=7)
     carried = kernel_of(start, For(k, const(0), const(8), const(1), (put(r), Assign(r, r + 64))), grid=1)
     assert verdict_of(carried, "in bounds", "y").status == "undecided"
+    perhaps = For(k, const(0), load(X, TID) % 2, const(1), (Assign(r, TID),))
+    skipped = kernel_of(start, Assign(r, load(X, TID)), perhaps, put(r), grid=1)
+    assert verdict_of(skipped, "in bounds", "y").status != "proven"
 
 
 def test_an_iteration_sees_what_itself_wrote_and_not_what_later_ones_write() -> None:
