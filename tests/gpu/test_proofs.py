@@ -158,7 +158,7 @@ def test_a_loop_counts_until_its_first_failing_turn() -> None:
     k = var("k")
     fill = For(k, TID - 1, const(512), const(256), (Store(s, k, const(0)),))
     found = verdict_of(
-        kernel_of(fill, Let(var("v"), load(s, const(255))), local=(s,), grid=1), "written before read", "s"
+        kernel_of(fill, Barrier(), Let(var("v"), load(s, const(255))), local=(s,), grid=1), "written before read", "s"
     )
     assert found.status != "proven"  # thread 0 starts at 2**32 - 1, and never comes to 255
     n = param("n", u32)

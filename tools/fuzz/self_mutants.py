@@ -61,7 +61,7 @@ MUTANTS: list[Mutant] = [
     (FOLDER + "state.py", "select(test, other[c], here[c])", "here[c]", PROOFS),
     (FOLDER + "bounds.py", "            put[leaf] = replace(leaf)", "            pass", PROOFS),
     (FOLDER + "policy.py", "return True  # nothing was looked at", "return False  # nothing was looked at", PROOFS),
-    (FOLDER + "initial.py", "        if unsure:\n            self.memory = before", "", WILD),
+    (FOLDER + "initial.py", "        if unsure:\n            self.memory = before", "", f"{VERDICTS}::test_workgroup_memory_must_be_written_first"),
     (FOLDER + "digits.py", "if _window(family, [m.index for m in family]) < base:", "if True:", WILD),
     (FOLDER + "search.py", "found = lcm(found, int(by))", "found = int(by)", PROOFS),
 ]  # fmt: skip
