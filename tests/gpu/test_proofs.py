@@ -31,6 +31,8 @@ from cutepy.gpu.ir import (
 from cutepy.gpu.ranges import range_of
 from cutepy.gpu.simplify import simplify
 from cutepy.gpu.verify import needs_checks, verify
+from cutepy.gpu.verify.collect import collect
+from cutepy.gpu.verify.search import period
 from cutepy.tensor.dtypes import f32, i32, u32
 
 
@@ -144,6 +146,28 @@ def test_divisions_that_multiply_up_and_masks_with_holes() -> None:
     assert simplify(binary("//", x, const(0))) is x and simplify(binary("%", x, const(0))) is const(0)
     zero = TID // (TID // 64) // 2
     assert simplify(zero) is TID // 2
+
+
+def test_a_low_part_as_large_as_the_divisor_stays() -> None:
+    five = var("five", hi=4)
+    assert simplify((TID * 4 + five) // 4) is not TID
+
+
+def test_remainders_that_come_again_together() -> None:
+    k = var("k")
+    kernel = kernel_of(For(k, const(0), param("n", u32), const(1), (put(k % 6),)), grid=1)
+    model = collect(kernel)
+    index = model.loops[0].index
+    assert period(model, index, [index % 2, index % 3]) == 6
+    assert period(model, index, [index % 4, index * 2]) == model.loops[0].count
+
+
+def test_low_digits_of_sums_that_wrap_fit_their_base() -> None:
+    n = param("n", u32)
+    for apart, status in ((64, "proven"), (100, "undecided")):  # 0 + 3 * 100 and 44 are equal modulo 256
+        at = n * 256 + TID + load(X, TID) % 4 * apart
+        kernel = kernel_of(If(at < 256, (put(at),)), grid=1)
+        assert verdict_of(kernel, "no races", "y").status == status
 
 
 def test_a_shift_of_a_negative_number_rounds_down() -> None:

@@ -45,10 +45,10 @@ MUTANTS: list[Mutant] = [
     (RANGES, "(min(a, 0), max(b, 0))", "(0, max(b, 0))", VALUES),
     (SIMPLIFY, 'case ">>" if number >= 0 and range_of(left)[0] >= 0:', 'case ">>" if number >= 0:', PROOFS),
     (SIMPLIFY, "if lo < 0 or form is None:\n        return binary(\"//\"", "if form is None:\n        return binary(\"//\"", VALUES),
-    (SIMPLIFY, "if within(low.interval(range_of), (0, g - 1)):", "if within(low.interval(range_of), (0, g)):", VALUES),
+    (SIMPLIFY, "if within(low.interval(range_of), (0, g - 1)):", "if within(low.interval(range_of), (0, g)):", PROOFS),
     (SIMPLIFY, '"<=": hi <= 0, ">": lo > 0', '"<=": hi < 0, ">": lo >= 0', VALUES),
     (SIMPLIFY, "-((low.constant - number) // g)", "(number - low.constant) // g", VALUES),
-    (SIMPLIFY, "if c <= 1:\n        return const(0, x.dtype)", "if c < 1:\n        return x", PROOFS),
+    (SIMPLIFY, "Congruent({}, lo // c * c), -1)", "Congruent({}, lo // c), -1)", VALUES),
     # Proofs.
     (FOLDER + "evaluate.py", 'return not told or value.dtype.kind == "f"', "return not told", PROOFS),
     (FOLDER + "forms.py", '"<": (below.moved(1),),', '"<": (below.moved(2),),', PROOFS),
@@ -62,7 +62,7 @@ MUTANTS: list[Mutant] = [
     (FOLDER + "bounds.py", "            put[leaf] = replace(leaf)", "            pass", PROOFS),
     (FOLDER + "policy.py", "return True  # nothing was looked at", "return False  # nothing was looked at", PROOFS),
     (FOLDER + "initial.py", "        if unsure:\n            self.memory = before", "", f"{VERDICTS}::test_workgroup_memory_must_be_written_first"),
-    (FOLDER + "digits.py", "if _window(family, [m.index for m in family]) < base:", "if True:", WILD),
+    (FOLDER + "digits.py", "if _window(family, [m.index for m in family]) < base:", "if True:", PROOFS),
     (FOLDER + "search.py", "found = lcm(found, int(by))", "found = int(by)", PROOFS),
 ]  # fmt: skip
 
