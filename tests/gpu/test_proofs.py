@@ -10,6 +10,7 @@ from test_verify import GROUP, TID, S, X, Y, kernel_of, put, verdict_of
 from cutepy import gpu
 from cutepy.gpu.ir import (
     Assign,
+    Barrier,
     Buffer,
     Declare,
     Expr,
@@ -30,6 +31,8 @@ from cutepy.gpu.ir import (
 from cutepy.gpu.ranges import range_of
 from cutepy.gpu.simplify import simplify
 from cutepy.gpu.verify import needs_checks, verify
+from cutepy.gpu.verify.collect import collect
+from cutepy.gpu.verify.search import period
 from cutepy.tensor.dtypes import f32, i32, u32
 
 
@@ -145,6 +148,28 @@ def test_divisions_that_multiply_up_and_masks_with_holes() -> None:
     assert simplify(zero) is TID // 2
 
 
+def test_a_low_part_as_large_as_the_divisor_stays() -> None:
+    five = var("five", hi=4)
+    assert simplify((TID * 4 + five) // 4) is not TID
+
+
+def test_remainders_that_come_again_together() -> None:
+    k = var("k")
+    kernel = kernel_of(For(k, const(0), param("n", u32), const(1), (put(k % 6),)), grid=1)
+    model = collect(kernel)
+    index = model.loops[0].index
+    assert period(model, index, [index % 2, index % 3]) == 6
+    assert period(model, index, [index % 4, index * 2]) == model.loops[0].count
+
+
+def test_low_digits_of_sums_that_wrap_fit_their_base() -> None:
+    n = param("n", u32)
+    for apart, status in ((64, "proven"), (100, "undecided")):  # 0 + 3 * 100 and 44 are equal modulo 256
+        at = n * 256 + TID + load(X, TID) % 4 * apart
+        kernel = kernel_of(If(at < 256, (put(at),)), grid=1)
+        assert verdict_of(kernel, "no races", "y").status == status
+
+
 def test_a_shift_of_a_negative_number_rounds_down() -> None:
     x = var("x", i32)
     assert "/" not in repr(simplify(binary(">>", x, const(1))))
@@ -157,7 +182,7 @@ def test_a_loop_counts_until_its_first_failing_turn() -> None:
     k = var("k")
     fill = For(k, TID - 1, const(512), const(256), (Store(s, k, const(0)),))
     found = verdict_of(
-        kernel_of(fill, Let(var("v"), load(s, const(255))), local=(s,), grid=1), "written before read", "s"
+        kernel_of(fill, Barrier(), Let(var("v"), load(s, const(255))), local=(s,), grid=1), "written before read", "s"
     )
     assert found.status != "proven"  # thread 0 starts at 2**32 - 1, and never comes to 255
     n = param("n", u32)
@@ -210,9 +235,14 @@ def test_a_register_holds_what_was_put_there_last() -> None:
     assert verdict_of(same, "in bounds", "y").status == "proven"
     two = kernel_of(start, If(TID < 32, (Assign(r, const(4)),), (Assign(r, TID),)), put(r), grid=1)
     assert verdict_of(two, "in bounds", "y").status == "proven"
+    far = kernel_of(start, If(TID < 32, (Assign(r, const(300)),), (Assign(r, TID),)), put(r), grid=1)
+    assert verdict_of(far, "in bounds", "y").status == "refuted"
     k = var("k", hi=7)
     carried = kernel_of(start, For(k, const(0), const(8), const(1), (put(r), Assign(r, r + 64))), grid=1)
     assert verdict_of(carried, "in bounds", "y").status == "undecided"
+    perhaps = For(k, const(0), load(X, TID) % 2, const(1), (Assign(r, TID),))
+    skipped = kernel_of(start, Assign(r, load(X, TID)), perhaps, put(r), grid=1)
+    assert verdict_of(skipped, "in bounds", "y").status != "proven"
 
 
 def test_an_iteration_sees_what_itself_wrote_and_not_what_later_ones_write() -> None:
