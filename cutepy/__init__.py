@@ -44,7 +44,6 @@ from .layout import crd2crd as crd2crd
 from .layout import crd2idx as crd2idx
 from .layout import depth as depth
 from .layout import dice as dice
-from .layout import display as _display
 from .layout import evenly_divides as evenly_divides
 from .layout import filter as filter
 from .layout import filter_zeros as filter_zeros
@@ -64,6 +63,7 @@ from .layout import make_layout as make_layout
 from .layout import make_layout_like as make_layout_like
 from .layout import make_ordered_layout as make_ordered_layout
 from .layout import prepend as prepend
+from .layout import provide as _provide
 from .layout import raked_product as raked_product
 from .layout import rank as rank
 from .layout import replace as replace
@@ -153,7 +153,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_display.show_with("cutepy.draw.notebook:svg_of")
+_provide(svg_of="cutepy.draw.notebook:svg_of")
 
 _LATER = {
     "bank_conflicts": "layout",

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -75,19 +75,76 @@ def wrong_arrows(module: str, source: str, is_package: bool = False) -> list[str
     return found
 
 
+def arrows(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[str, int, bool]]:
+    """What a source imports when it runs, as (module, line, late): late is inside a function; not for types alone."""
+    todo: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while todo:
+        node, late = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            todo += [(child, late) for child in node.orelse]
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((name, line, late) for name, line in imports(node, module, is_package))
+        else:
+            inner = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            todo += [(child, inner) for child in ast.iter_child_nodes(node)]
+
+
 def at_import(tree: ast.Module, module: str, is_package: bool) -> set[str]:
     """What a module imports when it is imported: not inside functions, not under `if TYPE_CHECKING`."""
-    kept: list[ast.stmt] = []
-    todo: list[ast.stmt] = list(tree.body)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            todo += node.orelse
-        elif isinstance(node, ast.If | ast.Try | ast.With | ast.ClassDef):
-            todo += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            kept.append(node)
-    return {name for name, _ in imports(ast.Module(kept, []), module, is_package)}
+    return {name for name, _, late in arrows(tree, module, is_package) if not late}
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The sets of modules that import one another, in any number of steps (Tarjan's strongly connected components)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        order[module] = lowest[module] = len(order)
+        stack.append(module)
+        for target in graph.get(module, ()):
+            if target not in order:
+                visit(target)
+            if target in stack:
+                lowest[module] = min(lowest[module], lowest[target])
+        if lowest[module] == order[module]:
+            place = stack.index(module)
+            component = stack[place:]
+            del stack[place:]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for module in graph:
+        if module not in order:
+            visit(module)
+    return found
+
+
+ARROWS = {
+    module: [
+        arrow
+        for arrow in arrows(ast.parse(path.read_text()), module, path.name == "__init__.py")
+        if arrow[0] in MODULES
+    ]
+    for module, path in MODULES.items()
+}
+
+
+def test_the_files_form_layers() -> None:
+    """No circle of files, whether an import stands at the top or inside a function."""
+    assert circles({module: {name for name, _, _ in found if name != module} for module, found in ARROWS.items()}) == []
+
+
+def test_a_circle_is_seen() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+    assert list(arrows(ast.parse("def f():\n    from .b import g"), "cutepy.a", False)) == [("cutepy.b", 2, True)]
+
+
+def test_nothing_of_cutepy_is_imported_late() -> None:
+    """Inside functions stand heavy packages alone."""
+    assert [f"{m}:{line} {name}" for m, found in ARROWS.items() for name, line, late in found if late] == []
 
 
 @pytest.mark.parametrize("module", MODULES)

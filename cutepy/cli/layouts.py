@@ -8,6 +8,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable
 
+from ..draw import draw
 from ..errors import CommandError
 from ..layout import ComposedLayout, Layout, explain
 from ..layout.expression import FUNCTIONS, parse_call, parse_expression
@@ -41,8 +42,6 @@ def _table(layout: AnyLayout) -> str:
     """CuTe's table for ranks 1 and 2, one table a slice above."""
     if layout.rank <= 2:
         return layout.grid()
-    from ..draw import draw
-
     return draw(layout, view="grid").text()
 
 

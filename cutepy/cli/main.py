@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from .. import __version__
 from ..errors import CommandError, CutepyError
 
 BAD_INPUT = 2
@@ -148,8 +149,6 @@ def _complain(message: str) -> None:
 
 def _run(options: Namespace) -> int:
     if options.version:
-        from .. import __version__
-
         print(f"cutepy {__version__}")
         return 0
     if "run" not in options:

@@ -12,8 +12,7 @@ from ..errors import DrawError
 from ..layout import Layout
 from ..layout.coordinates import Coordinate, crd2idx, keeps
 from ..layout.grid import extents
-from ..layout.int_tuple import IntTuple, as_tuple
-from ..layout.layout import show
+from ..layout.int_tuple import IntTuple, as_tuple, show
 from . import palette
 from .detail import value_sum
 from .grid import ELLIPSIS, coordinate_texts, mode_size

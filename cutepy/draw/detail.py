@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..layout import ComposedLayout, Layout, Swizzle
 from ..layout.composed import Function
 from ..layout.coordinates import idx2crd
-from ..layout.int_tuple import IntTuple, leaves
-from ..layout.layout import show
+from ..layout.int_tuple import IntTuple, leaves, show
 
 MOST_TERMS = 12
 

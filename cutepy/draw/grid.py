@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from ..errors import DrawError
 from ..layout.coordinates import idx2crd
-from ..layout.int_tuple import IntTuple, leaves, product
-from ..layout.layout import show
+from ..layout.int_tuple import IntTuple, leaves, product, show
 
 Head: TypeAlias = "tuple[str, int]"
 """A text beside the grid and the number of places that it spans."""

@@ -15,8 +15,7 @@ from ..errors import DrawError
 from ..layout import Layout
 from ..layout.coordinates import idx2crd
 from ..layout.grid import extents, offset_rows
-from ..layout.int_tuple import IntTuple
-from ..layout.layout import show
+from ..layout.int_tuple import IntTuple, show
 from . import palette
 from .cells import hints_of, paint_from
 from .detail import value_sum

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..errors import DrawError
-from ..layout.int_tuple import IntTuple, depth_of, leaves
-from ..layout.layout import show
+from ..layout.int_tuple import IntTuple, depth_of, leaves, show
 from . import palette
 from .grid import Axis, Figure, Grid
 from .look import Look

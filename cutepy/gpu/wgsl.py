@@ -348,3 +348,6 @@ class _Sketch(_Printer):
         text = super().show(value, outer)
         self.levels += 1
         return text
+
+
+Expr.written = staticmethod(show)

@@ -6,6 +6,7 @@ What is needed less often (explanations, notation, recasts, bit matrices, symbol
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from .above import provide as provide
 from .ask import compatible as compatible
 from .ask import congruent as congruent
 from .ask import coprofile as coprofile
@@ -94,6 +95,22 @@ if TYPE_CHECKING:
     from .recast import nullspace as nullspace
     from .recast import recast_layout as recast_layout
     from .recast import upcast as upcast
+
+provide(
+    parse_layout="cutepy.layout.notation:parse_layout",
+    from_offsets="cutepy.layout.from_table:from_offsets",
+    from_strides="cutepy.layout.from_table:from_strides",
+    given="cutepy.layout.given:given",
+    subs="cutepy.layout.formula:subs",
+    subs_offset="cutepy.layout.formula:subs_offset",
+    formula="cutepy.layout.formula:formula",
+    lifted="cutepy.layout.symbolic:lifted",
+    greatest_offset="cutepy.layout.swizzled:greatest_offset",
+    to_cpp="cutepy.layout.spelling:to_cpp",
+    to_pycute="cutepy.layout.spelling:to_pycute",
+    to_latex="cutepy.layout.spelling:to_latex",
+    text_grid="cutepy.layout.grid:text_grid",
+)
 
 LATER = {
     "bank_conflicts": "banks",

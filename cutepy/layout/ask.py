@@ -11,10 +11,10 @@ from ..errors import CoordinateError, LayoutError
 from .basis import Basis, BasisSum, as_stride, has_basis, path_of, value_of
 from .complement import gaps
 from .composed import ComposedLayout
-from .int_tuple import IntTuple, as_tuple, compatible_shapes, depth_of, leaves, map_leaves, product
+from .int_tuple import IntTuple, as_tuple, compatible_shapes, depth_of, leaves, map_leaves, product, show
 from .int_tuple import congruent as congruent_trees
 from .int_tuple import weakly_congruent as weakly_congruent_trees
-from .layout import Layout, show
+from .layout import Layout
 from .rearrange import get
 
 Shaped: TypeAlias = "Layout | ComposedLayout | IntTuple"

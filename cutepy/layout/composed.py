@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from ..errors import LayoutError
+from .above import above, svg_of
 from .basis import has_basis, value_of
 from .coordinates import Coordinate, has_underscore
 from .coordinates import _ as _
@@ -152,9 +153,8 @@ class ComposedLayout:
         >>> ComposedLayout(Swizzle(2, 0, 2), 0, Layout(5, 1)).cosize
         6
         """
-        from .swizzled import greatest_offset
-
-        return greatest_offset(self) + 1
+        greatest: int = above("greatest_offset")(self)
+        return greatest + 1
 
     @property
     def facts(self) -> object:
@@ -216,39 +216,32 @@ class ComposedLayout:
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> ComposedLayout:
         """This layout with values for its unknown sizes; see `cutepy.layout.formula.subs`."""
-        from .formula import subs_offset
-
-        return ComposedLayout(self.outer, subs_offset(self, values, named), self.inner.subs(values, **named))
+        offset: int = above("subs_offset")(self, values, named)
+        return ComposedLayout(self.outer, offset, self.inner.subs(values, **named))
 
     def _repr_svg_(self) -> str | None:
         """The picture that a notebook shows; the draw layer makes it."""
-        from .display import svg_of
-
         return svg_of(self)
 
     def grid(self) -> str:
         """The offsets as a text table, as `Layout.grid`."""
-        from .grid import text_grid
-
-        return text_grid(self)
+        text: str = above("text_grid")(self)
+        return text
 
     def to_cpp(self) -> str:
         """CuTe C++ source of this layout; see `cutepy.layout.spelling.to_cpp`."""
-        from .spelling import to_cpp
-
-        return to_cpp(self)
+        text: str = above("to_cpp")(self)
+        return text
 
     def to_pycute(self) -> str:
         """pycute source of this layout; see `cutepy.layout.spelling.to_pycute`."""
-        from .spelling import to_pycute
-
-        return to_pycute(self)
+        text: str = above("to_pycute")(self)
+        return text
 
     def to_latex(self) -> str:
         """LaTeX of this layout, for math mode; see `cutepy.layout.spelling.to_latex`."""
-        from .spelling import to_latex
-
-        return to_latex(self)
+        text: str = above("to_latex")(self)
+        return text
 
     def __str__(self) -> str:
         return f"{self.outer} o {self.offset} o {self.inner}"

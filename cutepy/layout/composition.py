@@ -15,13 +15,14 @@ from __future__ import annotations
 from typing import cast
 
 from ..errors import LayoutError
-from .basis import BasisSum, as_stride, has_basis, path_of, value_of
-from .coordinates import flat_index, keeps
+from .alignment import Leaves, Refused
+from .basis import as_stride, has_basis, path_of, value_of
+from .coordinates import keeps
 from .int_tuple import IntTuple, fold_profile, leaves, map_leaves
 from .layout import Layout, _make, axis_layout
 from .operation import operation
 from .rearrange import by_mode, coalesced_open
-from .size import list_coordinates
+from .refusal import composition_error
 from .swizzled import composition_of
 
 
@@ -46,22 +47,11 @@ def composition(outer: Layout, inner: object) -> Layout:
     if len(shape) == 1:
         return _make(inner.shape, _scaled(inner.stride, stride[0]))
     try:
-        return _refold(inner, _Leaves(outer, inner, shape, stride).modes())
+        return _refold(inner, Leaves(outer, inner, shape, stride).modes())
     except Refused as refused:
         if has_basis(outer.stride):
             return _along_one_axis(outer, inner, refused)
-        from .refusal import composition_error
-
         raise composition_error(outer, inner, refused) from None
-
-
-def composes(outer: Layout, inner: Layout) -> bool:
-    """True if `composition(outer, inner)` of two plain layouts exists; cheaper than asking and catching."""
-    try:
-        _Leaves(outer, inner, *coalesced_open(outer)).modes()
-    except Refused:
-        return False
-    return True
 
 
 def _by_tiler(outer: Layout, inner: object) -> Layout:
@@ -94,106 +84,10 @@ def _refold(inner: Layout, modes: list[tuple[IntTuple, IntTuple]]) -> Layout:
     )
 
 
-class Refused(Exception):
-    """Inside composition: the clause that fails ("stride", "shape", "carry") and the leaf at fault."""
-
-    def __init__(self, clause: str, position: int = 0) -> None:
-        self.clause, self.position = clause, position
-
-
-class _Leaves:
-    """One composition under way: the digits of the left operand that the leaves of the right one have filled so far."""
-
-    __slots__ = ("filled", "inner", "outer", "shape", "stride", "tabled")
-
-    def __init__(self, outer: Layout, inner: Layout, shape: list[int], stride: list[int]) -> None:
-        self.outer, self.inner, self.shape, self.stride = outer, inner, shape, stride
-        self.filled = [0] * len(shape)
-        self.tabled = False
-
-    def modes(self) -> list[tuple[IntTuple, IntTuple]]:
-        """Shape and stride of the result along each leaf of the right operand."""
-        extents, steps = leaves(self.inner.shape), leaves(self.inner.stride)
-        found = [
-            self._leaf(position, extent, step)
-            for position, (extent, step) in enumerate(zip(extents, steps, strict=True))
-        ]
-        carries = any(top >= extent for top, extent in zip(self.filled[:-1], self.shape, strict=False))
-        if carries and len(extents) > 1 and not (self.tabled and self._adds_up()):
-            raise Refused("carry")
-        return found
-
-    def _leaf(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
-        """Walk `x -> outer(step * x)` digit by digit; the stretch left over by one digit goes on in the next."""
-        if step <= 0 or extent == 1:
-            return (extent, 0) if step == 0 else self._from_table(position, extent, step)
-        extents: list[int] = []
-        strides: list[int] = []
-        rest, stride = extent, step
-        last = len(self.shape) - 1
-        for digit, radix in enumerate(self.shape):
-            if digit == last:
-                break
-            if stride >= radix:
-                if stride % radix:
-                    return self._from_table(position, extent, step)
-                stride //= radix
-                continue
-            if (rest - 1) * stride < radix:
-                break
-            if radix % stride:
-                return self._from_table(position, extent, step)
-            room = radix // stride
-            if rest % room:
-                raise Refused("shape", position)
-            extents.append(room)
-            strides.append(stride * self.stride[digit])
-            self.filled[digit] += (room - 1) * stride
-            rest //= room
-            stride = 1
-        self.filled[digit] += (rest - 1) * stride
-        if not extents:
-            return rest, stride * self.stride[digit]
-        return (*extents, rest), (*strides, stride * self.stride[digit])
-
-    def _adds_up(self) -> bool:
-        from .table import additive_witness
-
-        return additive_witness(self.outer, self.inner) is None
-
-    def _single(self, step: int) -> int:
-        """The stride of a mode of size 1, which nothing takes: where it would lead, if that is along one axis."""
-        there = flat_index(step, tuple(self.shape), tuple(self.stride))
-        if not isinstance(there, BasisSum):
-            return cast(int, there)
-        terms = [term for term in there.terms if term.value != 0]
-        return cast(int, terms[0]) if len(terms) == 1 else 0
-
-    def _from_table(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
-        """The modes along a leaf whose steps do not line up with the digits: read off its table."""
-        if extent == 1:
-            return 1, self._single(step)
-        if any(type(d) is not int for d in (*self.stride, *self.shape, extent, step)):
-            list_coordinates(extent, step, *self.shape, *self.stride)
-            raise Refused("stride", position)
-        from .table import Broken, digits_of, leaf_modes
-
-        found = leaf_modes(self.outer, extent, step)
-        if isinstance(found, Broken):
-            raise Refused("stride", position)
-        self.tabled = True
-        for digit, top in enumerate(digits_of(self.shape, extent, step)):
-            self.filled[digit] += top
-        extents, strides = found
-        return (extents[0], strides[0]) if len(extents) == 1 else (tuple(extents), tuple(strides))
-
-
 def _along_one_axis(outer: Layout, inner: Layout, refused: Refused) -> Layout:
     """Compose with a layout to coordinates of one axis as with one to integers; several axes are not tried together."""
     paths = {path_of(step) for step in leaves(outer.stride) if value_of(step) != 0}
     if len(paths) != 1:
-        from .refusal import composition_error
-
         raise composition_error(outer, inner, refused)
     [path] = paths
     along = composition(axis_layout(outer, *path), inner)

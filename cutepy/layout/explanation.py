@@ -20,9 +20,9 @@ from .composition import composition
 from .coordinates import keeps
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from .expression import FUNCTIONS, parse_call
-from .int_tuple import IntTuple, leaves
+from .int_tuple import IntTuple, leaves, show
 from .inverse import left_inverse, right_inverse
-from .layout import Layout, _make, show
+from .layout import Layout, _make
 from .notation import parse_layout
 from .product import (
     blocked_product,

@@ -10,8 +10,8 @@ from typing import cast
 
 from ..errors import LayoutError
 from .composed import ComposedLayout
-from .int_tuple import leaves, product
-from .layout import Layout, show
+from .int_tuple import leaves, product, show
+from .layout import Layout
 
 LARGEST_GRID = 1 << 16
 

@@ -257,3 +257,12 @@ def _zip_longest(left: IntTuple, right: IntTuple, combine: Callable[[int, int], 
             raise LayoutError(f"{left} {sign} {right}: an integer other than 0 has no place in a tuple")
         return map_leaves(lambda leaf: combine(leaf, 0) if nested is left else combine(0, leaf), nested)
     return combine(left, right)
+
+
+def show(tree: object) -> str:
+    """CuTe's notation of an int tuple: no spaces, a rank-1 tuple keeps its parentheses.
+
+    >>> show((4, (2, 8))), show((4,)), show(())
+    ('(4,(2,8))', '(4)', '()')
+    """
+    return f"({','.join(map(show, tree))})" if isinstance(tree, tuple) else str(tree)

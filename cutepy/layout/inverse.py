@@ -12,10 +12,12 @@ from __future__ import annotations
 from ..errors import LayoutError
 from .basis import has_basis, path_of, value_of
 from .composed import AnyLayout, ComposedLayout
+from .composition import composition
 from .int_tuple import leaves
 from .layout import Layout, _make
 from .operation import Act, operation
 from .rearrange import coalesce, from_modes
+from .search import largest_right_inverse, some_left_inverse
 from .swizzled import left_inverse_of, right_inverse_of
 
 Moving = list[tuple[int, int, int]]
@@ -43,8 +45,6 @@ def right_inverse(layout: Layout) -> Layout:
         return _by_axis(right_inverse, layout)
     modes = _moving(layout)
     if not _spans(modes) and layout.size <= 1 << 16:
-        from .search import largest_right_inverse
-
         return largest_right_inverse(layout)
     return _right(modes)
 
@@ -68,8 +68,6 @@ def left_inverse(layout: Layout) -> Layout:
         raise LayoutError(
             f"left_inverse({layout}): stride {modes[0][0]} gives offsets below 0; an inverse takes offsets from 0 on"
         )
-    from .search import some_left_inverse
-
     return (_left(modes) if _spans(modes) else None) or some_left_inverse(layout)
 
 
@@ -156,6 +154,4 @@ def _one_axis(left: bool, layout: Layout, modes: list[tuple[int, int, int]]) -> 
     )
     whole = _make(alone.shape, tuple(position for _step, _extent, position in modes))
     inner = left_inverse(alone) if left else right_inverse(alone)
-    from .composition import composition
-
     return coalesce(composition(whole, inner))

@@ -13,11 +13,12 @@ from math import prod
 from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 from ..errors import CoordinateError, LayoutError
+from .above import above, svg_of
 from .basis import Basis, BasisSum, has_basis, mixed_codomain, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
 from .facts import Facts
-from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product
+from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
 from .validate import is_plain, validated
 
 if TYPE_CHECKING:
@@ -192,9 +193,8 @@ class Layout:
 
         A text with a swizzle gives a ComposedLayout. Raises NotationError, with a caret under the place.
         """
-        from .notation import parse_layout
-
-        return cast(Layout, parse_layout(text))
+        found: Layout = above("parse_layout")(text)
+        return found
 
     @classmethod
     def from_offsets(cls, table: object) -> Layout:
@@ -205,9 +205,8 @@ class Layout:
 
         Raises TableError, with the index, where the table is that of none.
         """
-        from .from_table import from_offsets
-
-        return cast(Layout, from_offsets(table))
+        found: Layout = above("from_offsets")(table)
+        return found
 
     @classmethod
     def from_strides(cls, array: object) -> Layout:
@@ -218,9 +217,8 @@ class Layout:
 
         Raises LayoutError where a stride is no whole number of elements.
         """
-        from .from_table import from_strides
-
-        return from_strides(array)
+        found: Layout = above("from_strides")(array)
+        return found
 
     def given(self, *statements: object) -> Layout:
         """This layout with facts about its unknown sizes; see `cutepy.layout.given.given`.
@@ -230,9 +228,8 @@ class Layout:
 
         Raises LayoutError for what is no fact, and for facts that contradict each other.
         """
-        from .given import given
-
-        return given(self, *statements)
+        stated: Layout = above("given")(self, *statements)
+        return stated
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> Layout:
         """This layout with values for its unknown sizes; see `cutepy.layout.formula.subs`.
@@ -242,9 +239,8 @@ class Layout:
 
         Raises LayoutError where a fact does not hold.
         """
-        from .formula import subs
-
-        return subs(self, values, **named)
+        found: Layout = above("subs")(self, values, **named)
+        return found
 
     def formula(self) -> Formula:
         """The offset as a SymPy formula over the coordinates; see `cutepy.layout.formula.formula`.
@@ -254,9 +250,8 @@ class Layout:
 
         Raises LayoutError for basis strides.
         """
-        from .formula import formula
-
-        return formula(self)
+        found: Formula = above("formula")(self)
+        return found
 
     def to_cpp(self) -> str:
         """CuTe C++ source of this layout; see `cutepy.layout.spelling.to_cpp`.
@@ -264,9 +259,8 @@ class Layout:
         >>> Layout((4, 8), (8, 1)).to_cpp()
         'Layout<Shape<_4,_8>,Stride<_8,_1>>{}'
         """
-        from .spelling import to_cpp
-
-        return to_cpp(self)
+        text: str = above("to_cpp")(self)
+        return text
 
     def to_pycute(self) -> str:
         """pycute source of this layout; see `cutepy.layout.spelling.to_pycute`.
@@ -276,9 +270,8 @@ class Layout:
 
         Raises LayoutError for basis strides.
         """
-        from .spelling import to_pycute
-
-        return to_pycute(self)
+        text: str = above("to_pycute")(self)
+        return text
 
     def to_latex(self) -> str:
         """LaTeX of this layout, for math mode; see `cutepy.layout.spelling.to_latex`.
@@ -286,21 +279,17 @@ class Layout:
         >>> Layout((4, 8), (8, 1)).to_latex()
         '(4,8){:}(8,1)'
         """
-        from .spelling import to_latex
-
-        return to_latex(self)
+        text: str = above("to_latex")(self)
+        return text
 
     def _repr_svg_(self) -> str | None:
         """The picture that a notebook shows; the draw layer makes it."""
-        from .display import svg_of
-
         return svg_of(self)
 
     def grid(self) -> str:
         """The offsets as a text table, equal to CuTe's `print_layout`; ranks 1 and 2."""
-        from .grid import text_grid
-
-        return text_grid(self)
+        text: str = above("text_grid")(self)
+        return text
 
 
 def check_listing(layout: Layout) -> None:
@@ -359,15 +348,6 @@ def compact_stride(shape: IntTuple, order: Order = LayoutLeft) -> IntTuple:
 def mirrored(tree: IntTuple) -> IntTuple:
     """`tree` with the order of modes reversed at every level."""
     return tuple(map(mirrored, reversed(tree))) if isinstance(tree, tuple) else tree
-
-
-def show(tree: object) -> str:
-    """CuTe's notation of an int tuple: no spaces, a rank-1 tuple keeps its parentheses.
-
-    >>> show((4, (2, 8))), show((4,)), show(())
-    ('(4,(2,8))', '(4)', '()')
-    """
-    return f"({','.join(map(show, tree))})" if isinstance(tree, tuple) else str(tree)
 
 
 @overload

@@ -13,6 +13,7 @@ from inspect import signature
 from typing import ParamSpec, TypeVar, cast
 
 from ..errors import LayoutError
+from .above import above
 from .composed import ComposedLayout, Swizzle
 from .layout import Layout
 from .size import is_unknown
@@ -47,9 +48,7 @@ class Operation:
             if isinstance(self.composed, str):
                 raise LayoutError(f"{self.said(operands)}: {self.composed}")
             return self.composed(self.call, *operands)
-        from .symbolic import lifted
-
-        return lifted(self.call, *operands, tiled=self.tiled)
+        return above("lifted")(self.call, *operands, tiled=self.tiled)
 
     def said(self, operands: tuple[object, ...]) -> str:
         """The call in words."""

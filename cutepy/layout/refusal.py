@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..errors import CompositionError
+from .alignment import Refused, composes
 from .basis import has_basis
-from .composition import Refused, composes
-from .int_tuple import fold_profile, leaves
-from .layout import Layout, _make, show
+from .int_tuple import fold_profile, leaves, show
+from .layout import Layout, _make
 from .rearrange import coalesced_open
 from .size import Size
 from .table import LARGEST_TABLE, Broken, additive_witness, leaf_modes, nested

@@ -10,7 +10,7 @@ from typing import cast
 from ..errors import LayoutError
 from .basis import Basis
 from .facts import Facts, implied
-from .int_tuple import MAX_DEPTH, IntTuple, leaves
+from .int_tuple import MAX_DEPTH, IntTuple, leaves, show
 from .size import Size
 
 
@@ -101,8 +101,6 @@ def _as_tuples(entries: object) -> object:
 
 def _short(value: object) -> str:
     try:
-        from .layout import show
-
         text = show(cast(IntTuple, value)) if isinstance(value, tuple) else repr(value)
     except RecursionError:
         return "(a tuple nested too deep)"

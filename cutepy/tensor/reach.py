@@ -14,8 +14,7 @@ from ..errors import LayoutError, TensorError
 from ..layout import ComposedLayout, Layout, filter_zeros
 from ..layout.basis import has_basis
 from ..layout.coordinates import keeps
-from ..layout.int_tuple import IntTuple, fold_profile, leaves, product
-from ..layout.layout import show
+from ..layout.int_tuple import IntTuple, fold_profile, leaves, product, show
 from .bulk import mask_table, mode_sizes, offset_table
 
 if TYPE_CHECKING:

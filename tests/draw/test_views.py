@@ -362,16 +362,11 @@ def test_the_module_is_callable() -> None:
     assert module.Style is Style
 
 
-def test_display_is_filled_by_name() -> None:
-    from cutepy.layout import display
+def test_display_is_filled_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutepy.layout import above
 
-    before = list(display._renderers)
-    try:
-        display._renderers.clear()
-        assert display.svg_of(Layout(4)) is None
-        display.show_with("cutepy.draw.notebook:svg_of")
-        assert (display.svg_of(Layout(4)) or "").startswith("<svg")
-        assert (display.svg_of(Layout((1000, 1000))) or "").count("<text") < 1200
-        assert display.svg_of(object()) is None
-    finally:
-        display._renderers[:] = before
+    assert (above.svg_of(Layout(4)) or "").startswith("<svg")
+    assert (above.svg_of(Layout((1000, 1000))) or "").count("<text") < 1200
+    assert above.svg_of(object()) is None
+    monkeypatch.delitem(above._WHERE, "svg_of")
+    assert above.svg_of(Layout(4)) is None

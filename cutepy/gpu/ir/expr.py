@@ -38,6 +38,8 @@ class Expr:
     depth: int = 0
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
+    #: How an expression reads, given by the printer.
+    written: ClassVar[Callable[["Expr"], str]]
     #: What NumPy's functions do, given by `trace.functions`.
     __array_ufunc__: ClassVar[Callable[..., Any]]
     __array_function__: ClassVar[Callable[..., Any]]
@@ -144,10 +146,8 @@ class Expr:
         return Expr.operate("abs", self, None)
 
     def __repr__(self) -> str:
-        from ..wgsl import show
-
         try:
-            return show(self)
+            return Expr.written(self)
         except KernelError:  # an infinity, which WGSL cannot spell
             return describe(self)
 

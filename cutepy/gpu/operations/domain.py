@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...layout import Layout
-from ...layout.int_tuple import IntTuple, leaves
-from ...layout.layout import show
+from ...layout.int_tuple import IntTuple, leaves, show
 from ...layout.rearrange import from_modes
 from ...tensor.bulk import common_refinement
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,8 @@ from ...tensor.engine import Array
 from ...tensor.make import make_tensor, view_of
 from ...tensor.tensor import Tensor
 from ..array import DeviceEngine, array
+from ..runtime import Device, default_device
 from ..trace.kernel import KernelFunction
-
-if TYPE_CHECKING:
-    from ..runtime import Device
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +72,6 @@ def place_of(call: str, engine: str, tensors: Iterable[Tensor]) -> Place:
         return Place(None)
     if engine != "wgpu":
         raise KernelError(f"{call}(engine={engine!r}): there are 'wgpu' and 'numpy'")
-    from ..runtime import default_device
-
     return Place(held[0].device if held else default_device())
 
 
