@@ -135,5 +135,5 @@ def _cell(node: Expr) -> Cell | None:
 
 
 def _unknown(node: Expr) -> Var:
-    lo, hi = domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
+    lo, hi = (node.lo, node.hi) if isinstance(node, Var) else domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
     return Var(show(node), node.dtype, node.lanes, lo, hi, 0)
