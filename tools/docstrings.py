@@ -5,15 +5,16 @@ fenced block (in plain Markdown it would be a nest of quotations), and what a mo
 its source.
 """
 
-import ast
 import re
 from collections.abc import Iterator
+from importlib import import_module
+from inspect import isfunction
 
 import griffe
 
 LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".gpu.report", ".ops", ".draw")
 # Modules that are public as they are.
-WHOLE = (".errors", ".docs", ".sphinxext", ".layout.formula", ".layout.from_table", ".layout.spelling")
+WHOLE = (".errors", ".docs", ".sphinxext", ".ops.rules", ".layout.formula", ".layout.from_table", ".layout.spelling")
 SESSION = re.compile(r"(?:^>>> .*\n(?:(?!>>> |\s*$).*(?:\n|\Z))*)+", re.MULTILINE)
 IMPORTS = re.compile(r"^Imports? .*?\.(?:\s+|$)", re.MULTILINE | re.DOTALL)
 
@@ -23,7 +24,7 @@ class Docstrings(griffe.Extension):
 
     def on_instance(self, *, obj: griffe.Object, **_others: object) -> None:
         if obj.is_attribute and not obj.docstring:
-            given = made_with(str(obj.value))
+            given = made(obj)
             if given:
                 obj.docstring, obj.value = griffe.Docstring(given, parent=obj), None
         if obj.docstring:
@@ -43,15 +44,13 @@ def fenced(text: str) -> str:
     return SESSION.sub(lambda session: f"```pycon\n{session[0].rstrip()}\n```\n", text + "\n").rstrip()
 
 
-def made_with(value: str) -> str:
-    """The docstring in `_function("exp", "e to the power of x.")`: the last argument, if it is a sentence."""
-    try:
-        call = ast.parse(value, mode="eval").body
-    except SyntaxError:
+def made(attribute: griffe.Object) -> str:
+    """The docstring of a function that a module makes by a call, as `exp = _function("exp")`; "" of anything else."""
+    name, _bracket, _operands = str(attribute.value).partition("(")
+    if not name.startswith("_") or attribute.parent is None or not attribute.parent.is_module:
         return ""
-    last = call.args[-1] if isinstance(call, ast.Call) and call.args else None
-    text = last.value if isinstance(last, ast.Constant) and isinstance(last.value, str) else ""
-    return text if text.endswith(".") else ""
+    found = getattr(import_module(attribute.parent.path), attribute.name, None)
+    return (found.__doc__ or "") if isfunction(found) else ""
 
 
 def modules(module: griffe.Module) -> Iterator[griffe.Module]:

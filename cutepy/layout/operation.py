@@ -114,7 +114,7 @@ def _no_layout(thing: object) -> str:
     if isinstance(thing, Swizzle):
         return f"the first operand is a swizzle; make_composed_layout({thing!r}, 0, layout) is a layout after it"
     kind = type(thing).__name__
-    return f"the first operand is a {kind}, not a layout; write Layout(...), or make_tensor(...) of an array"
+    return f"the first operand is a {kind}, not a layout; write Layout(...), or make_tensor(...) for an array"
 
 
 def known_sizes(call: Act, *operands: object) -> None:

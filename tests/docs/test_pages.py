@@ -86,6 +86,8 @@ def public_names() -> Iterator[tuple[str, str]]:
         module = importlib.import_module(layer)
         names = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
         for name in names:
+            if module is cutepy.gpu and name not in vars(module):
+                continue  # an id of the running thread
             thing = inspect.getattr_static(module, name, None) or getattr(module, name)
             if (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith("cutepy"):
                 yield thing.__module__, name

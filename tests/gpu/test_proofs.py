@@ -150,7 +150,7 @@ def test_divisions_that_multiply_up_and_masks_with_holes() -> None:
 
 def test_a_low_part_as_large_as_the_divisor_stays() -> None:
     five = var("five", hi=4)
-    assert simplify((TID * 4 + five) // 4) is not TID
+    assert "five" in repr(simplify((TID * 4 + five) // 8))
 
 
 def test_remainders_that_come_again_together() -> None:

@@ -318,7 +318,7 @@ def test_limits() -> None:
     found = verdict_of(kernel, "within limits")
     assert found.status == "refuted"
     assert "512 threads along x, the device allows 256" in found.reason
-    assert "16388 bytes of workgroup memory, the device has 16384" in found.reason
+    assert "16400 bytes of workgroup memory, the device has 16384" in found.reason
     assert "70000 workgroups along x, the device allows 65535" in found.reason
     assert [v.status for v in verify(kernel, replace(DEVICE, workgroups=1 << 20)).verdicts if "limits" in v.claim] == [
         "proven"

@@ -1,6 +1,6 @@
 """A reader of WGSL index expressions that shares nothing with the printer: the grammar of the WGSL specification,
-section 8.18, over u32 and bool, refusing what the grammar refuses (mixed bit operators, chained comparisons).
-Values are int64 arrays: one read serves all invocations."""
+section 8.18, over u32, i32 and bool, refusing what the grammar refuses (mixed bit operators, chained comparisons, two
+types). Values are arrays, so one read serves all invocations: of int32 for i32, of int64 for u32 and bool."""
 
 import re
 from collections.abc import Mapping
@@ -9,8 +9,15 @@ import numpy as np
 
 Value = np.ndarray
 
-TOKEN = re.compile(r"\s*(?:(\d+)u|(true|false)|([A-Za-z_]\w*)|(<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^()<>!~,]))")
+TOKEN = re.compile(r"\s*(?:(\d+)[ui]?|(true|false)|([A-Za-z_]\w*)|(<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^()<>!~,]))")
 MASK = 0xFFFFFFFF
+
+
+def wrapped(value: Value, *like: Value) -> Value:
+    """An exact integer in the type of the operands, which must have one."""
+    kinds = {operand.dtype == np.int32 for operand in like}
+    assert len(kinds) == 1, "operands of two types"
+    return np.asarray(value).astype(np.int64).astype(np.int32) if kinds.pop() else np.asarray(value) & MASK
 
 
 def tokens(text: str) -> list[str]:
@@ -65,7 +72,9 @@ class Reader:
             op = self.take()
             assert simple, f"{op} wants unary operands in {self.text!r}"
             other = self.unary()
-            return ((value << other) & MASK if op == "<<" else value >> other), False
+            assert other.dtype != np.int32, f"a shift is by a u32 in {self.text!r}"
+            wide = value.astype(np.int64)
+            return wrapped(wide << (other & 31) if op == "<<" else wide >> (other & 31), value), False
         return value, simple
 
     def additive(self) -> tuple[Value, bool]:
@@ -73,7 +82,8 @@ class Reader:
         while self.peek() in ("+", "-"):
             op = self.take()
             other, _ = self.multiplicative()
-            value, simple = (value + other if op == "+" else value - other) & MASK, False
+            one, two = value.astype(np.int64), other.astype(np.int64)
+            value, simple = wrapped(one + two if op == "+" else one - two, value, other), False
         return value, simple
 
     def multiplicative(self) -> tuple[Value, bool]:
@@ -82,26 +92,37 @@ class Reader:
             op = self.take()
             other, simple = self.unary(), False
             if op == "*":
-                value = (value.astype(np.uint64) * other.astype(np.uint64) & np.uint64(MASK)).astype(np.int64)
+                product = value.astype(np.int64).astype(np.uint64) * other.astype(np.int64).astype(np.uint64)
+                value = wrapped((product & np.uint64(MASK)).astype(np.int64), value, other)
             else:
-                safe = np.where(other == 0, 1, other)
-                value = np.where(other == 0, value, value // safe) if op == "/" else value % safe
+                one, two = value.astype(np.int64), np.where(other == 0, 1, other).astype(np.int64)
+                whole = np.sign(one) * np.sign(two) * (abs(one) // abs(two))
+                value = wrapped(whole if op == "/" else one - whole * two, value, other)
         return value, simple
 
     def unary(self) -> Value:
         token = self.take()
         if token in ("!", "~"):
             inner = self.unary()
-            return 1 - inner if token == "!" else ~inner & MASK
+            return 1 - inner if token == "!" else wrapped(~inner, inner)
+        if token == "-":
+            number = self.peek()
+            if number.isdigit():
+                return -np.array(int(self.take()))
+            inner = np.array(int(self.take()[:-1]), np.int32) if number.endswith("i") else self.unary()
+            assert inner.dtype == np.int32, f"- of a u32 in {self.text!r}"
+            return wrapped(-inner.astype(np.int64), inner)
         if token == "(":
             value = self.expression()
             self.take(")")
             return value
         if token in ("true", "false"):
             return np.array(int(token == "true"))
-        if token in ("min", "max", "select"):
+        if token in ("min", "max", "clamp", "abs", "select", "u32", "i32"):
             return self.call(token)
-        return np.array(int(token[:-1])) if token[0].isdigit() else self.env[token]
+        if token[0].isdigit():
+            return np.array(int(token[:-1]), np.int32 if token[-1] == "i" else np.int64)
+        return self.env[token]
 
     def call(self, name: str) -> Value:
         self.take("(")
@@ -110,6 +131,13 @@ class Reader:
             self.take()
             args.append(self.expression())
         self.take(")")
+        if name in ("u32", "i32"):
+            value = args[0].astype(np.int64)
+            return value.astype(np.int32) if name == "i32" else value & MASK
+        if name == "clamp":
+            return np.minimum(np.maximum(args[0], args[1]), args[2])
+        if name == "abs":
+            return wrapped(abs(args[0].astype(np.int64)), args[0])
         if name == "select":
             return np.where(args[2], args[1], args[0])
         return np.minimum(*args) if name == "min" else np.maximum(*args)
@@ -117,7 +145,7 @@ class Reader:
 
 def read(text: str, env: Mapping[str, object]) -> Value:
     """The value of a WGSL expression, with names as in `env`."""
-    reader = Reader(text, {name: np.asarray(value, np.int64) for name, value in env.items()})
+    reader = Reader(text, {name: np.asarray(value) for name, value in env.items()})
     value = reader.expression()
     assert not reader.rest, f"{reader.rest} is left of {text!r}"
     return value

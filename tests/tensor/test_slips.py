@@ -96,7 +96,7 @@ SLIPS: list[tuple[Callable[[], object], type[CutepyError], str]] = [
     (lambda: A[1:3, 0], TensorError, r"a range of a mode is a tile \(local_tile\), or .numpy\(\)\[...\]"),
     (lambda: A[0.5, 1], TensorError, "coordinate 0.5 .* give integers"),
     (lambda: A[[1, 2], 0], TensorError, r"coordinate \[1, 2\] .* give integers"),
-    (lambda: zipped_divide(ARRAY, (2, 2)), LayoutError, r"or make_tensor\(\.\.\.\) for the elements of an array"),
+    (lambda: zipped_divide(ARRAY, (2, 2)), LayoutError, r"or make_tensor\(\.\.\.\) for an array"),
     (lambda: local_tile(A, [2, 2], (0, 0)), LayoutError, "a tiler is a layout, an integer, `_` or a tuple of these"),
     (lambda: local_partition(A, Layout((2, 2)), 0.5), TensorError, "thread 0.5 is no whole number"),
     (lambda: local_partition(A, Layout((2, 2)), np.int64(9)), TensorError, "thread 9 of 0 to 3"),

@@ -6,7 +6,7 @@ The text of what is running is read from the user's source by the positions that
 import ast
 import linecache
 import sys
-from itertools import islice, pairwise
+from itertools import islice
 
 from .functions import BY_NUMPY, BY_WGSL
 from .place import user_frame
@@ -21,20 +21,7 @@ def advice() -> str:
         node = ast.parse(running_text(), mode="eval").body
     except (SyntaxError, ValueError):
         return ""
-    match node:
-        case ast.Call(func=func):
-            return _of_call(func)
-        case ast.BoolOp(op=op, values=values):
-            return f"write {(' & ' if isinstance(op, ast.And) else ' | ').join(_bracketed(v) for v in values)}"
-        case ast.Compare(ops=[_, _, *_]):
-            pairs = zip(pairwise([node.left, *node.comparators]), node.ops, strict=True)
-            single = [ast.Compare(left, [op], [right]) for (left, right), op in pairs]
-            return f"write {' & '.join(_bracketed(part) for part in single)}"
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return f"write ~{_bracketed(operand)}"
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            return f"write gpu.select({', '.join(ast.unparse(part) for part in (test, body, orelse))})"
-    return ""
+    return _of_call(node.func) if isinstance(node, ast.Call) else ""
 
 
 def _of_call(func: ast.expr) -> str:
@@ -47,13 +34,7 @@ def _of_call(func: ast.expr) -> str:
             return f"write gpu.{found}" if found else f"kernels have no {ast.unparse(func)}"
         case ast.Name(id="float" | "int" as name):
             return f'write gpu.cast(..., "{"f32" if name == "float" else "i32"}")'
-        case ast.Name(id="range"):
-            return "count with gpu.loop, or make it a static (keyword-only) argument of the kernel"
     return ""
-
-
-def _bracketed(node: ast.expr) -> str:
-    return f"({ast.unparse(node)})"
 
 
 def running_text() -> str:

@@ -206,12 +206,12 @@ class _Walk:
                     out += self.repeat(stmt, start, around)
         return tuple(out)
 
-    def let(self, var: Expr, value: Expr) -> None:
+    def let(self, var: Var, value: Expr) -> None:
         """A name for a value: looked at when it is needed, or now if it will be another one then."""
         if self.state.is_lasting(value):
             self.lets[var] = value
         elif value.lanes == 1 and value.dtype.kind in "iub":
-            self.known[var] = self.resolve(value)
+            self.known[var] = self.state.named(var, self.resolve(value))
 
     def branch(self, stmt: If, around: _Around) -> tuple[Item, ...]:
         test = self.resolve(stmt.condition)

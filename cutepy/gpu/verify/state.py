@@ -79,6 +79,18 @@ class State:
                 self.read_from[known] = node.buffer
         return known
 
+    def named(self, name: Var, value: Expr) -> Expr:
+        """What a name stands for: an unknown lies where the name does, for whoever bound it knew the bounds to hold."""
+        known = isinstance(value, Var) and value.order == 0 and not (name.lo <= value.lo and value.hi <= name.hi)
+        if not known:
+            return value
+        assert isinstance(value, Var)
+        narrow = Var(value.name, value.dtype, value.lanes, max(name.lo, value.lo), min(name.hi, value.hi), 0)
+        self.cells = {cell: narrow if held is value else held for cell, held in self.cells.items()}
+        if value in self.read_from:
+            self.read_from[narrow] = self.read_from[value]
+        return narrow
+
     def put(self, cell: Cell, value: Expr | None) -> None:
         """A register is set. Only integers and conditions are kept: the rest decides no address."""
         if value is None or value.lanes != 1 or value.dtype.kind not in "iub":
@@ -123,5 +135,5 @@ def _cell(node: Expr) -> Cell | None:
 
 
 def _unknown(node: Expr) -> Var:
-    lo, hi = domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
+    lo, hi = (node.lo, node.hi) if isinstance(node, Var) else domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
     return Var(show(node), node.dtype, node.lanes, lo, hi, 0)
