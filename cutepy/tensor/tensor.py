@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
+from ..layout.above import svg_of
 from ..layout.basis import Basis, BasisSum
 from ..layout.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
-from ..layout.above import svg_of
 from ..layout.int_tuple import IntTuple, product, show
 from ..layout.layout import _make, slice_and_offset
 from .bulk import load_all, strided_modes, strided_view
