@@ -19,7 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from cutepy import ops
 from cutepy.layout import ComposedLayout, Layout, Swizzle, _
-from cutepy.layout.int_tuple import leaves
+from cutepy.layout.values.int_tuple import leaves
 from cutepy.tensor import Tensor, copy, gemm, make_tensor
 
 MIB = 1 << 20

@@ -27,7 +27,7 @@ from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.runtime import Limits, adapters, choose_adapter
 from ..gpu.trace.kernel import KernelFunction
 from ..layout import LayoutRight, parse_layout, select
-from ..layout.layout import Layout
+from ..layout.values.layout import Layout
 from ..ops.rules import folded_type
 from ..tensor import Tensor, as_dtype, make_tensor
 from ..tensor.bulk import mode_sizes

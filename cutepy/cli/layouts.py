@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ..draw import draw
 from ..errors import CommandError
 from ..layout import ComposedLayout, Layout, explain
-from ..layout.expression import FUNCTIONS, parse_call, parse_expression
-from ..layout.spelling import to_cpp, to_latex, to_pycute
+from ..layout.text.expression import FUNCTIONS, parse_call, parse_expression
+from ..layout.text.write import to_cpp, to_latex, to_pycute
 from .output import check_target, write_text
 
 AnyLayout = Layout | ComposedLayout

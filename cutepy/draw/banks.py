@@ -13,7 +13,7 @@ from typing import cast
 
 from ..errors import DrawError
 from ..layout import ComposedLayout, Swizzle, select
-from ..layout.banks import accesses, served, served_together
+from ..layout.algebra.banks import accesses, served, served_together
 from . import palette
 from .cells import LABELS, paint_from, painted
 from .grid import ELLIPSIS, Figure, Grid

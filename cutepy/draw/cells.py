@@ -10,9 +10,9 @@ from typing import TypeAlias, cast
 
 from ..errors import DrawError
 from ..layout import Layout
-from ..layout.coordinates import Coordinate, crd2idx, keeps
-from ..layout.grid import extents
-from ..layout.int_tuple import IntTuple, as_tuple, show
+from ..layout.text.grid import extents
+from ..layout.values.coordinates import Coordinate, crd2idx, keeps
+from ..layout.values.int_tuple import IntTuple, as_tuple, show
 from . import palette
 from .detail import value_sum
 from .grid import ELLIPSIS, coordinate_texts, mode_size

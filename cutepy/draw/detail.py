@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..layout import ComposedLayout, Layout, Swizzle
-from ..layout.composed import Function
-from ..layout.coordinates import idx2crd
-from ..layout.int_tuple import IntTuple, leaves, show
+from ..layout.values.composed import Function
+from ..layout.values.coordinates import idx2crd
+from ..layout.values.int_tuple import IntTuple, leaves, show
 
 MOST_TERMS = 12
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from ..errors import DrawError
-from ..layout.coordinates import idx2crd
-from ..layout.int_tuple import IntTuple, leaves, product, show
+from ..layout.values.coordinates import idx2crd
+from ..layout.values.int_tuple import IntTuple, leaves, product, show
 
 Head: TypeAlias = "tuple[str, int]"
 """A text beside the grid and the number of places that it spans."""

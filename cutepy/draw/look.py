@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias, get_args
 
 from ..errors import DrawError
-from ..layout.coordinates import Coordinate
+from ..layout.values.coordinates import Coordinate
 from .grid import Figure
 
 CellFunction: TypeAlias = Callable[[Coordinate, object], object]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from ..errors import DrawError
-from ..layout.int_tuple import show
+from ..layout.values.int_tuple import show
 from . import palette
 from .cells import paint_from
 from .grid import ELLIPSIS, Axis, Figure, Grid, shortened

@@ -13,9 +13,9 @@ from typing import TypeAlias, cast
 
 from ..errors import DrawError
 from ..layout import Layout
-from ..layout.coordinates import idx2crd
-from ..layout.grid import extents, offset_rows
-from ..layout.int_tuple import IntTuple, show
+from ..layout.text.grid import extents, offset_rows
+from ..layout.values.coordinates import idx2crd
+from ..layout.values.int_tuple import IntTuple, show
 from . import palette
 from .cells import hints_of, paint_from
 from .detail import value_sum

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..layout import Layout
-from ..layout.grid import extents
-from ..layout.int_tuple import IntTuple
+from ..layout.text.grid import extents
+from ..layout.values.int_tuple import IntTuple
 from .cells import COLORS, LABELS, detail_of, hints_of, labels_of, marked_in, paints_of
 from .grid import Axis, Figure, Grid, axis_of
 from .look import CellFunction, Look

@@ -11,8 +11,8 @@ from dataclasses import fields
 from difflib import get_close_matches
 
 from ..errors import DrawError, NotationError
-from ..layout.expression import parse_expression
-from ..layout.notation import parse_tiler
+from ..layout.text.expression import parse_expression
+from ..layout.text.parse import parse_tiler
 from .drawing import Drawing, draw
 from .look import Style, View
 from .views import NAMED

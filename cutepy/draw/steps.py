@@ -12,9 +12,9 @@ from typing import cast
 
 from ..errors import DrawError
 from ..layout import ComposedLayout, Layout
-from ..layout.expression import Expression, parse_expression
-from ..layout.grid import extents
-from ..layout.int_tuple import IntTuple
+from ..layout.text.expression import Expression, parse_expression
+from ..layout.text.grid import extents
+from ..layout.values.int_tuple import IntTuple
 from . import palette
 from .cells import Painter, painted, paints_of
 from .grid import Axis, Figure, Grid

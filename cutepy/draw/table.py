@@ -11,10 +11,10 @@ from typing import TypeAlias, cast
 
 from ..errors import DrawError
 from ..layout import ComposedLayout, Layout, slice_and_offset, tuple_add
-from ..layout.basis import Basis, BasisSum
-from ..layout.coordinates import Coordinate, _, idx2crd
-from ..layout.grid import extents, offset_rows
-from ..layout.int_tuple import IntTuple, as_tuple, leaves
+from ..layout.text.grid import extents, offset_rows
+from ..layout.values.basis import Basis, BasisSum
+from ..layout.values.coordinates import Coordinate, _, idx2crd
+from ..layout.values.int_tuple import IntTuple, as_tuple, leaves
 from .grid import mode_size, shortened
 
 AnyLayout = Layout | ComposedLayout

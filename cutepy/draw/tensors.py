@@ -12,7 +12,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from ..errors import CutepyError, DrawError
 from ..layout import Layout
-from ..layout.int_tuple import show
+from ..layout.values.int_tuple import show
 from . import palette
 from .cells import COLORS, LABELS
 from .grid import ELLIPSIS, Figure, Grid

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..errors import DrawError
-from ..layout.int_tuple import IntTuple, depth_of, leaves, show
+from ..layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from . import palette
 from .grid import Axis, Figure, Grid
 from .look import Look

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..errors import DrawError
 from ..layout import Layout
-from ..layout.expression import Expression, parse_expression
+from ..layout.text.expression import Expression, parse_expression
 from .banks import Banks, Swizzled
 from .grid import Figure, Grid
 from .look import CellFunction, Look, View

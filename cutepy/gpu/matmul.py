@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, select, size
 from ..layout import _ as ALL
-from ..layout.rearrange import joined
+from ..layout.algebra.rearrange import joined
 from ..ops.rules import Shape, matmul_shapes, result_type
 from ..tensor.algorithms import clear, copy, fill
 from ..tensor.bulk import mode_sizes

@@ -6,110 +6,110 @@ What is needed less often (explanations, notation, recasts, bit matrices, symbol
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .above import provide as provide
-from .ask import compatible as compatible
-from .ask import congruent as congruent
-from .ask import coprofile as coprofile
-from .ask import coshape as coshape
-from .ask import cosize as cosize
-from .ask import depth as depth
-from .ask import evenly_divides as evenly_divides
-from .ask import rank as rank
-from .ask import shape as shape
-from .ask import size as size
-from .ask import stride as stride
-from .ask import weakly_congruent as weakly_congruent
-from .basis import E as E
-from .complement import complement as complement
-from .composed import Chained as Chained
-from .composed import ComposedLayout as ComposedLayout
-from .composed import Swizzle as Swizzle
-from .composed import make_composed_layout as make_composed_layout
-from .composed import slice_and_offset as slice_and_offset
-from .composition import composition as composition
-from .coordinates import _ as _
-from .coordinates import crd2crd as crd2crd
-from .coordinates import crd2idx as crd2idx
-from .coordinates import dice as dice
-from .coordinates import idx2crd as idx2crd
-from .coordinates import increment_coord as increment_coord
-from .coordinates import slice_ as slice_
-from .divide import flat_divide as flat_divide
-from .divide import logical_divide as logical_divide
-from .divide import tiled_divide as tiled_divide
-from .divide import zipped_divide as zipped_divide
-from .int_tuple import IntTuple as IntTuple
-from .int_tuple import ceil_div as ceil_div
-from .int_tuple import round_up as round_up
-from .int_tuple import shape_div as shape_div
-from .int_tuple import tuple_add as tuple_add
-from .int_tuple import tuple_sub as tuple_sub
-from .inverse import left_inverse as left_inverse
-from .inverse import right_inverse as right_inverse
-from .layout import Layout as Layout
-from .layout import LayoutLeft as LayoutLeft
-from .layout import LayoutRight as LayoutRight
-from .layout import axis_layout as axis_layout
-from .layout import make_identity_layout as make_identity_layout
-from .layout import make_layout as make_layout
-from .product import blocked_product as blocked_product
-from .product import flat_product as flat_product
-from .product import logical_product as logical_product
-from .product import make_layout_like as make_layout_like
-from .product import make_ordered_layout as make_ordered_layout
-from .product import raked_product as raked_product
-from .product import tile_to_shape as tile_to_shape
-from .product import tiled_product as tiled_product
-from .product import zipped_product as zipped_product
-from .rearrange import append as append
-from .rearrange import coalesce as coalesce
-from .rearrange import filter as filter
-from .rearrange import filter_zeros as filter_zeros
-from .rearrange import flatten as flatten
-from .rearrange import get as get
-from .rearrange import group_modes as group_modes
-from .rearrange import prepend as prepend
-from .rearrange import replace as replace
-from .rearrange import select as select
-from .rearrange import take as take
-from .rearrange import unflatten as unflatten
+from .algebra.complement import complement as complement
+from .algebra.composition import composition as composition
+from .algebra.divide import flat_divide as flat_divide
+from .algebra.divide import logical_divide as logical_divide
+from .algebra.divide import tiled_divide as tiled_divide
+from .algebra.divide import zipped_divide as zipped_divide
+from .algebra.inverse import left_inverse as left_inverse
+from .algebra.inverse import right_inverse as right_inverse
+from .algebra.product import blocked_product as blocked_product
+from .algebra.product import flat_product as flat_product
+from .algebra.product import logical_product as logical_product
+from .algebra.product import make_layout_like as make_layout_like
+from .algebra.product import make_ordered_layout as make_ordered_layout
+from .algebra.product import raked_product as raked_product
+from .algebra.product import tile_to_shape as tile_to_shape
+from .algebra.product import tiled_product as tiled_product
+from .algebra.product import zipped_product as zipped_product
+from .algebra.queries import compatible as compatible
+from .algebra.queries import congruent as congruent
+from .algebra.queries import coprofile as coprofile
+from .algebra.queries import coshape as coshape
+from .algebra.queries import cosize as cosize
+from .algebra.queries import depth as depth
+from .algebra.queries import evenly_divides as evenly_divides
+from .algebra.queries import rank as rank
+from .algebra.queries import shape as shape
+from .algebra.queries import size as size
+from .algebra.queries import stride as stride
+from .algebra.queries import weakly_congruent as weakly_congruent
+from .algebra.rearrange import append as append
+from .algebra.rearrange import coalesce as coalesce
+from .algebra.rearrange import filter as filter
+from .algebra.rearrange import filter_zeros as filter_zeros
+from .algebra.rearrange import flatten as flatten
+from .algebra.rearrange import get as get
+from .algebra.rearrange import group_modes as group_modes
+from .algebra.rearrange import prepend as prepend
+from .algebra.rearrange import replace as replace
+from .algebra.rearrange import select as select
+from .algebra.rearrange import take as take
+from .algebra.rearrange import unflatten as unflatten
+from .values.above import provide as provide
+from .values.basis import E as E
+from .values.composed import Chained as Chained
+from .values.composed import ComposedLayout as ComposedLayout
+from .values.composed import Swizzle as Swizzle
+from .values.composed import make_composed_layout as make_composed_layout
+from .values.composed import slice_and_offset as slice_and_offset
+from .values.coordinates import _ as _
+from .values.coordinates import crd2crd as crd2crd
+from .values.coordinates import crd2idx as crd2idx
+from .values.coordinates import dice as dice
+from .values.coordinates import idx2crd as idx2crd
+from .values.coordinates import increment_coord as increment_coord
+from .values.coordinates import slice_ as slice_
+from .values.int_tuple import IntTuple as IntTuple
+from .values.int_tuple import ceil_div as ceil_div
+from .values.int_tuple import round_up as round_up
+from .values.int_tuple import shape_div as shape_div
+from .values.int_tuple import tuple_add as tuple_add
+from .values.int_tuple import tuple_sub as tuple_sub
+from .values.layout import Layout as Layout
+from .values.layout import LayoutLeft as LayoutLeft
+from .values.layout import LayoutRight as LayoutRight
+from .values.layout import axis_layout as axis_layout
+from .values.layout import make_identity_layout as make_identity_layout
+from .values.layout import make_layout as make_layout
 
 if TYPE_CHECKING:
-    from .banks import bank_conflicts as bank_conflicts
-    from .banks import transactions as transactions
-    from .explanation import Explanation as Explanation
-    from .explanation import explain as explain
-    from .f2 import from_f2 as from_f2
-    from .f2 import to_f2 as to_f2
-    from .given import divides as divides
-    from .notation import parse_layout as parse_layout
-    from .notation import parse_tiler as parse_tiler
-    from .properties import is_bijective as is_bijective
-    from .properties import is_contiguous as is_contiguous
-    from .properties import is_injective as is_injective
-    from .properties import is_surjective as is_surjective
-    from .recast import domain_offset as domain_offset
-    from .recast import downcast as downcast
-    from .recast import max_common_layout as max_common_layout
-    from .recast import max_common_vector as max_common_vector
-    from .recast import nullspace as nullspace
-    from .recast import recast_layout as recast_layout
-    from .recast import upcast as upcast
+    from .algebra.banks import bank_conflicts as bank_conflicts
+    from .algebra.banks import transactions as transactions
+    from .algebra.bits import from_f2 as from_f2
+    from .algebra.bits import to_f2 as to_f2
+    from .algebra.properties import is_bijective as is_bijective
+    from .algebra.properties import is_contiguous as is_contiguous
+    from .algebra.properties import is_injective as is_injective
+    from .algebra.properties import is_surjective as is_surjective
+    from .algebra.recast import domain_offset as domain_offset
+    from .algebra.recast import downcast as downcast
+    from .algebra.recast import max_common_layout as max_common_layout
+    from .algebra.recast import max_common_vector as max_common_vector
+    from .algebra.recast import nullspace as nullspace
+    from .algebra.recast import recast_layout as recast_layout
+    from .algebra.recast import upcast as upcast
+    from .text.explain import Explanation as Explanation
+    from .text.explain import explain as explain
+    from .text.parse import parse_layout as parse_layout
+    from .text.parse import parse_tiler as parse_tiler
+    from .unknown.given import divides as divides
 
 provide(
-    parse_layout="cutepy.layout.notation:parse_layout",
-    from_offsets="cutepy.layout.from_table:from_offsets",
-    from_strides="cutepy.layout.from_table:from_strides",
-    given="cutepy.layout.given:given",
-    subs="cutepy.layout.formula:subs",
-    subs_offset="cutepy.layout.formula:subs_offset",
-    formula="cutepy.layout.formula:formula",
-    lifted="cutepy.layout.symbolic:lifted",
-    greatest_offset="cutepy.layout.swizzled:greatest_offset",
-    to_cpp="cutepy.layout.spelling:to_cpp",
-    to_pycute="cutepy.layout.spelling:to_pycute",
-    to_latex="cutepy.layout.spelling:to_latex",
-    text_grid="cutepy.layout.grid:text_grid",
+    parse_layout="cutepy.layout.text.parse:parse_layout",
+    from_offsets="cutepy.layout.algebra.from_table:from_offsets",
+    from_strides="cutepy.layout.algebra.from_table:from_strides",
+    given="cutepy.layout.unknown.given:given",
+    subs="cutepy.layout.unknown.formula:subs",
+    subs_offset="cutepy.layout.unknown.formula:subs_offset",
+    formula="cutepy.layout.unknown.formula:formula",
+    lifted="cutepy.layout.unknown.lift:lifted",
+    greatest_offset="cutepy.layout.algebra.swizzled:greatest_offset",
+    to_cpp="cutepy.layout.text.write:to_cpp",
+    to_pycute="cutepy.layout.text.write:to_pycute",
+    to_latex="cutepy.layout.text.write:to_latex",
+    text_grid="cutepy.layout.text.grid:text_grid",
 )
 
 LATER = {

@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from ..layout.coordinates import Coordinate
+from ..layout.values.coordinates import Coordinate
 from ..tensor.bulk import mode_sizes, strided_modes, strided_view
 from ..tensor.engine import Array, CoordinateEngine
 from ..tensor.tensor import Tensor

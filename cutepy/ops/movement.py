@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import LayoutError, TensorError
 from ..layout import ComposedLayout, Layout, composition, select
-from ..layout.int_tuple import IntTuple, leaves, map_leaves
-from ..layout.layout import _make
-from ..layout.rearrange import joined
+from ..layout.algebra.rearrange import joined
+from ..layout.values.int_tuple import IntTuple, leaves, map_leaves
+from ..layout.values.layout import _make
 from ..tensor.bulk import load_all, mode_sizes
 from ..tensor.engine import Array, fit_values
 from ..tensor.tensor import Tensor

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import TensorError
 from ..layout import Layout
-from ..layout.int_tuple import IntTuple, map_leaves, prefix_product
-from ..layout.rearrange import joined
+from ..layout.algebra.rearrange import joined
+from ..layout.values.int_tuple import IntTuple, map_leaves, prefix_product
 from ..tensor.bulk import load_all, mode_sizes
 from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import Array, ArrayEngine

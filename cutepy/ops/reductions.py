@@ -13,7 +13,7 @@ from typing import SupportsIndex, cast
 
 import numpy as np
 
-from ..layout.int_tuple import as_tuple, leaves
+from ..layout.values.int_tuple import as_tuple, leaves
 from ..tensor.bulk import leaf_view, load_all, mode_sizes
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor

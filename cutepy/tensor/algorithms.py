@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import TensorError
 from ..layout import Layout, coalesce
-from ..layout.rearrange import coalesced
+from ..layout.algebra.rearrange import coalesced
 from .bulk import (
     check_overlap,
     common_refinement,

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import TensorError
 from ..layout import Layout, axis_layout
-from ..layout.int_tuple import IntTuple, leaves, product_each
-from ..layout.rearrange import coalesced
+from ..layout.algebra.rearrange import coalesced
+from ..layout.values.int_tuple import IntTuple, leaves, product_each
 from .engine import Array, CoordinateEngine, Engine, Scalars, ViewEngine, check_writable, fit_values
 from .guard import both
 

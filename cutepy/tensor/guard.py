@@ -15,9 +15,9 @@ import numpy as np
 
 from ..errors import LayoutError
 from ..layout import Layout, composition, slice_and_offset, weakly_congruent
-from ..layout.coordinates import Coordinate
-from ..layout.int_tuple import leaves
-from ..layout.rearrange import joined
+from ..layout.algebra.rearrange import joined
+from ..layout.values.coordinates import Coordinate
+from ..layout.values.int_tuple import leaves
 from .engine import Array, Scalars
 
 

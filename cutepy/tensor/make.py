@@ -13,8 +13,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..errors import TensorError
 from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_like, make_ordered_layout
-from ..layout.int_tuple import IntTuple, fold_profile, leaves
-from ..layout.layout import Order, _make
+from ..layout.values.int_tuple import IntTuple, fold_profile, leaves
+from ..layout.values.layout import Order, _make
 from .dtypes import DType, as_dtype, i32
 from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
 from .reach import confined, offset_range

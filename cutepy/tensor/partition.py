@@ -10,8 +10,8 @@ from typing import cast
 
 from ..errors import TensorError
 from ..layout import Layout, dice, idx2crd, zipped_divide
-from ..layout.coordinates import Coordinate, _, crd2idx
-from ..layout.int_tuple import IntTuple, as_tuple, leaves, product_each
+from ..layout.values.coordinates import Coordinate, _, crd2idx
+from ..layout.values.int_tuple import IntTuple, as_tuple, leaves, product_each
 from .engine import Scalars
 from .tensor import Tensor, composed_slice, expect_tensors
 from .thread import current_thread

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import TensorError
 from ..layout import Layout
-from ..layout.int_tuple import IntTuple, leaves
+from ..layout.values.int_tuple import IntTuple, leaves
 from .bulk import coordinate_tables, mode_sizes
 from .dtypes import bool_
 from .engine import Array, CoordinateEngine, Scalars, ViewEngine

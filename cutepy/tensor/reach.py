@@ -12,9 +12,9 @@ import numpy as np
 
 from ..errors import LayoutError, TensorError
 from ..layout import ComposedLayout, Layout, filter_zeros
-from ..layout.basis import has_basis
-from ..layout.coordinates import keeps
-from ..layout.int_tuple import IntTuple, fold_profile, leaves, product, show
+from ..layout.values.basis import has_basis
+from ..layout.values.coordinates import keeps
+from ..layout.values.int_tuple import IntTuple, fold_profile, leaves, product, show
 from .bulk import mask_table, mode_sizes, offset_table
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import TensorError
 from ..layout import Layout
-from ..layout.recast import recast_layout
+from ..layout.algebra.recast import recast_layout
 from .dtypes import as_dtype
 from .engine import ViewEngine
 from .tensor import Tensor, expect_tensors

@@ -10,10 +10,10 @@ from math import gcd
 from typing import cast
 
 from ..layout import ComposedLayout, Layout, complement
-from ..layout.coordinates import keeps
-from ..layout.int_tuple import IntTuple, leaves, map_leaves, prefix_product
-from ..layout.layout import _make
-from ..layout.rearrange import joined
+from ..layout.algebra.rearrange import joined
+from ..layout.values.coordinates import keeps
+from ..layout.values.int_tuple import IntTuple, leaves, map_leaves, prefix_product
+from ..layout.values.layout import _make
 from .guard import Guard, GuardAxis
 
 Growth = dict[tuple[int, ...], int]

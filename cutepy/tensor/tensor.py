@@ -14,11 +14,11 @@ import numpy as np
 
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
-from ..layout.above import svg_of
-from ..layout.basis import Basis, BasisSum
-from ..layout.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
-from ..layout.int_tuple import IntTuple, product, show
-from ..layout.layout import _make, slice_and_offset
+from ..layout.values.above import svg_of
+from ..layout.values.basis import Basis, BasisSum
+from ..layout.values.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
+from ..layout.values.int_tuple import IntTuple, product, show
+from ..layout.values.layout import _make, slice_and_offset
 from .bulk import load_all, strided_modes, strided_view
 from .dtypes import DType
 from .engine import Array, CoordinateEngine, Engine, Scalars, called, check_writable, describe

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import TensorError
 from ..layout import Layout, composition, make_layout, raked_product, right_inverse
-from ..layout.int_tuple import product_each
+from ..layout.values.int_tuple import product_each
 
 
 def make_layout_tv(threads: Layout, values: Layout) -> tuple[tuple[int, ...], Layout]:

@@ -11,9 +11,9 @@ from typing import cast
 
 from ..errors import TensorError
 from ..layout import Layout, composition, group_modes, logical_product, make_layout, right_inverse, zipped_divide
-from ..layout.coordinates import Coordinate, _
-from ..layout.int_tuple import IntTuple, product_each
-from ..layout.recast import upcast
+from ..layout.algebra.recast import upcast
+from ..layout.values.coordinates import Coordinate, _
+from ..layout.values.int_tuple import IntTuple, product_each
 from .atoms.atom import CopyAtom
 from .engine import Scalars
 from .tensor import Tensor, composed_slice, expect_tensors

@@ -20,8 +20,8 @@ from ..layout import (
     tiled_product,
     zipped_divide,
 )
-from ..layout.coordinates import _
-from ..layout.int_tuple import IntTuple, as_tuple
+from ..layout.values.coordinates import _
+from ..layout.values.int_tuple import IntTuple, as_tuple
 from .atoms.atom import MMAAtom
 from .engine import Scalars
 from .make import make_fragment_like

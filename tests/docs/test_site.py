@@ -100,7 +100,7 @@ def test_the_reference_shows_names_and_sessions(site: Path, pages: dict[Path, Re
         assert f"cutepy.{name}" in ids
     for name in ("gpu.trace.kernel.kernel", "gpu.trace.functions.exp", "draw.drawing.draw", "errors.CompositionError"):
         assert f"cutepy.{name}" in ids
-    assert "cutepy.layout.composition.composes" not in ids, "what no layer exports is not shown"
+    assert "cutepy.layout.algebra.composition.composes" not in ids, "what no layer exports is not shown"
     assert not any(page.quotes for page in reference.values()), "a doctest became a quotation"
     sources = "".join(path.read_text(encoding="utf-8") for path in (site.parent / "docs" / "api").glob("*.md"))
     for module in re.findall(r"^::: (\S+)$", sources, re.MULTILINE):

@@ -363,7 +363,7 @@ def test_the_module_is_callable() -> None:
 
 
 def test_display_is_filled_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cutepy.layout import above
+    from cutepy.layout.values import above
 
     assert (above.svg_of(Layout(4)) or "").startswith("<svg")
     assert (above.svg_of(Layout((1000, 1000))) or "").count("<text") < 1200

@@ -12,7 +12,7 @@ from cutepy import gpu
 from cutepy.draw import Banks, draw
 from cutepy.gpu.report import Hardware, report
 from cutepy.layout import ComposedLayout, Layout, Swizzle, _, bank_conflicts, make_composed_layout, select
-from cutepy.layout.int_tuple import leaves, map_leaves
+from cutepy.layout.values.int_tuple import leaves, map_leaves
 from cutepy.tensor import fill
 
 AnyLayout = Layout | ComposedLayout

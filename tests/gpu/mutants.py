@@ -52,7 +52,7 @@ from cutepy.gpu.simplify import from_linear
 from cutepy.gpu.verify import verify
 from cutepy.layout import Layout
 from cutepy.layout.affine import Congruent
-from cutepy.layout.int_tuple import fold_profile, leaves
+from cutepy.layout.values.int_tuple import fold_profile, leaves
 
 #: What the devices of the corpus have: one of the kernels needs more than the 256 threads of every WebGPU device.
 LIMITS = Limits(invocations=1024, workgroup_size=(1024, 1024, 64))

@@ -19,8 +19,8 @@ from layout.cases import random_layout, random_operand, random_shape, random_str
 import cutepy.layout as algebra
 from cutepy.errors import CutepyError
 from cutepy.layout import ComposedLayout, E, Layout, Swizzle, _, make_composed_layout
-from cutepy.layout.basis import path_of, value_of
-from cutepy.layout.int_tuple import IntTuple, as_tuple, leaves, prefix_product, product
+from cutepy.layout.values.basis import path_of, value_of
+from cutepy.layout.values.int_tuple import IntTuple, as_tuple, leaves, prefix_product, product
 
 AnyLayout = Layout | ComposedLayout
 Check = Callable[[object], bool]

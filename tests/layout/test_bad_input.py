@@ -25,11 +25,11 @@ from cutepy.layout import (
     make_ordered_layout,
     select,
     shape_div,
-    table,
     tile_to_shape,
     unflatten,
     zipped_divide,
 )
+from cutepy.layout.algebra import table
 
 
 def deep(levels: int, leaf: object = 2) -> object:

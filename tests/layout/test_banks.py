@@ -9,7 +9,7 @@ from layout.bank_cases import perfect_rounds, random_access, random_wide_access,
 
 from cutepy.errors import LayoutError
 from cutepy.layout import E, Layout, Swizzle, bank_conflicts, make_composed_layout, parse_layout, transactions
-from cutepy.layout.banks import Witness, fetched
+from cutepy.layout.algebra.banks import Witness, fetched
 
 
 @pytest.mark.parametrize("make", [random_access, random_wide_access])

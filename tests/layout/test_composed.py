@@ -41,7 +41,6 @@ from cutepy.layout import (
     make_layout_like,
     max_common_vector,
     parse_layout,
-    radix,
     recast_layout,
     replace,
     right_inverse,
@@ -53,7 +52,8 @@ from cutepy.layout import (
     upcast,
     zipped_divide,
 )
-from cutepy.layout.operation import OPERATIONS
+from cutepy.layout.algebra import radix
+from cutepy.layout.algebra.operation import OPERATIONS
 
 EACH = max(25, CASES // 60)
 PAGE = Path(__file__).parents[2] / "docs" / "algebra" / "swizzle.md"

@@ -48,7 +48,7 @@ from cutepy.layout import (
     zipped_divide,
     zipped_product,
 )
-from cutepy.layout.int_tuple import product, product_each
+from cutepy.layout.values.int_tuple import product, product_each
 
 RESULTS = Path(__file__).parent / "cute_results.txt"
 ORIGINAL = Path(__file__).parents[3] / "shared" / "conformance" / "cute_results.txt"

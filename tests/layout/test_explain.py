@@ -7,7 +7,7 @@ from layout.cases import generator, random_layout, random_operand
 
 from cutepy.errors import LayoutError
 from cutepy.layout import Layout, complement, composition, logical_divide, zipped_divide
-from cutepy.layout.explanation import STORIES, explain
+from cutepy.layout.text.explain import STORIES, explain
 
 UNARY = {"coalesce", "right_inverse", "left_inverse"}
 

@@ -11,7 +11,7 @@ from cutepy.cli import main
 from cutepy.draw import draw, drawing_of, read_body
 from cutepy.errors import LayoutError, NotationError
 from cutepy.layout import Layout, composition, make_composed_layout, make_layout
-from cutepy.layout.expression import parse_call, parse_expression
+from cutepy.layout.text.expression import parse_call, parse_expression
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

@@ -8,8 +8,8 @@ from layout.cases import CASES, generator, is_layout_table, random_layout
 
 from cutepy.errors import LayoutError, TableError
 from cutepy.layout import ComposedLayout, Layout, Swizzle, coalesce, flatten
-from cutepy.layout.f2 import swizzles
-from cutepy.layout.int_tuple import leaves
+from cutepy.layout.algebra.bits import swizzles
+from cutepy.layout.values.int_tuple import leaves
 
 SOME = max(300, CASES // 4)
 

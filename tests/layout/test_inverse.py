@@ -10,7 +10,7 @@ from layout.cases import CASES, factorizations, generator, random_layout, values
 
 from cutepy.errors import LayoutError
 from cutepy.layout import Layout, left_inverse, right_inverse
-from cutepy.layout.int_tuple import leaves
+from cutepy.layout.values.int_tuple import leaves
 
 
 def largest_right(layout: Layout) -> int:

@@ -17,7 +17,7 @@ from cutepy.layout import (
     logical_divide,
     logical_product,
 )
-from cutepy.layout.int_tuple import leaves
+from cutepy.layout.values.int_tuple import leaves
 
 
 def test_coalesce_keeps_the_function_and_is_shortest():

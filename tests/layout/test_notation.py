@@ -10,7 +10,7 @@ from layout.texts import WRITERS, any_layout, basis_or_chain
 
 from cutepy.errors import LayoutError, NotationError
 from cutepy.layout import Chained, ComposedLayout, E, Layout, Swizzle, _, parse_layout, parse_tiler
-from cutepy.layout.int_tuple import leaves
+from cutepy.layout.values.int_tuple import leaves
 
 LAYOUT = Layout((4, (2, 2)), (1, (4, 8)))
 SWIZZLED = ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))

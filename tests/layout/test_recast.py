@@ -24,7 +24,7 @@ from cutepy.layout import (
     right_inverse,
     upcast,
 )
-from cutepy.layout.int_tuple import congruent, leaves
+from cutepy.layout.values.int_tuple import congruent, leaves
 
 SOME = max(400, CASES // 2)
 

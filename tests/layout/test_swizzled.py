@@ -31,8 +31,8 @@ from cutepy.layout import (
     to_f2,
     zipped_divide,
 )
-from cutepy.layout.f2 import swizzles
-from cutepy.layout.int_tuple import IntTuple, leaves, product
+from cutepy.layout.algebra.bits import swizzles
+from cutepy.layout.values.int_tuple import IntTuple, leaves, product
 
 SOME = max(200, CASES // 6)
 

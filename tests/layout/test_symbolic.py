@@ -47,9 +47,9 @@ from cutepy.layout import (
     upcast,
     zipped_divide,
 )
-from cutepy.layout.context import Context
-from cutepy.layout.int_tuple import leaves
-from cutepy.layout.polynomial import added
+from cutepy.layout.unknown.prover import Context
+from cutepy.layout.values.int_tuple import leaves
+from cutepy.layout.values.polynomial import added
 
 M, N, K = SYMBOLS = sympy.symbols("M N K", integer=True, positive=True)
 SOME = max(80, CASES // 12)

@@ -19,8 +19,8 @@ from cutepy.layout import (
     make_layout,
     make_ordered_layout,
 )
-from cutepy.layout.expression import FUNCTIONS, parse_expression
-from cutepy.layout.int_tuple import leaves
+from cutepy.layout.text.expression import FUNCTIONS, parse_expression
+from cutepy.layout.values.int_tuple import leaves
 
 
 def any_layout(rng: random.Random) -> Layout | ComposedLayout:

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import Layout, Swizzle, composition, make_composed_layout, select
-from ...layout.int_tuple import leaves
-from ...layout.rearrange import joined
+from ...layout.algebra.rearrange import joined
+from ...layout.values.int_tuple import leaves
 from ...tensor.algorithms import copy as copy_elements
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import prod
 
 from ...layout import Layout
-from ...layout.int_tuple import IntTuple, leaves, show
-from ...layout.rearrange import from_modes
+from ...layout.algebra.rearrange import from_modes
+from ...layout.values.int_tuple import IntTuple, leaves, show
 from ...tensor.bulk import common_refinement
 
 Piece = tuple[int, list[int]]

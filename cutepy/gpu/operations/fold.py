@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...layout import Layout, ceil_div, size
 from ...layout import _ as ALL
-from ...layout.int_tuple import leaves
+from ...layout.values.int_tuple import leaves
 from ...ops.rules import folded_type
 from ...tensor.algorithms import fill, reduce_tree, transform
 from ...tensor.dtypes import DType, bool_, u32

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, Layout
-from ...layout.int_tuple import leaves
-from ...layout.rearrange import from_modes, joined
+from ...layout.algebra.rearrange import from_modes, joined
+from ...layout.values.int_tuple import leaves
 from ...ops.operand import tensor_of as as_tensor
 from ...ops.rules import Shape
 from ...tensor.dtypes import DType, gpu_dtype

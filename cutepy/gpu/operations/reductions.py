@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from ...layout import ComposedLayout, Layout
-from ...layout.rearrange import coalesce, joined
+from ...layout.algebra.rearrange import coalesce, joined
 from ...ops import reductions as ops
 from ...ops.rules import OF_NOTHING, Axes, Shape, check_not_empty, chosen_axes, folded_shape, folded_type
 from ...tensor.bulk import mode_sizes

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import SupportsIndex
 
 from ...layout import Layout, ceil_div, size
-from ...layout.rearrange import joined
+from ...layout.algebra.rearrange import joined
 from ...ops.rules import chosen_axes, softmax_type
 from ...tensor.algorithms import copy, reduce_tree, transform
 from ...tensor.bulk import mode_sizes

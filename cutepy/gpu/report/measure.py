@@ -1,6 +1,6 @@
 """The report of a kernel: each access measured, arithmetic counted."""
 
-from ...layout.banks import WORD, fetched, served
+from ...layout.algebra.banks import WORD, fetched, served
 from ..ir import Binary, Call, Expr, Kernel, Stmt, const, expressions, new_arena, nodes
 from ..ir.operators import ARITHMETIC, FUNCTIONS, SUBGROUP_REDUCE
 from ..verify.collect import collect

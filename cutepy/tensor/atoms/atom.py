@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import TensorError
 from ...layout import Layout
-from ...layout.int_tuple import IntTuple
+from ...layout.values.int_tuple import IntTuple
 from ..engine import Array
 
 

@@ -1,0 +1,248 @@
+"""What lanes of a subgroup want of memory at once: words of the banks of workgroup memory, segments of a binding.
+
+Law: bytes decide, not elements, and what several lanes want is counted once. Pictures, reports and users count here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import cast
+
+from ...errors import LayoutError
+from ..text.grid import extents, offset_rows
+from ..values.composed import AnyLayout
+from ..values.int_tuple import leaves
+from .rearrange import group_modes
+
+WORD = 4
+"""Bytes that a bank gives in a round."""
+LARGEST_COUNT = 1 << 20
+"""The most elements whose accesses are counted one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Lanes that the banks serve together, each with its first byte, and the words wanted, counted by bank."""
+
+    firsts: dict[int, int]
+    counts: Counter[int]
+
+    @property
+    def ways(self) -> int:
+        """The rounds it takes: the words of the busiest bank."""
+        return max(self.counts.values())
+
+    def perfect(self, banks: int) -> int:
+        """The rounds that the same words would take, spread evenly."""
+        return -(-self.counts.total() // banks)
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Lanes that want different words of one bank at once: lane `lanes[i]` wants the word `words[i]`."""
+
+    access: int
+    bank: int
+    lanes: tuple[int, ...]
+    words: tuple[int, ...]
+
+    def __str__(self) -> str:
+        lanes, words = (
+            ", ".join([*map(str, part[:4]), *["..."][: len(part) - 4]]) for part in (self.lanes, self.words)
+        )
+        return f"at access {self.access} lanes {lanes} want words {words} of bank {self.bank}"
+
+
+@dataclass(frozen=True, slots=True)
+class BankConflicts:
+    """The rounds of every phase, access by access; those that evenly spread words would take in all; the worst bank."""
+
+    phases: tuple[int, ...]
+    perfect: int
+    witness: Witness | None
+
+    @property
+    def ways(self) -> int:
+        """The rounds of the worst phase; 1 is no conflict."""
+        return max(self.phases, default=1)
+
+    @property
+    def rounds(self) -> int:
+        """The rounds of all phases."""
+        return sum(self.phases)
+
+    def __str__(self) -> str:
+        rounds = f"{self.rounds} rounds for {len(self.phases)} phases"
+        return f"{self.ways}-way conflict, {rounds}: {self.witness}" if self.witness else f"no conflict, {rounds}"
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """The segments that each subgroup touches at each access, and those that the bytes wanted would fill in all."""
+
+    each: tuple[int, ...]
+    perfect: int
+
+    @property
+    def count(self) -> int:
+        """The segments of all accesses."""
+        return sum(self.each)
+
+    def __str__(self) -> str:
+        return f"{self.count} transactions, {self.perfect} would do"
+
+
+def bank_conflicts(
+    layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, banks: int = 32
+) -> BankConflicts:
+    """How many rounds workgroup memory takes for the accesses of `layout`, a map from (lane, value) to an element.
+
+    Mode 0 counts lanes, subgroup after subgroup; each coordinate of the other modes is an access of its own. A bank
+    gives one word of 4 bytes a round, to all lanes that want it. As many lanes are served together as 4 bytes a lane
+    allow: accesses of 8 and 16 bytes take a half and a quarter of a subgroup at a time, a phase each.
+
+    >>> from .layout import Layout
+    >>> print(bank_conflicts(Layout((32, 2), (32, 1))))
+    32-way conflict, 64 rounds for 2 phases: at access 0 lanes 0, 1, 2, 3, ... want words 0, 32, 64, 96, ... of bank 0
+    >>> bank_conflicts(Layout(32, 33)).ways, bank_conflicts(Layout(32, 1), element_bytes=16).phases
+    (1, (1, 1, 1, 1))
+
+    With `access_bytes` a lane takes so many bytes at once: its values in order, which must be neighbours, or, where the
+    layout has lanes only, the bytes from its element on. Raises LayoutError for accesses that are no whole elements or
+    do not begin at a multiple of their bytes, for unknown sizes, and above a million elements.
+    """
+    call = f"bank_conflicts({layout})"
+    wide = _checked(call, element_bytes, access_bytes, lanes=lanes, banks=banks)
+    found = [
+        (access, phase)
+        for access, firsts in enumerate(accesses(call, layout, element_bytes, wide))
+        for phase in served(firsts, wide, lanes, banks)
+    ]
+    access, worst = max(found, key=lambda entry: entry[1].ways)
+    return BankConflicts(
+        tuple(phase.ways for _, phase in found),
+        sum(phase.perfect(banks) for _, phase in found),
+        _witness(access, worst, wide, banks) if worst.ways > 1 else None,
+    )
+
+
+def transactions(
+    layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, segment_bytes: int = 32
+) -> Transactions:
+    """How many segments of memory the accesses of `layout` touch, a map from (lane, value) to an element.
+
+    Lanes, values and `access_bytes` are those of `bank_conflicts`; a subgroup asks for a segment once an access.
+
+    >>> from .layout import Layout
+    >>> print(transactions(Layout(32, 1)), "|", transactions(Layout(32, 2)), "|", transactions(Layout(32, 8)))
+    4 transactions, 4 would do | 8 transactions, 4 would do | 32 transactions, 4 would do
+
+    Raises LayoutError as `bank_conflicts`.
+    """
+    call = f"transactions({layout})"
+    wide = _checked(call, element_bytes, access_bytes, lanes=lanes, segment_bytes=segment_bytes)
+    asked = accesses(call, layout, element_bytes, wide)
+    found = [entry for firsts in asked for entry in fetched(firsts, wide, lanes, segment_bytes)]
+    return Transactions(tuple(touched for touched, _ in found), sum(perfect for _, perfect in found))
+
+
+def served(firsts: Sequence[int | None], wide: int, lanes: int, banks: int, bank_bytes: int = WORD) -> Iterator[Phase]:
+    """The phases of one access of `wide` bytes a lane, from byte `firsts[lane]` on; None takes no part.
+
+    >>> [phase.ways for phase in served(range(0, 256, 8), 4, 32, 32)]
+    [2]
+    """
+    together = served_together(wide, lanes, bank_bytes)
+    for group in range(0, len(firsts), lanes):
+        end = min(group + lanes, len(firsts))
+        for start in range(group, end, together):
+            active = range(start, min(start + together, end))
+            asked = {lane: first for lane in active if (first := firsts[lane]) is not None}
+            if asked:
+                words = {word for first in asked.values() for word in _units(first, wide, bank_bytes)}
+                yield Phase(asked, Counter(word % banks for word in words))
+
+
+def served_together(wide: int, lanes: int, bank_bytes: int = WORD) -> int:
+    """How many lanes of a subgroup are served in one phase.
+
+    >>> [served_together(wide, 32) for wide in (2, 4, 8, 16)]
+    [32, 32, 16, 8]
+    """
+    return max(1, lanes * bank_bytes // max(bank_bytes, wide))
+
+
+def fetched(firsts: Sequence[int | None], wide: int, lanes: int, segment_bytes: int) -> Iterator[tuple[int, int]]:
+    """For each subgroup: the segments that one access touches, and those that the different bytes would fill.
+
+    >>> list(fetched(range(0, 256, 8), 4, 32, 32))
+    [(8, 4)]
+    """
+    for start in range(0, len(firsts), lanes):
+        asked = sorted({first for first in firsts[start : start + lanes] if first is not None})
+        if asked:
+            touched = {segment for first in asked for segment in _units(first, wide, segment_bytes)}
+            wanted = sum(min(wide, after - first) for first, after in pairwise(asked)) + wide
+            yield len(touched), -(-wanted // segment_bytes)
+
+
+def _units(first: int, wide: int, unit: int) -> range:
+    """The numbers of the units of so many bytes that `wide` bytes from `first` on lie in."""
+    return range(first // unit, (first + wide - 1) // unit + 1)
+
+
+def _witness(access: int, phase: Phase, wide: int, banks: int) -> Witness:
+    bank = max(phase.counts, key=lambda bank: (phase.counts[bank], -bank))
+    wanted: dict[int, int] = {}
+    for lane, first in phase.firsts.items():
+        for word in _units(first, wide, WORD):
+            if word % banks == bank:
+                wanted.setdefault(word, lane)
+    return Witness(access, bank, tuple(wanted.values()), tuple(wanted))
+
+
+def _checked(call: str, element_bytes: int, access_bytes: int | None, **others: int) -> int:
+    """The bytes of an access."""
+    wide = element_bytes if access_bytes is None else access_bytes
+    for name, found in {"element_bytes": element_bytes, "access_bytes": wide, **others}.items():
+        if type(found) is not int or not 1 <= found <= 1024:
+            raise LayoutError(f"{call}: {name}={found!r}; a whole number from 1 to 1024")
+    if wide % element_bytes:
+        raise LayoutError(f"{call}: an access of {wide} bytes is no whole number of elements of {element_bytes}")
+    return wide
+
+
+def accesses(call: str, layout: AnyLayout, element_bytes: int, wide: int) -> Iterator[list[int]]:
+    """For each access the first byte of every lane."""
+    table = list(zip(*_offsets(call, layout), strict=True))
+    count = wide // element_bytes if layout.rank > 1 else 1
+    if len(table) % count:
+        raise LayoutError(f"{call}: {len(table)} values of {element_bytes} bytes are no whole accesses of {wide} bytes")
+    for start in range(0, len(table), count):
+        firsts = [first * element_bytes for first in table[start]]
+        for lane, offsets in enumerate(zip(*table[start : start + count], strict=True)):
+            if wide > element_bytes and (firsts[lane] % wide or offsets != (*range(offsets[0], offsets[0] + count),)):
+                raise LayoutError(
+                    f"{call}: lane {lane} cannot take elements {', '.join(map(str, offsets))} by an access of {wide} "
+                    f"bytes; it takes neighbours, and begins at a multiple of {wide // element_bytes} elements"
+                )
+        yield firsts
+
+
+def _offsets(call: str, layout: AnyLayout) -> list[list[int]]:
+    """A row of offsets for each lane."""
+    if not isinstance(layout, AnyLayout):
+        raise LayoutError(f"{call}: it takes a layout, a map from (lane, value) to the offset of an element")
+    if any(type(extent) is not int for extent in leaves(layout.shape)):
+        raise LayoutError(f"{call}: a size is not a number; substitute one first")
+    if layout.size > LARGEST_COUNT:
+        raise LayoutError(f"{call}: {layout.size} elements, of which at most {LARGEST_COUNT} are counted; slice it")
+    flat = cast(AnyLayout, group_modes(layout, 1, layout.rank)) if layout.rank > 2 else layout  # type: ignore[arg-type]
+    table = offset_rows(flat, *map(range, extents(flat)))
+    if any(type(offset) is not int for offset in table[0]):
+        raise LayoutError(f"{call}: it gives {table[0][-1]}, not offsets that are numbers")
+    rows = cast("list[list[int]]", table)
+    return rows if layout.rank > 1 else [[offset] for offset in rows[0]]

@@ -1,0 +1,157 @@
+"""Inverses of layouts.
+
+Laws: `L(right_inverse(L)(i)) == i` for every i of the right inverse, which is as large as possible; `L(R(L(i))) ==
+L(i)` for `R = left_inverse(L)`, returned whenever a layout does it.
+
+Where every stride, in order of size, spans the ones before it, an offset determines its coordinate and both inverses
+are read off the sorted modes. Elsewhere (overlapping, coprime or negative strides) they are searched for (`search.py`).
+"""
+
+from __future__ import annotations
+
+from ...errors import LayoutError
+from ..values.basis import has_basis, path_of, value_of
+from ..values.composed import AnyLayout, ComposedLayout
+from ..values.int_tuple import leaves
+from ..values.layout import Layout, _make
+from .composition import composition
+from .operation import Act, operation
+from .rearrange import coalesce, from_modes
+from .search import largest_right_inverse, some_left_inverse
+from .swizzled import left_inverse_of, right_inverse_of
+
+Moving = list[tuple[int, int, int]]
+AxisMode = tuple[tuple[int, ...], int, int, int]
+
+
+def _right_inverse_of(call: Act, layout: ComposedLayout) -> AnyLayout:
+    return right_inverse_of(layout, (call, left_inverse))
+
+
+@operation(composed=_right_inverse_of)
+def right_inverse(layout: Layout) -> Layout:
+    """The largest layout R with `layout(R(i)) == i`.
+
+    >>> print(right_inverse(Layout((2, 4, 6), (4, 1, 8))), right_inverse(Layout(4, 2)))
+    (4,2,6):(2,1,8) 1:0
+    >>> print(right_inverse(Layout((4, 3), (1, 2))))
+    (4,2):(1,8)
+
+    A layout with basis strides gives the inverse of each axis as a mode. Overlapping or negative strides are searched
+    exhaustively up to 65,536 coordinates; beyond that the result is the largest that a chain of whole modes gives.
+    Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.3.4.
+    """
+    if has_basis(layout.stride):
+        return _by_axis(right_inverse, layout)
+    modes = _moving(layout)
+    if not _spans(modes) and layout.size <= 1 << 16:
+        return largest_right_inverse(layout)
+    return _right(modes)
+
+
+@operation(composed=left_inverse_of)
+def left_inverse(layout: Layout) -> Layout:
+    """A layout R with `layout(R(layout(i))) == layout(i)`: it finds a coordinate of every offset that is reached.
+
+    >>> print(left_inverse(Layout((4, 8), (1, 5))), left_inverse(Layout(4, 2)))
+    (5,8):(1,4) (2,4):(0,1)
+    >>> print(left_inverse(Layout((2, 2), (2, 3))))
+    (2,3):(1,1)
+
+    Raises LayoutError where no layout does that, and for negative offsets. Source: CuTe, `layout.hpp` (which refuses
+    more).
+    """
+    if has_basis(layout.stride):
+        return _by_axis(left_inverse, layout)
+    modes = _moving(layout)
+    if modes and modes[0][0] < 0:
+        raise LayoutError(
+            f"left_inverse({layout}): stride {modes[0][0]} gives offsets below 0; an inverse takes offsets from 0 on"
+        )
+    return (_left(modes) if _spans(modes) else None) or some_left_inverse(layout)
+
+
+def _right(modes: Moving) -> Layout:
+    """The right inverse of modes in order of stride, a mode that does not go on where the ones before end left out."""
+    extents: list[int] = []
+    strides: list[int] = []
+    reached = 1
+    for step, position, extent in modes:
+        if step == reached:
+            extents.append(extent)
+            strides.append(position)
+            reached *= extent
+    return coalesce(from_modes(extents, strides))
+
+
+def _left(modes: Moving) -> Layout | None:
+    """The left inverse of modes in order of stride, each of which divides the next; None where one does not."""
+    extents: list[int] = []
+    strides: list[int] = []
+    reached, span, position = 1, 1, 0
+    for step, at, extent in modes:
+        if step % reached:
+            return None
+        extents.append(step // reached)
+        strides.append(position)
+        reached, span, position = step, step * extent, at
+    return coalesce(from_modes([*extents, span // reached], [*strides, position]))
+
+
+def _moving(layout: Layout) -> Moving:
+    """(stride, colexicographic position stride, extent) of every mode that moves, by stride."""
+    found = []
+    position = 1
+    for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):  # noqa: B905  (congruent by construction)
+        if extent != 1 and step != 0:
+            found.append((step, position, extent))
+        position *= extent
+    return sorted(found)
+
+
+def _spans(modes: Moving) -> bool:
+    """True if each stride is at least what the smaller ones span, so that no two coordinates share an offset."""
+    span = 1
+    for step, _position, extent in modes:
+        if step < span:
+            return False
+        span = step * extent
+    return True
+
+
+def _by_axis(inverse: object, layout: Layout) -> Layout:
+    """The inverse of a layout to coordinates: one mode for each axis of the codomain, nested alike."""
+    positions: list[AxisMode] = []
+    position = 1
+    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
+        if path_of(step):
+            positions.append((path_of(step), value_of(step), extent, position))
+        position *= extent
+    return _axis_inverse(inverse is left_inverse, layout, positions)
+
+
+def _axis_inverse(left: bool, layout: Layout, entries: list[AxisMode]) -> Layout:
+    if all(not path for path, *_rest in entries):
+        return _one_axis(left, layout, [(step, extent, position) for _path, step, extent, position in entries])
+    width = 1 + max(path[0] for path, *_rest in entries)
+    modes = [
+        _axis_inverse(left, layout, [(path[1:], d, s, at) for path, d, s, at in entries if path[0] == axis])
+        for axis in range(width)
+    ]
+    return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+
+
+def _one_axis(left: bool, layout: Layout, modes: list[tuple[int, int, int]]) -> Layout:
+    """Inverse along one axis: of the modes that move it, composed with where they stand in the whole coordinate."""
+    if not modes:
+        return _make(1, 0)
+    moving = sorted(((step, position, extent) for step, extent, position in modes if extent != 1 and step != 0))
+    aligned = (_left if left else _right)(moving) if _spans(moving) else None
+    if aligned is not None:
+        return aligned
+    alone = _make(
+        tuple(extent for _step, extent, _position in modes), tuple(step for step, _extent, _position in modes)
+    )
+    whole = _make(alone.shape, tuple(position for _step, _extent, position in modes))
+    inner = left_inverse(alone) if left else right_inverse(alone)
+    return coalesce(composition(whole, inner))

@@ -1,0 +1,137 @@
+"""An operation of the algebra: its law is written once, for layouts of integers; a record says how it acts on others.
+
+Law: an operation acts on a kind of operand only as its record says, and refuses what the record does not name. There is
+no default: a new operation says what it does with a composed layout, or why it does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+from typing import ParamSpec, TypeVar, cast
+
+from ...errors import LayoutError
+from ..values.above import above
+from ..values.composed import ComposedLayout, Swizzle
+from ..values.layout import Layout
+from ..values.size import is_unknown
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Act = Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is known of an operation: its public function, and how it acts on operands that are no plain layouts.
+
+    `composed` is called as `composed(call, *operands)` where an operand has a function outside, or says why none may.
+    A `structural` operation moves modes about, so unknown sizes are nothing to it; of a `tiled` one a size is a tile.
+    """
+
+    call: Act
+    composed: Act | str
+    structural: bool
+    tiled: bool
+
+    def on(self, operands: tuple[object, ...]) -> object:
+        """The operation on operands of which some are no plain layouts of known sizes."""
+        first = operands[0]
+        holder = getattr(first, "lift_layout", None)
+        if holder is not None:
+            return holder(self.call, *operands[1:])
+        if not isinstance(first, (Layout, ComposedLayout)):
+            raise LayoutError(f"{self.said(operands)}: {_no_layout(first)}")
+        if _any_composed(operands):
+            if isinstance(self.composed, str):
+                raise LayoutError(f"{self.said(operands)}: {self.composed}")
+            return self.composed(self.call, *operands)
+        return above("lifted")(self.call, *operands, tiled=self.tiled)
+
+    def said(self, operands: tuple[object, ...]) -> str:
+        """The call in words."""
+        return f"{self.call.__name__}({', '.join(map(str, operands))})"
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""Every operation by its name."""
+
+
+def operation(
+    *, composed: Act | str, structural: bool = False, tiled: bool = False
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Make a function over plain layouts an operation: on all else it does what its record says (see `Operation`)."""
+
+    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        plain: Act = function
+
+        @wraps(function)
+        def call(*operands: object, **named: object) -> object:
+            if named or not operands:
+                bound = signature(function).bind(*operands, **named)
+                bound.apply_defaults()
+                operands = bound.args
+            if type(operands[0]) is Layout:
+                for operand in operands:  # spelt out for speed: every operation comes through here
+                    if type(operand) is Layout:
+                        if operand.facts is not None and not structural:
+                            break
+                    elif type(operand) is not int and not _admitted(operand, structural):
+                        break
+                else:
+                    return plain(*operands)
+            return record.on(operands)
+
+        record = OPERATIONS[function.__name__] = Operation(call, composed, structural, tiled)
+        return cast("Callable[Given, Result]", call)
+
+    return decorated
+
+
+def _admitted(operand: object, structural: bool) -> bool:
+    """True for what the function itself may see: no function outside, and no unknown size to compute with."""
+    if type(operand) is tuple:
+        for entry in operand:
+            if type(entry) is not int and not _admitted(entry, structural):
+                return False
+        return True
+    if type(operand) is Layout:
+        return structural or operand.facts is None
+    return type(operand) is not ComposedLayout and (structural or not hasattr(operand, "free_symbols"))
+
+
+def _any_composed(operands: tuple[object, ...]) -> bool:
+    return any(
+        _any_composed(operand) if isinstance(operand, tuple) else isinstance(operand, ComposedLayout)
+        for operand in operands
+    )
+
+
+def _no_layout(thing: object) -> str:
+    """What stands where a layout is meant, and what to write instead."""
+    if isinstance(thing, Swizzle):
+        return f"the first operand is a swizzle; make_composed_layout({thing!r}, 0, layout) is a layout after it"
+    kind = type(thing).__name__
+    return f"the first operand is a {kind}, not a layout; write Layout(...), or make_tensor(...) for an array"
+
+
+def known_sizes(call: Act, *operands: object) -> None:
+    """Stand before arithmetic on offsets outside of a layout: raises LayoutError where a size is not known."""
+    if is_unknown(operands):
+        shown = ", ".join(map(str, operands))
+        raise LayoutError(f"{call.__name__}({shown}): a function outside takes known sizes; put values in with subs")
+
+
+def on_inner(call: Act, layout: object, *arguments: object) -> ComposedLayout:
+    """An operation on the coordinates of a composed layout: that of its inner layout, the function outside going along.
+
+    Raises LayoutError where another operand than the first has a function outside.
+    """
+    if not isinstance(layout, ComposedLayout) or _any_composed(arguments):
+        shown = ", ".join(map(str, (layout, *arguments)))
+        raise LayoutError(
+            f"{call.__name__}({shown}): only the first operand may be a composed layout; use the inner layout of others"
+        )
+    return layout.with_inner(cast(Layout, call(layout.inner, *arguments)))

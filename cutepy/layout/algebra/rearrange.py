@@ -1,0 +1,262 @@
+"""Modes taken out, grouped, flattened, merged: the function may be restricted or refolded, never changed.
+
+Law of `coalesce`: same size, same value at every integer coordinate, depth at most 1, and no shorter layout has both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ...errors import LayoutError
+from ..values.basis import mixed_codomain
+from ..values.coordinates import keeps
+from ..values.int_tuple import IntTuple, fold_profile, leaves
+from ..values.layout import Layout, _make, united_facts
+from .operation import on_inner, operation
+
+Modes = tuple[list[int], list[int]]
+
+
+def from_modes(shape: Sequence[int], stride: Sequence[int]) -> Layout:
+    """The layout of flat modes: an integer layout for one, `1:0` for none.
+
+    >>> from_modes([4], [2]), from_modes([], [])
+    (Layout(4, 2), Layout(1, 0))
+    """
+    if len(shape) == 1:
+        return _make(shape[0], stride[0])
+    return _make(tuple(shape), tuple(stride)) if shape else _make(1, 0)
+
+
+def coalesced(layout: Layout) -> Modes:
+    """The shortest flat modes of `layout`, as lists of extents and strides; neither is there for a size of 1."""
+    shape: list[int] = []
+    stride: list[int] = []
+    reach: object = None
+    for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):  # noqa: B905  (congruent by construction)
+        if extent == 1:
+            continue
+        if step == reach:
+            shape[-1] *= extent
+        else:
+            shape.append(extent)
+            stride.append(step)
+        reach = shape[-1] * stride[-1]
+    return shape, stride
+
+
+def coalesced_open(layout: Layout) -> Modes:
+    """`coalesced`, but equal to `layout` beyond its size too: a last mode of size 1 that goes on elsewhere is kept."""
+    shape, stride = coalesced(layout)
+    steps = leaves(layout.stride)
+    if steps and leaves(layout.shape)[-1] == 1 and not (shape and shape[-1] * stride[-1] == steps[-1]):
+        shape.append(1)
+        stride.append(steps[-1])
+    return shape, stride
+
+
+@operation(composed=on_inner)
+def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
+    """The shortest layout of depth at most 1 with the same size and the same value at every integer coordinate.
+
+    With a tuple `profile` each mode that it names is coalesced by itself, at the profile's own nesting.
+
+    >>> print(coalesce(Layout((2, (1, 6)), (1, (6, 2)))), coalesce(Layout((2, (1, 6)), (1, (6, 2))), (1, 1)))
+    12:1 (2,6):(1,2)
+
+    Raises LayoutError for a profile longer than the layout. Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.1.
+    """
+    if isinstance(profile, tuple):
+        return by_mode(coalesce, layout, profile)
+    if type(layout.shape) is int or layout.shape == ():
+        return layout
+    return from_modes(*coalesced(layout))
+
+
+def by_mode(
+    function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *, keep_rest: bool = True
+) -> Layout:
+    """Apply `function` mode by mode: the one place where tuple tilers are taken apart.
+
+    `_` and None keep a mode; modes that the tiler does not name are kept or, with `keep_rest=False`, dropped.
+    """
+    if len(tiler) > layout.rank:
+        raise LayoutError(
+            f"{function.__name__}({layout}, {_tiler_text(tiler)}): the tiler has {len(tiler)} entries, "
+            f"the layout {layout.rank} modes; leave out or group entries"
+        )
+    modes = list(layout)
+    done = [mode if keeps(entry) else function(mode, entry) for mode, entry in zip(modes, tiler, strict=False)]
+    kept = done + modes[len(tiler) :] if keep_rest else done
+    return joined(kept)
+
+
+def joined(modes: Iterable[Layout]) -> Layout:
+    """The layout with these modes; always a tuple shape."""
+    modes = tuple(modes)
+    return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes), united_facts(modes))
+
+
+def _tiler_text(tiler: object) -> str:
+    return f"[{';'.join(map(_tiler_text, tiler))}]" if isinstance(tiler, tuple) else str(tiler)
+
+
+@operation(composed=on_inner, structural=True)
+def flatten(layout: Layout) -> Layout:
+    """The same leaves with no nesting.
+
+    >>> print(flatten(Layout(((4, 3), (2, 5)), ((1, 0), (2, 4)))))
+    (4,3,2,5):(1,0,2,4)
+    """
+    if not isinstance(layout.shape, tuple):
+        return layout
+    return _make(leaves(layout.shape), leaves(layout.stride), layout.facts)
+
+
+@operation(composed=on_inner, structural=True)
+def unflatten(layout: Layout, profile: IntTuple) -> Layout:
+    """The leaves of a flat layout nested as `profile`.
+
+    >>> print(unflatten(Layout((4, 3, 2), (1, 4, 12)), (0, (0, 0))))
+    (4,(3,2)):(1,(4,12))
+
+    Raises LayoutError where the profile has another number of leaves.
+    """
+    extents, steps = leaves(layout.shape), leaves(layout.stride)
+    if len(leaves(profile)) != len(extents):
+        raise LayoutError(
+            f"unflatten({layout}, {profile}): {len(extents)} modes do not fill {len(leaves(profile))} places"
+        )
+    return _make(fold_profile(iter(extents), profile), fold_profile(iter(steps), profile), layout.facts)
+
+
+@operation(composed=on_inner, structural=True)
+def get(layout: Layout, *path: int) -> Layout:
+    """The mode at `path`: `get(L, 1, 0)` is mode 0 of mode 1.
+
+    >>> print(get(Layout((4, (2, 8)), (1, (4, 8))), 1, 0))
+    2:4
+    """
+    for mode in path:
+        layout = layout[mode]
+    return layout
+
+
+@operation(composed=on_inner, structural=True)
+def select(layout: Layout, *modes: int) -> Layout:
+    """The layout of the named modes, in that order.
+
+    >>> print(select(Layout((4, 8, 2)), 2, 0))
+    (2,4):(32,1)
+    """
+    return joined(layout[mode] for mode in modes)
+
+
+@operation(composed=on_inner, structural=True)
+def take(layout: Layout, begin: int, end: int) -> Layout:
+    """Modes `begin` up to, not including, `end`; a single one stays itself, as in CuTe.
+
+    >>> print(take(Layout((4, 8, 2)), 1, 3), take(Layout((4, 8, 2)), 1, 2))
+    (8,2):(4,32) 8:4
+    """
+    _check_range("take", layout, begin, end)
+    return layout[begin] if end == begin + 1 else joined(list(layout)[begin:end])
+
+
+@operation(composed=on_inner, structural=True)
+def group_modes(layout: Layout, begin: int, end: int) -> Layout:
+    """Modes `begin` up to `end` nested into one.
+
+    >>> print(group_modes(Layout((4, 5, 6)), 0, 2))
+    ((4,5),6):((1,4),20)
+    """
+    _check_range("group_modes", layout, begin, end)
+    modes = list(layout)
+    return joined([*modes[:begin], joined(modes[begin:end]), *modes[end:]])
+
+
+def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
+    if not 0 <= begin < end <= layout.rank:
+        raise LayoutError(
+            f"{call}({layout}, {begin}, {end}): modes go from 0 to {layout.rank}, and the range must hold one"
+        )
+
+
+@operation(composed=on_inner, structural=True)
+def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
+    """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
+
+    >>> print(append(Layout(4), Layout(3, 4)), append(Layout((4, 2)), 3))
+    (4,3):(1,4) (4,2,1):(1,4,0)
+    """
+    more = _more_modes("append", layout, mode, up_to)
+    return joined([*layout, *more]) if more else layout
+
+
+@operation(composed=on_inner, structural=True)
+def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
+    """As `append`, at the front.
+
+    >>> print(prepend(Layout(4), Layout(3, 4)))
+    (3,4):(4,1)
+    """
+    more = _more_modes("prepend", layout, mode, up_to)
+    return joined([*more, *layout]) if more else layout
+
+
+def _more_modes(call: str, layout: Layout, mode: Layout | int, up_to: int | None) -> list[Layout]:
+    """The modes that `append` and `prepend` add."""
+    if type(mode) is int:
+        return [_make(1, 0)] * (mode - layout.rank)
+    if not isinstance(mode, Layout) or not (up_to is None or type(up_to) is int):
+        raise LayoutError(f"{call}({layout}, {mode!r}, {up_to!r}): a mode is a layout, a rank a whole number")
+    more = [mode] * (1 if up_to is None else up_to - layout.rank)
+    _check_codomain(call, layout, *more)
+    return more
+
+
+def _check_codomain(call: str, *modes: Layout) -> None:
+    """Raises LayoutError where some modes give offsets and others coordinates, which do not add."""
+    if mixed_codomain(tuple(mode.stride for mode in modes)):
+        raise LayoutError(
+            f"{call}({', '.join(map(str, modes))}): some modes give offsets and others coordinates, or some an axis "
+            "and others its own sub-axes; they do not add up"
+        )
+
+
+@operation(composed=on_inner, structural=True)
+def replace(layout: Layout, mode: int, new: Layout) -> Layout:
+    """Mode number `mode` replaced by `new`.
+
+    >>> print(replace(Layout((4, 8)), 1, Layout(2, 16)))
+    (4,2):(1,16)
+    """
+    layout[mode]
+    if not isinstance(new, Layout):
+        raise LayoutError(f"replace({layout}, {mode}, {new!r}): the new mode must be a layout; write Layout({new!r})")
+    modes = list(layout)
+    modes[mode] = new
+    _check_codomain("replace", *modes)
+    return joined(modes)
+
+
+@operation(composed=on_inner, structural=True)
+def filter_zeros(layout: Layout) -> Layout:
+    """Every stride-0 mode made size 1: what is left is where the layout moves.
+
+    >>> print(filter_zeros(Layout((4, 8), (0, 1))))
+    (1,8):(0,1)
+    """
+    extents = (
+        1 if step == 0 else extent for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True)
+    )
+    return _make(fold_profile(iter(list(extents)), layout.shape), layout.stride, layout.facts)
+
+
+def filter(layout: Layout) -> Layout:
+    """Stride-0 and size-1 modes removed, the rest coalesced.
+
+    >>> print(filter(Layout((2, 4, 3), (1, 0, 2))))
+    6:1
+    """
+    return coalesce(filter_zeros(layout))

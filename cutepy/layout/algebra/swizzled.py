@@ -1,0 +1,209 @@
+"""Layouts with a function outside, where an operation looks at more than the domain: composition, inverses, cosize.
+
+Law: as for layouts. Power-of-two parts go through bit matrices; where the result is then a
+layout or one swizzle after a layout it is returned as that, otherwise as the chain of functions that it is.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from ...errors import LayoutError
+from ..values.basis import has_basis, value_of
+from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, Swizzle, chained
+from ..values.int_tuple import leaves, map_leaves
+from ..values.layout import Layout, _make
+from ..values.size import is_unknown
+from .bits import Image, apply, columns_of, layout_of_columns
+from .operation import Act, known_sizes, on_inner
+from .rearrange import coalesced_open
+from .table import LARGEST_TABLE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+LARGEST_SET = 1 << 20
+"""How many offsets of the highest block of a swizzle are looked at."""
+
+
+def greatest_offset(layout: ComposedLayout) -> int:
+    """The greatest offset that `layout` reaches."""
+    columns = columns_of(layout)
+    if columns is not None:
+        return Image(columns).greatest(0)
+    if layout.facts is not None:
+        raise LayoutError(f"cosize of {layout}: its sizes are not known; put values in with subs")
+    if isinstance(layout.outer, Swizzle):
+        return _greatest_swizzled(layout.outer, layout.offset, layout.inner)
+    return int(listed(layout).max())
+
+
+def _greatest_swizzled(swizzle: Swizzle, offset: int, inner: Layout) -> int:
+    """A swizzle permutes aligned blocks of `span`, so only offsets in the highest block matter; those are listed."""
+    pairs = sorted(zip(leaves(inner.stride), leaves(inner.shape), strict=True), key=lambda pair: abs(pair[0]))
+    top = offset + sum((extent - 1) * step for step, extent in pairs if step > 0)
+    bottom = offset + sum((extent - 1) * step for step, extent in pairs if step < 0)
+    if bottom >= 0 and top < swizzle.mask & -swizzle.mask:
+        return top  # no offset has a bit that the swizzle reads
+    least = top // swizzle.span * swizzle.span
+    reached = {top}
+    reach = sum((extent - 1) * abs(step) for step, extent in pairs)
+    for step, extent in reversed(pairs):
+        if step:
+            reach -= (extent - 1) * abs(step)
+            down = abs(step)
+            rooms = [(at, min(extent - 1, (at - least) // down) + 1) for at in reached]
+            if sum(room for _at, room in rooms) > LARGEST_SET:
+                raise LayoutError(
+                    f"cosize of {swizzle} o {offset} o {inner}: more than {LARGEST_SET} offsets from {least} on would "
+                    "have to be listed; slice the layout"
+                )
+            reached = {at - down * x for at, room in rooms for x in range(room)}
+    return max(map(swizzle, reached))
+
+
+def composition_of(call: Act, outer: object, inner: object) -> AnyLayout:
+    """`outer o inner` with a composed layout on either side."""
+    if not isinstance(inner, ComposedLayout):
+        return on_inner(call, outer, inner)
+    known_sizes(call, outer)
+    if is_unknown(inner):
+        return cast(AnyLayout, chained(cast(Function, outer), 0, inner))
+    bits = _through_bits(cast(AnyLayout, outer), inner)
+    if bits is not None:
+        return bits
+    if isinstance(outer, ComposedLayout):
+        return cast(AnyLayout, chained(outer.outer, outer.offset, cast(AnyLayout, call(outer.inner, inner))))
+    shape, stride = coalesced_open(cast(Layout, outer))
+    if len(shape) == 1:
+        return _scaled(stride[0], inner)
+    if isinstance(inner.outer, Layout) and _stays_inside(inner):
+        with suppress(LayoutError):
+            return ComposedLayout(cast(Layout, call(outer, inner.outer)), inner.offset, inner.inner)
+    return cast(AnyLayout, chained(cast(Layout, outer), 0, inner))
+
+
+def _through_bits(outer: AnyLayout, inner: ComposedLayout) -> AnyLayout | None:
+    """`outer o inner` as a product of bit matrices; None where it is none, or no layout and swizzle."""
+    columns = columns_of(inner)
+    if columns is None:
+        return None
+    through = columns_of(outer, max([column.bit_length() for column in columns], default=0))
+    if through is None:
+        return None
+    return layout_of_columns(tuple(apply(through, column) for column in columns), inner.shape)
+
+
+def _stays_inside(layout: ComposedLayout) -> bool:
+    """True if the layout outside is indexed within its size only.
+
+    `A o B` is A after B on the coordinates of B alone. Beyond them it goes on in its own last mode, B goes on in B's:
+    so `(A o B) o L` is `A o (B o L)` only while L stays within B.
+    """
+    steps = leaves(layout.inner.stride)
+    if has_basis(layout.inner.stride):
+        return False
+    ends = [(extent - 1) * step for extent, step in zip(leaves(layout.inner.shape), steps, strict=True)]
+    least = layout.offset + sum(end for end in ends if end < 0)
+    greatest = layout.offset + sum(end for end in ends if end > 0)
+    return 0 <= least and greatest < cast(Layout, layout.outer).size
+
+
+def _scaled(step: int, inner: ComposedLayout) -> AnyLayout:
+    """`step` times a composed layout."""
+    zoom = value_of(step).bit_length() - 1
+    if step == 0:
+        return _make(inner.shape, map_leaves(lambda extent: 0, inner.shape))
+    if isinstance(inner.outer, Swizzle) and step == 1 << zoom:
+        swizzle = Swizzle(inner.outer.bits, inner.outer.base + zoom, inner.outer.shift)
+        return ComposedLayout(swizzle, inner.offset * step, _times(inner.inner, step))
+    if isinstance(inner.outer, Layout):
+        return ComposedLayout(_times(inner.outer, step), inner.offset, inner.inner)
+    return cast(AnyLayout, chained(_make(1, step), 0, inner))
+
+
+def _times(layout: Layout, factor: int) -> Layout:
+    return _make(layout.shape, map_leaves(lambda step: cast(int, step) * factor, layout.stride))
+
+
+def right_inverse_of(layout: ComposedLayout, inverses: tuple[Act, Act]) -> AnyLayout:
+    """The largest R with `layout(R(i)) == i`, by one of the inverses of plain layouts."""
+    known_sizes(inverses[0], layout)
+    columns = columns_of(layout)
+    if columns is not None:
+        image = Image(columns)
+        found: list[int] = []
+        while (solution := image.solve(1 << len(found))) is not None:
+            found.append(solution)
+        recovered = layout_of_columns(tuple(found))
+        if recovered is not None:
+            return recovered
+    swizzle = _only_swizzle("right_inverse", layout)
+    reached = _prefix_reached(layout)
+    if reached == 0:
+        raise LayoutError(f"right_inverse({layout}): no coordinate has the offset 0")
+    table = _inner_inverse(layout.inner, swizzle, layout.offset, reached, inverses)
+    return ComposedLayout(Chained(table, -layout.offset, swizzle), 0, Layout(reached, 1))
+
+
+def _prefix_reached(layout: ComposedLayout) -> int:
+    """How many offsets from 0 on are reached, one after the other."""
+    import numpy as np
+
+    seen = np.unique(listed(layout))
+    seen = seen[seen >= 0]
+    gaps = np.nonzero(seen != np.arange(len(seen)))[0]
+    return int(gaps[0]) if len(gaps) else len(seen)
+
+
+def listed(layout: AnyLayout) -> NDArray[np.int64]:
+    """Every offset in order. Raises LayoutError where there are more than 16 million."""
+    if layout.size > LARGEST_TABLE:
+        raise LayoutError(
+            f"{layout}: {layout.size} coordinates are too many to list, and its parts are no powers of two"
+        )
+    return layout.offsets().ravel(order="F")
+
+
+def _inner_inverse(inner: Layout, swizzle: Swizzle, offset: int, reached: int, inverses: tuple[Act, Act]) -> Layout:
+    """A layout that finds the coordinates of the inner offsets behind the first `reached` swizzled ones."""
+    import numpy as np
+
+    wanted = swizzle(np.arange(reached, dtype=np.int64)) - offset
+    for inverse in inverses:
+        try:
+            found = cast(Layout, inverse(inner))
+        except LayoutError:
+            continue
+        back = np.asarray(found(wanted))
+        if bool(((back >= 0) & (back < inner.size) & (np.asarray(inner(back)) == wanted)).all()):
+            return found
+    raise LayoutError(
+        f"right_inverse({ComposedLayout(swizzle, offset, inner)}): no layout inverts {inner} on the offsets it reaches"
+    )
+
+
+def left_inverse_of(call: Act, layout: ComposedLayout) -> AnyLayout:
+    """R with `layout(R(layout(c))) == layout(c)`."""
+    known_sizes(call, layout)
+    columns = columns_of(layout)
+    if columns is not None:
+        image = Image(columns)
+        width = max([column.bit_length() for column in columns], default=0)
+        recovered = layout_of_columns(tuple(image.project(bit) for bit in range(width)))
+        if recovered is not None:
+            return recovered
+    swizzle = _only_swizzle("left_inverse", layout)
+    back: Function = Chained(cast(Layout, call(layout.inner)), -layout.offset, swizzle)
+    return ComposedLayout(back, 0, Layout(layout.cosize, 1))
+
+
+def _only_swizzle(call: str, layout: ComposedLayout) -> Swizzle:
+    if not isinstance(layout.outer, Swizzle):
+        raise LayoutError(
+            f"{call}({layout}): {layout.outer} is not known to be invertible; compose it with {layout.inner} first"
+        )
+    return layout.outer

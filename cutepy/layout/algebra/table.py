@@ -1,0 +1,168 @@
+"""Deciding by table: which layout, if any, a list of offsets is.
+
+Law of `modes_of_values`: the modes returned reproduce the values exactly, and None means that no modes do. The leading
+extent of a coalesced layout is the length p of its longest linear beginning, so p must divide the length, the blocks of
+p must differ by a constant each, and the same holds of the blocks' first values; nothing has to be tried twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, prod
+from typing import TYPE_CHECKING
+
+from ...errors import LayoutError
+from ..values.int_tuple import IntTuple, fold_profile, leaves
+from ..values.layout import Layout
+from .rearrange import coalesced_open
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_TABLE = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Where values stop being a layout: the index, and what the values before it lead to there."""
+
+    index: int
+    expected: int
+
+
+def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | Broken:
+    """Extents and strides of the shortest layout with these values, or where they contradict every layout.
+
+    >>> import numpy as np
+    >>> modes_of_values(np.array([0, 1, 10, 11]))
+    ([2, 2], [1, 10])
+    >>> modes_of_values(np.array([0, 1, 2, 5]))
+    Broken(index=3, expected=3)
+    """
+    import numpy as np
+
+    if len(values) and values[0] != 0:
+        return Broken(0, 0)
+    extents: list[int] = []
+    strides: list[int] = []
+    scale = 1
+    while len(values) > 1:
+        step = int(values[1])
+        broken = np.nonzero(values != np.arange(len(values)) * step)[0]
+        if not len(broken):
+            return [*extents, len(values)], [*strides, step]
+        linear = int(broken[0])
+        if len(values) % linear:
+            return Broken(linear * scale, linear * step)
+        blocks = values.reshape(-1, linear)
+        wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
+        if len(wrong):
+            block, within = divmod(int(wrong[0]), linear)
+            return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
+        extents.append(linear)
+        strides.append(step)
+        values = blocks[:, 0]
+        scale *= linear
+    return (extents, strides) if extents else ([1], [0])
+
+
+def leaf_modes(outer: Layout, extent: int, step: int) -> tuple[list[int], list[int]] | Broken:
+    """`modes_of_values` of `x -> outer(step * x)` for x below `extent`, of which one period is looked at.
+
+    Every digit of `step * x` but the last has the period T = P / gcd(P, step), P the product of the other extents, and
+    the last grows evenly. So the map is straight if it is up to T, and its blocks of p agree if those of one period do.
+
+    >>> leaf_modes(Layout((4, 6), (6, 1)), 1 << 40, 2)
+    ([2, 549755813888], [12, 1])
+
+    Raises LayoutError where one period is longer than 16 million coordinates.
+    """
+    import numpy as np
+
+    extents: list[int] = []
+    strides: list[int] = []
+    period = period_of(coalesced_open(outer)[0], step)
+    scale = 1
+    while True:
+        values = leaf_values(outer, min(extent, period + 1), step)
+        first = int(values[1]) if extent > 1 else 0
+        bent = np.nonzero(values != np.arange(len(values)) * first)[0]
+        if not len(bent):
+            return [*extents, extent], [*strides, first]
+        linear = int(bent[0])
+        if extent % linear:
+            return Broken(linear * scale, linear * first)
+        period //= gcd(period, linear)
+        looked_at = linear * min(extent // linear, period + 1)
+        blocks = leaf_values(outer, looked_at, step).reshape(-1, linear)
+        wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
+        if len(wrong):
+            block, within = divmod(int(wrong[0]), linear)
+            return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
+        extents.append(linear)
+        strides.append(first)
+        extent, step, scale = extent // linear, step * linear, scale * linear
+
+
+def period_of(shape: list[int], step: int) -> int:
+    """After how many steps all digits of `step * x` in the radix `shape`, but the last, are 0 again."""
+    whole = prod(shape[:-1])
+    return whole // gcd(whole, step)
+
+
+def leaf_values(outer: Layout, extent: int, step: int) -> NDArray[np.int64]:
+    """`outer(step * x)` for every x below `extent`. Raises LayoutError above 16 million of them, or beyond 63 bits."""
+    import numpy as np
+
+    reach = abs(step) * extent
+    if extent > LARGEST_TABLE or max([reach, *(abs(d) * (reach + 1) for d in leaves(outer.stride))]) >= 1 << 62:
+        raise LayoutError(
+            f"{outer} o {extent}:{step}: arithmetic does not decide this, and {extent} offsets up to stride "
+            f"{max(map(abs, leaves(outer.stride)), default=0)} are too many or too large to list; divide it first"
+        )
+    return outer(np.arange(extent, dtype=np.int64) * step)
+
+
+def digits_of(shape: list[int], extent: int, step: int) -> list[int]:
+    """The greatest value of each digit of `step * x`, x below `extent`, in the mixed radix `shape` (last unbounded)."""
+    import numpy as np
+
+    last = (extent - 1) * abs(step) // prod(shape[:-1]) + 1
+    index = np.arange(min(extent, period_of(shape, step)), dtype=np.int64) * step
+    tops = []
+    for radix in shape[:-1]:
+        digit = index % radix
+        tops.append(int(digit.max()) if step > 0 else radix)
+        index //= radix
+    return [*tops, last]
+
+
+def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
+    """The first coordinate of the flat `inner` where `outer(sum)` is not the sum of the modes' values; None if none.
+
+    >>> additive_witness(Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
+    (2, 1)
+    """
+    import numpy as np
+
+    extents, steps = leaves(inner.shape), leaves(inner.stride)
+    if inner.size > LARGEST_TABLE:
+        raise LayoutError(
+            f"{outer} o {inner}: arithmetic does not decide this, and its {inner.size} coordinates are too many to "
+            f"list; divide the layouts first"
+        )
+    flat = Layout(tuple(extents), tuple(steps))
+    whole = outer(flat.offsets())
+    added = np.zeros((1,) * len(extents), np.int64)
+    for axis, (extent, step) in enumerate(zip(extents, steps, strict=True)):
+        added = added + leaf_values(outer, extent, step).reshape((-1,) + (1,) * (len(extents) - 1 - axis))
+    wrong = np.nonzero((whole != added).ravel(order="F"))[0]
+    if not len(wrong):
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(wrong[0]), tuple(extents), order="F"))
+
+
+def nested(flat: tuple[int, ...], shape: IntTuple) -> IntTuple:
+    """A flat coordinate nested as `shape`."""
+    return fold_profile(iter(flat), shape)

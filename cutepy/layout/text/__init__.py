@@ -1,0 +1,1 @@
+"""Layouts as text: one grammar for all notations and calls, writers, grids, explanations."""

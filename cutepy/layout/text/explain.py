@@ -1,0 +1,326 @@
+"""`explain`: the steps from operands to result, each with its numbers and each checked by evaluation.
+
+Law: an explanation says nothing that was not evaluated; a step whose claim fails cannot be built. Layouts of up to
+65,536 coordinates are checked at every one, larger ones at 65,536 spread over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import cast
+
+from ...errors import LayoutError
+from ..algebra.complement import complement
+from ..algebra.composition import composition
+from ..algebra.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
+from ..algebra.inverse import left_inverse, right_inverse
+from ..algebra.product import (
+    blocked_product,
+    flat_product,
+    logical_product,
+    raked_product,
+    room_for,
+    tiled_product,
+    zipped_product,
+)
+from ..algebra.queries import size
+from ..algebra.rearrange import coalesce, coalesced, coalesced_open
+from ..values.composed import ComposedLayout
+from ..values.coordinates import keeps
+from ..values.int_tuple import IntTuple, leaves, show
+from ..values.layout import Layout, _make
+from ..values.size import is_unknown
+from .expression import FUNCTIONS, parse_call
+from .parse import parse_layout
+
+CHECKED = 1 << 16
+SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what is done, the layout that it gives (if any), and at how many coordinates that was evaluated."""
+
+    text: str
+    layout: Layout | None = None
+    checked: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.text}  [checked at {self.checked}]" if self.checked else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The call, its steps in order, and the result or the error that ends them."""
+
+    call: str
+    steps: tuple[Step, ...]
+    result: Layout | None
+    error: LayoutError | None = None
+
+    def __str__(self) -> str:
+        lines = [self.call, *(f"  {number}. {step}" for number, step in enumerate(self.steps, 1))]
+        lines.append(f"  = {self.result}" if self.error is None else f"  refused: {self.error}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def explain(function: Callable[..., Layout] | str, *operands: object) -> Explanation:
+    """How `function(*operands)` comes to its result, in checked steps; for a refusal, the step that fails and why.
+
+    >>> print(explain(composition, Layout((4, 2), (2, 1)), Layout((2, 2), (4, 1))))
+    composition((4,2):(2,1), (2,2):(4,1))
+      1. The left operand, coalesced, is (4,2):(2,1): it reads an index as digits of extents (4,2), the last unbounded.
+      2. Mode 0 of the right operand, 2:4: a step moves these digits by (0,1); the offsets 0, 1 are 2:1.  [checked at 2]
+      3. Mode 1 of the right operand, 2:1: a step moves these digits by (1,0); the offsets 0, 2 are 2:2.  [checked at 2]
+      4. The modes add up without disturbing one another, so they stand side by side: (2,2):(1,2).  [checked at 4]
+      = (2,2):(1,2)
+
+    A text of a call is read as the command line and pictures read it: `explain("composition((4,2), (2,2):(4,1))")`.
+    Works for coalesce, composition, complement, the inverses, the divides and the products.
+    Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
+    does not take.
+    """
+    if isinstance(function, str):
+        called, operands = parse_call(function)
+        function = cast("Callable[..., Layout]", FUNCTIONS.get(called, function))
+    operands = tuple(parse_layout(operand) if isinstance(operand, str) else operand for operand in operands)
+    story = STORIES.get(function)
+    name = getattr(function, "__name__", str(function))
+    if story is None:
+        known = ", ".join(sorted(known.__name__ for known in STORIES))
+        raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {known}")
+    call = f"{name}({', '.join(map(_spell, operands))})"
+    if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
+        raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
+    steps: list[Step] = []
+    with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
+        for step in story(*operands):
+            steps.append(step)
+    try:
+        return Explanation(call, tuple(steps), function(*operands))
+    except LayoutError as error:
+        return Explanation(call, tuple(steps), None, error)
+
+
+def _spell(operand: object) -> str:
+    if isinstance(operand, tuple):
+        return f"({', '.join(map(_spell, operand))})"
+    return str(operand)
+
+
+def _coordinates(size: int) -> Sequence[int]:
+    return range(size) if size <= CHECKED else range(0, size, -(-size // CHECKED))
+
+
+def _claim(text: str, layout: Layout, expected: Callable[[int], object]) -> Step:
+    """A step that says `layout` is the map `expected` of integer coordinates."""
+    coordinates = _coordinates(layout.size)
+    for coordinate in coordinates:
+        assert layout(coordinate) == expected(coordinate), f"{text} at {coordinate}"
+    return Step(text, layout, len(coordinates))
+
+
+def _offsets(layout: Layout) -> str:
+    shown = ", ".join(str(layout(i)) for i in range(min(SHOWN, layout.size)))
+    return shown + (", ..." if layout.size > SHOWN else "")
+
+
+def _by_mode_steps(function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...]) -> Iterator[Step]:
+    for position, (mode, entry) in enumerate(zip(layout, tiler, strict=False)):
+        if keeps(entry):
+            yield Step(f"Mode {position}: {mode} is kept.", mode)
+        else:
+            yield Step(f"Mode {position}: {function.__name__}({mode}, {_spell(entry)}) = {function(mode, entry)}.")
+    if layout.rank > len(tiler):
+        fate = "dropped" if function is composition else "kept"
+        yield Step(f"The tiler names {len(tiler)} of {layout.rank} modes; the others are {fate}.")
+
+
+def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
+    if isinstance(profile, tuple):
+        yield Step(f"The profile {show(profile)} is coalesced mode by mode.")
+        for position, mode in enumerate(list(layout)[: len(profile)]):
+            yield Step(f"Mode {position}: {mode} becomes {coalesce(mode)}.")
+        return
+    yield Step(f"The leaves of {layout} are " + ", ".join(f"{s}:{d}" for s, d in _pairs(layout)) + ".")
+    ones = [f"{s}:{d}" for s, d in _pairs(layout) if s == 1]
+    if ones:
+        yield Step(f"Modes of size 1 go: {', '.join(ones)}.")
+    moving = [(s, d) for s, d in _pairs(layout) if s != 1]
+    for (extent, step), (_next, following) in pairwise(moving):
+        verdict = (
+            "they merge" if following == extent * step else f"{following} is not {extent} * {step}, they stay apart"
+        )
+        yield Step(f"{extent}:{step} ends where stride {extent * step} begins: next to stride {following}, {verdict}.")
+    result = coalesce(layout)
+    yield _claim(f"What is left is {result}, the same map of an integer coordinate.", result, lambda i: layout(i))
+
+
+def _pairs(layout: Layout) -> list[tuple[int, int]]:
+    return list(zip(leaves(layout.shape), leaves(layout.stride), strict=True))
+
+
+def _composition(outer: Layout, inner: object) -> Iterator[Step]:
+    if isinstance(inner, tuple):
+        yield from _by_mode_steps(composition, outer, inner)
+        return
+    right = Layout(inner, 1) if type(inner) is int else cast(Layout, inner)
+    extents, _strides = coalesced_open(outer)
+    whole = coalesce(outer)
+    yield Step(
+        f"The left operand, coalesced, is {whole}: it reads an index as digits of extents {show(tuple(extents))}, "
+        f"the last unbounded."
+    )
+    for position, (extent, step) in enumerate(_pairs(right)):
+        digits = show(tuple(_digits(abs(step), extents)))
+        leaf = composition(outer, _make(extent, step))
+        yield _claim(
+            f"Mode {position} of the right operand, {extent}:{step}: a step moves these digits by {digits}; "
+            f"the offsets {_offsets(leaf)} are {leaf}.",
+            leaf,
+            lambda x, step=step: outer(x * step),  # type: ignore[misc]
+        )
+    result = composition(outer, right)
+    yield _claim(
+        f"The modes add up without disturbing one another, so they stand side by side: {result}.",
+        result,
+        lambda i: outer(right(i)),
+    )
+
+
+def _digits(index: int, extents: Sequence[int]) -> Iterator[int]:
+    for extent in extents[:-1]:
+        yield index % extent
+        index //= extent
+    yield index
+
+
+def _complement(layout: Layout, cotarget: object = None) -> Iterator[Step]:
+    reach = layout.cosize if cotarget is None else size(cast(IntTuple, cotarget))
+    moving = sorted((d, s) for s, d in _pairs(layout) if s != 1 and d != 0)
+    yield Step(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in moving) or 'none'}.")
+    filled = 1
+    for step, extent in moving:
+        gap = step // filled if filled else 0
+        if gap > 1:
+            yield Step(f"Up to stride {step} the offsets fill {filled}: {gap} copies fit, a mode {gap}:{filled}.")
+        elif gap == 1:
+            yield Step(f"Stride {step} begins where the {filled} filled offsets end: nothing is left out.")
+        filled = step * extent
+    result = complement(layout, cotarget)  # type: ignore[arg-type]
+    yield Step(f"From {filled} on, {-(-reach // filled)} copies reach {reach}, a mode {-(-reach // filled)}:{filled}.")
+    yield _disjoint(layout, result)
+
+
+def _disjoint(layout: Layout, rest: Layout) -> Step:
+    text = f"Shifted by {_offsets(rest)}, the image of {layout} never meets itself: {rest}."
+    if layout.size * rest.size > CHECKED:
+        return Step(text, rest)
+    image = {layout(i) for i in range(layout.size)}
+    shifts = {rest(j) for j in range(rest.size)}
+    reached = [offset + shift for shift in shifts for offset in image]
+    assert len(set(reached)) == len(reached), text
+    return Step(text, rest, len(reached))
+
+
+def _logical_divide(layout: Layout, tiler: object) -> Iterator[Step]:
+    if isinstance(tiler, tuple):
+        yield from _by_mode_steps(logical_divide, layout, tiler)
+        return
+    tile = Layout(tiler, 1) if type(tiler) is int else cast(Layout, tiler)
+    rest = complement(tile, layout.size)
+    yield Step(f"One tile is {tile}; its complement in {layout.size} is {rest}, which tells the tiles apart.", rest)
+    pair = _make((tile.shape, rest.shape), (tile.stride, rest.stride))
+    yield Step(
+        f"Tile and rest together choose an index: {pair}, {tile.size} * {rest.size} = {pair.size} coordinates.", pair
+    )
+    result = logical_divide(layout, tile)
+    yield _claim(f"The layout after that choice: {layout} o {pair} = {result}.", result, lambda i: layout(pair(i)))
+
+
+def _rearranged(
+    function: Callable[..., Layout], basic: Callable[..., Layout], forms: str
+) -> Callable[..., Iterator[Step]]:
+    def story(layout: Layout, tiler: object) -> Iterator[Step]:
+        yield from STORIES[basic](layout, tiler)
+        logical = basic(layout, tiler)
+        result = function(layout, tiler)
+        yield Step(f"The modes of {logical} are put as {forms}: {result}.", result)
+
+    return story
+
+
+def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
+    if isinstance(tiler, tuple):
+        yield from _by_mode_steps(logical_product, block, tiler)
+        return
+    copies = Layout(tiler, 1) if type(tiler) is int else cast(Layout, tiler)
+    reach = block.size * copies.cosize
+    room = room_for(block, copies)
+    yield Step(
+        f"The block {block} leaves room for copies at {room}, its complement in {reach}.",
+        room,
+    )
+    arranged = composition(room, copies)
+    yield _claim(
+        f"The tiler {copies} picks among them: {room} o {copies} = {arranged}.", arranged, lambda i: room(copies(i))
+    )
+    yield _disjoint(block, coalesce(arranged))
+
+
+def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
+    def story(layout: Layout) -> Iterator[Step]:
+        position, found = 1, []
+        for extent, step in _pairs(layout):
+            if extent != 1 and step != 0:
+                found.append((step, extent, position))
+            position *= extent
+        listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in sorted(found)) or "none"
+        yield Step(f"The modes that move, by stride: {listed}.")
+        result = function(layout)
+        if function is right_inverse:
+            yield _claim(
+                f"Modes whose strides continue one another give {result}, so that layout(result(i)) is i.",
+                _through(layout, result),
+                lambda i: i,
+            )
+        else:
+            offsets = [layout(i) for i in _coordinates(layout.size)]
+            assert all(layout(result(offset)) == offset for offset in offsets)
+            yield Step(
+                f"Reading an offset by these strides gives {result}: it takes each offset back to a coordinate of it.",
+                result,
+                len(offsets),
+            )
+
+    return story
+
+
+def _through(layout: Layout, inverse: Layout) -> Layout:
+    return composition(layout, inverse) if coalesced(layout)[0] else inverse
+
+
+STORIES: dict[Callable[..., Layout], Callable[..., Iterator[Step]]] = {
+    coalesce: _coalesce,
+    composition: _composition,
+    complement: _complement,
+    logical_divide: _logical_divide,
+    logical_product: _logical_product,
+    right_inverse: _inverse(right_inverse),
+    left_inverse: _inverse(left_inverse),
+}
+STORIES |= {
+    zipped_divide: _rearranged(zipped_divide, logical_divide, "((tiles), (rests))"),
+    tiled_divide: _rearranged(tiled_divide, logical_divide, "((tiles), rest, rest, ...)"),
+    flat_divide: _rearranged(flat_divide, logical_divide, "(tile, ..., rest, ...)"),
+    zipped_product: _rearranged(zipped_product, logical_product, "((blocks), (copies))"),
+    tiled_product: _rearranged(tiled_product, logical_product, "((blocks), copy, copy, ...)"),
+    flat_product: _rearranged(flat_product, logical_product, "(block, ..., copy, ...)"),
+    blocked_product: _rearranged(blocked_product, logical_product, "((block, copies), ...) mode by mode"),
+    raked_product: _rearranged(raked_product, logical_product, "((copies, block), ...) mode by mode"),
+}

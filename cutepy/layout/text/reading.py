@@ -1,0 +1,234 @@
+"""What the parts of a layout's text mean: pairs, chains, sums, each with the column that an error points at.
+
+The grammar that calls these is `notation.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from ...errors import LayoutError, NotationError
+from ..values.basis import Basis
+from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, Swizzle, chained
+from ..values.coordinates import keeps
+from ..values.int_tuple import IntTuple
+from ..values.layout import Layout, Order
+
+LARGEST_COUNT = 1024
+"""The most numbers that one text may hold: a compact stride is a product of all sizes before it."""
+LARGEST_POWER = 64
+LARGEST_RESULT = 10**40
+
+Fail = Callable[[str, int], NotationError]
+
+
+class Pointer:
+    """What a tensor's print has in front of its layout; it says where, not how, and is left out."""
+
+
+POINTER = Pointer()
+
+
+@dataclass(slots=True)
+class Node:
+    """A part of the text: its column, its value, and for a group of one whether a comma made it a tuple.
+
+    The value is a number, a basis stride, `_`, a swizzle, a layout, an order, `POINTER`, or a tuple of nodes.
+    """
+
+    column: int
+    value: object
+    comma: bool = True
+
+    @property
+    def grouped(self) -> Node | None:
+        """What stands in plain parentheses, or None."""
+        if isinstance(self.value, tuple) and len(self.value) == 1 and not self.comma:
+            return cast(Node, self.value[0])
+        return None
+
+
+def bare(node: Node) -> Node:
+    """The node without parentheses around one part."""
+    if node.grouped is not None:
+        return bare(node.grouped)
+    return Node(node.column, tuple(map(bare, node.value))) if isinstance(node.value, tuple) else node
+
+
+def symbol(name: str) -> object:
+    """The unknown size of that name: a SymPy symbol, integer and positive."""
+    from sympy import Symbol
+
+    return Symbol(name, integer=True, positive=True)
+
+
+def is_number(value: object) -> bool:
+    """True for an integer and for a symbolic size."""
+    return type(value) is int or hasattr(value, "free_symbols")
+
+
+def tree_of(node: Node, fail: Fail, what: str, *, basis: bool = False) -> IntTuple:
+    """The int tuple that a node is; `basis` allows basis strides."""
+    if isinstance(node.value, tuple):
+        return tuple([tree_of(entry, fail, what, basis=basis) for entry in node.value])
+    if is_number(node.value) or (basis and isinstance(node.value, Basis)):
+        return cast(IntTuple, node.value)
+    raise fail(f"{what} holds numbers and tuples of them, not {_named(node.value)}", node.column)
+
+
+def _named(value: object) -> str:
+    if keeps(value):
+        return "`_`"
+    names = {Pointer: "a pointer", Basis: "a basis stride", tuple: "a tuple", Order: "an order", Swizzle: "a swizzle"}
+    return names.get(type(value), "a number" if is_number(value) else "a layout")
+
+
+def layout_of_pair(shape: Node, stride: Node, fail: Fail, colon: int | None = None) -> Layout:
+    """`shape:stride`, checked leaf by leaf so that an error points at the leaf, or at the `colon` between the two."""
+    if isinstance(stride.value, Order):
+        return _built(shape, tree_of(shape, fail, "a shape"), stride.value, fail)
+    tree_of(shape, fail, "a shape")
+    if colon is not None and isinstance(shape.value, tuple) is not isinstance(stride.value, tuple):
+        sides = ("one size", "a tuple of strides; is ')' missing before it?")
+        sides = ("a tuple of sizes", "one stride") if isinstance(shape.value, tuple) else sides
+        raise fail(f"':' stands between {sides[0]} and {sides[1]}", colon)
+    _check_congruent(shape, stride, fail)
+    return _built(shape, tree_of(shape, fail, "a shape"), tree_of(stride, fail, "a stride", basis=True), fail)
+
+
+def _check_congruent(shape: Node, stride: Node, fail: Fail) -> None:
+    if isinstance(shape.value, tuple) and isinstance(stride.value, tuple):
+        if len(shape.value) != len(stride.value):
+            raise fail(
+                f"{len(stride.value)} strides for {len(shape.value)} sizes; the stride nests as the shape",
+                stride.column,
+            )
+        for extent, step in zip(shape.value, stride.value, strict=True):
+            _check_congruent(extent, step, fail)
+    elif isinstance(shape.value, tuple) or isinstance(stride.value, tuple):
+        inner, outer = (
+            ("a tuple", "one size") if isinstance(stride.value, tuple) else ("one stride", "a tuple of sizes")
+        )
+        raise fail(f"{inner} stands against {outer}; the stride nests as the shape", stride.column)
+
+
+def _built(shape: Node, extents: IntTuple, stride: IntTuple | Order | None, fail: Fail) -> Layout:
+    _check_sizes(shape, fail)
+    try:
+        return Layout(extents, stride)
+    except LayoutError as error:
+        raise fail(str(error), shape.column) from None
+
+
+def _check_sizes(node: Node, fail: Fail) -> None:
+    if isinstance(node.value, tuple):
+        for entry in node.value:
+            _check_sizes(entry, fail)
+    elif type(node.value) is int and node.value < 1:
+        raise fail(f"a size is {node.value}; sizes are at least 1", node.column)
+
+
+def layout_of(node: Node, fail: Fail) -> AnyLayout:
+    """The layout that the whole text is: itself, a layout in one more pair of parentheses, or a shape."""
+    value = node.value
+    if isinstance(value, AnyLayout):
+        return value
+    inner = node.grouped
+    if inner is not None and isinstance(inner.value, AnyLayout):
+        return inner.value
+    if isinstance(value, tuple) and any(isinstance(entry.value, AnyLayout) for entry in value):
+        raise fail("a tuple of layouts is a tiler, not a layout; read it with parse_tiler", node.column)
+    if isinstance(value, Swizzle):
+        raise fail("a swizzle alone has no shape; write what it follows: S<3,4,3> o 0 o (8,64):(64,1)", node.column)
+    return _built(node, tree_of(node, fail, "a layout"), None, fail)
+
+
+def tiler_of(node: Node, fail: Fail) -> object:
+    """An integer, a layout, `_`, or a tuple of tilers."""
+    if isinstance(node.value, tuple):
+        return tuple([tiler_of(entry, fail) for entry in node.value])
+    if is_number(node.value) or keeps(node.value) or isinstance(node.value, (Layout, ComposedLayout, Basis)):
+        return node.value
+    raise fail(f"a tiler holds numbers, layouts, `_` and tuples of them, not {_named(node.value)}", node.column)
+
+
+def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> AnyLayout:
+    """`outer o offset o inner`, with any number of links; the last is a layout, pointers are left out.
+
+    `part_of_chain`: a swizzle may be the last, for a layout follows outside.
+    """
+    last = parts[-1].grouped or parts[-1]
+    if is_number(last.value):
+        raise fail("the last link is a number; it must be a layout, shape:stride", last.column)
+    chain: Function | None = None
+    offset = 0
+    for part in parts[:-1]:
+        value = (part.grouped or part).value
+        if is_number(value) and chain is not None and offset == 0:
+            offset = cast(int, value)
+        elif isinstance(value, tuple) and not any(leaf != 0 for leaf in _flat(part, fail)):
+            continue
+        elif isinstance(value, (Swizzle, Layout, Chained, ComposedLayout)):
+            chain, offset = chained(chain, offset, value), 0
+        elif not isinstance(value, Pointer):
+            raise fail(
+                f"{_named(value)} cannot stand here; a chain is S<3,4,3> o 2 o (8,64):(64,1), and a tensor's print has "
+                "a pointer or an origin of zeros in front",
+                part.column,
+            )
+    inner = last.value if isinstance(last.value, Swizzle) and part_of_chain else layout_of(last, fail)
+    return cast(AnyLayout, chained(chain, offset, inner))
+
+
+def _flat(node: Node, fail: Fail) -> list[int]:
+    if isinstance(node.value, tuple):
+        return [leaf for entry in node.value for leaf in _flat(entry, fail)]
+    return [cast(int, tree_of(node, fail, "a coordinate"))]
+
+
+def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
+    """`left sign right` of two numbers; a number may also scale a basis stride."""
+    left, right = left.grouped or left, right.grouped or right
+    a, b = left.value, right.value
+    if sign == "*" and isinstance(b, Basis) and is_number(a):
+        return Node(left.column, b * cast(int, a))
+    if sign == "*" and isinstance(a, Basis) and is_number(b):
+        return Node(left.column, a * cast(int, b))
+    for node in (left, right):
+        if not is_number(node.value):
+            raise fail(f"{sign!r} joins numbers, not {_named(node.value)}", node.column)
+    if sign in ("/", "//", "%") and b == 0:
+        raise fail("division by 0", right.column)
+    return Node(left.column, _whole(_combined(sign, a, b), left, fail))
+
+
+def _combined(sign: str, a: object, b: object) -> object:
+    if sign == "/":
+        from sympy import Integer
+
+        return (Integer(a) if type(a) is int else a) / b  # type: ignore[operator]
+    if sign in ("+", "-"):
+        return a + b if sign == "+" else a - b  # type: ignore[operator]
+    return a * b if sign == "*" else a // b if sign == "//" else a % b  # type: ignore[operator]
+
+
+def _whole(value: object, node: Node, fail: Fail) -> object:
+    if getattr(value, "is_Rational", False):
+        if not getattr(value, "is_Integer", False):
+            raise fail(f"this is {value}; sizes and strides are whole numbers", node.column)
+        value = int(value)  # type: ignore[call-overload]
+    if type(value) is int and abs(value) >= LARGEST_RESULT:
+        raise fail("this number is too large for a size or a stride", node.column)
+    return value
+
+
+def power(base: Node, exponent: Node, fail: Fail) -> Node:
+    """`base ** exponent`, the exponent a small number."""
+    base = base.grouped or base
+    if not is_number(base.value) or type(exponent.value) is not int or not 0 <= exponent.value <= LARGEST_POWER:
+        raise fail(f"a power has a number below and one from 0 to {LARGEST_POWER} above", exponent.column)
+    if type(base.value) is int and abs(base.value) ** exponent.value >= LARGEST_RESULT:
+        raise fail("this number is too large for a size or a stride", base.column)
+    return Node(base.column, base.value**exponent.value)  # type: ignore[operator]

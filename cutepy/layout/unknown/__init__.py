@@ -1,0 +1,1 @@
+"""Sizes that are known later: facts, what follows from them, operations on layouts that have them."""

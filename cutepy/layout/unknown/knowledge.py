@@ -1,0 +1,264 @@
+"""What the operands of an operation say about their sizes, as a context to compute in.
+
+A fact is built into the unknowns wherever it can be: after "64 divides M" the unknown is M / 64, and M is 64 times it,
+so that divisibility is read off the coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from ...errors import LayoutError
+from ..values.basis import Basis
+from ..values.facts import Fact, Facts, whole
+from ..values.int_tuple import IntTuple, leaves
+from ..values.layout import Layout, _make
+from ..values.polynomial import (
+    ONE,
+    Poly,
+    added,
+    as_constant,
+    constant,
+    multiplied,
+    power,
+    quotient,
+    replaced,
+    scaled,
+    unknowns,
+)
+from ..values.size import Size, Undecided
+from .prover import Context
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def mapped(size: Callable[[object], object], thing: object) -> object:
+    """`thing` with `size` applied to every leaf of its layouts and tuples, also to the values of basis strides."""
+    if isinstance(thing, Layout):
+        return _make(cast(IntTuple, mapped(size, thing.shape)), cast(IntTuple, mapped(size, thing.stride)), None)
+    if isinstance(thing, Basis):
+        return Basis(cast(int, size(thing.value)), thing.path)
+    return tuple(mapped(size, entry) for entry in thing) if isinstance(thing, tuple) else size(thing)
+
+
+@dataclass(slots=True)
+class Knowledge:
+    """The facts of some operands, as a context, and how its unknowns read in SymPy."""
+
+    context: Context
+    facts: Facts
+    polys: dict[object, Poly]
+
+    @staticmethod
+    def of(operands: Iterable[object]) -> Knowledge:
+        """What the operands say about their sizes."""
+        facts = Facts()
+        todo, terms = list(operands), []
+        while todo:
+            thing = todo.pop()
+            if isinstance(thing, tuple):
+                todo += thing
+            elif isinstance(thing, Layout):
+                facts = facts | thing.facts
+                terms += [*leaves(thing.shape), *leaves(thing.stride)]
+            elif hasattr(thing, "free_symbols"):
+                terms.append(thing)  # type: ignore[arg-type]
+        knowledge = Knowledge(Context(), facts, {})
+        for fact in facts.stated:
+            terms += [fact.left, fact.right]
+        for term in terms:
+            value = term.value if isinstance(term, Basis) else term
+            for symbol in sorted(getattr(value, "free_symbols", ()), key=str):
+                knowledge._unknown(symbol, 1)
+        for fact in sorted(
+            facts.stated, key=lambda fact: ("==", "divides").index(fact.sign) if fact.sign in ("==", "divides") else 2
+        ):
+            knowledge._state(fact)
+        if knowledge.context.impossible():
+            raise LayoutError(f"these facts contradict each other: {facts}")
+        return knowledge
+
+    def _unknown(self, meaning: sympy.Expr, low: int) -> Poly:
+        if meaning not in self.polys:
+            number = self.context.number(low)
+            self.context.meaning[number] = meaning
+            self.polys[meaning] = {((number, 1),): 1}
+        return self.polys[meaning]
+
+    def poly(self, term: object) -> Poly:
+        """A SymPy expression as a polynomial. Raises Undecided where it is an integer only if something divides."""
+        above, below = self._ratio(term)
+        exact = quotient(above, below)
+        if exact is not None:
+            return exact
+        if self.context.known_multiple(above, below):
+            return self.context.floor(above, below)
+        raise Undecided(self.context, "divides", below, above)
+
+    def _ratio(self, term: object) -> tuple[Poly, Poly]:
+        """Numerator and denominator."""
+        if type(term) is int:
+            return constant(term), constant(1)
+        tree = cast("sympy.Expr", term)
+        if tree in self.polys:
+            return self.polys[tree], constant(1)
+        if tree.is_Rational:
+            return constant(int(tree.p)), constant(int(tree.q))
+        if tree.is_Add or tree.is_Mul:
+            above, below = constant(0 if tree.is_Add else 1), constant(1)
+            for part in tree.args:
+                p, q = self._ratio(part)
+                if tree.is_Add:
+                    above = added(multiplied(above, q), multiplied(p, below))
+                else:
+                    above = multiplied(above, p)
+                below = multiplied(below, q)
+            return above, below
+        if tree.is_Pow and tree.exp.is_Integer and abs(int(tree.exp)) <= 64:
+            p, q = self._ratio(tree.base)
+            p, q = (p, q) if tree.exp > 0 else (q, p)
+            return power(p, abs(int(tree.exp))), power(q, abs(int(tree.exp)))
+        return self._function(tree), constant(1)
+
+    def _function(self, tree: sympy.Expr) -> Poly:
+        """`floor` and its kin in terms of sizes; other integers from 0, as SymPy knows, are unknowns of their own."""
+        name = type(tree).__name__
+        if name in ("floor", "ceiling"):
+            above, below = self._ratio(tree.args[0])
+            up = added(added(above, below), constant(1), -1) if name == "ceiling" else above
+            return self.context.floor(up, below)
+        if name == "Mod":
+            value, divisor = (self.poly(part) for part in tree.args)
+            return added(value, multiplied(self.context.floor(value, divisor), divisor), -1)
+        if not (tree.is_integer and tree.is_nonnegative):
+            raise LayoutError(
+                f"{tree} is no size: a size is a whole number, a positive symbol, or made of them by + - * /"
+            )
+        return self._unknown(tree, 1 if tree.is_positive else 0)
+
+    def _state(self, fact: Fact) -> None:
+        left, right = self._ratio(fact.left), self._ratio(fact.right)
+        difference = added(multiplied(left[0], right[1]), multiplied(right[0], left[1]), -1)
+        if fact.sign == "divides":
+            self._divide(multiplied(left[0], right[1]), multiplied(right[0], left[1]), fact)
+        elif fact.sign == "==" and not self._equate(difference):
+            self.context.at_least += [difference, scaled(difference, -1)]
+        elif fact.sign == "!=":
+            self.context.differs.append(difference)
+        elif fact.sign in (">=", "<="):
+            self._bound(difference if fact.sign == ">=" else scaled(difference, -1), fact)
+
+    def _replace(self, number: int, by: Poly) -> None:
+        """An unknown is a polynomial in others from here on."""
+        context = self.context
+        self.polys = {meaning: replaced(poly, number, by) for meaning, poly in self.polys.items()}
+        context.replace(number, by)
+        context.floors = {n: (replaced(a, number, by), replaced(b, number, by)) for n, (a, b) in context.floors.items()}
+
+    def _equate(self, difference: Poly) -> bool:
+        if any(number in self.context.floors for number in unknowns(difference)):
+            return False
+        for number in reversed(unknowns(difference)):
+            alone = ((number, 1),)
+            rest = {monomial: c for monomial, c in difference.items() if monomial != alone}
+            if abs(difference.get(alone, 0)) == 1 and number not in unknowns(rest):
+                value = scaled(rest, -difference[alone])
+                self.context.at_least.append(added(value, constant(self.context.lows[number]), -1))
+                self._replace(number, value)
+                return True
+        return False
+
+    def _divide(self, divisor: Poly, of: Poly, fact: Fact) -> None:
+        """State a divisor: where it is one of `a * x + b`, x becomes so many times a new unknown, and a rest."""
+        if not divisor:
+            raise LayoutError(f"the fact {fact} is impossible")
+        if quotient(of, divisor) is not None:
+            return
+        if as_constant(divisor) is not None and as_constant(of) is not None:
+            raise LayoutError(f"the fact {fact} is impossible")
+        divisor, of = _cancelled(divisor, of)
+        bases = [number for number in unknowns(of) if number not in unknowns(divisor)]
+        number = bases[0] if len(unknowns(of)) == 1 and bases else None
+        factor = of.get(((number, 1),), 0) if number is not None else 0
+        rest = {monomial: c for monomial, c in of.items() if monomial != ((number, 1),)}
+        modulus, offset = as_constant(divisor), as_constant(rest)
+        if number is None or factor == 0 or offset is None or (modulus is None and (factor != 1 or offset)):
+            self._product_rule(divisor, of)
+            return
+        start = 0
+        if modulus is not None:
+            try:
+                start = -offset * pow(factor, -1, modulus) % modulus
+            except ValueError:
+                raise LayoutError(f"the fact {fact} is impossible") from None
+        low = max(0, -((start - self.context.lows[number]) // modulus)) if modulus is not None else 1
+        meaning = (self.context.meaning[number] - start) / self.context.expression(divisor)
+        fresh = self._unknown(meaning, low)
+        self._replace(number, added(multiplied(divisor, fresh), constant(start)))
+
+    def _product_rule(self, divisor: Poly, of: Poly) -> None:
+        """A divisor of a product, or of a number: the quotient becomes an unknown that the product is written with."""
+        if len(divisor) == len(of) == 1:
+            [(below, factor)], [(above, multiple)] = divisor.items(), of.items()
+            fresh = self._unknown(self.context.expression(of) / self.context.expression(divisor), 1)
+            if multiple == 1 and above:
+                self.context.rules.append((above, multiplied(divisor, fresh)))
+                return
+            if factor == 1 and below:
+                self.context.rules.append((next(iter(multiplied(divisor, fresh))), of))
+                return
+        self.context.divides.append((divisor, of))
+
+    def _bound(self, poly: Poly, fact: Fact) -> None:
+        names = unknowns(poly)
+        value = as_constant(poly)
+        if value is not None:
+            if value < 0:
+                raise LayoutError(f"the fact {fact} contradicts the others: {self.facts}")
+            return
+        alone = ((names[0], 1),)
+        if len(names) == 1 and poly.get(alone, 0) > 0 and set(poly) <= {alone, ONE}:
+            low = -(poly.get(ONE, 0) // poly[alone])
+            self.context.lows[names[0]] = max(self.context.lows[names[0]], low)
+        else:
+            self.context.at_least.append(poly)
+
+    def wrapped(self, operand: object, tiler: bool = False) -> object:
+        """An operand with a `Size` for every symbolic leaf; as a tiler, a size alone is that many in a row."""
+
+        def size(leaf: object) -> object:
+            return self.context.size(self.poly(leaf)) if hasattr(leaf, "free_symbols") else leaf
+
+        if tiler and isinstance(operand, tuple):
+            return tuple(self.wrapped(entry, True) for entry in operand)
+        found = mapped(size, operand)
+        return _make(cast(int, found), 1) if tiler and isinstance(found, Size) else found
+
+    def unwrapped(self, result: object) -> object:
+        """A result with SymPy expressions for sizes; a layout carries the facts."""
+        if isinstance(result, tuple):
+            return tuple(map(self.unwrapped, result))
+        found = mapped(
+            lambda leaf: whole(leaf.context.expression(leaf.poly)) if isinstance(leaf, Size) else leaf, result
+        )
+        if not isinstance(found, Layout):
+            return found
+        values = [
+            leaf.value if isinstance(leaf, Basis) else leaf for leaf in leaves(found.shape) + leaves(found.stride)
+        ]
+        return found if all(type(value) is int for value in values) else _make(found.shape, found.stride, self.facts)
+
+
+def _cancelled(divisor: Poly, of: Poly) -> tuple[Poly, Poly]:
+    """Both without their common factor, where each is a single product or a number times a sum."""
+    from math import gcd
+
+    common = gcd(*divisor.values(), *of.values())
+    shared = min(divisor) if len(divisor) == 1 else ONE
+    powers = {number: min(exponent, *(dict(monomial).get(number, 0) for monomial in of)) for number, exponent in shared}
+    monomial = tuple(sorted((number, exponent) for number, exponent in powers.items() if exponent))
+    factor: Poly = {monomial: common}
+    return cast(Poly, quotient(divisor, factor)), cast(Poly, quotient(of, factor))

@@ -1,0 +1,146 @@
+"""Layouts whose sizes are not known: SymPy expressions in shapes and strides.
+
+Law: for every substitution that satisfies the facts, substituting after an operation and operating after the
+substitution give the same layout. `lifted` runs the very functions that work on integers: every symbolic leaf becomes a
+`Size`, and what the function assumes on the way (an unknown is not 1, two are not equal) is checked by running the
+excluded case as well, up to the spelling of modes of size 1 and of modes that merge; `subs` asks the operation again to
+spell those (a result without unknowns is spelled one way for all values). What cannot be decided is an UndecidedError
+with a fact that would decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from ...errors import LayoutError
+from ..values.basis import Basis
+from ..values.facts import Facts, Origin
+from ..values.int_tuple import leaves
+from ..values.layout import Layout, _make
+from ..values.polynomial import Poly, added, as_constant, constant, replaced, unknowns
+from ..values.size import Operand, Size, Undecided
+from .knowledge import Knowledge, mapped
+from .prover import Assumption, Context
+from .wording import undecided_error
+
+
+def lifted(function: Callable[..., object], *operands: object, tiled: bool = False) -> Layout:
+    """`function(*operands)` with unknown sizes among the operands; the result carries their facts.
+
+    In a `tiled` one a size after the first operand is a tile of that many.
+    Raises UndecidedError where the answer depends on the unknown, naming a fact that would decide it.
+    """
+    knowledge = Knowledge.of(operands)
+    try:
+        wrapped = [knowledge.wrapped(operand, tiled and position > 0) for position, operand in enumerate(operands)]
+        result = _solved(function, wrapped, knowledge.context)
+    except Undecided as undecided:
+        call = f"{function.__name__}({', '.join(map(str, operands))})"
+        raise undecided_error(call, knowledge.facts, undecided) from None
+    answer = cast(Layout, knowledge.unwrapped(result))
+    if not isinstance(answer, Layout) or answer.facts is None:
+        return answer
+    origin = Origin(function, operands, answer.shape, answer.stride)
+    return _make(answer.shape, answer.stride, Facts(knowledge.facts.stated, origin))
+
+
+def _solved(function: Callable[..., object], operands: list[object], context: Context) -> object:
+    """The result where no assumption fails, once every case that was assumed away gives the same."""
+    trial = context.copy()
+    general: object = None
+    refusal: LayoutError | None = None
+    try:
+        general = function(*[_moved(operand, trial) for operand in operands])
+    except LayoutError as error:
+        refusal = error
+    for position, assumption in enumerate(trial.assumed):
+        special = context.copy()
+        special.know_floors(trial)
+        for earlier in trial.assumed[:position]:
+            special.exclude(earlier)
+        if special.pin(assumption) and not _agrees(function, operands, special, (general, refusal)):
+            raise _depends_on(assumption, trial)
+    if refusal is not None:
+        raise refusal
+    return general
+
+
+def _agrees(
+    function: Callable[..., object],
+    operands: list[object],
+    special: Context,
+    outcome: tuple[object, LayoutError | None],
+) -> bool:
+    """True if the case that was assumed away has the same outcome as the general one."""
+    general, refusal = outcome
+    try:
+        answer = _solved(function, [_moved(operand, special) for operand in operands], special)
+    except LayoutError:
+        return refusal is not None
+    except Undecided:
+        return False
+    return refusal is None and _canonical(answer) == _canonical(_moved(general, special))
+
+
+def _depends_on(assumption: Assumption, context: Context) -> Undecided:
+    value = as_constant(assumption.value)
+    alone: Poly = {((assumption.number, 1),): 1}
+    if value is None:
+        return Undecided(context, "equal", added(alone, assumption.value, -1))
+    return Undecided(context, "less", added(alone, constant(value + 1), -1))
+
+
+def _moved(thing: object, context: Context) -> object:
+    """`thing` with its sizes in another context, where an unknown may have become a value."""
+
+    def size(leaf: object) -> object:
+        return context.size(_translated(leaf.poly, leaf.context, context)) if isinstance(leaf, Size) else leaf
+
+    return mapped(size, thing)
+
+
+def _translated(poly: Poly, origin: Context, context: Context) -> Poly:
+    """A polynomial of one context in another; what rounds down is looked at again, for it may now be a number."""
+    for number, value in context.solved.items():
+        poly = replaced(poly, number, value)
+    for number in reversed(origin.floors):
+        if number in unknowns(poly):
+            above, below = (_translated(part, origin, context) for part in origin.floors[number])
+            if context.floors.get(number) != (above, below):
+                poly = replaced(poly, number, context.floor(above, below))
+    return poly
+
+
+def _canonical(thing: object) -> object:
+    """What two results are compared by: for a layout its flat modes, merged where they merge by name."""
+    if isinstance(thing, tuple):
+        return tuple(map(_canonical, thing))
+    if not isinstance(thing, Layout):
+        return _key(thing)
+    modes: list[tuple[Operand, Operand, tuple[int, ...]]] = []
+    for extent, step in zip(leaves(thing.shape), leaves(thing.stride), strict=True):
+        path = step.path if isinstance(step, Basis) else ()
+        value: Operand = step.value if isinstance(step, Basis) else step
+        if type(extent) is int and extent == 1:
+            continue
+        if modes and modes[-1][2] == path and _key(modes[-1][0] * modes[-1][1]) == _key(value):
+            modes[-1] = modes[-1][0] * extent, modes[-1][1], path
+        else:
+            modes.append((extent, value, path))
+    return [(_key(extent), _key(value), path) for extent, value, path in modes]
+
+
+def _key(value: object) -> object:
+    """A size as something that is equal only to the same size, whatever number an unknown has."""
+    if not isinstance(value, Size):
+        return value
+    floors = value.context.floors
+
+    def named(poly: Poly) -> object:
+        return frozenset((frozenset((name(number), exponent) for number, exponent in m), c) for m, c in poly.items())
+
+    def name(number: int) -> object:
+        return tuple(map(named, floors[number])) if number in floors else number
+
+    return named(value.poly)

@@ -1,0 +1,287 @@
+"""What is known about unknown sizes, and what follows from it.
+
+A question is answered from least values, stated inequalities and divisors; where only one value of an unknown stands
+against the answer, that value is assumed away and noted (`symbolic.py` looks at it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import gcd
+from typing import TYPE_CHECKING
+
+from ..values.polynomial import (
+    ONE,
+    Monomial,
+    Poly,
+    added,
+    as_constant,
+    constant,
+    multiplied,
+    quotient,
+    replaced,
+    scaled,
+    shifted,
+    times,
+    unknowns,
+)
+from ..values.size import Operand, Size, Undecided
+
+if TYPE_CHECKING:
+    import sympy
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """That an unknown is not `value`; the case that it is remains to be looked at."""
+
+    number: int
+    value: Poly
+
+
+@dataclass(slots=True)
+class Context:
+    """What is known: the least value of each unknown, polynomials from 0 on, divisors, polynomials other than 0."""
+
+    lows: dict[int, int] = field(default_factory=dict)
+    first: dict[int, int] = field(default_factory=dict)
+    meaning: dict[int, sympy.Expr] = field(default_factory=dict)
+    at_least: list[Poly] = field(default_factory=list)
+    divides: list[tuple[Poly, Poly]] = field(default_factory=list)
+    differs: list[Poly] = field(default_factory=list)
+    floors: dict[int, tuple[Poly, Poly]] = field(default_factory=dict)
+    solved: dict[int, Poly] = field(default_factory=dict)
+    rules: list[tuple[Monomial, Poly]] = field(default_factory=list)
+    assumed: list[Assumption] = field(default_factory=list)
+
+    def copy(self) -> Context:
+        """A context to make assumptions in."""
+        return replace(
+            self,
+            lows=dict(self.lows),
+            first=dict(self.first),
+            at_least=list(self.at_least),
+            divides=list(self.divides),
+            differs=list(self.differs),
+            floors=dict(self.floors),
+            solved=dict(self.solved),
+            rules=list(self.rules),
+            assumed=[],
+        )
+
+    def know_floors(self, other: Context) -> None:
+        """Take over what another context has rounded down, but nothing that it assumed."""
+        self.lows |= {number: low for number, low in other.first.items() if number not in self.lows}
+        self.first, self.floors, self.at_least = dict(other.first), dict(other.floors), list(other.at_least)
+
+    def number(self, low: int) -> int:
+        """A new unknown."""
+        fresh = len(self.lows)
+        self.lows[fresh] = self.first[fresh] = low
+        return fresh
+
+    def not_negative(self, poly: Poly, depth: int = 3) -> bool:
+        """True if `poly >= 0` follows."""
+        above = shifted(poly, self.lows)
+        if all(coefficient > 0 for coefficient in above.values()):
+            return True
+        if depth == 0:
+            return False
+        below = [monomial for monomial, coefficient in poly.items() if coefficient < 0 and monomial]
+        for known in self.at_least:
+            for monomial in below:
+                if known.get(monomial, 0) < 0:
+                    factor = -(-poly[monomial] // known[monomial])
+                    if self.not_negative(added(poly, known, -factor), depth - 1):
+                        return True
+        return False
+
+    def positive(self, poly: Poly) -> bool:
+        """True if `poly >= 1` follows."""
+        if self.not_negative(added(poly, constant(1), -1)):
+            return True
+        return any(poly in (other, scaled(other, -1)) for other in self.differs) and self.not_negative(poly)
+
+    def is_less(self, poly: Poly) -> bool | None:
+        """Whether `poly < 0`, None where that does not follow either way."""
+        if self.positive(scaled(poly, -1)):
+            return True
+        return False if self.not_negative(poly) else None
+
+    def is_zero(self, poly: Poly) -> bool | None:
+        """Whether `poly == 0`, None where that does not follow either way."""
+        if not poly:
+            return True
+        others = [coefficient for monomial, coefficient in poly.items() if monomial]
+        if others and poly.get(ONE, 0) % gcd(*others):
+            return False
+        if any(poly in (other, scaled(other, -1)) for other in self.differs):
+            return False
+        return False if self.positive(poly) or self.positive(scaled(poly, -1)) else None
+
+    def decided(self, question: Callable[[Poly], bool | None], poly: Poly, kind: str) -> bool:
+        """The answer to a question; where it follows for all but the least value of an unknown, that is assumed."""
+        answer = question(poly)
+        if answer is not None:
+            return answer
+        names = unknowns(poly)
+        for chosen in [[number] for number in names] + ([names] if len(names) > 1 else []):
+            for number in chosen:
+                self.lows[number] += 1
+            answer = None if self.impossible() else question(poly)
+            if answer is not None:
+                self.assumed += [Assumption(number, constant(self.lows[number] - 1)) for number in chosen]
+                return answer
+            for number in chosen:
+                self.lows[number] -= 1
+        if kind == "equal" and not any(number in self.floors for number in names):
+            for number in names:
+                alone = ((number, 1),)
+                rest = {monomial: c for monomial, c in poly.items() if monomial != alone}
+                if abs(poly.get(alone, 0)) == 1 and number not in unknowns(rest):
+                    self.differs.append(poly)
+                    self.assumed.append(Assumption(number, scaled(rest, -poly[alone])))
+                    return False
+        raise Undecided(self, kind, poly)
+
+    def impossible(self) -> bool:
+        """True if it is seen that nothing satisfies all that is known."""
+        return any(self.positive(scaled(poly, -1)) for poly in self.at_least)
+
+    def exclude(self, assumption: Assumption) -> None:
+        """State what an assumption states."""
+        value = as_constant(assumption.value)
+        if value == self.lows[assumption.number]:
+            self.lows[assumption.number] += 1
+        else:
+            self.differs.append(added({((assumption.number, 1),): 1}, assumption.value, -1))
+
+    def pin(self, assumption: Assumption) -> bool:
+        """State the opposite: the unknown is that value. False where the facts exclude it."""
+        number, value = assumption.number, assumption.value
+        self.solved[number] = value
+        self.at_least.append(added(value, constant(self.lows[number]), -1))
+        self.replace(number, value)
+        rules, self.rules = self.rules, []
+        for monomial, by in rules:
+            self._rule_with(replaced({monomial: 1}, number, value), replaced(by, number, value))
+        possible = all((as_constant(poly) or 0) >= 0 for poly in self.at_least) and {} not in self.differs
+        self.at_least = [poly for poly in self.at_least if as_constant(poly) is None]
+        return possible
+
+    def replace(self, number: int, by: Poly) -> None:
+        """Put a polynomial in an unknown's place in what is known."""
+        self.at_least = [replaced(poly, number, by) for poly in self.at_least]
+        self.differs = [replaced(poly, number, by) for poly in self.differs]
+        self.divides = [(replaced(d, number, by), replaced(p, number, by)) for d, p in self.divides]
+
+    def _rule_with(self, product: Poly, by: Poly) -> None:
+        """A rule after a value was put in: still a rule, or the value of the one unknown that is left, or given up."""
+        if len(product) != 1:
+            return
+        [(monomial, factor)] = product.items()
+        rest = quotient(by, constant(factor))
+        if rest is not None and len(monomial) == 1 and monomial[0][1] == 1:
+            self.pin(Assumption(monomial[0][0], rest))
+        elif rest is not None and monomial:
+            self.rules.append((monomial, rest))
+
+    def normal(self, poly: Poly) -> Poly:
+        """`poly` with every product that a rule knows written as the rule says."""
+        for product, by in self.rules:
+            while True:
+                found = next((monomial for monomial in poly if _contains(monomial, product)), None)
+                if found is None:
+                    break
+                rest = {times(found, product, -1): poly[found]}
+                poly = added({m: c for m, c in poly.items() if m != found}, multiplied(rest, by))
+        return poly
+
+    def size(self, poly: Poly) -> Operand:
+        """The polynomial as a size, or as the integer that it is."""
+        poly = self.normal(poly) if self.rules else poly
+        value = as_constant(poly)
+        return Size(self, poly) if value is None else value
+
+    def parts(self, poly: Poly, divisor: Poly) -> tuple[Poly, Poly] | None:
+        """`poly == quotient * divisor + rest` with `0 <= rest < divisor`, where that follows; else None."""
+        exact = self.exact(poly, divisor)
+        if exact is not None:
+            return exact, {}
+        if len(divisor) == 1:
+            [(monomial, modulus)] = divisor.items()
+            rest = {m: c % modulus if _contains(m, monomial) else c for m, c in poly.items()}
+            rest = {m: c for m, c in rest.items() if c}
+        else:
+            rest = {monomial: c for monomial, c in poly.items() if quotient({monomial: c}, divisor) is None}
+        for candidate in (rest, poly):
+            whole = quotient(added(poly, candidate, -1), divisor)
+            below = added(divisor, candidate, -1)
+            if whole is not None and self.not_negative(candidate) and self.positive(below):
+                return whole, candidate
+        return None
+
+    def exact(self, poly: Poly, divisor: Poly) -> Poly | None:
+        """`poly / divisor` where that is known to be whole."""
+        found = quotient(poly, divisor)
+        for product, by in self.rules if found is None else ():
+            factor = quotient(poly, by)
+            found = found if factor is None else quotient(multiplied(factor, {product: 1}), divisor)
+        return found
+
+    def known_multiple(self, poly: Poly, divisor: Poly) -> bool:
+        """True if a stated divisor of something that `poly` is a multiple of shows that `divisor` divides it."""
+        for known, of in self.divides:
+            factor = quotient(poly, of)
+            if factor is not None and quotient(multiplied(known, factor), divisor) is not None:
+                return True
+        return False
+
+    def floor(self, poly: Poly, divisor: Poly) -> Poly:
+        """`poly // divisor` as a polynomial, with a new unknown where need be."""
+        found = self.parts(poly, divisor)
+        if found is not None:
+            return found[0]
+        if not self.not_negative(poly) and self.not_negative(scaled(poly, -1)):
+            up = added(added(scaled(poly, -1), divisor), constant(1), -1)
+            return scaled(self.floor(up, divisor), -1)
+        for number, parts in self.floors.items():
+            if parts == (poly, divisor):
+                return self.solved.get(number, {((number, 1),): 1})
+        if not (self.not_negative(poly) and self.positive(divisor)):
+            raise Undecided(self, "less", poly)
+        number = self.number(1 if self.not_negative(added(poly, divisor, -1)) else 0)
+        self.floors[number] = poly, divisor
+        alone: Poly = {((number, 1),): 1}
+        left_over = added(poly, multiplied(alone, divisor), -1)
+        self.at_least += [left_over, added(added(divisor, left_over, -1), constant(1), -1)]
+        return alone
+
+    def rounded(self, number: int) -> tuple[str, Poly, Poly]:
+        """How a quotient is rounded, what is divided, and by what: up where that says it shorter."""
+        above, below = self.floors[number]
+        up = added(added(above, below, -1), constant(1))
+        return ("ceiling", up, below) if len(up) <= len(above) else ("floor", above, below)
+
+    def expression(self, poly: Poly) -> sympy.Expr:
+        """A polynomial in SymPy: an unknown is a symbol, a symbol divided by what divides it, or a rounded quotient."""
+        import sympy
+
+        total = sympy.Integer(0)
+        for monomial, coefficient in poly.items():
+            term = sympy.Integer(coefficient)
+            for number, exponent in monomial:
+                if number in self.meaning:
+                    factor = self.meaning[number]
+                else:
+                    rounding, above, below = self.rounded(number)
+                    factor = getattr(sympy, rounding)(self.expression(above) / self.expression(below))
+                term *= factor**exponent
+            total += term
+        return sympy.expand(total) if total.is_Add else total
+
+
+def _contains(monomial: Monomial, product: Monomial) -> bool:
+    powers = dict(monomial)
+    return all(powers.get(number, 0) >= exponent for number, exponent in product)

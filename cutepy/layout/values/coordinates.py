@@ -1,0 +1,230 @@
+"""Coordinates: between nested coordinates and indices, slicing with `_`, stepping.
+
+Law: `crd2idx` is the inner product of coordinate and stride, written with `+ * // %` alone, so the same line serves
+Python integers, NumPy arrays, SymPy expressions and kernel expressions. Order is colexicographic: the first mode is
+fastest. An integer coordinate beyond the size goes on in the last mode, as in CuTe.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+from ...errors import CoordinateError
+from .int_tuple import IntTuple, leaves, map_leaves, prefix_product, product
+
+
+class Underscore:
+    """The type of `_`, which keeps a mode in a slice and leaves a mode alone in a tiler."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "_"
+
+    def __reduce__(self) -> str:
+        return "_"
+
+
+_ = Underscore()
+
+Coordinate: TypeAlias = "IntTuple | Underscore | tuple[Coordinate, ...] | None"
+
+
+def keeps(entry: object) -> bool:
+    """True for `_` and None, which keep a mode whole."""
+    return entry is _ or entry is None
+
+
+def has_underscore(crd: object) -> bool:
+    """True if `crd` holds `_` (or None) at any level.
+
+    >>> has_underscore((1, (_, 2))), has_underscore((1, 2))
+    (True, False)
+    """
+    if type(crd) is tuple:
+        return any(map(has_underscore, crd))
+    return crd is _ or crd is None
+
+
+def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> int:
+    """The offset of coordinate `crd`: nested as `shape`, or an integer wherever a mode is taken as a whole.
+
+    >>> crd2idx((1, (1, 2)), (4, (2, 8)), (1, (4, 8)))
+    21
+    >>> crd2idx(21, (4, (2, 8)), (8, (1, 2)))
+    13
+
+    `stride` defaults to the compact strides, so that the result is the colexicographic index.
+    Raises CoordinateError where `crd` nests in another way than `shape`.
+    Source: CuTe, `stride.hpp`.
+    """
+    _check_tree("crd2idx", crd, shape)
+    if stride is None:
+        stride = prefix_product(shape)
+    return cast(int, inner_product(crd, shape, stride))
+
+
+def _check_tree(call: str, crd: object, tree: object) -> None:
+    """Raises CoordinateError where a layout stands in the place of its shape."""
+    if hasattr(tree, "cosize"):
+        raise CoordinateError(
+            f"{call}({crd}, {tree}): it takes an int tuple; give the layout's shape, or call the layout"
+        )
+
+
+class Slicing(Exception):
+    """Inside evaluation: the coordinate holds `_`, so a slice is meant."""
+
+
+def inner_product(crd: object, shape: IntTuple, stride: IntTuple) -> object:
+    """The offset of `crd`; of integers, NumPy arrays, SymPy or kernel expressions alike. Raises Slicing at a `_`."""
+    if type(shape) is not tuple:
+        if type(crd) is not int:
+            _check_scalar(crd, shape)
+        return crd * stride  # type: ignore[operator]
+    if type(crd) is not tuple:
+        if type(crd) is not int:
+            _check_scalar(crd, shape)
+        return flat_index(crd, leaves(shape), leaves(stride))
+    if len(crd) != len(shape):
+        raise CoordinateError(
+            f"coordinate {crd} has {len(crd)} modes, the shape {shape} has {len(shape)}; "
+            f"give one entry a mode, or one integer for all"
+        )
+    total: object = 0
+    for entry, extent, step in zip(crd, shape, cast("tuple[IntTuple, ...]", stride)):  # noqa: B905  (lengths were compared)
+        if type(entry) is int and type(extent) is int:
+            part: object = entry * step
+        else:
+            part = inner_product(entry, extent, step)
+        total = part if type(total) is int and total == 0 else total + part  # type: ignore[operator]
+    return total
+
+
+def flat_index(index: object, shape: tuple[int, ...], stride: tuple[int, ...]) -> object:
+    """Offset of an integer coordinate over flat modes; the last one is not bounded."""
+    total: object = 0
+    last = len(shape) - 1
+    for mode, extent in enumerate(shape):
+        if mode == last:
+            part = index * stride[mode]  # type: ignore[operator]
+        elif extent == 1:
+            continue
+        else:
+            part = index % extent * stride[mode]  # type: ignore[operator]
+            index = index // extent  # type: ignore[operator]
+        total = part if type(total) is int and total == 0 else total + part  # type: ignore[operator]
+    return total
+
+
+def _check_scalar(crd: object, shape: IntTuple) -> None:
+    if crd is _ or crd is None:
+        raise Slicing
+    if type(crd) is tuple:
+        raise CoordinateError(f"coordinate {crd} nests where the shape is the integer {shape}")
+    if isinstance(crd, (float, complex, str, bytes, list, dict, set)) or not hasattr(crd, "__floordiv__"):
+        hint = (
+            f"write the tuple {tuple(crd)}" if isinstance(crd, list) else "coordinates are integers or tuples of them"
+        )
+        raise CoordinateError(f"coordinate {crd!r} of type {type(crd).__name__}: {hint}")
+
+
+def idx2crd(idx: int, shape: IntTuple, stride: IntTuple | None = None) -> IntTuple:
+    """The coordinate of index `idx`, nested as `shape`; the inverse of `crd2idx` on compact strides.
+
+    >>> idx2crd(21, (4, (2, 8)))
+    (1, (1, 2))
+
+    With `stride`, the entry of a mode is `idx // stride % extent`. The last mode is not bounded where strides are
+    compact.
+    """
+    _check_tree("idx2crd", idx, shape)
+    if stride is not None:
+        return map_leaves(lambda s, d: idx // d % s if s != 1 and d != 0 else 0, shape, stride)
+    if not isinstance(shape, tuple):
+        return idx
+    result: list[IntTuple] = []
+    for entry in shape[:-1]:
+        extent = product(entry)
+        result.append(idx2crd(idx % extent, entry))
+        idx = idx // extent
+    return (*result, idx2crd(idx, shape[-1])) if shape else ()
+
+
+def crd2crd(crd: IntTuple, source: IntTuple, target: IntTuple) -> IntTuple:
+    """The coordinate of shape `target` with the same index as `crd` in shape `source`.
+
+    >>> crd2crd((1, 5), (4, 8), (4, (2, 4)))
+    (1, (1, 2))
+    """
+    if (
+        isinstance(crd, tuple)
+        and isinstance(source, tuple)
+        and isinstance(target, tuple)
+        and len(source) == len(target) == len(crd)
+    ):
+        return tuple(map(crd2crd, crd, source, target))
+    return idx2crd(crd2idx(crd, source), target)
+
+
+def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
+    """The next coordinate in colexicographic order; past the end the last mode goes on.
+
+    >>> increment_coord((3, 2), (4, 8)), increment_coord((2, 2, 2), (3, 3, 3))
+    ((0, 3), (0, 0, 3))
+    """
+    if not isinstance(crd, tuple) or not isinstance(shape, tuple):
+        if isinstance(crd, tuple) or isinstance(shape, tuple):
+            raise CoordinateError(f"increment_coord({crd}, {shape}): the coordinate must nest as the shape")
+        return crd + 1
+    if len(crd) != len(shape):
+        raise CoordinateError(f"increment_coord({crd}, {shape}): {len(crd)} entries for {len(shape)} modes")
+    result = list(crd)
+    for mode, (entry, extent) in enumerate(zip(crd, shape, strict=True)):
+        stepped = increment_coord(entry, extent)
+        if mode == len(crd) - 1 or crd2idx(stepped, extent) < product(extent):
+            result[mode] = stepped
+            break
+        result[mode] = map_leaves(lambda leaf: 0, entry)
+    return tuple(result)
+
+
+def slice_(crd: Coordinate, tree: IntTuple) -> IntTuple:
+    """The parts of `tree` that stand where `crd` has `_`.
+
+    >>> slice_((2, _), (4, (2, 3))), slice_((2, (_, 1)), (4, (2, 3)))
+    (((2, 3),), (2,))
+    >>> slice_(_, (4, 8))
+    (4, 8)
+    """
+    _check_tree("slice_", crd, tree)
+    return _select(crd, tree, True) if isinstance(crd, tuple) else tree if keeps(crd) else ()
+
+
+def dice(crd: Coordinate, tree: IntTuple) -> IntTuple:
+    """The parts of `tree` that stand where `crd` has a number: the dual of `slice_`.
+
+    >>> dice((2, _), (4, (2, 3))), dice((_, 1), (4, (2, 3)))
+    ((4,), ((2, 3),))
+    """
+    _check_tree("dice", crd, tree)
+    return _select(crd, tree, False) if isinstance(crd, tuple) else () if keeps(crd) else tree
+
+
+def _select(crd: tuple[Coordinate, ...], tree: IntTuple, wanted: bool) -> tuple[IntTuple, ...]:
+    if not isinstance(tree, tuple) or len(crd) != len(tree):
+        raise CoordinateError(f"coordinate {crd} does not nest as {tree}")
+    found: list[IntTuple] = []
+    for entry, part in zip(crd, tree, strict=True):
+        if isinstance(entry, tuple):
+            found += _select(entry, part, wanted)
+        elif keeps(entry) is wanted:
+            found.append(part)
+    return tuple(found)
+
+
+def zero_underscores(crd: Coordinate) -> IntTuple:
+    """`crd` with every `_` replaced by 0: the first coordinate that a slice keeps."""
+    if isinstance(crd, tuple):
+        return tuple(map(zero_underscores, crd))
+    return 0 if keeps(crd) else cast(int, crd)

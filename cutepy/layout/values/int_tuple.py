@@ -1,0 +1,268 @@
+"""Int tuples: an integer, or a tuple of int tuples. The shapes, strides and coordinates of everything.
+
+Law: a *profile* is the nesting of a tuple; `flatten` forgets it and `unflatten` restores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import TypeAlias, cast
+
+from ...errors import LayoutError
+
+IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
+
+MAX_DEPTH = 100
+"""How deep a shape may nest: far more than any kernel needs, far less than Python's own recursion limit."""
+
+
+def leaves(tree: IntTuple) -> tuple[int, ...]:
+    """The integers of `tree` from left to right, as a flat tuple (an integer gives a tuple of one).
+
+    >>> leaves(((4, 2), 8)), leaves(5)
+    ((4, 2, 8), (5,))
+    """
+    if type(tree) is not tuple:
+        return (tree,)  # type: ignore[return-value]
+    if tuple not in map(type, tree):
+        return cast("tuple[int, ...]", tree)
+    found: list[int] = []
+    for entry in tree:
+        if type(entry) is tuple:
+            found += leaves(entry)
+        else:
+            found.append(cast(int, entry))
+    return tuple(found)
+
+
+def product(tree: IntTuple) -> int:
+    """The product of all integers of `tree`; 1 for an empty tuple.
+
+    >>> product((4, (2, 8)))
+    64
+    """
+    if type(tree) is not tuple:
+        return tree  # type: ignore[return-value]
+    return prod(leaves(tree))
+
+
+def product_each(tree: IntTuple) -> tuple[int, ...]:
+    """The product of each top-level entry.
+
+    >>> product_each((2, (3, (4, 5))))
+    (2, 60)
+    """
+    return tuple(product(entry) for entry in as_tuple(tree))
+
+
+def depth_of(tree: IntTuple) -> int:
+    """How deep `tree` nests: 0 for an integer, 1 for a flat tuple.
+
+    >>> depth_of(3), depth_of((3, 4)), depth_of((3, (4, 5)))
+    (0, 1, 2)
+    """
+    if type(tree) is not tuple:
+        return 0
+    return 1 + max(map(depth_of, tree), default=0)
+
+
+def as_tuple(tree: IntTuple) -> tuple[IntTuple, ...]:
+    """`tree` itself, or an integer as a tuple of one.
+
+    >>> as_tuple(3), as_tuple((3, 4))
+    ((3,), (3, 4))
+    """
+    return tree if isinstance(tree, tuple) else (tree,)
+
+
+def congruent(left: IntTuple, right: IntTuple) -> bool:
+    """True if both have the same profile.
+
+    >>> congruent((4, (2, 8)), (0, (1, 1))), congruent((4, 2), (4, (2,)))
+    (True, False)
+    """
+    if isinstance(left, tuple):
+        return isinstance(right, tuple) and len(left) == len(right) and all(map(congruent, left, right))
+    return not isinstance(right, tuple)
+
+
+def weakly_congruent(left: IntTuple, right: IntTuple) -> bool:
+    """True if `right` nests at least as finely as `left`: an integer on the left meets anything.
+
+    >>> weakly_congruent((4, 2), (4, (2, 8))), weakly_congruent((4, (2, 8)), (4, 2))
+    (True, False)
+    """
+    if isinstance(left, tuple):
+        return isinstance(right, tuple) and len(left) == len(right) and all(map(weakly_congruent, left, right))
+    return True
+
+
+def compatible_shapes(left: IntTuple, right: IntTuple) -> bool:
+    """True if every coordinate of `left` is one of `right`: sizes agree wherever `left` stops nesting.
+
+    >>> compatible_shapes(24, (4, 6)), compatible_shapes((4, 6), ((2, 2), 6)), compatible_shapes((4, 6), 24)
+    (True, True, False)
+    """
+    if isinstance(left, tuple):
+        return isinstance(right, tuple) and len(left) == len(right) and all(map(compatible_shapes, left, right))
+    return left == product(right)
+
+
+def map_leaves(function: Callable[..., IntTuple], *trees: IntTuple) -> IntTuple:
+    """Apply `function` to corresponding leaves of congruent trees.
+
+    >>> map_leaves(lambda s, d: s * d, (4, (2, 8)), (1, (4, 8)))
+    (4, (8, 64))
+    """
+    if isinstance(trees[0], tuple):
+        return tuple(
+            map_leaves(function, *entries)
+            for entries in zip(*cast("tuple[tuple[IntTuple, ...], ...]", trees), strict=True)
+        )
+    return function(*trees)
+
+
+def fold_profile(entries: Iterator[IntTuple], profile: IntTuple) -> IntTuple:
+    """Take one entry for each leaf of `profile`, nested alike.
+
+    >>> fold_profile(iter([7, 8, 9]), (0, (0, 0)))
+    (7, (8, 9))
+    """
+    if isinstance(profile, tuple):
+        return tuple(fold_profile(entries, entry) for entry in profile)
+    return next(entries)
+
+
+def prefix_product(shape: IntTuple, start: int = 1) -> IntTuple:
+    """Compact strides, first mode fastest, congruent to `shape`; every extent 1 counts (see `compact_stride`).
+
+    >>> prefix_product((4, (2, 8)))
+    (1, (4, 8))
+    """
+    running = [start]
+
+    def step(extent: IntTuple) -> int:
+        stride = running[0]
+        running[0] = stride * cast(int, extent)
+        return stride
+
+    return map_leaves(step, shape)
+
+
+def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
+    """Quotients rounded up, entry by entry; entries that the denominator does not name are kept.
+
+    A layout as denominator (a tile) counts as its size, and meets all of the numerator that stands against it.
+
+    >>> ceil_div(7, 3), ceil_div((8, 10, 6), (3, 4))
+    (3, (3, 3, 6))
+
+    Raises LayoutError where the denominator nests in another way, or is below 1.
+    """
+    tile = getattr(denominator, "shape", None)
+    if tile is not None:
+        numerator, denominator = product(numerator), product(tile)
+    if isinstance(numerator, tuple):
+        if not isinstance(denominator, tuple) or len(denominator) > len(numerator):
+            raise LayoutError(
+                f"ceil_div({numerator}, {denominator}): the divisor must be a tuple of at most {len(numerator)} entries"
+            )
+        kept = numerator[len(denominator) :]
+        return tuple(map(ceil_div, numerator, denominator)) + kept
+    return -(-numerator // _positive(product(denominator), "ceil_div", numerator, denominator))
+
+
+def round_up(value: IntTuple, multiple: IntTuple) -> IntTuple:
+    """The least multiple of `multiple` that is not below `value`, entry by entry.
+
+    >>> round_up(7, 3), round_up((8, 10), (3, 4))
+    (9, (9, 12))
+    """
+    if isinstance(value, tuple):
+        quotient = cast("tuple[IntTuple, ...]", ceil_div(value, multiple))
+        factors = as_tuple(multiple) + (1,) * (len(value) - len(as_tuple(multiple)))
+        return tuple(
+            round_up(v, m) if isinstance(v, tuple) else cast(int, q) * product(m)
+            for v, q, m in zip(value, quotient, factors, strict=True)
+        )
+    return cast(int, ceil_div(value, multiple)) * product(multiple)
+
+
+def shape_div(shape: IntTuple, divisor: IntTuple) -> IntTuple:
+    """Divide `shape` from its first mode on: mode by mode for a tuple, through the modes for an integer.
+
+    >>> shape_div((8, 10), (2, 5)), shape_div((4, 5, 6), 40)
+    ((4, 2), (1, 1, 3))
+
+    Raises LayoutError where neither divides the other. Source: CuTe, `int_tuple.hpp`.
+    """
+    if isinstance(shape, tuple):
+        if isinstance(divisor, tuple):
+            if len(shape) != len(divisor):
+                raise LayoutError(f"shape_div({shape}, {divisor}): ranks {len(shape)} and {len(divisor)} differ")
+            return tuple(map(shape_div, shape, divisor))
+        result = []
+        for entry in shape:
+            result.append(shape_div(entry, divisor))
+            divisor = cast(int, shape_div(divisor, product(entry)))
+        return tuple(result)
+    factor = _positive(product(divisor), "shape_div", shape, divisor)
+    if shape % factor == 0:
+        return shape // factor
+    if factor % shape == 0:
+        return 1
+    raise LayoutError(
+        f"shape_div({shape}, {divisor}): neither {shape} nor {factor} divides the other; {_near(shape, factor)}"
+    )
+
+
+def _near(extent: int, factor: int) -> str:
+    below = max(d for d in range(1, min(extent, factor) + 1) if extent % d == 0) if extent < 1 << 16 else 1
+    return f"the divisors next to it are {below} and {extent}"
+
+
+def _positive(value: int, call: str, left: IntTuple, right: IntTuple) -> int:
+    if type(value) is int and value < 1:
+        raise LayoutError(f"{call}({left}, {right}): the divisor is {value}; it must be at least 1")
+    return value
+
+
+def tuple_add(left: IntTuple, right: IntTuple) -> IntTuple:
+    """Add entry by entry; the shorter tuple is continued with zeros, an integer 0 meets any tuple.
+
+    >>> tuple_add((1, 2), (4, 5, 6)), tuple_add((3, 4), 0)
+    ((5, 7, 6), (3, 4))
+    """
+    return _zip_longest(left, right, lambda a, b: a + b, "+")
+
+
+def tuple_sub(left: IntTuple, right: IntTuple) -> IntTuple:
+    """Subtract entry by entry; the shorter tuple is continued with zeros.
+
+    >>> tuple_sub((5, 8, 3), (1, 2))
+    (4, 6, 3)
+    """
+    return _zip_longest(left, right, lambda a, b: a - b, "-")
+
+
+def _zip_longest(left: IntTuple, right: IntTuple, combine: Callable[[int, int], int], sign: str) -> IntTuple:
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        width = max(len(left), len(right))
+        padded = [side + (0,) * (width - len(side)) for side in (left, right)]
+        return tuple(_zip_longest(a, b, combine, sign) for a, b in zip(*padded, strict=True))
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        scalar, nested = (right, left) if isinstance(left, tuple) else (left, right)
+        if scalar != 0:
+            raise LayoutError(f"{left} {sign} {right}: an integer other than 0 has no place in a tuple")
+        return map_leaves(lambda leaf: combine(leaf, 0) if nested is left else combine(0, leaf), nested)
+    return combine(left, right)
+
+
+def show(tree: object) -> str:
+    """CuTe's notation of an int tuple: no spaces, a rank-1 tuple keeps its parentheses.
+
+    >>> show((4, (2, 8))), show((4,)), show(())
+    ('(4,(2,8))', '(4)', '()')
+    """
+    return f"({','.join(map(show, tree))})" if isinstance(tree, tuple) else str(tree)

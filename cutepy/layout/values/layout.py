@@ -1,0 +1,419 @@
+"""`Layout`: a function from coordinates to offsets, the inner product of coordinate and stride.
+
+NumPy is loaded by `offsets()` alone. Law: `Layout(shape, stride)(crd) == sum of crd * stride`; every other way to call
+it first unfolds the coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from math import prod
+from typing import TYPE_CHECKING, TypeVar, cast, overload
+
+from ...errors import CoordinateError, LayoutError
+from .above import above, svg_of
+from .basis import Basis, BasisSum, has_basis, mixed_codomain, path_of, value_of
+from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
+from .coordinates import _ as _
+from .facts import Facts
+from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
+from .validate import is_plain, validated
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..unknown.formula import Formula
+
+
+Scalar = TypeVar("Scalar")
+
+
+LARGEST_ARRAY = 1 << 27
+"""How many offsets `offsets()` lists at most: a gigabyte of them."""
+
+MOST_AXES = 32
+
+
+class Order(Enum):
+    """How compact strides grow: `LayoutLeft` (first mode fastest) or `LayoutRight` (last mode fastest)."""
+
+    LEFT = "LayoutLeft"
+    RIGHT = "LayoutRight"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+LayoutLeft = Order.LEFT
+LayoutRight = Order.RIGHT
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class Layout:
+    """A function from coordinates to offsets.
+
+    `shape` is an integer or a nested tuple of integers from 1; `stride`, nested alike, holds integers (0 and negative
+    ones too) or basis strides `E(...)`. Left out, it is compact with the first mode fastest; `LayoutRight` makes the
+    last mode fastest. A size-1 mode of a default layout has stride 0, as CuTe's static integers have.
+
+    >>> L = Layout(((4, 2), 8), ((1, 16), 4))
+    >>> L(5, 3), L((1, 1), 3), L(29), len(L)
+    (29, 29, 29, 2)
+    >>> str(L), L
+    ('((4,2),8):((1,16),4)', Layout(((4, 2), 8), ((1, 16), 4)))
+    >>> L(_, 3)
+    Layout(((4, 2),), ((1, 16),))
+
+    Called with integers or a nested coordinate it gives the offset; with NumPy arrays, SymPy or kernel expressions in
+    their place the same sum over them; with `_` in a place the layout of the modes kept there.
+
+    Sizes and strides may be SymPy expressions over positive integer symbols; `facts` then holds what is stated about
+    them (`given`), and `subs` puts values in. `facts` is None where all sizes are known.
+
+    Raises LayoutError for sizes below 1, bools, floats, a stride nested in another way, or nesting beyond 100 levels.
+    Source: CuTe, `layout.hpp`; C. Cecka, arXiv 2603.02298, section 2.
+    """
+
+    shape: IntTuple
+    stride: IntTuple
+    facts: Facts | None = field(compare=False)
+
+    def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis | None = None) -> None:
+        facts: Facts | None = None
+        if stride is None or isinstance(stride, Order):
+            if not is_plain(shape, shape):
+                shape, _same, facts = validated(shape, shape)
+            stride = compact_stride(shape, LayoutLeft if stride is None else stride)
+        elif not is_plain(shape, stride):
+            shape, stride, facts = validated(shape, stride)
+        _set_shape(self, shape)
+        _set_stride(self, stride)
+        _set_facts(self, facts)
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates."""
+        return product(self.shape)
+
+    @property
+    def cosize(self) -> int:
+        """One more than the distance between the least and the greatest offset: (s - 1) * |d| summed, and 1.
+
+        With basis strides the product of that over the axes: the size of the least box that holds all coordinates.
+        """
+        if has_basis(self.stride):
+            axes: dict[tuple[int, ...], int] = {}
+            for extent, step in zip(leaves(self.shape), leaves(self.stride), strict=True):
+                axes[path_of(step)] = axes.get(path_of(step), 1) + (extent - 1) * abs(value_of(step))
+            return prod(axes.values())
+        return 1 + sum((s - 1) * abs(d) for s, d in zip(leaves(self.shape), leaves(self.stride), strict=True))
+
+    @property
+    def rank(self) -> int:
+        """The number of top-level modes; 1 for an integer shape."""
+        return len(self.shape) if isinstance(self.shape, tuple) else 1
+
+    @property
+    def depth(self) -> int:
+        """How deep the shape nests: 0 for an integer."""
+        return depth_of(self.shape)
+
+    def __len__(self) -> int:
+        return self.rank
+
+    def __getitem__(self, mode: int) -> Layout:
+        try:
+            if not isinstance(self.shape, tuple):
+                return (self,)[mode]
+            return _make(self.shape[mode], cast("tuple[IntTuple, ...]", self.stride)[mode], self.facts)
+        except IndexError:
+            count = f"{self.rank} mode{'s' * (self.rank > 1)}"
+            raise CoordinateError(f"mode {mode} of {self}: it has {count}") from None
+        except TypeError:
+            crd = show(mode).strip("()") if isinstance(mode, tuple) else "1,2"
+            raise CoordinateError(
+                f"mode {mode!r} of L = {self}: brackets choose a mode, as L[0]; L({crd}) is the offset at a coordinate"
+            ) from None
+
+    def __iter__(self) -> Iterator[Layout]:
+        for extent, step in zip(as_tuple(self.shape), as_tuple(self.stride), strict=True):
+            yield _make(extent, step, self.facts)
+
+    @overload
+    def __call__(self, *crd: IntTuple) -> int: ...  # type: ignore[overload-overlap]  # with `_` in it, a slice
+    @overload
+    def __call__(self, *crd: Coordinate) -> Layout: ...
+    @overload
+    def __call__(self, crd: Scalar, /) -> Scalar: ...
+    def __call__(self, *crd: object) -> object:
+        coordinate = crd[0] if len(crd) == 1 else crd
+        try:
+            offset = inner_product(coordinate, self.shape, self.stride)
+        except Slicing:
+            return slice_and_offset(cast(Coordinate, coordinate), self)[0]
+        return offset.coordinate() if isinstance(offset, (Basis, BasisSum)) else offset
+
+    def offsets(self) -> NDArray[np.int64]:
+        """Every offset, as an int64 array with one axis a top-level mode (1-D for an integer shape).
+
+        >>> Layout((2, (2, 2)), (1, (10, 100))).offsets().tolist()
+        [[0, 10, 100, 110], [1, 11, 101, 111]]
+        """
+        import numpy as np
+
+        if self.facts is not None:
+            raise LayoutError(f"offsets of {self}: its sizes are not known; put values in with subs")
+        if has_basis(self.stride):
+            raise LayoutError(f"offsets of {self}: it gives coordinates; list those of one axis with axis_layout")
+        check_listing(self)
+        modes = list(self)
+        total = np.zeros((1,) * len(modes), np.int64)
+        for axis, mode in enumerate(modes):
+            along = np.zeros(1, np.int64)
+            for extent, step in zip(leaves(mode.shape), leaves(mode.stride), strict=True):
+                along = (np.arange(extent, dtype=np.int64)[:, None] * step + along).ravel()
+            total = total + along.reshape((-1,) + (1,) * (len(modes) - 1 - axis))
+        return total
+
+    def __str__(self) -> str:
+        return f"{show(self.shape)}:{show(self.stride)}"
+
+    def __repr__(self) -> str:
+        return f"Layout({self.shape!r}, {self.stride!r})"
+
+    @classmethod
+    def parse(cls, text: str) -> Layout:
+        """The layout that `text` writes down, in any notation; see `parse.parse_layout`.
+
+        >>> Layout.parse("((_4,_2),_8):((_1,_16),_4)")
+        Layout(((4, 2), 8), ((1, 16), 4))
+
+        A text with a swizzle gives a ComposedLayout. Raises NotationError, with a caret under the place.
+        """
+        found: Layout = above("parse_layout")(text)
+        return found
+
+    @classmethod
+    def from_offsets(cls, table: object) -> Layout:
+        """The shortest layout, or swizzled layout, of a table of offsets; see `from_table.from_offsets`.
+
+        >>> print(Layout.from_offsets([[0, 10, 100, 110], [1, 11, 101, 111]]))
+        (2,(2,2)):(1,(10,100))
+
+        Raises TableError, with the index, where the table is that of none.
+        """
+        found: Layout = above("from_offsets")(table)
+        return found
+
+    @classmethod
+    def from_strides(cls, array: object) -> Layout:
+        """The layout of a strided array, in elements; see `from_table.from_strides`.
+
+        >>> Layout.from_strides(memoryview(b"abcdef"))
+        Layout((6,), (1,))
+
+        Raises LayoutError where a stride is no whole number of elements.
+        """
+        found: Layout = above("from_strides")(array)
+        return found
+
+    def given(self, *statements: object) -> Layout:
+        """This layout with facts about its unknown sizes; see `given.given`.
+
+        >>> Layout.parse("(M,8):(8,1)").given("64 divides M", "M >= 128").facts.stated[1]
+        Fact(left=M, sign='>=', right=128)
+
+        Raises LayoutError for what is no fact, and for facts that contradict each other.
+        """
+        stated: Layout = above("given")(self, *statements)
+        return stated
+
+    def subs(self, values: Mapping[object, object] | None = None, **named: object) -> Layout:
+        """This layout with values for its unknown sizes; see `formula.subs`.
+
+        >>> Layout.parse("(M,8):(8,1)").subs(M=4)
+        Layout((4, 8), (8, 1))
+
+        Raises LayoutError where a fact does not hold.
+        """
+        found: Layout = above("subs")(self, values, **named)
+        return found
+
+    def formula(self) -> Formula:
+        """The offset as a SymPy formula over the coordinates; see `formula.formula`.
+
+        >>> print(Layout.parse("(M,N):(N,1)").formula())
+        L(i, j) = N*i + j
+
+        Raises LayoutError for basis strides.
+        """
+        found: Formula = above("formula")(self)
+        return found
+
+    def to_cpp(self) -> str:
+        """CuTe C++ source of this layout; see `write.to_cpp`.
+
+        >>> Layout((4, 8), (8, 1)).to_cpp()
+        'Layout<Shape<_4,_8>,Stride<_8,_1>>{}'
+        """
+        text: str = above("to_cpp")(self)
+        return text
+
+    def to_pycute(self) -> str:
+        """pycute source of this layout; see `write.to_pycute`.
+
+        >>> Layout((4, 8), (8, 1)).to_pycute()
+        'Layout((4, 8),(8, 1))'
+
+        Raises LayoutError for basis strides.
+        """
+        text: str = above("to_pycute")(self)
+        return text
+
+    def to_latex(self) -> str:
+        """LaTeX of this layout, for math mode; see `write.to_latex`.
+
+        >>> Layout((4, 8), (8, 1)).to_latex()
+        '(4,8){:}(8,1)'
+        """
+        text: str = above("to_latex")(self)
+        return text
+
+    def _repr_svg_(self) -> str | None:
+        """The picture that a notebook shows; the draw layer makes it."""
+        return svg_of(self)
+
+    def grid(self) -> str:
+        """The offsets as a text table, equal to CuTe's `print_layout`; ranks 1 and 2."""
+        text: str = above("text_grid")(self)
+        return text
+
+
+def check_listing(layout: Layout) -> None:
+    """Stand before a list of all offsets: raises LayoutError, with the numbers, where no array holds them."""
+    if layout.size > LARGEST_ARRAY or layout.cosize >= 1 << 62 or layout.rank > MOST_AXES:
+        raise LayoutError(
+            f"offsets of {layout}: {layout.size} offsets over {layout.cosize} along {layout.rank} axes are too many or "
+            f"too large for an array of at most {LARGEST_ARRAY}; slice the layout, or coalesce it"
+        )
+
+
+_new = Layout.__new__
+_set_shape = Layout.__dict__["shape"].__set__
+_set_stride = Layout.__dict__["stride"].__set__
+_set_facts = Layout.__dict__["facts"].__set__
+
+
+def _make(shape: IntTuple, stride: IntTuple, facts: Facts | None = None) -> Layout:
+    """A layout from parts that are known to be valid: what the algebra builds its results with."""
+    layout = _new(Layout)
+    _set_shape(layout, shape)
+    _set_stride(layout, stride)
+    _set_facts(layout, facts)
+    return layout
+
+
+def united_facts(layouts: Iterable[Layout]) -> Facts | None:
+    """What is stated about the sizes of any of these layouts; None if all are known."""
+    facts: Facts | None = None
+    for layout in layouts:
+        if layout.facts is not None:
+            facts = layout.facts if facts is None else facts | layout.facts
+    return facts
+
+
+def compact_stride(shape: IntTuple, order: Order = LayoutLeft) -> IntTuple:
+    """Compact strides of `shape`; size-1 modes get stride 0, as CuTe's static integers do.
+
+    >>> compact_stride((4, 1, 3)), compact_stride((4, 1, 3), LayoutRight)
+    ((1, 0, 4), (3, 0, 1))
+    """
+    running = 1
+
+    def step(extent: IntTuple) -> IntTuple:
+        nonlocal running
+        if extent == 1:
+            return 0
+        stride, running = running, running * cast(int, extent)
+        return stride
+
+    if order is LayoutLeft:
+        return step(shape) if not isinstance(shape, tuple) else map_leaves(step, shape)
+    return mirrored(map_leaves(step, mirrored(shape)))
+
+
+def mirrored(tree: IntTuple) -> IntTuple:
+    """`tree` with the order of modes reversed at every level."""
+    return tuple(map(mirrored, reversed(tree))) if isinstance(tree, tuple) else tree
+
+
+@overload
+def make_layout(first: IntTuple, second: IntTuple | Order | None = None) -> Layout: ...
+@overload
+def make_layout(first: Layout, *modes: Layout) -> Layout: ...
+def make_layout(first: IntTuple | Layout, *rest: IntTuple | Order | Layout | None) -> Layout:  # type: ignore[misc]
+    """`make_layout(shape, stride)`, or the layout whose modes are the given layouts.
+
+    >>> make_layout((4, 8), LayoutRight), make_layout(Layout(4, 1), Layout((2, 3), (4, 8)))
+    (Layout((4, 8), (8, 1)), Layout((4, (2, 3)), (1, (4, 8))))
+
+    Raises LayoutError as `Layout` does, and where layouts and shapes are mixed.
+    """
+    if isinstance(first, Layout):
+        modes = (first, *rest)
+        for position, mode in enumerate(modes):
+            if not isinstance(mode, Layout):
+                raise LayoutError(f"make_layout: argument {position} is {mode!r}; after a layout come layouts")
+        layouts = cast("tuple[Layout, ...]", modes)
+        extents, steps = tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts)
+        if mixed_codomain(steps):
+            raise LayoutError(f"make_layout({', '.join(map(str, layouts))}): offsets and coordinates do not add up")
+        return _make(extents, steps, united_facts(layouts))
+    if len(rest) > 1 or isinstance(rest and rest[0], Layout):
+        raise LayoutError(f"make_layout{(first, *rest)}: give a shape and a stride, or layouts only")
+    return Layout(first, cast("IntTuple | Order | None", rest[0] if rest else None))
+
+
+def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
+    """The layout of the modes where `crd` has `_`, and the offset of the numbers in it.
+
+    >>> slice_and_offset((2, _), Layout((4, (2, 3)), (1, (4, 8))))
+    (Layout(((2, 3),), ((4, 8),)), 2)
+    """
+    kept = slice_(crd, layout.shape)
+    offset = inner_product(zero_underscores(crd), layout.shape, layout.stride) if isinstance(crd, tuple) else 0
+    if isinstance(offset, (Basis, BasisSum)):
+        offset = offset.coordinate()
+    return _make(kept, slice_(crd, layout.stride), layout.facts), cast(int, offset)
+
+
+def make_identity_layout(shape: IntTuple) -> Layout:
+    """The layout that maps every coordinate of `shape` to itself, through basis strides.
+
+    >>> print(make_identity_layout((4, (2, 8))), make_identity_layout((4, (2, 8)))(3, (1, 5)))
+    (4,(2,8)):(1@0,(1@0@1,1@1@1)) (3, (1, 5))
+    """
+
+    def axes(part: IntTuple, path: tuple[int, ...]) -> IntTuple:
+        if isinstance(part, tuple):
+            return tuple(axes(entry, (*path, axis)) for axis, entry in enumerate(part))
+        return cast(IntTuple, Basis(1, path))
+
+    checked, _same, facts = validated(shape, shape)
+    return _make(checked, axes(checked, ()) if isinstance(checked, tuple) else 1, facts)
+
+
+def axis_layout(layout: Layout, *axis: int) -> Layout:
+    """One axis of a layout with basis strides, as a layout to integers: entry `axis` of the coordinate that it gives.
+
+    >>> print(axis_layout(make_identity_layout((4, 8)), 1))
+    (4,8):(0,1)
+    """
+
+    def along(step: IntTuple) -> IntTuple:
+        return value_of(step) if path_of(step) == axis else 0
+
+    return _make(layout.shape, map_leaves(along, layout.stride), layout.facts)
