@@ -13,6 +13,7 @@ from inspect import signature
 from typing import ParamSpec, TypeVar, cast
 
 from ..errors import LayoutError
+from .basis import has_basis
 from .composed import ComposedLayout, Swizzle
 from .layout import Layout
 from .size import is_unknown
@@ -135,4 +136,8 @@ def on_inner(call: Act, layout: object, *arguments: object) -> ComposedLayout:
         raise LayoutError(
             f"{call.__name__}({shown}): only the first operand may be a composed layout; use the inner layout of others"
         )
-    return layout.with_inner(cast(Layout, call(layout.inner, *arguments)))
+    inner = cast(Layout, call(layout.inner, *arguments))
+    if has_basis(inner.stride) and not has_basis(layout.inner.stride):
+        shown = ", ".join(map(str, (layout, *arguments)))
+        raise LayoutError(f"{call.__name__}({shown}): the function outside takes offsets, and {inner} gives coordinates")
+    return layout.with_inner(inner)
