@@ -139,5 +139,5 @@ def on_inner(call: Act, layout: object, *arguments: object) -> ComposedLayout:
     inner = cast(Layout, call(layout.inner, *arguments))
     if has_basis(inner.stride) and not has_basis(layout.inner.stride):
         shown = ", ".join(map(str, (layout, *arguments)))
-        raise LayoutError(f"{call.__name__}({shown}): the function outside takes offsets, and {inner} gives coordinates")
+        raise LayoutError(f"{call.__name__}({shown}): outside are offsets, and {inner} gives coordinates")
     return layout.with_inner(inner)
