@@ -14,7 +14,7 @@ import griffe
 
 LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".gpu.report", ".ops", ".draw")
 # Modules that are public as they are.
-WHOLE = (".errors", ".docs", ".sphinxext", ".ops.rules", ".layout.formula", ".layout.from_table", ".layout.spelling")
+WHOLE = (".errors", ".docs", ".sphinxext", ".ops.rules", ".unknown.formula", ".algebra.from_table", ".text.write")
 SESSION = re.compile(r"(?:^>>> .*\n(?:(?!>>> |\s*$).*(?:\n|\Z))*)+", re.MULTILINE)
 IMPORTS = re.compile(r"^Imports? .*?\.(?:\s+|$)", re.MULTILINE | re.DOTALL)
 

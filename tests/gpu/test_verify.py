@@ -58,7 +58,7 @@ def test_verdicts_on_random_kernels_are_true(data: bool, most: int | None, monke
 def test_verdicts_on_wild_kernels_are_true() -> None:
     """Floats in guards and indices, values that wrap around, signs, registers, loops whose bounds memory decides."""
     counts: Counter[str] = Counter()
-    for seed in range(200):
+    for seed in (*range(200), 9469, 15513, 27099, 53715, 70055):
         counts += judge(seed, wild=True)
     assert counts["undecided"] <= 0.12 * counts.total(), counts
     assert min(counts["proven"], counts["refuted"]) > 100

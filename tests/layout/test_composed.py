@@ -53,7 +53,7 @@ from cutepy.layout import (
     zipped_divide,
 )
 from cutepy.layout.algebra import radix
-from cutepy.layout.algebra.operation import OPERATIONS
+from cutepy.layout.algebra.operation import OPERATIONS, operation
 
 EACH = max(25, CASES // 60)
 PAGE = Path(__file__).parents[2] / "docs" / "algebra" / "swizzle.md"
@@ -83,7 +83,7 @@ def test_every_operation_has_a_law() -> None:
         "parse_layout parse_tiler from_f2 E make_ordered_layout make_identity_layout axis_layout".split()
     )
     shapes_only = set("compatible congruent coprofile depth evenly_divides rank shape size stride".split())
-    other = {"weakly_congruent", "explain", "make_composed_layout", "bank_conflicts", "transactions"}
+    other = {"weakly_congruent", "explain", "make_composed_layout", "bank_conflicts", "transactions", "provide"}
     functions = {name for name in (*vars(algebra), *algebra.LATER) if callable(getattr(algebra, name))}
     public = {name for name in functions if (not name.startswith("_") and name.islower()) or name == "E"}
     public -= {"import_module"}
@@ -237,7 +237,7 @@ def test_no_impossible_advice() -> None:
 
 def test_the_one_record_of_an_operation() -> None:
     with pytest.raises(TypeError, match="composed"):
-        algebra.operation.operation()(len)  # type: ignore[attr-defined]
+        operation()(len)  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="missing"):
         composition()  # type: ignore[call-arg]
     assert composition(inner=Layout(4), outer=Layout(8, 2)) == Layout(4, 2)

@@ -13,13 +13,14 @@ from .finish import finish as finish
 from .hoist import hoist
 from .predicates import branch
 from .registers import name_registers
+from .remainders import spell_remainders
 from .widths import choose_widths
 
 
 def lower(kernel: Kernel) -> Kernel:
     """`kernel` ready to print: arrays over vectors, registers named, predicates as `if`, shared values named once."""
     widen = name_registers, choose_widths, branch, name_registers
-    for step in (check, _simplify, drop_unused, *widen, spell_constants, hoist):
+    for step in (check, _simplify, drop_unused, *widen, spell_remainders, spell_constants, hoist):
         kernel = step(kernel)
     return kernel
 

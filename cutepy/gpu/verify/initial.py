@@ -267,6 +267,8 @@ class _Run:
         least = sum(c * range_of(atom)[c < 0] for atom, c in loose.items())
         steps = [(abs(c), range_of(atom)[1] - range_of(atom)[0]) for atom, c in loose.items()]
         still = {atom: c for atom, c in form.terms.items() if atom not in loose}
+        if Affine(still, form.constant + least).interval(range_of)[0] < 0:
+            return False  # places below 0 are left out, and with them what lies above them
         index = from_linear(Affine(still, form.constant + least), access.index.dtype)
         places = self.places(replace(access, index=index), scope, known, None)
         if places is None or any(step * count >= written.size for step, count in steps):
@@ -310,6 +312,7 @@ class _Run:
         buffer, model = access.buffer, self.model
         earlier = [a for a in self.accesses if a.buffer is buffer and a.verb == "writes"]
         strange = [g for a in earlier for g in (a.index, *a.guards) if unknowns(model, [g])]
+        strange += [g for f in model.fences for g in f.guards if unknowns(model, [g])]  # it may have shown a write
         again = any(loops & {loop.index for loop in a.loops} for a in earlier)
         if vague or strange or again or self.doubt or self.masked or buffer in self.partial:
             why = f"{named(unknowns(model, strange))} decides" if strange else "an iteration may rely on earlier ones"

@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar, cast
 
 from ...errors import LayoutError
 from ..values.above import above
+from ..values.basis import has_basis
 from ..values.composed import ComposedLayout, Swizzle
 from ..values.layout import Layout
 from ..values.size import is_unknown
@@ -134,4 +135,8 @@ def on_inner(call: Act, layout: object, *arguments: object) -> ComposedLayout:
         raise LayoutError(
             f"{call.__name__}({shown}): only the first operand may be a composed layout; use the inner layout of others"
         )
-    return layout.with_inner(cast(Layout, call(layout.inner, *arguments)))
+    inner = cast(Layout, call(layout.inner, *arguments))
+    if has_basis(inner.stride) and not has_basis(layout.inner.stride):
+        shown = ", ".join(map(str, (layout, *arguments)))
+        raise LayoutError(f"{call.__name__}({shown}): outside are offsets, and {inner} gives coordinates")
+    return layout.with_inner(inner)

@@ -9,7 +9,7 @@ fn scan_of_select(@builtin(local_invocation_index) tid: u32) {
         stack[i % 4u] = f32(i) + 1.0;
     }
     let value = stack[tid % 4u];
-    let value_1 = (i32(tid) - 40i) % 7i;
-    let value_2 = (i32(tid) - 40i) / 7i;
-    y[tid] = select(value, f32(select(value_2, value_2 - 1i, value_1 != 0i && (value_1 ^ 7i) < 0i)), tid % 3u >= 2u);
+    let value_1 = (i32(tid) - 40i) / 7i;
+    let value_2 = i32(tid) - 40i - value_1 * 7i;
+    y[tid] = select(value, f32(select(value_1, value_1 - 1i, value_2 != 0i && (value_2 ^ 7i) < 0i)), tid % 3u >= 2u);
 }
