@@ -63,7 +63,6 @@ from .layout import make_layout as make_layout
 from .layout import make_layout_like as make_layout_like
 from .layout import make_ordered_layout as make_ordered_layout
 from .layout import prepend as prepend
-from .layout import provide as _provide
 from .layout import raked_product as raked_product
 from .layout import rank as rank
 from .layout import replace as replace
@@ -86,6 +85,7 @@ from .layout import unflatten as unflatten
 from .layout import weakly_congruent as weakly_congruent
 from .layout import zipped_divide as zipped_divide
 from .layout import zipped_product as zipped_product
+from .layout.values.above import provide as _provide
 
 if TYPE_CHECKING:
     from . import gpu as gpu

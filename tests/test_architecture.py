@@ -156,7 +156,7 @@ def test_nothing_imports_to_its_right(module: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("cutepy.layout.algebra.divide", "from ..tensor import Tensor"),
+        ("cutepy.layout.algebra.divide", "from ...tensor import Tensor"),
         ("cutepy.layout.algebra.divide", "def f():\n    import cutepy.draw"),
         ("cutepy.layout.algebra.divide", "from cutepy import Layout"),
         ("cutepy.errors", "from .layout import Layout"),

@@ -47,7 +47,7 @@ from .algebra.rearrange import replace as replace
 from .algebra.rearrange import select as select
 from .algebra.rearrange import take as take
 from .algebra.rearrange import unflatten as unflatten
-from .values.above import provide as provide
+from .values.above import provide as _provide
 from .values.basis import E as E
 from .values.composed import Chained as Chained
 from .values.composed import ComposedLayout as ComposedLayout
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from .text.parse import parse_tiler as parse_tiler
     from .unknown.given import divides as divides
 
-provide(
+_provide(
     parse_layout="cutepy.layout.text.parse:parse_layout",
     from_offsets="cutepy.layout.algebra.from_table:from_offsets",
     from_strides="cutepy.layout.algebra.from_table:from_strides",

@@ -96,7 +96,11 @@ def test_ids_are_unique(site: Path, pages: dict[Path, Reader]) -> None:
 def test_the_reference_shows_names_and_sessions(site: Path, pages: dict[Path, Reader]) -> None:
     reference = {path: page for path, page in pages.items() if path.parent == site / "api"}
     ids = {name for page in reference.values() for name in page.ids}
-    for name in ("layout.composition.composition", "layout.layout.Layout.parse", "tensor.partition.local_tile"):
+    for name in (
+        "layout.algebra.composition.composition",
+        "layout.values.layout.Layout.parse",
+        "tensor.partition.local_tile",
+    ):
         assert f"cutepy.{name}" in ids
     for name in ("gpu.trace.kernel.kernel", "gpu.trace.functions.exp", "draw.drawing.draw", "errors.CompositionError"):
         assert f"cutepy.{name}" in ids

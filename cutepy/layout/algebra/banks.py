@@ -104,7 +104,7 @@ def bank_conflicts(
     gives one word of 4 bytes a round, to all lanes that want it. As many lanes are served together as 4 bytes a lane
     allow: accesses of 8 and 16 bytes take a half and a quarter of a subgroup at a time, a phase each.
 
-    >>> from .layout import Layout
+    >>> from cutepy.layout import Layout
     >>> print(bank_conflicts(Layout((32, 2), (32, 1))))
     32-way conflict, 64 rounds for 2 phases: at access 0 lanes 0, 1, 2, 3, ... want words 0, 32, 64, 96, ... of bank 0
     >>> bank_conflicts(Layout(32, 33)).ways, bank_conflicts(Layout(32, 1), element_bytes=16).phases
@@ -136,7 +136,7 @@ def transactions(
 
     Lanes, values and `access_bytes` are those of `bank_conflicts`; a subgroup asks for a segment once an access.
 
-    >>> from .layout import Layout
+    >>> from cutepy.layout import Layout
     >>> print(transactions(Layout(32, 1)), "|", transactions(Layout(32, 2)), "|", transactions(Layout(32, 8)))
     4 transactions, 4 would do | 8 transactions, 4 would do | 32 transactions, 4 would do
 

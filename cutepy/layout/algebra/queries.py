@@ -85,7 +85,7 @@ def cosize(layout: Layout | ComposedLayout, *modes: int) -> int:
 def coshape(layout: Layout, *modes: int) -> IntTuple:
     """The shape of the codomain: `cosize` for integer strides, one extent an axis for basis strides.
 
-    >>> from .basis import E
+    >>> from cutepy.layout import E
     >>> coshape(Layout((4, 8), (E(0), 2 * E(1)))), coshape(Layout((4, 8)))
     ((4, 15), 32)
     """
@@ -102,7 +102,7 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
 def coprofile(layout: Layout, *modes: int) -> IntTuple:
     """The nesting of the codomain, as zeros.
 
-    >>> from .basis import E
+    >>> from cutepy.layout import E
     >>> coprofile(Layout((4, 8), (E(0), E(1)))), coprofile(Layout((4, 8)))
     ((0, 0), 0)
     """

@@ -19,7 +19,7 @@ _CPP_NAMES = frozenset((*range(-10, 11), 12, 16, 24, 32, 64, 96, 128, 192, 256, 
 def to_cpp(layout: AnyLayout) -> str:
     """CuTe C++ source: a static layout as its type, one with unknown sizes as a call of `make_layout`.
 
-    >>> from .layout import Layout
+    >>> from cutepy.layout import Layout
     >>> print(to_cpp(Layout((4, (2, 3)), (1, (4, 8)))))
     Layout<Shape<_4,Shape<_2,_3>>,Stride<_1,Stride<_4,_8>>>{}
     >>> print(to_cpp(ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))))
@@ -75,7 +75,7 @@ def _cpp_value(value: IntTuple) -> str:
 def to_pycute(layout: AnyLayout) -> str:
     """pycute source, as its own `repr` writes it.
 
-    >>> from .layout import Layout
+    >>> from cutepy.layout import Layout
     >>> to_pycute(Layout((4, (2, 2)), (1, (4, 8)))), to_pycute(ComposedLayout(Swizzle(3, 4, 3), 0, Layout(8, 1)))
     ('Layout((4, (2, 2)),(1, (4, 8)))', 'ComposedLayout(Swizzle(3,4,3),0,Layout(8,1))')
 
@@ -95,7 +95,7 @@ def to_pycute(layout: AnyLayout) -> str:
 def to_latex(layout: AnyLayout) -> str:
     r"""LaTeX for math mode.
 
-    >>> from .layout import Layout
+    >>> from cutepy.layout import Layout
     >>> print(to_latex(Layout((4, (2, 2)), (1, (4, 8)))))
     (4,(2,2)){:}(1,(4,8))
     >>> print(to_latex(ComposedLayout(Swizzle(3, 4, 3), 0, Layout((8, 64), (64, 1)))))
