@@ -359,8 +359,9 @@ class _Compiler:
 
         def run(s: State) -> None:
             outside, at = s.active, start(s)
+            going = outside
             while True:
-                going = both(outside, np.less(at, stop(s)))
+                going = both(going, np.less(at, stop(s)))  # who has left is out, wherever its counter wraps to
                 if not going.any():
                     break
                 s.active, s.values[var] = None if going.all() else going, at

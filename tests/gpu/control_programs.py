@@ -9,6 +9,8 @@ import one_thread
 
 from cutepy import gpu
 from cutepy.errors import CutepyError
+from cutepy.gpu.ir import check, new_arena
+from cutepy.gpu.lower import lower
 
 THREADS = 16
 HEAD = """
@@ -169,6 +171,8 @@ def outcome(seed: int, *, device: bool = False) -> str:
     found = [np.zeros(THREADS, np.float32) for _ in range(2)]
     try:
         kernel.interpret(x.copy(), n.copy(), found[0])
+        with new_arena():
+            check(lower(kernel.ir(x, n, found[1])))  # what is printed uses no name where nothing binds it
         if device:
             kernel(x.copy(), n.copy(), found[1])
     except CutepyError as error:

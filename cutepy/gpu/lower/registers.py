@@ -145,12 +145,15 @@ class _Forward:
     def __init__(self, block: Block) -> None:
         self.uses: dict[Expr, int] = {}
         self.mutable: set[Expr] = set()
+        self.bounds: set[Expr] = set()  # of loops: they are computed once, before the loop changes what they read
         for stmt in statements(block):
             if isinstance(stmt, Declare):
                 self.mutable.add(stmt.var)
             for root in expressions(stmt):
                 for name in variables(root):
                     self.uses[name] = self.uses.get(name, 0) + 1
+                if isinstance(stmt, For):
+                    self.bounds.update(variables(root))
         self.waiting: dict[Expr, Let] = {}
         self.reading: dict[Expr, list[Let]] = {}
         self.result = self.walk(block)
@@ -179,9 +182,7 @@ class _Forward:
 
     def settle(self, changed: Iterable[Expr], out: list[Stmt]) -> None:
         """Put down the waiting lets of variables about to change that are still to be used, in order of text."""
-        self.put_down([let for source in changed for let in self.reading.pop(source, ())], out)
-
-    def put_down(self, lets: list[Let], out: list[Stmt]) -> None:
+        lets = [let for source in changed for let in self.reading.pop(source, ())]
         for let in sorted(lets, key=lambda let: let.var.order):
             if self.waiting.pop(let.var, None) is not None and self.uses.get(let.var, 0) > 0:
                 out.append(let)
@@ -195,12 +196,10 @@ class _Forward:
             if inner:
                 changed = {s.var: None for b in inner for s in statements(b) if isinstance(s, Assign)}
                 self.settle(changed, out)
-            if isinstance(stmt, For):  # whose bounds are those before it, computed once
-                bounds = {v: None for x in expressions(stmt) for v in variables(x)}
-                self.put_down([self.waiting[v] for v in bounds if v in self.waiting], out)
             if not isinstance(stmt, If):
                 stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
-            if isinstance(stmt, Let) and (source := self.source(stmt.value)) is not None:
+            source = self.source(stmt.value) if isinstance(stmt, Let) and stmt.var not in self.bounds else None
+            if isinstance(stmt, Let) and source is not None:
                 self.waiting[stmt.var] = stmt
                 self.reading.setdefault(source, []).append(stmt)
                 continue
