@@ -15,18 +15,16 @@ import numpy as np
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
-from .interpret_functions import BINARY, FUNCTIONS, atomic_update, convert, subgroup_call
+from .evaluate import atomic_update, meaning, subgroup_call
 from .interpret_memory import Array, Reach, State, both, gather, lane_of, scatter
 from .ir import (
     Assign,
     Atomic,
     Barrier,
-    Binary,
     Block,
     Buffer,
     Builtin,
     Call,
-    Cast,
     Comment,
     Component,
     Const,
@@ -38,10 +36,8 @@ from .ir import (
     Let,
     Load,
     Param,
-    Select,
     Stmt,
     Store,
-    Unary,
     Var,
     Vector,
     check,
@@ -182,22 +178,9 @@ class _Compiler:
                 return lambda s: s.ids[name]
             case Param():
                 return lambda s: s.params[value]
-            case Binary(op=op, left=left, right=right):
-                compute, first, second = BINARY[op], self.expr(left), self.expr(right)
-                return lambda s: compute(first(s), second(s))
-            case Unary(op=op, value=operand):
-                negate, inner = {"-": np.negative, "~": np.invert, "!": np.logical_not}[op], self.expr(operand)
-                return lambda s: negate(inner(s))
-            case Select(condition=condition, then=then, other=other):
-                test, yes, no = self.expr(condition), self.expr(then), self.expr(other)
-                return lambda s: np.where(test(s), yes(s), no(s))
-            case Cast(value=operand, dtype=dtype, bits=bits):
-                inner = self.expr(operand)
-                if bits:
-                    return lambda s: np.ascontiguousarray(inner(s)).view(dtype.numpy)
-                return lambda s: convert(inner(s), operand.dtype, dtype)
-            case Call(name=name, args=args):
-                return self.call(name, [self.expr(a) for a in args])
+            case Call(name=name, args=args) if name in SUBGROUP:
+                given = [self.expr(a) for a in args]
+                return lambda s: subgroup_call(name, [a(s) for a in given], s.shape, s.active, s.subgroup_size)
             case Vector(items=items):
                 parts = [self.expr(x) for x in items]
                 if all(x is items[0] for x in items):
@@ -207,16 +190,18 @@ class _Compiler:
                 return self.component(self.expr(whole), lane, whole.lanes)
             case Load():
                 return self.load(value)
-        raise AssertionError(type(value).__name__)
+        return self.computed(value)
 
-    def call(self, name: str, args: list[Compute]) -> Compute:
-        if name in SUBGROUP:
-            return lambda s: subgroup_call(name, [a(s) for a in args], s.shape, s.active, s.subgroup_size)
-        function = FUNCTIONS[name]
-        if len(args) == 1:
-            only = args[0]
-            return lambda s: function(only(s))
-        return lambda s: function(*[a(s) for a in args])
+    def computed(self, value: Expr) -> Compute:
+        """What only its operands decide."""
+        function, operands = meaning(value), [self.expr(x) for x in children(value)]
+        assert function is not None, type(value).__name__
+        match operands:
+            case [only]:
+                return lambda s: function(only(s))
+            case [first, second]:
+                return lambda s: function(first(s), second(s))
+        return lambda s: function(*[x(s) for x in operands])
 
     def component(self, whole: Compute, lane: "int | Expr", lanes: int) -> Compute:
         if isinstance(lane, int):

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, u32
-from .advice import advice
 from .operators import Number
-from .place import user_place
+from .place import advice, user_place
 
 if TYPE_CHECKING:
     from .stmt import Buffer
@@ -271,7 +270,7 @@ class Cast(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Expr):
-    """A function of FUNCTIONS or SUBGROUP applied to operands."""
+    """A function of BY_WGSL or SUBGROUP applied to operands."""
 
     name: str
     args: tuple[Expr, ...]

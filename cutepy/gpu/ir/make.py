@@ -22,14 +22,12 @@ from .expr import (
     Vector,
     arena,
 )
-from .functions import BY_WGSL
 from .operators import (
     ARITHMETIC,
     BITS,
+    BY_WGSL,
     COMPARE,
-    FLOAT_FUNCTIONS,
     FOLD,
-    FUNCTIONS,
     INTEGER,
     SUBGROUP,
     U32_LIMIT,
@@ -319,10 +317,10 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
 
 
 def call(name: str, *operands: Expr | Number) -> Expr:
-    """`name(operands)` for a name of FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
+    """`name(operands)` for a name of BY_WGSL or SUBGROUP; numbers take the type of the first expression."""
     if any(isinstance(a, Weak) for a in operands):
         if name not in SUBGROUP:
-            return meeting(partial(_call, name), operands, fractions=name in FLOAT_FUNCTIONS)
+            return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].floats)
         operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
     return _call(name, *operands)
 
@@ -348,14 +346,14 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     kind = args[0].dtype
     if name in SUBGROUP:
         return _of_subgroup(name, *args)
-    if name not in FUNCTIONS:
-        raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
+    taken = BY_WGSL.get(name)
+    if taken is None:
+        raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(BY_WGSL))}")
     if kind is bool_:
         raise KernelError(f"{user_place()}: {name} is not defined on bool; use & | ~ or gpu.select")
-    if len(args) != BY_WGSL[name].operands:
-        taken = BY_WGSL[name]
+    if len(args) != taken.operands:
         raise KernelError(f"{user_place()}: gpu.{taken.name} takes {taken.operands} operands, given are {len(args)}")
-    if name in FLOAT_FUNCTIONS and kind.kind != "f":
+    if taken.floats and kind.kind != "f":
         raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {kind}; cast first")
     for other in args:
         if other.dtype is not kind:

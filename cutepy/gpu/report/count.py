@@ -11,11 +11,10 @@ from math import prod
 
 import numpy as np
 
+from ..evaluate import Array, Integers, Mask, evaluate
 from ..ir import Const, Expr
 from ..ranges import linear
-from ..verify.evaluate import Array, Integers, Mask, evaluate
-from ..verify.model import Loop, Model
-from ..verify.search import ids_of, unknowns
+from ..verify.model import Loop, Model, ids_of, unknowns
 
 _MOST = 1 << 24
 

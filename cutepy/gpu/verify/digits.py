@@ -13,12 +13,11 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine
+from ..evaluate import Array, Integers, evaluate
 from ..ir import Const, Expr
 from ..ranges import domain, linear, range_of
-from .evaluate import Array, Integers, evaluate
-from .forms import Facts, Form, Wrapping, at, facts_of, sum_of
-from .model import Access, Model
-from .search import domain_of
+from .bounds import Facts, Form, Wrapping, at, facts_of, sum_of
+from .model import Access, Model, domain_of
 
 #: Entries of all tables together, and digits into which an address is taken apart.
 _ENTRIES, _DIGITS, _GRID = 1 << 18, 24, 1 << 20

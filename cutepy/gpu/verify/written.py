@@ -12,16 +12,29 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...layout.affine import Affine
+from ..evaluate import Array, Data, Integers, Mask, Unknown, evaluate
 from ..ir import Buffer, Expr
 from ..ranges import exact, linear, range_of
 from ..simplify import from_linear, simplify
 from ..wgsl import show
-from .bounds import last_of
+from .bounds import facts_of, last_of, reach
 from .collect import conjuncts, negated
-from .evaluate import Array, Data, Integers, Mask, Unknown, evaluate
-from .forms import facts_of, reach
-from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
-from .search import Domain, domain_of, ids_of, named, period, unknowns, use
+from .model import (
+    Access,
+    Branch,
+    Domain,
+    Fence,
+    Item,
+    Loop,
+    Model,
+    Repeat,
+    domain_of,
+    ids_of,
+    named,
+    period,
+    unknowns,
+    use,
+)
 from .verdict import Verdict, Witness
 
 _KINDS, _ROWS = 1 << 11, 1 << 20

@@ -4,12 +4,11 @@ from functools import partial
 
 import numpy as np
 
+from ..evaluate import Array, Unknown, evaluate
 from ..ir import Builtin, Call, Const, Expr, Load, Var, nodes
 from ..ir.operators import SUBGROUP
 from ..wgsl import show
-from .evaluate import Array, Unknown, evaluate
-from .model import Fence, Model
-from .search import domain_of, environment, happens, ids_of, unknowns
+from .model import Fence, Model, domain_of, environment, happens, ids_of, unknowns
 from .verdict import Use, Verdict, Witness
 
 
