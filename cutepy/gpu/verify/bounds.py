@@ -14,7 +14,20 @@ from ..evaluate import Array, Data, Integers, Mask, Unknown, evaluate
 from ..ir import Binary, Buffer, Cast, Expr, Var, rewrite
 from ..ranges import domain, exact, linear, range_of
 from ..wgsl import show
-from .model import Access, Domain, Model, domain_of, environment, happens, ids_of, named, split_guards, unknowns, use
+from .model import (
+    Access,
+    Domain,
+    Model,
+    domain_of,
+    environment,
+    happens,
+    ids_of,
+    named,
+    split_guards,
+    total,
+    unknowns,
+    use,
+)
 from .verdict import Verdict, Witness
 
 Form = Affine[Expr, Integers]
@@ -238,7 +251,7 @@ def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domai
         ids = over.at(numbers)
         env = environment(model, ids)
         memo: dict[Expr, Array] = {}
-        active = happens(model, guards, env, memo, data)
+        active = happens(guards, env, memo, data)
         at = _least(model, access.index, ids) if least else evaluate(access.index, env, memo, data).astype(np.int64)
         outside = active & ((at > last) | ((at < 0) & (not least)))
         if outside.any():
@@ -246,7 +259,7 @@ def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domai
             element = int(np.broadcast_to(at, active.shape)[row, thread])
             point = {leaf: int(v[row]) for leaf, v in ids.items()}
             which = element if element < 0 else max(element, last + access.lanes)
-            invocation = use(model, access, point, thread)
+            invocation = use(model, access, point, thread, access.verb)
             return Witness(access.buffer.name, access.buffer.note, which, (invocation,))
     return None
 
@@ -255,13 +268,7 @@ def _least(model: Model, index: Expr, ids: dict[Expr, Integers]) -> Integers:
     """The least that a sum can be, row by row, if what is not known is as small as it gets."""
     form = exact(index)
     assert form is not None
-    env = environment(model, ids)
-    memo: dict[Expr, Array] = {}
-    total: Integers = np.full((1, model.threads), form.constant, np.int64)
-    for atom, c in form.terms.items():
-        if unknowns(model, [atom]):
-            low, high = range_of(atom)
-            total = total + c * (low if c > 0 else high)
-        else:
-            total = total + c * evaluate(atom, env, memo).astype(np.int64)
-    return total
+    strange = {atom: c for atom, c in form.terms.items() if unknowns(model, [atom])}
+    least = form.constant + sum(c * range_of(atom)[c < 0] for atom, c in strange.items())
+    known = {atom: c for atom, c in form.terms.items() if atom not in strange}
+    return np.atleast_2d(total(known, environment(model, ids), {}) + least)

@@ -210,7 +210,7 @@ def found_by(
 ) -> Found:
     """The meeting of two invocations, each given by its ids and its thread, for people."""
     spots = list(zip(met, ids, threads, strict=True))
-    uses = tuple(use(model, access, known, thread) for access, known, thread in spots)
+    uses = tuple(use(model, access, known, thread, access.verb) for access, known, thread in spots)
     starts = [index_at(model, access, known, thread) for access, known, thread in spots]
     buffer = met[0].buffer
     return Found(met, Witness(buffer.name, buffer.note, max(starts), uses))

@@ -71,6 +71,21 @@ class Fence:
     loops: tuple[Loop, ...]
     conditions: tuple[Expr, ...]
 
+    @property
+    def counters(self) -> tuple[tuple[str, Expr], ...]:
+        """The counters of the loops around it."""
+        return tuple((loop.stmt.var.name, loop.counter) for loop in self.loops)
+
+    @property
+    def text(self) -> str:
+        """The barrier as WGSL."""
+        return "storageBarrier()" if self.stmt.storage else "workgroupBarrier()"
+
+    @property
+    def place(self) -> str:
+        """Where it stands in the user's source."""
+        return self.stmt.place
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branch:
@@ -91,6 +106,18 @@ class Repeat:
 
 
 Item = Access | Fence | Branch | Repeat
+
+
+def flat(items: Iterable[Item]) -> Iterator[Access | Fence]:
+    """The accesses and barriers in `items` and inside them, in order of text."""
+    for item in items:
+        match item:
+            case Branch(then=then, other=other):
+                yield from flat((*then, *other))
+            case Repeat(body=body):
+                yield from flat(body)
+            case _:
+                yield item
 
 
 @dataclass(slots=True, eq=False)
@@ -185,6 +212,11 @@ class Domain:
             numbers = numbers // len(values)
         return found
 
+    @property
+    def every(self) -> dict[Expr, Integers]:
+        """The values of all combinations."""
+        return self.at(np.arange(self.size))
+
     def point(self, number: int) -> dict[Expr, int]:
         """The values of one combination."""
         return {leaf: int(v) for leaf, v in self.at(np.asarray(number)).items()}
@@ -222,19 +254,31 @@ def _edges(extent: int, many: int) -> Integers:
     return np.array(sorted(dict.fromkeys(wanted[:many])), dtype=np.int64)
 
 
-def environment(model: Model, ids: dict[Expr, Integers]) -> dict[Expr, Array]:
-    """Ids as columns, threads as a row, in the types of the kernel."""
-    env: dict[Expr, Array] = {leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in ids.items()}
-    env[model.tid] = np.arange(model.threads, dtype=np.uint32)[None, :]
+def typed(ids: Mapping[Expr, Integers]) -> dict[Expr, Array]:
+    """Ids in the types of the kernel."""
+    return {leaf: v.astype(leaf.dtype.numpy) for leaf, v in ids.items()}
+
+
+def environment(model: Model, *over: Mapping[Expr, Integers]) -> dict[Expr, Array]:
+    """Each of `over` along an axis of its own, threads along the last one, in the types of the kernel."""
+    env: dict[Expr, Array] = {model.tid: np.arange(model.threads, dtype=np.uint32)[(None,) * len(over)]}
+    for axis, ids in enumerate(over):
+        shape = tuple(-1 if i == axis else 1 for i in range(len(over) + 1))
+        env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
     return env
 
 
-def happens(
-    model: Model, guards: Iterable[Expr], env: dict[Expr, Array], memo: dict[Expr, Array], data: Data | None = None
-) -> Mask:
+def total(terms: Mapping[Expr, int], env: dict[Expr, Array], memo: dict[Expr, Array]) -> Integers:
+    """A sum of multiples of atoms, as integers."""
+    found: Integers = np.zeros((), np.int64)
+    for atom, c in terms.items():
+        found = found + c * evaluate(atom, env, memo).astype(np.int64)
+    return found
+
+
+def happens(guards: Iterable[Expr], env: dict[Expr, Array], memo: dict[Expr, Array], data: Data | None = None) -> Mask:
     """Where in `env` all `guards` hold. Raises Unknown where memory decides that."""
-    rows = max(v.shape[0] for v in env.values())
-    active = np.ones((rows, model.threads), bool)
+    active: Mask = np.ones(np.broadcast_shapes(*[v.shape for v in env.values()]), bool)
     for guard in guards:
         active = active & evaluate(guard, env, memo, data).astype(bool)
     return active
@@ -279,26 +323,23 @@ def period(model: Model, leaf: Expr, values: Iterable[Expr]) -> int:
     return min(found, model.extent(leaf))
 
 
-def use(model: Model, access: Access, ids: dict[Expr, int], thread: int) -> Use:
-    """One invocation at an access, for a witness."""
-    env = _single(model, access, ids, thread)
-    counters = []
-    for name, counter in access.counters:
-        if not unknowns(model, [counter]):
-            counters.append((name, int(evaluate(counter, env, {}))))
+def use(model: Model, item: Access | Fence, ids: dict[Expr, int], thread: int, verb: str) -> Use:
+    """One invocation at an access or a barrier, for a witness."""
+    known = [(name, counter) for name, counter in item.counters if not unknowns(model, [counter])]
+    env = _single(model, [counter for _, counter in known], ids, thread)
+    counters = tuple((name, int(evaluate(counter, env, {}))) for name, counter in known)
     x, y, z = (int(evaluate(group, env, {})) for group in model.workgroup)
-    return Use((x, y, z), thread, tuple(counters), access.verb, access.text, access.place)
+    return Use((x, y, z), thread, counters, verb, item.text, item.place)
 
 
 def index_at(model: Model, access: Access, ids: dict[Expr, int], thread: int) -> int:
     """The first element that one invocation accesses."""
-    return int(evaluate(access.index, _single(model, access, ids, thread), {}, model.data))
+    return int(evaluate(access.index, _single(model, [access.index], ids, thread), {}, model.data))
 
 
-def _single(model: Model, access: Access, ids: dict[Expr, int], thread: int) -> dict[Expr, Array]:
+def _single(model: Model, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> dict[Expr, Array]:
     env: dict[Expr, Array] = {leaf: np.asarray(n, leaf.dtype.numpy) for leaf, n in ids.items()}
     env[model.tid] = np.asarray(thread, np.uint32)
-    counters = [counter for _, counter in access.counters]
-    for leaf in (*model.groups, *ids_of(model, (*counters, access.index))):
+    for leaf in (*model.groups, *ids_of(model, values)):
         env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
     return env

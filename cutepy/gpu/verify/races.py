@@ -18,7 +18,21 @@ from ..ranges import linear
 from .bounds import facts_of, reach
 from .digits import owned
 from .meeting import Answer, Found, Places, Scene, decide, found_by, meet
-from .model import MOST, Access, Domain, Model, Verb, domain_of, environment, happens, ids_of, split_guards, unknowns
+from .model import (
+    MOST,
+    Access,
+    Domain,
+    Model,
+    Verb,
+    domain_of,
+    environment,
+    happens,
+    ids_of,
+    split_guards,
+    total,
+    typed,
+    unknowns,
+)
 from .phases import Phase, phases
 from .verdict import Verdict
 
@@ -56,15 +70,12 @@ def part_of(scene: Scene, access: Access) -> Part | None:
     model, own = scene.model, scene.own_domain(access)
     if not own.complete:
         return None
-    env: dict[Expr, Array] = {
-        leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in own.at(np.arange(own.size)).items()
-    }
-    env[model.tid] = np.arange(model.threads, dtype=np.uint32)[None, :]
+    env = environment(model, own.every)
     memo: dict[Expr, Array] = {}
-    total = linear(access.index)
-    table: Integers = np.full((1, model.threads), total.constant, np.int64)
+    form = linear(access.index)
+    table: Integers = np.full((1, model.threads), form.constant, np.int64)
     moves: list[tuple[Expr, int]] = []
-    for atom, c in total.terms.items():
+    for atom, c in form.terms.items():
         kind = _kind(scene, atom)
         if kind == "mixed":
             return None
@@ -74,17 +85,11 @@ def part_of(scene: Scene, access: Access) -> Part | None:
             table = table + c * model.table(atom)
         else:
             table = table + c * evaluate(atom, env, memo).astype(np.int64)
-    active, switches, loose = np.ones((1, model.threads), bool), [], False
-    for guard in access.guards:
-        kind = _kind(scene, guard)
-        if kind == "shared":
-            switches.append(guard)
-        elif kind == "own":
-            active = active & evaluate(guard, env, memo).astype(bool)
-        else:
-            loose = True
+    kinds = [(_kind(scene, guard), guard) for guard in access.guards]
+    active = happens([guard for kind, guard in kinds if kind == "own"], env, memo)
+    switches = tuple(guard for kind, guard in kinds if kind == "shared")
     ordered = tuple(sorted(moves, key=lambda move: (id(move[0]), move[1])))
-    return Part(access, table, active, ordered, tuple(switches), own, loose)
+    return Part(access, table, active, ordered, switches, own, any(kind == "mixed" for kind, _ in kinds))
 
 
 def _kind(scene: Scene, value: Expr) -> str:
@@ -130,10 +135,10 @@ def _quick(scene: Scene) -> Answer | None:
     domain = scene.domain(scene.shared_ids(values), 64, values)
     if not domain.complete:
         return None
-    env: dict[Expr, Array] = {i: v.astype(i.dtype.numpy) for i, v in domain.at(np.arange(domain.size)).items()}
+    env, rows = typed(domain.every), (domain.size,)
     memo: dict[Expr, Array] = {}
-    offsets = [_sum(move, env, memo, domain.size) for move in moves]
-    holds = [np.broadcast_to(evaluate(s, env, memo).astype(np.int64), (domain.size,)) for s in switches]
+    offsets = [np.broadcast_to(total(dict(move), env, memo), rows) for move in moves]
+    holds = [np.broadcast_to(evaluate(s, env, memo).astype(np.int64), rows) for s in switches]
     _, kinds = np.unique(np.stack([*offsets, *holds], axis=1), axis=0, return_index=True)
     for kind in kinds.tolist():
         moved = {move: int(offset[kind]) for move, offset in zip(moves, offsets, strict=True)}
@@ -142,16 +147,8 @@ def _quick(scene: Scene) -> Answer | None:
         if meeting is not None:
             if parts[meeting.first.table].loose or parts[meeting.second.table].loose:
                 return None
-            point = {leaf: int(v[kind]) for leaf, v in domain.at(np.arange(domain.size)).items()}
-            return Answer(scene.found(meeting, point, [p.own for p in parts]).witness)
+            return Answer(scene.found(meeting, domain.point(kind), [p.own for p in parts]).witness)
     return Answer()
-
-
-def _sum(move: tuple[tuple[Expr, int], ...], env: dict[Expr, Array], memo: dict[Expr, Array], rows: int) -> Integers:
-    total = np.zeros(rows, np.int64)
-    for atom, c in move:
-        total = total + c * evaluate(atom, env, memo).astype(np.int64)
-    return total
 
 
 def _search_phase(scene: Scene, data: Data | None) -> tuple[Found | None, bool]:
@@ -185,14 +182,9 @@ def _table(
 ) -> tuple[Integers, Mask]:
     """Addresses, and who is there, by what is shared, own iteration and thread."""
     ids, own = over
-    env: dict[Expr, Array] = {leaf: v.astype(leaf.dtype.numpy)[:, None, None] for leaf, v in ids.items()}
-    for leaf, v in own.at(np.arange(own.size)).items():
-        env[leaf] = v.astype(leaf.dtype.numpy)[None, :, None]
-    env[model.tid] = np.arange(model.threads, dtype=np.uint32)[None, None, :]
+    env = environment(model, ids, own.every)
     memo: dict[Expr, Array] = {}
-    active: Mask = np.ones((1, own.size, model.threads), bool)
-    for guard in guards:
-        active = active & evaluate(guard, env, memo, data).astype(bool)
+    active = happens(guards, env, memo, data)
     at = np.asarray(evaluate(index, env, memo, data).astype(np.int64))
     at = at.reshape((1,) * (3 - at.ndim) + at.shape)
     return np.broadcast_to(at, (at.shape[0], own.size, model.threads)), active
@@ -239,9 +231,9 @@ def _search_groups(model: Model, accesses: Sequence[Access], data: Data | None) 
         guards = access.guards if data else split_guards(model, access)[0]
         ids = ids_of(model, (access.index, *guards)) | moving
         domain = domain_of(model, ids, each=model.threads * access.lanes, most=MOST // len(accesses))
-        env = environment(model, domain.at(np.arange(domain.size)))
+        env = environment(model, domain.every)
         memo: dict[Expr, Array] = {}
-        active = happens(model, guards, env, memo, data)
+        active = happens(guards, env, memo, data)
         at = np.atleast_2d(evaluate(access.index, env, memo, data).astype(np.int64))
         places.append(Places(access.verb, at, active, access.lanes, _numbers(model, env)))
         domains.append(domain)
