@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import KernelError
 from ..tensor.dtypes import DType
 from .evaluate import atomic_update, meaning, subgroup_call
-from .interpret_memory import Array, Reach, State, both, gather, lane_of, scatter
+from .interpret_memory import Array, Reach, State, both, gather, lane_of, scatter, spread
 from .ir import (
     Assign,
     Atomic,
@@ -311,9 +311,7 @@ class _Compiler:
         reach = Reach(self.kernel, buffer, 1, stmt.place, "updates")
 
         def update(s: State) -> None:
-            at = np.broadcast_to(reach.elements(s, index(s), s.active), s.shape)
-            if buffer.space == "workgroup":
-                at = at + np.arange(s.groups)[:, None] * s.arrays[buffer].shape[1]
+            at = np.broadcast_to(spread(s, buffer, reach.elements(s, index(s), s.active), 1), s.shape)
             active = np.ones(s.shape, bool) if s.active is None else np.broadcast_to(s.active, s.shape)
             operand = np.broadcast_to(value(s), s.shape)
             old = atomic_update(stmt.op, s.arrays[buffer].reshape(-1), at, operand, active, result is not None)

@@ -187,6 +187,10 @@ def _fold_constants(op: str, left: Const, right: Const) -> Expr | None:
     return const(FOLD[op](left.value, right.value), bool_ if op in COMPARE else left.dtype)
 
 
+#: An operand that is no number, an array say, does the operation its own way: Python asks it next.
+_NOT_OURS: Expr = NotImplemented
+
+
 def operate(op: str, left: object, right: object = None) -> Expr:
     """The operators of Expr: Python numbers take the type of the other operand, arrays are left to NumPy."""
     if not (isinstance(left, Weak) or isinstance(right, Weak)):
@@ -205,12 +209,12 @@ def _operate(op: str, left: object, right: object) -> Expr:
         assert isinstance(right, Expr)
         literal = _literal(left, right.dtype)
         if literal is None:
-            return NotImplemented  # type: ignore[no-any-return]  # an array, say
+            return _NOT_OURS
         left = literal
     elif not isinstance(right, Expr):
         literal = _literal(right, i32 if op in ("<<", ">>") else left.dtype)
         if literal is None:
-            return NotImplemented  # type: ignore[no-any-return]  # an array, say
+            return _NOT_OURS
         right = literal
     assert isinstance(right, Expr)
     left, right = (left, _amount(op, right)) if op in ("<<", ">>") else _one_type(op, left, right)
@@ -233,7 +237,7 @@ def _power(base: object, exponent: object) -> Expr:
         return found
     if isinstance(base, Expr | int | float) and isinstance(exponent, Expr | int | float):
         return call("pow", base, exponent)
-    return NotImplemented  # type: ignore[no-any-return]  # an array, say
+    return _NOT_OURS
 
 
 def _literal(value: object, dtype: DType) -> Expr | None:

@@ -33,6 +33,7 @@ from ..ir import (
     binary,
     builtin,
     children,
+    conjuncts,
     const,
     expressions,
     nodes,
@@ -218,13 +219,6 @@ def _folded(kernel: Kernel, subgroup: int) -> _Fold | None:
 def uses_subgroups(kernel: Kernel) -> bool:
     """Whether the kernel asks how its threads fall into subgroups."""
     return any(isinstance(n, Builtin) and "subgroup" in n.name for n in all_nodes(kernel.body))
-
-
-def conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    """The parts of a condition that must all hold."""
-    if isinstance(condition, Binary) and condition.op == "&" and condition.dtype.kind == "b":
-        return conjuncts(condition.left) + conjuncts(condition.right)
-    return () if isinstance(condition, Const) and condition.value else (condition,)
 
 
 def negated(condition: Expr) -> Expr:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ..ranges import Sum, linear, range_of
 from ..simplify import from_linear
 from ..wgsl import show
 from .bounds import last_of
-from .model import Access, Domain, Model, domain_of, ids_of, index_at, named, period, split_guards, unknowns, use
+from .model import Access, Domain, Model, Verb, domain_of, ids_of, index_at, named, period, split_guards, unknowns, use
 from .phases import Phase
 from .verdict import Witness
 
@@ -28,7 +27,7 @@ class Places:
     `owners` is who each thread is; by default itself. Rows are iterations, say.
     """
 
-    verb: Literal["reads", "writes", "updates"]
+    verb: Verb
     addresses: Integers
     active: Mask
     lanes: int
@@ -168,7 +167,7 @@ class Answer:
 class Found:
     """Two accesses that meet, and the counter-example."""
 
-    accesses: tuple[Access, Access]
+    accesses: tuple[Access, ...]
     witness: Witness
 
 
@@ -205,15 +204,13 @@ def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
     return Answer(replace(found.witness, given=given))
 
 
-def found_by(
-    model: Model, met: tuple[Access, Access], ids: tuple[dict[Expr, int], dict[Expr, int]], threads: tuple[int, int]
-) -> Found:
-    """The meeting of two invocations, each given by its ids and its thread, for people."""
-    spots = list(zip(met, ids, threads, strict=True))
-    uses = tuple(use(model, access, known, thread, access.verb) for access, known, thread in spots)
-    starts = [index_at(model, access, known, thread) for access, known, thread in spots]
-    buffer = met[0].buffer
-    return Found(met, Witness(buffer.name, buffer.note, max(starts), uses))
+def found_by(model: Model, met: Sequence[tuple[Access, dict[Expr, int], int]]) -> Found:
+    """The meeting of two invocations, each given by its access, its ids and its thread, for people."""
+    uses = tuple(use(model, access, ids, thread, access.verb) for access, ids, thread in met)
+    element = max(index_at(model, access, ids, thread) for access, ids, thread in met)
+    accesses = tuple(access for access, _, _ in met)
+    buffer = accesses[0].buffer
+    return Found(accesses, Witness(buffer.name, buffer.note, element, uses))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,8 +257,6 @@ class Scene:
 
     def found(self, meeting: Meeting, ids: dict[Expr, int], own: list[Domain]) -> Found:
         """The meeting for people; `ids` are what the workgroup shares, `own` the iterations of each access."""
-        one, two = (
-            (self.accesses[spot.table], {**ids, **own[spot.table].point(spot.row)}, spot.thread)
-            for spot in (meeting.first, meeting.second)
-        )
-        return found_by(self.model, (one[0], two[0]), (one[1], two[1]), (one[2], two[2]))
+        spots = meeting.first, meeting.second
+        met = [(self.accesses[s.table], {**ids, **own[s.table].point(s.row)}, s.thread) for s in spots]
+        return found_by(self.model, met)

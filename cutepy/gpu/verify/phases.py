@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from ...tensor.dtypes import bool_
-from ..ir import Const, Expr, Var, binary, const, rewrite, var
+from ..ir import Const, Expr, Var, binary, conjuncts, const, rewrite, var
 from ..simplify import simplify
-from .collect import conjuncts, negated
+from .collect import negated
 from .model import Access, Branch, Fence, Item, Loop, Model, Repeat, flat
 
 #: Added to the order of a loop's number where it stands for another iteration.

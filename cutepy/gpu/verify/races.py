@@ -241,8 +241,7 @@ def _search_groups(model: Model, accesses: Sequence[Access], data: Data | None) 
     if meeting is None:
         return None, all(d.complete for d in domains)
     spots = meeting.first, meeting.second
-    one, two = ((accesses[s.table], domains[s.table].point(s.row), s.thread) for s in spots)
-    return found_by(model, (one[0], two[0]), (one[1], two[1]), (one[2], two[2])), False
+    return found_by(model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in spots]), False
 
 
 def _numbers(model: Model, env: dict[Expr, Array]) -> Integers:
