@@ -42,7 +42,7 @@ from .ir import (
     Vector,
     all_nodes,
 )
-from .ir.operators import SUBGROUP
+from .ir.operators import BY_WGSL, SUBGROUP
 
 KEYWORDS = (
     "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
@@ -62,17 +62,16 @@ RESERVED_WORDS = (
     " typedef typeid typename typeof union unless unorm unsafe unsized use using varying virtual volatile wgsl"
     " where with writeonly yield"
 )
+_HELPERS = {
+    "nan_min": "min(a, b)",
+    "nan_max": "max(a, b)",
+}
+_ATOMICS = "Add Sub Min Max And Or Xor Exchange Load Store".split()
 #: Types and functions of the language that printed kernels use: hiding one would change what it means.
-PREDECLARED = (
-    "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select fma min max abs clamp exp exp2 log log2"
-    " sqrt inverseSqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil round trunc fract"
-    " sign pow atan2 workgroupBarrier storageBarrier atomicAdd atomicSub atomicMin atomicMax atomicAnd atomicOr"
-    " atomicXor atomicExchange atomicLoad atomicStore subgroupAdd subgroupMul subgroupMin subgroupMax"
-    " subgroupAnd subgroupOr subgroupInclusiveAdd subgroupExclusiveAdd subgroupShuffle subgroupShuffleXor"
-    " subgroupShuffleDown subgroupShuffleUp subgroupBroadcastFirst"
-)
+PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select workgroupBarrier storageBarrier"
 
-RESERVED = frozenset((KEYWORDS + " " + RESERVED_WORDS + " " + PREDECLARED).split())
+RESERVED = {*KEYWORDS.split(), *RESERVED_WORDS.split(), *PREDECLARED.split(), *SUBGROUP}
+RESERVED |= BY_WGSL.keys() - _HELPERS.keys() | {f"atomic{name}" for name in _ATOMICS}
 
 
 Dialect = Literal["naga", "tint"]
@@ -90,10 +89,6 @@ _BUILTINS = {
     "subgroup_invocation_id": ("lane", "u32"),
     "subgroup_id": ("subgroup", "u32"),
     "num_subgroups": ("num_subgroups", "u32"),
-}
-_HELPERS = {
-    "nan_min": "min(a, b)",
-    "nan_max": "max(a, b)",
 }
 INDENT = "    "
 
@@ -177,7 +172,7 @@ class _Printer:
         self.needs = _features(kernel, seen)
         used = {n.name.partition(".")[0] for n in seen if isinstance(n, Builtin)}
         self.builtins = [name for name in _BUILTINS if name in used]
-        self.taken = set(RESERVED) | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
+        self.taken = RESERVED | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
         self.counts: dict[str, int] = {}
         self.helpers: dict[str, str] = {}
         self.entry = self.name_of(kernel, kernel.name)
