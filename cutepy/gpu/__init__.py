@@ -11,7 +11,7 @@ from .array import array as array
 from .array import empty as empty
 from .ir import Expr as Expr
 from .ir import Kernel as Kernel
-from .ir.functions import BY_WGSL as _BY_WGSL
+from .ir.operators import BY_WGSL as _BY_WGSL
 from .library import OnDevice as OnDevice
 from .matmul import Plan as Plan
 from .matmul import matmul as matmul

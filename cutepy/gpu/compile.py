@@ -1,11 +1,12 @@
 """From a kernel to the program that a runtime takes: lowered, printed, with what it needs of a device."""
 
-from typing import cast
-
+from ..tensor.dtypes import DType, f16, f32, i32, u32
 from .ir import Kernel
 from .lower import lower
 from .runtime.program import Binding, Param, ParamType, Program
 from .wgsl import Dialect, write_wgsl
+
+_TYPES: dict[DType, ParamType] = {f16: "f16", f32: "f32", i32: "i32", u32: "u32"}
 
 
 def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool = True) -> Program:
@@ -20,7 +21,7 @@ def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool =
         ),
         workgroup_size=kernel.workgroup,
         grid=kernel.grid,
-        params=tuple(Param(p.name, cast(ParamType, p.dtype.name)) for p in kernel.params),
+        params=tuple(Param(p.name, _TYPES[p.dtype]) for p in kernel.params),
         needs=source.needs,
         shared_bytes=ready.shared_bytes,
         checked=checked,

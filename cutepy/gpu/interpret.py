@@ -15,18 +15,16 @@ import numpy as np
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
-from .interpret_functions import BINARY, FUNCTIONS, atomic_update, convert, subgroup_call
-from .interpret_memory import Array, Reach, State, both, gather, lane_of, scatter
+from .evaluate import atomic_update, meaning, subgroup_call
+from .interpret_memory import Array, Reach, State, both, gather, lane_of, scatter, spread
 from .ir import (
     Assign,
     Atomic,
     Barrier,
-    Binary,
     Block,
     Buffer,
     Builtin,
     Call,
-    Cast,
     Comment,
     Component,
     Const,
@@ -38,10 +36,8 @@ from .ir import (
     Let,
     Load,
     Param,
-    Select,
     Stmt,
     Store,
-    Unary,
     Var,
     Vector,
     check,
@@ -182,22 +178,9 @@ class _Compiler:
                 return lambda s: s.ids[name]
             case Param():
                 return lambda s: s.params[value]
-            case Binary(op=op, left=left, right=right):
-                compute, first, second = BINARY[op], self.expr(left), self.expr(right)
-                return lambda s: compute(first(s), second(s))
-            case Unary(op=op, value=operand):
-                negate, inner = {"-": np.negative, "~": np.invert, "!": np.logical_not}[op], self.expr(operand)
-                return lambda s: negate(inner(s))
-            case Select(condition=condition, then=then, other=other):
-                test, yes, no = self.expr(condition), self.expr(then), self.expr(other)
-                return lambda s: np.where(test(s), yes(s), no(s))
-            case Cast(value=operand, dtype=dtype, bits=bits):
-                inner = self.expr(operand)
-                if bits:
-                    return lambda s: np.ascontiguousarray(inner(s)).view(dtype.numpy)
-                return lambda s: convert(inner(s), operand.dtype, dtype)
-            case Call(name=name, args=args):
-                return self.call(name, [self.expr(a) for a in args])
+            case Call(name=name, args=args) if name in SUBGROUP:
+                given = [self.expr(a) for a in args]
+                return lambda s: subgroup_call(name, [a(s) for a in given], s.shape, s.active, s.subgroup_size)
             case Vector(items=items):
                 parts = [self.expr(x) for x in items]
                 if all(x is items[0] for x in items):
@@ -207,16 +190,18 @@ class _Compiler:
                 return self.component(self.expr(whole), lane, whole.lanes)
             case Load():
                 return self.load(value)
-        raise AssertionError(type(value).__name__)
+        return self.computed(value)
 
-    def call(self, name: str, args: list[Compute]) -> Compute:
-        if name in SUBGROUP:
-            return lambda s: subgroup_call(name, [a(s) for a in args], s.shape, s.active, s.subgroup_size)
-        function = FUNCTIONS[name]
-        if len(args) == 1:
-            only = args[0]
-            return lambda s: function(only(s))
-        return lambda s: function(*[a(s) for a in args])
+    def computed(self, value: Expr) -> Compute:
+        """What only its operands decide."""
+        function, operands = meaning(value), [self.expr(x) for x in children(value)]
+        assert function is not None, type(value).__name__
+        match operands:
+            case [only]:
+                return lambda s: function(only(s))
+            case [first, second]:
+                return lambda s: function(first(s), second(s))
+        return lambda s: function(*[x(s) for x in operands])
 
     def component(self, whole: Compute, lane: "int | Expr", lanes: int) -> Compute:
         if isinstance(lane, int):
@@ -326,9 +311,7 @@ class _Compiler:
         reach = Reach(self.kernel, buffer, 1, stmt.place, "updates")
 
         def update(s: State) -> None:
-            at = np.broadcast_to(reach.elements(s, index(s), s.active), s.shape)
-            if buffer.space == "workgroup":
-                at = at + np.arange(s.groups)[:, None] * s.arrays[buffer].shape[1]
+            at = np.broadcast_to(spread(s, buffer, reach.elements(s, index(s), s.active), 1), s.shape)
             active = np.ones(s.shape, bool) if s.active is None else np.broadcast_to(s.active, s.shape)
             operand = np.broadcast_to(value(s), s.shape)
             old = atomic_update(stmt.op, s.arrays[buffer].reshape(-1), at, operand, active, result is not None)

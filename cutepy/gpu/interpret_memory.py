@@ -68,29 +68,25 @@ class Reach:
         raise KernelError(f"{self.context()} element {found}, {size}: workgroup {where}, thread {thread}")
 
 
-def gather(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
-    array = s.arrays[buffer]
+def spread(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
+    """Where elements stand in an array's memory: each workgroup, or each thread, has its own."""
     if lanes > 1:
         at = at + np.arange(lanes)[:, None, None]
     if buffer.space == "workgroup":
-        at, array = at + np.arange(s.groups)[:, None] * array.shape[1], array.reshape(-1)
+        at = at + np.arange(s.groups)[:, None] * s.arrays[buffer].shape[1]
     elif buffer.space == "private":
         at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
-    found: Array = array.take(at)
+    return at
+
+
+def gather(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
+    found: Array = s.arrays[buffer].take(spread(s, buffer, at, lanes))
     return found
 
 
 def scatter(s: State, buffer: Buffer, at: Array, value: Array, lanes: int) -> None:
-    array = s.arrays[buffer]
-    if lanes > 1:
-        at = at + np.arange(lanes)[:, None, None]
-    shape = (lanes, *s.shape) if lanes > 1 else s.shape
-    at, value = np.broadcast_to(at, shape), np.broadcast_to(value, shape)
-    if buffer.space == "workgroup":
-        at, array = at + np.arange(s.groups)[:, None] * array.shape[1], array.reshape(-1)
-    elif buffer.space == "private":
-        at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
-        array = array.reshape(-1)
+    array, shape = s.arrays[buffer].reshape(-1), (lanes, *s.shape) if lanes > 1 else s.shape
+    at, value = np.broadcast_to(spread(s, buffer, at, lanes), shape), np.broadcast_to(value, shape)
     if s.active is None:
         array[at] = value
     else:

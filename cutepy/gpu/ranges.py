@@ -22,11 +22,10 @@ def domain(dtype: DType) -> Interval:
 
 def linear(value: Expr) -> Sum:
     """`value` as a sum of multiples of atoms: whatever is not `+`, `-`, `*` or `<<` by a constant is an atom."""
-    memo = arena().facts.setdefault("linear", {})
+    memo = arena().sums
     known = memo.get(value)
     if known is None:
         known = memo[value] = _linear(value)
-    assert isinstance(known, Congruent)
     return known
 
 
@@ -59,12 +58,11 @@ def range_of(value: Expr) -> Interval:
             return int(number), int(number)
         case Var(lo=lo, hi=hi, dtype=dtype) | Builtin(lo=lo, hi=hi, dtype=dtype) | Param(lo=lo, hi=hi, dtype=dtype):
             return (lo, hi) if dtype.kind in "iu" else domain(dtype)
-    memo = arena().facts.setdefault("range", {})
+    memo = arena().ranges
     known = memo.get(value)
     if known is None:
         found = _range(value)
         known = memo[value] = domain(value.dtype) if found is None else _wrapped(found, value.dtype)
-    assert isinstance(known, tuple)
     return known
 
 

@@ -11,7 +11,7 @@ from math import gcd
 
 from ..layout.affine import Affine, Congruent, within
 from ..tensor.dtypes import DType, bool_
-from .ir import Binary, Call, Const, Expr, Select, Var, arena, binary, const, rewrite, select, variables
+from .ir import Binary, Call, Const, Expr, Select, arena, binary, const, rewrite, select, variables
 from .ranges import Exact, Sum, domain, exact, linear, range_of
 
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -27,8 +27,7 @@ def simplify(value: Expr) -> Expr:
 
     Sources: the rules for index arithmetic of Halide and TVM, proved here by the property tests only.
     """
-    memo = arena().facts.setdefault("simplify", {})
-    return rewrite(value, _step, memo)  # type: ignore[arg-type]
+    return rewrite(value, _step, arena().simple)
 
 
 def _step(value: Expr) -> Expr:
@@ -94,12 +93,11 @@ def _order(term: tuple[Expr, int]) -> tuple[bool, int, int, int]:
 
 def _rank(atom: Expr) -> tuple[int, int]:
     """Atoms in the order in which their variables were bound, then in the order in which they were met."""
-    memo = arena().facts.setdefault("rank", {})
+    memo = arena().ranks
     known = memo.get(atom)
     if known is None:
-        last = max((v.order for v in variables(atom) if isinstance(v, Var)), default=0)
+        last = max((v.order for v in variables(atom)), default=0)
         known = memo[atom] = (last, len(memo))
-    assert isinstance(known, tuple)
     return known
 
 

@@ -1,8 +1,7 @@
 """WGSL, written from a lowered kernel. The only file that knows the language; it decides nothing.
 
 Two dialects, "naga" (wgpu) and "tint" (Chromium, Dawn), differ in one line: Tint wants `enable subgroups;` where naga,
-as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL/ and what both compilers accept.
-"""
+as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL/ and what both compilers accept."""
 
 import math
 import re
@@ -43,8 +42,37 @@ from .ir import (
     Vector,
     all_nodes,
 )
-from .ir.operators import SUBGROUP
-from .wgsl_words import RESERVED
+from .ir.operators import BY_WGSL, SUBGROUP
+
+KEYWORDS = (
+    "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
+    " for if let loop override requires return struct switch true var while"
+)
+RESERVED_WORDS = (
+    "NULL Self abstract active alignas alignof as asm asm_fragment async attribute auto await become cast"
+    " catch class co_await co_return co_yield coherent column_major common compile compile_fragment concept"
+    " const_cast consteval constexpr constinit crate debugger decltype delete demote demote_to_helper do"
+    " dynamic_cast enum explicit export extends extern external fallthrough filter final finally friend from"
+    " fxgroup get goto groupshared highp impl implements import inline instanceof interface layout lowp macro"
+    " macro_rules match mediump meta mod module move mut mutable namespace new nil noexcept noinline"
+    " nointerpolation non_coherent noncoherent noperspective null nullptr of operator package packoffset"
+    " partition pass patch pixelfragment precise precision premerge priv protected pub public readonly ref"
+    " regardless register reinterpret_cast require resource restrict self set shared sizeof smooth snorm static"
+    " static_assert static_cast std subroutine super target template this thread_local throw trait try type"
+    " typedef typeid typename typeof union unless unorm unsafe unsized use using varying virtual volatile wgsl"
+    " where with writeonly yield"
+)
+_HELPERS = {
+    "nan_min": "min(a, b)",
+    "nan_max": "max(a, b)",
+}
+_ATOMICS = "Add Sub Min Max And Or Xor Exchange Load Store".split()
+#: Types and functions of the language that printed kernels use: hiding one would change what it means.
+PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select workgroupBarrier storageBarrier"
+
+RESERVED = {*KEYWORDS.split(), *RESERVED_WORDS.split(), *PREDECLARED.split(), *SUBGROUP}
+RESERVED |= BY_WGSL.keys() - _HELPERS.keys() | {f"atomic{name}" for name in _ATOMICS}
+
 
 Dialect = Literal["naga", "tint"]
 
@@ -61,10 +89,6 @@ _BUILTINS = {
     "subgroup_invocation_id": ("lane", "u32"),
     "subgroup_id": ("subgroup", "u32"),
     "num_subgroups": ("num_subgroups", "u32"),
-}
-_HELPERS = {
-    "nan_min": "min(a, b)",
-    "nan_max": "max(a, b)",
 }
 INDENT = "    "
 
@@ -148,7 +172,7 @@ class _Printer:
         self.needs = _features(kernel, seen)
         used = {n.name.partition(".")[0] for n in seen if isinstance(n, Builtin)}
         self.builtins = [name for name in _BUILTINS if name in used]
-        self.taken = set(RESERVED) | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
+        self.taken = RESERVED | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
         self.counts: dict[str, int] = {}
         self.helpers: dict[str, str] = {}
         self.entry = self.name_of(kernel, kernel.name)

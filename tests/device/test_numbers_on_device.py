@@ -5,7 +5,7 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.ir.functions import FUNCTIONS, Function
+from cutepy.gpu.ir.operators import FUNCTIONS, Function
 from cutepy.gpu.runtime import Device
 
 X = np.linspace(-0.9, 0.9, 64).astype(np.float32)

@@ -5,9 +5,9 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.interpret_functions import FUNCTIONS as MEANING
+from cutepy.gpu.evaluate import FUNCTIONS as MEANING
 from cutepy.gpu.ir import Expr
-from cutepy.gpu.ir.functions import BY_NAME, BY_WGSL, FUNCTIONS, Function
+from cutepy.gpu.ir.operators import BY_NAME, BY_WGSL, FUNCTIONS, Function
 from cutepy.tensor.algorithms import transform
 
 X = np.linspace(-2.5, 2.5, 64).astype(np.float32)

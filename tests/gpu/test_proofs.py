@@ -32,7 +32,7 @@ from cutepy.gpu.ranges import range_of
 from cutepy.gpu.simplify import simplify
 from cutepy.gpu.verify import needs_checks, verify
 from cutepy.gpu.verify.collect import collect
-from cutepy.gpu.verify.search import period
+from cutepy.gpu.verify.model import period
 from cutepy.tensor.dtypes import f32, i32, u32
 
 

@@ -9,7 +9,7 @@ import pytest
 from judging import judge
 from kernels import CASES
 
-import cutepy.gpu.verify.search as search
+import cutepy.gpu.verify.model as search
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
 from cutepy.gpu.ir import (

@@ -50,6 +50,7 @@ from .walk import all_nodes as all_nodes
 from .walk import ask_operands_first as ask_operands_first
 from .walk import blocks as blocks
 from .walk import children as children
+from .walk import conjuncts as conjuncts
 from .walk import expressions as expressions
 from .walk import loads as loads
 from .walk import map_block as map_block

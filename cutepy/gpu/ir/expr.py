@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ...errors import KernelError
+from ...layout.affine import Congruent, Interval
 from ...tensor.dtypes import DType, bool_, u32
-from .advice import advice
 from .operators import Number
-from .place import user_place
+from .place import advice, user_place
 
 if TYPE_CHECKING:
     from .stmt import Buffer
@@ -27,6 +27,18 @@ MOST_DEPTH = 64
 
 class TracedValueError(KernelError, TypeError):
     """Python asked for a value that is known only on the GPU."""
+
+
+def _operator(symbol: str) -> tuple[Callable[["Expr", object], "Expr"], Callable[["Expr", object], "Expr"]]:
+    """What an operator does where the expression stands on the left, and where it stands on the right."""
+
+    def left(self: "Expr", other: object) -> "Expr":
+        return Expr.operate(symbol, self, other)
+
+    def right(self: "Expr", other: object) -> "Expr":
+        return Expr.operate(symbol, other, self)
+
+    return left, right
 
 
 class Expr:
@@ -44,89 +56,21 @@ class Expr:
     __array_ufunc__: ClassVar[Callable[..., Any]]
     __array_function__: ClassVar[Callable[..., Any]]
 
-    def __add__(self, other: object) -> "Expr":
-        return Expr.operate("+", self, other)
-
-    def __radd__(self, other: object) -> "Expr":
-        return Expr.operate("+", other, self)
-
-    def __sub__(self, other: object) -> "Expr":
-        return Expr.operate("-", self, other)
-
-    def __rsub__(self, other: object) -> "Expr":
-        return Expr.operate("-", other, self)
-
-    def __mul__(self, other: object) -> "Expr":
-        return Expr.operate("*", self, other)
-
-    def __rmul__(self, other: object) -> "Expr":
-        return Expr.operate("*", other, self)
-
-    def __truediv__(self, other: object) -> "Expr":
-        return Expr.operate("/", self, other)
-
-    def __rtruediv__(self, other: object) -> "Expr":
-        return Expr.operate("/", other, self)
-
-    def __floordiv__(self, other: object) -> "Expr":
-        return Expr.operate("//", self, other)
-
-    def __rfloordiv__(self, other: object) -> "Expr":
-        return Expr.operate("//", other, self)
-
-    def __mod__(self, other: object) -> "Expr":
-        return Expr.operate("%", self, other)
-
-    def __rmod__(self, other: object) -> "Expr":
-        return Expr.operate("%", other, self)
-
-    def __and__(self, other: object) -> "Expr":
-        return Expr.operate("&", self, other)
-
-    def __rand__(self, other: object) -> "Expr":
-        return Expr.operate("&", other, self)
-
-    def __or__(self, other: object) -> "Expr":
-        return Expr.operate("|", self, other)
-
-    def __ror__(self, other: object) -> "Expr":
-        return Expr.operate("|", other, self)
-
-    def __xor__(self, other: object) -> "Expr":
-        return Expr.operate("^", self, other)
-
-    def __rxor__(self, other: object) -> "Expr":
-        return Expr.operate("^", other, self)
-
-    def __lshift__(self, other: object) -> "Expr":
-        return Expr.operate("<<", self, other)
-
-    def __rlshift__(self, other: object) -> "Expr":
-        return Expr.operate("<<", other, self)
-
-    def __rshift__(self, other: object) -> "Expr":
-        return Expr.operate(">>", self, other)
-
-    def __rrshift__(self, other: object) -> "Expr":
-        return Expr.operate(">>", other, self)
-
-    def __lt__(self, other: object) -> "Expr":
-        return Expr.operate("<", self, other)
-
-    def __le__(self, other: object) -> "Expr":
-        return Expr.operate("<=", self, other)
-
-    def __gt__(self, other: object) -> "Expr":
-        return Expr.operate(">", self, other)
-
-    def __ge__(self, other: object) -> "Expr":
-        return Expr.operate(">=", self, other)
-
-    def __eq__(self, other: object) -> "Expr":  # type: ignore[override]
-        return Expr.operate("==", self, other)
-
-    def __ne__(self, other: object) -> "Expr":  # type: ignore[override]
-        return Expr.operate("!=", self, other)
+    __add__, __radd__ = _operator("+")
+    __sub__, __rsub__ = _operator("-")
+    __mul__, __rmul__ = _operator("*")
+    __truediv__, __rtruediv__ = _operator("/")
+    __floordiv__, __rfloordiv__ = _operator("//")
+    __mod__, __rmod__ = _operator("%")
+    __pow__, __rpow__ = _operator("**")
+    __and__, __rand__ = _operator("&")
+    __or__, __ror__ = _operator("|")
+    __xor__, __rxor__ = _operator("^")
+    __lshift__, __rlshift__ = _operator("<<")
+    __rshift__, __rrshift__ = _operator(">>")
+    __lt__, __gt__ = _operator("<")[0], _operator(">")[0]
+    __le__, __ge__ = _operator("<=")[0], _operator(">=")[0]
+    __eq__, __ne__ = _operator("==")[0], _operator("!=")[0]  # type: ignore[assignment]  # equal is a value too
 
     __hash__ = object.__hash__
 
@@ -135,12 +79,6 @@ class Expr:
 
     def __invert__(self) -> "Expr":
         return Expr.operate("!" if self.dtype is bool_ else "~", self, None)
-
-    def __pow__(self, other: object) -> "Expr":
-        return Expr.operate("**", self, other)
-
-    def __rpow__(self, other: object) -> "Expr":
-        return Expr.operate("**", other, self)
 
     def __abs__(self) -> "Expr":
         return Expr.operate("abs", self, None)
@@ -271,7 +209,7 @@ class Cast(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Expr):
-    """A function of FUNCTIONS or SUBGROUP applied to operands."""
+    """A function of BY_WGSL or SUBGROUP applied to operands."""
 
     name: str
     args: tuple[Expr, ...]
@@ -323,7 +261,12 @@ class Arena:
     """
 
     nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
-    facts: dict[str, dict[Expr, object]] = field(default_factory=dict)
+    variables: dict[Expr, tuple[Var, ...]] = field(default_factory=dict)
+    loads: dict[Expr, tuple[Load, ...]] = field(default_factory=dict)
+    sums: dict[Expr, Congruent[Expr, int]] = field(default_factory=dict)
+    ranges: dict[Expr, Interval] = field(default_factory=dict)
+    simple: dict[Expr, Expr] = field(default_factory=dict)
+    ranks: dict[Expr, tuple[int, int]] = field(default_factory=dict)
     bindings: int = 0
     name: Callable[[Expr], Expr] | None = None
 

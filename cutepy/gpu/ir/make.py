@@ -22,14 +22,12 @@ from .expr import (
     Vector,
     arena,
 )
-from .functions import BY_WGSL
 from .operators import (
     ARITHMETIC,
     BITS,
+    BY_WGSL,
     COMPARE,
-    FLOAT_FUNCTIONS,
     FOLD,
-    FUNCTIONS,
     INTEGER,
     SUBGROUP,
     U32_LIMIT,
@@ -189,6 +187,10 @@ def _fold_constants(op: str, left: Const, right: Const) -> Expr | None:
     return const(FOLD[op](left.value, right.value), bool_ if op in COMPARE else left.dtype)
 
 
+#: An operand that is no number, an array say, does the operation its own way: Python asks it next.
+_NOT_OURS: Expr = NotImplemented
+
+
 def operate(op: str, left: object, right: object = None) -> Expr:
     """The operators of Expr: Python numbers take the type of the other operand, arrays are left to NumPy."""
     if not (isinstance(left, Weak) or isinstance(right, Weak)):
@@ -207,12 +209,12 @@ def _operate(op: str, left: object, right: object) -> Expr:
         assert isinstance(right, Expr)
         literal = _literal(left, right.dtype)
         if literal is None:
-            return NotImplemented  # type: ignore[no-any-return]  # an array, say
+            return _NOT_OURS
         left = literal
     elif not isinstance(right, Expr):
         literal = _literal(right, i32 if op in ("<<", ">>") else left.dtype)
         if literal is None:
-            return NotImplemented  # type: ignore[no-any-return]  # an array, say
+            return _NOT_OURS
         right = literal
     assert isinstance(right, Expr)
     left, right = (left, _amount(op, right)) if op in ("<<", ">>") else _one_type(op, left, right)
@@ -235,7 +237,7 @@ def _power(base: object, exponent: object) -> Expr:
         return found
     if isinstance(base, Expr | int | float) and isinstance(exponent, Expr | int | float):
         return call("pow", base, exponent)
-    return NotImplemented  # type: ignore[no-any-return]  # an array, say
+    return _NOT_OURS
 
 
 def _literal(value: object, dtype: DType) -> Expr | None:
@@ -319,10 +321,10 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
 
 
 def call(name: str, *operands: Expr | Number) -> Expr:
-    """`name(operands)` for a name of FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
+    """`name(operands)` for a name of BY_WGSL or SUBGROUP; numbers take the type of the first expression."""
     if any(isinstance(a, Weak) for a in operands):
         if name not in SUBGROUP:
-            return meeting(partial(_call, name), operands, fractions=name in FLOAT_FUNCTIONS)
+            return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].floats)
         operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
     return _call(name, *operands)
 
@@ -348,14 +350,14 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     kind = args[0].dtype
     if name in SUBGROUP:
         return _of_subgroup(name, *args)
-    if name not in FUNCTIONS:
-        raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(FUNCTIONS))}")
+    taken = BY_WGSL.get(name)
+    if taken is None:
+        raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(BY_WGSL))}")
     if kind is bool_:
         raise KernelError(f"{user_place()}: {name} is not defined on bool; use & | ~ or gpu.select")
-    if len(args) != BY_WGSL[name].operands:
-        taken = BY_WGSL[name]
+    if len(args) != taken.operands:
         raise KernelError(f"{user_place()}: gpu.{taken.name} takes {taken.operands} operands, given are {len(args)}")
-    if name in FLOAT_FUNCTIONS and kind.kind != "f":
+    if taken.floats and kind.kind != "f":
         raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {kind}; cast first")
     for other in args:
         if other.dtype is not kind:

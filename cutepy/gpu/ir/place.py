@@ -1,11 +1,19 @@
-"""Where in the user's kernel something was written, for error messages."""
+"""Where in the user's kernel something was written, and what to write there instead, for error messages.
 
+The text of what is running is read from the user's source by the positions that Python keeps for its byte code.
+"""
+
+import ast
+import linecache
 import sys
 import sysconfig
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from types import FrameType
+
+from .operators import BY_NUMPY, BY_WGSL
 
 _PACKAGE = str(Path(__file__).parents[2])
 _NOT_USER = (_PACKAGE, *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
@@ -41,3 +49,44 @@ def place_of(path: str, line: int) -> str:
 @lru_cache(maxsize=256)
 def _file_name(path: str) -> str:
     return Path(path).name
+
+
+_BUILTINS = {"max": "maximum", "min": "minimum", "abs": "absolute", "round": "round", "pow": "power"}
+_NUMPY = {"where": "select", "round": "round", "around": "round", "fmax": "maximum", "fmin": "minimum"}
+
+
+def advice() -> str:
+    """What to write for the operation that the user's code is in the middle of; "" where there is no such rule."""
+    try:
+        node = ast.parse(running_text(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    return _of_call(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _of_call(func: ast.expr) -> str:
+    match func:
+        case ast.Name(id=name) if name in _BUILTINS:
+            return f"write gpu.{_BUILTINS[name]}"
+        case ast.Attribute(value=ast.Name(id="math" | "np" | "numpy"), attr=name):
+            known = BY_NUMPY.get(name) or BY_WGSL.get(name)
+            found = known.name if known else _NUMPY.get(name)
+            return f"write gpu.{found}" if found else f"kernels have no {ast.unparse(func)}"
+        case ast.Name(id="float" | "int" as name):
+            return f'write gpu.cast(..., "{"f32" if name == "float" else "i32"}")'
+    return ""
+
+
+def running_text() -> str:
+    """The source of what the innermost frame of the user's is doing; "" where the source is not known."""
+    frame = user_frame(sys._getframe(1))
+    if frame is None or frame.f_lasti < 0:
+        return ""
+    first, last, left, right = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    if first is None or last is None or left is None or right is None:
+        return ""
+    lines = [line.encode() for line in linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][:right]
+    return b"".join([lines[0][left:], *lines[1:]]).decode(errors="replace").strip()

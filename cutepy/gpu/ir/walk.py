@@ -1,56 +1,64 @@
 """Reading and rewriting of expressions and statements."""
 
-from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
-from .expr import MOST_DEPTH, Binary, Call, Cast, Component, Expr, Load, Select, Unary, Var, Vector, arena
+from .expr import MOST_DEPTH, Binary, Call, Cast, Component, Const, Expr, Load, Select, Unary, Var, Vector, arena
 from .make import binary, call, cast, component, load, select, unary, vector
 from .stmt import Assign, Atomic, Block, Declare, For, If, Let, Stmt, Store
 
 Rewrite = Callable[[Expr], Expr]
+Leaf = TypeVar("Leaf", bound=Expr)
 
 
-_OPERANDS: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
-    Binary: attrgetter("left", "right"),
-    Call: attrgetter("args"),
-    Vector: attrgetter("items"),
-    Select: attrgetter("condition", "then", "other"),
-    Unary: lambda node: (node.value,),
-    Cast: lambda node: (node.value,),
-    Load: lambda node: (node.index,) if node.where is None else (node.index, node.where),
-    Component: lambda node: (node.value, node.lane) if isinstance(node.lane, Expr) else (node.value,),
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """What a kind of expression is made of, and how the same is made of other operands."""
+
+    operands: Callable[[Any], tuple[Expr, ...]]
+    rebuild: Callable[[Any, Sequence[Expr]], Expr]
+
+
+_NODES: dict[type[Expr], _Node] = {
+    Binary: _Node(attrgetter("left", "right"), lambda node, x: binary(node.op, *x)),
+    Call: _Node(attrgetter("args"), lambda node, x: call(node.name, *x)),
+    Vector: _Node(attrgetter("items"), lambda node, x: vector(*x)),
+    Select: _Node(attrgetter("condition", "then", "other"), lambda node, x: select(*x)),
+    Unary: _Node(lambda node: (node.value,), lambda node, x: unary(node.op, *x)),
+    Cast: _Node(lambda node: (node.value,), lambda node, x: cast(x[0], node.dtype, bits=node.bits)),
+    Load: _Node(
+        lambda node: (node.index,) if node.where is None else (node.index, node.where),
+        lambda node, x: load(node.buffer, x[0], lanes=node.lanes, where=(*x, None)[1], place=node.place),
+    ),
+    Component: _Node(
+        lambda node: (node.value, node.lane) if isinstance(node.lane, Expr) else (node.value,),
+        lambda node, x: component(x[0], (*x, node.lane)[1]),
+    ),
 }
 
 
 def children(value: Expr) -> tuple[Expr, ...]:
     """The operands of an expression."""
-    get = _OPERANDS.get(type(value))
-    return () if get is None else get(value)
-
-
-_REBUILD: dict[type[Expr], Callable[[Any, Sequence[Expr]], Expr]] = {
-    Binary: lambda node, x: binary(node.op, *x),
-    Call: lambda node, x: call(node.name, *x),
-    Vector: lambda node, x: vector(*x),
-    Select: lambda node, x: select(*x),
-    Unary: lambda node, x: unary(node.op, *x),
-    Cast: lambda node, x: cast(x[0], node.dtype, bits=node.bits),
-    Load: lambda node, x: load(
-        node.buffer, x[0], lanes=node.lanes, where=x[1] if len(x) > 1 else None, place=node.place
-    ),
-    Component: lambda node, x: component(x[0], x[1] if len(x) > 1 else node.lane),
-}
+    node = _NODES.get(type(value))
+    return () if node is None else node.operands(value)
 
 
 def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
     """`value` with other operands, in the order of `children`."""
     for new, old in zip(operands, children(value), strict=True):
         if new is not old:
-            return _REBUILD[type(value)](value, operands)
+            return _NODES[type(value)].rebuild(value, operands)
     return value
+
+
+def conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    """The parts of a condition that must all hold."""
+    if isinstance(condition, Binary) and condition.op == "&" and condition.dtype.kind == "b":
+        return conjuncts(condition.left) + conjuncts(condition.right)
+    return () if isinstance(condition, Const) and condition.value else (condition,)
 
 
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
@@ -61,65 +69,46 @@ def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     return memo[value]
 
 
-_COMPUTED: dict[type[Stmt], Callable[[Any], tuple[Expr, ...]]] = {
-    Let: lambda stmt: (stmt.value,),
-    Assign: lambda stmt: (stmt.value,),
-    Declare: lambda stmt: () if stmt.value is None else (stmt.value,),
-    Store: attrgetter("index", "value"),
-    Atomic: attrgetter("index", "value"),
-    If: lambda stmt: (stmt.condition,),
-    For: attrgetter("start", "stop", "step"),
+#: The fields of each kind of statement that are expressions, and those that are blocks.
+_COMPUTED: dict[type[Stmt], tuple[str, ...]] = {
+    Let: ("value",),
+    Assign: ("value",),
+    Declare: ("value",),
+    Store: ("index", "value"),
+    Atomic: ("index", "value"),
+    If: ("condition",),
+    For: ("start", "stop", "step"),
 }
+_BLOCKS: dict[type[Stmt], tuple[str, ...]] = {If: ("then", "orelse"), For: ("body",)}
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that `stmt` itself computes, without those of statements inside it."""
-    get = _COMPUTED.get(type(stmt))
-    return () if get is None else get(stmt)
+    found = [getattr(stmt, name) for name in _COMPUTED.get(type(stmt), ())]
+    return () if found == [] or found[0] is None else tuple(found)
 
 
 def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
     """`stmt` computing `new` in place of `expressions(stmt)`."""
     for fresh, old in zip(new, expressions(stmt), strict=True):
         if fresh is not old:
-            return _with(stmt, new)
-    return stmt
-
-
-def _with(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
-    match stmt:
-        case Let(var=var, place=place):
-            return Let(var, new[0], place)
-        case Assign(var=var, lane=lane):
-            return Assign(var, new[0], lane)
-        case Store(buffer=buffer, place=place):
-            return Store(buffer, new[0], new[1], place)
-        case Declare(var=var):
-            return Declare(var, new[0])
-        case Atomic():
-            return replace(stmt, index=new[0], value=new[1])
-        case If():
-            return replace(stmt, condition=new[0])
-        case For():
-            return replace(stmt, start=new[0], stop=new[1], step=new[2])
+            return _with(stmt, zip(_COMPUTED[type(stmt)], new, strict=True))
     return stmt
 
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks inside `stmt`."""
-    if isinstance(stmt, If):
-        return stmt.then, stmt.orelse
-    return (stmt.body,) if isinstance(stmt, For) else ()
+    return tuple([getattr(stmt, name) for name in _BLOCKS.get(type(stmt), ())])
 
 
 def with_blocks(stmt: Stmt, new: tuple[Block, ...]) -> Stmt:
     """`stmt` holding `new` in place of `blocks(stmt)`."""
-    match stmt:
-        case If():
-            return replace(stmt, then=new[0], orelse=new[1])
-        case For():
-            return replace(stmt, body=new[0])
-    return stmt
+    return _with(stmt, zip(_BLOCKS[type(stmt)], new, strict=True)) if new else stmt
+
+
+def _with(stmt: Stmt, fields: Iterable[tuple[str, object]]) -> Stmt:
+    changes: dict[str, Any] = dict(fields)
+    return replace(stmt, **changes)
 
 
 def statements(block: Block) -> Iterator[Stmt]:
@@ -161,19 +150,18 @@ def all_nodes(block: Block) -> list[Expr]:
     return nodes(*[root for stmt in statements(block) for root in expressions(stmt)])
 
 
-def variables(value: Expr) -> tuple[Expr, ...]:
+def variables(value: Expr) -> tuple[Var, ...]:
     """The variables that `value` reads, each once."""
-    return _leaves("variables", Var, value)
+    return _leaves(arena().variables, Var, value)
 
 
 def loads(value: Expr) -> tuple[Load, ...]:
     """The loads inside `value`, each once."""
-    return _leaves("loads", Load, value)  # type: ignore[return-value]
+    return _leaves(arena().loads, Load, value)
 
 
-def _leaves(name: str, kind: type[Expr], value: Expr) -> tuple[Expr, ...]:
-    """The nodes of that kind inside `value`, operands first; kept in the arena under `name`."""
-    memo: dict[Expr, tuple[Expr, ...]] = arena().facts.setdefault(name, {})  # type: ignore[assignment]
+def _leaves(memo: dict[Expr, tuple[Leaf, ...]], kind: type[Leaf], value: Expr) -> tuple[Leaf, ...]:
+    """The nodes of that kind inside `value`, operands first."""
     known = memo.get(value)
     if known is not None:
         return known

@@ -7,13 +7,11 @@ from dataclasses import replace
 
 from ..ir import Kernel, check, map_block
 from ..simplify import simplify
-from .constants import spell_constants
 from .finish import drop_unused
 from .finish import finish as finish
 from .hoist import hoist
-from .predicates import branch
 from .registers import name_registers
-from .remainders import spell_remainders
+from .spell import branch, spell_constants, spell_remainders
 from .widths import choose_widths
 
 

@@ -130,7 +130,7 @@ def _declare(names: list[Var], body: Block) -> Block:
     return tuple(out)
 
 
-def _mentioned(stmt: Stmt) -> list[Expr]:
+def _mentioned(stmt: Stmt) -> list[Var]:
     read = [v for root in expressions(stmt) for v in variables(root)]
     return [stmt.var, *read] if isinstance(stmt, Assign) else read
 

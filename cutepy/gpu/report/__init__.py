@@ -3,8 +3,8 @@
 Everything follows from the kernel's index arithmetic, so a report needs no device and no data.
 """
 
-from .figures import AccessFigures as AccessFigures
-from .figures import ArrayFigures as ArrayFigures
-from .figures import Hardware as Hardware
-from .figures import Report as Report
+from .measure import AccessFigures as AccessFigures
+from .measure import ArrayFigures as ArrayFigures
+from .measure import Hardware as Hardware
+from .measure import Report as Report
 from .measure import report as report

@@ -11,11 +11,10 @@ from math import prod
 
 import numpy as np
 
+from ..evaluate import Array, Integers, Mask
 from ..ir import Const, Expr
 from ..ranges import linear
-from ..verify.evaluate import Array, Integers, Mask, evaluate
-from ..verify.model import Loop, Model
-from ..verify.search import ids_of, unknowns
+from ..verify.model import Domain, Loop, Model, environment, happens, ids_of, total, typed, unknowns
 
 _MOST = 1 << 24
 
@@ -95,30 +94,17 @@ class Counter:
     ) -> Iterator[tuple[Integers, Mask, int]]:
         """The different rows of addresses and of who takes part, over all combinations of joint ids."""
         model = self.model
-        table = np.full((1, model.threads), linear(self.index).constant, np.int64)
-        ordered = sorted(joint, key=str)
-        shape = [model.extent(i) for i in ordered]
-        numbers = np.arange(prod(shape))
-        env: dict[Expr, Array] = {model.tid: np.arange(model.threads, dtype=np.uint32)[None, :]}
-        for leaf, extent in zip(ordered, shape, strict=True):
-            env[leaf] = (numbers % extent).astype(leaf.dtype.numpy)[:, None]
-            numbers = numbers // extent
+        env = environment(model, _all_of(model, joint))
         memo: dict[Expr, Array] = {}
-        active = np.ones((1, model.threads), bool)
-        for guard in guards:
-            active = active & evaluate(guard, env, memo).astype(bool)
-        for atom, c in terms.items():
-            if ids_of(model, [atom]) <= joint:
-                table = table + c * evaluate(atom, env, memo).astype(np.int64)
-        rows = np.broadcast_shapes(table.shape, active.shape, (prod(shape), 1))
+        active = happens(guards, env, memo)
+        here = {atom: c for atom, c in terms.items() if ids_of(model, [atom]) <= joint}
+        table = np.broadcast_to(total(here, env, memo) + linear(self.index).constant, active.shape)
         table = table - table.min(axis=1, keepdims=True) // modulus * modulus
         seen: dict[bytes, list[int]] = {}
-        for row in range(rows[0]):
-            key = table[min(row, len(table) - 1)].tobytes() + active[min(row, len(active) - 1)].tobytes()
-            seen.setdefault(key, []).append(row)
+        for row in range(len(active)):
+            seen.setdefault(table[row].tobytes() + active[row].tobytes(), []).append(row)
         for found in seen.values():
-            row = found[0]
-            yield table[min(row, len(table) - 1)], active[min(row, len(active) - 1)], len(found)
+            yield table[found[0]], active[found[0]], len(found)
 
 
 def _remainders(counter: Counter, terms: dict[Expr, int], ids: set[Expr], modulus: int) -> Integers:
@@ -129,14 +115,10 @@ def _remainders(counter: Counter, terms: dict[Expr, int], ids: set[Expr], modulu
         whole, rest = divmod(model.extent(leaf), modulus)
         steps = terms[leaf] * np.arange(modulus) % modulus
         return whole * np.bincount(steps, minlength=modulus) + np.bincount(steps[:rest], minlength=modulus)
+    return np.bincount(total(terms, typed(_all_of(model, ids)), {}) % modulus, minlength=modulus)
+
+
+def _all_of(model: Model, ids: Iterable[Expr]) -> dict[Expr, Integers]:
+    """All combinations of the values of `ids`."""
     ordered = sorted(ids, key=str)
-    numbers = np.arange(prod(model.extent(i) for i in ordered))
-    env: dict[Expr, Array] = {}
-    for leaf in ordered:
-        env[leaf] = (numbers % model.extent(leaf)).astype(leaf.dtype.numpy)
-        numbers = numbers // model.extent(leaf)
-    memo: dict[Expr, Array] = {}
-    total = np.zeros(len(numbers), np.int64)
-    for atom, c in terms.items():
-        total = total + c * evaluate(atom, env, memo).astype(np.int64)
-    return np.bincount(total % modulus, minlength=modulus)
+    return Domain(tuple(ordered), tuple(np.arange(model.extent(i)) for i in ordered), True).every

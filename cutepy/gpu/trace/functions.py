@@ -17,11 +17,11 @@ from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.engine import Scalars
 from ...tensor.tensor import Tensor
-from ..interpret_functions import FUNCTIONS as NUMPY
+from ..evaluate import FUNCTIONS as NUMPY
 from ..ir import Expr, as_expr, call
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
-from ..ir.functions import BY_NAME, BY_NUMPY
+from ..ir.operators import BY_NAME, BY_NUMPY
 from ..ir.place import user_place
 from ..ir.weak import Weak, own_type, strong_type
 from .language import atomic

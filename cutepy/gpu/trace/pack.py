@@ -25,7 +25,7 @@ from ..ir import (
     unary,
     vector,
 )
-from ..ir.operators import COMPARE, FUNCTIONS
+from ..ir.operators import BY_WGSL, COMPARE
 
 
 def pack(values: Sequence[Expr]) -> Expr:
@@ -72,7 +72,7 @@ class _Pack:
                 left, right = self.pack([v.left for v in values]), self.pack([v.right for v in values])  # type: ignore[attr-defined]
                 return binary(op, left, right)
             case Call(name=name, args=args):
-                if name not in FUNCTIONS or not _agree(values, "name"):
+                if name not in BY_WGSL or not _agree(values, "name"):
                     return None
                 return call(name, *[self.pack([v.args[i] for v in values]) for i in range(len(args))])  # type: ignore[attr-defined]
             case Unary(op=op):

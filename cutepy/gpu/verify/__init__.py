@@ -4,10 +4,10 @@
 the reason. What memory holds is never guessed to be harmless.
 """
 
-from .policy import CHECKS as CHECKS
-from .policy import Checks as Checks
-from .policy import needs_checks as needs_checks
-from .policy import verify as verify
+from .claims import CHECKS as CHECKS
+from .claims import Checks as Checks
+from .claims import needs_checks as needs_checks
+from .claims import verify as verify
 from .verdict import Use as Use
 from .verdict import Verdict as Verdict
 from .verdict import Verification as Verification

@@ -13,12 +13,11 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine
+from ..evaluate import Array, Integers
 from ..ir import Const, Expr
 from ..ranges import domain, linear, range_of
-from .evaluate import Array, Integers, evaluate
-from .forms import Facts, Form, Wrapping, at, facts_of, sum_of
-from .model import Access, Model
-from .search import domain_of
+from .bounds import Facts, Form, Wrapping, at, facts_of, sum_of
+from .model import Access, Model, domain_of, total, typed
 
 #: Entries of all tables together, and digits into which an address is taken apart.
 _ENTRIES, _DIGITS, _GRID = 1 << 18, 24, 1 << 20
@@ -166,11 +165,9 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
     if prod(map(model.extent, moving)) > _GRID:
         return False
     domain = domain_of(model, moving, each=1)
-    env: dict[Expr, Array] = {g: v.astype(np.uint32) for g, v in domain.at(np.arange(domain.size)).items()}
+    env: dict[Expr, Array] = typed(domain.every)
     memo: dict[Expr, Array] = {}
-    rows = [
-        np.asarray(sum(c * evaluate(atom, env, memo).astype(np.int64) for atom, c in terms.items())) for terms in sums
-    ]
+    rows = [total(terms, env, memo) for terms in sums]
     return bool(rows) and _distinct(rows) == domain.size
 
 

@@ -1,18 +1,22 @@
 """A kernel as its accesses: each with its index, and the conditions and loops around it, over ids alone.
 
 Names bound to values are replaced by what they stand for, loops are numbered from 0 by 1, and ids have the ranges that
-the launch gives them. What is left in an index is ids, numbers of iterations, and what memory or the host decides.
+the launch gives them. What is left in an index is ids, numbers of iterations, and what memory or the host decides. Ids
+and iterations are looked at for many invocations at once: all of them where they are few, else those at the edges.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import lcm, prod
 from typing import Literal
 
 import numpy as np
 
-from ..ir import Barrier, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first, children
-from ..ranges import range_of
+from ..evaluate import Array, Data, Integers, Mask, evaluate, is_opaque
+from ..ir import Barrier, Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first, children
+from ..ranges import exact, linear, range_of
 from ..wgsl import show
-from .evaluate import Data, Integers, evaluate, is_opaque
+from .verdict import Use
 
 Verb = Literal["reads", "writes", "updates"]
 
@@ -67,6 +71,21 @@ class Fence:
     loops: tuple[Loop, ...]
     conditions: tuple[Expr, ...]
 
+    @property
+    def counters(self) -> tuple[tuple[str, Expr], ...]:
+        """The counters of the loops around it."""
+        return tuple((loop.stmt.var.name, loop.counter) for loop in self.loops)
+
+    @property
+    def text(self) -> str:
+        """The barrier as WGSL."""
+        return "storageBarrier()" if self.stmt.storage else "workgroupBarrier()"
+
+    @property
+    def place(self) -> str:
+        """Where it stands in the user's source."""
+        return self.stmt.place
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branch:
@@ -87,6 +106,18 @@ class Repeat:
 
 
 Item = Access | Fence | Branch | Repeat
+
+
+def flat(items: Iterable[Item]) -> Iterator[Access | Fence]:
+    """The accesses and barriers in `items` and inside them, in order of text."""
+    for item in items:
+        match item:
+            case Branch(then=then, other=other):
+                yield from flat((*then, *other))
+            case Repeat(body=body):
+                yield from flat(body)
+            case _:
+                yield item
 
 
 @dataclass(slots=True, eq=False)
@@ -153,3 +184,162 @@ class Model:
     def extent(self, leaf: Expr) -> int:
         """How many values, from 0 on, an id or the number of an iteration takes."""
         return range_of(leaf)[1] + 1
+
+
+#: Evaluations that an exact answer may take.
+MOST = 1 << 22
+_CHUNK = 1 << 19
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """Values for ids and numbers of iterations; `complete` tells whether they are all there are."""
+
+    ids: tuple[Expr, ...]
+    values: tuple[Integers, ...]
+    complete: bool
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are."""
+        return prod(len(v) for v in self.values)
+
+    def at(self, numbers: Integers) -> dict[Expr, Integers]:
+        """The values of the combinations with these numbers, the first id fastest."""
+        found: dict[Expr, Integers] = {}
+        for leaf, values in zip(self.ids, self.values, strict=True):
+            found[leaf] = values[numbers % len(values)]
+            numbers = numbers // len(values)
+        return found
+
+    @property
+    def every(self) -> dict[Expr, Integers]:
+        """The values of all combinations."""
+        return self.at(np.arange(self.size))
+
+    def point(self, number: int) -> dict[Expr, int]:
+        """The values of one combination."""
+        return {leaf: int(v) for leaf, v in self.at(np.asarray(number)).items()}
+
+    def chunks(self, each: int) -> Iterator[Integers]:
+        """The numbers of all combinations, in runs such that `each` evaluations for one fit."""
+        step = max(1, _CHUNK // each)
+        for start in range(0, self.size, step):
+            yield np.arange(start, min(start + step, self.size))
+
+
+def domain_of(
+    model: Model, ids: Iterable[Expr], *, each: int, most: int | None = None, extents: Mapping[Expr, int] | None = None
+) -> Domain:
+    """All values of `ids` if they cost no more than `most` evaluations, `each` for a combination; else edge values,
+    at a sixteenth of the cost. `extents` says how many values some have, where that is not what their ranges say.
+    """
+    most = MOST if most is None else min(most, MOST)
+    chosen = tuple(sorted(ids, key=lambda leaf: (leaf.order if isinstance(leaf, Var) else 0, str(leaf))))
+    counts = [(extents or {}).get(leaf, model.extent(leaf)) for leaf in chosen]
+    if not chosen or prod(counts) * each <= most:
+        return Domain(chosen, tuple(np.arange(n) for n in counts), True)
+    room = max(1, most // 16 // each)
+    many = max(2, int(room ** (1 / len(chosen)) + 1e-9))
+    values = tuple(_edges(n, many) for n in counts)
+    return Domain(chosen, values, all(len(v) == n for v, n in zip(values, counts, strict=True)))
+
+
+def _edges(extent: int, many: int) -> Integers:
+    """Up to `many` of the numbers below `extent`: both ends first, then the middle."""
+    if extent <= many:
+        return np.arange(extent)
+    near = [x for i in range(many) for x in (i, extent - 1 - i)]
+    wanted = [*near[:4], extent // 2, extent // 2 + 1, *near[4:], *(extent * i // many for i in range(many))]
+    return np.array(sorted(dict.fromkeys(wanted[:many])), dtype=np.int64)
+
+
+def typed(ids: Mapping[Expr, Integers]) -> dict[Expr, Array]:
+    """Ids in the types of the kernel."""
+    return {leaf: v.astype(leaf.dtype.numpy) for leaf, v in ids.items()}
+
+
+def environment(model: Model, *over: Mapping[Expr, Integers]) -> dict[Expr, Array]:
+    """Each of `over` along an axis of its own, threads along the last one, in the types of the kernel."""
+    env: dict[Expr, Array] = {model.tid: np.arange(model.threads, dtype=np.uint32)[(None,) * len(over)]}
+    for axis, ids in enumerate(over):
+        shape = tuple(-1 if i == axis else 1 for i in range(len(over) + 1))
+        env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
+    return env
+
+
+def total(terms: Mapping[Expr, int], env: dict[Expr, Array], memo: dict[Expr, Array]) -> Integers:
+    """A sum of multiples of atoms, as integers."""
+    found: Integers = np.zeros((), np.int64)
+    for atom, c in terms.items():
+        found = found + c * evaluate(atom, env, memo).astype(np.int64)
+    return found
+
+
+def happens(guards: Iterable[Expr], env: dict[Expr, Array], memo: dict[Expr, Array], data: Data | None = None) -> Mask:
+    """Where in `env` all `guards` hold. Raises Unknown where memory decides that."""
+    active: Mask = np.ones(np.broadcast_shapes(*[v.shape for v in env.values()]), bool)
+    for guard in guards:
+        active = active & evaluate(guard, env, memo, data).astype(bool)
+    return active
+
+
+def split_guards(model: Model, access: Access) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """The guards that ids decide, and those that memory or the host decides."""
+    known = tuple(g for g in access.guards if not unknowns(model, [g]))
+    return known, tuple(g for g in access.guards if unknowns(model, [g]))
+
+
+def unknowns(model: Model, values: Iterable[Expr]) -> list[Expr]:
+    """What `values` depend on beyond ids and iterations."""
+    return [leaf for value in values for leaf in model.leaves(value) if not model.is_id(leaf)]
+
+
+def named(unknown: Iterable[Expr]) -> str:
+    """What unknowns are called, for a reason."""
+    return " and ".join(dict.fromkeys(leaf.name if isinstance(leaf, Var) else show(leaf) for leaf in unknown))
+
+
+def ids_of(model: Model, values: Iterable[Expr]) -> set[Expr]:
+    """The ids and iterations that `values` depend on, but for the thread."""
+    return {leaf for value in values for leaf in model.leaves(value) if model.is_id(leaf) and leaf is not model.tid}
+
+
+def period(model: Model, leaf: Expr, values: Iterable[Expr]) -> int:
+    """After how many steps of an id or iteration all `values` come again, if they see it through remainders alone; else
+    how many values it has."""
+    found = 1
+    for value in values:
+        for atom in linear(value).terms if value.dtype.kind in "iu" else (value,):
+            if leaf not in model.leaves(atom):
+                continue
+            match atom:
+                case Binary(op="%", left=left, right=Const(value=by)) if (form := exact(left)) is not None:
+                    if any(leaf in model.leaves(a) for a in form.terms if a is not leaf):
+                        return model.extent(leaf)
+                    found = lcm(found, int(by))
+                case _:
+                    return model.extent(leaf)
+    return min(found, model.extent(leaf))
+
+
+def use(model: Model, item: Access | Fence, ids: dict[Expr, int], thread: int, verb: str) -> Use:
+    """One invocation at an access or a barrier, for a witness."""
+    known = [(name, counter) for name, counter in item.counters if not unknowns(model, [counter])]
+    env = _single(model, [counter for _, counter in known], ids, thread)
+    counters = tuple((name, int(evaluate(counter, env, {}))) for name, counter in known)
+    x, y, z = (int(evaluate(group, env, {})) for group in model.workgroup)
+    return Use((x, y, z), thread, counters, verb, item.text, item.place)
+
+
+def index_at(model: Model, access: Access, ids: dict[Expr, int], thread: int) -> int:
+    """The first element that one invocation accesses."""
+    return int(evaluate(access.index, _single(model, [access.index], ids, thread), {}, model.data))
+
+
+def _single(model: Model, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> dict[Expr, Array]:
+    env: dict[Expr, Array] = {leaf: np.asarray(n, leaf.dtype.numpy) for leaf, n in ids.items()}
+    env[model.tid] = np.asarray(thread, np.uint32)
+    for leaf in (*model.groups, *ids_of(model, values)):
+        env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
+    return env

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from ...tensor.dtypes import bool_
-from ..ir import Const, Expr, Var, binary, const, rewrite, var
+from ..ir import Const, Expr, Var, binary, conjuncts, const, rewrite, var
 from ..simplify import simplify
-from .collect import conjuncts, negated
-from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
+from .collect import negated
+from .model import Access, Branch, Fence, Item, Loop, Model, Repeat, flat
 
 #: Added to the order of a loop's number where it stands for another iteration.
 _OTHER = 1 << 20
@@ -63,14 +63,7 @@ class _Cut:
             self.found.append(Phase(wanted, shared))
 
     def is_cut(self, item: Item) -> bool:
-        match item:
-            case Fence(stmt=stmt):
-                return stmt.storage is self.storage
-            case Branch(then=then, other=other):
-                return any(map(self.is_cut, (*then, *other)))
-            case Repeat(body=body):
-                return any(map(self.is_cut, body))
-        return False
+        return any(isinstance(x, Fence) and x.stmt.storage is self.storage for x in flat((item,)))
 
     def block(self, items: Iterable[Item], shared: dict[Expr, int]) -> _Piece:
         head: list[Access] = []
@@ -80,10 +73,10 @@ class _Cut:
         cut = False
         for item in items:
             if not self.is_cut(item):
-                flat = list(_flat(item))
-                running = running + flat
+                whole = _accesses((item,))
+                running = running + whole
                 if cut and through is not None:
-                    head += _where(flat, through)
+                    head += _where(whole, through)
                 continue
             piece = self.item(item, shared)
             if not cut:
@@ -151,7 +144,7 @@ class _Cut:
         index = loop.index
         assert isinstance(index, Var)
         any_ = _at(loop, replace(index, order=index.order - _OTHER))
-        return _where([any_(a) for item in body for a in _flat(item)], through), through
+        return _where([any_(a) for a in _accesses(body)], through), through
 
 
 def _all(conditions: tuple[Expr, ...]) -> Expr:
@@ -161,16 +154,8 @@ def _all(conditions: tuple[Expr, ...]) -> Expr:
     return whole
 
 
-def _flat(item: Item) -> Iterable[Access]:
-    match item:
-        case Access():
-            yield item
-        case Branch(then=then, other=other):
-            for inner in (*then, *other):
-                yield from _flat(inner)
-        case Repeat(body=body):
-            for inner in body:
-                yield from _flat(inner)
+def _accesses(items: Iterable[Item]) -> list[Access]:
+    return [item for item in flat(items) if isinstance(item, Access)]
 
 
 def _where(accesses: list[Access], conditions: tuple[Expr, ...]) -> list[Access]:

@@ -1,12 +1,253 @@
-"""Does every address belong to one invocation, or wait for a barrier? One verdict for each array that is written."""
+"""Does every address belong to one invocation, or wait for a barrier? One verdict for each array that is written.
 
-from ..ir import Buffer
-from .conflicts import check
-from .model import Model, Verb
-from .owners import check_groups
+Within a workgroup it is decided by writing down who is where between two barriers. What the whole workgroup shares -
+its ids, the iteration of a loop with barriers - only moves the addresses of an access; where all accesses move alike it
+is left out, else one of each kind of iteration is looked at. Barriers do not order workgroups: those share nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..evaluate import Array, Data, Integers, Mask, evaluate
+from ..ir import Buffer, Const, Expr
+from ..ranges import linear
+from .bounds import facts_of, reach
+from .digits import owned
+from .meeting import Answer, Found, Places, Scene, decide, found_by, meet
+from .model import (
+    MOST,
+    Access,
+    Domain,
+    Model,
+    Verb,
+    domain_of,
+    environment,
+    happens,
+    ids_of,
+    split_guards,
+    total,
+    typed,
+    unknowns,
+)
 from .phases import Phase, phases
-from .scene import Answer
 from .verdict import Verdict
+
+Moves = tuple[tuple[Expr, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """`table[row, thread]` plus what `moves` add up to, where `active`, and where all `switches` hold.
+
+    Rows are the iterations `own`; moves and switches are the same for all threads. `loose` tells that guards were left
+    out, so that less may happen than this says.
+    """
+
+    access: Access
+    table: Integers
+    active: Mask
+    moves: Moves
+    switches: tuple[Expr, ...]
+    own: Domain
+    loose: bool
+
+    def still(self) -> Part:
+        """The same, not moved."""
+        return replace(self, moves=())
+
+    def places(self, by: int, on: bool) -> Places:
+        """Where threads are when the workgroup moves addresses by that much."""
+        active = self.active if on else np.zeros((1, 1), bool)
+        return Places(self.access.verb, self.table + by, active, self.access.lanes)
+
+
+def part_of(scene: Scene, access: Access) -> Part | None:
+    """The parts of an access; None if some term of its index mixes what threads and what workgroups have."""
+    model, own = scene.model, scene.own_domain(access)
+    if not own.complete:
+        return None
+    env = environment(model, own.every)
+    memo: dict[Expr, Array] = {}
+    form = linear(access.index)
+    table: Integers = np.full((1, model.threads), form.constant, np.int64)
+    moves: list[tuple[Expr, int]] = []
+    for atom, c in form.terms.items():
+        kind = _kind(scene, atom)
+        if kind == "mixed":
+            return None
+        if kind == "shared":
+            moves.append((atom, c))
+        elif model.leaves(atom) == frozenset((model.tid,)):
+            table = table + c * model.table(atom)
+        else:
+            table = table + c * evaluate(atom, env, memo).astype(np.int64)
+    kinds = [(_kind(scene, guard), guard) for guard in access.guards]
+    active = happens([guard for kind, guard in kinds if kind == "own"], env, memo)
+    switches = tuple(guard for kind, guard in kinds if kind == "shared")
+    ordered = tuple(sorted(moves, key=lambda move: (id(move[0]), move[1])))
+    return Part(access, table, active, ordered, switches, own, any(kind == "mixed" for kind, _ in kinds))
+
+
+def _kind(scene: Scene, value: Expr) -> str:
+    """ "shared" if all threads of a workgroup agree on `value`, "own" if it depends on the thread and its own pace."""
+    shared = [scene.is_shared(leaf) for leaf in scene.model.leaves(value)]
+    if not all(map(scene.model.is_id, scene.model.leaves(value))):
+        return "mixed"
+    return "shared" if all(shared) else "mixed" if any(shared) else "own"
+
+
+def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
+    """Whether two threads of a workgroup meet at an address of `buffer` in `phase`."""
+    scene = Scene(model, phase, tuple(a for a in phase.accesses if a.buffer is buffer))
+    verbs = {a.verb for a in scene.accesses}
+    if verbs <= {"reads"} or verbs == {"updates"}:
+        return Answer()
+    strange = unknowns(model, [a.index for a in scene.accesses])
+    if strange:
+        masks = np.array([facts_of(model, a).mask for a in scene.accesses])
+        if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
+            return Answer()
+    else:
+        found = _quick(scene)
+        if found is not None:
+            return found
+    return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
+
+
+def _quick(scene: Scene) -> Answer | None:
+    """Decide by tables over the threads, if the indices are sums of what threads and what workgroups have."""
+    parts: list[Part] = []
+    for access in scene.accesses:
+        part = part_of(scene, access)
+        if part is None:
+            return None
+        parts.append(part)
+    moves = list(dict.fromkeys(p.moves for p in parts))
+    if len(moves) == 1:
+        moves = [()]
+        parts = [p.still() for p in parts]
+    switches = list(dict.fromkeys(s for p in parts for s in p.switches))
+    values = [atom for move in moves for atom, _ in move] + switches
+    domain = scene.domain(scene.shared_ids(values), 64, values)
+    if not domain.complete:
+        return None
+    env, rows = typed(domain.every), (domain.size,)
+    memo: dict[Expr, Array] = {}
+    offsets = [np.broadcast_to(total(dict(move), env, memo), rows) for move in moves]
+    holds = [np.broadcast_to(evaluate(s, env, memo).astype(np.int64), rows) for s in switches]
+    _, kinds = np.unique(np.stack([*offsets, *holds], axis=1), axis=0, return_index=True)
+    for kind in kinds.tolist():
+        moved = {move: int(offset[kind]) for move, offset in zip(moves, offsets, strict=True)}
+        on = {s: bool(h[kind]) for s, h in zip(switches, holds, strict=True)}
+        meeting = meet([p.places(moved[p.moves], all(on[s] for s in p.switches)) for p in parts])
+        if meeting is not None:
+            if parts[meeting.first.table].loose or parts[meeting.second.table].loose:
+                return None
+            return Answer(scene.found(meeting, domain.point(kind), [p.own for p in parts]).witness)
+    return Answer()
+
+
+def _search_phase(scene: Scene, data: Data | None) -> tuple[Found | None, bool]:
+    """Try every invocation, or those at the edges, in every kind of what the workgroup shares."""
+    model, indices = scene.model, scene.still_indices()
+    guards = [a.guards if data else split_guards(model, a)[0] for a in scene.accesses]
+    wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
+    own = [scene.own_domain(a) for a in scene.accesses]
+    each = sum(d.size for d in own) * model.threads
+    domain = scene.domain(scene.shared_ids(wanted), each, wanted)
+    seen: set[bytes] = set()
+    for numbers in domain.chunks(each):
+        ids = domain.at(numbers)
+        tables = []
+        for index, known, mine in zip(indices, guards, own, strict=True):
+            tables.append(_table(model, index, known, (ids, mine), data))
+        for row in range(len(numbers)):
+            now = [(at[min(row, len(at) - 1)], on[min(row, len(on) - 1)]) for at, on in tables]
+            key = b"".join(part.tobytes() for pair in now for part in pair)
+            if key in seen:
+                continue
+            seen.add(key)
+            meeting = meet([Places(a.verb, *pair, a.lanes) for a, pair in zip(scene.accesses, now, strict=True)])
+            if meeting is not None:
+                return scene.found(meeting, {leaf: int(v[row]) for leaf, v in ids.items()}, own), False
+    return None, domain.complete and all(d.complete for d in own)
+
+
+def _table(
+    model: Model, index: Expr, guards: Sequence[Expr], over: tuple[dict[Expr, Integers], Domain], data: Data | None
+) -> tuple[Integers, Mask]:
+    """Addresses, and who is there, by what is shared, own iteration and thread."""
+    ids, own = over
+    env = environment(model, ids, own.every)
+    memo: dict[Expr, Array] = {}
+    active = happens(guards, env, memo, data)
+    at = np.asarray(evaluate(index, env, memo, data).astype(np.int64))
+    at = at.reshape((1,) * (3 - at.ndim) + at.shape)
+    return np.broadcast_to(at, (at.shape[0], own.size, model.threads)), active
+
+
+def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
+    """Whether two workgroups meet at an address of `buffer`; and whether each address is known to have one thread."""
+    accesses = [a for a in model.accesses if a.buffer is buffer]
+    verbs = {a.verb for a in accesses}
+    if verbs <= {"reads"} or verbs == {"updates"}:
+        return Answer(), True
+    alone = all(isinstance(group, Const) for group in model.groups)
+    tells = owned(model, accesses)
+    if alone or tells.workgroup or _apart(model, accesses):
+        return Answer(), tells.thread
+    return decide(model, accesses, lambda data: _search_groups(model, accesses, data)), False
+
+
+def _apart(model: Model, accesses: Sequence[Access]) -> bool:
+    """Whether the reads are elsewhere, and only the writes have to be told apart."""
+    changes, reads = [[a for a in accesses if (a.verb == "reads") is reading] for reading in (False, True)]
+    if not reads or not owned(model, changes).workgroup:
+        return False
+    low, high = _reach(model, changes)
+    return all(last < low or first > high for first, last in (_reach(model, [a]) for a in reads))
+
+
+def _reach(model: Model, accesses: Sequence[Access]) -> tuple[int, int]:
+    """The least and the largest address of all, by bounds."""
+    low, high = 1 << 62, -(1 << 62)
+    for access in accesses:
+        facts = facts_of(model, access)
+        if facts.mask.any():
+            first, last = reach(model, access.index, facts)
+            low, high = min(low, first), max(high, last + access.lanes - 1)
+    return low, high
+
+
+def _search_groups(model: Model, accesses: Sequence[Access], data: Data | None) -> tuple[Found | None, bool]:
+    """Try all workgroups, or those at the edges."""
+    moving = {g for g in model.groups if not isinstance(g, Const)}
+    places, domains = [], []
+    for access in accesses:
+        guards = access.guards if data else split_guards(model, access)[0]
+        ids = ids_of(model, (access.index, *guards)) | moving
+        domain = domain_of(model, ids, each=model.threads * access.lanes, most=MOST // len(accesses))
+        env = environment(model, domain.every)
+        memo: dict[Expr, Array] = {}
+        active = happens(guards, env, memo, data)
+        at = np.atleast_2d(evaluate(access.index, env, memo, data).astype(np.int64))
+        places.append(Places(access.verb, at, active, access.lanes, _numbers(model, env)))
+        domains.append(domain)
+    meeting = meet(places)
+    if meeting is None:
+        return None, all(d.complete for d in domains)
+    spots = meeting.first, meeting.second
+    return found_by(model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in spots]), False
+
+
+def _numbers(model: Model, env: dict[Expr, Array]) -> Integers:
+    """The number of the workgroup in each row."""
+    x, y, z = (evaluate(group, env, {}).astype(np.int64) for group in model.workgroup)
+    return np.atleast_2d(x + model.kernel.grid[0] * (y + model.kernel.grid[1] * z))
 
 
 def decide_races(model: Model) -> list[Verdict]:

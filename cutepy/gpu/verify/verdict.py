@@ -85,11 +85,6 @@ class Verification:
         """The verdicts that are neither proven nor refuted."""
         return tuple(v for v in self.verdicts if v.status == "undecided")
 
-    @property
-    def unchecked(self) -> bool:
-        """Whether the kernel may run without the run-time checks: proven in bounds, with bounded loops."""
-        return all(v.status == "proven" for v in self.verdicts if v.claim in ("in bounds", "bounded loops"))
-
     def __str__(self) -> str:
         word = "refuted" if self.refuted else "undecided" if self.undecided else "proven"
         return "\n".join([f"{self.kernel}: {word}", *(f"  {v}" for v in self.verdicts)])

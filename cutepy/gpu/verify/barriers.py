@@ -4,13 +4,12 @@ from functools import partial
 
 import numpy as np
 
+from ..evaluate import Unknown
 from ..ir import Builtin, Call, Const, Expr, Load, Var, nodes
 from ..ir.operators import SUBGROUP
 from ..wgsl import show
-from .evaluate import Array, Unknown, evaluate
-from .model import Fence, Model
-from .search import domain_of, environment, happens, ids_of, unknowns
-from .verdict import Use, Verdict, Witness
+from .model import Fence, Model, domain_of, environment, happens, ids_of, unknowns, use
+from .verdict import Verdict, Witness
 
 
 def decide_loops(model: Model) -> Verdict:
@@ -38,7 +37,7 @@ def decide_barriers(model: Model) -> Verdict:
             if found is not None:
                 return found
             reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
-            return Verdict("uniform barriers", "undecided", f"{_text(fence)}: {reason}")
+            return Verdict("uniform barriers", "undecided", f"{fence.text}: {reason}")
     count = len(model.fences)
     return Verdict("uniform barriers", "proven", f"{count} barriers" if count != 1 else "1 barrier")
 
@@ -70,7 +69,7 @@ def _divided(model: Model, fence: Fence) -> Verdict | None:
     for numbers in domain.chunks(model.threads):
         ids = domain.at(numbers)
         try:
-            comes = happens(model, fence.guards, environment(model, ids), {}, model.data if strange else None)
+            comes = happens(fence.guards, environment(model, ids), {}, model.data if strange else None)
         except Unknown:
             return None
         mixed = comes.any(axis=1) & ~comes.all(axis=1)
@@ -79,23 +78,8 @@ def _divided(model: Model, fence: Fence) -> Verdict | None:
             point = {leaf: int(v[row]) for leaf, v in ids.items()}
             who = int(np.argmax(comes[row])), int(np.argmin(comes[row]))
             verbs = "comes to", "does not come to"
-            uses = tuple(_use(model, fence, point, t, verb) for t, verb in zip(who, verbs, strict=True))
+            uses = tuple(use(model, fence, point, t, verb) for t, verb in zip(who, verbs, strict=True))
             given = "for some data" if strange else ""
             witness = Witness("", "", 0, uses, given)
             return Verdict("uniform barriers", "refuted", "threads of one workgroup part", witness=witness)
     return None
-
-
-def _use(model: Model, fence: Fence, ids: dict[Expr, int], thread: int, verb: str) -> Use:
-    env: dict[Expr, Array] = {leaf: np.asarray(n, leaf.dtype.numpy) for leaf, n in ids.items()}
-    env[model.tid] = np.asarray(thread, np.uint32)
-    for leaf in (*model.groups, *(loop.index for loop in fence.loops)):
-        env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
-    known = [loop for loop in fence.loops if not unknowns(model, [loop.counter])]
-    counters = tuple((loop.stmt.var.name, int(evaluate(loop.counter, env, {}))) for loop in known)
-    x, y, z = (int(evaluate(group, env, {})) for group in model.workgroup)
-    return Use((x, y, z), thread, counters, verb, _text(fence), fence.stmt.place)
-
-
-def _text(fence: Fence) -> str:
-    return "storageBarrier()" if fence.stmt.storage else "workgroupBarrier()"

@@ -6,22 +6,38 @@ and as written for what comes under the same guards only. Before all kinds of wo
 for something that nobody knows: what is written before it is read then, is so in all of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...layout.affine import Affine
-from ..ir import Buffer, Expr
+from ..evaluate import Array, Data, Integers, Mask, Unknown, evaluate
+from ..ir import Buffer, Expr, conjuncts
 from ..ranges import exact, linear, range_of
 from ..simplify import from_linear, simplify
 from ..wgsl import show
-from .bounds import last_of
-from .collect import conjuncts, negated
-from .evaluate import Array, Data, Integers, Mask, Unknown, evaluate
-from .forms import facts_of, reach
-from .model import Access, Branch, Fence, Item, Loop, Model, Repeat
-from .search import Domain, domain_of, ids_of, named, period, unknowns, use
+from .bounds import facts_of, last_of, reach
+from .collect import negated
+from .model import (
+    Access,
+    Branch,
+    Domain,
+    Fence,
+    Item,
+    Loop,
+    Model,
+    Repeat,
+    domain_of,
+    environment,
+    flat,
+    happens,
+    ids_of,
+    named,
+    period,
+    unknowns,
+    use,
+)
 from .verdict import Verdict, Witness
 
 _KINDS, _ROWS = 1 << 11, 1 << 20
@@ -113,16 +129,13 @@ class _Run:
         domain = domain_of(model, groups, each=model.threads, most=_ROWS)
         if not domain.complete:
             self.doubt = "there are too many workgroups to try them all"
-        ids = domain.at(np.arange(domain.size))
-        for row in self.kinds(decisive, ids, {}):
-            self.anywhere({leaf: int(v[row]) for leaf, v in ids.items()})
+        for row in self.kinds(decisive, domain.every, {}):
+            self.anywhere(domain.point(row))
 
     def scope(self, ids: dict[Expr, int]) -> _Scope:
         model = self.model
-        env: dict[Expr, Array] = {g: np.zeros((1, 1), np.uint32) for g in model.groups}
-        env |= {leaf: np.full((1, 1), n, leaf.dtype.numpy) for leaf, n in ids.items()}
-        env[model.tid] = np.arange(model.threads, dtype=np.uint32)[None, :]
-        return _Scope(ids, env)
+        given = {leaf: np.full(1, n) for leaf, n in (dict.fromkeys(model.groups, 0) | ids).items()}
+        return _Scope(ids, environment(model, given))
 
     def kinds(self, values: Iterable[Expr], over: dict[Expr, Integers], fixed: dict[Expr, int]) -> list[int]:
         """The first row of each kind: rows of `over` in which all of `values` are the same are one kind."""
@@ -132,8 +145,7 @@ class _Run:
         known = {*over, *fixed, *model.groups, model.tid}
         if any(not model.leaves(e) <= known for e in varying if not self.strange([e])):
             return list(range(rows))
-        env: dict[Expr, Array] = dict(self.scope(fixed).env)
-        env |= {leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in over.items()}
+        env = self.scope(fixed).env | environment(model, over)
         memo: dict[Expr, Array] = {}
         tables = [evaluate(e, env, memo) for e in varying if not self.strange([e])]
         seen: dict[bytes, int] = {}
@@ -159,7 +171,7 @@ class _Run:
                     self.under(conjuncts(condition), then, scope)
                     self.under(conjuncts(simplify(negated(condition))), other, scope)
                 case Repeat(loop=loop, body=body):
-                    if any(f.stmt.storage is False for f in _fences(body)):
+                    if any(isinstance(f, Fence) and not f.stmt.storage for f in flat(body)):
                         self.repeat(loop, body, scope)
                     else:
                         self.run(body, scope)
@@ -182,9 +194,9 @@ class _Run:
         """The first iteration of each kind. All threads are in one: that they agree on the guards of a barrier is
         another claim."""
         guards = () if loop.inside is None else conjuncts(loop.inside)
-        inside = [a for a in _accesses(body) if a.buffer.space == "workgroup"]
+        inside = [a for a in flat(body) if isinstance(a, Access) and a.buffer.space == "workgroup"]
         unsure = {g for g in guards if self.strange([g])}
-        indices, fences = [a.index for a in inside], [g for f in _fences(body) for g in f.guards]
+        indices, fences = [a.index for a in inside], [g for f in flat(body) if isinstance(f, Fence) for g in f.guards]
         values = [e for e in (*indices, *(g for a in inside for g in a.guards), *fences) if e not in unsure]
         count, outside = min(loop.count, period(self.model, loop.index, values)), self.masked
         if count * self.model.threads > 1 << 24:  # what its guards say of the iteration is left open
@@ -243,7 +255,7 @@ class _Run:
             missing = ~memory.written[elements] & ~_seen(memory.since, keys, own, loops)
             if missing.any():
                 i, lane = np.argwhere(missing)[0].tolist()
-                who = use(model, access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]))
+                who = use(model, access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), access.verb)
                 witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), _given(access, strange))
                 self.missing(access, witness, bool(unsure) and not strange, loops)
             elif strange:
@@ -296,13 +308,9 @@ class _Run:
             return None
         env, memo = scope.env, scope.memo
         if ids or data:
-            env = env | {leaf: v.astype(leaf.dtype.numpy)[:, None] for leaf, v in own.at(np.arange(own.size)).items()}
-            memo = {}
-        shape = own.size, model.threads
-        active = np.ones(shape, bool)
-        for guard in guards:
-            active = active & evaluate(guard, env, memo, data).astype(bool)
-        at = np.broadcast_to(evaluate(access.index, env, memo, data).astype(np.int64), shape)
+            env, memo = env | environment(model, own.every), {}
+        active = happens(guards, env, memo, data)
+        at = np.broadcast_to(evaluate(access.index, env, memo, data).astype(np.int64), active.shape)
         active = active & (at >= 0) & (at + access.lanes <= self.memory[access.buffer].written.size)
         rows, threads = np.nonzero(active)
         return own, rows, threads, at[rows, threads][:, None] + np.arange(access.lanes)
@@ -333,25 +341,3 @@ def _seen(since: list[_Write], keys: Integers, own: Domain, loops: frozenset[Exp
         if not (write.loops & loops) or write.own.size == 1:
             found |= np.isin(keys, write.keys)
     return found
-
-
-def _fences(items: Iterable[Item]) -> Iterator[Fence]:
-    for item in items:
-        match item:
-            case Fence():
-                yield item
-            case Branch(then=then, other=other):
-                yield from _fences((*then, *other))
-            case Repeat(body=body):
-                yield from _fences(body)
-
-
-def _accesses(items: Iterable[Item]) -> Iterator[Access]:
-    for item in items:
-        match item:
-            case Access():
-                yield item
-            case Branch(then=then, other=other):
-                yield from _accesses((*then, *other))
-            case Repeat(body=body):
-                yield from _accesses(body)

@@ -1,13 +1,37 @@
-"""What the operators and functions of the IR mean on NumPy arrays."""
+"""What the operators and functions of the IR mean on NumPy arrays, and the values of whole expressions.
 
+A value is found for many invocations at once, in the kernel's own arithmetic. What memory holds is not known: a load
+from a binding that the kernel never writes may be given made-up data, the same at every visit; anything else that
+memory decides raises `Unknown`. So does all arithmetic of floats: a device rounds as it likes, and what it compares
+then is for it to say.
+"""
+
+from collections import ChainMap
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..tensor.dtypes import DType
-from .ir.operators import whole_range
+from .ir import (
+    Binary,
+    Buffer,
+    Call,
+    Cast,
+    Component,
+    Const,
+    Expr,
+    Load,
+    Param,
+    Select,
+    Unary,
+    Vector,
+    ask_operands_first,
+    children,
+)
+from .ir.operators import SUBGROUP, whole_range
 
 Array = npt.NDArray[Any]  # the dtype is the kernel's
 Function = Callable[..., Array]
@@ -36,6 +60,7 @@ def convert(value: Array, source: DType, target: DType) -> Array:
     return value.astype(target.numpy)
 
 
+UNARY: dict[str, Function] = {"-": np.negative, "~": np.invert, "!": np.logical_not}
 BINARY: dict[str, Function] = {
     "+": np.add,
     "-": np.subtract,
@@ -72,6 +97,26 @@ FUNCTIONS: dict[str, Function] = {
     **{n: getattr(np, n) for n in "exp exp2 log log2 sqrt sin cos tan sinh cosh tanh floor ceil trunc sign".split()},
     **{n: getattr(np, f"arc{n[1:]}") for n in "asin acos atan asinh acosh atanh".split()},
 }
+
+
+def meaning(value: Expr) -> Function | None:
+    """What a node does with the values of its operands, in the order of `children`; None where that is not all that
+    decides it."""
+    match value:
+        case Binary(op=op):
+            return BINARY[op]
+        case Unary(op=op):
+            return UNARY[op]
+        case Select():
+            return np.where
+        case Cast(value=operand, dtype=dtype, bits=bits):
+            if bits and "f" in (operand.dtype.kind, dtype.kind):
+                return lambda x: np.ascontiguousarray(x).view(dtype.numpy)
+            return lambda x: convert(x, operand.dtype, dtype)
+        case Call(name=name):
+            return FUNCTIONS.get(name)
+    return None
+
 
 _REDUCE: dict[str, tuple[Function, float]] = {
     "subgroupAdd": (np.add.reduce, 0),
@@ -156,3 +201,81 @@ def atomic_update(op: str, array: Array, at: Array, value: Array, active: Array,
         array[target] = operand if op == "Exchange" else _UPDATE[op](array[target], operand)
     old[active] = before
     return old
+
+
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Unknown(Exception):
+    """A value that only the memory of a running kernel decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Made-up contents of the bindings in `readable`, and made-up parameters."""
+
+    readable: frozenset[Buffer]
+    seed: int = 0
+
+
+def is_opaque(value: Expr) -> bool:
+    """Whether only a running kernel tells what `value` is, whatever its operands are."""
+    if isinstance(value, Const):
+        return False
+    told = not isinstance(value, Load | Vector | Component) and not (isinstance(value, Call) and value.name in SUBGROUP)
+    return not told or value.dtype.kind == "f" or (isinstance(value, Cast) and value.value.dtype.kind == "f")
+
+
+def evaluate(value: Expr, env: dict[Expr, Array], memo: dict[Expr, Array], data: Data | None = None) -> Array:
+    """`value` where its leaves are the arrays of `env`, which broadcast; `memo` belongs to one `env`.
+
+    Raises Unknown for what depends on memory that `data` does not tell.
+    """
+    known = env.get(value)
+    if known is None:
+        known = memo.get(value)
+    if known is None:
+
+        def scalar(node: Expr) -> object:
+            return node.lanes > 1 or evaluate(node, env, memo, data)  # lanes of memory are looked at one by one
+
+        ask_operands_first(value, ChainMap(memo, env), scalar)
+        known = memo[value] = _evaluate(value, env, memo, data)
+    return known
+
+
+def _evaluate(value: Expr, env: dict[Expr, Array], memo: dict[Expr, Array], data: Data | None) -> Array:
+    def of(operand: Expr) -> Array:
+        return evaluate(operand, env, memo, data)
+
+    match value:
+        case Const(value=number, dtype=dtype):
+            return np.asarray(number, dtype.numpy)
+        case Component(value=Load(where=None) as whole, lane=int(lane)) if data is not None:
+            return _contents(whole, of(whole.index), lane, data)
+        case Load(lanes=1, where=None) if data is not None:
+            return _contents(value, of(value.index), 0, data)
+        case Param(dtype=dtype) if data is not None:
+            return np.asarray(1 if dtype.kind == "f" else min(max(value.lo, 64), value.hi), dtype.numpy)
+    if is_opaque(value):
+        raise Unknown
+    compute = meaning(value)
+    if compute is None:
+        raise Unknown
+    with np.errstate(all="ignore"):
+        return compute(*map(of, children(value)))
+
+
+def _contents(load: Load, index: Array, lane: int, data: Data) -> Array:
+    """Made-up elements of a binding: numbers below 64, halves of them in floating-point types."""
+    buffer = load.buffer
+    if buffer not in data.readable:
+        raise Unknown
+    at = index.astype(np.uint64) * np.uint64(buffer.width) + np.uint64(lane)
+    with np.errstate(over="ignore"):
+        mixed = (at + np.uint64(data.seed * 7919 + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    number = (mixed ^ (mixed >> np.uint64(29))) >> np.uint64(33) & np.uint64(63)
+    if load.dtype.kind == "f":
+        return ((number.astype(np.float64) - 32) / 2).astype(load.dtype.numpy)
+    return (number % np.uint64(2) if load.dtype.kind == "b" else number).astype(load.dtype.numpy)
