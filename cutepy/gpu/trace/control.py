@@ -1,7 +1,7 @@
 """The hooks in the user's code, by the names under which `hooks` calls them."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from types import FunctionType, MethodType
 from typing import cast
@@ -26,18 +26,24 @@ from .turns import Repeated
 
 def target(function: object) -> object:
     """`function` as code inside a trace calls it: the user's own Python functions with hooks, others as they are."""
-    kind = type(function)
     if function is range:
         return _range
-    if kind is FunctionType:
-        return with_hooks(function, sys.modules[__name__], KERNEL_FILE.get())  # type: ignore[arg-type]
+    if isinstance(function, FunctionType):
+        return with_hooks(function, sys.modules[__name__], KERNEL_FILE.get())
     if isinstance(function, MethodType):
         inner = target(function.__func__)
-        return function if inner is function.__func__ else MethodType(inner, function.__self__)  # type: ignore[arg-type]
+        return function if inner is function.__func__ else _bound(inner, function.__self__)
     if isinstance(function, partial):
-        return partial(cast(Callable[..., object], target(function.func)), *function.args, **function.keywords)
-    call = vars(kind).get("__call__")
-    return MethodType(target(call), function) if type(call) is FunctionType else function  # type: ignore[arg-type]
+        inner = target(function.func)
+        assert callable(inner)
+        return partial(inner, *function.args, **function.keywords)
+    call = vars(type(function)).get("__call__")
+    return _bound(target(call), function) if isinstance(call, FunctionType) else function
+
+
+def _bound(function: object, instance: object) -> MethodType:
+    assert callable(function)
+    return MethodType(function, instance)
 
 
 def _range(first: Scalars, *rest: Scalars) -> Iterable[object]:

@@ -7,25 +7,22 @@ sees every `with` and `for` begin and end, with the names bound in it, and every
 import ast
 import dis
 import linecache
-import sysconfig
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache
 from inspect import getblock
-from pathlib import Path
 from tokenize import TokenError
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .hooks import HOOKS, Function, Hooks
+from .reach import PACKAGE, is_users_file
 
 #: Functions whose rewriting is kept.
 KEPT = 4096
 
-_PACKAGE = str(Path(__file__).parents[2])
-_STANDARD = sysconfig.get_path("stdlib")
-_LIBRARIES = ("numpy", "sympy", "wgpu")
 _rewritten: dict[tuple[int, str], tuple[CodeType, CodeType | None]] = {}
+_written: dict[int, CodeType] = {}
 
 
 def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> FunctionType:
@@ -39,9 +36,12 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     if known is None or known[0] is not code:
         if len(_rewritten) >= KEPT:
             _rewritten.clear()
-        own = _is_users(code.co_filename, kernel_file)
-        own = own or (code.co_filename.startswith(_PACKAGE) and not {"when", "loop"}.isdisjoint(code.co_names))
+            _written.clear()
+        own = code.co_filename == kernel_file or is_users_file(code.co_filename)
+        own = own or (code.co_filename.startswith(PACKAGE) and not {"when", "loop"}.isdisjoint(code.co_names))
         known = _rewritten[id(code), kernel_file] = code, _rewrite(function) if own else None
+        if known[1] is not None:
+            _written[id(known[1])] = code
     if known[1] is None:
         return function
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -53,13 +53,9 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     return made
 
 
-def _is_users(file: str, kernel_file: str) -> bool:
-    if file == kernel_file:
-        return True
-    parts = Path(file).parts
-    installed = "site-packages" in parts or "dist-packages" in parts
-    library = installed and any(name in parts for name in _LIBRARIES)
-    return not (library or file.startswith((_PACKAGE, "<frozen")) or (file.startswith(_STANDARD) and not installed))
+def written(code: CodeType) -> CodeType:
+    """The code that was rewritten as `code`, which mentions the same names; `code` itself where that is not known."""
+    return _written.get(id(code), code)
 
 
 def _rewrite(function: FunctionType) -> CodeType | None:
