@@ -3,8 +3,6 @@
 Law: `C[m, n] = sum over k of A[m, k] * B[n, k]`, summed in f32 (in i32 and u32 for those), for any layouts; where a
 tile does not divide an extent, loads beyond it give 0 and stores do nothing. Types and shapes are those of `ops.rules`.
 """
-# mypy: disable-error-code="arg-type, index"
-# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 

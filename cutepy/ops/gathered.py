@@ -13,9 +13,8 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from ..layout.values.coordinates import Coordinate
 from ..tensor.bulk import mode_sizes, strided_modes, strided_view
-from ..tensor.engine import Array, CoordinateEngine
+from ..tensor.engine import Array, CoordinateEngine, offset_of
 from ..tensor.tensor import Tensor
 
 
@@ -72,9 +71,9 @@ class Gathered:
 
 def _elements(tensor: Tensor, place: tuple[int | Array, ...]) -> Array:
     """The elements at a coordinate of index arrays; 0 outside the guard."""
-    crd = cast(Coordinate, place if isinstance(tensor.shape, tuple) else place[0])
-    offsets = np.asarray(tensor.layout(crd)) + cast(int, tensor.offset)
-    mask = None if tensor.guard is None else np.broadcast_to(cast(Array, tensor.guard.inside(crd)), offsets.shape)
+    crd = place if isinstance(tensor.shape, tuple) else place[0]
+    offsets = np.asarray(offset_of(tensor.layout, crd)) + tensor.offset
+    mask = None if tensor.guard is None else np.broadcast_to(tensor.guard.inside(crd), offsets.shape)
     return np.asarray(tensor.engine.load(offsets, mask))
 
 
@@ -86,7 +85,7 @@ def blocks_of(tensor: Tensor) -> Blocks:
     """A view of the elements with one axis a mode, or a window that reads them block by block."""
     modes = strided_modes(tensor)
     if modes is not None:
-        return strided_view(tensor.engine, cast(int, tensor.offset), *modes)
+        return strided_view(tensor.engine, tensor.offset, *modes)
     sizes = mode_sizes(tensor)
     if isinstance(tensor.engine, CoordinateEngine):
         return tensor.numpy()

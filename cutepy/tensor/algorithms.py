@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from .bulk import (
     strided_engine,
     strided_view,
 )
-from .engine import Array, Scalars, check_writable
+from .engine import Array, Scalars, check_writable, offset_of
 from .guard import below, both
 from .tensor import Tensor, expect_tensors
 from .thread import current_thread
@@ -54,9 +54,9 @@ def copy(source: Tensor, target: Tensor) -> None:
         pairing = common_refinement(cast(Layout, source.layout), cast(Layout, target.layout))
         if pairing is not None:
             shape, from_stride, to_stride = pairing
-            from_view = strided_view(source.engine, cast(int, source.offset), shape, from_stride)
+            from_view = strided_view(source.engine, source.offset, shape, from_stride)
             with np.errstate(over="ignore"):  # infinity, as where values are stored one by one
-                copy_blocks(from_view, strided_view(target.engine, cast(int, target.offset), shape, to_stride))
+                copy_blocks(from_view, strided_view(target.engine, target.offset, shape, to_stride))
             return
     store_all(target, _shaped(load_all(source), target))
 
@@ -79,7 +79,7 @@ def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
         raise TensorError(f"copy_if: the predicate has {chosen.size} entries, {source} has {source.size}")
     mask = both(mask_table(source), chosen.reshape(mode_sizes(source), order="F"))
     values = source.engine.load(offset_table(source), mask)
-    store_all(target, _shaped(cast(Array, values), target), chosen.reshape(mode_sizes(target), order="F"))
+    store_all(target, _shaped(values, target), chosen.reshape(mode_sizes(target), order="F"))
 
 
 def fill(tensor: Tensor, value: Scalars) -> None:
@@ -160,7 +160,7 @@ CHAIN = 32
 """So many operations of a fold in a kernel become one expression, before what they gave gets a name."""
 
 
-def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scalars]) -> Scalars:
+def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> Any:
     """`op(...op(op(init, t[0]), t[1])...)`: a fold from the left, in colexicographic order.
 
     Any `op` is right here, also one that treats its operands differently: this is a sum of squares.
@@ -182,7 +182,7 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scala
     return init
 
 
-def reduce_tree(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scalars]) -> Scalars:
+def reduce_tree(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> Any:
     """`reduce` for an associative `op`: neighbours are combined first, then neighbouring pairs, and `init` last.
 
     The operations do not wait for one another, and rounding grows with the depth of the tree alone: kernels sum so.
@@ -224,7 +224,7 @@ def cooperative_copy(threads: int, source: Tensor, target: Tensor, *, thread: Sc
     run = _common_run(source, target)
     rounds = -(-source.size // (run * threads))
     step = np.arange(run)[:, None] + np.arange(rounds) * (run * threads)
-    place = np.asarray(index * run + step)  # type: ignore[operator]
+    place = np.asarray(index * run + step)
     exists = below(place, source.size) if rounds * run * threads > source.size else None
     (read, readable), (written, writable) = (_at(tensor, place, exists) for tensor in (source, target))
     target.engine.store(written, source.engine.load(read, readable), writable)
@@ -250,9 +250,9 @@ def _at(tensor: Tensor, place: Array, exists: Array | None) -> tuple[Array, Arra
     known = place if exists is None or place.dtype == object else np.where(exists, place, 0)
     if tensor.guard is not None:
         for axis in tensor.guard.axes:
-            along = np.asarray(axis.origin + axis.layout(known))
-            inside = cast(Array, both(inside, below(along, axis.limit)))
-    return np.asarray(tensor.offset + layout(known)), inside  # type: ignore[operator, arg-type]
+            along = np.asarray(axis.origin + offset_of(axis.layout, known))
+            inside = both(inside, below(along, axis.limit))
+    return np.asarray(tensor.offset + offset_of(layout, known)), inside
 
 
 def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
@@ -287,6 +287,7 @@ def _times(factor: Scalars, values: Array) -> Array:
     if isinstance(factor, (int, float)) and factor == 1:
         return values
     try:
-        return cast(Array, factor * values)
+        product: Array = factor * values
+        return product
     except OverflowError as error:
         raise TensorError(f"axpby: {error}; use a NumPy scalar, whose type the product takes") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..layout import Layout, composition, slice_and_offset, weakly_congruent
 from ..layout.algebra.rearrange import joined
 from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import leaves
-from .engine import Array, Scalars
+from .engine import Array, Place, Scalars, offset_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +32,9 @@ class GuardAxis:
     origin: Scalars
     limit: Scalars
 
-    def inside(self, crd: Coordinate) -> Scalars:
+    def inside(self, crd: Place) -> Any:
         """Whether the element at `crd` exists along this axis: a bool, or an expression of one."""
-        return self.origin + self.layout(crd) < self.limit  # type: ignore[operator]
+        return self.origin + offset_of(self.layout, crd) < self.limit
 
     @property
     def always(self) -> bool:
@@ -46,7 +46,7 @@ class GuardAxis:
 
     def table(self) -> Array:
         """`inside` for every coordinate, with one array axis a mode."""
-        place = np.asarray(self.origin + self.layout.offsets())  # type: ignore[operator]
+        place = np.asarray(self.origin + self.layout.offsets())
         return below(place, self.limit)
 
 
@@ -67,38 +67,40 @@ class Guard:
         sliced = []
         for axis in self.axes:
             kept, moved = slice_and_offset(crd, axis.layout)
-            cut = GuardAxis(kept, axis.origin + moved, axis.limit)  # type: ignore[operator]
+            cut = GuardAxis(kept, axis.origin + moved, axis.limit)
             if not cut.always:
                 sliced.append(cut)
         return Guard(tuple(sliced))
 
-    def inside(self, crd: Coordinate) -> Scalars:
+    def inside(self, crd: Place) -> Any:
         """Whether the element at `crd` exists."""
-        found: Scalars = True
+        found: Any = True
         for axis in self.axes:
             found = both(found, axis.inside(crd))
         return found
 
     def table(self) -> Array | None:
         """`inside` for every coordinate; None where every one is known to exist."""
-        found: Scalars | None = None
+        found: Array | None = None
         for axis in self.axes:
             found = both(found, axis.table())
-        return None if _all_known(found) else cast(Array, found)
+        return None if _all_known(found) else found
 
 
-def below(place: Array, limit: Scalars) -> Array:
+def below(place: Array, limit: Any) -> Array:
     """`place < limit`, entry by entry, also for expressions.
 
     >>> below(np.arange(3), 2)
     array([ True,  True, False])
     """
     if place.dtype != object and isinstance(limit, int):
-        return cast(Array, place < limit)
-    return cast(Array, np.less(place.astype(object), limit, dtype=object))  # type: ignore[call-overload]
+        exists: Array = place < limit
+    else:
+        exists = np.less(place.astype(object), limit, dtype=object)
+    return exists
 
 
-def both(left: Scalars | None, right: Scalars | None) -> Scalars | None:
+def both(left: Any, right: Any) -> Any:
     """`left & right` for masks of any form; None is always true.
 
     >>> both(None, True), both(np.array([True, False]), np.array([True, True]))
@@ -106,10 +108,10 @@ def both(left: Scalars | None, right: Scalars | None) -> Scalars | None:
     """
     if left is None or left is True:
         return right
-    return left if right is None or right is True else left & right  # type: ignore[operator]
+    return left if right is None or right is True else left & right
 
 
-def _all_known(table: Scalars | None) -> bool:
+def _all_known(table: Array | None) -> bool:
     return table is None or (isinstance(table, np.ndarray) and table.dtype == bool and bool(table.all()))
 
 

@@ -6,7 +6,7 @@ so comparing it with the shape of the data tells which elements exist; `copy_if`
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..layout import Layout
 from ..layout.values.int_tuple import IntTuple, leaves
 from .bulk import coordinate_tables, mode_sizes
 from .dtypes import bool_
-from .engine import Array, CoordinateEngine, Scalars, ViewEngine
+from .engine import CoordinateEngine, ViewEngine
 from .guard import below, both
 from .tensor import Tensor, expect_tensors
 
@@ -36,9 +36,9 @@ def elem_less(coordinates: Tensor, limits: IntTuple) -> Tensor:
     tables, tops = coordinate_tables(coordinates), leaves(limits)
     if len(tables) != len(tops):
         raise TensorError(f"elem_less({coordinates}, {limits}): a coordinate has {len(tables)} entries")
-    found: Scalars | None = None
+    found: Any = None
     for table, top in zip(tables, tops, strict=True):
         found = both(found, below(table, top))
     sizes = mode_sizes(coordinates)
-    memory = np.broadcast_to(cast(Array, found), sizes).ravel(order="F")
+    memory = np.broadcast_to(found, sizes).ravel(order="F")
     return Tensor(ViewEngine(memory, bool_, name="predicate"), Layout(sizes if coordinates.rank else ()))

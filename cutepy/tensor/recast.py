@@ -5,8 +5,6 @@ Law: the bytes of the result are the bytes of the operand, in the same order.
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from ..errors import TensorError
@@ -34,7 +32,7 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     engine = tensor.engine
     if not isinstance(engine, ViewEngine) or tensor.guard is not None or not isinstance(tensor.layout, Layout):
         raise TensorError(f"recast({tensor}, {wanted}): only plain tensors in host memory are recast; copy it first")
-    first = (cast(int, tensor.offset) + engine.origin) * old
+    first = (tensor.offset + engine.origin) * old
     if first % new:
         raise TensorError(f"recast({tensor}, {wanted}): it begins {first % new} bytes into an element of {new} bytes")
     layout = tensor.layout if new == old else recast_layout(new * 8, old * 8, tensor.layout)

@@ -16,12 +16,12 @@ from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
 from ..layout.values.above import svg_of
 from ..layout.values.basis import Basis, BasisSum
-from ..layout.values.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
+from ..layout.values.coordinates import Underscore, _, has_underscore, inner_product
 from ..layout.values.int_tuple import IntTuple, product, show
 from ..layout.values.layout import _make, slice_and_offset
 from .bulk import load_all, strided_modes, strided_view
 from .dtypes import DType
-from .engine import Array, CoordinateEngine, Engine, Scalars, called, check_writable, describe
+from .engine import Array, CoordinateEngine, Engine, Place, Scalars, called, check_writable, describe, offset_of
 from .guard import Guard
 from .reach import confined, names_only
 from .rounding import rounded
@@ -55,11 +55,11 @@ class Tensor:
 
     engine: Engine
     layout: Layout | ComposedLayout
-    offset: Scalars
+    offset: Any  # a number, a coordinate, or an expression of a kernel
     guard: Guard | None
 
     def __init__(
-        self, engine: Engine, layout: Layout | ComposedLayout, offset: Scalars = 0, guard: Guard | None = None
+        self, engine: Engine, layout: Layout | ComposedLayout, offset: Any = 0, guard: Guard | None = None
     ) -> None:
         _set_engine(self, engine)
         _set_layout(self, layout)
@@ -110,52 +110,53 @@ class Tensor:
     @overload
     def __call__(self, crd: object, follows: object, last: Underscore, /, *rest: object) -> Tensor: ...
     @overload
-    def __call__(self, *crd: object) -> Scalars: ...
-    def __call__(self, *crd: object) -> Scalars:
+    def __call__(self, *crd: object) -> Any: ...
+    def __call__(self, *crd: object) -> Any:
         return self[crd[0] if len(crd) == 1 else crd]
 
     @overload
     def __getitem__(self, crd: Slice) -> Tensor: ...
     @overload
-    def __getitem__(self, crd: object) -> Scalars: ...
-    def __getitem__(self, crd: Any) -> Scalars:
+    def __getitem__(self, crd: object) -> Any: ...
+    def __getitem__(self, crd: Any) -> Any:
         layout = self.layout
         if _fits(crd, layout.shape) and type(layout) is Layout and self.guard is None:
             offset = inner_product(crd, layout.shape, layout.stride)
             if type(offset) is int:
-                return self.engine.load(self.offset + offset)  # type: ignore[operator]
+                return self.engine.load(self.offset + offset)
         elif has_underscore(crd):
             return self._slice(crd)
         else:
             _check(crd, layout.shape, self)
         place = _sum(self.offset, layout(crd))
-        return self.engine.load(place, None if self.guard is None else self._inside(crd))
+        return self.engine.load(place, self._inside(crd))
 
-    def __setitem__(self, crd: Coordinate, value: Scalars) -> None:
+    def __setitem__(self, crd: Place, value: Scalars) -> None:
         if has_underscore(crd):
             raise TensorError(f"{self}[{crd}] = ...: one element is written at a time; use copy or fill on the slice")
         check_writable(self.engine)
         _check(crd, self.layout.shape, self)
-        offset = self.offset + self.layout(crd)  # type: ignore[operator]
-        self.engine.store(offset, value, None if self.guard is None else self._inside(crd))
+        offset = self.offset + offset_of(self.layout, crd)
+        self.engine.store(offset, value, self._inside(crd))
 
-    def _inside(self, crd: Coordinate) -> Scalars:
-        inside = cast(Guard, self.guard).inside(crd)
+    def _inside(self, crd: Place) -> Any:
+        """The mask of one access; TensorIndexError where numbers tell that it is outside."""
+        inside = None if self.guard is None else self.guard.inside(crd)
         if isinstance(inside, (bool, np.bool_, np.ndarray)) and not np.all(inside):
             raise TensorIndexError(
                 f"{self}[{show(crd)}]: the tile reaches beyond its tensor there; copy and fill skip such elements"
             )
         return None if isinstance(inside, (bool, np.bool_)) else inside
 
-    def _slice(self, crd: Coordinate) -> Tensor:
+    def _slice(self, crd: Any) -> Tensor:
         layout = self.layout
-        moved: Scalars = 0
+        moved: Any = 0
         extents: list[IntTuple] = []
         steps: list[IntTuple] = []
-        numbers = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
-        if numbers is not None:
+        numbers: Any = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
+        if type(layout) is Layout and numbers is not None:
             kept = _make(tuple(extents), tuple(steps))
-            moved = inner_product(numbers, layout.shape, cast(Layout, layout).stride)
+            moved = inner_product(numbers, layout.shape, layout.stride)
         else:
             crd = _one_place(crd, self)
             _check(crd, layout.shape, self)
@@ -220,7 +221,7 @@ class Tensor:
         """
         modes = strided_modes(self) if copy is not True else None
         if modes is not None:
-            return strided_view(self.engine, cast(int, self.offset), *modes)
+            return strided_view(self.engine, self.offset, *modes)
         if copy is False:
             raise TensorError(
                 f"numpy(copy=False) of {self}: no NumPy strides say this layout; take a slice with fewer modes, or copy"
@@ -232,9 +233,9 @@ class Tensor:
         """True if `numpy()` shows the elements themselves, False if it copies them."""
         return strided_modes(self) is not None
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         array = self.numpy(copy=copy)
-        return array if dtype is None else array.astype(cast(str, dtype))
+        return array if dtype is None else array.astype(dtype)
 
     def _repr_svg_(self) -> str | None:
         """The picture that a notebook shows; the draw layer makes it."""
@@ -270,11 +271,11 @@ def applied(function: Callable[..., Layout], thing: Layout | Tensor, *arguments:
     return function(thing, *arguments)
 
 
-def _sum(base: Scalars, offset: Scalars) -> Scalars:
+def _sum(base: Any, offset: Any) -> Any:
     """Where `offset` leads from `base`: both are numbers, or coordinates."""
     if type(base) is tuple or type(offset) is tuple:
-        return tuple_add(cast(IntTuple, base), cast(IntTuple, offset))
-    return base + offset  # type: ignore[operator]
+        return tuple_add(base, offset)
+    return base + offset
 
 
 _DIVIDES = frozenset({"logical_divide", "zipped_divide", "tiled_divide", "flat_divide"})
@@ -284,9 +285,9 @@ _EXTENDS = frozenset({"composition", "append", "prepend"})
 _ACTS = _REFOLDS | _EXTENDS | {"select", "take"}
 
 
-def composed_slice(tensor: Tensor, tiler: object, crd: Coordinate, call: str, *operands: object) -> Tensor:
+def composed_slice(tensor: Tensor, tiler: object, crd: Place, call: str, *operands: object) -> Tensor:
     """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
-    part = cast(Tensor, tensor._lifted(composition, tiler)[crd])
+    part: Tensor = tensor._lifted(composition, tiler)[crd]
     return part if _stays(tensor, tiler) else confined(part, tensor, call, *operands)
 
 
@@ -348,7 +349,7 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
 _NO_NUMBERS = (bool, np.bool_, float, complex, str, bytes, list, dict, set, slice, type(Ellipsis), type(None))
 
 
-def _one_place(crd: Coordinate, tensor: Tensor) -> Coordinate:
+def _one_place(crd: Any, tensor: Tensor) -> Any:
     """`crd` with Python's integers for NumPy's; TensorIndexError for an array, as a slice lies at one place."""
     if isinstance(crd, tuple):
         return tuple([_one_place(entry, tensor) for entry in crd])
@@ -357,7 +358,7 @@ def _one_place(crd: Coordinate, tensor: Tensor) -> Coordinate:
             raise TensorIndexError(
                 f"coordinate {crd!r} of {tensor}: a slice is taken at one place; make one for each, or leave out the _"
             )
-        return cast(Coordinate, crd.item())
+        return crd.item()
     return crd
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ...errors import LayoutError
 from ..values.above import above
@@ -19,9 +19,30 @@ from ..values.composed import ComposedLayout, Swizzle
 from ..values.layout import Layout
 from ..values.size import is_unknown
 
+First = TypeVar("First", contravariant=True)
 Given = ParamSpec("Given")
-Result = TypeVar("Result")
+Result = TypeVar("Result", covariant=True)
 Act = Callable[..., object]
+
+
+class Holder(Protocol):
+    """What holds a layout and does with it what an operation does, as a tensor."""
+
+    def lift_layout(self, function: Callable[..., Layout], *arguments: Any) -> Any: ...
+
+
+Held = TypeVar("Held", bound=Holder)
+
+
+class Acting(Protocol[First, Given, Result]):
+    """An operation as it is called: on a layout, and on what holds one."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, layout: First, /, *operands: Given.args, **named: Given.kwargs) -> Result: ...
+    @overload
+    def __call__(self, layout: Held, /, *operands: Given.args, **named: Given.kwargs) -> Held: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +83,10 @@ OPERATIONS: dict[str, Operation] = {}
 
 def operation(
     *, composed: Act | str, structural: bool = False, tiled: bool = False
-) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+) -> Callable[[Callable[Concatenate[First, Given], Result]], Acting[First, Given, Result]]:
     """Make a function over plain layouts an operation: on all else it does what its record says (see `Operation`)."""
 
-    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    def decorated(function: Callable[Concatenate[First, Given], Result]) -> Acting[First, Given, Result]:
         plain: Act = function
 
         @wraps(function)
@@ -86,7 +107,7 @@ def operation(
             return record.on(operands)
 
         record = OPERATIONS[function.__name__] = Operation(call, composed, structural, tiled)
-        return cast("Callable[Given, Result]", call)
+        return cast("Acting[First, Given, Result]", call)
 
     return decorated
 
