@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
+from ..layout.algebra.operation import OPERATIONS, Elements
 from ..layout.values.above import svg_of
 from ..layout.values.basis import Basis, BasisSum
 from ..layout.values.coordinates import Underscore, _, has_underscore, inner_product
@@ -187,28 +188,27 @@ class Tensor:
         Raises TensorError for what is no view of the tensor's own elements.
         """
         part = self._lifted(function, *arguments)
-        name = function.__name__
-        if name not in _EXTENDS or (name == "composition" and _stays(self, arguments[0])):
+        if _acts(function) != "extended" or (function is composition and _stays(self, arguments[0])):
             return part
-        return confined(part, self, name, self, *arguments)
+        return confined(part, self, function.__name__, self, *arguments)
 
-    def _lifted(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
+    def _lifted(self, function: Callable[..., Layout], *arguments: Any) -> Tensor:
         """As `lift_layout`, for a caller that slices the result and then asks `confined` of the slice."""
-        name = function.__name__
-        if name == "get":
-            return self.mode(*cast("tuple[int, ...]", arguments))
-        if name in _DIVIDES:
+        acts = _acts(function)
+        if acts == "mode":
+            return self.mode(*arguments)
+        if acts == "divided":
             beyond = getattr(self.engine, "unbounded", False)
             layout, guard = rounded(self.layout, self.guard, arguments[0], exists_beyond=beyond)
-        elif name in _ACTS:
-            layout, guard = self.layout, self.guard
+        elif acts in ("none", "multiplied"):
+            raise TensorError(_refusal(function, self, arguments))
         else:
-            raise TensorError(_refusal(name, self, arguments))
+            layout, guard = self.layout, self.guard
         result = function(layout, *arguments)
         if guard is not None:
             like = result.inner if isinstance(result, ComposedLayout) else result
             follow: Callable[[Layout], Layout] = lambda axis: (  # noqa: E731
-                composition(axis, Layout(like.shape)) if name in _REFOLDS else function(axis, *arguments)
+                composition(axis, Layout(like.shape)) if acts == "refolded" else function(axis, *arguments)
             )
             guard = guard.map(follow, like)
         return Tensor(self.engine, result, self.offset, guard)
@@ -278,11 +278,10 @@ def _sum(base: Any, offset: Any) -> Any:
     return base + offset
 
 
-_DIVIDES = frozenset({"logical_divide", "zipped_divide", "tiled_divide", "flat_divide"})
-_REFOLDS = frozenset({"coalesce", "flatten", "unflatten", "group_modes"})
-_EXTENDS = frozenset({"composition", "append", "prepend"})
-"""The operations whose result may reach beyond the coordinates of their operand."""
-_ACTS = _REFOLDS | _EXTENDS | {"select", "take"}
+def _acts(function: Callable[..., Layout]) -> Elements:
+    """What a function of layouts does with the elements of a tensor, by its record."""
+    record = OPERATIONS.get(function.__name__)
+    return "none" if record is None else record.on_tensor
 
 
 def composed_slice(tensor: Tensor, tiler: object, crd: Place, call: str, *operands: object) -> Tensor:
@@ -296,9 +295,10 @@ def _stays(tensor: Tensor, tiler: object) -> bool:
     return not getattr(tensor.engine, "confined", False) or names_only(tiler, tensor.layout.shape)
 
 
-def _refusal(name: str, tensor: Tensor, arguments: tuple[object, ...]) -> str:
+def _refusal(function: Callable[..., Layout], tensor: Tensor, arguments: tuple[object, ...]) -> str:
+    name = function.__name__
     call = f"{name}({', '.join(map(str, (tensor, *arguments)))})"
-    if "product" in name or name == "tile_to_shape":
+    if _acts(function) == "multiplied":
         return (
             f"{call}: a product of a tensor would reach elements outside of it; "
             "take the product of .layout and make a tensor over enough memory"
