@@ -156,10 +156,6 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     store_all(target, op(*values))
 
 
-CHAIN = 32
-"""So many operations of a fold in a kernel become one expression, before what they gave gets a name."""
-
-
 def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> Any:
     """`op(...op(op(init, t[0]), t[1])...)`: a fold from the left, in colexicographic order.
 
@@ -175,10 +171,8 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> 
     expect_tensors("reduce", tensor)
     values = computed(tensor).ravel(order="F")
     with np.errstate(over="ignore") if values.dtype.kind in "iu" else nullcontext():  # integers wrap, as in arrays
-        for count, value in enumerate(values, 1):
+        for value in values:
             init = op(init, value)
-            if count % CHAIN == 0 and hasattr(tensor.engine, "named"):
-                init = tensor.engine.named(init)
     return init
 
 

@@ -56,7 +56,6 @@ class Engine(Protocol):
     the form of the offsets. Engines may also offer, and algorithms then use:
     `strided(offset, shape, stride)`, a NumPy view of the elements (in elements, not bytes);
     `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
-    `named(value)`, a name for a value that a long expression has computed so far;
     `unbounded`, True where any offset has a value;
     `confined`, True where nobody judges an access later, so that a view of the elements must not reach others.
     """

@@ -98,10 +98,6 @@ class BufferEngine:
         value = in_type(value, self.dtype)
         return value if isinstance(value, Expr) else const(float(value), self.dtype)
 
-    def named(self, value: Scalars) -> Scalars:
-        """`value` under a name, so that what is made of it does not nest ever deeper."""
-        return self.trace.let(self.buffer.name, value, place=user_place()) if isinstance(value, Expr) else value
-
     def load(self, offsets: Scalars, where: Mask = None) -> Any:
         """The elements at `offsets`, each named; 0 where the mask is false."""
         table, place = self._table(offsets), user_place()
