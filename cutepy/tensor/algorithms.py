@@ -16,10 +16,12 @@ import numpy as np
 from ..errors import TensorError
 from ..layout import Layout, coalesce
 from ..layout.algebra.rearrange import coalesced
+from ..layout.values.int_tuple import IntTuple, leaves
 from .bulk import (
     check_overlap,
     common_refinement,
     computed,
+    coordinate_tables,
     copy_blocks,
     load_all,
     mask_table,
@@ -29,10 +31,10 @@ from .bulk import (
     strided_engine,
     strided_view,
 )
-from .engine import Array, Scalars, check_writable, offset_of
+from .dtypes import bool_
+from .engine import Array, CoordinateEngine, Scalars, ViewEngine, check_writable, current_thread, offset_of
 from .guard import below, both
 from .tensor import Tensor, expect_tensors
-from .thread import current_thread
 
 
 def copy(source: Tensor, target: Tensor) -> None:
@@ -222,6 +224,30 @@ def cooperative_copy(threads: int, source: Tensor, target: Tensor, *, thread: Sc
     exists = below(place, source.size) if rounds * run * threads > source.size else None
     (read, readable), (written, writable) = (_at(tensor, place, exists) for tensor in (source, target))
     target.engine.store(written, source.engine.load(read, readable), writable)
+
+
+def elem_less(coordinates: Tensor, limits: IntTuple) -> Tensor:
+    """The tensor of whether each entry of each coordinate is below its limit.
+
+    >>> from cutepy.tensor import local_tile, make_identity_tensor
+    >>> tile = local_tile(make_identity_tensor((5, 3)), (4, 2), (1, 1))
+    >>> elem_less(tile, (5, 3)).numpy().tolist()
+    [[True, False], [False, False], [False, False], [False, False]]
+
+    Raises TensorError unless `limits` has one entry for each of a coordinate. Source: CuTe, `int_tuple.hpp`.
+    """
+    expect_tensors("elem_less", coordinates)
+    if not isinstance(coordinates.engine, CoordinateEngine):
+        raise TensorError(f"elem_less({coordinates}, {limits}): the first operand is no identity tensor")
+    tables, tops = coordinate_tables(coordinates), leaves(limits)
+    if len(tables) != len(tops):
+        raise TensorError(f"elem_less({coordinates}, {limits}): a coordinate has {len(tables)} entries")
+    found: Any = None
+    for table, top in zip(tables, tops, strict=True):
+        found = both(found, below(table, top))
+    sizes = mode_sizes(coordinates)
+    memory = np.broadcast_to(found, sizes).ravel(order="F")
+    return Tensor(ViewEngine(memory, bool_, name="predicate"), Layout(sizes if coordinates.rank else ()))
 
 
 def _common_run(source: Tensor, target: Tensor) -> int:

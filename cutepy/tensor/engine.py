@@ -253,6 +253,27 @@ def called(engine: Engine) -> str:
     return engine.name or (hex(engine.address) if isinstance(engine, ViewEngine) else type(engine).__name__)
 
 
+CURRENT_THREAD: ContextVar[Scalars | None] = ContextVar("current_thread", default=None)
+"""The index of the thread within its workgroup; a kernel trace sets it to its own expression."""
+
+
+def current_thread(call: str, count: int | None, thread: Scalars | None = None) -> Scalars:
+    """`thread` itself, or the index of the thread that a kernel is being traced for: one of `count`, if that is known.
+
+    Raises TensorError where neither is there, and for a number that is none of 0 to `count - 1`.
+    """
+    found = CURRENT_THREAD.get() if thread is None else thread
+    if found is None:
+        raise TensorError(f"{call}: a partition needs a thread: pass thread=, or make it inside a kernel")
+    if isinstance(found, (bool, np.bool_, float, np.floating, str, tuple)):
+        raise TensorError(f"{call}: thread {found!r} is no whole number")
+    if isinstance(found, (int, np.integer)):
+        if count is not None and not 0 <= found < count:
+            raise TensorError(f"{call}: thread {found} of 0 to {count - 1}")
+        return int(found)
+    return found
+
+
 _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 

@@ -12,9 +12,8 @@ from ..errors import TensorError
 from ..layout import Layout, dice, idx2crd, zipped_divide
 from ..layout.values.coordinates import Coordinate, _, crd2idx
 from ..layout.values.int_tuple import IntTuple, as_tuple, leaves, product_each
-from .engine import Place, Scalars
+from .engine import Place, Scalars, current_thread
 from .tensor import Tensor, composed_slice, expect_tensors
-from .thread import current_thread
 
 
 def inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:

@@ -23,9 +23,8 @@ from ..layout.values.layout import _make, slice_and_offset
 from .bulk import load_all, strided_modes, strided_view
 from .dtypes import DType
 from .engine import Array, CoordinateEngine, Engine, Place, Scalars, called, check_writable, describe, offset_of
-from .guard import Guard
+from .guard import Guard, rounded
 from .reach import confined, names_only
-from .rounding import rounded
 
 Slice: TypeAlias = (
     "Underscore | tuple[Underscore, *tuple[object, ...]] | tuple[object, Underscore, *tuple[object, ...]]"

@@ -15,9 +15,8 @@ from ..layout.algebra.recast import upcast
 from ..layout.values.coordinates import Coordinate, _
 from ..layout.values.int_tuple import IntTuple, product_each
 from .atoms.atom import CopyAtom
-from .engine import Scalars
+from .engine import Scalars, current_thread
 from .tensor import Tensor, composed_slice, expect_tensors
-from .thread import current_thread
 from .thread_value import make_layout_tv
 from .tiled_mma import AXES, TiledMMA
 

@@ -23,11 +23,10 @@ from ..layout import (
 from ..layout.values.coordinates import _
 from ..layout.values.int_tuple import IntTuple, as_tuple
 from .atoms.atom import MMAAtom
-from .engine import Scalars
+from .engine import Scalars, current_thread
 from .make import make_fragment_like
 from .partition import thread_coordinate
 from .tensor import Tensor, applied, expect_tensors
-from .thread import current_thread
 
 AXES = {"a": (0, 2), "b": (1, 2), "c": (0, 1)}
 """Which of M, N and K the modes of each operand are."""
