@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -59,14 +59,14 @@ class Gathered:
         starts = tuple(self.starts[axis] for axis in order)
         return Gathered(self.tensor, modes, starts, tuple(self.shape[axis] for axis in order))
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         place: list[int | Array] = [0] * len(mode_sizes(self.tensor))
         for axis, mode in enumerate(self.modes):
             if mode is not None:
                 along = np.arange(self.starts[axis], self.starts[axis] + self.shape[axis])
                 place[mode] = along.reshape((-1,) + (1,) * (self.ndim - 1 - axis))
         values = np.broadcast_to(_elements(self.tensor, tuple(place)), self.shape)
-        return values if dtype is None else values.astype(cast(str, dtype))
+        return values if dtype is None else values.astype(dtype)
 
 
 def _elements(tensor: Tensor, place: tuple[int | Array, ...]) -> Array:

@@ -263,13 +263,6 @@ def expect_tensors(call: str, *operands: object) -> None:
             raise TensorError(f"{call}: {type(operand).__name__} is not a tensor; write make_tensor(...)")
 
 
-def applied(function: Callable[..., Layout], thing: Layout | Tensor, *arguments: object) -> Layout | Tensor:
-    """`function(thing, *arguments)` for a layout, and over the same elements for a tensor."""
-    if isinstance(thing, Tensor):
-        return thing.lift_layout(function, *arguments)
-    return function(thing, *arguments)
-
-
 def _sum(base: Any, offset: Any) -> Any:
     """Where `offset` leads from `base`: both are numbers, or coordinates."""
     if type(base) is tuple or type(offset) is tuple:
