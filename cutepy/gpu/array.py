@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..errors import TensorError
 from ..layout import Layout, LayoutRight
 from ..tensor.dtypes import DType, gpu_dtype
-from ..tensor.engine import Scalars, Space, ViewEngine, check_writable, fit_values
+from ..tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable, fit_values
 from ..tensor.make import make_tensor, view_of
 from ..tensor.tensor import Tensor
 from .runtime import Device, DeviceBuffer, default_device
@@ -40,11 +40,11 @@ class DeviceEngine:
         """All elements, read back."""
         return self.buffer.read(self.dtype.numpy, self.length)
 
-    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
         """The elements at `offsets`, by way of the host."""
         return ViewEngine(self.host(), self.dtype).load(offsets, where)
 
-    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
         """Write `values` at `offsets`, by way of the host."""
         check_writable(self)
         fit_values(values, self.dtype)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -87,8 +87,9 @@ class OfValues(InKernel):
             return cast_value(found.value, cast(DType, found.dtype))
 
         many = any(isinstance(operand, np.ndarray) for operand in operands)
-        of_all: Callable[..., object] = np.frompyfunc(single, len(operands), 1) if many else single
-        return cast(Tensor, of_all(*operands))
+        of_all: Callable[..., Any] = np.frompyfunc(single, len(operands), 1) if many else single
+        found: Tensor = of_all(*operands)
+        return found
 
     def converted(self, x: object, dtype: DType) -> Tensor:
         """The value in another type."""

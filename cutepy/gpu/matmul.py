@@ -3,15 +3,13 @@
 Law: `C[m, n] = sum over k of A[m, k] * B[n, k]`, summed in f32 (in i32 and u32 for those), for any layouts; where a
 tile does not divide an extent, loads beyond it give 0 and stores do nothing. Types and shapes are those of `ops.rules`.
 """
-# mypy: disable-error-code="arg-type, index"
-# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -285,7 +283,7 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     if c.size and k:
         if batch:
             a, b = place.bring(a), place.bring(b)
-        for operands in _matrices(a, b, c, batch):
+        for operands in products(a, b, c, batch):
             adapter = None if place.device is None else place.device.adapter
             place.run(matmul_kernel, *operands, plan=plan or choose_plan(prod(m), prod(n), k, adapter))
     elif c.size:
@@ -295,8 +293,8 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     return c
 
 
-def _matrices(a: Tensor, b: Tensor, c: Tensor, batch: Shape) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """A (m, k), B (n, k) and C (m, n) of each product: vectors have one row, or one column."""
+def products(a: Tensor, b: Tensor, c: Tensor, batch: Shape) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """What the kernel takes for each product, A (m, k), B (n, k) and C (m, n): vectors have one row, or one column."""
     one = Layout(1, 0)
     left, right, out = modes_of(a), modes_of(b), modes_of(c)
     if len(left) == 1:
@@ -310,5 +308,5 @@ def _matrices(a: Tensor, b: Tensor, c: Tensor, batch: Shape) -> Iterator[tuple[T
         over(c, joined(out)),
     ]
     for place in np.ndindex(*batch):
-        A, B, C = (cast(Tensor, t(*map(int, place), ALL, ALL)) if batch else t for t in stretched)
-        yield A, cast(Tensor, select(cast(Layout, B), 1, 0)), C
+        A, B, C = (t[(*place, ALL, ALL)] if batch else t for t in stretched)
+        yield A, select(B, 1, 0), C

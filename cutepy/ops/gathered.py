@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..layout.values.coordinates import Coordinate
 from ..tensor.bulk import mode_sizes, strided_modes, strided_view
-from ..tensor.engine import Array, CoordinateEngine
+from ..tensor.engine import Array, CoordinateEngine, offset_of
 from ..tensor.tensor import Tensor
 
 
@@ -60,21 +59,21 @@ class Gathered:
         starts = tuple(self.starts[axis] for axis in order)
         return Gathered(self.tensor, modes, starts, tuple(self.shape[axis] for axis in order))
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         place: list[int | Array] = [0] * len(mode_sizes(self.tensor))
         for axis, mode in enumerate(self.modes):
             if mode is not None:
                 along = np.arange(self.starts[axis], self.starts[axis] + self.shape[axis])
                 place[mode] = along.reshape((-1,) + (1,) * (self.ndim - 1 - axis))
         values = np.broadcast_to(_elements(self.tensor, tuple(place)), self.shape)
-        return values if dtype is None else values.astype(cast(str, dtype))
+        return values if dtype is None else values.astype(dtype)
 
 
 def _elements(tensor: Tensor, place: tuple[int | Array, ...]) -> Array:
     """The elements at a coordinate of index arrays; 0 outside the guard."""
-    crd = cast(Coordinate, place if isinstance(tensor.shape, tuple) else place[0])
-    offsets = np.asarray(tensor.layout(crd)) + cast(int, tensor.offset)
-    mask = None if tensor.guard is None else np.broadcast_to(cast(Array, tensor.guard.inside(crd)), offsets.shape)
+    crd = place if isinstance(tensor.shape, tuple) else place[0]
+    offsets = np.asarray(offset_of(tensor.layout, crd)) + tensor.offset
+    mask = None if tensor.guard is None else np.broadcast_to(tensor.guard.inside(crd), offsets.shape)
     return np.asarray(tensor.engine.load(offsets, mask))
 
 
@@ -86,7 +85,7 @@ def blocks_of(tensor: Tensor) -> Blocks:
     """A view of the elements with one axis a mode, or a window that reads them block by block."""
     modes = strided_modes(tensor)
     if modes is not None:
-        return strided_view(tensor.engine, cast(int, tensor.offset), *modes)
+        return strided_view(tensor.engine, tensor.offset, *modes)
     sizes = mode_sizes(tensor)
     if isinstance(tensor.engine, CoordinateEngine):
         return tensor.numpy()

@@ -192,4 +192,4 @@ def _flat(tensor: Tensor) -> bool:
 def _with_modes(tensor: Tensor, modes: list[Layout], moved: int = 0) -> Tensor:
     shape: IntTuple = tuple(mode.shape for mode in modes)
     layout = _make(shape, tuple(mode.stride for mode in modes))
-    return Tensor(tensor.engine, layout, tensor.offset + moved)  # type: ignore[operator]
+    return Tensor(tensor.engine, layout, tensor.offset + moved)

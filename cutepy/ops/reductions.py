@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod as prod_of
 from operator import index
-from typing import SupportsIndex, cast
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -227,4 +227,5 @@ def _place_into(turned: Blocks, kept: int, found: Array, locate: Callable[..., A
 
 
 def _nan(values: Array) -> Array:
-    return cast(Array, values != values)
+    unequal: Array = values != values
+    return unequal

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from ..errors import TensorError
 from ..layout import Layout, coalesce
 from ..layout.algebra.rearrange import coalesced
+from ..layout.values.int_tuple import IntTuple, leaves
 from .bulk import (
     check_overlap,
     common_refinement,
     computed,
+    coordinate_tables,
     copy_blocks,
     load_all,
     mask_table,
@@ -29,10 +31,10 @@ from .bulk import (
     strided_engine,
     strided_view,
 )
-from .engine import Array, Scalars, check_writable
+from .dtypes import bool_
+from .engine import Array, CoordinateEngine, Scalars, ViewEngine, check_writable, current_thread, offset_of
 from .guard import below, both
 from .tensor import Tensor, expect_tensors
-from .thread import current_thread
 
 
 def copy(source: Tensor, target: Tensor) -> None:
@@ -54,9 +56,9 @@ def copy(source: Tensor, target: Tensor) -> None:
         pairing = common_refinement(cast(Layout, source.layout), cast(Layout, target.layout))
         if pairing is not None:
             shape, from_stride, to_stride = pairing
-            from_view = strided_view(source.engine, cast(int, source.offset), shape, from_stride)
+            from_view = strided_view(source.engine, source.offset, shape, from_stride)
             with np.errstate(over="ignore"):  # infinity, as where values are stored one by one
-                copy_blocks(from_view, strided_view(target.engine, cast(int, target.offset), shape, to_stride))
+                copy_blocks(from_view, strided_view(target.engine, target.offset, shape, to_stride))
             return
     store_all(target, _shaped(load_all(source), target))
 
@@ -79,7 +81,7 @@ def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
         raise TensorError(f"copy_if: the predicate has {chosen.size} entries, {source} has {source.size}")
     mask = both(mask_table(source), chosen.reshape(mode_sizes(source), order="F"))
     values = source.engine.load(offset_table(source), mask)
-    store_all(target, _shaped(cast(Array, values), target), chosen.reshape(mode_sizes(target), order="F"))
+    store_all(target, _shaped(values, target), chosen.reshape(mode_sizes(target), order="F"))
 
 
 def fill(tensor: Tensor, value: Scalars) -> None:
@@ -156,11 +158,7 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     store_all(target, op(*values))
 
 
-CHAIN = 32
-"""So many operations of a fold in a kernel become one expression, before what they gave gets a name."""
-
-
-def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scalars]) -> Scalars:
+def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> Any:
     """`op(...op(op(init, t[0]), t[1])...)`: a fold from the left, in colexicographic order.
 
     Any `op` is right here, also one that treats its operands differently: this is a sum of squares.
@@ -175,14 +173,12 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scala
     expect_tensors("reduce", tensor)
     values = computed(tensor).ravel(order="F")
     with np.errstate(over="ignore") if values.dtype.kind in "iu" else nullcontext():  # integers wrap, as in arrays
-        for count, value in enumerate(values, 1):
+        for value in values:
             init = op(init, value)
-            if count % CHAIN == 0 and hasattr(tensor.engine, "named"):
-                init = tensor.engine.named(init)
     return init
 
 
-def reduce_tree(tensor: Tensor, init: Scalars, op: Callable[[Scalars, Scalars], Scalars]) -> Scalars:
+def reduce_tree(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> Any:
     """`reduce` for an associative `op`: neighbours are combined first, then neighbouring pairs, and `init` last.
 
     The operations do not wait for one another, and rounding grows with the depth of the tree alone: kernels sum so.
@@ -224,10 +220,34 @@ def cooperative_copy(threads: int, source: Tensor, target: Tensor, *, thread: Sc
     run = _common_run(source, target)
     rounds = -(-source.size // (run * threads))
     step = np.arange(run)[:, None] + np.arange(rounds) * (run * threads)
-    place = np.asarray(index * run + step)  # type: ignore[operator]
+    place = np.asarray(index * run + step)
     exists = below(place, source.size) if rounds * run * threads > source.size else None
     (read, readable), (written, writable) = (_at(tensor, place, exists) for tensor in (source, target))
     target.engine.store(written, source.engine.load(read, readable), writable)
+
+
+def elem_less(coordinates: Tensor, limits: IntTuple) -> Tensor:
+    """The tensor of whether each entry of each coordinate is below its limit.
+
+    >>> from cutepy.tensor import local_tile, make_identity_tensor
+    >>> tile = local_tile(make_identity_tensor((5, 3)), (4, 2), (1, 1))
+    >>> elem_less(tile, (5, 3)).numpy().tolist()
+    [[True, False], [False, False], [False, False], [False, False]]
+
+    Raises TensorError unless `limits` has one entry for each of a coordinate. Source: CuTe, `int_tuple.hpp`.
+    """
+    expect_tensors("elem_less", coordinates)
+    if not isinstance(coordinates.engine, CoordinateEngine):
+        raise TensorError(f"elem_less({coordinates}, {limits}): the first operand is no identity tensor")
+    tables, tops = coordinate_tables(coordinates), leaves(limits)
+    if len(tables) != len(tops):
+        raise TensorError(f"elem_less({coordinates}, {limits}): a coordinate has {len(tables)} entries")
+    found: Any = None
+    for table, top in zip(tables, tops, strict=True):
+        found = both(found, below(table, top))
+    sizes = mode_sizes(coordinates)
+    memory = np.broadcast_to(found, sizes).ravel(order="F")
+    return Tensor(ViewEngine(memory, bool_, name="predicate"), Layout(sizes if coordinates.rank else ()))
 
 
 def _common_run(source: Tensor, target: Tensor) -> int:
@@ -250,9 +270,9 @@ def _at(tensor: Tensor, place: Array, exists: Array | None) -> tuple[Array, Arra
     known = place if exists is None or place.dtype == object else np.where(exists, place, 0)
     if tensor.guard is not None:
         for axis in tensor.guard.axes:
-            along = np.asarray(axis.origin + axis.layout(known))
-            inside = cast(Array, both(inside, below(along, axis.limit)))
-    return np.asarray(tensor.offset + layout(known)), inside  # type: ignore[operator, arg-type]
+            along = np.asarray(axis.origin + offset_of(axis.layout, known))
+            inside = both(inside, below(along, axis.limit))
+    return np.asarray(tensor.offset + offset_of(layout, known)), inside
 
 
 def _check_pair(call: str, source: Tensor, target: Tensor) -> None:
@@ -287,6 +307,7 @@ def _times(factor: Scalars, values: Array) -> Array:
     if isinstance(factor, (int, float)) and factor == 1:
         return values
     try:
-        return cast(Array, factor * values)
+        product: Array = factor * values
+        return product
     except OverflowError as error:
         raise TensorError(f"axpby: {error}; use a NumPy scalar, whose type the product takes") from error

@@ -27,7 +27,7 @@ def offset_table(tensor: Tensor) -> Array:
     table = tensor.layout.offsets()
     if type(tensor.offset) is int and tensor.offset == 0:
         return table
-    return np.asarray(tensor.offset + table)  # type: ignore[operator]
+    return np.asarray(tensor.offset + table)
 
 
 def mask_table(tensor: Tensor) -> Array | None:
@@ -76,13 +76,13 @@ def coordinate_tables(tensor: Tensor) -> list[Array]:
     engine = cast(CoordinateEngine, tensor.engine)
     layout = cast(Layout, tensor.layout)
     if not isinstance(engine.shape, tuple):
-        return [np.asarray(tensor.offset + layout.offsets())]  # type: ignore[operator]
+        return [np.asarray(tensor.offset + layout.offsets())]
     tables = []
     for path in _paths(engine.shape, ()):
-        start: object = tensor.offset
+        start = tensor.offset
         for axis in path:
             start = start[axis] if isinstance(start, tuple) and axis < len(start) else 0
-        tables.append(np.asarray(start + axis_layout(layout, *path).offsets()))  # type: ignore[operator]
+        tables.append(np.asarray(start + axis_layout(layout, *path).offsets()))
     return tables
 
 
@@ -120,7 +120,7 @@ def leaf_view(tensor: Tensor) -> Array | None:
     """A NumPy view with one axis a leaf of the layout, or None where there is none."""
     if not strided_engine(tensor):
         return None
-    return strided_view(tensor.engine, cast(int, tensor.offset), leaves(tensor.layout.shape), leaves(tensor.stride))
+    return strided_view(tensor.engine, tensor.offset, leaves(tensor.layout.shape), leaves(tensor.stride))
 
 
 def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..errors import TensorError
-from ..layout import IntTuple, Layout
+from ..layout import ComposedLayout, IntTuple, Layout
+from ..layout.values.coordinates import Coordinate
 from .dtypes import DType, i32
 
 Space: TypeAlias = Literal["", "gmem", "smem", "rmem"]
@@ -25,8 +26,26 @@ Space: TypeAlias = Literal["", "gmem", "smem", "rmem"]
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 """A NumPy array of any element type: numbers, or kernel expressions (dtype object)."""
 
-Scalars: TypeAlias = "object"
-"""What stands for one number or for many: a Python or NumPy number, an Array, or one kernel expression."""
+
+class Scalars(Protocol):
+    """What stands for one number or for many: a Python or NumPy number, an Array, or one kernel expression.
+
+    What arithmetic gives, and what a tensor holds, is `Any`, as in NumPy: each kind of number has its own type.
+    """
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __rsub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+
+
+Place: TypeAlias = "Coordinate | Scalars | tuple[Place, ...]"
+"""A coordinate of a tensor: its numbers may be arrays, or expressions of a kernel."""
+
+Mask: TypeAlias = Any
+"""Where accesses happen: a bool, an Array of bools or of expressions, one expression; None is everywhere."""
 
 
 @runtime_checkable
@@ -37,7 +56,6 @@ class Engine(Protocol):
     the form of the offsets. Engines may also offer, and algorithms then use:
     `strided(offset, shape, stride)`, a NumPy view of the elements (in elements, not bytes);
     `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
-    `named(value)`, a name for a value that a long expression has computed so far;
     `unbounded`, True where any offset has a value;
     `confined`, True where nobody judges an access later, so that a view of the elements must not reach others.
     """
@@ -50,8 +68,8 @@ class Engine(Protocol):
     def writable(self) -> bool: ...
     @property
     def name(self) -> str: ...
-    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars: ...
-    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None: ...
+    def load(self, offsets: Scalars, where: Mask = None) -> Any: ...
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,17 +97,17 @@ class ViewEngine:
         """The address of offset 0, in bytes."""
         return int(self.memory.ctypes.data) + self.origin * self.memory.itemsize
 
-    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
         """The elements at `offsets`; 0 where the mask is false. TensorError for an offset outside the memory."""
         if where is None:
-            return self.memory[self._index(offsets)]  # type: ignore[call-overload]
+            return self.memory[self._index(offsets)]
         table = np.asarray(offsets)
-        mask = np.broadcast_to(cast(Array, where), table.shape)
+        mask = np.broadcast_to(where, table.shape)
         values = np.zeros(table.shape, self.memory.dtype)
-        values[mask] = self.memory[self._index(table[mask])]  # type: ignore[call-overload]
+        values[mask] = self.memory[self._index(table[mask])]
         return values[()]
 
-    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
         """Write `values` at `offsets`, in order, where the mask holds.
 
         Raises TensorError for a read-only view, for values that the type cannot hold and for an offset outside the
@@ -99,9 +117,9 @@ class ViewEngine:
         fitting = fit_values(values, self.dtype)
         table = np.asarray(offsets)
         if where is not None:
-            mask = np.broadcast_to(cast(Array, where), table.shape)
+            mask = np.broadcast_to(where, table.shape)
             table, fitting = table[mask], np.broadcast_to(fitting, table.shape)[mask]
-        self.memory[self._index(table)] = fitting  # type: ignore[call-overload]
+        self.memory[self._index(table)] = fitting
 
     def strided(self, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
         """A view of the elements `offset + sum(i * d)`; nothing is copied. TensorError where it leaves the memory."""
@@ -114,16 +132,15 @@ class ViewEngine:
         first = self.memory[offset + self.origin :]
         return as_strided(first, shape, tuple(step * width for step in stride), writeable=self.writable)
 
-    def _index(self, offsets: Scalars) -> Scalars:
+    def _index(self, offsets: Scalars) -> Any:
         """Where in `memory` the offsets are: a negative place would count from the end, and views check none."""
-        index = offsets + self.origin if self.origin else offsets  # type: ignore[operator]
+        index: Any = offsets + self.origin if self.origin else offsets
         if type(index) is int:
             low = high = index
         else:
-            places = cast(Array, index)
-            if not places.size:
-                return places.astype(np.intp)
-            low, high = places.min(), places.max()
+            if not index.size:
+                return index.astype(np.intp)
+            low, high = index.min(), index.max()
         if low < 0 or high >= len(self.memory):
             raise TensorError(
                 f"offset {(low if low < 0 else high) - self.origin} of {describe(self)}: "
@@ -151,14 +168,14 @@ class CountingEngine:
     writable: bool = False
     unbounded: bool = True
 
-    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
         """The offsets themselves, counted from `start`."""
-        values = offsets + self.start if self.start else offsets  # type: ignore[operator]
+        values: Any = offsets + self.start if self.start else offsets
         if isinstance(values, (int, np.integer)) or (isinstance(values, np.ndarray) and values.dtype.kind != "O"):
             values = np.asarray(values).astype(self.dtype.numpy)[()]
-        return values if where is None else np.where(cast(Array, where), cast(Array, values), 0)
+        return values if where is None else np.where(where, values, 0)
 
-    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
         """Refused: counted values cannot be written."""
         check_writable(self)
 
@@ -177,11 +194,11 @@ class CoordinateEngine:
     writable: bool = False
     unbounded: bool = True
 
-    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
         """The coordinate that `offsets` is."""
         return offsets
 
-    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
         """Refused: coordinates cannot be written."""
         check_writable(self)
 
@@ -225,9 +242,36 @@ ALLOCATOR: ContextVar[Callable[[DType, int, Space, str], Engine]] = ContextVar("
 """Who allocates owning tensors; a kernel trace sets its own."""
 
 
+def offset_of(layout: Layout | ComposedLayout, crd: Place) -> Any:
+    """The offset of a coordinate: a number, or what its arrays and expressions give."""
+    found: object = layout(crd)  # type: ignore[arg-type]
+    return found
+
+
 def called(engine: Engine) -> str:
     """The name of an engine, or the address of its memory where it has none."""
     return engine.name or (hex(engine.address) if isinstance(engine, ViewEngine) else type(engine).__name__)
+
+
+CURRENT_THREAD: ContextVar[Scalars | None] = ContextVar("current_thread", default=None)
+"""The index of the thread within its workgroup; a kernel trace sets it to its own expression."""
+
+
+def current_thread(call: str, count: int | None, thread: Scalars | None = None) -> Scalars:
+    """`thread` itself, or the index of the thread that a kernel is being traced for: one of `count`, if that is known.
+
+    Raises TensorError where neither is there, and for a number that is none of 0 to `count - 1`.
+    """
+    found = CURRENT_THREAD.get() if thread is None else thread
+    if found is None:
+        raise TensorError(f"{call}: a partition needs a thread: pass thread=, or make it inside a kernel")
+    if isinstance(found, (bool, np.bool_, float, np.floating, str, tuple)):
+        raise TensorError(f"{call}: thread {found!r} is no whole number")
+    if isinstance(found, (int, np.integer)):
+        if count is not None and not 0 <= found < count:
+            raise TensorError(f"{call}: thread {found} of 0 to {count - 1}")
+        return int(found)
+    return found
 
 
 _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}

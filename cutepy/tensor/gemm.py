@@ -121,7 +121,7 @@ def _accumulated(C: Tensor, a: Array, b: Array) -> bool:
 def _fused(C: Tensor) -> Callable[[Scalars, Scalars, Scalars], Scalars]:
     """How the engine of C computes `a * b + c`."""
     offered = getattr(C.engine, "fma", None)
-    return offered if offered is not None else lambda a, b, c: a * b + c  # type: ignore[operator]
+    return offered if offered is not None else lambda a, b, c: a * b + c
 
 
 def _by_element(a: Array, b: Array, c: Array, fused: Callable[[Scalars, Scalars, Scalars], Scalars]) -> Array:

@@ -1,24 +1,27 @@
-"""Guards: which elements of a tile that was rounded up exist.
+"""Guards: a shape is rounded up to whole tiles, and a guard says which of their elements exist.
 
 Law: a tile that does not divide its tensor has the shape of a whole tile, and an element at
 coordinate c of it exists where `axis.origin + axis.layout(c) < axis.limit` for every axis of the guard. Axes that the
 tile does divide have no entry. A guard is sliced, tiled and composed by doing the same to the layout of each axis.
+A rounded layout equals the given one on its own coordinates, and its size is the least that the tile divides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from math import gcd
+from typing import Any, cast
 
 import numpy as np
 
 from ..errors import LayoutError
-from ..layout import Layout, composition, slice_and_offset, weakly_congruent
+from ..layout import ComposedLayout, Layout, complement, composition, slice_and_offset, weakly_congruent
 from ..layout.algebra.rearrange import joined
-from ..layout.values.coordinates import Coordinate
-from ..layout.values.int_tuple import leaves
-from .engine import Array, Scalars
+from ..layout.values.coordinates import Coordinate, keeps
+from ..layout.values.int_tuple import IntTuple, leaves, map_leaves, prefix_product
+from ..layout.values.layout import _make
+from .engine import Array, Place, Scalars, offset_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +35,9 @@ class GuardAxis:
     origin: Scalars
     limit: Scalars
 
-    def inside(self, crd: Coordinate) -> Scalars:
+    def inside(self, crd: Place) -> Any:
         """Whether the element at `crd` exists along this axis: a bool, or an expression of one."""
-        return self.origin + self.layout(crd) < self.limit  # type: ignore[operator]
+        return self.origin + offset_of(self.layout, crd) < self.limit
 
     @property
     def always(self) -> bool:
@@ -46,7 +49,7 @@ class GuardAxis:
 
     def table(self) -> Array:
         """`inside` for every coordinate, with one array axis a mode."""
-        place = np.asarray(self.origin + self.layout.offsets())  # type: ignore[operator]
+        place = np.asarray(self.origin + self.layout.offsets())
         return below(place, self.limit)
 
 
@@ -67,38 +70,40 @@ class Guard:
         sliced = []
         for axis in self.axes:
             kept, moved = slice_and_offset(crd, axis.layout)
-            cut = GuardAxis(kept, axis.origin + moved, axis.limit)  # type: ignore[operator]
+            cut = GuardAxis(kept, axis.origin + moved, axis.limit)
             if not cut.always:
                 sliced.append(cut)
         return Guard(tuple(sliced))
 
-    def inside(self, crd: Coordinate) -> Scalars:
+    def inside(self, crd: Place) -> Any:
         """Whether the element at `crd` exists."""
-        found: Scalars = True
+        found: Any = True
         for axis in self.axes:
             found = both(found, axis.inside(crd))
         return found
 
     def table(self) -> Array | None:
         """`inside` for every coordinate; None where every one is known to exist."""
-        found: Scalars | None = None
+        found: Array | None = None
         for axis in self.axes:
             found = both(found, axis.table())
-        return None if _all_known(found) else cast(Array, found)
+        return None if _all_known(found) else found
 
 
-def below(place: Array, limit: Scalars) -> Array:
+def below(place: Array, limit: Any) -> Array:
     """`place < limit`, entry by entry, also for expressions.
 
     >>> below(np.arange(3), 2)
     array([ True,  True, False])
     """
     if place.dtype != object and isinstance(limit, int):
-        return cast(Array, place < limit)
-    return cast(Array, np.less(place.astype(object), limit, dtype=object))  # type: ignore[call-overload]
+        exists: Array = place < limit
+    else:
+        exists = np.less(place.astype(object), limit, dtype=object)
+    return exists
 
 
-def both(left: Scalars | None, right: Scalars | None) -> Scalars | None:
+def both(left: Any, right: Any) -> Any:
     """`left & right` for masks of any form; None is always true.
 
     >>> both(None, True), both(np.array([True, False]), np.array([True, True]))
@@ -106,10 +111,10 @@ def both(left: Scalars | None, right: Scalars | None) -> Scalars | None:
     """
     if left is None or left is True:
         return right
-    return left if right is None or right is True else left & right  # type: ignore[operator]
+    return left if right is None or right is True else left & right
 
 
-def _all_known(table: Scalars | None) -> bool:
+def _all_known(table: Array | None) -> bool:
     return table is None or (isinstance(table, np.ndarray) and table.dtype == bool and bool(table.all()))
 
 
@@ -125,3 +130,92 @@ def _refined(layout: Layout, like: Layout) -> Layout:
         raise LayoutError(
             f"the guard {layout} of a tile that does not divide cannot follow the layout {like}; pad the tensor"
         ) from error
+
+
+Growth = dict[tuple[int, ...], int]
+"""The new size of the modes that grow, by path."""
+
+
+def rounded(
+    layout: Layout | ComposedLayout, guard: Guard | None, tiler: object, *, exists_beyond: bool
+) -> tuple[Layout | ComposedLayout, Guard | None]:
+    """`layout` and its guard grown until `tiler` divides every mode that it names.
+
+    With `exists_beyond` (coordinates, counted values) the elements beyond the shape are real and need no new guard.
+    """
+    if isinstance(layout, ComposedLayout):
+        inner, guard = rounded(layout.inner, guard, tiler, exists_beyond=exists_beyond)
+        return layout.with_inner(cast(Layout, inner)), guard
+    growth: Growth = {}
+    _find_growth(layout, tiler, (), growth)
+    if not growth:
+        return layout, guard
+    grown = layout
+    for path, size in growth.items():
+        grown = _at(grown, path, size)
+    axes = [GuardAxis(_grow_all(axis.layout, growth), axis.origin, axis.limit) for axis in guard.axes] if guard else []
+    if not exists_beyond:
+        axes += [GuardAxis(_place_along(grown, path), 0, _mode(layout, path).size) for path in growth]
+    return grown, Guard(tuple(axes)) if axes else None
+
+
+def _find_growth(layout: Layout, tiler: object, path: tuple[int, ...], growth: Growth) -> None:
+    if isinstance(tiler, tuple):
+        for mode, entry in enumerate(tiler[: layout.rank]):
+            _find_growth(layout[mode], entry, (*path, mode) if isinstance(layout.shape, tuple) else path, growth)
+        return
+    chunk = _chunk(tiler)
+    if chunk and layout.size % chunk:
+        extents = leaves(layout.shape)
+        before = layout.size // extents[-1]
+        step = chunk // gcd(chunk, before)
+        growth[path] = before * -(-extents[-1] // step) * step
+
+
+def _chunk(tiler: object) -> int:
+    """How many elements a tile and what lies between them take; 0 where nothing has to be rounded."""
+    if keeps(tiler) or not isinstance(tiler, (int, Layout)):
+        return 0
+    if isinstance(tiler, int):
+        return tiler
+    if any(type(step) is not int for step in leaves(tiler.stride)):
+        return 0
+    return tiler.size * complement(tiler).size
+
+
+def _grow_all(layout: Layout, growth: Growth) -> Layout:
+    for path, size in growth.items():
+        layout = _at(layout, path, size)
+    return layout
+
+
+def _at(layout: Layout, path: tuple[int, ...], size: int) -> Layout:
+    """`layout` with the mode at `path` grown to `size` in its last leaf."""
+    if path:
+        modes = list(layout)
+        modes[path[0]] = _at(modes[path[0]], path[1:], size)
+        return joined(modes)
+    return _make(_last_leaf_times(layout.shape, size, layout.size), layout.stride)
+
+
+def _last_leaf_times(shape: IntTuple, size: int, old: int) -> IntTuple:
+    if isinstance(shape, tuple):
+        return (*shape[:-1], _last_leaf_times(shape[-1], size, old))
+    return size * shape // old
+
+
+def _mode(layout: Layout, path: tuple[int, ...]) -> Layout:
+    for mode in path:
+        layout = layout[mode]
+    return layout
+
+
+def _place_along(layout: Layout, path: tuple[int, ...]) -> Layout:
+    """The index within the mode at `path`, as a layout over the whole domain."""
+    if not path:
+        return _make(layout.shape, prefix_product(layout.shape))
+    modes = [
+        _place_along(mode, path[1:]) if number == path[0] else _make(mode.shape, map_leaves(lambda leaf: 0, mode.shape))
+        for number, mode in enumerate(layout)
+    ]
+    return joined(modes)

@@ -1,7 +1,7 @@
 """Making tensors: views over other people's memory, tensors with memory of their own, identity tensors.
 
 Law: `make_tensor(data, layout)[crd]` is element `layout(crd)` of the memory of `data`,
-counted from its first element; nothing is copied.
+counted from its first element; nothing is copied. `recast` keeps the bytes, in their order.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..errors import TensorError
 from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_like, make_ordered_layout
+from ..layout.algebra.recast import recast_layout
 from ..layout.values.int_tuple import IntTuple, fold_profile, leaves
 from ..layout.values.layout import Order, _make
 from .dtypes import DType, as_dtype, i32
@@ -240,3 +241,34 @@ def make_counting_tensor(layout: Layout | ComposedLayout, *, dtype: object = i32
     [[0, 1, 2], [3, 4, 5]]
     """
     return Tensor(CountingEngine(as_dtype(dtype), start), layout)
+
+
+def recast(tensor: Tensor, dtype: object) -> Tensor:
+    """`tensor` as elements of `dtype`: the mode of stride 1 shrinks or grows by the ratio of their widths.
+
+    >>> from cutepy.tensor import make_tensor
+    >>> A = make_tensor(np.arange(8, dtype=np.float32), (4, 2))
+    >>> recast(A, "f16").layout, recast(recast(A, "f16"), "f32").numpy().tolist() == A.numpy().tolist()
+    (Layout((8, 2), (1, 8)), True)
+
+    Raises TensorError where it does not begin or end at a whole element, is guarded, or is not in host memory, and
+    LayoutError where the new width does not fit the strides. Source: CuTe, `tensor_impl.hpp`.
+    """
+    expect_tensors("recast", tensor)
+    wanted = as_dtype(dtype)
+    old, new = (np.dtype(kind.numpy).itemsize for kind in (tensor.dtype, wanted))
+    engine = tensor.engine
+    if not isinstance(engine, ViewEngine) or tensor.guard is not None or not isinstance(tensor.layout, Layout):
+        raise TensorError(f"recast({tensor}, {wanted}): only plain tensors in host memory are recast; copy it first")
+    first = (tensor.offset + engine.origin) * old
+    if first % new:
+        raise TensorError(f"recast({tensor}, {wanted}): it begins {first % new} bytes into an element of {new} bytes")
+    layout = tensor.layout if new == old else recast_layout(new * 8, old * 8, tensor.layout)
+    if layout.size * new != tensor.size * old:
+        raise TensorError(
+            f"recast({tensor}, {wanted}): {tensor.size} elements of {old} bytes are no whole number of {new}"
+        )
+    whole = len(engine.memory) * old // new * new // old
+    memory = engine.memory[:whole].view(wanted.numpy)
+    view = ViewEngine(memory, wanted, engine.origin * old // new, engine.space, engine.name)
+    return Tensor(view, layout, first // new - view.origin)

@@ -6,18 +6,17 @@ tensor keeps the whole tile's shape and carries a guard, so every element of the
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any
 
 from ..errors import TensorError
 from ..layout import Layout, dice, idx2crd, zipped_divide
 from ..layout.values.coordinates import Coordinate, _, crd2idx
 from ..layout.values.int_tuple import IntTuple, as_tuple, leaves, product_each
-from .engine import Scalars
+from .engine import Place, Scalars, current_thread
 from .tensor import Tensor, composed_slice, expect_tensors
-from .thread import current_thread
 
 
-def inner_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
+def inner_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     """The tile at `coord`: the modes of the tile, then those of the rest where `coord` has `_` or has ended.
 
     >>> from cutepy.tensor import make_tensor
@@ -30,10 +29,11 @@ def inner_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
     expect_tensors("inner_partition", tensor)
     tiled = tensor.lift_layout(zipped_divide, tiler)
     tile, rest = as_tuple(tiled.shape)
-    return cast(Tensor, tiled[(_all_of(tile), _continued(coord, rest))])
+    part: Tensor = tiled[(_all_of(tile), _continued(coord, rest))]
+    return part
 
 
-def outer_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
+def outer_partition(tensor: Tensor, tiler: Any, coord: Place) -> Tensor:
     """The element at `coord` of every tile: the modes of the tile where `coord` has `_`, then those of the rest.
 
     >>> from cutepy.tensor import make_tensor
@@ -45,10 +45,11 @@ def outer_partition(tensor: Tensor, tiler: object, coord: Coordinate) -> Tensor:
     expect_tensors("outer_partition", tensor)
     tiled = tensor.lift_layout(zipped_divide, tiler)
     tile, rest = as_tuple(tiled.shape)
-    return cast(Tensor, tiled[(_continued(coord, tile), _all_of(rest))])
+    part: Tensor = tiled[(_continued(coord, tile), _all_of(rest))]
+    return part
 
 
-def local_tile(tensor: Tensor, tiler: object, coord: Coordinate, proj: Coordinate = None) -> Tensor:
+def local_tile(tensor: Tensor, tiler: Any, coord: Any, proj: Coordinate = None) -> Tensor:
     """The tile of `tensor` at `coord`; with a projection, only the modes of tiler and coord where it has a number.
 
     >>> from cutepy.tensor import make_tensor
@@ -62,7 +63,7 @@ def local_tile(tensor: Tensor, tiler: object, coord: Coordinate, proj: Coordinat
     if proj is not None:
         _check_projection("local_tile", proj, tiler)
         _check_projection("local_tile", proj, coord)
-        tiler, coord = dice(proj, cast(IntTuple, tiler)), dice(proj, cast(IntTuple, coord))
+        tiler, coord = dice(proj, tiler), dice(proj, coord)
     return inner_partition(tensor, tiler, coord)
 
 
@@ -82,12 +83,12 @@ def local_partition(
     layout = threads if isinstance(threads, Layout) else Layout(threads)
     expect_tensors("local_partition", tensor)
     index = current_thread("local_partition", _thread_count(tensor, layout), index)
-    tiler: tuple[object, ...] = product_each(layout.shape)
-    crd = thread_coordinate(layout, index)
+    tiler: Any = product_each(layout.shape)
+    crd: Any = thread_coordinate(layout, index)
     if proj is not None:
         _check_projection("local_partition", proj, tiler)
-        tiler, crd = (cast("tuple[object, ...]", dice(proj, cast(IntTuple, part))) for part in (tiler, crd))
-    return outer_partition(tensor, tiler, cast(Coordinate, crd))
+        tiler, crd = dice(proj, tiler), dice(proj, crd)
+    return outer_partition(tensor, tiler, crd)
 
 
 def thread_value_partition(tensor: Tensor, layout_tv: Layout, index: Scalars | None = None) -> Tensor:
@@ -100,16 +101,16 @@ def thread_value_partition(tensor: Tensor, layout_tv: Layout, index: Scalars | N
     Layout(((2, 2),), ((1, 4),))
     """
     expect_tensors("thread_value_partition", tensor)
-    thread = cast(int, current_thread("thread_value_partition", None, index))
+    thread = current_thread("thread_value_partition", None, index)
     return composed_slice(tensor, layout_tv, (thread, _), "thread_value_partition", tensor, layout_tv, thread)
 
 
-def _all_of(tree: IntTuple) -> Coordinate:
+def _all_of(tree: IntTuple) -> Place:
     """A coordinate that keeps every mode, one by one."""
     return (_,) * len(tree) if isinstance(tree, tuple) else _
 
 
-def _continued(coord: Coordinate, tree: IntTuple) -> Coordinate:
+def _continued(coord: Place, tree: IntTuple) -> Place:
     """`coord` with `_` for the modes of `tree` that it does not name; a single number chooses among all tiles."""
     if not isinstance(tree, tuple):
         return coord[0] if isinstance(coord, tuple) and len(coord) == 1 else coord
@@ -137,7 +138,7 @@ def _thread_count(tensor: Tensor, threads: Layout) -> int:
     return count
 
 
-def thread_coordinate(threads: Layout, index: Scalars) -> tuple[Scalars, ...]:
+def thread_coordinate(threads: Layout, index: Any) -> tuple[Scalars, ...]:
     """The place of thread `index` in the layout of threads, one number a mode."""
-    found = idx2crd(cast(int, index), threads.shape, threads.stride)
+    found = idx2crd(index, threads.shape, threads.stride)
     return tuple(crd2idx(c, s) for c, s in zip(as_tuple(found), as_tuple(threads.shape), strict=True))

@@ -66,7 +66,7 @@ def confined(part: Tensor, whole: Tensor, call: str, *operands: object) -> Tenso
     if found is None:
         return part
     crd, offset = found
-    low, end = (cast(int, whole.offset) + bound for bound in offset_range(whole.layout))
+    low, end = (whole.offset + bound for bound in offset_range(whole.layout))
     called = f"{call}({', '.join(str(operand) for operand in operands if operand is not None)})"
     raise TensorError(
         f"{called}: at {show(crd)} it reaches offset {offset}, which is no element of {whole} "
@@ -78,8 +78,8 @@ def _stray(part: Tensor, whole: Tensor) -> tuple[IntTuple, int] | None:
     """A coordinate of `part` and its offset, which is none of the offsets of `whole`; None if there is none."""
     plain = part.guard is None and type(part.layout) is Layout
     if plain:
-        low, end = (cast(int, whole.offset) + bound for bound in offset_range(whole.layout))
-        first, last = (cast(int, part.offset) + bound for bound in offset_range(part.layout))
+        low, end = (whole.offset + bound for bound in offset_range(whole.layout))
+        first, last = (part.offset + bound for bound in offset_range(part.layout))
         if part.size and (first < low or last > end):
             return _corner(part, below=first < low)
         if whole.guard is None and _has_no_gaps(whole.layout):
@@ -103,7 +103,7 @@ def _corner(part: Tensor, *, below: bool) -> tuple[IntTuple, int]:
     crd = fold_profile(
         iter([extent - 1 if step and (step < 0) == below else 0 for extent, step in steps]), layout.shape
     )
-    return crd, cast(int, part.offset) + layout(crd)
+    return crd, part.offset + layout(crd)
 
 
 def _has_no_gaps(layout: Layout | ComposedLayout) -> bool:

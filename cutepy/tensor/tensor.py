@@ -14,17 +14,17 @@ import numpy as np
 
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, tuple_add
+from ..layout.algebra.operation import OPERATIONS, Elements
 from ..layout.values.above import svg_of
 from ..layout.values.basis import Basis, BasisSum
-from ..layout.values.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
+from ..layout.values.coordinates import Underscore, _, has_underscore, inner_product
 from ..layout.values.int_tuple import IntTuple, product, show
 from ..layout.values.layout import _make, slice_and_offset
 from .bulk import load_all, strided_modes, strided_view
 from .dtypes import DType
-from .engine import Array, CoordinateEngine, Engine, Scalars, called, check_writable, describe
-from .guard import Guard
+from .engine import Array, CoordinateEngine, Engine, Place, Scalars, called, check_writable, describe, offset_of
+from .guard import Guard, rounded
 from .reach import confined, names_only
-from .rounding import rounded
 
 Slice: TypeAlias = (
     "Underscore | tuple[Underscore, *tuple[object, ...]] | tuple[object, Underscore, *tuple[object, ...]]"
@@ -55,11 +55,11 @@ class Tensor:
 
     engine: Engine
     layout: Layout | ComposedLayout
-    offset: Scalars
+    offset: Any  # a number, a coordinate, or an expression of a kernel
     guard: Guard | None
 
     def __init__(
-        self, engine: Engine, layout: Layout | ComposedLayout, offset: Scalars = 0, guard: Guard | None = None
+        self, engine: Engine, layout: Layout | ComposedLayout, offset: Any = 0, guard: Guard | None = None
     ) -> None:
         _set_engine(self, engine)
         _set_layout(self, layout)
@@ -110,52 +110,53 @@ class Tensor:
     @overload
     def __call__(self, crd: object, follows: object, last: Underscore, /, *rest: object) -> Tensor: ...
     @overload
-    def __call__(self, *crd: object) -> Scalars: ...
-    def __call__(self, *crd: object) -> Scalars:
+    def __call__(self, *crd: object) -> Any: ...
+    def __call__(self, *crd: object) -> Any:
         return self[crd[0] if len(crd) == 1 else crd]
 
     @overload
     def __getitem__(self, crd: Slice) -> Tensor: ...
     @overload
-    def __getitem__(self, crd: object) -> Scalars: ...
-    def __getitem__(self, crd: Any) -> Scalars:
+    def __getitem__(self, crd: object) -> Any: ...
+    def __getitem__(self, crd: Any) -> Any:
         layout = self.layout
         if _fits(crd, layout.shape) and type(layout) is Layout and self.guard is None:
             offset = inner_product(crd, layout.shape, layout.stride)
             if type(offset) is int:
-                return self.engine.load(self.offset + offset)  # type: ignore[operator]
+                return self.engine.load(self.offset + offset)
         elif has_underscore(crd):
             return self._slice(crd)
         else:
             _check(crd, layout.shape, self)
         place = _sum(self.offset, layout(crd))
-        return self.engine.load(place, None if self.guard is None else self._inside(crd))
+        return self.engine.load(place, self._inside(crd))
 
-    def __setitem__(self, crd: Coordinate, value: Scalars) -> None:
+    def __setitem__(self, crd: Place, value: Scalars) -> None:
         if has_underscore(crd):
             raise TensorError(f"{self}[{crd}] = ...: one element is written at a time; use copy or fill on the slice")
         check_writable(self.engine)
         _check(crd, self.layout.shape, self)
-        offset = self.offset + self.layout(crd)  # type: ignore[operator]
-        self.engine.store(offset, value, None if self.guard is None else self._inside(crd))
+        offset = self.offset + offset_of(self.layout, crd)
+        self.engine.store(offset, value, self._inside(crd))
 
-    def _inside(self, crd: Coordinate) -> Scalars:
-        inside = cast(Guard, self.guard).inside(crd)
+    def _inside(self, crd: Place) -> Any:
+        """The mask of one access; TensorIndexError where numbers tell that it is outside."""
+        inside = None if self.guard is None else self.guard.inside(crd)
         if isinstance(inside, (bool, np.bool_, np.ndarray)) and not np.all(inside):
             raise TensorIndexError(
                 f"{self}[{show(crd)}]: the tile reaches beyond its tensor there; copy and fill skip such elements"
             )
         return None if isinstance(inside, (bool, np.bool_)) else inside
 
-    def _slice(self, crd: Coordinate) -> Tensor:
+    def _slice(self, crd: Any) -> Tensor:
         layout = self.layout
-        moved: Scalars = 0
+        moved: Any = 0
         extents: list[IntTuple] = []
         steps: list[IntTuple] = []
-        numbers = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
-        if numbers is not None:
+        numbers: Any = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
+        if type(layout) is Layout and numbers is not None:
             kept = _make(tuple(extents), tuple(steps))
-            moved = inner_product(numbers, layout.shape, cast(Layout, layout).stride)
+            moved = inner_product(numbers, layout.shape, layout.stride)
         else:
             crd = _one_place(crd, self)
             _check(crd, layout.shape, self)
@@ -186,28 +187,27 @@ class Tensor:
         Raises TensorError for what is no view of the tensor's own elements.
         """
         part = self._lifted(function, *arguments)
-        name = function.__name__
-        if name not in _EXTENDS or (name == "composition" and _stays(self, arguments[0])):
+        if _acts(function) != "extended" or (function is composition and _stays(self, arguments[0])):
             return part
-        return confined(part, self, name, self, *arguments)
+        return confined(part, self, function.__name__, self, *arguments)
 
-    def _lifted(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
+    def _lifted(self, function: Callable[..., Layout], *arguments: Any) -> Tensor:
         """As `lift_layout`, for a caller that slices the result and then asks `confined` of the slice."""
-        name = function.__name__
-        if name == "get":
-            return self.mode(*cast("tuple[int, ...]", arguments))
-        if name in _DIVIDES:
+        acts = _acts(function)
+        if acts == "mode":
+            return self.mode(*arguments)
+        if acts == "divided":
             beyond = getattr(self.engine, "unbounded", False)
             layout, guard = rounded(self.layout, self.guard, arguments[0], exists_beyond=beyond)
-        elif name in _ACTS:
-            layout, guard = self.layout, self.guard
+        elif acts in ("none", "multiplied"):
+            raise TensorError(_refusal(function, self, arguments))
         else:
-            raise TensorError(_refusal(name, self, arguments))
+            layout, guard = self.layout, self.guard
         result = function(layout, *arguments)
         if guard is not None:
             like = result.inner if isinstance(result, ComposedLayout) else result
             follow: Callable[[Layout], Layout] = lambda axis: (  # noqa: E731
-                composition(axis, Layout(like.shape)) if name in _REFOLDS else function(axis, *arguments)
+                composition(axis, Layout(like.shape)) if acts == "refolded" else function(axis, *arguments)
             )
             guard = guard.map(follow, like)
         return Tensor(self.engine, result, self.offset, guard)
@@ -220,7 +220,7 @@ class Tensor:
         """
         modes = strided_modes(self) if copy is not True else None
         if modes is not None:
-            return strided_view(self.engine, cast(int, self.offset), *modes)
+            return strided_view(self.engine, self.offset, *modes)
         if copy is False:
             raise TensorError(
                 f"numpy(copy=False) of {self}: no NumPy strides say this layout; take a slice with fewer modes, or copy"
@@ -232,9 +232,9 @@ class Tensor:
         """True if `numpy()` shows the elements themselves, False if it copies them."""
         return strided_modes(self) is not None
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         array = self.numpy(copy=copy)
-        return array if dtype is None else array.astype(cast(str, dtype))
+        return array if dtype is None else array.astype(dtype)
 
     def _repr_svg_(self) -> str | None:
         """The picture that a notebook shows; the draw layer makes it."""
@@ -263,30 +263,22 @@ def expect_tensors(call: str, *operands: object) -> None:
             raise TensorError(f"{call}: {type(operand).__name__} is not a tensor; write make_tensor(...)")
 
 
-def applied(function: Callable[..., Layout], thing: Layout | Tensor, *arguments: object) -> Layout | Tensor:
-    """`function(thing, *arguments)` for a layout, and over the same elements for a tensor."""
-    if isinstance(thing, Tensor):
-        return thing.lift_layout(function, *arguments)
-    return function(thing, *arguments)
-
-
-def _sum(base: Scalars, offset: Scalars) -> Scalars:
+def _sum(base: Any, offset: Any) -> Any:
     """Where `offset` leads from `base`: both are numbers, or coordinates."""
     if type(base) is tuple or type(offset) is tuple:
-        return tuple_add(cast(IntTuple, base), cast(IntTuple, offset))
-    return base + offset  # type: ignore[operator]
+        return tuple_add(base, offset)
+    return base + offset
 
 
-_DIVIDES = frozenset({"logical_divide", "zipped_divide", "tiled_divide", "flat_divide"})
-_REFOLDS = frozenset({"coalesce", "flatten", "unflatten", "group_modes"})
-_EXTENDS = frozenset({"composition", "append", "prepend"})
-"""The operations whose result may reach beyond the coordinates of their operand."""
-_ACTS = _REFOLDS | _EXTENDS | {"select", "take"}
+def _acts(function: Callable[..., Layout]) -> Elements:
+    """What a function of layouts does with the elements of a tensor, by its record."""
+    record = OPERATIONS.get(function.__name__)
+    return "none" if record is None else record.on_tensor
 
 
-def composed_slice(tensor: Tensor, tiler: object, crd: Coordinate, call: str, *operands: object) -> Tensor:
+def composed_slice(tensor: Tensor, tiler: object, crd: Place, call: str, *operands: object) -> Tensor:
     """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
-    part = cast(Tensor, tensor._lifted(composition, tiler)[crd])
+    part: Tensor = tensor._lifted(composition, tiler)[crd]
     return part if _stays(tensor, tiler) else confined(part, tensor, call, *operands)
 
 
@@ -295,9 +287,10 @@ def _stays(tensor: Tensor, tiler: object) -> bool:
     return not getattr(tensor.engine, "confined", False) or names_only(tiler, tensor.layout.shape)
 
 
-def _refusal(name: str, tensor: Tensor, arguments: tuple[object, ...]) -> str:
+def _refusal(function: Callable[..., Layout], tensor: Tensor, arguments: tuple[object, ...]) -> str:
+    name = function.__name__
     call = f"{name}({', '.join(map(str, (tensor, *arguments)))})"
-    if "product" in name or name == "tile_to_shape":
+    if _acts(function) == "multiplied":
         return (
             f"{call}: a product of a tensor would reach elements outside of it; "
             "take the product of .layout and make a tensor over enough memory"
@@ -348,7 +341,7 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
 _NO_NUMBERS = (bool, np.bool_, float, complex, str, bytes, list, dict, set, slice, type(Ellipsis), type(None))
 
 
-def _one_place(crd: Coordinate, tensor: Tensor) -> Coordinate:
+def _one_place(crd: Any, tensor: Tensor) -> Any:
     """`crd` with Python's integers for NumPy's; TensorIndexError for an array, as a slice lies at one place."""
     if isinstance(crd, tuple):
         return tuple([_one_place(entry, tensor) for entry in crd])
@@ -357,7 +350,7 @@ def _one_place(crd: Coordinate, tensor: Tensor) -> Coordinate:
             raise TensorIndexError(
                 f"coordinate {crd!r} of {tensor}: a slice is taken at one place; make one for each, or leave out the _"
             )
-        return cast(Coordinate, crd.item())
+        return crd.item()
     return crd
 
 

@@ -12,12 +12,11 @@ from typing import cast
 from ..errors import TensorError
 from ..layout import Layout, composition, group_modes, logical_product, make_layout, right_inverse, zipped_divide
 from ..layout.algebra.recast import upcast
-from ..layout.values.coordinates import Coordinate, _
+from ..layout.values.coordinates import _
 from ..layout.values.int_tuple import IntTuple, product_each
 from .atoms.atom import CopyAtom
-from .engine import Scalars
+from .engine import Place, Scalars, current_thread
 from .tensor import Tensor, composed_slice, expect_tensors
-from .thread import current_thread
 from .thread_value import make_layout_tv
 from .tiled_mma import AXES, TiledMMA
 
@@ -108,7 +107,7 @@ class TiledCopy:
         index = current_thread("partition", self.threads, thread)
         tiled = tensor.lift_layout(zipped_divide, self.tile)
         _own, rest = cast("tuple[IntTuple, tuple[IntTuple, ...]]", tiled.shape)
-        crd = cast(Coordinate, ((index, _), (_,) * len(rest)))
+        crd: Place = (index, _), (_,) * len(rest)
         tiler = (self._layout_for(layout), _)
         return composed_slice(tiled, tiler, crd, "partition", tensor, tiler[0], self.tile, index)
 

@@ -7,7 +7,7 @@ of the partitions of A and B gives the product of the tiles.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 from ..errors import TensorError
 from ..layout import (
@@ -23,11 +23,12 @@ from ..layout import (
 from ..layout.values.coordinates import _
 from ..layout.values.int_tuple import IntTuple, as_tuple
 from .atoms.atom import MMAAtom
-from .engine import Scalars
+from .engine import Scalars, current_thread
 from .make import make_fragment_like
 from .partition import thread_coordinate
-from .tensor import Tensor, applied, expect_tensors
-from .thread import current_thread
+from .tensor import Tensor, expect_tensors
+
+Whole = TypeVar("Whole", Layout, Tensor)
 
 AXES = {"a": (0, 2), "b": (1, 2), "c": (0, 1)}
 """Which of M, N and K the modes of each operand are."""
@@ -104,14 +105,14 @@ class TiledMMA:
         """All three partitions of one thread, the kernel's own by default."""
         parts = [self._partition(name, tensor, thread) for name, tensor in zip("abc", (A, B, C), strict=True)]
         if self.atom.shape == (1, 1, 1) and self.atom.threads.size == 1:
-            parts = [cast(Tensor, part[(0, *(_,) * (part.rank - 1))]) for part in parts]
+            parts = [part[(0, *(_,) * (part.rank - 1))] for part in parts]
         return ThreadMMA(*parts)
 
     def layout_tv(self, operand: str) -> Layout:
         """(thread, value) to the index in the tile of operand "a", "b" or "c"."""
         extents = self.tile
         reference = Layout(tuple(extents[axis] for axis in AXES[operand]))
-        dealt = cast(Layout, self._dealt_out(operand, reference))
+        dealt = self._dealt_out(operand, reference)
         numbered = self.threads_vmnk
         atoms = iter(dealt[0][1])
         along = [next(atoms) if axis in AXES[operand] else Layout(count.size, 0) for axis, count in self._counts()]
@@ -132,14 +133,14 @@ class TiledMMA:
         )
         return m, n, k
 
-    def _dealt_out(self, operand: str, whole: Layout | Tensor) -> Layout | Tensor:
+    def _dealt_out(self, operand: str, whole: Whole) -> Whole:
         """`((thread in atom, (atom, atom)), (V, (rest, rest, ...)))` of a layout or tensor of this operand."""
         axes = AXES[operand]
         dealt = self._dealt()
-        ordered = applied(logical_divide, whole, tuple(dealt[axis] for axis in axes))
-        by_atom = applied(zipped_divide, ordered, tuple(self.atom.shape[axis] for axis in axes))
-        values = applied(composition, by_atom, (getattr(self.atom, operand), _))
-        return applied(zipped_divide, values, (_, tuple(self.arrangement[axis].size for axis in axes)))
+        ordered = logical_divide(whole, tuple(dealt[axis] for axis in axes))
+        by_atom = zipped_divide(ordered, tuple(self.atom.shape[axis] for axis in axes))
+        values = composition(by_atom, (getattr(self.atom, operand), _))
+        return zipped_divide(values, (_, tuple(self.arrangement[axis].size for axis in axes)))
 
     def _partition(self, operand: str, tensor: Tensor, thread: Scalars | None) -> Tensor:
         expect_tensors(f"partition_{operand.upper()}", tensor)
@@ -148,9 +149,10 @@ class TiledMMA:
         index = current_thread(f"partition_{operand.upper()}", self.threads, thread)
         place = thread_coordinate(self.threads_vmnk, index)
         chosen = (place[0], tuple(place[1 + axis] for axis in AXES[operand]))
-        dealt = cast(Tensor, self._dealt_out(operand, tensor))
+        dealt = self._dealt_out(operand, tensor)
         rest = cast("tuple[tuple[IntTuple, ...], ...]", dealt.shape)[1][1]
-        return cast(Tensor, dealt[(chosen, (_, (_,) * len(as_tuple(rest))))])
+        part: Tensor = dealt[(chosen, (_, (_,) * len(as_tuple(rest))))]
+        return part
 
 
 def make_tiled_mma(

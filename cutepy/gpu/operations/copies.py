@@ -2,8 +2,6 @@
 
 Law: `target[i] = source[i]` for every i in colexicographic order: the shapes may differ, the sizes may not.
 """
-# mypy: disable-error-code="arg-type, index"
-# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 Law: `out[i, s]` folds what split s takes of row i; the order depends on the layouts and the plan alone, so equal inputs
 give equal bits. f16 is folded in f32, truths as 0 and 1 in u32, and a mean in f32.
 """
-# mypy: disable-error-code="arg-type, index, operator"
-# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 
@@ -17,7 +15,6 @@ from ...layout.values.int_tuple import leaves
 from ...ops.rules import folded_type
 from ...tensor.algorithms import fill, reduce_tree, transform
 from ...tensor.dtypes import DType, bool_, u32
-from ...tensor.engine import Scalars
 from ...tensor.make import make_tensor
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
@@ -51,22 +48,22 @@ class Fold:
         ends = {"max": LEAST[kind], "min": GREATEST[kind]}
         return {"sum": 0, "mean": 0, "prod": 1, "any": 0, "all": 1, **ends}[self.name]
 
-    def taken(self, value: Scalars) -> Scalars:
+    def taken(self, value: Expr) -> Expr:
         """An element as it is folded."""
         met = functions.cast(value, bool_) if self.name in ("any", "all") else value
         return functions.cast(met, self.dtype)
 
-    def combine(self, a: Scalars, b: Scalars) -> Scalars:
+    def combine(self, a: Expr, b: Expr) -> Expr:
         """Two values folded into one; NaN wins in max and min."""
         return _COMBINE[self.name](a, b)
 
-    def finish(self, value: Scalars, dtype: DType) -> Scalars:
+    def finish(self, value: Expr, dtype: DType) -> Expr:
         """The result from the folded value, in its type."""
         whole = value / float(self.count) if self.name == "mean" else value
         return whole != 0 if dtype is bool_ else functions.cast(whole, dtype)
 
 
-_COMBINE: dict[str, Callable[[Scalars, Scalars], Scalars]] = {
+_COMBINE: dict[str, Callable[..., Expr]] = {
     "sum": lambda a, b: a + b,
     "mean": lambda a, b: a + b,
     "prod": lambda a, b: a * b,
@@ -161,7 +158,7 @@ def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
     acc = make_tensor(fold.dtype, (4, plan.vectors) if plan.along else plan.vectors)
     fill(acc, fold.identity)
 
-    def add(value: Scalars, so_far: Scalars) -> Scalars:
+    def add(value: Expr, so_far: Expr) -> Expr:
         return fold.combine(so_far, fold.taken(value))
 
     whole = columns // plan.step if plan.tiles(x) else 0

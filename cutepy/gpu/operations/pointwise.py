@@ -5,8 +5,6 @@ composition of the functions of `ops`, and their types are those of `ops.rules`;
 in one type before it is called, bool staying bool. f16 is computed in f32 and rounded once. Python numbers are launch
 parameters, so a new value is no new kernel.
 """
-# mypy: disable-error-code="arg-type, index"
-# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 
@@ -171,7 +169,7 @@ class Pointwise:
                 gpu.note(formula=formula)
             tensors = [v for v in operands if isinstance(v, Tensor)]
 
-            def element(*of_tensors: Scalars) -> Scalars:
+            def element(*of_tensors: Expr) -> Expr:
                 left = iter(of_tensors)
                 given = (next(left) if isinstance(v, Tensor) else v for v in operands)
                 found = self.element(*map(_element, given, plan.types))
@@ -179,6 +177,7 @@ class Pointwise:
                     return as_expr(rounded(found, result.dtype), result.dtype)
                 return functions.cast(found.value, result.dtype)
 
+            assert isinstance(result, Tensor)
             each_element(tensors, result, element, plan.tiling)
 
         keep = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
@@ -244,7 +243,7 @@ def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
     return [over(t, layout) for t, layout in zip(tensors, layouts, strict=True)], tiling_of(layouts)
 
 
-def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., Scalars], tiling: Tiling | None) -> None:
+def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., Expr], tiling: Tiling | None) -> None:
     """The body of a kernel: `result[i] = element(*[t[i] for t in tensors])`."""
     if tiling is None:
         step = 4 * THREADS
@@ -282,7 +281,7 @@ def _element(value: Scalars, dtype: DType | Weak) -> Element:
     """An operand of the kernel as an element, in the type in which it is computed."""
     assert isinstance(value, Expr)
     working = bool_ if dtype.kind == "b" else value.dtype if isinstance(dtype, Weak) else dtype.accumulator
-    return Element(cast(Expr, functions.cast(value, working)), dtype)
+    return Element(functions.cast(value, working), dtype)
 
 
 def _parameter(number: Number | np.generic, as_float: bool) -> float | np.generic:

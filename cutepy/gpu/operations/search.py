@@ -2,13 +2,10 @@
 
 Law: the least index among the elements that no other beats; NaN beats every number and no other NaN.
 """
-# mypy: disable-error-code="arg-type, index, operator, return-value"
-# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 from ...layout import ceil_div, size
 from ...tensor.dtypes import u32
@@ -56,7 +53,7 @@ def _search(
     with gpu.when(mine < rows):
         for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
             found, index = element(mine, j)
-            met = cast(Expr, functions.cast(found, dtype)), cast(Expr, functions.cast(index, u32))
+            met = functions.cast(found, dtype), functions.cast(index, u32)
             value[0], at[0] = _better((value[0], at[0]), met, greatest)
 
     values, indices = (gpu.shared(kind, plan.grid_of_threads) for kind in (dtype, u32))
@@ -75,7 +72,7 @@ def _search(
 def _better(kept: Element, met: Element, greatest: bool) -> Element:
     """The one of two elements that wins."""
     wins = _beats(met[0], kept[0], greatest) | (~_beats(kept[0], met[0], greatest) & (met[1] < kept[1]))
-    return cast(Expr, functions.select(wins, met[0], kept[0])), cast(Expr, functions.select(wins, met[1], kept[1]))
+    return functions.select(wins, met[0], kept[0]), functions.select(wins, met[1], kept[1])
 
 
 def _beats(a: Expr, b: Expr, greatest: bool) -> Expr:

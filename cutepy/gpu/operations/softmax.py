@@ -4,8 +4,6 @@ Law: `y[i] = exp(x[i] - m) / sum(exp(x - m))` with m the greatest of the row, in
 greatest element, or of -inf alone, is NaN, as the formula says. Source of the one-pass maximum and sum: Milakov and
 Gimelshein, arXiv 1805.02867.
 """
-# mypy: disable-error-code="arg-type, index, operator, return-value"
-# In a kernel, coordinates and bounds are expressions where the layout layer is typed for numbers.
 
 from __future__ import annotations
 
@@ -73,7 +71,7 @@ def _over_lanes(
 
     fold_lanes(plan.lanes, lane, step)
     gpu.barrier()
-    found = scratch[row, 0]
+    found: Expr = scratch[row, 0]
     gpu.barrier()
     return found
 
@@ -112,8 +110,9 @@ def long_softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
 
 def _joined(a: tuple[Expr, Expr], b: tuple[Expr, Expr | float]) -> tuple[Expr, Expr]:
     """Two maxima, each with the sum of exponentials below it, as one."""
-    top = functions.nan_maximum(a[0], b[0])
-    return top, a[1] * functions.exp(a[0] - top) + b[1] * functions.exp(b[0] - top)
+    top: Expr = functions.nan_maximum(a[0], b[0])
+    total: Expr = a[1] * functions.exp(a[0] - top) + b[1] * functions.exp(b[0] - top)
+    return top, total
 
 
 def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Tensor:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...errors import KernelError, TensorError
 from ...layout.affine import Congruent
 from ...tensor.dtypes import DType, bool_, f32, u32
-from ...tensor.engine import Scalars, Space
+from ...tensor.engine import Mask, Scalars, Space
 from ..ir import Binary, Buffer, Const, Expr, If, Load, Store, call, cast, component, const, in_type, load, settled
 from ..ir.place import user_place
 from ..ranges import Sum, linear
@@ -94,15 +94,11 @@ class BufferEngine:
             self.trace.emit(Store(self.buffer, index, total, place))
         return True
 
-    def _expr(self, value: Scalars) -> Expr:
+    def _expr(self, value: Any) -> Expr:
         value = in_type(value, self.dtype)
-        return value if isinstance(value, Expr) else const(float(value), self.dtype)  # type: ignore[arg-type]
+        return value if isinstance(value, Expr) else const(float(value), self.dtype)
 
-    def named(self, value: Scalars) -> Scalars:
-        """`value` under a name, so that what is made of it does not nest ever deeper."""
-        return self.trace.let(self.buffer.name, value, place=user_place()) if isinstance(value, Expr) else value
-
-    def load(self, offsets: Scalars, where: Scalars | None = None) -> Scalars:
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
         """The elements at `offsets`, each named; 0 where the mask is false."""
         table, place = self._table(offsets), user_place()
         found = np.empty(table.size, object)
@@ -117,7 +113,7 @@ class BufferEngine:
                     found[position] = entry
         return found[0] if table.ndim == 0 else found.reshape(table.shape)
 
-    def store(self, offsets: Scalars, values: Scalars, where: Scalars | None = None) -> None:
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
         """Write the values at `offsets`, in order, where the mask holds."""
         place = user_place()
         if not self.writable:
@@ -151,7 +147,7 @@ class BufferEngine:
         if not self.buffer.writable:
             object.__setattr__(self.buffer, "writable", True)
 
-    def _fit(self, value: Scalars, place: str) -> Expr:
+    def _fit(self, value: object, place: str) -> Expr:
         """`value` in the element type: numbers are weak, kinds widen, and fractions are never dropped unasked."""
         dtype = self.dtype
         value = in_type(value, dtype)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, gpu_dtype
-from ...tensor.engine import Scalars
+from ...tensor.engine import Place, Scalars
 from ...tensor.tensor import Tensor
 from ..evaluate import FUNCTIONS as NUMPY
 from ..ir import Expr, as_expr, call
@@ -28,7 +28,7 @@ from .language import atomic
 from .state import current
 
 
-def _each(function: Callable[..., Expr], *values: Scalars) -> Scalars:
+def _each(function: Callable[..., Expr], *values: Scalars) -> Any:
     """`function` of single values, or of the entries of object arrays."""
     if any(isinstance(v, np.ndarray) for v in values):
         return np.frompyfunc(function, len(values), 1)(*values)
@@ -42,7 +42,7 @@ def _traced(values: tuple[Scalars, ...]) -> bool:
 def _function(name: str) -> Callable[..., Any]:
     function = BY_NAME[name]
 
-    def apply(*values: Scalars) -> Scalars:
+    def apply(*values: Scalars) -> Any:
         if _traced(values):
             return _each(partial(call, function.wgsl), *values)
         if len(values) != function.operands:
@@ -89,10 +89,10 @@ tanh = _function("tanh")
 trunc = _function("trunc")
 
 
-def select(condition: Scalars, then: Scalars, other: Scalars) -> Scalars:
+def select(condition: Any, then: Any, other: Any) -> Any:
     """`then` where the condition holds, else `other`; both are computed."""
     if not _traced((condition, then, other)):
-        return np.where(condition, then, other)  # type: ignore[call-overload]
+        return np.where(condition, then, other)
 
     return _each(_choose, condition, then, other)
 
@@ -111,7 +111,11 @@ def _choose(condition: object, then: object, other: object) -> Expr:
     return chosen(strong) if strong is not None else Weak(chosen(own_type((then, other))), chosen)
 
 
-def cast(value: Scalars, dtype: object) -> Scalars:
+@overload
+def cast(value: Expr, dtype: object) -> Expr: ...
+@overload
+def cast(value: Scalars, dtype: object) -> Any: ...
+def cast(value: Scalars, dtype: object) -> Any:
     """`value` converted to an element type."""
     kind = gpu_dtype(dtype)
     if not _traced((value,)):
@@ -176,7 +180,7 @@ Expr.__array_function__ = _array_function
 def _subgroup(name: str, doc: str) -> Callable[..., Any]:
     operands = 2 if "Shuffle" in name else 1
 
-    def apply(*values: Scalars) -> Scalars:
+    def apply(*values: Scalars) -> Any:
         trace = current(f"gpu.{apply.__name__}")
         if len(values) != operands or not _traced(values[:1]):
             what = "a value of the kernel" + (" and a lane, a distance or a mask" if operands == 2 else "")
@@ -202,8 +206,8 @@ subgroup_shuffle_up = _subgroup("subgroupShuffleUp", "The value of the thread `d
 subgroup_broadcast_first = _subgroup("subgroupBroadcastFirst", "The value of the first active thread.")
 
 
-def _atomic(op: str, doc: str) -> Callable[[Tensor, object, Scalars], Expr]:
-    def apply(tensor: Tensor, crd: object, value: Scalars) -> Expr:
+def _atomic(op: str, doc: str) -> Callable[[Tensor, Place, Scalars], Expr]:
+    def apply(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
         return atomic(op, tensor, crd, value)
 
     apply.__name__, apply.__doc__ = f"atomic_{op.lower()}", doc

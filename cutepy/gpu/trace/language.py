@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
 from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
-from ...tensor.engine import Scalars
+from ...tensor.engine import Place, Scalars, offset_of
 from ...tensor.reach import offset_range
 from ...tensor.tensor import Tensor, _check
 from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, Weak, as_expr, builtin, const, var
@@ -281,7 +281,7 @@ def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine
     return BufferEngine(trace, trace.local_array(dtype, length, "private", name or assigned_name("fragment")))
 
 
-def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
+def atomic(op: str, tensor: Tensor, crd: Place, value: Scalars) -> Expr:
     """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before, 0 where the tensor's
     guard keeps it from happening."""
     trace = current(f"gpu.atomic_{op.lower()}")
@@ -293,7 +293,7 @@ def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
         raise KernelError(f"{place}: an atomic on {engine.name}: it is read-only; pass a writable tensor")
     engine.mark_written()
     _check(crd, tensor.layout.shape, tensor)
-    offset = tensor.offset + tensor.layout(crd)  # type: ignore[operator, arg-type]
+    offset = tensor.offset + offset_of(tensor.layout, crd)
     index = simplify(as_index(as_expr(offset)))
     operand = as_expr(typed("Expr | int", value), engine.dtype)
     if operand.dtype is not engine.dtype:
@@ -301,7 +301,7 @@ def atomic(op: str, tensor: Tensor, crd: object, value: Scalars) -> Expr:
     count = trace.counts["old"] = trace.counts.get("old", -1) + 1
     result = var(f"old_{count}", engine.dtype)
     stmt = Atomic(op, engine.buffer, index, operand, result, place)
-    inside = None if tensor.guard is None else tensor.guard.inside(crd)  # type: ignore[arg-type]
+    inside = None if tensor.guard is None else tensor.guard.inside(crd)
     if inside is None or is_known(inside, True):
         trace.emit(stmt)
         return result

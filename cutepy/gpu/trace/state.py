@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, gpu_dtype
-from ...tensor.thread import CURRENT_THREAD
+from ...tensor.engine import CURRENT_THREAD
 from ..ir import (
     Atomic,
     Binary,

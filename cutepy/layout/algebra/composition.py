@@ -26,7 +26,7 @@ from .refusal import composition_error
 from .swizzled import composition_of
 
 
-@operation(composed=composition_of, tiled=True)
+@operation(composed=composition_of, tiled=True, on_tensor="extended")
 def composition(outer: Layout, inner: object) -> Layout:
     """The layout `c -> outer(inner(c))`, whose shape refines that of `inner`.
 

@@ -17,7 +17,7 @@ from .properties import is_bijective
 from .rearrange import by_mode, from_modes, joined
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="divided")
 def logical_divide(layout: Layout, tiler: object) -> Layout:
     """`(tile, rest)` of the whole layout, or mode by mode for a tuple tiler: `((tile, rest), (tile, rest), ...)`.
 
@@ -75,7 +75,7 @@ def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
     return joined(tile for tile, _ in pairs), joined([rest for _, rest in pairs] + modes[len(guide) :])
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="divided")
 def zipped_divide(layout: Layout, tiler: object) -> Layout:
     """`((tile, tile, ...), (rest, rest, ...))`: mode 0 is one tile, mode 1 chooses among them.
 
@@ -87,7 +87,7 @@ def zipped_divide(layout: Layout, tiler: object) -> Layout:
     return joined(unzipped(logical_divide(layout, tiler), tiler))
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="divided")
 def tiled_divide(layout: Layout, tiler: object) -> Layout:
     """`((tile, tile, ...), rest, rest, ...)`.
 
@@ -100,7 +100,7 @@ def tiled_divide(layout: Layout, tiler: object) -> Layout:
     return joined([tile, *rest])
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="divided")
 def flat_divide(layout: Layout, tiler: object) -> Layout:
     """`(tile, tile, ..., rest, rest, ...)`.
 

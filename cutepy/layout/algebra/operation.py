@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ...errors import LayoutError
 from ..values.above import above
@@ -19,9 +19,33 @@ from ..values.composed import ComposedLayout, Swizzle
 from ..values.layout import Layout
 from ..values.size import is_unknown
 
+First = TypeVar("First", contravariant=True)
 Given = ParamSpec("Given")
-Result = TypeVar("Result")
+Result = TypeVar("Result", covariant=True)
 Act = Callable[..., object]
+Elements = Literal["none", "mode", "kept", "refolded", "extended", "divided", "multiplied"]
+"""What an operation does with a tensor: it acts on layouts alone; takes the subtensor of a mode; keeps modes; refolds
+the shape; may go beyond the elements; divides them, rounded up to whole tiles; needs more memory, and is refused."""
+
+
+class Holder(Protocol):
+    """What holds a layout and does with it what an operation does, as a tensor."""
+
+    def lift_layout(self, function: Callable[..., Layout], *arguments: Any) -> Any: ...
+
+
+Held = TypeVar("Held", bound=Holder)
+
+
+class Acting(Protocol[First, Given, Result]):
+    """An operation as it is called: on a layout, and on what holds one."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, layout: First, /, *operands: Given.args, **named: Given.kwargs) -> Result: ...
+    @overload
+    def __call__(self, layout: Held, /, *operands: Given.args, **named: Given.kwargs) -> Held: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +54,14 @@ class Operation:
 
     `composed` is called as `composed(call, *operands)` where an operand has a function outside, or says why none may.
     A `structural` operation moves modes about, so unknown sizes are nothing to it; of a `tiled` one a size is a tile.
+    `on_tensor` says what becomes of a tensor's elements (see `Elements`).
     """
 
     call: Act
     composed: Act | str
     structural: bool
     tiled: bool
+    on_tensor: Elements = "none"
 
     def on(self, operands: tuple[object, ...]) -> object:
         """The operation on operands of which some are no plain layouts of known sizes."""
@@ -61,11 +87,11 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(
-    *, composed: Act | str, structural: bool = False, tiled: bool = False
-) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    *, composed: Act | str, structural: bool = False, tiled: bool = False, on_tensor: Elements = "none"
+) -> Callable[[Callable[Concatenate[First, Given], Result]], Acting[First, Given, Result]]:
     """Make a function over plain layouts an operation: on all else it does what its record says (see `Operation`)."""
 
-    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    def decorated(function: Callable[Concatenate[First, Given], Result]) -> Acting[First, Given, Result]:
         plain: Act = function
 
         @wraps(function)
@@ -85,8 +111,8 @@ def operation(
                     return plain(*operands)
             return record.on(operands)
 
-        record = OPERATIONS[function.__name__] = Operation(call, composed, structural, tiled)
-        return cast("Callable[Given, Result]", call)
+        record = OPERATIONS[function.__name__] = Operation(call, composed, structural, tiled, on_tensor)
+        return cast("Acting[First, Given, Result]", call)
 
     return decorated
 

@@ -21,7 +21,7 @@ from .operation import on_inner, operation
 from .rearrange import append, by_mode, from_modes, joined
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
 def logical_product(block: Layout, tiler: object) -> Layout:
     """`(block, copies)`, or mode by mode for a tuple tiler.
 
@@ -54,7 +54,7 @@ def room_for(block: Layout, copies: Layout) -> Layout:
     return from_modes(extents, strides)
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
 def zipped_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), (copies, copies, ...))`.
 
@@ -66,7 +66,7 @@ def zipped_product(block: Layout, tiler: object) -> Layout:
     return joined(unzipped(logical_product(block, tiler), tiler))
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
 def tiled_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), copies, copies, ...)`.
 
@@ -79,7 +79,7 @@ def tiled_product(block: Layout, tiler: object) -> Layout:
     return joined([inner, *copies])
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
 def flat_product(block: Layout, tiler: object) -> Layout:
     """`(block, block, ..., copies, copies, ...)`.
 
@@ -92,7 +92,7 @@ def flat_product(block: Layout, tiler: object) -> Layout:
     return joined([*inner, *copies])
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(block, copies)`: neighbouring elements of a block stay neighbours.
 
@@ -104,7 +104,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return _interleaved(blocked_product, block, tiler, False)
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(copies, block)`: neighbouring elements belong to neighbouring copies.
 
@@ -188,7 +188,7 @@ def make_layout_like(layout: Layout) -> Layout:
     return _make(layout.shape, fold_profile(iter(strides), layout.shape))
 
 
-@operation(composed=on_inner)
+@operation(composed=on_inner, on_tensor="multiplied")
 def tile_to_shape(block: Layout, shape: IntTuple, order: IntTuple | Order = Order.LEFT) -> Layout:
     """`block` repeated until each mode reaches `shape`; the copies are ordered as `order` says.
 

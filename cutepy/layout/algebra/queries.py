@@ -5,7 +5,7 @@ The functions with `*modes` follow mode indices first: `size(L, 0, 1)` is the si
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 from ...errors import CoordinateError, LayoutError
 from ..values.basis import Basis, BasisSum, as_stride, has_basis, path_of, value_of
@@ -17,7 +17,15 @@ from ..values.layout import Layout
 from .complement import gaps
 from .rearrange import get
 
-Shaped: TypeAlias = "Layout | ComposedLayout | IntTuple"
+
+class HasShape(Protocol):
+    """A layout, a tensor: what has a shape."""
+
+    @property
+    def shape(self) -> IntTuple: ...
+
+
+Shaped: TypeAlias = "HasShape | IntTuple"
 
 
 def shape(thing: Shaped, *modes: int) -> IntTuple:
@@ -26,7 +34,7 @@ def shape(thing: Shaped, *modes: int) -> IntTuple:
     >>> shape(Layout((4, (2, 8))), 1), shape((4, (2, 8)), 1, 0)
     ((2, 8), 2)
     """
-    whole = tree = thing if isinstance(thing, (int, tuple)) else cast(Layout, thing).shape
+    whole = tree = thing if isinstance(thing, (int, tuple)) else thing.shape
     for mode in modes:
         if not -len(as_tuple(tree)) <= mode < len(as_tuple(tree)):
             raise CoordinateError(f"mode {mode} of {tree}, in {show(whole)}: it has {len(as_tuple(tree))}")

@@ -55,7 +55,7 @@ def coalesced_open(layout: Layout) -> Modes:
     return shape, stride
 
 
-@operation(composed=on_inner)
+@operation(composed=on_inner, on_tensor="refolded")
 def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
     """The shortest layout of depth at most 1 with the same size and the same value at every integer coordinate.
 
@@ -101,7 +101,7 @@ def _tiler_text(tiler: object) -> str:
     return f"[{';'.join(map(_tiler_text, tiler))}]" if isinstance(tiler, tuple) else str(tiler)
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, on_tensor="refolded")
 def flatten(layout: Layout) -> Layout:
     """The same leaves with no nesting.
 
@@ -113,7 +113,7 @@ def flatten(layout: Layout) -> Layout:
     return _make(leaves(layout.shape), leaves(layout.stride), layout.facts)
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, on_tensor="refolded")
 def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     """The leaves of a flat layout nested as `profile`.
 
@@ -130,7 +130,7 @@ def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     return _make(fold_profile(iter(extents), profile), fold_profile(iter(steps), profile), layout.facts)
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, on_tensor="mode")
 def get(layout: Layout, *path: int) -> Layout:
     """The mode at `path`: `get(L, 1, 0)` is mode 0 of mode 1.
 
@@ -142,7 +142,7 @@ def get(layout: Layout, *path: int) -> Layout:
     return layout
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, on_tensor="kept")
 def select(layout: Layout, *modes: int) -> Layout:
     """The layout of the named modes, in that order.
 
@@ -152,7 +152,7 @@ def select(layout: Layout, *modes: int) -> Layout:
     return joined(layout[mode] for mode in modes)
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, on_tensor="kept")
 def take(layout: Layout, begin: int, end: int) -> Layout:
     """Modes `begin` up to, not including, `end`; a single one stays itself, as in CuTe.
 
@@ -163,7 +163,7 @@ def take(layout: Layout, begin: int, end: int) -> Layout:
     return layout[begin] if end == begin + 1 else joined(list(layout)[begin:end])
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, on_tensor="refolded")
 def group_modes(layout: Layout, begin: int, end: int) -> Layout:
     """Modes `begin` up to `end` nested into one.
 
@@ -182,7 +182,7 @@ def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
         )
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, on_tensor="extended")
 def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
 
@@ -193,7 +193,7 @@ def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layo
     return joined([*layout, *more]) if more else layout
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, on_tensor="extended")
 def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """As `append`, at the front.
 

@@ -212,7 +212,7 @@ def _complement(layout: Layout, cotarget: object = None) -> Iterator[Step]:
         elif gap == 1:
             yield Step(f"Stride {step} begins where the {filled} filled offsets end: nothing is left out.")
         filled = step * extent
-    result = complement(layout, cotarget)  # type: ignore[arg-type]
+    result = complement(layout, cotarget)  # type: ignore[call-overload]
     yield Step(f"From {filled} on, {-(-reach // filled)} copies reach {reach}, a mode {-(-reach // filled)}:{filled}.")
     yield _disjoint(layout, result)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import TypeAlias, cast
+from typing import TypeAlias, cast, overload
 
 from ...errors import LayoutError
 
@@ -150,6 +150,10 @@ def prefix_product(shape: IntTuple, start: int = 1) -> IntTuple:
     return map_leaves(step, shape)
 
 
+@overload
+def ceil_div(numerator: int, denominator: int) -> int: ...
+@overload
+def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple: ...
 def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
     """Quotients rounded up, entry by entry; entries that the denominator does not name are kept.
 
