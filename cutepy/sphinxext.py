@@ -21,8 +21,8 @@ from sphinx.util.typing import ExtensionMetadata, OptionSpec
 
 from .docs import DOC_OPTIONS, drawing_of_body, figure
 from .draw import Drawing
+from .draw.printers.tikz import LARGEST
 from .draw.request import OPTIONS
-from .draw.tikz import LARGEST
 from .errors import CutepyError
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from . import palette
-from .grid import Figure, Grid, Head
-from .look import Style
-from .measure import cell_size
+from .. import palette
+from ..grid import Figure, Grid, Head
+from ..look import Style
+from ..sheet import cell_size
 from .svg import MONOSPACE
 
 _STYLES = (

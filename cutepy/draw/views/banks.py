@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
 
-from ..errors import DrawError
-from ..layout import ComposedLayout, Swizzle, select
-from ..layout.algebra.banks import accesses, served, served_together
-from . import palette
-from .cells import LABELS, paint_from, painted
-from .grid import ELLIPSIS, Figure, Grid
-from .look import Look
-from .plain import MOST_PANELS, arranged, layout_grid, title_of
-from .table import AnyLayout, Part, Value, as_layout, gives_offsets, parts, table_of
+from ...errors import DrawError
+from ...layout import ComposedLayout, Swizzle, select
+from ...layout.algebra.banks import accesses, served, served_together
+from .. import palette
+from ..grid import ELLIPSIS, Figure, Grid
+from ..look import Look
+from .layouts import MOST_PANELS, arranged, layout_grid, title_of
+from .table import LABELS, AnyLayout, Part, Value, as_layout, gives_offsets, paint_from, painted, parts, table_of
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""

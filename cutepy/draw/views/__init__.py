@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..errors import DrawError
-from ..layout import Layout
-from ..layout.text.expression import Expression, parse_expression
+from ...errors import DrawError
+from ...layout import Layout
+from ...layout.text.expression import Expression, parse_expression
+from ..grid import Figure, Grid
+from ..look import CellFunction, Look, View
 from .banks import Banks, Swizzled
-from .grid import Figure, Grid
-from .look import CellFunction, Look, View
-from .memory import Memory
-from .owners import ThreadValue
-from .plain import Plain
+from .layouts import Plain, Tiles, Tree
+from .owners import Memory, ThreadValue
 from .steps import Steps
 from .table import AnyLayout
 from .tensors import Copies, Data, Operands, TensorLike, operands_of
-from .tiling import Tiles
-from .tree import Tree
 
 NAMED: dict[str, Callable[..., View]] = {
     "grid": Plain,

@@ -5,9 +5,9 @@ Law: the text of a layout's grid is `layout.grid()`.
 
 from __future__ import annotations
 
-from . import palette
-from .grid import Figure, Grid
-from .safe import right_to_left, width
+from .. import palette
+from ..grid import Figure, Grid
+from ..safe import right_to_left, width
 
 _FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..errors import DrawError
-from . import palette
-from .grid import Figure, Grid
-from .sheet import SAMPLE, Box, Kind, Line, sheet_of
+from ...errors import DrawError
+from .. import palette
+from ..grid import Figure, Grid
+from ..sheet import SAMPLE, Box, Kind, Line, sheet_of
 
 LARGEST = 64 * 64
 """TeX's memory ends a little above as many cells."""

@@ -10,19 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from ..errors import DrawError
-from ..layout import ComposedLayout, Layout
-from ..layout.text.expression import Expression, parse_expression
-from ..layout.text.grid import extents
-from ..layout.values.int_tuple import IntTuple
-from . import palette
-from .cells import Painter, painted, paints_of
-from .grid import Axis, Figure, Grid
-from .look import Look
-from .plain import layout_grid, side
-from .safe import LONGEST_TITLE, clean, shorten
-from .table import AnyLayout, Table, Value, as_layout, parts, table_of
-from .tiling import tile_numbers
+from ...errors import DrawError
+from ...layout import ComposedLayout, Layout
+from ...layout.text.expression import Expression, parse_expression
+from ...layout.text.grid import extents
+from ...layout.values.int_tuple import IntTuple
+from .. import palette
+from ..grid import Axis, Figure, Grid
+from ..look import Look
+from ..safe import LONGEST_TITLE, clean, shorten
+from .layouts import layout_grid, side, tile_numbers
+from .table import AnyLayout, Painter, Table, Value, as_layout, painted, paints_of, parts, table_of
 
 LARGEST_STEPS = 4096
 STRIP = 32

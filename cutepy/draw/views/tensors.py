@@ -10,17 +10,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol, cast, runtime_checkable
 
-from ..errors import CutepyError, DrawError
-from ..layout import Layout
-from ..layout.values.int_tuple import show
-from . import palette
-from .cells import COLORS, LABELS
-from .grid import ELLIPSIS, Figure, Grid
-from .look import Look
+from ...errors import CutepyError, DrawError
+from ...layout import Layout
+from ...layout.values.int_tuple import show
+from .. import palette
+from ..grid import ELLIPSIS, Figure, Grid
+from ..look import Look
+from ..safe import clean
+from .layouts import MOST_PANELS, arranged, layout_grid, title_of
 from .owners import ThreadValue
-from .plain import MOST_PANELS, arranged, layout_grid, title_of
-from .safe import clean
-from .table import AnyLayout, Part, as_layout, parts, table_of
+from .table import COLORS, LABELS, AnyLayout, Part, as_layout, parts, table_of
 
 
 @runtime_checkable
