@@ -20,19 +20,19 @@ from traceback import extract_tb
 from typing import cast
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
-from ..gpu.matmul import choose_plan, matmul_kernel
+from ..gpu.matmul import choose_plan, matmul_kernel, matrices
 from ..gpu.operations.fold import fold_kernel
 from ..gpu.operations.operand import Place
 from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.runtime import Limits, adapters, choose_adapter
 from ..gpu.trace.kernel import KernelFunction
-from ..layout import LayoutRight, parse_layout, select
+from ..layout import LayoutRight, parse_layout
 from ..layout.values.layout import Layout
 from ..ops.rules import folded_type
 from ..tensor import Tensor, as_dtype, make_tensor
 from ..tensor.bulk import mode_sizes
+from .matmul import parse_tile, plan_for
 from .output import check_target, write_text
-from .tiles import parse_tile, plan_for
 
 #: The optional features of devices that kernels use.
 _FEATURES = ("shader-f16", "subgroups", "timestamp-query", "shader-int64", "shader-float32-atomic")
@@ -130,7 +130,7 @@ def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
         raise CommandError(f"A {a.dtype} {a.layout} and B {b.dtype} {b.layout}: inner sizes and types must be equal")
     c = make_tensor(a.dtype, (m, n), LayoutRight)
     plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(m, n, k)
-    return Call(matmul_kernel, (a, b.lift_layout(select, 1, 0), c), {"plan": plan})
+    return Call(matmul_kernel, next(matrices(a, b, c)), {"plan": plan})
 
 
 def _sum(tensors: list[Tensor], _tile: str | None) -> Call:

@@ -285,7 +285,7 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     if c.size and k:
         if batch:
             a, b = place.bring(a), place.bring(b)
-        for operands in _matrices(a, b, c, batch):
+        for operands in matrices(a, b, c, batch):
             adapter = None if place.device is None else place.device.adapter
             place.run(matmul_kernel, *operands, plan=plan or choose_plan(prod(m), prod(n), k, adapter))
     elif c.size:
@@ -295,7 +295,7 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     return c
 
 
-def _matrices(a: Tensor, b: Tensor, c: Tensor, batch: Shape) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+def matrices(a: Tensor, b: Tensor, c: Tensor, batch: Shape = ()) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """A (m, k), B (n, k) and C (m, n) of each product: vectors have one row, or one column."""
     one = Layout(1, 0)
     left, right, out = modes_of(a), modes_of(b), modes_of(c)
