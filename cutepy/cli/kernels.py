@@ -17,7 +17,6 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
-from typing import cast
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
 from ..gpu.matmul import choose_plan, matmul_kernel, matrices
@@ -80,7 +79,7 @@ def run_verify(options: Namespace) -> int:
     check_target(options.output)
     call = _call(options)
     with call.traced():
-        found = call.kernel.verify(*call.arguments, **call.static)  # type: ignore[arg-type]
+        found = call.kernel.verify(*call.arguments, limits=None, **call.static)
     write_text(options.output, str(found))
     return 0 if found.ok else 1
 
@@ -114,10 +113,10 @@ def _call(options: Namespace) -> Call:
         raise CommandError(f"--tile {options.tile}: it is for matmul; a kernel of yours takes --set name=value")
     if builtin is None:
         kernel = load_kernel(options.kernel)
-        return Call(kernel, tuple(_argument(text, numbers=True) for text in options.arguments), static)
+        return Call(kernel, tuple(map(_argument, options.arguments)), static)
     if static:
         raise CommandError(f"--set {options.set[0]}: it is for kernels of yours, not for {options.kernel}")
-    tensors = [cast(Tensor, _argument(text, numbers=False)) for text in options.arguments]
+    tensors = [_tensor(text) for text in options.arguments]
     return builtin(tensors, options.tile)
 
 
@@ -176,10 +175,15 @@ def _module_of(path: Path) -> object:
     return module
 
 
-def _argument(text: str, *, numbers: bool) -> Tensor | float:
-    """A tensor over `[type] layout`, or a number where a kernel may take one."""
-    if numbers and _NUMBER.fullmatch(text):
+def _argument(text: str) -> Tensor | float:
+    """A number, or a tensor."""
+    if _NUMBER.fullmatch(text):
         return float(text) if set(text) & set(".e") else int(text)
+    return _tensor(text)
+
+
+def _tensor(text: str) -> Tensor:
+    """A tensor over `[type] layout`, its data unknown."""
     match = _TYPED.fullmatch(text)
     assert match is not None
     if _EXTENTS.fullmatch(match["layout"]):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import cast
 
 from ...errors import DrawError
 from ...layout import Layout, zipped_divide
 from ...layout.text.grid import extents, offset_rows
+from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid, axis_of
@@ -22,7 +22,6 @@ from ..safe import LONGEST_TITLE, clean, shorten
 from .table import (
     COLORS,
     LABELS,
-    AnyLayout,
     Part,
     as_layout,
     detail_of,
@@ -148,8 +147,9 @@ def tile_numbers(layout: AnyLayout, tiler: object) -> list[tuple[int, int]]:
     within, tiles = extents(divided)
     found = [(0, 0)] * layout.size
     for place, row in enumerate(offset_rows(divided, range(within), range(tiles))):
-        for tile, index in enumerate(cast("list[int]", row)):
-            found[index] = (tile, place)
+        for tile, index in enumerate(row):
+            if isinstance(index, int):
+                found[index] = (tile, place)
     return found
 
 

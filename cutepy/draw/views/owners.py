@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from ...errors import DrawError
 from ...layout import Layout
 from ...layout.text.grid import extents, offset_rows
+from ...layout.values.composed import AnyLayout
 from ...layout.values.coordinates import idx2crd
-from ...layout.values.int_tuple import IntTuple, show
+from ...layout.values.int_tuple import IntTuple, as_tuple, show
 from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid, shortened
 from ..look import CellFunction, Look
 from ..safe import clean
 from .layouts import side, title_of
 from .table import (
-    AnyLayout,
     Part,
     Table,
     Value,
@@ -34,6 +34,7 @@ from .table import (
     parts,
     table_of,
     value_sum,
+    values_of,
 )
 
 Owner: TypeAlias = tuple[int, int, int]
@@ -99,8 +100,8 @@ def owners_of(partition: AnyLayout) -> dict[Value, list[Owner]]:
     found: dict[Value, list[Owner]] = {}
     for number, part in enumerate(parts(partition)):
         threads, values = extents(part.layout)
-        for thread, row in enumerate(offset_rows(part.layout, range(threads), range(values))):
-            for value, at in enumerate(cast("list[IntTuple]", row)):
+        for thread, row in enumerate(values_of(part.layout, range(threads), range(values))):
+            for value, at in enumerate(row):
                 found.setdefault(part.moved(at) if part.base else at, []).append((thread, value, number))
     return found
 
@@ -189,7 +190,7 @@ def _how(partition: AnyLayout, mine: Sequence[Owner]) -> str:
     if not mine or partition.rank > 2:
         return ""
     thread, value, _rest = mine[0]
-    threads, values = cast("tuple[IntTuple, IntTuple]", partition.shape)
+    threads, values = as_tuple(partition.shape)
     return f" → {value_sum(partition, (idx2crd(thread, threads), idx2crd(value, values)))}"
 
 
@@ -251,8 +252,8 @@ def _held(layout: AnyLayout) -> Held:
     for part in parts(layout):
         table = table_of(part, layout.size)
         for row, column, at in table.cells:
-            place = cast(int, row), cast(int, column)
-            found.setdefault(cast(int, at), []).append((table.index(*place), show(table.coordinate(*place))))
+            if row is not None and column is not None and isinstance(at, int):
+                found.setdefault(at, []).append((table.index(row, column), show(table.coordinate(row, column))))
     return found
 
 

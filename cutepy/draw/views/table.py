@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias, cast
 
 from ...errors import DrawError
 from ...layout import ComposedLayout, Layout, Swizzle, slice_and_offset, tuple_add
 from ...layout.text.grid import extents, offset_rows
 from ...layout.values.basis import Basis, BasisSum
-from ...layout.values.composed import Function
+from ...layout.values.composed import AnyLayout, Function
 from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps
 from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, show
 from .. import palette
@@ -22,7 +23,6 @@ from ..grid import ELLIPSIS, coordinate_texts, mode_size, shortened
 from ..look import CellFunction
 from ..safe import clean
 
-AnyLayout = Layout | ComposedLayout
 Value: TypeAlias = "int | IntTuple | None"
 """An offset, a coordinate (basis strides), or None in a gap."""
 
@@ -89,21 +89,18 @@ def parts(layout: AnyLayout) -> Iterator[Part]:
         return
     sizes = tuple(_further(layout))
     for number in range(part_count(layout)):
-        rest = cast("tuple[int, ...]", idx2crd(number, sizes))
-        place = cast(Coordinate, (_, _, *rest))
+        rest = leaves(idx2crd(number, sizes))
+        place: Coordinate = (_, _, *rest)
         if isinstance(layout, Layout):
             kept, base = slice_and_offset(place, layout)
             yield Part(kept, layout, base.coordinate() if isinstance(base, (Basis, BasisSum)) else base, rest)
         else:
-            yield Part(cast(ComposedLayout, layout(place)), layout, 0, rest)
+            yield Part(layout.sliced(place), layout, 0, rest)
 
 
 def part_count(layout: AnyLayout) -> int:
     """How many parts there are."""
-    count = 1
-    for size in _further(layout):
-        count *= size
-    return count
+    return prod(_further(layout))
 
 
 def _further(layout: AnyLayout) -> list[int]:
@@ -161,18 +158,22 @@ class Table:
         return index
 
 
+def values_of(layout: AnyLayout, rows: Sequence[int], columns: Sequence[int]) -> list[list[IntTuple]]:
+    """What a layout gives at the chosen rows and columns of its first two modes: offsets, or coordinates."""
+    return cast("list[list[IntTuple]]", offset_rows(layout, rows, columns))
+
+
 def table_of(part: Part, limit: int) -> Table:
     """The places of a part to draw, at most about `limit`, and the values there."""
     rows, columns = shortened(*extents(part.layout), limit)
-    found = iter(offset_rows(part.layout, [r for r in rows if r is not None], [c for c in columns if c is not None]))
+    found = iter(values_of(part.layout, [r for r in rows if r is not None], [c for c in columns if c is not None]))
     values: list[list[Value]] = []
     for row in rows:
         if row is None:
             values.append([None] * len(columns))
             continue
-        cells: list[Value] = list(next(found))  # type: ignore[arg-type]
-        if part.base or part.start:
-            cells = [part.moved(cell) for cell in cells]  # type: ignore[arg-type]
+        there = next(found)
+        cells: list[Value] = [part.moved(cell) for cell in there] if part.base or part.start else [*there]
         if None in columns:
             cells.insert(columns.index(None), None)
         values.append(cells)
@@ -342,9 +343,9 @@ def _matches(crd: IntTuple, pattern: Coordinate, shape: IntTuple) -> bool:
     if keeps(pattern):
         return True
     if isinstance(pattern, tuple):
-        if not isinstance(shape, tuple) or len(shape) != len(pattern):
+        if not isinstance(shape, tuple) or not isinstance(crd, tuple) or len(shape) != len(pattern):
             raise DrawError(f"highlight: {written(pattern)} does not nest as the shape {show(shape)}")
-        return all(map(_matches, cast("tuple[IntTuple, ...]", crd), pattern, shape))
+        return all(map(_matches, crd, pattern, shape))
     return crd2idx(crd, shape) == pattern
 
 
