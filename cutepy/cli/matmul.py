@@ -87,15 +87,11 @@ def run_matmul(options: Namespace) -> None:
     c = matmul(a, b, plan=plan, engine=engine.name).numpy()
     seconds = perf_counter() - start
     if options.output:
-        write_bytes(options.output, _as_npy(np.ascontiguousarray(c)))
+        buffer = io.BytesIO()
+        np.save(buffer, np.ascontiguousarray(c), allow_pickle=False)
+        write_bytes(options.output, buffer.getvalue())
     report = sys.stderr if options.show or options.output == STDOUT else sys.stdout
     print(_report(a, b, plan, engine, seconds, options.output), file=report)
-
-
-def _as_npy(matrix: Matrix) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, matrix, allow_pickle=False)
-    return buffer.getvalue()
 
 
 def _sizes(matrix: Matrix) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
 
 from ..errors import CutepyError, DrawError
 from .grid import Figure
@@ -97,11 +96,7 @@ class Drawing:
         return self.text()
 
     def __repr__(self) -> str:
-        cells = sum(grid.rows.size * grid.columns.size for grid in self.figure.grids)
-        return f"<Drawing of {shorten(self.figure.title or 'a figure', 60)}: {cells} cells>"
-
-
-Thing: TypeAlias = object
+        return f"<Drawing of {shorten(self.figure.title or 'a figure', 60)}: {self.figure.cells} cells>"
 
 
 def draw(

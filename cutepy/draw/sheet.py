@@ -189,7 +189,8 @@ def _boxes(figure: Figure, y: int) -> tuple[tuple[Box, ...], int, int]:
 
 def _footprint(grid: Grid) -> _Footprint:
     across, down = cell_size(grid)
-    across = column_heads_fit(grid, across)
+    for level in grid.columns.levels:  # every head has room above its places
+        across = max([across, *(-(-(text_width(text, HEAD_FONT) + 4) // span) for text, span in level)])
     lines = caption_lines(grid)
     right = max([grid.columns.size * across, *map(text_width, lines)])
     above = len(grid.columns.levels) * HEAD_HEIGHT + (len(lines) * CAPTION_LINE + 6 if lines else 0)
@@ -284,15 +285,6 @@ def cell_size(grid: Grid) -> tuple[int, int]:
         return BARE, BARE
     across = max(SMALLEST, int(widest * FONT * ADVANCE) + 11)
     return across, max(SMALLEST if across == SMALLEST else 30, lines * LINE + 10)
-
-
-def column_heads_fit(grid: Grid, cell_width: int) -> int:
-    """A cell width at which every column head has room above its places."""
-    needed = cell_width
-    for level in grid.columns.levels:
-        for text, span in level:
-            needed = max(needed, -(-(text_width(text, HEAD_FONT) + 4) // span))
-    return needed
 
 
 def head_widths(grid: Grid) -> tuple[int, ...]:

@@ -126,7 +126,7 @@ def _spanning(grid: Grid, hints: Sequence[str]) -> dict[str, list[str]]:
     for place, paint in enumerate(grid.paints):
         if place not in covered:
             row, column = divmod(place, grid.columns.size)
-            span = grid.spans.get(place, 1)
+            span = grid.span(place)
             title = f"<title>{hints[place]}</title>" if hints else ""
             groups.setdefault(paint, []).append(f'<path d="M{column} {row}h{span}v1h-{span}">{title}</path>')
     return groups
@@ -176,7 +176,7 @@ def _span_lines(grid: Grid, box: Box) -> str:
     for place in range(grid.rows.size * grid.columns.size):
         if place not in covered and (grid.labels[place] or place in grid.spans):
             row, column = divmod(place, grid.columns.size)
-            long = grid.spans.get(place, 1) * box.cell_width
+            long = grid.span(place) * box.cell_width
             path.append(f"M{column * box.cell_width} {row * box.cell_height}h{long}v{box.cell_height}h-{long}z")
     return f'<path class="f" stroke-width=".8" d="{"".join(path)}"/>'
 
@@ -193,7 +193,7 @@ def _labels(grid: Grid, box: Box) -> Iterator[str]:
             labels = list(map(escaped, labels))
         xs = middles
         if grid.spans:
-            xs = [_number((column + grid.spans.get(row * columns + column, 1) / 2) * wide) for column in range(columns)]
+            xs = [_number((column + grid.span(row * columns + column) / 2) * wide) for column in range(columns)]
         middle = row * box.cell_height + box.cell_height / 2
         for line, texts in _text_lines(labels) if several else [(0.0, labels)]:
             found = "".join([f'<text x="{x}">{text}</text>' for x, text in zip(xs, texts, strict=True) if text])

@@ -80,6 +80,7 @@ def layout_grid(part: Part, look: Look) -> Grid:
     down, across = table.modes
     color, label = look.colored_by(*COLORS), look.labelled_by(*LABELS)
     hints = hints_of(table)
+    as_print_layout = label == "offset" and isinstance(part.layout, Layout) and gives_offsets(part.layout)
     return Grid(
         side(down, table.rows, look, vector=part.layout.rank < 2),
         side(across, table.columns, look),
@@ -89,7 +90,7 @@ def layout_grid(part: Part, look: Look) -> Grid:
         caption=part.caption,
         marked=marked_in(table, look.style.highlight),
         detail=lambda place: detail_of(table, place),
-        least_width=_least_width(part.layout, label),
+        least_width=len(str(part.layout.cosize)) if as_print_layout else 1,
     )
 
 
@@ -98,11 +99,6 @@ def side(shape: IntTuple, places: Sequence[int | None], look: Look, *, vector: b
     if vector or look.style.heads == "none":
         return Axis(tuple(places), (), axis_of(shape, places).rules)
     return axis_of(shape, places, nested=look.style.heads == "nested")
-
-
-def _least_width(layout: AnyLayout, label: str | CellFunction) -> int:
-    """The width that CuTe's `print_layout` gives a cell: the digits of the cosize."""
-    return len(str(layout.cosize)) if label == "offset" and isinstance(layout, Layout) and gives_offsets(layout) else 1
 
 
 LARGEST_TILED = 1 << 20
@@ -202,7 +198,10 @@ class Tree:
         for leaf, step in enumerate(leaves(plain.stride)):
             grown.put(depth + 1, leaf, 1, str(step), palette.PLAIN, f"stride {step}")
         color = look.colored_by("level", "leaf", "none")
-        paints = tuple(_node_paint(paint, color) for paint in grown.paints)
+        paints = tuple(
+            paint if paint[0] != "n" else f"g{min(2 * int(paint[1:]), 14)}" if color == "level" else palette.PLAIN
+            for paint in grown.paints
+        )
         rows = tuple((text, 1) for text in ["shape", *[""] * depth, "stride"])
         grid = Grid(
             Axis(tuple(range(depth + 2)), (rows,)),
@@ -246,12 +245,3 @@ class _Grown:
             for place, entry in enumerate(shape):
                 self.add(entry, row + 1, column, (*path, place))
                 column += len(leaves(entry))
-
-
-def _node_paint(paint: str, color: object) -> str:
-    if paint[0] != "n":
-        return paint
-    level = int(paint[1:])
-    if color == "level":
-        return f"g{min(2 * level, 14)}"
-    return palette.PLAIN
