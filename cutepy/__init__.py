@@ -153,7 +153,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_provide(svg_of="cutepy.draw.notebook:svg_of")
+_provide(svg_of="cutepy.draw.drawing:svg_of")
 
 _LATER = {
     "bank_conflicts": "layout",

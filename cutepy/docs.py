@@ -49,7 +49,9 @@ def fence(
     """
     try:
         drawing, said = drawing_of_body(source, {str(key): str(value) for key, value in options.items()})
-        return _wrapped(drawing, said, ["cutepy", css_class, *(classes or ())], id_value, attrs or {})
+        names = " ".join(["cutepy", css_class, *(classes or ())])
+        given = {"class": names, **({"id": id_value} if id_value else {}), **(attrs or {})}
+        return figure(drawing, said, " ".join(f'{escape(key)}="{escape(value)}"' for key, value in given.items()))
     except Exception as error:  # pymdownx turns whatever it does not know into inline code, silently
         _stop(source, md, error)
 
@@ -75,13 +77,6 @@ def drawing_of_body(source: str, given: Mapping[str, str]) -> tuple[Drawing, dic
             line = next(n for n, found in enumerate(source.splitlines(), 1) if found.strip().startswith(name))
             raise DrawError(f"line {line}: no option {name!r}; there are {', '.join((*OPTIONS, *DOC_OPTIONS))}")
     return drawing_of(text, both), said
-
-
-def _wrapped(
-    drawing: Drawing, said: Mapping[str, str], names: Sequence[str], identity: str, attributes: Mapping[str, str]
-) -> str:
-    found = {"class": " ".join(names), **({"id": identity} if identity else {}), **attributes}
-    return figure(drawing, said, " ".join(f'{escape(key)}="{escape(value)}"' for key, value in found.items()))
 
 
 def figure(drawing: Drawing, said: Mapping[str, str], attributes: str) -> str:

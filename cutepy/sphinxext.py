@@ -1,6 +1,6 @@
 """The Sphinx directive: `.. layout:: (4,8):(1,4)` for HTML, LaTeX and text; through MyST a fence works as well.
 
-Imports `docs`; Sphinx only here, and only when Sphinx loads the extension. In `conf.py`:
+Sphinx alone loads this module. In `conf.py`:
 
     extensions = ["cutepy.sphinxext"]          # and "myst_parser" with
     myst_fence_as_directive = ["layout"]       # if the fences shall be the same as in Markdown
@@ -21,8 +21,8 @@ from sphinx.util.typing import ExtensionMetadata, OptionSpec
 
 from .docs import DOC_OPTIONS, drawing_of_body, figure
 from .draw import Drawing
+from .draw.printers.tikz import LARGEST
 from .draw.request import OPTIONS
-from .draw.tikz import LARGEST
 from .errors import CutepyError
 
 
@@ -95,8 +95,7 @@ def _nothing(writer: Writer, node: nodes.Element) -> None:
 def _latex(writer: Writer, node: nodes.Element) -> None:
     """TikZ in the text; pictures that TeX has no memory for are printed as text."""
     drawing = _drawing(node)
-    cells = sum(grid.rows.size * grid.columns.size for grid in drawing.figure.grids)
-    picture = _fitted(drawing.tikz(body=True)) if cells <= LARGEST else _verbatim(drawing)
+    picture = _fitted(drawing.tikz(body=True)) if drawing.figure.cells <= LARGEST else _verbatim(drawing)
     caption = node["said"].get("caption", "")
     below = f"\n\n{writer.encode(caption)}" if caption else ""
     writer.body.append(f"\n\\begin{{center}}\n{picture}{below}\n\\end{{center}}\n")

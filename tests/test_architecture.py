@@ -160,7 +160,7 @@ def test_nothing_imports_to_its_right(module: str) -> None:
         ("cutepy.layout.algebra.divide", "def f():\n    import cutepy.draw"),
         ("cutepy.layout.algebra.divide", "from cutepy import Layout"),
         ("cutepy.errors", "from .layout import Layout"),
-        ("cutepy.draw.svg", "from ..gpu import kernel"),
+        ("cutepy.draw.printers.svg", "from ...gpu import kernel"),
         ("cutepy.gpu.trace", "from ..draw import draw"),
         ("cutepy.ops.pointwise", "from ..gpu import pointwise"),
         ("cutepy.gpu.trace", "import wgpu"),

@@ -1,4 +1,4 @@
-"""`cutepy figures`: every picture that Markdown files describe, drawn anew or checked.
+"""`cutepy draw`: one picture; `cutepy figures`: every picture that Markdown files describe, drawn anew or checked.
 
 A description is a `layout` fence with a line `file: picture.svg`, or a comment `<!-- layout ... -->` with such a line
 or with an image link `![...](picture.svg)` next after it; the path is relative to the Markdown file. Law: all are
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..draw.drawing import SUFFIXES
-from ..draw.request import drawing_of, read_body
+from ..draw.request import OPTIONS, drawing_of, read_body
 from ..errors import CommandError, CutepyError
-from .output import check_target, write_bytes
+from .output import STDOUT, check_target, write_bytes, write_text
 
 STALE = 1
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
@@ -147,3 +147,33 @@ def _figure(block: Block) -> Figure | None:
 
 def _now(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
+
+
+def run_draw(options: Namespace) -> None:
+    """Draw, then write."""
+    suffix = _suffix(options.output, options.format)
+    check_target(options.output)
+    asked = {name: getattr(options, name) for name in OPTIONS if getattr(options, name, None) is not None}
+    drawing = drawing_of(options.layout, asked)
+    if options.output == STDOUT and suffix == ".txt":
+        write_text(STDOUT, drawing.text(ansi=_colored()))
+    else:
+        write_bytes(options.output, drawing.encoded(suffix))
+
+
+def _suffix(target: str, asked: str | None) -> str:
+    if asked is not None:
+        return f".{asked}"
+    if target == STDOUT:
+        return ".txt"
+    suffix = Path(target).suffix
+    if suffix not in SUFFIXES:
+        raise CommandError(f"-o {target}: a picture is written as {', '.join(SUFFIXES)}; name one, or use --format")
+    return suffix
+
+
+def _colored() -> bool:
+    """Colours in a terminal that does not refuse them (https://no-color.org)."""
+    import os
+
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ

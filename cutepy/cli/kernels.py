@@ -17,7 +17,6 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
-from typing import cast
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
 from ..gpu.matmul import choose_plan, matmul_kernel
@@ -26,13 +25,13 @@ from ..gpu.operations.operand import Place
 from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.runtime import Limits, adapters, choose_adapter
 from ..gpu.trace.kernel import KernelFunction
-from ..layout import LayoutRight, parse_layout, select
+from ..layout import LayoutRight, parse_layout
 from ..layout.values.layout import Layout
 from ..ops.rules import folded_type
 from ..tensor import Tensor, as_dtype, make_tensor
 from ..tensor.bulk import mode_sizes
+from .matmul import parse_tile, plan_for
 from .output import check_target, write_text
-from .tiles import parse_tile, plan_for
 
 #: The optional features of devices that kernels use.
 _FEATURES = ("shader-f16", "subgroups", "timestamp-query", "shader-int64", "shader-float32-atomic")
@@ -80,7 +79,7 @@ def run_verify(options: Namespace) -> int:
     check_target(options.output)
     call = _call(options)
     with call.traced():
-        found = call.kernel.verify(*call.arguments, **call.static)  # type: ignore[arg-type]
+        found = call.kernel.verify(*call.arguments, limits=None, **call.static)
     write_text(options.output, str(found))
     return 0 if found.ok else 1
 
@@ -114,10 +113,10 @@ def _call(options: Namespace) -> Call:
         raise CommandError(f"--tile {options.tile}: it is for matmul; a kernel of yours takes --set name=value")
     if builtin is None:
         kernel = load_kernel(options.kernel)
-        return Call(kernel, tuple(_argument(text, numbers=True) for text in options.arguments), static)
+        return Call(kernel, tuple(map(_argument, options.arguments)), static)
     if static:
         raise CommandError(f"--set {options.set[0]}: it is for kernels of yours, not for {options.kernel}")
-    tensors = [cast(Tensor, _argument(text, numbers=False)) for text in options.arguments]
+    tensors = [_tensor(text) for text in options.arguments]
     return builtin(tensors, options.tile)
 
 
@@ -130,7 +129,7 @@ def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
         raise CommandError(f"A {a.dtype} {a.layout} and B {b.dtype} {b.layout}: inner sizes and types must be equal")
     c = make_tensor(a.dtype, (m, n), LayoutRight)
     plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(m, n, k)
-    return Call(matmul_kernel, (a, b.lift_layout(select, 1, 0), c), {"plan": plan})
+    return Call(matmul_kernel, next(products(a, b, c)), {"plan": plan})
 
 
 def _sum(tensors: list[Tensor], _tile: str | None) -> Call:
@@ -176,10 +175,15 @@ def _module_of(path: Path) -> object:
     return module
 
 
-def _argument(text: str, *, numbers: bool) -> Tensor | float:
-    """A tensor over `[type] layout`, or a number where a kernel may take one."""
-    if numbers and _NUMBER.fullmatch(text):
+def _argument(text: str) -> Tensor | float:
+    """A number, or a tensor."""
+    if _NUMBER.fullmatch(text):
         return float(text) if set(text) & set(".e") else int(text)
+    return _tensor(text)
+
+
+def _tensor(text: str) -> Tensor:
+    """A tensor over `[type] layout`, its data unknown."""
     match = _TYPED.fullmatch(text)
     assert match is not None
     if _EXTENTS.fullmatch(match["layout"]):

@@ -10,12 +10,11 @@ from collections.abc import Callable
 
 from ..draw import draw
 from ..errors import CommandError
-from ..layout import ComposedLayout, Layout, explain
-from ..layout.text.expression import FUNCTIONS, parse_call, parse_expression
+from ..layout import explain
+from ..layout.text.expression import parse_call, parse_expression
 from ..layout.text.write import to_cpp, to_latex, to_pycute
+from ..layout.values.composed import AnyLayout
 from .output import check_target, write_text
-
-AnyLayout = Layout | ComposedLayout
 
 _WRITERS: dict[str, Callable[[AnyLayout], str]] = {
     "cute": str,
@@ -33,26 +32,20 @@ def run_print(options: Namespace) -> None:
     if not isinstance(value, AnyLayout):
         write_text(options.output, str(value))
     elif options.to == "grid":
-        write_text(options.output, _table(value))
+        # CuTe's table for ranks 1 and 2, one table a slice above
+        write_text(options.output, value.grid() if value.rank <= 2 else draw(value, view="grid").text())
     else:
         write_text(options.output, _WRITERS[options.to](value))
-
-
-def _table(layout: AnyLayout) -> str:
-    """CuTe's table for ranks 1 and 2, one table a slice above."""
-    if layout.rank <= 2:
-        return layout.grid()
-    return draw(layout, view="grid").text()
 
 
 def run_explain(options: Namespace) -> None:
     """Write the steps from operands to result, or to the refusal."""
     check_target(options.output)
-    function, operands = parse_call(options.call)
+    function, _operands = parse_call(options.call)
     if not function:
         raise CommandError(f"{options.call}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
     try:
-        told = explain(FUNCTIONS[function], *operands)  # type: ignore[arg-type]
+        told = explain(options.call)
     except TypeError as error:
         what = str(error).partition("() ")[2] or str(error)
         raise CommandError(f"{options.call}: {function} does not take these operands: {what}") from error

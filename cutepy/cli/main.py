@@ -42,7 +42,7 @@ def parser() -> Parser:
         return added
 
     _layout_commands(command("print", "layouts", "Print a layout as CuTe's print_layout does, or in another notation."))
-    _draw_arguments(command("draw", "pictures", "Draw a layout: SVG, HTML, TikZ, PNG or text, as the suffix says."))
+    _draw_arguments(command("draw", "figures", "Draw a layout: SVG, HTML, TikZ, PNG or text, as the suffix says."))
     explain = command("explain", "layouts", "Tell how an operation comes to its result, step by step.")
     explain.add_argument("call", help='an operation, "composition((6,2):(1,7), (3,2):(2,3))"')
     explain.add_argument("-o", "--output", default="-", metavar="FILE", help="where to write it; - is standard output")

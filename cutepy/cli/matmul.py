@@ -1,27 +1,32 @@
-"""`cutepy matmul`: the product of two files.
+"""`cutepy matmul`: the product of two .npy files, and the plan that `--tile 64x64x16` asks for.
 
-Law: the product is within 1e-6 (Frobenius, relative) of NumPy's in float64;
-which engine ran, and why, is always said.
+Law: the product is within 1e-6 (Frobenius, relative) of NumPy's in float64; which engine ran, and why, is always said.
+A matrix is read only if the whole file agrees with its header, and nothing is ever unpickled. A plan fits the limits
+given, or CommandError says by how much it does not; nothing is traced to find out.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
+from typing import BinaryIO
 
 import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
 
-from ..errors import CommandError, DeviceError
-from ..gpu.matmul import Plan, choose_plan, matmul, matmul_kernel
+from ..errors import CommandError, DeviceError, KernelError
+from ..gpu.matmul import Plan, choose_plan, copy_layout, matmul, matmul_kernel, slab_bytes
+from ..gpu.operations.domain import power_of_two
 from ..gpu.runtime import Adapter, Limits, default_device
-from ..layout import select
-from ..tensor import Tensor, make_gmem_ptr, make_tensor
-from .matrices import Matrix, read_matrix
+from ..tensor import make_gmem_ptr, make_tensor
 from .output import STDOUT, check_target, write_bytes, write_text
-from .tiles import parse_tile, plan_for
 
 ENGINES = ("auto", "wgpu", "numpy")
 
@@ -82,15 +87,11 @@ def run_matmul(options: Namespace) -> None:
     c = matmul(a, b, plan=plan, engine=engine.name).numpy()
     seconds = perf_counter() - start
     if options.output:
-        write_bytes(options.output, _as_npy(np.ascontiguousarray(c)))
+        buffer = io.BytesIO()
+        np.save(buffer, np.ascontiguousarray(c), allow_pickle=False)
+        write_bytes(options.output, buffer.getvalue())
     report = sys.stderr if options.show or options.output == STDOUT else sys.stdout
     print(_report(a, b, plan, engine, seconds, options.output), file=report)
-
-
-def _as_npy(matrix: Matrix) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, matrix, allow_pickle=False)
-    return buffer.getvalue()
 
 
 def _sizes(matrix: Matrix) -> str:
@@ -107,18 +108,170 @@ def _report(a: Matrix, b: Matrix, plan: Plan, engine: Engine, seconds: float, ou
     )
 
 
-def _operands(a: Matrix, b: Matrix) -> tuple[Tensor, Tensor, Tensor]:
-    """The operands as the kernel takes them: A (m,k), B (n,k), C (m,n)."""
-    named = [make_tensor(make_gmem_ptr(x, name=name)) for x, name in ((a, "A"), (b, "B"))]
-    c = np.zeros((a.shape[0], b.shape[1]), np.float32)
-    second = named[1].lift_layout(select, 1, 0)
-    return named[0], second, make_tensor(make_gmem_ptr(c, name="C"))
-
-
 def _shown(what: str, a: Matrix, b: Matrix, plan: Plan) -> str:
-    operands = _operands(a, b)
+    c = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    left, right, out = (make_tensor(make_gmem_ptr(x, name=name)) for x, name in ((a, "A"), (b, "B"), (c, "C")))
+    operands = next(products(left, right, out))
     if what == "wgsl":
         return matmul_kernel.wgsl(*operands, plan=plan)
     kernel = matmul_kernel.ir(*operands, plan=plan)
     blocks = "x".join(map(str, kernel.grid))
     return "\n".join([*kernel.notes, f"{blocks} workgroups of {kernel.workgroup[0]} threads, tile {plan.tile}"])
+
+
+Matrix = npt.NDArray[np.float32]
+
+_VIEW = re.compile(r"\s*(?:\.T|\[(?P<inside>[^\[\]]*)\])$")
+_SLICE = re.compile(r"\s*(-?\d{1,18})?\s*:\s*(-?\d{1,18})?\s*(?::\s*(-?\d{1,18})?\s*)?")
+
+
+def read_matrix(text: str, name: str) -> Matrix:
+    """The float32 matrix that `text` names: a .npy file, transposed or sliced by what follows it (`.T`, `[::2,1:]`).
+
+    Raises CommandError for a missing, truncated or foreign file, another type or rank, and a slice that is none.
+    """
+    views: list[str] = []
+    path = text
+    while not Path(path).exists() and (view := _VIEW.search(path)):
+        path = path[: view.start()]
+        views.append(view["inside"] if view["inside"] is not None else "T")
+    matrix = _load(Path(path), name)
+    for view_text in reversed(views):
+        matrix = matrix.T if view_text == "T" else matrix[_slices(view_text, text, name)]
+    return matrix
+
+
+def _slices(inside: str, text: str, name: str) -> tuple[slice, ...]:
+    found = [_SLICE.fullmatch(part) for part in inside.split(",")]
+    numbers = [[int(n) if n else None for n in match.groups()] for match in found if match]
+    if len(numbers) != len(found) or len(numbers) > 2 or any(entry[2] == 0 for entry in numbers):
+        raise CommandError(f"{name}, {text}: [{inside}] is not one or two slices; write [::2] or [:64,::-1]")
+    return tuple(slice(*entry) for entry in numbers)
+
+
+def _load(path: Path, name: str) -> Matrix:
+    where = f"{name}, {path}"
+    try:
+        with path.open("rb") as file:
+            shape, dtype = _header(file, where)
+            _check_kind(shape, dtype, where)
+            length, needed = path.stat().st_size, int(np.prod(shape, dtype=object)) * dtype.itemsize + file.tell()
+            if path.is_file() and length < needed:
+                raise CommandError(f"{where}: truncated: the file has {length} bytes, its header promises {needed}")
+            file.seek(0)
+            array = npy.read_array(file, allow_pickle=False)
+    except FileNotFoundError:
+        raise CommandError(f"{where}: there is no such file") from None
+    except CommandError:
+        raise
+    except ValueError as error:
+        raise CommandError(f"{where}: {error}") from None
+    return array.astype(np.float32, copy=False)  # the other byte order becomes this machine's
+
+
+def _header(file: BinaryIO, where: str) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    start = file.read(8)
+    if start[:6] != b"\x93NUMPY":
+        kind = "an .npz archive" if start[:2] == b"PK" else "empty" if not start else "something else"
+        raise CommandError(f"{where}: not a .npy file, but {kind}; numpy.save writes one")
+    file.seek(0)
+    try:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read(file)
+    except (ValueError, EOFError, SyntaxError) as error:
+        raise CommandError(f"{where}: a truncated or damaged .npy header ({str(error).splitlines()[0]})") from None
+    return shape, dtype
+
+
+def _check_kind(shape: tuple[int, ...], dtype: np.dtype[np.generic], where: str) -> None:
+    if dtype.hasobject:
+        raise CommandError(f"{where}: an array of Python objects is never loaded; save it as float32")
+    if dtype != np.dtype(np.float32) and dtype.newbyteorder("=") != np.dtype(np.float32):
+        hint = (
+            "take its real part or multiply four times" if dtype.kind == "c" else "convert it with .astype('float32')"
+        )
+        raise CommandError(f"{where}: the type is {dtype}, a matmul takes float32; {hint}")
+    if len(shape) != 2:
+        raise CommandError(f"{where}: rank {len(shape)}, shape {shape}; a matrix has rank 2, so reshape it")
+
+
+Tile = tuple[int, int, int]
+
+_MOST_THREADS = 256
+_BLOCK = 4
+_MOST_SUMS = 256
+
+
+def parse_tile(text: str) -> Tile:
+    """The rows, columns and depth of a tile.
+
+    >>> parse_tile("64x64x16")
+    (64, 64, 16)
+
+    Raises CommandError for anything but three numbers from 1 on, rows and columns multiples of 4.
+    """
+    match = re.fullmatch(r"(\d{1,9})[xX](\d{1,9})[xX](\d{1,9})", text.strip(), re.ASCII)
+    if match is None:
+        raise CommandError(f"--tile {text}: a tile is three numbers, rows x columns x depth, as 64x64x16")
+    m, n, k = map(int, match.groups())
+    if min(m, n, k) < 1:
+        raise CommandError(f"--tile {text}: rows, columns and depth are at least 1, as in 64x64x16")
+    if m % _BLOCK or n % _BLOCK:
+        near = "x".join(str(-(-extent // _BLOCK) * _BLOCK) for extent in (m, n))
+        raise CommandError(f"--tile {text}: rows and columns must be multiples of {_BLOCK}; {near}x{k} would do")
+    return m, n, k
+
+
+def plan_for(tile: Tile, limits: Limits, device: str) -> Plan:
+    """The plan with this tile and the most threads, each with the squarest share. Raises CommandError if none fits."""
+    text = "x".join(map(str, tile))
+    shared = slab_bytes(tile)
+    if shared > limits.workgroup_bytes:
+        raise CommandError(
+            f"--tile {text} needs {shared} bytes of workgroup memory, {device} has {limits.workgroup_bytes}"
+        )
+    most = min(_MOST_THREADS, limits.invocations)
+    if plan := _best(tile, most):
+        return plan
+    if tile[0] * tile[1] > most * _MOST_SUMS:
+        raise CommandError(
+            f"--tile {text} has {tile[0] * tile[1]} sums, {most} threads hold at most {most * _MOST_SUMS}; "
+            "choose fewer rows or columns"
+        )
+    rounded = power_of_two(tile[0]), power_of_two(tile[1]), power_of_two(tile[2])
+    works = rounded if slab_bytes(rounded) <= limits.workgroup_bytes and _best(rounded, most) else (64, 64, 16)
+    raise CommandError(
+        f"--tile {text}: no number of threads shares it out evenly with at most {_MOST_SUMS} sums each; "
+        f"{'x'.join(map(str, works))} would do"
+    )
+
+
+def _best(tile: Tile, most: int) -> Plan | None:
+    for threads in _splits(tile[0] // _BLOCK, tile[1] // _BLOCK, most):
+        if tile[0] * tile[1] <= _MOST_SUMS * threads[0] * threads[1] and (plan := _with_threads(tile, threads)):
+            return plan
+    return None
+
+
+def _splits(rows: int, columns: int, most: int) -> Iterator[tuple[int, int]]:
+    """Numbers of threads along both sides that divide them, the most threads first, then the squarest shares."""
+    found = [
+        (tm, tn)
+        for tm in range(1, min(rows, most) + 1)
+        if rows % tm == 0
+        for tn in range(1, min(columns, most // tm) + 1)
+        if columns % tn == 0
+    ]
+    return iter(sorted(found, key=lambda t: (-t[0] * t[1], abs(rows // t[0] - columns // t[1]))))
+
+
+def _with_threads(tile: Tile, threads: tuple[int, int]) -> Plan | None:
+    """The plan, if its copies share out both tiles among the threads, whichever way the operands are stored."""
+    try:
+        for rows in tile[:2]:
+            for along_k in (True, False):
+                copy_layout((rows, tile[2]), None, threads[0] * threads[1], along_k=along_k)
+        return Plan(tile, threads)
+    except (KernelError, ZeroDivisionError):
+        return None

@@ -6,29 +6,29 @@
 import sys
 from types import ModuleType
 
-from .banks import Banks as Banks
-from .banks import Swizzled as Swizzled
 from .drawing import Drawing as Drawing
 from .drawing import draw as draw
+from .drawing import svg_of as layout_repr_svg
 from .grid import Axis as Axis
 from .grid import Figure as Figure
 from .grid import Grid as Grid
 from .look import Style as Style
 from .look import View as View
-from .memory import Memory as Memory
-from .notebook import svg_of as layout_repr_svg
-from .owners import ThreadValue as ThreadValue
-from .plain import Plain as Plain
 from .request import drawing_of as drawing_of
 from .request import read_body as read_body
-from .steps import Steps as Steps
-from .steps import steps as steps
-from .tensors import Copies as Copies
-from .tensors import Data as Data
-from .tensors import Operands as Operands
-from .tiling import Tiles as Tiles
-from .tree import Tree as Tree
 from .views import register as register
+from .views.banks import Banks as Banks
+from .views.banks import Swizzled as Swizzled
+from .views.layouts import Plain as Plain
+from .views.layouts import Tiles as Tiles
+from .views.layouts import Tree as Tree
+from .views.owners import Memory as Memory
+from .views.owners import ThreadValue as ThreadValue
+from .views.steps import Steps as Steps
+from .views.steps import steps as steps
+from .views.tensors import Copies as Copies
+from .views.tensors import Data as Data
+from .views.tensors import Operands as Operands
 
 
 class _CallableModule(ModuleType):

@@ -76,6 +76,10 @@ class Grid:
             if found != cells and (found or name in ("labels", "paints")):
                 raise DrawError(f"Grid: {found} {name} for {self.rows.size} * {self.columns.size} cells")
 
+    def span(self, place: int) -> int:
+        """How many places the cell at `place` is wide."""
+        return self.spans.get(place, 1)
+
     @property
     def covered(self) -> set[int]:
         """The places that a wider cell before them covers."""
@@ -96,6 +100,11 @@ class Figure:
     def grids(self) -> list[Grid]:
         """The grids from left to right and from top to bottom."""
         return [grid for row in self.panels for grid in row if grid is not None]
+
+    @property
+    def cells(self) -> int:
+        """The number of places of all grids."""
+        return sum(grid.rows.size * grid.columns.size for grid in self.grids)
 
     @property
     def paints(self) -> list[str]:

@@ -7,8 +7,8 @@ is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from difflib import get_close_matches
+from inspect import signature
 
 from ..errors import DrawError, NotationError
 from ..layout.text.expression import parse_expression
@@ -16,10 +16,6 @@ from ..layout.text.parse import parse_tiler
 from .drawing import Drawing, draw
 from .look import Style, View
 from .views import NAMED
-
-
-def _word(text: str) -> object:
-    return text
 
 
 def _flag(text: str) -> object:
@@ -36,9 +32,9 @@ def _integer(text: str) -> object:
 
 
 _STYLE: dict[str, Callable[[str], object]] = {
-    "title": _word,
-    "theme": _word,
-    "heads": _word,
+    "title": str,
+    "theme": str,
+    "heads": str,
     "legend": _flag,
     "highlight": parse_tiler,
     "limit": _integer,
@@ -76,7 +72,7 @@ def drawing_of(text: str, options: Mapping[str, str] | None = None) -> Drawing:
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(OPTIONS)}"
             raise DrawError(f"no option {name!r}; {hint}")
     expression = parse_expression(text)
-    style = Style(**{name: _parsed(name, given[name], parse) for name, parse in _STYLE.items() if name in given})  # type: ignore[arg-type]
+    style = Style().but(**{name: _parsed(name, given[name], parse) for name, parse in _STYLE.items() if name in given})
     return draw(expression, view=_view(given), color=given.get("color"), label=given.get("label"), style=style)
 
 
@@ -96,7 +92,7 @@ def _view(given: Mapping[str, str]) -> View | None:
     name = name or meant[0]
     if name not in NAMED:
         raise DrawError(f"view: {name!r}; there are {', '.join(NAMED)}")
-    known = [field.name for field in fields(NAMED[name])]  # type: ignore[arg-type]
+    known = list(signature(NAMED[name]).parameters)
     wrong = [option for option, view in _OF_VIEW.items() if option in given and option not in known]
     if wrong or (parameter and not known):
         raise DrawError(

@@ -1,7 +1,8 @@
 """A figure laid out: every text, stroke and sample of colour in its place. Printers only spell what stands here.
 
 Law: all printers show the same texts at the same places, for none of them places anything. Heads, captions and strokes
-are placed relative to the cells of their grid, in cells along it and in pixels away from it.
+are placed relative to the cells of their grid, in cells along it and in pixels away from it. Labels are in a
+fixed-width font, so widths are known without measuring.
 """
 
 from __future__ import annotations
@@ -12,18 +13,7 @@ from typing import Literal, TypeAlias
 
 from . import palette
 from .grid import Figure, Grid, Head
-from .measure import (
-    ADVANCE,
-    CAPTION_LINE,
-    HEAD_FONT,
-    HEAD_HEIGHT,
-    LONGEST_LINE,
-    TITLE_FONT,
-    cell_size,
-    column_heads_fit,
-    head_widths,
-    text_width,
-)
+from .safe import width
 
 GAP = 28
 MARGIN = 12
@@ -199,7 +189,8 @@ def _boxes(figure: Figure, y: int) -> tuple[tuple[Box, ...], int, int]:
 
 def _footprint(grid: Grid) -> _Footprint:
     across, down = cell_size(grid)
-    across = column_heads_fit(grid, across)
+    for level in grid.columns.levels:  # every head has room above its places
+        across = max([across, *(-(-(text_width(text, HEAD_FONT) + 4) // span) for text, span in level)])
     lines = caption_lines(grid)
     right = max([grid.columns.size * across, *map(text_width, lines)])
     above = len(grid.columns.levels) * HEAD_HEIGHT + (len(lines) * CAPTION_LINE + 6 if lines else 0)
@@ -258,3 +249,44 @@ def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:
         elif not flag and start is not None:
             yield start, place
             start = None
+
+
+FONT = 13
+HEAD_FONT = 11
+TITLE_FONT = 14
+ADVANCE = 0.61
+"""Width of a character over the font size: a little more than any common fixed-width font has."""
+LINE = 16
+SMALLEST = 36
+BARE = 18
+CAPTION_LINE = 17
+HEAD_HEIGHT = 17
+LONGEST_LINE = 100
+
+
+def text_width(text: str, font: int = FONT) -> int:
+    """Pixels that a line of text takes at most."""
+    return int(width(text) * font * ADVANCE) + 1
+
+
+def cell_size(grid: Grid) -> tuple[int, int]:
+    """Width and height of the cells: room for the widest label, at least square, small if nothing is written."""
+    joined = "".join(grid.labels)
+    lines, widest = 1, 0
+    if not grid.spans and joined.isascii() and "\n" not in joined:
+        widest = max(map(len, grid.labels))
+    elif not grid.spans:
+        distinct = set(grid.labels)
+        lines += max(label.count("\n") for label in distinct)
+        widest = max(width(line) for label in distinct for line in label.split("\n"))
+    for place, span in grid.spans.items():
+        widest = max(widest, *(-(-width(line) // span) for line in grid.labels[place].split("\n")))
+    if not widest:
+        return BARE, BARE
+    across = max(SMALLEST, int(widest * FONT * ADVANCE) + 11)
+    return across, max(SMALLEST if across == SMALLEST else 30, lines * LINE + 10)
+
+
+def head_widths(grid: Grid) -> tuple[int, ...]:
+    """The room that each level of row heads takes, the outermost first."""
+    return tuple(max(text_width(text, HEAD_FONT) for text, _ in level) + 9 for level in grid.rows.levels)

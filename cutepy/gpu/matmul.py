@@ -293,7 +293,7 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     return c
 
 
-def products(a: Tensor, b: Tensor, c: Tensor, batch: Shape) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+def products(a: Tensor, b: Tensor, c: Tensor, batch: Shape = ()) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """What the kernel takes for each product, A (m, k), B (n, k) and C (m, n): vectors have one row, or one column."""
     one = Layout(1, 0)
     left, right, out = modes_of(a), modes_of(b), modes_of(c)

@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cutepy.cli.matmul import choose_engine
-from cutepy.cli.matrices import read_matrix
-from cutepy.cli.tiles import parse_tile, plan_for
+from cutepy.cli.matmul import choose_engine, parse_tile, plan_for, read_matrix
 from cutepy.errors import CommandError, DeviceError
 from cutepy.gpu import matmul
 from cutepy.gpu.runtime import Limits, choose_adapter

@@ -322,7 +322,7 @@ def test_notebooks_show_pictures(tmp_path) -> None:
 
 
 def test_png_draws_the_text_or_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cutepy.draw import png as module
+    from cutepy.draw.printers import svg as module
 
     drawing = draw(Layout((2, 2)))
     if find_spec("resvg_py"):

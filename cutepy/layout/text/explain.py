@@ -94,7 +94,7 @@ def explain(function: Callable[..., Layout] | str, *operands: object) -> Explana
     if story is None:
         known = ", ".join(sorted(known.__name__ for known in STORIES))
         raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {known}")
-    call = f"{name}({', '.join(map(_spell, operands))})"
+    call = f"{name}({', '.join(map(spell, operands))})"
     if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
         raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
     steps: list[Step] = []
@@ -107,9 +107,10 @@ def explain(function: Callable[..., Layout] | str, *operands: object) -> Explana
         return Explanation(call, tuple(steps), None, error)
 
 
-def _spell(operand: object) -> str:
+def spell(operand: object) -> str:
+    """An operand as a call has it: a tuple with blanks, all else as it prints."""
     if isinstance(operand, tuple):
-        return f"({', '.join(map(_spell, operand))})"
+        return f"({', '.join(map(spell, operand))})"
     return str(operand)
 
 
@@ -135,7 +136,7 @@ def _by_mode_steps(function: Callable[..., Layout], layout: Layout, tiler: tuple
         if keeps(entry):
             yield Step(f"Mode {position}: {mode} is kept.", mode)
         else:
-            yield Step(f"Mode {position}: {function.__name__}({mode}, {_spell(entry)}) = {function(mode, entry)}.")
+            yield Step(f"Mode {position}: {function.__name__}({mode}, {spell(entry)}) = {function(mode, entry)}.")
     if layout.rank > len(tiler):
         fate = "dropped" if function is composition else "kept"
         yield Step(f"The tiler names {len(tiler)} of {layout.rank} modes; the others are {fate}.")

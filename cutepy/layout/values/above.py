@@ -16,7 +16,7 @@ _WHERE: dict[str, str] = {}
 def provide(**where: str) -> None:
     """Say where functions are, each as `name="module:function"`.
 
-    >>> provide(svg_of="cutepy.draw.notebook:svg_of")
+    >>> provide(svg_of="cutepy.draw.drawing:svg_of")
     """
     _WHERE.update(where)
     above.cache_clear()

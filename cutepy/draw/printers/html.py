@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from . import palette
-from .grid import Figure, Grid, Head
-from .look import Style
-from .measure import cell_size
+from .. import palette
+from ..grid import Figure, Grid, Head
+from ..look import Style
+from ..sheet import cell_size
 from .svg import MONOSPACE
 
 _STYLES = (
@@ -135,7 +135,7 @@ def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
     column = 0
     while column < grid.columns.size:
         place = row * grid.columns.size + column
-        span = grid.spans.get(place, 1)
+        span = grid.span(place)
         extra = [*(["mk"] if place in grid.marked else []), *(["no"] if grid.spans and not grid.labels[place] else [])]
         names = " ".join([grid.paints[place], *_borders(grid, row, column), *extra])
         size = f' style="min-width:{wide}px;height:{high}px"' if row == 0 or column == 0 else ""

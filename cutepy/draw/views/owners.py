@@ -1,4 +1,4 @@
-"""Who owns what: threads and values over a tile.
+"""Who is where: threads and values over a tile, coordinates over memory.
 
 Law: every cell says all that is there. Where several threads share a cell it says `T0-7`; where nobody is, it is a
 hole.
@@ -9,21 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
-from ..errors import DrawError
-from ..layout import Layout
-from ..layout.text.grid import extents, offset_rows
-from ..layout.values.coordinates import idx2crd
-from ..layout.values.int_tuple import IntTuple, show
-from . import palette
-from .cells import hints_of, paint_from
-from .detail import value_sum
-from .grid import ELLIPSIS, Figure, Grid
-from .look import CellFunction, Look
-from .plain import side, title_of
-from .safe import clean
-from .table import AnyLayout, Part, Table, Value, as_layout, gives_offsets, part_count, parts, table_of
+from ...errors import DrawError
+from ...layout import Layout
+from ...layout.text.grid import extents, offset_rows
+from ...layout.values.composed import AnyLayout
+from ...layout.values.coordinates import idx2crd
+from ...layout.values.int_tuple import IntTuple, as_tuple, show
+from .. import palette
+from ..grid import ELLIPSIS, Axis, Figure, Grid, shortened
+from ..look import CellFunction, Look
+from ..safe import clean
+from .layouts import side, title_of
+from .table import (
+    Part,
+    Table,
+    Value,
+    as_layout,
+    gives_offsets,
+    hints_of,
+    paint_from,
+    part_count,
+    parts,
+    table_of,
+    value_sum,
+    values_of,
+)
 
 Owner: TypeAlias = tuple[int, int, int]
 """Thread, value, and the index among the remaining modes."""
@@ -88,8 +100,8 @@ def owners_of(partition: AnyLayout) -> dict[Value, list[Owner]]:
     found: dict[Value, list[Owner]] = {}
     for number, part in enumerate(parts(partition)):
         threads, values = extents(part.layout)
-        for thread, row in enumerate(offset_rows(part.layout, range(threads), range(values))):
-            for value, at in enumerate(cast("list[IntTuple]", row)):
+        for thread, row in enumerate(values_of(part.layout, range(threads), range(values))):
+            for value, at in enumerate(row):
                 found.setdefault(part.moved(at) if part.base else at, []).append((thread, value, number))
     return found
 
@@ -178,7 +190,7 @@ def _how(partition: AnyLayout, mine: Sequence[Owner]) -> str:
     if not mine or partition.rank > 2:
         return ""
     thread, value, _rest = mine[0]
-    threads, values = cast("tuple[IntTuple, IntTuple]", partition.shape)
+    threads, values = as_tuple(partition.shape)
     return f" → {value_sum(partition, (idx2crd(thread, threads), idx2crd(value, values)))}"
 
 
@@ -192,3 +204,110 @@ def _legend(grid: Grid, color: str) -> tuple[tuple[str, str], ...]:
         if paint[0] in "csu":
             found.setdefault(paint, hint.partition("→ ")[2].split()[word])
     return tuple(sorted(found.items(), key=lambda entry: (len(entry[1]), entry[1]))[: palette.COLORS])
+
+
+Held: TypeAlias = dict[int, list[tuple[int, str]]]
+"""For every offset the index and the text of each coordinate there."""
+
+HELD_COLORS = ("index", "offset", "none")
+HELD_LABELS = ("coordinate", "index", "offset", "none")
+
+WIDEST = 256
+LONGEST_LINE = 24
+"""Rows that are always drawn, however small the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """View "memory": the coordinates at every offset, `width` offsets a row."""
+
+    width: int = 16
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """One grid over the offsets from the least to the greatest."""
+        layout = as_layout(thing, "memory")
+        if not gives_offsets(layout):
+            raise DrawError(f"view 'memory' of {layout}: it gives coordinates, not offsets")
+        if type(self.width) is not int or not 1 <= self.width <= WIDEST:
+            raise DrawError(f"Memory(width={self.width!r}): from 1 to {WIDEST}")
+        if layout.size > LARGEST_PARTITION:
+            raise DrawError(f"view 'memory' of {layout}: {layout.size} coordinates; draw a tile of it")
+        held = _held(layout)
+        low, high = min(held), max(held)
+        start = low // self.width * self.width if low < 0 or high - low >= self.width else low
+        grid = _memory_grid(layout.size, held, start, min(self.width, high - start + 1), look)
+        shared = sum(len(here) > 1 for here in held.values())
+        empty = high - low + 1 - len(held)
+        verdict = f"offsets {low} to {high}: {empty} hold nothing, {shared} hold several coordinates"
+        return Figure(
+            ((grid,),),
+            title=title_of(layout, look),
+            description=f"Memory of layout {layout}: {verdict}.",
+            notes=(verdict,) if empty or shared else (),
+        )
+
+
+def _held(layout: AnyLayout) -> Held:
+    found: Held = {}
+    for part in parts(layout):
+        table = table_of(part, layout.size)
+        for row, column, at in table.cells:
+            if row is not None and column is not None and isinstance(at, int):
+                found.setdefault(at, []).append((table.index(row, column), show(table.coordinate(row, column))))
+    return found
+
+
+def _memory_grid(size: int, held: Held, start: int, width: int, look: Look) -> Grid:
+    color, label = look.colored_by(*HELD_COLORS), look.labelled_by(*HELD_LABELS)
+    high = max(held)
+    rows = -(-(high - start + 1) // width)
+    shown, _every = shortened(rows, width, max(look.style.limit, width * LONGEST_LINE))
+    labels, paints, hints = [], [], []
+    for row in shown:
+        for column in range(width):
+            at = start + (row or 0) * width + column
+            here = held.get(at, [])
+            gap = row is None or at > high
+            labels.append(ELLIPSIS if row is None else _held_label(here, label, at))
+            paints.append(palette.GAP if gap else _held_paint(here, color, at, (start, high, size)))
+            hints.append("" if gap else _held_hint(here, at))
+    heads = tuple((ELLIPSIS if row is None else str(start + row * width), 1) for row in shown)
+    return Grid(
+        Axis(tuple(shown), (heads,) if look.style.heads != "none" else (), (0,) * (len(shown) - 1)),
+        side(width, list(range(width)), look),
+        tuple(labels),
+        tuple(paints),
+        tuple(hints),
+    )
+
+
+def _held_hint(here: Sequence[tuple[int, str]], at: int) -> str:
+    if not here:
+        return f"{at}: nothing"
+    more = f" and {len(here) - 4} more" if len(here) > 4 else ""
+    return f"{at} ← {', '.join(crd for _index, crd in here[:4])}{more}"
+
+
+def _held_label(here: Sequence[tuple[int, str]], label: str | CellFunction, at: int) -> str:
+    if label == "none" or not here:
+        return ""
+    if label == "offset":
+        return str(at)
+    if label == "index":
+        return number_set(index for index, _crd in here)
+    if not isinstance(label, str):
+        return clean(str(label(at, here[0][0])))
+    return here[0][1] + (f"\n+{len(here) - 1}" if len(here) > 1 else "")
+
+
+def _held_paint(
+    here: Sequence[tuple[int, str]], color: str | CellFunction, at: int, reach: tuple[int, int, int]
+) -> str:
+    if not here:
+        return palette.HOLE
+    if not isinstance(color, str):
+        return paint_from(color(at, here[0][0]))
+    start, high, size = reach
+    if color == "none":
+        return palette.PLAIN
+    return palette.ramp(here[0][0], 0, size - 1) if color == "index" else palette.ramp(at, start, high)

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, SupportsFloat, runtime_checkable
 
-from ..errors import CutepyError, DrawError
-from ..layout import Layout
-from ..layout.values.int_tuple import show
-from . import palette
-from .cells import COLORS, LABELS
-from .grid import ELLIPSIS, Figure, Grid
-from .look import Look
+from ...errors import CutepyError, DrawError
+from ...layout import Layout, select
+from ...layout.values.composed import AnyLayout
+from ...layout.values.int_tuple import show
+from .. import palette
+from ..grid import ELLIPSIS, Figure, Grid
+from ..look import Look
+from ..safe import clean
+from .layouts import MOST_PANELS, arranged, layout_grid, title_of
 from .owners import ThreadValue
-from .plain import MOST_PANELS, arranged, layout_grid, title_of
-from .safe import clean
-from .table import AnyLayout, Part, as_layout, parts, table_of
+from .table import COLORS, LABELS, Part, as_layout, parts, table_of
 
 
 @runtime_checkable
@@ -86,7 +86,9 @@ def _number(value: object) -> str:
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind == "b" or isinstance(value, bool):
         return str(bool(value))
-    return f"{float(cast(float, value)):.4g}" if kind == "f" or isinstance(value, float) else str(value)
+    if isinstance(value, SupportsFloat) and (kind == "f" or isinstance(value, float)):
+        return f"{float(value):.4g}"
+    return str(value)
 
 
 @runtime_checkable
@@ -130,9 +132,9 @@ def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Grid:
     if len(tile) == 3:  # several blocks side by side
         over = Layout((tile[0], (tile[1], tile[2])), (1, (tile[0], tile[0] * tile[1])))
     if name == "b":  # stored as (N, K); drawn with N to the right, as a product of matrices is written
-        over = Layout((over.shape[1], over.shape[0]), (over.stride[1], over.stride[0]))  # type: ignore[index]
-    (row,) = ThreadValue(over).figure(tv, look).panels
-    return replace(cast(Grid, row[0]), caption=f"{caption}\n{tv}")
+        over = select(over, 1, 0)
+    (grid,) = ThreadValue(over).figure(tv, look).grids
+    return replace(grid, caption=f"{caption}\n{tv}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,5 +156,5 @@ class Copies:
 
 def _over(tv: Layout, tile: tuple[int, ...], caption: str, look: Look) -> Grid:
     over = Layout(tile) if len(tile) <= 2 else Layout((tile[0], tile[1:]))
-    (row,) = ThreadValue(over).figure(tv, look).panels
-    return replace(cast(Grid, row[0]), caption=caption)
+    (grid,) = ThreadValue(over).figure(tv, look).grids
+    return replace(grid, caption=caption)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..errors import DrawError
-from . import palette
-from .grid import Figure, Grid
-from .sheet import SAMPLE, Box, Kind, Line, sheet_of
+from ...errors import DrawError
+from .. import palette
+from ..grid import Figure, Grid
+from ..sheet import SAMPLE, Box, Kind, Line, sheet_of
 
 LARGEST = 64 * 64
 """TeX's memory ends a little above as many cells."""
@@ -56,10 +56,10 @@ def tikz(figure: Figure, *, body: bool = False) -> str:
 
     Raises DrawError above 4,096 cells, where TeX runs out of memory.
     """
-    cells = sum(grid.rows.size * grid.columns.size for grid in figure.grids)
-    if cells > LARGEST:
+    if figure.cells > LARGEST:
         raise DrawError(
-            f"tikz: {cells} cells; TeX's memory holds about {LARGEST}: draw a tile, set Style(limit=...), or use svg()"
+            f"tikz: {figure.cells} cells; TeX's memory holds about {LARGEST}: "
+            "draw a tile, set Style(limit=...), or use svg()"
         )
     picture = "\n".join(_picture(figure)) + "\n"
     return picture if body else f"{_HEAD}{picture}{_TAIL}"
@@ -117,7 +117,7 @@ def _cells(grid: Grid) -> Iterator[str]:
         if place in covered or (grid.spans and not label):
             continue
         row, column = divmod(place, grid.columns.size)
-        span = grid.spans.get(place, 1)
+        span = grid.span(place)
         outline = r"\filldraw" if grid.spans else r"\fill"
         yield rf"{outline}[fill=cutepy-{paint}] ({row},{column}) rectangle +(1,{span});"
         if paint == palette.HOLE:

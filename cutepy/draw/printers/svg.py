@@ -1,18 +1,20 @@
 """The SVG printer: real text, a tooltip for every cell, light and dark; no ids, no scripts, always the same bytes.
 
 Cells of one paint stand in one group, drawn in units of a cell (`M3 5h1v1h-1` is column 3, row 5), so that a cell costs
-about 85 bytes; labels are placed in pixels, row by row.
+about 85 bytes; labels are placed in pixels, row by row. PNG is the SVG, drawn by resvg (extra `png`), which drops text
+without a word where it finds no font, so fonts are looked for first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
-from . import palette
-from .grid import Figure, Grid
-from .look import Style
-from .measure import FONT, HEAD_FONT, LINE, TITLE_FONT
-from .sheet import SAMPLE, Box, Entry, Kind, Line, sheet_of
+from ...errors import DrawError
+from .. import palette
+from ..grid import Figure, Grid
+from ..look import Style
+from ..sheet import FONT, HEAD_FONT, LINE, SAMPLE, TITLE_FONT, Box, Entry, Kind, Line, sheet_of
 
 MONOSPACE = 'ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace'
 
@@ -124,7 +126,7 @@ def _spanning(grid: Grid, hints: Sequence[str]) -> dict[str, list[str]]:
     for place, paint in enumerate(grid.paints):
         if place not in covered:
             row, column = divmod(place, grid.columns.size)
-            span = grid.spans.get(place, 1)
+            span = grid.span(place)
             title = f"<title>{hints[place]}</title>" if hints else ""
             groups.setdefault(paint, []).append(f'<path d="M{column} {row}h{span}v1h-{span}">{title}</path>')
     return groups
@@ -174,7 +176,7 @@ def _span_lines(grid: Grid, box: Box) -> str:
     for place in range(grid.rows.size * grid.columns.size):
         if place not in covered and (grid.labels[place] or place in grid.spans):
             row, column = divmod(place, grid.columns.size)
-            long = grid.spans.get(place, 1) * box.cell_width
+            long = grid.span(place) * box.cell_width
             path.append(f"M{column * box.cell_width} {row * box.cell_height}h{long}v{box.cell_height}h-{long}z")
     return f'<path class="f" stroke-width=".8" d="{"".join(path)}"/>'
 
@@ -191,7 +193,7 @@ def _labels(grid: Grid, box: Box) -> Iterator[str]:
             labels = list(map(escaped, labels))
         xs = middles
         if grid.spans:
-            xs = [_number((column + grid.spans.get(row * columns + column, 1) / 2) * wide) for column in range(columns)]
+            xs = [_number((column + grid.span(row * columns + column) / 2) * wide) for column in range(columns)]
         middle = row * box.cell_height + box.cell_height / 2
         for line, texts in _text_lines(labels) if several else [(0.0, labels)]:
             found = "".join([f'<text x="{x}">{text}</text>' for x, text in zip(xs, texts, strict=True) if text])
@@ -237,3 +239,66 @@ def _entry(entry: Entry) -> str:
 
 def _line(line: Line) -> str:
     return f'<g class="h l"><text x="{line.x}" y="{line.y}">{escaped(line.text)}</text></g>'
+
+
+_FONT_FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "~/.fonts",
+    "~/.local/share/fonts",
+    "/System/Library/Fonts",
+    "/Library/Fonts",
+    "~/Library/Fonts",
+    "C:/Windows/Fonts",
+)
+_WANTED = (
+    "DejaVuSansMono.ttf",
+    "LiberationMono-Regular.ttf",
+    "Menlo.ttc",
+    "consola.ttf",
+    "NotoSansMono-Regular.ttf",
+    "cour.ttf",
+)
+_FAMILIES = {"DejaVuSansMono": "DejaVu Sans Mono", "LiberationMono-Regular": "Liberation Mono", "Menlo": "Menlo"}
+_FAMILIES |= {"consola": "Consolas", "NotoSansMono-Regular": "Noto Sans Mono", "cour": "Courier New"}
+
+
+def png(figure: Figure, style: Style, scale: float = 2.0) -> bytes:
+    """The figure as a PNG file, `scale` pixels to a pixel of the SVG; in the light theme unless the style says dark.
+
+    Raises DrawError where resvg-py is not installed, or no fixed-width font is.
+    """
+    try:
+        import resvg_py
+    except ImportError:
+        raise DrawError("png needs resvg-py: pip install 'cutepy[png]'; or save an SVG") from None
+    if not 0.1 <= scale <= 16:
+        raise DrawError(f"png(scale={scale}): from 0.1 to 16")
+    font = monospace_font()
+    family = _FAMILIES[font.stem]
+    text = svg(figure, style.but(theme="dark" if style.theme == "dark" else "light"))
+    return bytes(
+        resvg_py.svg_to_bytes(
+            svg_string=text.replace(' class="cu"', f' class="cu" font-family="{family}"', 1),
+            font_files=[str(font)],
+            skip_system_fonts=True,
+            font_family=family,
+            monospace_family=family,
+            zoom=scale,
+        )
+    )
+
+
+def monospace_font() -> Path:
+    """A fixed-width font of this machine; DrawError where there is none that is known."""
+    for folder in _FONT_FOLDERS:
+        root = Path(folder).expanduser()
+        if root.is_dir():
+            found = {path.name: path for path in root.rglob("*") if path.name in _WANTED}
+            for name in _WANTED:
+                if name in found:
+                    return found[name]
+    raise DrawError(
+        f"png: none of the fonts {', '.join(_WANTED)} is installed, so no text would be drawn; "
+        "install DejaVu, or save an SVG"
+    )

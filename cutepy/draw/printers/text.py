@@ -5,9 +5,9 @@ Law: the text of a layout's grid is `layout.grid()`.
 
 from __future__ import annotations
 
-from . import palette
-from .grid import Figure, Grid
-from .safe import right_to_left, width
+from .. import palette
+from ..grid import Figure, Grid
+from ..safe import right_to_left, width
 
 _FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 
@@ -34,7 +34,7 @@ def _grid_lines(grid: Grid, ansi: bool) -> list[str]:
     room = max(
         [
             grid.least_width,
-            *(-(-(width(label) - 3 * (_span(grid, i) - 1)) // _span(grid, i)) for i, label in enumerate(labels)),
+            *(-(-(width(label) - 3 * (grid.span(i) - 1)) // grid.span(i)) for i, label in enumerate(labels)),
         ]
     )
     room = max([room, *map(width, names)]) if not grid.spans else room
@@ -50,25 +50,17 @@ def _grid_lines(grid: Grid, ansi: bool) -> list[str]:
     return lines
 
 
-def _span(grid: Grid, place: int) -> int:
-    return grid.spans.get(place, 1)
-
-
 def _row(grid: Grid, labels: list[str], cells: range, room: int, ansi: bool) -> str:
     found = []
     place = cells.start
     while place < cells.stop:
-        span = _span(grid, place)
+        span = grid.span(place)
         wide = span * (room + 3) - 3
         body = f"[{_padded(labels[place], wide)}]" if place in grid.marked else f" {_padded(labels[place], wide)} "
-        bar = "║" if place > cells.start and _group(grid, place) != _group(grid, place - 1) else "|"
+        bar = "║" if grid.groups and place > cells.start and grid.groups[place] != grid.groups[place - 1] else "|"
         found.append(bar + (_colored(body, grid.paints[place]) if ansi else body))
         place += span
     return "".join(found) + "|"
-
-
-def _group(grid: Grid, place: int) -> int:
-    return grid.groups[place] if grid.groups else 0
 
 
 def _rule(grid: Grid, row: int, room: int, left: int) -> str:

@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..errors import DrawError
-from ..layout import Layout
-from ..layout.text.expression import Expression, parse_expression
+from ...errors import DrawError
+from ...layout import Layout
+from ...layout.text.expression import Expression, parse_expression
+from ...layout.values.composed import AnyLayout
+from ..grid import Figure, Grid
+from ..look import Look, View
 from .banks import Banks, Swizzled
-from .grid import Figure, Grid
-from .look import CellFunction, Look, View
-from .memory import Memory
-from .owners import ThreadValue
-from .plain import Plain
-from .steps import Steps
-from .table import AnyLayout
+from .layouts import Plain, Tiles, Tree
+from .owners import Memory, ThreadValue
+from .steps import Steps, tile_color
 from .tensors import Copies, Data, Operands, TensorLike, operands_of
-from .tiling import Tiles
-from .tree import Tree
 
 NAMED: dict[str, Callable[..., View]] = {
     "grid": Plain,
@@ -39,8 +36,6 @@ NAMED: dict[str, Callable[..., View]] = {
 """Views by name; those with parameters that have no default need an object instead."""
 
 _REGISTERED: dict[type, View] = {}
-
-_TILE_COLORS = {"logical_divide": "block", "blocked_product": "block", "raked_product": "rake"}
 
 
 def register(kind: type, view: View) -> None:
@@ -60,7 +55,7 @@ def figure_of(thing: object, view: str | View | None, look: Look) -> Figure:
         return _side_by_side(list(thing), look)
     chosen = _named(view) if isinstance(view, str) else view
     if isinstance(thing, Expression) and not isinstance(chosen, Steps):
-        look = Look(_meant(thing, look), look.label, look.style)
+        look = Look(tile_color(thing) if look.color == "tile" else look.color, look.label, look.style)
         thing = thing.value
     return (chosen if chosen is not None else _fitting(thing)).figure(thing, look)
 
@@ -74,14 +69,6 @@ def _named(name: str) -> View:
         raise DrawError(
             f"view={name!r} needs a parameter: give an object, as draw(thing, view={NAMED[name].__name__}(...))"
         ) from None
-
-
-def _meant(expression: Expression, look: Look) -> str | CellFunction | None:
-    """Colour "tile" of a result that has its tiles mode by mode."""
-    by_mode = len(expression.operands) > 1 and (
-        isinstance(expression.operands[1], tuple) or expression.function != "logical_divide"
-    )
-    return _TILE_COLORS.get(expression.function, "tile") if look.color == "tile" and by_mode else look.color
 
 
 def _fitting(thing: object) -> View:

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import cast
 
-from ..errors import DrawError
-from ..layout import ComposedLayout, Swizzle, select
-from ..layout.algebra.banks import accesses, served, served_together
-from . import palette
-from .cells import LABELS, paint_from, painted
-from .grid import ELLIPSIS, Figure, Grid
-from .look import Look
-from .plain import MOST_PANELS, arranged, layout_grid, title_of
-from .table import AnyLayout, Part, Value, as_layout, gives_offsets, parts, table_of
+from ...errors import DrawError
+from ...layout import ComposedLayout, Swizzle, select
+from ...layout.algebra.banks import accesses, served, served_together
+from ...layout.values.composed import AnyLayout
+from .. import palette
+from ..grid import ELLIPSIS, Figure, Grid
+from ..look import Look
+from .layouts import MOST_PANELS, arranged, layout_grid, title_of
+from .table import LABELS, Part, as_layout, gives_offsets, paint_from, parts, plain_of, table_of
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""
@@ -65,10 +64,11 @@ class Banks:
         color, label = look.colored_by("bank", "none"), look.labelled_by("bank", *LABELS)
         plain = layout_grid(part, Look("none", "none" if label == "bank" else label, look.style))
         table = table_of(part, look.style.limit)
-        banks = [None if cell is None else self.bank(cast(int, cell)) for cell in table.flat]
+        banks = [self.bank(cell) if isinstance(cell, int) else None for cell in table.flat]
 
-        def paint(row: int, column: int, cell: Value) -> str:
-            bank = self.bank(cast(int, cell))
+        def paint(row: int | None, column: int | None, bank: int | None) -> str:
+            if row is None or column is None or bank is None:
+                return palette.GAP
             if not isinstance(color, str):
                 return paint_from(color(table.coordinate(row, column), bank))
             return palette.color(bank) if color == "bank" else palette.PLAIN
@@ -77,7 +77,7 @@ class Banks:
         return replace(
             plain,
             labels=names if label == "bank" else plain.labels,
-            paints=painted(table, paint),
+            paints=tuple(paint(row, column, bank) for (row, column, _), bank in zip(table.cells, banks, strict=True)),
             hints=tuple(
                 hint if bank is None else f"{hint}, bank {bank}" for hint, bank in zip(plain.hints, banks, strict=True)
             ),
@@ -91,9 +91,11 @@ def _verdicts(view: Banks, layout: AnyLayout) -> Iterator[str]:
         yield f"more than {MOST_COUNTED} elements: conflicts are not counted"
         return
     wide = view.element_bytes
-    lines = {"along a row": layout}
+    lines: dict[str, AnyLayout] = {"along a row": layout}
     if layout.rank > 1:
-        lines = {"down a column": layout, "along a row": cast(AnyLayout, select(layout, 1, 0))}  # type: ignore[arg-type]
+        turned = select(plain_of(layout), 1, 0)
+        along = layout.with_inner(turned) if isinstance(layout, ComposedLayout) else turned
+        lines = {"down a column": layout, "along a row": along}
     for name, lanes in lines.items():
         asked = accesses("view 'banks'", lanes, wide, wide)
         worst = max(p.ways for each in asked for p in served(each, wide, AT_ONCE, view.banks, view.bank_bytes))
@@ -116,7 +118,8 @@ class Swizzled:
         color = look.colored_by("chunk", "row", "column", "offset", "none")
 
         def chunk(crd: object, offset: object) -> int:
-            return cast(int, offset) % period >> swizzle.base
+            assert isinstance(offset, int)
+            return offset % period >> swizzle.base
 
         inner = Look(chunk if color == "chunk" else color, look.label, look.style)
         before, after = (layout_grid(next(parts(part)), inner) for part in (layout.inner, layout))

@@ -8,26 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
-from ..errors import DrawError
-from ..layout import ComposedLayout, Layout
-from ..layout.text.expression import Expression, parse_expression
-from ..layout.text.grid import extents
-from ..layout.values.int_tuple import IntTuple
-from . import palette
-from .cells import Painter, painted, paints_of
-from .grid import Axis, Figure, Grid
-from .look import Look
-from .plain import layout_grid, side
-from .safe import LONGEST_TITLE, clean, shorten
-from .table import AnyLayout, Table, Value, as_layout, parts, table_of
-from .tiling import tile_numbers
+from ...errors import DrawError
+from ...layout import ComposedLayout, Layout
+from ...layout.text.explain import spell
+from ...layout.text.expression import Expression, parse_expression
+from ...layout.text.grid import extents
+from ...layout.values.composed import AnyLayout
+from ...layout.values.int_tuple import as_tuple
+from .. import palette
+from ..grid import Axis, Figure, Grid
+from ..look import Look
+from ..safe import shorten
+from .layouts import layout_grid, side, tile_numbers, title_of
+from .table import Painter, Table, Value, as_layout, painted, paints_of, parts, plain_of, table_of
 
 LARGEST_STEPS = 4096
 STRIP = 32
-_DIVIDES = ("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
-_PRODUCTS = ("logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product", "raked_product")
 
 Places = Callable[[Table], Painter]
 
@@ -40,12 +37,15 @@ def steps(function: Callable[..., object], *operands: object) -> Expression:
     (2,3):(1,8)
     """
     name = getattr(function, "__name__", str(function))
-    text = f"{name}({', '.join(map(_spelt, operands))})"
+    text = f"{name}({', '.join(map(spell, operands))})"
     return Expression(text, name, operands, function(*operands))
 
 
-def _spelt(operand: object) -> str:
-    return f"({', '.join(map(_spelt, operand))})" if isinstance(operand, tuple) else str(operand)
+def tile_color(call: Expression) -> str:
+    """How the result of a call holds its tiles: mode by mode (tile, rest) "block" or (rest, tile) "rake", or "tile"."""
+    if call.function == "logical_divide" and len(call.operands) > 1 and isinstance(call.operands[1], tuple):
+        return "block"
+    return {"blocked_product": "block", "raked_product": "rake"}.get(call.function, "tile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,11 @@ class Steps:
         """One grid for each operand that is a layout, and one for the result."""
         call = _as_expression(thing)
         grids, notes = _drawn(call, look)
-        title = look.style.title
         told = [str(step) for step in getattr(thing, "steps", ())]
         return Figure(
             _arranged(grids),
-            title=shorten(f"{call.text} = {_spelt(call.value)}", LONGEST_TITLE)
-            if title is None
-            else clean(title, LONGEST_TITLE),
-            description=f"{call.text} gives {_spelt(call.value)}.",
+            title=title_of(f"{call.text} = {spell(call.value)}", look),
+            description=f"{call.text} gives {spell(call.value)}.",
             notes=tuple(notes) + tuple(f"{number}. {shorten(text, 200)}" for number, text in enumerate(told, 1)),
         )
 
@@ -93,9 +90,9 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
             return _restriction(first, call.value, look), []
         if call.function == "complement":
             return _complement(first, call.value, look)
-        if call.function in _DIVIDES and first.rank <= 2:
+        if call.function.endswith("_divide") and first.rank <= 2:
             return _divide(call, first, call.value, look), []
-        if call.function in _PRODUCTS:
+        if call.function.endswith("_product"):
             return _product(call, first, call.value, look), []
     things = [(f"operand {i}" if i else "operand", thing) for i, thing in enumerate(call.operands)]
     layouts = [(name, thing) for name, thing in [*things, ("result", call.value)] if isinstance(thing, AnyLayout)]
@@ -133,10 +130,9 @@ def _short(caption: str) -> str:
 def _folded(layout: AnyLayout) -> AnyLayout:
     if layout.rank <= 2:
         return layout
-    if isinstance(layout, ComposedLayout):
-        return layout.with_inner(cast(Layout, _folded(layout.inner)))
-    shape, stride = cast("tuple[IntTuple, ...]", layout.shape), cast("tuple[IntTuple, ...]", layout.stride)
-    return Layout((shape[0], shape[1:]), (stride[0], stride[1:]))
+    shape, stride = as_tuple(layout.shape), as_tuple(plain_of(layout).stride)
+    folded = Layout((shape[0], shape[1:]), (stride[0], stride[1:]))
+    return layout.with_inner(folded) if isinstance(layout, ComposedLayout) else folded
 
 
 def _hue(index: int, count: int) -> str:
@@ -179,11 +175,11 @@ def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> li
 
 def _restriction(outer: Layout, result: Layout, look: Look) -> list[Grid]:
     """A tiler mode by mode: the offsets that it keeps, in the whole and in the result."""
-    chosen = {result(index): index for index in range(result.size)}
+    chosen: dict[Value, int] = {result(index): index for index in range(result.size)}
 
     def kept(table: Table) -> Painter:
         def paint(row: int, column: int, cell: Value) -> str:
-            index = chosen.get(cast(int, cell))
+            index = chosen.get(cell)
             return palette.PLAIN if index is None else _hue(index, result.size)
 
         return paint
@@ -252,14 +248,12 @@ def _divide(call: Expression, layout: Layout, result: Layout, look: Look) -> lis
     whole = replace(
         whole, groups=tuple(tiles[row + rows * column][0] for row in range(rows) for column in range(columns))
     )
-    kind = "block" if call.function == "logical_divide" and isinstance(call.operands[1], tuple) else "tile"
-    return [whole, _kind_grid(f"result\n{result}", result, kind, look)]
+    return [whole, _kind_grid(f"result\n{result}", result, tile_color(call), look)]
 
 
 def _product(call: Expression, block: Layout, result: Layout, look: Look) -> list[Grid]:
-    kind = {"blocked_product": "block", "raked_product": "rake"}.get(call.function, "tile")
-    if call.function == "logical_product" and isinstance(call.operands[1], tuple):
-        kind = "block"
+    by_mode = call.function == "logical_product" and isinstance(call.operands[1], tuple)
+    kind = "block" if by_mode else tile_color(call)
     grids = [_captioned(f"block\n{block}", block, look, _one_color)]
     if isinstance(call.operands[1], Layout):
         grids.append(_captioned(f"tiler\n{call.operands[1]}", call.operands[1], look, _numbered))

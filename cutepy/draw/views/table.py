@@ -1,0 +1,403 @@
+"""What grids of a layout are made from: two modes at a coordinate of the others, the values there, what cells say.
+
+Law: the values come from the layout itself (`layout.text.grid.offset_rows`). A colour or a label is a name, or a
+function of (coordinate, value).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias, cast
+
+from ...errors import DrawError
+from ...layout import ComposedLayout, Layout, Swizzle, slice_and_offset, tuple_add
+from ...layout.text.grid import extents, offset_rows
+from ...layout.values.basis import Basis, BasisSum
+from ...layout.values.composed import AnyLayout, Function
+from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps
+from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, show
+from .. import palette
+from ..grid import ELLIPSIS, coordinate_texts, mode_size, shortened
+from ..look import CellFunction
+from ..safe import clean
+
+Value: TypeAlias = "int | IntTuple | None"
+"""An offset, a coordinate (basis strides), or None in a gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Two modes of the layout `whole` at a coordinate of the others.
+
+    `base` is added to the offsets of `layout`; `rest` follows its coordinates. `start` is what a tensor adds to all.
+    """
+
+    layout: AnyLayout
+    whole: AnyLayout
+    base: IntTuple = 0
+    rest: tuple[int, ...] = ()
+    start: int = 0
+
+    def moved(self, value: IntTuple) -> IntTuple:
+        """A value of `layout` as one of the whole: an offset, or a coordinate, further on."""
+        if isinstance(value, tuple) or isinstance(self.base, tuple):
+            return tuple_add(value, self.base)
+        return value + self.base + self.start
+
+    @property
+    def caption(self) -> str:
+        """The slice that the part is."""
+        return f"(_,_,{','.join(map(str, self.rest))})" if self.rest else ""
+
+
+def as_layout(thing: object, view: str) -> AnyLayout:
+    """`thing`, or its layout, with numbers for sizes; DrawError otherwise."""
+    found = getattr(thing, "layout", thing)
+    if not isinstance(found, AnyLayout):
+        raise DrawError(f"view {view!r} draws layouts, not {type(thing).__name__}")
+    for extent in leaves(found.shape):
+        mode_size(extent)
+    return found
+
+
+def plain_of(layout: AnyLayout) -> Layout:
+    """The layout itself, or the one inside a composed layout."""
+    return layout if isinstance(layout, Layout) else layout.inner
+
+
+def gives_offsets(layout: AnyLayout) -> bool:
+    """True if no stride is a basis element."""
+    return all(type(step) is int for step in leaves(plain_of(layout).stride))
+
+
+def reach(layout: Layout) -> tuple[int, int]:
+    """The least and the greatest offset.
+
+    >>> reach(Layout((4, 3), (-1, 10)))
+    (-3, 20)
+    """
+    ends = [(extent - 1) * step for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
+    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+
+
+def parts(layout: AnyLayout) -> Iterator[Part]:
+    """The rank-2 parts of a layout, in colexicographic order of the modes from the third on."""
+    if layout.rank <= 2:
+        yield Part(layout, layout)
+        return
+    sizes = tuple(_further(layout))
+    for number in range(part_count(layout)):
+        rest = leaves(idx2crd(number, sizes))
+        place: Coordinate = (_, _, *rest)
+        if isinstance(layout, Layout):
+            kept, base = slice_and_offset(place, layout)
+            yield Part(kept, layout, base.coordinate() if isinstance(base, (Basis, BasisSum)) else base, rest)
+        else:
+            yield Part(layout.sliced(place), layout, 0, rest)
+
+
+def part_count(layout: AnyLayout) -> int:
+    """How many parts there are."""
+    return prod(_further(layout))
+
+
+def _further(layout: AnyLayout) -> list[int]:
+    return [mode_size(extent) for extent in as_tuple(layout.shape)[2:]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The places of a part that are drawn, and the values there."""
+
+    part: Part
+    rows: list[int | None]
+    columns: list[int | None]
+    values: list[list[Value]]
+
+    @property
+    def flat(self) -> list[Value]:
+        """The values cell by cell."""
+        return [cell for cells in self.values for cell in cells]
+
+    @property
+    def cells(self) -> list[tuple[int | None, int | None, Value]]:
+        """Row, column and value, cell by cell."""
+        return [
+            (row, column, cell)
+            for row, cells in zip(self.rows, self.values, strict=True)
+            for column, cell in zip(self.columns, cells, strict=True)
+        ]
+
+    @property
+    def whole_numbers(self) -> bool:
+        """True if every cell has an integer: nothing is left out and no stride is a basis element."""
+        return None not in self.rows and None not in self.columns and gives_offsets(self.part.layout)
+
+    @property
+    def modes(self) -> tuple[IntTuple, IntTuple]:
+        """The shapes of rows and columns; a vector is one row."""
+        shapes = as_tuple(self.part.layout.shape)
+        return (shapes[0], shapes[1]) if len(shapes) > 1 else (1, shapes[0] if shapes else 1)
+
+    def coordinate(self, row: int, column: int) -> tuple[IntTuple, ...]:
+        """The nested coordinate of a place, with the rest of a slice."""
+        if self.part.layout.shape == ():
+            return ()
+        down, across = self.modes
+        place = idx2crd(column, across)
+        return (place,) if self.part.layout.rank < 2 else (idx2crd(row, down), place, *self.part.rest)
+
+    def index(self, row: int, column: int) -> int:
+        """The colexicographic index of a place in the whole layout."""
+        height, width = extents(self.part.layout)
+        index, step = row + height * column, height * width
+        for entry, size in zip(self.part.rest, _further(self.part.whole), strict=True):
+            index, step = index + entry * step, step * size
+        return index
+
+
+def values_of(layout: AnyLayout, rows: Sequence[int], columns: Sequence[int]) -> list[list[IntTuple]]:
+    """What a layout gives at the chosen rows and columns of its first two modes: offsets, or coordinates."""
+    return cast("list[list[IntTuple]]", offset_rows(layout, rows, columns))
+
+
+def table_of(part: Part, limit: int) -> Table:
+    """The places of a part to draw, at most about `limit`, and the values there."""
+    rows, columns = shortened(*extents(part.layout), limit)
+    found = iter(values_of(part.layout, [r for r in rows if r is not None], [c for c in columns if c is not None]))
+    values: list[list[Value]] = []
+    for row in rows:
+        if row is None:
+            values.append([None] * len(columns))
+            continue
+        there = next(found)
+        cells: list[Value] = [part.moved(cell) for cell in there] if part.base or part.start else [*there]
+        if None in columns:
+            cells.insert(columns.index(None), None)
+        values.append(cells)
+    return Table(part, rows, columns, values)
+
+
+COLORS = ("offset", "row", "column", "index", "tile", "block", "rake", "bank", "none")
+LABELS = ("offset", "coordinate", "index", "none")
+
+Painter: TypeAlias = Callable[[int, int, Value], str]
+"""From row, column and value to a paint."""
+
+_BANKS = 32
+
+
+def hints_of(table: Table) -> tuple[str, ...]:
+    """`(row,column) → value` for every place; nothing in a gap."""
+    down, across = table.modes
+    row_texts, column_texts = coordinate_texts(down, table.rows), coordinate_texts(across, table.columns)
+    tail = "".join(f",{entry}" for entry in table.part.rest)
+    starts = [""] * len(row_texts) if table.part.layout.rank < 2 else [f"{text}," for text in row_texts]
+    ends = [f"{text}{tail}) → " for text in column_texts]
+    if table.whole_numbers:
+        return tuple(
+            [
+                f"({start}{end}{cell}"
+                for start, cells in zip(starts, table.values, strict=True)
+                for end, cell in zip(ends, cells, strict=True)
+            ]
+        )
+    return tuple(
+        [
+            "" if cell is None else f"({start}{end}{show(cell)}"
+            for start, cells in zip(starts, table.values, strict=True)
+            for end, cell in zip(ends, cells, strict=True)
+        ]
+    )
+
+
+def labels_of(table: Table, label: str | CellFunction, hints: Sequence[str]) -> tuple[str, ...]:
+    """The text of every cell."""
+    if label == "offset":
+        flat = table.flat
+        return tuple(map(str, flat)) if table.whole_numbers else tuple(map(_shown, flat))
+    if label == "none":
+        return ("",) * len(hints)
+    if label == "coordinate":
+        return tuple([hint.partition(" →")[0] or ELLIPSIS for hint in hints])
+    return tuple(
+        [
+            ELLIPSIS
+            if row is None or column is None
+            else str(table.index(row, column))
+            if isinstance(label, str)
+            else clean(str(label(table.coordinate(row, column), cell)))
+            for row, column, cell in table.cells
+        ]
+    )
+
+
+def _shown(cell: Value) -> str:
+    return ELLIPSIS if cell is None else show(cell)
+
+
+def paints_of(table: Table, color: str | CellFunction) -> tuple[str, ...]:
+    """The paint of every cell."""
+    return _on_ramp(table) if color == "offset" else painted(table, painter_of(table, color))
+
+
+def painted(table: Table, painter: Painter) -> tuple[str, ...]:
+    """What `painter` gives every cell; gaps stay gaps."""
+    return tuple(
+        [
+            palette.GAP if row is None or column is None else painter(row, column, cell)
+            for row, column, cell in table.cells
+        ]
+    )
+
+
+def _on_ramp(table: Table) -> tuple[str, ...]:
+    """One ramp for all parts of a plain layout; a swizzled one is measured part by part."""
+    flat = table.flat
+    known = [cell for cell in flat if type(cell) is int]
+    low, high = (min(known), max(known)) if known else (0, 0)
+    whole, start = table.part.whole, table.part.start
+    if known and isinstance(whole, Layout) and gives_offsets(whole):
+        low, high = (end + start for end in reach(whole))
+    if len(known) == len(flat) and high - low < 4 * len(flat):
+        paints = [palette.ramp(step, 0, high - low) for step in range(high - low + 1)]
+        return tuple([paints[cell - low] for cell in known])
+    return tuple(
+        [
+            palette.GAP if cell is None else palette.ramp(cell, low, high) if type(cell) is int else palette.PLAIN
+            for cell in flat
+        ]
+    )
+
+
+def painter_of(table: Table, color: str | CellFunction) -> Painter:
+    """The colours that number places: by row, column, index, tile, bank, or what a function says."""
+    layout = table.part.whole
+    if not isinstance(color, str):
+        return lambda row, column, cell: paint_from(color(table.coordinate(row, column), cell))
+    if color == "none":
+        return lambda row, column, cell: palette.PLAIN
+    if color == "index":
+        return lambda row, column, cell: palette.ramp(table.index(row, column), 0, layout.size - 1)
+    if color == "bank":
+        return lambda row, column, cell: palette.color(cell % _BANKS) if type(cell) is int else palette.PLAIN
+    if color in ("row", "column"):
+        return lambda row, column, cell: palette.color(row if color == "row" else column)
+    height = extents(layout)[0]
+    if color == "tile":
+        return lambda row, column, cell: palette.color(table.index(row, column) // height)
+    down, across = table.modes
+    raked = color == "rake"
+    count = _tile_number(mode_size(down) - 1, down, raked=raked) + 1
+    return lambda row, column, cell: palette.color(
+        _tile_number(row, down, raked=raked) + count * _tile_number(column, across, raked=raked)
+    )
+
+
+def paint_from(answer: object) -> str:
+    """The paint that a color function means: a number of a color, or a name of `palette`."""
+    if isinstance(answer, str):
+        palette.value(answer, "light")
+        return answer
+    if isinstance(answer, int) and answer >= 0:
+        return palette.color(int(answer))
+    raise DrawError(f"the color function gave {answer!r}; it gives a number from 0 or the name of a paint")
+
+
+def _tile_number(place: int, shape: IntTuple, *, raked: bool) -> int:
+    """Which tile a place along a mode of shape (tile, rest), or (rest, tile) if raked, is in."""
+    if not isinstance(shape, tuple) or len(shape) < 2:
+        return 0
+    first = mode_size(shape[0])
+    return place % first if raked else place // first
+
+
+def marked_in(table: Table, pattern: Coordinate) -> frozenset[int]:
+    """The cells whose coordinate `pattern` selects."""
+    if pattern is None:
+        return frozenset()
+    shape = table.part.whole.shape
+    entries = pattern if isinstance(pattern, tuple) and isinstance(shape, tuple) else (pattern,)
+    shapes = as_tuple(shape)
+    if len(entries) != len(shapes):
+        raise DrawError(
+            f"highlight={written(pattern)}: it has {len(entries)} entries, the shape {show(shape)} {len(shapes)}"
+        )
+    return frozenset(
+        place
+        for place, (row, column, _cell) in enumerate(table.cells)
+        if row is not None and column is not None and _matches(table.coordinate(row, column), entries, shapes)
+    )
+
+
+def written(pattern: object) -> str:
+    """A coordinate or a tiler as CuTe writes it."""
+    if isinstance(pattern, tuple):
+        return f"({','.join(map(written, pattern))})"
+    return "_" if keeps(pattern) else str(pattern)
+
+
+def _matches(crd: IntTuple, pattern: Coordinate, shape: IntTuple) -> bool:
+    if keeps(pattern):
+        return True
+    if isinstance(pattern, tuple):
+        if not isinstance(shape, tuple) or not isinstance(crd, tuple) or len(shape) != len(pattern):
+            raise DrawError(f"highlight: {written(pattern)} does not nest as the shape {show(shape)}")
+        return all(map(_matches, crd, pattern, shape))
+    return crd2idx(crd, shape) == pattern
+
+
+def detail_of(table: Table, place: int) -> str:
+    """`(1,(0,1)) → index 9 → 1·1 + 0·4 + 1·8 = 9`."""
+    row, column = table.rows[place // len(table.columns)], table.columns[place % len(table.columns)]
+    if row is None or column is None:
+        return "left out: the picture shows the corners"
+    crd = table.coordinate(row, column)
+    whole = table.part.whole
+    found = value_sum(whole, crd if isinstance(whole.shape, tuple) else crd[0])
+    return f"{show(crd)} → index {table.index(row, column)} → {found}"
+
+
+MOST_TERMS = 12
+
+
+def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
+    """The value at a nested coordinate, with the sum written out.
+
+    >>> value_sum(Layout((4, (2, 8)), (1, (4, 8))), (1, (0, 1)))
+    '1·1 + 0·4 + 1·8 = 9'
+    >>> value_sum(ComposedLayout(Swizzle(1, 0, 2), 0, Layout((4, 2))), (3, 1))
+    '3·1 + 1·4 = 7 → S<1,0,2>: 111 ^ 001 = 110 = 6'
+    """
+    if isinstance(layout, ComposedLayout):
+        inner = layout.inner(crd)
+        text = value_sum(layout.inner, crd)
+        if layout.offset:
+            text += f", {layout.offset} + {inner} = {layout.offset + inner}"
+        return f"{text} → {_applied(layout.outer, layout.offset + inner)}"
+    pairs = list(zip(leaves(_natural(crd, layout.shape)), leaves(layout.stride), strict=True))
+    total = show(layout(crd))
+    if not pairs or len(pairs) > MOST_TERMS:
+        return total
+    terms = " + ".join(f"{entry}·{step}" for entry, step in pairs)
+    return f"{terms} = {total}"
+
+
+def _natural(crd: IntTuple, shape: IntTuple) -> IntTuple:
+    """The coordinate nested as the shape, where it takes a mode as a whole."""
+    if not isinstance(shape, tuple):
+        return crd
+    if not isinstance(crd, tuple):
+        return idx2crd(crd, shape)
+    return tuple(map(_natural, crd, shape))
+
+
+def _applied(outer: Function, offset: int) -> str:
+    if not isinstance(outer, Swizzle):
+        return f"({outer})({offset}) = {show(outer(offset))}"
+    result = outer(offset)
+    flipped = offset ^ result
+    digits = max(offset.bit_length(), flipped.bit_length(), 1)
+    return f"{outer}: {offset:0{digits}b} ^ {flipped:0{digits}b} = {result:0{digits}b} = {result}"
