@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import cast
 
 from ...errors import LayoutError
-from ..text.grid import extents, offset_rows
+from ..text.write import extents, offset_rows
 from ..values.composed import AnyLayout
 from ..values.int_tuple import leaves
 from .rearrange import group_modes

@@ -15,19 +15,22 @@ from typing import cast
 from ...errors import LayoutError
 from ..algebra.complement import complement
 from ..algebra.composition import composition
-from ..algebra.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from ..algebra.inverse import left_inverse, right_inverse
-from ..algebra.product import (
+from ..algebra.queries import size
+from ..algebra.rearrange import coalesce, coalesced, coalesced_open
+from ..algebra.tile import (
     blocked_product,
+    flat_divide,
     flat_product,
+    logical_divide,
     logical_product,
     raked_product,
     room_for,
+    tiled_divide,
     tiled_product,
+    zipped_divide,
     zipped_product,
 )
-from ..algebra.queries import size
-from ..algebra.rearrange import coalesce, coalesced, coalesced_open
 from ..values.composed import ComposedLayout
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, leaves, show

@@ -1,6 +1,6 @@
 """Expressions of the layout algebra as text: `zipped_divide((8,8):(8,1), (4,4))`. Parsed, never evaluated by Python.
 
-The grammar is that of `notation`, where a call may also be one of `FUNCTIONS`.
+The grammar is that of `parse.py`, where a call may also be one of `FUNCTIONS`.
 """
 
 from __future__ import annotations
@@ -12,24 +12,26 @@ from typing import cast
 from ...errors import LayoutError, NotationError
 from ..algebra.complement import complement
 from ..algebra.composition import composition
-from ..algebra.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from ..algebra.inverse import left_inverse, right_inverse
-from ..algebra.product import (
+from ..algebra.rearrange import coalesce, filter, filter_zeros, flatten, get, group_modes, select, take
+from ..algebra.tile import (
     blocked_product,
+    flat_divide,
     flat_product,
+    logical_divide,
     logical_product,
     make_layout_like,
     raked_product,
     tile_to_shape,
+    tiled_divide,
     tiled_product,
+    zipped_divide,
     zipped_product,
 )
-from ..algebra.rearrange import coalesce, filter, filter_zeros, flatten, get, group_modes, select, take
 from ..values.composed import AnyLayout, Swizzle
 from ..values.int_tuple import IntTuple, as_tuple
+from .nodes import CALLS, Call, Node, layout_of, tiler_of
 from .parse import Reader
-from .reading import Node, layout_of, tiler_of
-from .sources import CALLS, Call
 
 LARGEST_OPERAND = 1 << 24
 """How many coordinates an operand after the first may have: the algebra may have to look at every one of them."""

@@ -15,9 +15,11 @@ from ..values.basis import Basis
 from ..values.facts import Fact, Facts, whole
 from ..values.int_tuple import IntTuple, leaves
 from ..values.layout import Layout, _make
-from ..values.polynomial import (
+from ..values.size import (
     ONE,
     Poly,
+    Size,
+    Undecided,
     added,
     as_constant,
     constant,
@@ -28,7 +30,6 @@ from ..values.polynomial import (
     scaled,
     unknowns,
 )
-from ..values.size import Size, Undecided
 from .prover import Context
 
 if TYPE_CHECKING:

@@ -211,11 +211,11 @@ class ComposedLayout:
         return ComposedLayout(self.outer, self.offset, inner)
 
     def given(self, *statements: object) -> ComposedLayout:
-        """This layout with facts about the unknown sizes of its inner one; see `formula.given`."""
+        """This layout with facts about the unknown sizes of its inner one; see `given.given`."""
         return self.with_inner(self.inner.given(*statements))
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> ComposedLayout:
-        """This layout with values for its unknown sizes; see `formula.subs`."""
+        """This layout with values for its unknown sizes; see `given.subs`."""
         offset: int = above("subs_offset")(self, values, named)
         return ComposedLayout(self.outer, offset, self.inner.subs(values, **named))
 

@@ -17,15 +17,14 @@ from .above import above, svg_of
 from .basis import Basis, BasisSum, has_basis, mixed_codomain, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
-from .facts import Facts
+from .facts import Facts, is_plain, validated
 from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
-from .validate import is_plain, validated
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..unknown.formula import Formula
+    from ..unknown.given import Formula
 
 
 Scalar = TypeVar("Scalar")
@@ -198,7 +197,7 @@ class Layout:
 
     @classmethod
     def from_offsets(cls, table: object) -> Layout:
-        """The shortest layout, or swizzled layout, of a table of offsets; see `from_table.from_offsets`.
+        """The shortest layout, or swizzled layout, of a table of offsets; see `table.from_offsets`.
 
         >>> print(Layout.from_offsets([[0, 10, 100, 110], [1, 11, 101, 111]]))
         (2,(2,2)):(1,(10,100))
@@ -210,7 +209,7 @@ class Layout:
 
     @classmethod
     def from_strides(cls, array: object) -> Layout:
-        """The layout of a strided array, in elements; see `from_table.from_strides`.
+        """The layout of a strided array, in elements; see `table.from_strides`.
 
         >>> Layout.from_strides(memoryview(b"abcdef"))
         Layout((6,), (1,))
@@ -232,7 +231,7 @@ class Layout:
         return stated
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> Layout:
-        """This layout with values for its unknown sizes; see `formula.subs`.
+        """This layout with values for its unknown sizes; see `given.subs`.
 
         >>> Layout.parse("(M,8):(8,1)").subs(M=4)
         Layout((4, 8), (8, 1))
@@ -243,7 +242,7 @@ class Layout:
         return found
 
     def formula(self) -> Formula:
-        """The offset as a SymPy formula over the coordinates; see `formula.formula`.
+        """The offset as a SymPy formula over the coordinates; see `given.formula`.
 
         >>> print(Layout.parse("(M,N):(N,1)").formula())
         L(i, j) = N*i + j
