@@ -15,7 +15,7 @@ from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
 from .composition import composition
-from .operation import Act, operation
+from .operation import OfPlain, operation
 from .rearrange import coalesce, from_modes
 from .search import largest_right_inverse, some_left_inverse
 from .swizzled import left_inverse_of, right_inverse_of
@@ -24,7 +24,7 @@ Moving = list[tuple[int, int, int]]
 AxisMode = tuple[tuple[int, ...], int, int, int]
 
 
-def _right_inverse_of(call: Act, layout: ComposedLayout) -> AnyLayout:
+def _right_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     return right_inverse_of(layout, (call, left_inverse))
 
 

@@ -20,7 +20,7 @@ from ..values.int_tuple import weakly_congruent as weakly_congruent_trees
 from ..values.layout import Layout
 from .bits import Image, columns_of
 from .complement import gaps
-from .operation import Act, known_sizes, operation
+from .operation import Act, known_sizes, on_any, operation
 from .rearrange import coalesced, get
 from .swizzled import listed
 
@@ -33,7 +33,7 @@ def shape(thing: Shaped, *modes: int) -> IntTuple:
     >>> shape(Layout((4, (2, 8))), 1), shape((4, (2, 8)), 1, 0)
     ((2, 8), 2)
     """
-    whole = tree = thing if isinstance(thing, (int, tuple)) else cast(Layout, thing).shape
+    whole = tree = thing if isinstance(thing, (int, tuple)) else thing.shape
     for mode in modes:
         if not -len(as_tuple(tree)) <= mode < len(as_tuple(tree)):
             raise CoordinateError(f"mode {mode} of {tree}, in {show(whole)}: it has {len(as_tuple(tree))}")
@@ -86,7 +86,7 @@ def cosize(layout: Layout | ComposedLayout, *modes: int) -> int:
     >>> cosize(Layout((4, 8), (1, 5))), cosize(Layout((4, 8), (1, 5)), 1)
     (39, 36)
     """
-    return get(cast(Layout, layout), *modes).cosize
+    return on_any(get, layout, *modes).cosize
 
 
 def coshape(layout: Layout, *modes: int) -> IntTuple:
@@ -103,7 +103,7 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
         total = total + as_stride((extent - 1) * abs(value_of(step)), path_of(step))  # type: ignore[operator]
     tree = total.coordinate() if isinstance(total, (Basis, BasisSum)) else cast(IntTuple, total)
-    return map_leaves(lambda top: cast(int, top) + 1, tree)
+    return map_leaves(lambda top: top + 1, tree)
 
 
 def coprofile(layout: Layout, *modes: int) -> IntTuple:
@@ -213,7 +213,7 @@ def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
     return bool((offsets[1:] - offsets[:-1] == 1).all())
 
 
-@operation(composed=_all_differ)
+@operation(composed=_all_differ, layouts=0)
 def is_injective(layout: AnyLayout) -> bool:
     """True if no two coordinates share an offset.
 
@@ -237,7 +237,7 @@ def _apart(modes: Modes, layout: AnyLayout) -> bool:
     return True
 
 
-@operation(composed=_all_reached)
+@operation(composed=_all_reached, layouts=0)
 def is_surjective(layout: AnyLayout) -> bool:
     """True if every offset between the least and the greatest is reached.
 
@@ -258,7 +258,7 @@ def _gapless(modes: Modes) -> bool:
     return True
 
 
-@operation(composed=_one_to_one_and_onto)
+@operation(composed=_one_to_one_and_onto, layouts=0)
 def is_bijective(layout: AnyLayout) -> bool:
     """True if every offset between the least and the greatest is reached exactly once.
 
@@ -268,7 +268,7 @@ def is_bijective(layout: AnyLayout) -> bool:
     return is_surjective(layout) and layout.size == layout.cosize
 
 
-@operation(composed=_in_a_row)
+@operation(composed=_in_a_row, layouts=0)
 def is_contiguous(layout: AnyLayout) -> bool:
     """True if consecutive coordinates have consecutive offsets: it coalesces to N:1.
 

@@ -113,7 +113,7 @@ def flatten(layout: Layout) -> Layout:
     return _make(leaves(layout.shape), leaves(layout.stride), layout.facts)
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, layouts=0)
 def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     """The leaves of a flat layout nested as `profile`.
 
@@ -182,7 +182,7 @@ def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
         )
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, layouts=0)
 def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
 
@@ -193,7 +193,7 @@ def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layo
     return joined([*layout, *more]) if more else layout
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, layouts=0)
 def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """As `append`, at the front.
 
@@ -224,7 +224,7 @@ def _check_codomain(call: str, *modes: Layout) -> None:
         )
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, layouts=0)
 def replace(layout: Layout, mode: int, new: Layout) -> Layout:
     """Mode number `mode` replaced by `new`.
 

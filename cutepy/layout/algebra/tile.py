@@ -38,11 +38,7 @@ def logical_divide(layout: Layout, tiler: object) -> Layout:
         return by_mode(logical_divide, layout, tiler)
     if keeps(tiler):
         return layout
-    tile = Layout(tiler, 1) if type(tiler) is int else tiler
-    if not isinstance(tile, Layout):
-        raise LayoutError(
-            f"logical_divide({layout}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
-        )
+    tile = tile_of(logical_divide, layout, tiler)
     if has_basis(tile.stride):
         rest = complement(tile, layout.shape)
         whole = _make((tile.shape, rest.shape), (tile.stride, rest.stride))
@@ -54,6 +50,15 @@ def logical_divide(layout: Layout, tiler: object) -> Layout:
     if tile.size * rest.size != layout.size or not even:
         raise LayoutError(_uneven(layout, tile, rest, even))
     return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
+
+
+def tile_of(call: Callable[..., Layout], layout: Layout, tiler: object) -> Layout:
+    """The layout that a tiler of a whole layout is: an integer N is `N:1`."""
+    if isinstance(tiler, Layout):
+        return tiler
+    if type(tiler) is int:
+        return Layout(tiler, 1)
+    raise LayoutError(f"{call.__name__}({layout}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these")
 
 
 def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
@@ -80,7 +85,7 @@ def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
     return joined(tile for tile, _ in pairs), joined([rest for _, rest in pairs] + modes[len(guide) :])
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, put=(logical_divide, "((tiles), (rests))"))
 def zipped_divide(layout: Layout, tiler: object) -> Layout:
     """`((tile, tile, ...), (rest, rest, ...))`: mode 0 is one tile, mode 1 chooses among them.
 
@@ -92,7 +97,7 @@ def zipped_divide(layout: Layout, tiler: object) -> Layout:
     return joined(unzipped(logical_divide(layout, tiler), tiler))
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, put=(logical_divide, "((tiles), rest, rest, ...)"))
 def tiled_divide(layout: Layout, tiler: object) -> Layout:
     """`((tile, tile, ...), rest, rest, ...)`.
 
@@ -105,7 +110,7 @@ def tiled_divide(layout: Layout, tiler: object) -> Layout:
     return joined([tile, *rest])
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, put=(logical_divide, "(tile, ..., rest, ...)"))
 def flat_divide(layout: Layout, tiler: object) -> Layout:
     """`(tile, tile, ..., rest, rest, ...)`.
 
@@ -132,11 +137,7 @@ def logical_product(block: Layout, tiler: object) -> Layout:
         return by_mode(logical_product, block, tiler)
     if keeps(tiler):
         return block
-    copies = Layout(tiler, 1) if type(tiler) is int else tiler
-    if not isinstance(copies, Layout):
-        raise LayoutError(
-            f"logical_product({block}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
-        )
+    copies = tile_of(logical_product, block, tiler)
     if has_basis(copies.stride):
         raise LayoutError(f"logical_product({block}, {tiler}): the copies are ordered by offsets, not by coordinates")
     arranged = composition(room_for(block, copies), copies)
@@ -151,7 +152,7 @@ def room_for(block: Layout, copies: Layout) -> Layout:
     return from_modes(extents, strides)
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, put=(logical_product, "((blocks), (copies))"))
 def zipped_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), (copies, copies, ...))`.
 
@@ -163,7 +164,7 @@ def zipped_product(block: Layout, tiler: object) -> Layout:
     return joined(unzipped(logical_product(block, tiler), tiler))
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, put=(logical_product, "((blocks), copy, copy, ...)"))
 def tiled_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), copies, copies, ...)`.
 
@@ -176,7 +177,7 @@ def tiled_product(block: Layout, tiler: object) -> Layout:
     return joined([inner, *copies])
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, put=(logical_product, "(block, ..., copy, ...)"))
 def flat_product(block: Layout, tiler: object) -> Layout:
     """`(block, block, ..., copies, copies, ...)`.
 
@@ -189,7 +190,7 @@ def flat_product(block: Layout, tiler: object) -> Layout:
     return joined([*inner, *copies])
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, layouts=2, put=(logical_product, "((block, copies), ...) mode by mode"))
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(block, copies)`: neighbouring elements of a block stay neighbours.
 
@@ -201,7 +202,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return _interleaved(blocked_product, block, tiler, False)
 
 
-@operation(composed=on_inner, tiled=True)
+@operation(composed=on_inner, tiled=True, layouts=2, put=(logical_product, "((copies, block), ...) mode by mode"))
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(copies, block)`: neighbouring elements belong to neighbouring copies.
 

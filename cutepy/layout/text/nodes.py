@@ -156,7 +156,7 @@ def tiler_of(node: Node, fail: Fail) -> object:
     raise fail(f"a tiler holds numbers, layouts, `_` and tuples of them, not {_named(node.value)}", node.column)
 
 
-def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> AnyLayout:
+def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> Function:
     """`outer o offset o inner`, with any number of links; the last is a layout, pointers are left out.
 
     `part_of_chain`: a swizzle may be the last, for a layout follows outside.
@@ -181,7 +181,7 @@ def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> An
                 part.column,
             )
     inner = last.value if isinstance(last.value, Swizzle) and part_of_chain else layout_of(last, fail)
-    return cast(AnyLayout, chained(chain, offset, inner))
+    return chained(chain, offset, inner)
 
 
 def _flat(node: Node, fail: Fail) -> list[int]:

@@ -19,6 +19,15 @@ _CPP_NAMES = frozenset((*range(-10, 11), 12, 16, 24, 32, 64, 96, 128, 192, 256, 
 """The integers that every CuTe release names `_N` (`_mN` below 0); others are spelled `Int<N>`."""
 
 
+def spelt(operand: object) -> str:
+    """An operand as the text of a call has it.
+
+    >>> spelt((4, Layout((2, 4))))
+    '(4, (2,4):(1,2))'
+    """
+    return f"({', '.join(map(spelt, operand))})" if isinstance(operand, tuple) else str(operand)
+
+
 def to_cpp(layout: AnyLayout) -> str:
     """CuTe C++ source: a static layout as its type, one with unknown sizes as a call of `make_layout`.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast, overload
 
 from ...errors import LayoutError
 from .above import above, svg_of
@@ -268,6 +268,12 @@ def plain_part(layout: AnyLayout) -> Layout:
     return layout.inner if isinstance(layout, ComposedLayout) else layout
 
 
+@overload
+def chained(outer: None, offset: int, inner: AnyLayout) -> AnyLayout: ...
+@overload
+def chained(outer: Function, offset: int, inner: AnyLayout) -> ComposedLayout: ...
+@overload
+def chained(outer: Function | None, offset: int, inner: Function) -> Function: ...
 def chained(outer: Function | None, offset: int, inner: Function) -> Function:
     """`outer o offset o inner` with its links in one row: a composed layout where `inner` ends in a layout.
 
@@ -277,7 +283,7 @@ def chained(outer: Function | None, offset: int, inner: Function) -> Function:
     if outer is None:
         return inner
     if isinstance(inner, (ComposedLayout, Chained)):
-        return type(inner)(chained(outer, offset, inner.outer), inner.offset, inner.inner)  # type: ignore[arg-type]
+        outer, offset, inner = chained(outer, offset, inner.outer), inner.offset, inner.inner
     return Chained(outer, offset, inner) if isinstance(inner, Swizzle) else ComposedLayout(outer, offset, inner)
 
 
@@ -304,4 +310,4 @@ def make_composed_layout(outer: Function, offset: int, inner: AnyLayout) -> Comp
 
     Raises LayoutError where a part is of another kind.
     """
-    return cast(ComposedLayout, chained(outer, offset, inner))
+    return chained(outer, offset, inner)
