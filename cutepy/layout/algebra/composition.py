@@ -98,7 +98,8 @@ class Leaves:
         """The stride of a mode of size 1, which nothing takes: where it would lead, if that is along one axis."""
         there = flat_index(step, tuple(self.shape), tuple(self.stride))
         if not isinstance(there, BasisSum):
-            return cast(int, there)
+            offset: int = there
+            return offset
         terms = [term for term in there.terms if term.value != 0]
         return cast(int, terms[0]) if len(terms) == 1 else 0
 
@@ -307,9 +308,9 @@ def _by_tiler(outer: Layout, inner: object) -> Layout:
 
 
 def _scaled(tree: IntTuple, factor: int) -> IntTuple:
-    if type(tree) is tuple:
+    if isinstance(tree, tuple):
         return tuple([_scaled(entry, factor) for entry in tree])
-    return cast(int, tree) * factor
+    return tree * factor
 
 
 def _refold(inner: Layout, modes: list[tuple[IntTuple, IntTuple]]) -> Layout:
@@ -331,7 +332,7 @@ def _along_one_axis(outer: Layout, inner: Layout, refused: Refused) -> Layout:
         raise composition_error(outer, inner, refused)
     [path] = paths
     along = composition(axis_layout(outer, *path), inner)
-    return _make(along.shape, map_leaves(lambda step: as_stride(cast(int, step), path), along.stride))
+    return _make(along.shape, map_leaves(lambda step: as_stride(step, path), along.stride))
 
 
 def _through_basis(outer: Layout, inner: Layout) -> Layout:

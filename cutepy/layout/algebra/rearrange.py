@@ -55,6 +55,21 @@ def coalesced_open(layout: Layout) -> Modes:
     return shape, stride
 
 
+def moving(layout: Layout) -> list[tuple[int, int, int]]:
+    """Every mode that moves the offset: its stride, the stride of the integer coordinate along it, its extent.
+
+    >>> moving(Layout((4, 2, 8), (2, 0, 1)))
+    [(2, 1, 4), (1, 8, 8)]
+    """
+    found = []
+    position = 1
+    for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):  # noqa: B905  (congruent by construction)
+        if extent != 1 and step != 0:
+            found.append((step, position, extent))
+        position *= extent
+    return found
+
+
 @operation(composed=on_inner)
 def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
     """The shortest layout of depth at most 1 with the same size and the same value at every integer coordinate.

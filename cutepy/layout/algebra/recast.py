@@ -7,7 +7,7 @@ Law of `upcast`: `upcast(L, n)(c // k) == L(c) // n`, mode by mode, where k elem
 from __future__ import annotations
 
 from math import gcd
-from typing import cast
+from typing import Any, cast
 
 from ...errors import LayoutError
 from ..values.basis import as_stride, has_basis, path_of, value_of
@@ -271,8 +271,10 @@ def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
             raise LayoutError(
                 f"domain_offset({crd}, {layout}): the inner layout gives coordinates, the offset is a number"
             )
-        moved = ComposedLayout(layout.outer, layout.offset + cast(int, layout.inner(crd)), layout.inner)
+        flat: Any = layout.inner(crd)
+        moved = ComposedLayout(layout.outer, layout.offset + flat, layout.inner)
         return cast(Layout, moved), 0
     if not isinstance(layout, Layout):
         raise LayoutError(f"domain_offset({crd}, {layout!r}): the second operand is a layout; write Layout(...)")
-    return layout, cast(int, layout(crd))
+    start: Any = layout(crd)
+    return layout, start

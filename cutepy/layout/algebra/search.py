@@ -18,7 +18,7 @@ from ...errors import LayoutError
 from ..values.int_tuple import leaves
 from ..values.layout import Layout
 from ..values.size import list_coordinates
-from .rearrange import coalesce, from_modes
+from .rearrange import coalesce, from_modes, moving
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,18 +164,13 @@ def carry_free_inverse(layout: Layout) -> tuple[list[int], list[int]] | None:
     >>> carry_free_inverse(Layout((2, 2), (2, 3)))
     ([2, 3], [1, 1])
     """
-    modes = []
-    position = 1
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
-        if extent != 1 and step != 0:
-            modes.append((extent, step, position))
-        position *= extent
+    modes = moving(layout)
     if not modes:
         return [1], [0]
-    if max(step for _, step, _ in modes) > LARGEST_STRIDE:
+    steps, positions, extents = map(list, zip(*modes, strict=True))
+    if max(steps) > LARGEST_STRIDE:
         return None
-    search = _Search([extent for extent, _, _ in modes], [position for _, _, position in modes])
-    found = search.radices([step for _, step, _ in modes], [])
+    found = _Search(extents, positions).radices(steps, [])
     if found is None:
         return None
     radices, strides = found

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import LayoutError, TableError
 from ..values.composed import AnyLayout, ComposedLayout, Swizzle
@@ -198,7 +198,7 @@ def from_offsets(table: object) -> AnyLayout:
     return swizzled
 
 
-def from_strides(array: object) -> Layout:
+def from_strides(array: Any) -> Layout:
     """The layout of a strided array, in elements: of a NumPy array, a memoryview, anything with shape and strides.
 
     >>> import numpy as np
@@ -209,11 +209,11 @@ def from_strides(array: object) -> Layout:
     """
     shape, strides = getattr(array, "shape", None), getattr(array, "strides", None)
     if shape is not None and strides is None and callable(getattr(array, "stride", None)):
-        steps = tuple(int(step) for step in array.stride())  # type: ignore[attr-defined]
+        steps = tuple(int(step) for step in array.stride())
         return Layout(tuple(int(extent) for extent in shape), steps)
     if shape is None or strides is None:
         raise LayoutError(f"from_strides: a {type(array).__name__} has no shape and strides; give an array")
-    item = int(array.itemsize)  # type: ignore[attr-defined]
+    item = int(array.itemsize)
     for step in strides:
         if step % item:
             raise LayoutError(

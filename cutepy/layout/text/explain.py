@@ -18,7 +18,7 @@ from ..algebra.composition import composition
 from ..algebra.inverse import left_inverse, right_inverse
 from ..algebra.operation import OPERATIONS, Act, on_any
 from ..algebra.queries import size
-from ..algebra.rearrange import coalesce, coalesced, coalesced_open
+from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
 from ..algebra.tile import logical_divide, logical_product, room_for, tile_of
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import keeps
@@ -140,8 +140,8 @@ def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
     ones = [f"{s}:{d}" for s, d in _pairs(layout) if s == 1]
     if ones:
         yield Step(f"Modes of size 1 go: {', '.join(ones)}.")
-    moving = [(s, d) for s, d in _pairs(layout) if s != 1]
-    for (extent, step), (_next, following) in pairwise(moving):
+    kept = [(s, d) for s, d in _pairs(layout) if s != 1]
+    for (extent, step), (_next, following) in pairwise(kept):
         verdict = (
             "they merge" if following == extent * step else f"{following} is not {extent} * {step}, they stay apart"
         )
@@ -195,10 +195,10 @@ def _digits(index: int, extents: Sequence[int]) -> Iterator[int]:
 
 def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Iterator[Step]:
     reach = layout.cosize if cotarget is None else size(cotarget)
-    moving = sorted((d, s) for s, d in _pairs(layout) if s != 1 and d != 0)
-    yield Step(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in moving) or 'none'}.")
+    by_stride = sorted((d, s) for d, _at, s in moving(layout))
+    yield Step(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in by_stride) or 'none'}.")
     filled = 1
-    for step, extent in moving:
+    for step, extent in by_stride:
         gap = step // filled if filled else 0
         if gap > 1:
             yield Step(f"Up to stride {step} the offsets fill {filled}: {gap} copies fit, a mode {gap}:{filled}.")
@@ -265,12 +265,8 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
 
 def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
     def story(layout: Layout) -> Iterator[Step]:
-        position, found = 1, []
-        for extent, step in _pairs(layout):
-            if extent != 1 and step != 0:
-                found.append((step, extent, position))
-            position *= extent
-        listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in sorted(found)) or "none"
+        found = sorted((step, extent, at) for step, at, extent in moving(layout))
+        listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in found) or "none"
         yield Step(f"The modes that move, by stride: {listed}.")
         result = function(layout)
         if function is right_inverse:

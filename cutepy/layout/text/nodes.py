@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from ...errors import LayoutError, NotationError
 from ..algebra.tile import make_ordered_layout
@@ -193,11 +193,12 @@ def _flat(node: Node, fail: Fail) -> list[int]:
 def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
     """`left sign right` of two numbers; a number may also scale a basis stride."""
     left, right = left.grouped or left, right.grouped or right
-    a, b = left.value, right.value
+    a: Any = left.value
+    b: Any = right.value
     if sign == "*" and isinstance(b, Basis) and is_number(a):
-        return Node(left.column, b * cast(int, a))
+        return Node(left.column, b * a)
     if sign == "*" and isinstance(a, Basis) and is_number(b):
-        return Node(left.column, a * cast(int, b))
+        return Node(left.column, a * b)
     for node in (left, right):
         if not is_number(node.value):
             raise fail(f"{sign!r} joins numbers, not {_named(node.value)}", node.column)
@@ -206,21 +207,21 @@ def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
     return Node(left.column, _whole(_combined(sign, a, b), left, fail))
 
 
-def _combined(sign: str, a: object, b: object) -> object:
+def _combined(sign: str, a: Any, b: Any) -> object:
     if sign == "/":
         from sympy import Integer
 
-        return (Integer(a) if type(a) is int else a) / b  # type: ignore[operator]
+        return (Integer(a) if type(a) is int else a) / b
     if sign in ("+", "-"):
-        return a + b if sign == "+" else a - b  # type: ignore[operator]
-    return a * b if sign == "*" else a // b if sign == "//" else a % b  # type: ignore[operator]
+        return a + b if sign == "+" else a - b
+    return a * b if sign == "*" else a // b if sign == "//" else a % b
 
 
-def _whole(value: object, node: Node, fail: Fail) -> object:
+def _whole(value: Any, node: Node, fail: Fail) -> object:
     if getattr(value, "is_Rational", False):
         if not getattr(value, "is_Integer", False):
             raise fail(f"this is {value}; sizes and strides are whole numbers", node.column)
-        value = int(value)  # type: ignore[call-overload]
+        value = int(value)
     if type(value) is int and abs(value) >= LARGEST_RESULT:
         raise fail("this number is too large for a size or a stride", node.column)
     return value
@@ -233,7 +234,8 @@ def power(base: Node, exponent: Node, fail: Fail) -> Node:
         raise fail(f"a power has a number below and one from 0 to {LARGEST_POWER} above", exponent.column)
     if type(base.value) is int and abs(base.value) ** exponent.value >= LARGEST_RESULT:
         raise fail("this number is too large for a size or a stride", base.column)
-    return Node(base.column, base.value**exponent.value)  # type: ignore[operator]
+    value: Any = base.value
+    return Node(base.column, value**exponent.value)
 
 
 _ARGUMENTS = {"floor": 1, "ceiling": 1, "Mod": 2}

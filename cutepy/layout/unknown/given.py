@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import LayoutError
 from ..text.parse import parse_tiler
-from ..values.basis import Basis
+from ..values.basis import Basis, as_stride, path_of, value_of
 from ..values.facts import Fact, Facts, Origin, Term, check_symbol, whole
-from ..values.int_tuple import IntTuple, leaves, map_leaves
+from ..values.int_tuple import leaves, map_leaves
 from ..values.layout import Layout, _make
 from .knowledge import Knowledge
 
@@ -81,11 +81,12 @@ def _from_text(text: str) -> list[Fact]:
     return [_normal(left, sign.strip(), right) for left, sign, right in zip(terms[:-1], signs, terms[1:], strict=True)]
 
 
-def _from_relation(relation: object) -> Fact:
-    sign = {"Equality": "==", "Unequality": "!="}.get(type(relation).__name__) or getattr(relation, "rel_op", None)
+def _from_relation(relation: Any) -> Fact:
+    named = {"Equality": "==", "Unequality": "!="}
+    sign = named.get(type(relation).__name__, str(getattr(relation, "rel_op", "")))
     if sign not in _FLIPPED:
         raise LayoutError(f"{relation!r} is no fact; give a text, divides(64, M), or a SymPy relation such as M >= 4")
-    return _normal(_term(relation.lhs), cast(str, sign), _term(relation.rhs))  # type: ignore[attr-defined]
+    return _normal(_term(relation.lhs), sign, _term(relation.rhs))
 
 
 def _normal(left: Term, sign: str, right: Term) -> Fact:
@@ -94,8 +95,8 @@ def _normal(left: Term, sign: str, right: Term) -> Fact:
         return Fact(left, sign, right)
     if type(left) is int and type(right) is not int:
         left, sign, right = right, _FLIPPED[sign], left
-    if sign == "==" and type(right) is int and type(left).__name__ == "Mod":
-        value, divisor = left.args  # type: ignore[union-attr]
+    if sign == "==" and isinstance(right, int) and not isinstance(left, int) and type(left).__name__ == "Mod":
+        value, divisor = left.args
         return Fact(whole(divisor), "divides", whole(value - right))
     if sign in (">", "<"):
         sign, right = sign + "=", whole(right + 1 if sign == ">" else right - 1)
@@ -140,10 +141,9 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
         if holds is None:
             left.append(there)
 
-    def leaf(value: IntTuple) -> IntTuple:
-        if isinstance(value, Basis):
-            return cast(int, Basis(cast(int, leaf(value.value)), value.path))
-        return cast(int, put(cast(int, value), table))
+    def leaf(step: int | Basis) -> int:
+        value: Any = put(value_of(step), table)
+        return as_stride(value, path_of(step))
 
     result = Layout(map_leaves(leaf, layout.shape), map_leaves(leaf, layout.stride))
     origin = facts.origin
@@ -154,17 +154,21 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
         origin = Origin(origin.function, operands, result.shape, result.stride)
     if result.facts is not None:
         return _make(result.shape, result.stride, Facts((result.facts | Facts(tuple(left))).stated, origin))
-    return result if origin is None else cast(Layout, origin.function(*origin.operands))
+    if origin is None:
+        return result
+    again = origin.function(*origin.operands)
+    assert isinstance(again, Layout)
+    return again
 
 
 def put(term: Term, values: Mapping[object, object]) -> Term:
     """A term with values in place of symbols: by plain arithmetic where all are numbers, by SymPy otherwise."""
-    if type(term) is int:
+    if isinstance(term, int):
         return term
     try:
-        value = _number(cast("sympy.Expr", term), values)
+        value = _number(term, values)
     except LookupError:
-        return whole(cast("sympy.Expr", term).subs(values, simultaneous=True))
+        return whole(term.subs(values, simultaneous=True))
     if value.denominator == 1:
         return int(value)
     import sympy
@@ -192,12 +196,12 @@ def _number(tree: sympy.Expr, values: Mapping[object, object]) -> Fraction:
     return parts[0] % parts[1] if name == "Mod" else Fraction(parts[0] ** parts[1])
 
 
-def _subs_operand(operand: object, table: Mapping[object, object]) -> object:
+def _subs_operand(operand: Any, table: Mapping[object, object]) -> object:
     if isinstance(operand, tuple):
         return tuple(_subs_operand(entry, table) for entry in operand)
     if isinstance(operand, Layout):
         return subs(operand, table)
-    return put(cast(int, operand), table) if hasattr(operand, "free_symbols") else operand
+    return put(operand, table) if hasattr(operand, "free_symbols") else operand
 
 
 def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, named: Mapping[str, object]) -> int:
@@ -209,7 +213,7 @@ def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, 
     return cast(int, put(offset, _by_symbol(layout.inner, layout.inner.facts, together | dict(named))))
 
 
-def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, object]) -> dict[object, object]:
+def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, Any]) -> dict[object, object]:
     symbols = {str(symbol): symbol for symbol in symbols_of(layout, facts)}
     table: dict[object, object] = {}
     for name, value in values.items():
@@ -218,11 +222,11 @@ def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, object]) ->
         if str(name) not in symbols:
             raise LayoutError(f"{layout} has no unknown size {name}; it has {', '.join(sorted(symbols))}")
         known = type(value) is int or (hasattr(value, "__index__") and not isinstance(value, bool))
-        if known and int(cast(int, value)) < 1:
+        if known and int(value) < 1:
             raise LayoutError(f"{layout} with {name} = {value}: sizes are at least 1")
         if not known and not hasattr(value, "free_symbols"):
             raise LayoutError(f"{layout} with {name} = {value!r}: a value is a whole number or a SymPy expression")
-        table[symbols[str(name)]] = int(cast(int, value)) if known else value
+        table[symbols[str(name)]] = int(value) if known else value
     return table
 
 

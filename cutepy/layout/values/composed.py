@@ -6,9 +6,9 @@ works on `inner`, and the outer function goes along unchanged; the others are in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from ...errors import LayoutError
 from .above import above, svg_of
@@ -66,8 +66,10 @@ class Swizzle:
         return 1 << (self.bits + self.base + abs(self.shift)) if self.bits else 1
 
     def __call__(self, offset: Scalar) -> Scalar:
-        read = offset & self.mask  # type: ignore[operator]
-        return offset ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)  # type: ignore[operator, return-value]
+        bits: Any = offset  # whatever has & ^ << >>
+        read = bits & self.mask
+        moved: Scalar = bits ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
+        return moved
 
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"
@@ -90,7 +92,10 @@ class Chained:
     inner: Swizzle
 
     def __call__(self, offset: Scalar) -> Scalar:
-        return cast(Scalar, self.outer(self.offset + self.inner(offset)))  # type: ignore[operator]
+        moved: Any = self.inner(offset)
+        outer: Callable[..., Any] = self.outer
+        found: Scalar = outer(self.offset + moved)
+        return found
 
     def __str__(self) -> str:
         return f"{self.outer} o {self.offset} o {self.inner}"
@@ -174,10 +179,12 @@ class ComposedLayout:
         coordinate = crd[0] if len(crd) == 1 else crd
         if has_underscore(coordinate):
             return self.sliced(coordinate)
-        moved = cast(int, self.inner(coordinate))
-        if isinstance(moved, tuple):
-            return cast(int, self.outer((*moved, *[0] * (self.outer.rank - len(moved)))))
-        return cast(int, self.outer(self.offset + moved))
+        moved: Any = self.inner(coordinate)
+        outer: Any = self.outer
+        found: int = outer(
+            (*moved, *[0] * (outer.rank - len(moved))) if isinstance(moved, tuple) else self.offset + moved
+        )
+        return found
 
     def sliced(self, crd: Coordinate) -> ComposedLayout:
         """The modes where `crd` has `_`; what its numbers move goes into the offset.

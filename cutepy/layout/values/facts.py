@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ...errors import LayoutError
 from .basis import Basis
@@ -82,9 +82,10 @@ class Facts:
         return Facts(tuple(dict.fromkeys(self.stated + more)), self.origin) if more else self
 
 
-def whole(value: object) -> Term:
+def whole(value: Any) -> Term:
     """A SymPy integer as an int; other expressions as they are."""
-    return int(cast(int, value)) if getattr(value, "is_Integer", False) else cast("Term", value)
+    term: Term = int(value) if getattr(value, "is_Integer", False) else value
+    return term
 
 
 def check_symbol(symbol: object) -> None:
@@ -102,16 +103,16 @@ def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
     symbolic = False
     found: list[Fact] = []
     for position, term in enumerate(shape + stride):
-        if type(term) is int:
+        if isinstance(term, int):
             continue
-        if not term.free_symbols:  # type: ignore[union-attr]
+        if not term.free_symbols:
             raise LayoutError(f"{term} is no size: a size is a whole number")
         symbolic = True
-        for symbol in term.free_symbols:  # type: ignore[union-attr]
+        for symbol in term.free_symbols:
             check_symbol(symbol)
-        if not term.is_integer:  # type: ignore[union-attr]
+        if not term.is_integer:
             found.append(_integral(term))
-        if position < len(shape) and not term.is_positive:  # type: ignore[union-attr]
+        if position < len(shape) and not term.is_positive:
             found.append(Fact(term, ">=", 1))
     return Facts(tuple(dict.fromkeys(found))) if symbolic else None
 
@@ -212,7 +213,7 @@ def _as_tuples(entries: object) -> object:
 
 def _short(value: object) -> str:
     try:
-        text = show(cast(IntTuple, value)) if isinstance(value, tuple) else repr(value)
+        text = show(value) if isinstance(value, tuple) else repr(value)
     except RecursionError:
         return "(a tuple nested too deep)"
     return text if len(text) <= 120 else f"{text[:100]}…"
