@@ -52,7 +52,7 @@ def run_explain(options: Namespace) -> None:
     if not function:
         raise CommandError(f"{options.call}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
     try:
-        told = explain(FUNCTIONS[function], *operands)  # type: ignore[arg-type]
+        told = explain(FUNCTIONS[function], *operands)
     except TypeError as error:
         what = str(error).partition("() ")[2] or str(error)
         raise CommandError(f"{options.call}: {function} does not take these operands: {what}") from error

@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 
 from ..errors import DrawError
 from ..layout import Layout
-from ..layout.text.grid import extents
+from ..layout.text.write import extents
 from ..layout.values.coordinates import Coordinate, crd2idx, keeps
 from ..layout.values.int_tuple import IntTuple, as_tuple, show
 from . import palette

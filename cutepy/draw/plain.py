@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..layout import Layout
-from ..layout.text.grid import extents
+from ..layout.text.write import extents
 from ..layout.values.int_tuple import IntTuple
 from .cells import COLORS, LABELS, detail_of, hints_of, labels_of, marked_in, paints_of
 from .grid import Axis, Figure, Grid, axis_of

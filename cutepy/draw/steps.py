@@ -13,7 +13,7 @@ from typing import cast
 from ..errors import DrawError
 from ..layout import ComposedLayout, Layout
 from ..layout.text.expression import Expression, parse_expression
-from ..layout.text.grid import extents
+from ..layout.text.write import extents
 from ..layout.values.int_tuple import IntTuple
 from . import palette
 from .cells import Painter, painted, paints_of

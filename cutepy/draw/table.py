@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 
 from ..errors import DrawError
 from ..layout import ComposedLayout, Layout, slice_and_offset, tuple_add
-from ..layout.text.grid import extents, offset_rows
+from ..layout.text.write import extents, offset_rows
 from ..layout.values.basis import Basis, BasisSum
 from ..layout.values.coordinates import Coordinate, _, idx2crd
 from ..layout.values.int_tuple import IntTuple, as_tuple, leaves

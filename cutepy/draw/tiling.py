@@ -12,7 +12,7 @@ from typing import cast
 
 from ..errors import DrawError
 from ..layout import Layout, zipped_divide
-from ..layout.text.grid import extents, offset_rows
+from ..layout.text.write import extents, offset_rows
 from . import palette
 from .cells import LABELS, paint_from, written
 from .grid import ELLIPSIS, Figure, Grid
