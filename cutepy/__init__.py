@@ -4,7 +4,6 @@ Layouts are loaded at once and need nothing but Python. Tensors, drawing and the
 they are first used, so that `import cutepy` loads neither NumPy nor SymPy nor wgpu.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .errors import CompositionError as CompositionError
@@ -19,6 +18,7 @@ from .errors import TableError as TableError
 from .errors import TensorError as TensorError
 from .errors import UndecidedError as UndecidedError
 from .errors import VerificationError as VerificationError
+from .layout import LATER as _layout_later
 from .layout import Chained as Chained
 from .layout import ComposedLayout as ComposedLayout
 from .layout import E as E
@@ -54,6 +54,10 @@ from .layout import get as get
 from .layout import group_modes as group_modes
 from .layout import idx2crd as idx2crd
 from .layout import increment_coord as increment_coord
+from .layout import is_bijective as is_bijective
+from .layout import is_contiguous as is_contiguous
+from .layout import is_injective as is_injective
+from .layout import is_surjective as is_surjective
 from .layout import left_inverse as left_inverse
 from .layout import logical_divide as logical_divide
 from .layout import logical_product as logical_product
@@ -85,6 +89,7 @@ from .layout import unflatten as unflatten
 from .layout import weakly_congruent as weakly_congruent
 from .layout import zipped_divide as zipped_divide
 from .layout import zipped_product as zipped_product
+from .layout.values.above import exported as _exported
 from .layout.values.above import provide as _provide
 
 if TYPE_CHECKING:
@@ -97,10 +102,6 @@ if TYPE_CHECKING:
     from .layout import downcast as downcast
     from .layout import explain as explain
     from .layout import from_f2 as from_f2
-    from .layout import is_bijective as is_bijective
-    from .layout import is_contiguous as is_contiguous
-    from .layout import is_injective as is_injective
-    from .layout import is_surjective as is_surjective
     from .layout import max_common_layout as max_common_layout
     from .layout import max_common_vector as max_common_vector
     from .layout import nullspace as nullspace
@@ -155,81 +156,27 @@ __version__ = "0.1.0"
 
 _provide(svg_of="cutepy.draw.drawing:svg_of")
 
+_TENSOR = (
+    "COPY_ATOMS FMA MMA_ATOMS Tensor TiledCopy TiledMMA axpby bool_ clear cooperative_copy copy copy_if "
+    "elem_less f16 f32 fill gemm i32 inner_partition local_partition local_tile make_counting_tensor "
+    "make_fragment_like make_gmem_ptr make_identity_tensor make_layout_tv make_rmem_ptr make_smem_ptr "
+    "make_tensor make_tensor_like make_tiled_copy make_tiled_mma outer_partition recast reduce "
+    "reduce_tree thread_value_partition transform u32 universal_copy"
+)
 _LATER = {
-    "bank_conflicts": "layout",
-    "domain_offset": "layout",
-    "downcast": "layout",
-    "divides": "layout",
-    "explain": "layout",
-    "from_f2": "layout",
-    "is_bijective": "layout",
-    "is_contiguous": "layout",
-    "is_injective": "layout",
-    "is_surjective": "layout",
-    "max_common_layout": "layout",
-    "max_common_vector": "layout",
-    "nullspace": "layout",
-    "parse_layout": "layout",
-    "parse_tiler": "layout",
-    "recast_layout": "layout",
-    "to_f2": "layout",
-    "transactions": "layout",
-    "upcast": "layout",
-    "COPY_ATOMS": "tensor",
-    "FMA": "tensor",
-    "MMA_ATOMS": "tensor",
-    "Tensor": "tensor",
-    "TiledCopy": "tensor",
-    "TiledMMA": "tensor",
-    "axpby": "tensor",
-    "bool_": "tensor",
-    "clear": "tensor",
-    "cooperative_copy": "tensor",
-    "copy": "tensor",
-    "copy_if": "tensor",
-    "elem_less": "tensor",
-    "f16": "tensor",
-    "f32": "tensor",
-    "fill": "tensor",
-    "gemm": "tensor",
-    "i32": "tensor",
-    "inner_partition": "tensor",
-    "local_partition": "tensor",
-    "local_tile": "tensor",
-    "make_counting_tensor": "tensor",
-    "make_fragment_like": "tensor",
-    "make_gmem_ptr": "tensor",
-    "make_identity_tensor": "tensor",
-    "make_layout_tv": "tensor",
-    "make_rmem_ptr": "tensor",
-    "make_smem_ptr": "tensor",
-    "make_tensor": "tensor",
-    "make_tensor_like": "tensor",
-    "make_tiled_copy": "tensor",
-    "make_tiled_mma": "tensor",
-    "outer_partition": "tensor",
-    "recast": "tensor",
-    "reduce": "tensor",
-    "reduce_tree": "tensor",
-    "thread_value_partition": "tensor",
-    "transform": "tensor",
-    "u32": "tensor",
-    "universal_copy": "tensor",
+    **dict.fromkeys(("draw", "gpu", "ops"), ""),
+    **dict.fromkeys(_layout_later.keys() - {"Explanation"}, "layout"),
+    **dict.fromkeys(_TENSOR.split(), "tensor"),
 }
-_MODULES = ("draw", "gpu", "ops")
 
 
 def __getattr__(name: str) -> object:
-    if name in _LATER:
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
-    if name in _MODULES:
-        return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _exported(__name__, _LATER, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_MODULES})
+    return sorted({*globals(), *_LATER})
 
 
-_OWN = ("import_module", "TYPE_CHECKING", "errors", "layout")
+_OWN = ("TYPE_CHECKING", "errors", "layout")
 __all__ = [name for name in __dir__() if name == "_" or not (name.startswith("_") or name in _OWN)]

@@ -156,9 +156,9 @@ def test_nothing_imports_to_its_right(module: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("cutepy.layout.algebra.divide", "from ...tensor import Tensor"),
-        ("cutepy.layout.algebra.divide", "def f():\n    import cutepy.draw"),
-        ("cutepy.layout.algebra.divide", "from cutepy import Layout"),
+        ("cutepy.layout.algebra.tile", "from ...tensor import Tensor"),
+        ("cutepy.layout.algebra.tile", "def f():\n    import cutepy.draw"),
+        ("cutepy.layout.algebra.tile", "from cutepy import Layout"),
         ("cutepy.errors", "from .layout import Layout"),
         ("cutepy.draw.printers.svg", "from ...gpu import kernel"),
         ("cutepy.gpu.trace", "from ..draw import draw"),

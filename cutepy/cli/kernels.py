@@ -19,7 +19,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
-from ..gpu.matmul import choose_plan, matmul_kernel
+from ..gpu.matmul import choose_plan, matmul_kernel, products
 from ..gpu.operations.fold import fold_kernel
 from ..gpu.operations.operand import Place
 from ..gpu.operations.reductions import Reduction, launches

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from ..errors import CommandError, DeviceError, KernelError
-from ..gpu.matmul import Plan, choose_plan, copy_layout, matmul, matmul_kernel, slab_bytes
+from ..gpu.matmul import Plan, choose_plan, copy_layout, matmul, matmul_kernel, products, slab_bytes
 from ..gpu.operations.domain import power_of_two
 from ..gpu.runtime import Adapter, Limits, default_device
 from ..tensor import make_gmem_ptr, make_tensor

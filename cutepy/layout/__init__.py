@@ -3,26 +3,12 @@
 What is needed less often (explanations, notation, recasts, bit matrices, symbols) is loaded when it is first used.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .algebra.complement import complement as complement
 from .algebra.composition import composition as composition
-from .algebra.divide import flat_divide as flat_divide
-from .algebra.divide import logical_divide as logical_divide
-from .algebra.divide import tiled_divide as tiled_divide
-from .algebra.divide import zipped_divide as zipped_divide
 from .algebra.inverse import left_inverse as left_inverse
 from .algebra.inverse import right_inverse as right_inverse
-from .algebra.product import blocked_product as blocked_product
-from .algebra.product import flat_product as flat_product
-from .algebra.product import logical_product as logical_product
-from .algebra.product import make_layout_like as make_layout_like
-from .algebra.product import make_ordered_layout as make_ordered_layout
-from .algebra.product import raked_product as raked_product
-from .algebra.product import tile_to_shape as tile_to_shape
-from .algebra.product import tiled_product as tiled_product
-from .algebra.product import zipped_product as zipped_product
 from .algebra.queries import compatible as compatible
 from .algebra.queries import congruent as congruent
 from .algebra.queries import coprofile as coprofile
@@ -30,6 +16,10 @@ from .algebra.queries import coshape as coshape
 from .algebra.queries import cosize as cosize
 from .algebra.queries import depth as depth
 from .algebra.queries import evenly_divides as evenly_divides
+from .algebra.queries import is_bijective as is_bijective
+from .algebra.queries import is_contiguous as is_contiguous
+from .algebra.queries import is_injective as is_injective
+from .algebra.queries import is_surjective as is_surjective
 from .algebra.queries import rank as rank
 from .algebra.queries import shape as shape
 from .algebra.queries import size as size
@@ -47,6 +37,20 @@ from .algebra.rearrange import replace as replace
 from .algebra.rearrange import select as select
 from .algebra.rearrange import take as take
 from .algebra.rearrange import unflatten as unflatten
+from .algebra.tile import blocked_product as blocked_product
+from .algebra.tile import flat_divide as flat_divide
+from .algebra.tile import flat_product as flat_product
+from .algebra.tile import logical_divide as logical_divide
+from .algebra.tile import logical_product as logical_product
+from .algebra.tile import make_layout_like as make_layout_like
+from .algebra.tile import make_ordered_layout as make_ordered_layout
+from .algebra.tile import raked_product as raked_product
+from .algebra.tile import tile_to_shape as tile_to_shape
+from .algebra.tile import tiled_divide as tiled_divide
+from .algebra.tile import tiled_product as tiled_product
+from .algebra.tile import zipped_divide as zipped_divide
+from .algebra.tile import zipped_product as zipped_product
+from .values.above import exported as _exported
 from .values.above import provide as _provide
 from .values.basis import E as E
 from .values.composed import Chained as Chained
@@ -79,10 +83,6 @@ if TYPE_CHECKING:
     from .algebra.banks import transactions as transactions
     from .algebra.bits import from_f2 as from_f2
     from .algebra.bits import to_f2 as to_f2
-    from .algebra.properties import is_bijective as is_bijective
-    from .algebra.properties import is_contiguous as is_contiguous
-    from .algebra.properties import is_injective as is_injective
-    from .algebra.properties import is_surjective as is_surjective
     from .algebra.recast import domain_offset as domain_offset
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
@@ -98,45 +98,34 @@ if TYPE_CHECKING:
 
 _provide(
     parse_layout="cutepy.layout.text.parse:parse_layout",
-    from_offsets="cutepy.layout.algebra.from_table:from_offsets",
-    from_strides="cutepy.layout.algebra.from_table:from_strides",
+    from_offsets="cutepy.layout.algebra.table:from_offsets",
+    from_strides="cutepy.layout.algebra.table:from_strides",
     given="cutepy.layout.unknown.given:given",
-    subs="cutepy.layout.unknown.formula:subs",
-    subs_offset="cutepy.layout.unknown.formula:subs_offset",
-    formula="cutepy.layout.unknown.formula:formula",
+    subs="cutepy.layout.unknown.given:subs",
+    subs_offset="cutepy.layout.unknown.given:subs_offset",
+    formula="cutepy.layout.unknown.given:formula",
     lifted="cutepy.layout.unknown.lift:lifted",
     greatest_offset="cutepy.layout.algebra.swizzled:greatest_offset",
     to_cpp="cutepy.layout.text.write:to_cpp",
     to_pycute="cutepy.layout.text.write:to_pycute",
     to_latex="cutepy.layout.text.write:to_latex",
-    text_grid="cutepy.layout.text.grid:text_grid",
+    text_grid="cutepy.layout.text.write:text_grid",
 )
 
 LATER = {
-    "bank_conflicts": "algebra.banks",
-    "transactions": "algebra.banks",
-    "Explanation": "text.explain",
-    "explain": "text.explain",
-    "from_f2": "algebra.bits",
-    "to_f2": "algebra.bits",
-    "divides": "unknown.given",
-    "parse_layout": "text.parse",
-    "parse_tiler": "text.parse",
-    "is_bijective": "algebra.properties",
-    "is_contiguous": "algebra.properties",
-    "is_injective": "algebra.properties",
-    "is_surjective": "algebra.properties",
-    "domain_offset": "algebra.recast",
-    "downcast": "algebra.recast",
-    "max_common_layout": "algebra.recast",
-    "max_common_vector": "algebra.recast",
-    "nullspace": "algebra.recast",
-    "recast_layout": "algebra.recast",
-    "upcast": "algebra.recast",
+    name: module
+    for module, names in {
+        "algebra.banks": "bank_conflicts transactions",
+        "algebra.bits": "from_f2 to_f2",
+        "algebra.recast": "domain_offset downcast max_common_layout max_common_vector nullspace recast_layout upcast",
+        "text.explain": "Explanation explain",
+        "text.parse": "parse_layout parse_tiler",
+        "unknown.given": "divides",
+    }.items()
+    for name in names.split()
 }
+"""Where what is loaded late is, by name."""
 
 
 def __getattr__(name: str) -> object:
-    if name in LATER:
-        return getattr(import_module(f".{LATER[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _exported(__name__, LATER, name)

@@ -52,7 +52,7 @@ from cutepy.layout import (
     upcast,
     zipped_divide,
 )
-from cutepy.layout.algebra import radix
+from cutepy.layout.algebra import search
 from cutepy.layout.algebra.operation import OPERATIONS, operation
 
 EACH = max(25, CASES // 60)
@@ -283,6 +283,6 @@ def test_evenly_divides_is_what_a_divide_asks() -> None:
 def test_a_search_that_ends_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     layout = Layout((2, 3, 3), (5, 3, 33))
     assert left_inverse(layout) is not None
-    monkeypatch.setattr(radix, "NODES", 0)
+    monkeypatch.setattr(search, "NODES", 0)
     with pytest.raises(LayoutError, match="not searched: radix systems beyond the first 0"):
         left_inverse(layout)

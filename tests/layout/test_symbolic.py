@@ -49,7 +49,7 @@ from cutepy.layout import (
 )
 from cutepy.layout.unknown.prover import Context
 from cutepy.layout.values.int_tuple import leaves
-from cutepy.layout.values.polynomial import added
+from cutepy.layout.values.size import added
 
 M, N, K = SYMBOLS = sympy.symbols("M N K", integer=True, positive=True)
 SOME = max(80, CASES // 12)

@@ -12,7 +12,7 @@ from itertools import islice
 
 from ...errors import DrawError
 from ...layout import Layout, zipped_divide
-from ...layout.text.grid import extents, offset_rows
+from ...layout.text.write import extents, offset_rows
 from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from .. import palette

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from ...errors import DrawError
 from ...layout import Layout
-from ...layout.text.grid import extents, offset_rows
+from ...layout.text.write import extents, offset_rows
 from ...layout.values.composed import AnyLayout
 from ...layout.values.coordinates import idx2crd
 from ...layout.values.int_tuple import IntTuple, as_tuple, show

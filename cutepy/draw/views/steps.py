@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from ...errors import DrawError
 from ...layout import ComposedLayout, Layout
-from ...layout.text.explain import spell
 from ...layout.text.expression import Expression, parse_expression
-from ...layout.text.grid import extents
+from ...layout.text.write import extents, spelt
 from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import as_tuple
 from .. import palette
@@ -37,7 +36,7 @@ def steps(function: Callable[..., object], *operands: object) -> Expression:
     (2,3):(1,8)
     """
     name = getattr(function, "__name__", str(function))
-    text = f"{name}({', '.join(map(spell, operands))})"
+    text = f"{name}({', '.join(map(spelt, operands))})"
     return Expression(text, name, operands, function(*operands))
 
 
@@ -59,8 +58,8 @@ class Steps:
         told = [str(step) for step in getattr(thing, "steps", ())]
         return Figure(
             _arranged(grids),
-            title=title_of(f"{call.text} = {spell(call.value)}", look),
-            description=f"{call.text} gives {spell(call.value)}.",
+            title=title_of(f"{call.text} = {spelt(call.value)}", look),
+            description=f"{call.text} gives {spelt(call.value)}.",
             notes=tuple(notes) + tuple(f"{number}. {shorten(text, 200)}" for number, text in enumerate(told, 1)),
         )
 

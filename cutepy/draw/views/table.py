@@ -1,6 +1,6 @@
 """What grids of a layout are made from: two modes at a coordinate of the others, the values there, what cells say.
 
-Law: the values come from the layout itself (`layout.text.grid.offset_rows`). A colour or a label is a name, or a
+Law: the values come from the layout itself (`layout.text.write.offset_rows`). A colour or a label is a name, or a
 function of (coordinate, value).
 """
 
@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 from ...errors import DrawError
 from ...layout import ComposedLayout, Layout, Swizzle, slice_and_offset, tuple_add
-from ...layout.text.grid import extents, offset_rows
+from ...layout.text.write import extents, offset_rows
 from ...layout.values.basis import Basis, BasisSum
 from ...layout.values.composed import AnyLayout, Function
 from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps

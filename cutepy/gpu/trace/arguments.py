@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...errors import CutepyError, KernelError
 from ...layout import ComposedLayout, Layout
-from ...layout.unknown.formula import symbols_of
+from ...layout.unknown.given import symbols_of
 from ...tensor.dtypes import DType, as_dtype, f16, f32, gpu_dtype, i32, u32
 from ...tensor.engine import ViewEngine
 from ...tensor.make import make_tensor

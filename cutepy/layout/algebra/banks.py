@@ -12,9 +12,10 @@ from itertools import pairwise
 from typing import cast
 
 from ...errors import LayoutError
-from ..text.grid import extents, offset_rows
+from ..text.write import extents, offset_rows
 from ..values.composed import AnyLayout
 from ..values.int_tuple import leaves
+from .operation import on_any
 from .rearrange import group_modes
 
 WORD = 4
@@ -240,7 +241,7 @@ def _offsets(call: str, layout: AnyLayout) -> list[list[int]]:
         raise LayoutError(f"{call}: a size is not a number; substitute one first")
     if layout.size > LARGEST_COUNT:
         raise LayoutError(f"{call}: {layout.size} elements, of which at most {LARGEST_COUNT} are counted; slice it")
-    flat = cast(AnyLayout, group_modes(layout, 1, layout.rank)) if layout.rank > 2 else layout  # type: ignore[arg-type]
+    flat = on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else layout
     table = offset_rows(flat, *map(range, extents(flat)))
     if any(type(offset) is not int for offset in table[0]):
         raise LayoutError(f"{call}: it gives {table[0][-1]}, not offsets that are numbers")

@@ -8,7 +8,6 @@ So composition is a matrix product, inverses are Gauss elimination, and all of i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import cast
 
 from ...errors import LayoutError
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, Swizzle
@@ -137,8 +136,8 @@ def _layout(columns: Columns, shape: IntTuple | None) -> Layout:
         return from_modes(*coalesced(_make((2,) * len(columns), columns)))
     rest = list(columns)
 
-    def mode(extent: IntTuple) -> Layout:
-        count = cast(int, extent).bit_length() - 1
+    def mode(extent: int) -> Layout:
+        count = extent.bit_length() - 1
         taken, rest[:] = tuple(rest[:count]), rest[count:]
         return from_modes(*coalesced(_make((2,) * count, taken)))
 

@@ -6,24 +6,265 @@ whenever such an R exists.
 Method. A, coalesced, reads an index as digits in the mixed radix of its extents, the last digit without bound.
 R exists exactly when (a) the map is additive over the leaves of B and (b) along each leaf it is itself a layout.
 Arithmetic on one leaf `s:d` settles (b) while the digits that `d * x` fills stay aligned; (a) holds when no digit
-carries, and fails when one does. Only where a leaf runs askew of A's digits is its table looked at (`table.py`).
+carries, and fails when one does. Only where a leaf runs askew of A's digits is its table looked at (`table.py`); on the
+way to a refusal the whole table may be.
 Source: the criterion follows arXiv 2603.02298, section 3.3; the decision procedure is cutepy's own (docs/design.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import cast
 
-from ...errors import LayoutError
-from ..values.basis import as_stride, has_basis, path_of, value_of
-from ..values.coordinates import keeps
-from ..values.int_tuple import IntTuple, fold_profile, leaves, map_leaves
+from ...errors import CompositionError, LayoutError
+from ..values.basis import BasisSum, as_stride, has_basis, path_of, value_of
+from ..values.coordinates import flat_index, keeps
+from ..values.int_tuple import IntTuple, fold_profile, leaves, map_leaves, show
 from ..values.layout import Layout, _make, axis_layout
-from .alignment import Leaves, Refused
+from ..values.size import Size, list_coordinates
 from .operation import operation
 from .rearrange import by_mode, coalesced_open
-from .refusal import composition_error
 from .swizzled import composition_of
+from .table import LARGEST_TABLE, Broken, additive_witness, digits_of, leaf_modes, nested
+
+
+class Refused(Exception):
+    """Inside composition: the clause that fails ("stride", "shape", "carry") and the leaf at fault."""
+
+    def __init__(self, clause: str, position: int = 0) -> None:
+        self.clause, self.position = clause, position
+
+
+class Leaves:
+    """One composition under way: the digits of the left operand that the leaves of the right one have filled so far."""
+
+    __slots__ = ("filled", "inner", "outer", "shape", "stride", "tabled")
+
+    def __init__(self, outer: Layout, inner: Layout, shape: list[int], stride: list[int]) -> None:
+        self.outer, self.inner, self.shape, self.stride = outer, inner, shape, stride
+        self.filled = [0] * len(shape)
+        self.tabled = False
+
+    def modes(self) -> list[tuple[IntTuple, IntTuple]]:
+        """Shape and stride of the result along each leaf of the right operand."""
+        extents, steps = leaves(self.inner.shape), leaves(self.inner.stride)
+        found = [
+            self._leaf(position, extent, step)
+            for position, (extent, step) in enumerate(zip(extents, steps, strict=True))
+        ]
+        carries = any(top >= extent for top, extent in zip(self.filled[:-1], self.shape, strict=False))
+        if carries and len(extents) > 1 and not (self.tabled and self._adds_up()):
+            raise Refused("carry")
+        return found
+
+    def _leaf(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
+        """Walk `x -> outer(step * x)` digit by digit; the stretch left over by one digit goes on in the next."""
+        if step <= 0 or extent == 1:
+            return (extent, 0) if step == 0 else self._from_table(position, extent, step)
+        extents: list[int] = []
+        strides: list[int] = []
+        rest, stride = extent, step
+        last = len(self.shape) - 1
+        for digit, radix in enumerate(self.shape):
+            if digit == last:
+                break
+            if stride >= radix:
+                if stride % radix:
+                    return self._from_table(position, extent, step)
+                stride //= radix
+                continue
+            if (rest - 1) * stride < radix:
+                break
+            if radix % stride:
+                return self._from_table(position, extent, step)
+            room = radix // stride
+            if rest % room:
+                raise Refused("shape", position)
+            extents.append(room)
+            strides.append(stride * self.stride[digit])
+            self.filled[digit] += (room - 1) * stride
+            rest //= room
+            stride = 1
+        self.filled[digit] += (rest - 1) * stride
+        if not extents:
+            return rest, stride * self.stride[digit]
+        return (*extents, rest), (*strides, stride * self.stride[digit])
+
+    def _adds_up(self) -> bool:
+        return additive_witness(self.outer, self.inner) is None
+
+    def _single(self, step: int) -> int:
+        """The stride of a mode of size 1, which nothing takes: where it would lead, if that is along one axis."""
+        there = flat_index(step, tuple(self.shape), tuple(self.stride))
+        if not isinstance(there, BasisSum):
+            offset: int = there
+            return offset
+        terms = [term for term in there.terms if term.value != 0]
+        return cast(int, terms[0]) if len(terms) == 1 else 0
+
+    def _from_table(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
+        """The modes along a leaf whose steps do not line up with the digits: read off its table."""
+        if extent == 1:
+            return 1, self._single(step)
+        if any(type(d) is not int for d in (*self.stride, *self.shape, extent, step)):
+            list_coordinates(extent, step, *self.shape, *self.stride)
+            raise Refused("stride", position)
+        found = leaf_modes(self.outer, extent, step)
+        if isinstance(found, Broken):
+            raise Refused("stride", position)
+        self.tabled = True
+        for digit, top in enumerate(digits_of(self.shape, extent, step)):
+            self.filled[digit] += top
+        extents, strides = found
+        return (extents[0], strides[0]) if len(extents) == 1 else (tuple(extents), tuple(strides))
+
+
+def composes(outer: Layout, inner: Layout) -> bool:
+    """True if `composition(outer, inner)` of two plain layouts exists; cheaper than asking and catching."""
+    try:
+        Leaves(outer, inner, *coalesced_open(outer)).modes()
+    except Refused:
+        return False
+    return True
+
+
+_CLAUSES = {
+    "stride": "a stride of the right operand steps across the extents of the left one unevenly",
+    "shape": "a mode of the right operand is not a whole number of runs of the left one",
+    "carry": "the modes of the right operand add up beyond an extent of the left one",
+}
+
+
+def composition_error(outer: Layout, inner: Layout, refused: Refused) -> CompositionError:
+    """The error of `outer o inner`, with its counter-example and right operands that work."""
+    if any(isinstance(leaf, Size) for one in (outer, inner) for leaf in leaves(one.shape) + leaves(one.stride)):
+        return CompositionError(
+            f"{outer} o {inner} is a layout for no sizes that satisfy what is stated: {_CLAUSES[refused.clause]}. "
+            f"Put values in with subs to see where.",
+            None,
+            (None, None),
+            refused.clause,
+        )
+    way_out = _way_out(outer, inner)
+    if has_basis(outer.stride):
+        return CompositionError(
+            f"{outer} o {inner}: {_CLAUSES[refused.clause]}, and with strides along several axes only what lines up is "
+            f"composed.{way_out}",
+            None,
+            (None, None),
+            refused.clause,
+        )
+    if refused.clause == "carry":
+        return _carry_error(outer, inner, way_out)
+    return _leaf_error(outer, inner, refused, way_out)
+
+
+def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) -> CompositionError:
+    clause, position = refused.clause, refused.position
+    extents, steps = leaves(inner.shape), leaves(inner.stride)
+    extent, step = extents[position], steps[position]
+    shape, _ = coalesced_open(outer)
+    broken = leaf_modes(outer, extent, step)
+    at, led_to = (broken.index, broken.expected) if isinstance(broken, Broken) else (extent, outer(step) * extent)
+    here = outer(step * at)
+    flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
+    witness = nested(flat, inner.shape)
+    if clause == "shape":
+        reason = (
+            f"Along its mode {position} ({extent}:{step}) the map runs straight for {_straight(outer, extent, step)} "
+            f"steps, which do not divide {extent} into equal runs"
+        )
+    else:
+        reason = (
+            f"Stride {step} of mode {position} ({extent}:{step}) steps across the extents {show(tuple(shape))} of the "
+            f"left operand unevenly"
+        )
+    return CompositionError(
+        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, where the values before "
+        f"it lead to {led_to}.\n"
+        f"  {reason}.{way_out}",
+        witness,
+        (here, led_to),
+        clause,
+    )
+
+
+def _straight(outer: Layout, extent: int, step: int) -> int:
+    first, x = outer(step), 1
+    while x < extent and outer(step * x) == first * x:
+        x += 1
+    return x
+
+
+def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError:
+    extents, steps = leaves(inner.shape), leaves(inner.stride)
+    flat = additive_witness(outer, inner) if inner.size <= LARGEST_TABLE else _first_carry(outer, inner)
+    assert flat is not None, "a digit carries, so some coordinate is not additive"
+    parts = [outer(x * step) for x, step in zip(flat, steps, strict=True)]
+    here = outer(sum(x * step for x, step in zip(flat, steps, strict=True)))
+    witness = nested(flat, inner.shape)
+    busy = [(mode, x) for mode, x in enumerate(flat) if x]
+    reaches = ", ".join(
+        f"mode {mode} ({extents[mode]}:{steps[mode]}) brings {x} * {steps[mode]} = {x * steps[mode]}"
+        for mode, x in busy
+    )
+    shape, _ = coalesced_open(outer)
+    return CompositionError(
+        f"{outer} o {inner} is not a layout: at {show(witness)} it is {here}, its modes add up to "
+        f"{' + '.join(str(parts[mode]) for mode, _ in busy)} = {sum(parts)}.\n"
+        f"  Of the right operand {reaches}: over the extents "
+        f"{show(tuple(shape))} of the left operand the sum carries.{way_out}",
+        witness,
+        (here, sum(parts)),
+        "carry",
+    )
+
+
+def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
+    """A non-additive coordinate of a large operand: of two leaves alone, each cut short."""
+    extents, steps = leaves(inner.shape), leaves(inner.stride)
+    for cut in (4, 16, 64, 256, 1024):
+        short = _make(tuple(min(extent, cut) for extent in extents), tuple(steps))
+        for left in range(len(extents)):
+            for right in range(left + 1, len(extents)):
+                only = tuple(extent if leaf in (left, right) else 1 for leaf, extent in enumerate(leaves(short.shape)))
+                found = additive_witness(outer, _make(only, tuple(steps)))
+                if found is not None:
+                    return found
+    return tuple(extent - 1 for extent in extents)
+
+
+def _way_out(outer: Layout, inner: Layout) -> str:
+    """Up to two right operands near `inner` that compose, tried one after the other."""
+    works = [str(candidate) for candidate in nearest(outer, inner)]
+    return f" Right operands that work: {', '.join(works)}." if works else ""
+
+
+def nearest(outer: Layout, inner: Layout, limit: int = 2) -> Iterator[Layout]:
+    """Layouts that differ from `inner` in one stride or one extent and compose with `outer`."""
+    working = (candidate for candidate in _neighbours(outer, inner) if composes(outer, candidate))
+    yield from islice(working, limit)
+
+
+def _neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
+    extents, steps = list(leaves(inner.shape)), list(leaves(inner.stride))
+    shape, _ = coalesced_open(outer)
+    marks = [1]
+    for extent in shape:
+        marks.append(marks[-1] * extent)
+    seen = {tuple(steps)}
+    for leaf in reversed(range(len(steps))):
+        reach = [steps[i] * extents[i] for i in range(len(steps)) if i != leaf]
+        for step in sorted({*reach, *marks} - {0}, key=lambda mark: abs(mark - steps[leaf])):
+            trial = (*steps[:leaf], step, *steps[leaf + 1 :])
+            if trial not in seen:
+                seen.add(trial)
+                yield _make(inner.shape, fold_profile(iter(trial), inner.stride))
+    for leaf, extent in enumerate(extents):
+        for other in sorted((d for d in range(1, min(extent, 4096)) if extent % d == 0), reverse=True)[:3]:
+            shorter = [*extents[:leaf], other, *extents[leaf + 1 :]]
+            yield _make(fold_profile(iter(shorter), inner.shape), inner.stride)
 
 
 @operation(composed=composition_of, tiled=True, on_tensor="extended")
@@ -67,9 +308,9 @@ def _by_tiler(outer: Layout, inner: object) -> Layout:
 
 
 def _scaled(tree: IntTuple, factor: int) -> IntTuple:
-    if type(tree) is tuple:
+    if isinstance(tree, tuple):
         return tuple([_scaled(entry, factor) for entry in tree])
-    return cast(int, tree) * factor
+    return tree * factor
 
 
 def _refold(inner: Layout, modes: list[tuple[IntTuple, IntTuple]]) -> Layout:
@@ -91,7 +332,7 @@ def _along_one_axis(outer: Layout, inner: Layout, refused: Refused) -> Layout:
         raise composition_error(outer, inner, refused)
     [path] = paths
     along = composition(axis_layout(outer, *path), inner)
-    return _make(along.shape, map_leaves(lambda step: as_stride(cast(int, step), path), along.stride))
+    return _make(along.shape, map_leaves(lambda step: as_stride(step, path), along.stride))
 
 
 def _through_basis(outer: Layout, inner: Layout) -> Layout:

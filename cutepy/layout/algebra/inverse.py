@@ -15,8 +15,8 @@ from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
 from .composition import composition
-from .operation import Act, operation
-from .rearrange import coalesce, from_modes
+from .operation import OfPlain, operation
+from .rearrange import coalesce, from_modes, moving
 from .search import largest_right_inverse, some_left_inverse
 from .swizzled import left_inverse_of, right_inverse_of
 
@@ -24,7 +24,7 @@ Moving = list[tuple[int, int, int]]
 AxisMode = tuple[tuple[int, ...], int, int, int]
 
 
-def _right_inverse_of(call: Act, layout: ComposedLayout) -> AnyLayout:
+def _right_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     return right_inverse_of(layout, (call, left_inverse))
 
 
@@ -43,7 +43,7 @@ def right_inverse(layout: Layout) -> Layout:
     """
     if has_basis(layout.stride):
         return _by_axis(right_inverse, layout)
-    modes = _moving(layout)
+    modes = sorted(moving(layout))
     if not _spans(modes) and layout.size <= 1 << 16:
         return largest_right_inverse(layout)
     return _right(modes)
@@ -63,7 +63,7 @@ def left_inverse(layout: Layout) -> Layout:
     """
     if has_basis(layout.stride):
         return _by_axis(left_inverse, layout)
-    modes = _moving(layout)
+    modes = sorted(moving(layout))
     if modes and modes[0][0] < 0:
         raise LayoutError(
             f"left_inverse({layout}): stride {modes[0][0]} gives offsets below 0; an inverse takes offsets from 0 on"
@@ -96,17 +96,6 @@ def _left(modes: Moving) -> Layout | None:
         strides.append(position)
         reached, span, position = step, step * extent, at
     return coalesce(from_modes([*extents, span // reached], [*strides, position]))
-
-
-def _moving(layout: Layout) -> Moving:
-    """(stride, colexicographic position stride, extent) of every mode that moves, by stride."""
-    found = []
-    position = 1
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):  # noqa: B905  (congruent by construction)
-        if extent != 1 and step != 0:
-            found.append((step, position, extent))
-        position *= extent
-    return sorted(found)
 
 
 def _spans(modes: Moving) -> bool:
@@ -145,8 +134,8 @@ def _one_axis(left: bool, layout: Layout, modes: list[tuple[int, int, int]]) -> 
     """Inverse along one axis: of the modes that move it, composed with where they stand in the whole coordinate."""
     if not modes:
         return _make(1, 0)
-    moving = sorted(((step, position, extent) for step, extent, position in modes if extent != 1 and step != 0))
-    aligned = (_left if left else _right)(moving) if _spans(moving) else None
+    sizeable = sorted(((step, position, extent) for step, extent, position in modes if extent != 1 and step != 0))
+    aligned = (_left if left else _right)(sizeable) if _spans(sizeable) else None
     if aligned is not None:
         return aligned
     alone = _make(

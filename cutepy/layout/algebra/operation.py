@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 from ...errors import LayoutError
 from ..values.above import above
 from ..values.basis import has_basis
-from ..values.composed import ComposedLayout, Swizzle
+from ..values.composed import AnyLayout, ComposedLayout, Swizzle
 from ..values.layout import Layout
 from ..values.size import is_unknown
 
@@ -48,19 +48,27 @@ class Acting(Protocol[First, Given, Result]):
     def __call__(self, layout: Held, /, *operands: Given.args, **named: Given.kwargs) -> Held: ...
 
 
+OfPlain = Callable[..., Layout]
+"""An operation where it is called with plain layouts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """What is known of an operation: its public function, and how it acts on operands that are no plain layouts.
 
     `composed` is called as `composed(call, *operands)` where an operand has a function outside, or says why none may.
     A `structural` operation moves modes about, so unknown sizes are nothing to it; of a `tiled` one a size is a tile.
-    `on_tensor` says what becomes of a tensor's elements (see `Elements`).
+    Where a text calls it, the first `layouts` operands are layouts; no text calls one with 0. An operation that is
+    another one, its modes put otherwise, says as `put` which one and how, to be told so. `on_tensor` says what
+    becomes of the elements of a tensor.
     """
 
     call: Act
     composed: Act | str
     structural: bool
     tiled: bool
+    layouts: int
+    put: tuple[Act, str] | None
     on_tensor: Elements = "none"
 
     def on(self, operands: tuple[object, ...]) -> object:
@@ -87,7 +95,13 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(
-    *, composed: Act | str, structural: bool = False, tiled: bool = False, on_tensor: Elements = "none"
+    *,
+    composed: Act | str,
+    structural: bool = False,
+    tiled: bool = False,
+    layouts: int = 1,
+    put: tuple[Act, str] | None = None,
+    on_tensor: Elements = "none",
 ) -> Callable[[Callable[Concatenate[First, Given], Result]], Acting[First, Given, Result]]:
     """Make a function over plain layouts an operation: on all else it does what its record says (see `Operation`)."""
 
@@ -111,7 +125,7 @@ def operation(
                     return plain(*operands)
             return record.on(operands)
 
-        record = OPERATIONS[function.__name__] = Operation(call, composed, structural, tiled, on_tensor)
+        record = OPERATIONS[function.__name__] = Operation(call, composed, structural, tiled, layouts, put, on_tensor)
         return cast("Acting[First, Given, Result]", call)
 
     return decorated
@@ -151,7 +165,14 @@ def known_sizes(call: Act, *operands: object) -> None:
         raise LayoutError(f"{call.__name__}({shown}): a function outside takes known sizes; put values in with subs")
 
 
-def on_inner(call: Act, layout: object, *arguments: object) -> ComposedLayout:
+def on_any(call: Act, *operands: object) -> AnyLayout:
+    """`call(*operands)` of layouts of any kind, for an operation that gives a layout."""
+    result = call(*operands)
+    assert isinstance(result, AnyLayout)
+    return result
+
+
+def on_inner(call: OfPlain, layout: object, *arguments: object) -> ComposedLayout:
     """An operation on the coordinates of a composed layout: that of its inner layout, the function outside going along.
 
     Raises LayoutError where another operand than the first has a function outside.
@@ -161,7 +182,7 @@ def on_inner(call: Act, layout: object, *arguments: object) -> ComposedLayout:
         raise LayoutError(
             f"{call.__name__}({shown}): only the first operand may be a composed layout; use the inner layout of others"
         )
-    inner = cast(Layout, call(layout.inner, *arguments))
+    inner = call(layout.inner, *arguments)
     if has_basis(inner.stride) and not has_basis(layout.inner.stride):
         shown = ", ".join(map(str, (layout, *arguments)))
         raise LayoutError(f"{call.__name__}({shown}): outside are offsets, and {inner} gives coordinates")

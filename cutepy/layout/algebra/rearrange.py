@@ -55,6 +55,21 @@ def coalesced_open(layout: Layout) -> Modes:
     return shape, stride
 
 
+def moving(layout: Layout) -> list[tuple[int, int, int]]:
+    """Every mode that moves the offset: its stride, the stride of the integer coordinate along it, its extent.
+
+    >>> moving(Layout((4, 2, 8), (2, 0, 1)))
+    [(2, 1, 4), (1, 8, 8)]
+    """
+    found = []
+    position = 1
+    for extent, step in zip(leaves(layout.shape), leaves(layout.stride)):  # noqa: B905  (congruent by construction)
+        if extent != 1 and step != 0:
+            found.append((step, position, extent))
+        position *= extent
+    return found
+
+
 @operation(composed=on_inner, on_tensor="refolded")
 def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
     """The shortest layout of depth at most 1 with the same size and the same value at every integer coordinate.
@@ -113,7 +128,7 @@ def flatten(layout: Layout) -> Layout:
     return _make(leaves(layout.shape), leaves(layout.stride), layout.facts)
 
 
-@operation(composed=on_inner, structural=True, on_tensor="refolded")
+@operation(composed=on_inner, structural=True, layouts=0, on_tensor="refolded")
 def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     """The leaves of a flat layout nested as `profile`.
 
@@ -182,7 +197,7 @@ def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
         )
 
 
-@operation(composed=on_inner, structural=True, on_tensor="extended")
+@operation(composed=on_inner, structural=True, layouts=0, on_tensor="extended")
 def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
 
@@ -193,7 +208,7 @@ def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layo
     return joined([*layout, *more]) if more else layout
 
 
-@operation(composed=on_inner, structural=True, on_tensor="extended")
+@operation(composed=on_inner, structural=True, layouts=0, on_tensor="extended")
 def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """As `append`, at the front.
 
@@ -224,7 +239,7 @@ def _check_codomain(call: str, *modes: Layout) -> None:
         )
 
 
-@operation(composed=on_inner, structural=True)
+@operation(composed=on_inner, structural=True, layouts=0)
 def replace(layout: Layout, mode: int, new: Layout) -> Layout:
     """Mode number `mode` replaced by `new`.
 

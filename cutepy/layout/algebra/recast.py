@@ -7,7 +7,7 @@ Law of `upcast`: `upcast(L, n)(c // k) == L(c) // n`, mode by mode, where k elem
 from __future__ import annotations
 
 from math import gcd
-from typing import cast
+from typing import Any, cast
 
 from ...errors import LayoutError
 from ..values.basis import as_stride, has_basis, path_of, value_of
@@ -18,12 +18,12 @@ from ..values.layout import Layout, _make
 from .bits import columns_of
 from .composition import composition
 from .inverse import right_inverse
-from .operation import Act, known_sizes, operation
+from .operation import OfPlain, known_sizes, on_any, operation
 from .rearrange import coalesce, coalesced, coalesced_open, from_modes
 from .swizzled import listed
 
 
-def _in_other_units(call: Act, layout: AnyLayout, count: int) -> ComposedLayout:
+def _in_other_units(call: OfPlain, layout: AnyLayout, count: int) -> ComposedLayout:
     """`upcast` and `downcast` of a composed layout: the inner layout, the offset and what is outside change units.
 
     Exact where the functions outside keep whole units together: `F(x // n) == f(x) // n` for `upcast`, and
@@ -36,7 +36,7 @@ def _in_other_units(call: Act, layout: AnyLayout, count: int) -> ComposedLayout:
         raise LayoutError(f"{said}: coordinates are in no units; recast the layout outside")
     finer = call is downcast
     outer = _outside(layout.outer, count, finer, said)
-    return ComposedLayout(outer, _offset(layout.offset, count, finer, said), cast(Layout, call(layout.inner, count)))
+    return ComposedLayout(outer, _offset(layout.offset, count, finer, said), call(layout.inner, count))
 
 
 def _outside(function: Function, count: int, finer: bool, said: str) -> Function:
@@ -47,7 +47,7 @@ def _outside(function: Function, count: int, finer: bool, said: str) -> Function
         return _swizzle(function, count, finer, said)
     if not isinstance(function, Layout):
         outer, inner = (_outside(part, count, finer, said) for part in (function.outer, function.inner))
-        return type(function)(outer, _offset(function.offset, count, finer, said), inner)  # type: ignore[arg-type]
+        return chained(outer, _offset(function.offset, count, finer, said), inner)
     shape, stride = coalesced_open(function)
     whole = len(shape) == 1 or (bool(shape) and shape[0] % count == 0 and all(step % count == 0 for step in stride[1:]))
     if has_basis(function.stride) or not stride or stride[0] != 1 or not (finer or whole):
@@ -79,7 +79,7 @@ def _offset(offset: int, count: int, finer: bool, said: str) -> int:
     return offset * count if finer else offset // count
 
 
-@operation(composed=_in_other_units)
+@operation(composed=_in_other_units, layouts=0)
 def upcast(layout: Layout, count: int) -> Layout:
     """The layout in units of `count` elements: where each element lies is the unit that holds it.
 
@@ -122,7 +122,7 @@ def upcast(layout: Layout, count: int) -> Layout:
     return _make(fold_profile(iter(extents), layout.shape), fold_profile(iter(strides), layout.shape))
 
 
-@operation(composed=_in_other_units)
+@operation(composed=_in_other_units, layouts=0)
 def downcast(layout: Layout, count: int) -> Layout:
     """The layout in units that are `count` times finer: the mode of stride 1 gets `count` times as many.
 
@@ -176,12 +176,12 @@ def _check_count(call: str, count: int) -> None:
         raise LayoutError(f"{call}: the number of elements must be a whole number from 1")
 
 
-def _common(call: Act, left: AnyLayout, right: AnyLayout) -> AnyLayout:
+def _common(call: OfPlain, left: AnyLayout, right: AnyLayout) -> AnyLayout:
     """`max_common_layout` of layouts of any kind."""
     known_sizes(call, left, right)
     if any(has_basis(plain_part(side).stride) for side in (left, right)):
         raise LayoutError(f"{call.__name__}({left}, {right}): coordinates do not lie next to each other; use offsets")
-    inverse = cast(AnyLayout, right_inverse(cast(Layout, right)))
+    inverse = on_any(right_inverse, right)
     length = _linear_length(left, inverse)
     if length == 0:
         raise LayoutError(f"{call.__name__}({left}, {right}): no coordinate has the offset 0 in both")
@@ -191,10 +191,10 @@ def _common(call: Act, left: AnyLayout, right: AnyLayout) -> AnyLayout:
         reach *= extent
         if reach > length:
             break
-    return coalesce(composition(cast(Layout, inverse), Layout(best, 1)))
+    return on_any(coalesce, on_any(composition, inverse, Layout(best, 1)))
 
 
-@operation(composed=_common)
+@operation(composed=_common, layouts=0)
 def max_common_layout(left: Layout, right: Layout) -> Layout:
     """The largest layout R with `left(R(i)) == i == right(R(i))`: coordinates where both are contiguous together.
 
@@ -221,9 +221,9 @@ def max_common_vector(left: Layout, right: Layout) -> int:
 def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     """The greatest n with `layout(inverse(i)) == i` for all i below n."""
     try:
-        both = cast(AnyLayout, composition(cast(Layout, layout), inverse))
+        both = on_any(composition, layout, inverse)
     except LayoutError:
-        both = cast(AnyLayout, chained(cast(Function, layout), 0, inverse))
+        both = chained(layout, 0, inverse)
     if isinstance(both, Layout):
         extents, strides = coalesced(both)
         return extents[0] if strides and strides[0] == 1 else 1
@@ -236,7 +236,7 @@ def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     return int(wrong[0]) if len(wrong) else both.size
 
 
-@operation(composed="what a function outside maps to 0 is no layout; ask for that of the inner layout")
+@operation(composed="what a function outside maps to 0 is no layout; ask for that of the inner layout", layouts=0)
 def nullspace(layout: Layout) -> Layout:
     """The coordinates that do not move the offset: R with `layout(R(i)) == 0`, over the modes of stride 0.
 
@@ -271,8 +271,10 @@ def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
             raise LayoutError(
                 f"domain_offset({crd}, {layout}): the inner layout gives coordinates, the offset is a number"
             )
-        moved = ComposedLayout(layout.outer, layout.offset + cast(int, layout.inner(crd)), layout.inner)
+        flat: Any = layout.inner(crd)
+        moved = ComposedLayout(layout.outer, layout.offset + flat, layout.inner)
         return cast(Layout, moved), 0
     if not isinstance(layout, Layout):
         raise LayoutError(f"domain_offset({crd}, {layout!r}): the second operand is a layout; write Layout(...)")
-    return layout, cast(int, layout(crd))
+    start: Any = layout(crd)
+    return layout, start

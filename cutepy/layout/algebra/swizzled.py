@@ -16,7 +16,7 @@ from ..values.int_tuple import leaves, map_leaves
 from ..values.layout import Layout, _make
 from ..values.size import is_unknown
 from .bits import Image, apply, columns_of, layout_of_columns
-from .operation import Act, known_sizes, on_inner
+from .operation import OfPlain, known_sizes, on_any, on_inner
 from .rearrange import coalesced_open
 from .table import LARGEST_TABLE
 
@@ -65,7 +65,7 @@ def _greatest_swizzled(swizzle: Swizzle, offset: int, inner: Layout) -> int:
     return max(map(swizzle, reached))
 
 
-def composition_of(call: Act, outer: object, inner: object) -> AnyLayout:
+def composition_of(call: OfPlain, outer: object, inner: object) -> AnyLayout:
     """`outer o inner` with a composed layout on either side."""
     if not isinstance(inner, ComposedLayout):
         return on_inner(call, outer, inner)
@@ -76,13 +76,13 @@ def composition_of(call: Act, outer: object, inner: object) -> AnyLayout:
     if bits is not None:
         return bits
     if isinstance(outer, ComposedLayout):
-        return cast(AnyLayout, chained(outer.outer, outer.offset, cast(AnyLayout, call(outer.inner, inner))))
+        return chained(outer.outer, outer.offset, on_any(call, outer.inner, inner))
     shape, stride = coalesced_open(cast(Layout, outer))
     if len(shape) == 1:
         return _scaled(stride[0], inner)
     if isinstance(inner.outer, Layout) and _stays_inside(inner):
         with suppress(LayoutError):
-            return ComposedLayout(cast(Layout, call(outer, inner.outer)), inner.offset, inner.inner)
+            return ComposedLayout(call(outer, inner.outer), inner.offset, inner.inner)
     return cast(AnyLayout, chained(cast(Layout, outer), 0, inner))
 
 
@@ -122,14 +122,14 @@ def _scaled(step: int, inner: ComposedLayout) -> AnyLayout:
         return ComposedLayout(swizzle, inner.offset * step, _times(inner.inner, step))
     if isinstance(inner.outer, Layout):
         return ComposedLayout(_times(inner.outer, step), inner.offset, inner.inner)
-    return cast(AnyLayout, chained(_make(1, step), 0, inner))
+    return chained(_make(1, step), 0, inner)
 
 
 def _times(layout: Layout, factor: int) -> Layout:
-    return _make(layout.shape, map_leaves(lambda step: cast(int, step) * factor, layout.stride))
+    return _make(layout.shape, map_leaves(lambda step: step * factor, layout.stride))
 
 
-def right_inverse_of(layout: ComposedLayout, inverses: tuple[Act, Act]) -> AnyLayout:
+def right_inverse_of(layout: ComposedLayout, inverses: tuple[OfPlain, OfPlain]) -> AnyLayout:
     """The largest R with `layout(R(i)) == i`, by one of the inverses of plain layouts."""
     known_sizes(inverses[0], layout)
     columns = columns_of(layout)
@@ -168,14 +168,16 @@ def listed(layout: AnyLayout) -> NDArray[np.int64]:
     return layout.offsets().ravel(order="F")
 
 
-def _inner_inverse(inner: Layout, swizzle: Swizzle, offset: int, reached: int, inverses: tuple[Act, Act]) -> Layout:
+def _inner_inverse(
+    inner: Layout, swizzle: Swizzle, offset: int, reached: int, inverses: tuple[OfPlain, OfPlain]
+) -> Layout:
     """A layout that finds the coordinates of the inner offsets behind the first `reached` swizzled ones."""
     import numpy as np
 
     wanted = swizzle(np.arange(reached, dtype=np.int64)) - offset
     for inverse in inverses:
         try:
-            found = cast(Layout, inverse(inner))
+            found = inverse(inner)
         except LayoutError:
             continue
         back = np.asarray(found(wanted))
@@ -186,7 +188,7 @@ def _inner_inverse(inner: Layout, swizzle: Swizzle, offset: int, reached: int, i
     )
 
 
-def left_inverse_of(call: Act, layout: ComposedLayout) -> AnyLayout:
+def left_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     """R with `layout(R(layout(c))) == layout(c)`."""
     known_sizes(call, layout)
     columns = columns_of(layout)
@@ -197,7 +199,7 @@ def left_inverse_of(call: Act, layout: ComposedLayout) -> AnyLayout:
         if recovered is not None:
             return recovered
     swizzle = _only_swizzle("left_inverse", layout)
-    back: Function = Chained(cast(Layout, call(layout.inner)), -layout.offset, swizzle)
+    back: Function = Chained(call(layout.inner), -layout.offset, swizzle)
     return ComposedLayout(back, 0, Layout(layout.cosize, 1))
 
 

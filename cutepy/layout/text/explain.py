@@ -9,32 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import cast
 
 from ...errors import LayoutError
 from ..algebra.complement import complement
 from ..algebra.composition import composition
-from ..algebra.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from ..algebra.inverse import left_inverse, right_inverse
-from ..algebra.product import (
-    blocked_product,
-    flat_product,
-    logical_product,
-    raked_product,
-    room_for,
-    tiled_product,
-    zipped_product,
-)
+from ..algebra.operation import OPERATIONS, Act, on_any
 from ..algebra.queries import size
-from ..algebra.rearrange import coalesce, coalesced, coalesced_open
-from ..values.composed import ComposedLayout
+from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
+from ..algebra.tile import logical_divide, logical_product, room_for, tile_of
+from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, leaves, show
 from ..values.layout import Layout, _make
 from ..values.size import is_unknown
 from .expression import FUNCTIONS, parse_call
 from .parse import parse_layout
+from .write import spelt
 
 CHECKED = 1 << 16
 SHOWN = 8
@@ -45,7 +38,7 @@ class Step:
     """One step: what is done, the layout that it gives (if any), and at how many coordinates that was evaluated."""
 
     text: str
-    layout: Layout | None = None
+    layout: AnyLayout | None = None
     checked: int = 0
 
     def __str__(self) -> str:
@@ -69,7 +62,7 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(function: Callable[..., Layout] | str, *operands: object) -> Explanation:
+def explain(function: Act | str, *operands: object) -> Explanation:
     """How `function(*operands)` comes to its result, in checked steps; for a refusal, the step that fails and why.
 
     >>> print(explain(composition, Layout((4, 2), (2, 1)), Layout((2, 2), (4, 1))))
@@ -85,33 +78,28 @@ def explain(function: Callable[..., Layout] | str, *operands: object) -> Explana
     Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
     does not take.
     """
+    told: Act | str = function
     if isinstance(function, str):
         called, operands = parse_call(function)
-        function = cast("Callable[..., Layout]", FUNCTIONS.get(called, function))
+        told = FUNCTIONS.get(called, function)
     operands = tuple(parse_layout(operand) if isinstance(operand, str) else operand for operand in operands)
-    story = STORIES.get(function)
-    name = getattr(function, "__name__", str(function))
-    if story is None:
+    name = getattr(told, "__name__", str(told))
+    if isinstance(told, str) or told not in STORIES:
         known = ", ".join(sorted(known.__name__ for known in STORIES))
         raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {known}")
-    call = f"{name}({', '.join(map(spell, operands))})"
+    call = f"{name}({', '.join(map(spelt, operands))})"
     if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
         raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
     steps: list[Step] = []
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
-        for step in story(*operands):
+        for step in STORIES[told](*operands):
             steps.append(step)
     try:
-        return Explanation(call, tuple(steps), function(*operands))
+        result = told(*operands)
+        assert isinstance(result, Layout)
+        return Explanation(call, tuple(steps), result)
     except LayoutError as error:
         return Explanation(call, tuple(steps), None, error)
-
-
-def spell(operand: object) -> str:
-    """An operand as a call has it: a tuple with blanks, all else as it prints."""
-    if isinstance(operand, tuple):
-        return f"({', '.join(map(spell, operand))})"
-    return str(operand)
 
 
 def _coordinates(size: int) -> Sequence[int]:
@@ -136,7 +124,7 @@ def _by_mode_steps(function: Callable[..., Layout], layout: Layout, tiler: tuple
         if keeps(entry):
             yield Step(f"Mode {position}: {mode} is kept.", mode)
         else:
-            yield Step(f"Mode {position}: {function.__name__}({mode}, {spell(entry)}) = {function(mode, entry)}.")
+            yield Step(f"Mode {position}: {function.__name__}({mode}, {spelt(entry)}) = {function(mode, entry)}.")
     if layout.rank > len(tiler):
         fate = "dropped" if function is composition else "kept"
         yield Step(f"The tiler names {len(tiler)} of {layout.rank} modes; the others are {fate}.")
@@ -152,8 +140,8 @@ def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
     ones = [f"{s}:{d}" for s, d in _pairs(layout) if s == 1]
     if ones:
         yield Step(f"Modes of size 1 go: {', '.join(ones)}.")
-    moving = [(s, d) for s, d in _pairs(layout) if s != 1]
-    for (extent, step), (_next, following) in pairwise(moving):
+    kept = [(s, d) for s, d in _pairs(layout) if s != 1]
+    for (extent, step), (_next, following) in pairwise(kept):
         verdict = (
             "they merge" if following == extent * step else f"{following} is not {extent} * {step}, they stay apart"
         )
@@ -170,7 +158,7 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
     if isinstance(inner, tuple):
         yield from _by_mode_steps(composition, outer, inner)
         return
-    right = Layout(inner, 1) if type(inner) is int else cast(Layout, inner)
+    right = tile_of(composition, outer, inner)
     extents, _strides = coalesced_open(outer)
     whole = coalesce(outer)
     yield Step(
@@ -184,7 +172,7 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
             f"Mode {position} of the right operand, {extent}:{step}: a step moves these digits by {digits}; "
             f"the offsets {_offsets(leaf)} are {leaf}.",
             leaf,
-            lambda x, step=step: outer(x * step),  # type: ignore[misc]
+            partial(_stepped, outer, step),
         )
     result = composition(outer, right)
     yield _claim(
@@ -194,6 +182,10 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
     )
 
 
+def _stepped(layout: Layout, step: int, index: int) -> object:
+    return layout(index * step)
+
+
 def _digits(index: int, extents: Sequence[int]) -> Iterator[int]:
     for extent in extents[:-1]:
         yield index % extent
@@ -201,19 +193,19 @@ def _digits(index: int, extents: Sequence[int]) -> Iterator[int]:
     yield index
 
 
-def _complement(layout: Layout, cotarget: object = None) -> Iterator[Step]:
-    reach = layout.cosize if cotarget is None else size(cast(IntTuple, cotarget))
-    moving = sorted((d, s) for s, d in _pairs(layout) if s != 1 and d != 0)
-    yield Step(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in moving) or 'none'}.")
+def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Iterator[Step]:
+    reach = layout.cosize if cotarget is None else size(cotarget)
+    by_stride = sorted((d, s) for d, _at, s in moving(layout))
+    yield Step(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in by_stride) or 'none'}.")
     filled = 1
-    for step, extent in moving:
+    for step, extent in by_stride:
         gap = step // filled if filled else 0
         if gap > 1:
             yield Step(f"Up to stride {step} the offsets fill {filled}: {gap} copies fit, a mode {gap}:{filled}.")
         elif gap == 1:
             yield Step(f"Stride {step} begins where the {filled} filled offsets end: nothing is left out.")
         filled = step * extent
-    result = complement(layout, cotarget)  # type: ignore[call-overload]
+    result = complement(layout, cotarget)
     yield Step(f"From {filled} on, {-(-reach // filled)} copies reach {reach}, a mode {-(-reach // filled)}:{filled}.")
     yield _disjoint(layout, result)
 
@@ -233,7 +225,7 @@ def _logical_divide(layout: Layout, tiler: object) -> Iterator[Step]:
     if isinstance(tiler, tuple):
         yield from _by_mode_steps(logical_divide, layout, tiler)
         return
-    tile = Layout(tiler, 1) if type(tiler) is int else cast(Layout, tiler)
+    tile = tile_of(logical_divide, layout, tiler)
     rest = complement(tile, layout.size)
     yield Step(f"One tile is {tile}; its complement in {layout.size} is {rest}, which tells the tiles apart.", rest)
     pair = _make((tile.shape, rest.shape), (tile.stride, rest.stride))
@@ -244,14 +236,11 @@ def _logical_divide(layout: Layout, tiler: object) -> Iterator[Step]:
     yield _claim(f"The layout after that choice: {layout} o {pair} = {result}.", result, lambda i: layout(pair(i)))
 
 
-def _rearranged(
-    function: Callable[..., Layout], basic: Callable[..., Layout], forms: str
-) -> Callable[..., Iterator[Step]]:
+def _rearranged(function: Act, basic: Act, forms: str) -> Callable[..., Iterator[Step]]:
     def story(layout: Layout, tiler: object) -> Iterator[Step]:
         yield from STORIES[basic](layout, tiler)
-        logical = basic(layout, tiler)
-        result = function(layout, tiler)
-        yield Step(f"The modes of {logical} are put as {forms}: {result}.", result)
+        result = on_any(function, layout, tiler)
+        yield Step(f"The modes of {basic(layout, tiler)} are put as {forms}: {result}.", result)
 
     return story
 
@@ -260,7 +249,7 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
     if isinstance(tiler, tuple):
         yield from _by_mode_steps(logical_product, block, tiler)
         return
-    copies = Layout(tiler, 1) if type(tiler) is int else cast(Layout, tiler)
+    copies = tile_of(logical_product, block, tiler)
     reach = block.size * copies.cosize
     room = room_for(block, copies)
     yield Step(
@@ -276,12 +265,8 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
 
 def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
     def story(layout: Layout) -> Iterator[Step]:
-        position, found = 1, []
-        for extent, step in _pairs(layout):
-            if extent != 1 and step != 0:
-                found.append((step, extent, position))
-            position *= extent
-        listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in sorted(found)) or "none"
+        found = sorted((step, extent, at) for step, at, extent in moving(layout))
+        listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in found) or "none"
         yield Step(f"The modes that move, by stride: {listed}.")
         result = function(layout)
         if function is right_inverse:
@@ -306,7 +291,7 @@ def _through(layout: Layout, inverse: Layout) -> Layout:
     return composition(layout, inverse) if coalesced(layout)[0] else inverse
 
 
-STORIES: dict[Callable[..., Layout], Callable[..., Iterator[Step]]] = {
+STORIES: dict[Act, Callable[..., Iterator[Step]]] = {
     coalesce: _coalesce,
     composition: _composition,
     complement: _complement,
@@ -315,13 +300,4 @@ STORIES: dict[Callable[..., Layout], Callable[..., Iterator[Step]]] = {
     right_inverse: _inverse(right_inverse),
     left_inverse: _inverse(left_inverse),
 }
-STORIES |= {
-    zipped_divide: _rearranged(zipped_divide, logical_divide, "((tiles), (rests))"),
-    tiled_divide: _rearranged(tiled_divide, logical_divide, "((tiles), rest, rest, ...)"),
-    flat_divide: _rearranged(flat_divide, logical_divide, "(tile, ..., rest, ...)"),
-    zipped_product: _rearranged(zipped_product, logical_product, "((blocks), (copies))"),
-    tiled_product: _rearranged(tiled_product, logical_product, "((blocks), copy, copy, ...)"),
-    flat_product: _rearranged(flat_product, logical_product, "(block, ..., copy, ...)"),
-    blocked_product: _rearranged(blocked_product, logical_product, "((block, copies), ...) mode by mode"),
-    raked_product: _rearranged(raked_product, logical_product, "((copies, block), ...) mode by mode"),
-}
+STORIES |= {record.call: _rearranged(record.call, *record.put) for record in OPERATIONS.values() if record.put}

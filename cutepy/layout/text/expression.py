@@ -1,71 +1,33 @@
 """Expressions of the layout algebra as text: `zipped_divide((8,8):(8,1), (4,4))`. Parsed, never evaluated by Python.
 
-The grammar is that of `notation`, where a call may also be one of `FUNCTIONS`.
+The grammar is that of `parse.py`, where a call may also be one of `FUNCTIONS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 from ...errors import LayoutError, NotationError
-from ..algebra.complement import complement
-from ..algebra.composition import composition
-from ..algebra.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
-from ..algebra.inverse import left_inverse, right_inverse
-from ..algebra.product import (
-    blocked_product,
-    flat_product,
-    logical_product,
-    make_layout_like,
-    raked_product,
-    tile_to_shape,
-    tiled_product,
-    zipped_product,
-)
-from ..algebra.rearrange import coalesce, filter, filter_zeros, flatten, get, group_modes, select, take
+from ..algebra.operation import OPERATIONS, Act
+from ..algebra.rearrange import filter
+from ..algebra.tile import make_layout_like
 from ..values.composed import AnyLayout, Swizzle
-from ..values.int_tuple import IntTuple, as_tuple
+from .nodes import CALLS, Call, Node, layout_of, tiler_of
 from .parse import Reader
-from .reading import Node, layout_of, tiler_of
-from .sources import CALLS, Call
 
 LARGEST_OPERAND = 1 << 24
 """How many coordinates an operand after the first may have: the algebra may have to look at every one of them."""
 
-FUNCTIONS: dict[str, Callable[..., object]] = {
-    function.__name__: function
-    for function in (
-        blocked_product,
-        coalesce,
-        complement,
-        composition,
-        filter,
-        filter_zeros,
-        flat_divide,
-        flat_product,
-        flatten,
-        get,
-        group_modes,
-        left_inverse,
-        logical_divide,
-        logical_product,
-        make_layout_like,
-        raked_product,
-        right_inverse,
-        select,
-        take,
-        tile_to_shape,
-        tiled_divide,
-        tiled_product,
-        zipped_divide,
-        zipped_product,
+FUNCTIONS: dict[str, Act] = dict(
+    sorted(
+        {
+            **{name: record.call for name, record in OPERATIONS.items() if record.layouts},
+            "filter": filter,
+            "make_layout_like": make_layout_like,
+        }.items()
     )
-}
+)
 """What an expression may call beside the spellings of layouts; each takes a layout first."""
-
-_SECOND_IS_LAYOUT = frozenset({"blocked_product", "raked_product"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +115,7 @@ class _Calls(Reader):
         """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""
         if call.keywords:
             raise call.wrong(f"takes no {', '.join(call.keywords)}=; write its operands in order")
-        layouts = 2 if call.name in _SECOND_IS_LAYOUT else 1
+        layouts = OPERATIONS[call.name].layouts if call.name in OPERATIONS else 1
         first = [self.stated(layout_of(part, call.fail)) for part in call.entries[:layouts]]
         tilers = [tiler_of(part, call.fail) for part in call.entries[layouts:]]
         return (*first, *(self.stated(tiler) if isinstance(tiler, AnyLayout) else tiler for tiler in tilers))
@@ -163,7 +125,8 @@ class _Calls(Reader):
         for operand in operands[1:]:
             _check_size(operand, call)
         if call.name in ("select", "get") and len(operands) == 2:
-            operands = (operands[0], *as_tuple(cast(IntTuple, operands[1])))
+            path = operands[1]
+            operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
         try:
             return FUNCTIONS[call.name](*operands)
         except TypeError as error:

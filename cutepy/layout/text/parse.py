@@ -8,7 +8,7 @@ A hand-written recursive descent over
     group  := "(" [ chain { "," chain } ] ")"            also [ ; ] and < , > for tilers
     call   := name ( "(" | "<" ) arguments ( ")" | ">" ) Layout<Shape<_4>,Stride<_1>>, make_layout(4, 1), E(0), ...
 
-Law: for every layout and every writer of `spelling.py`, reading what it writes gives the layout back. Python evaluates
+Law: for every layout and every writer of `write.py`, reading what it writes gives the layout back. Python evaluates
 nothing, nesting stops at `MAX_DEPTH`, and an error carries the column where reading stopped.
 """
 
@@ -24,9 +24,11 @@ from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import _ as underscore
 from ..values.int_tuple import MAX_DEPTH
 from ..values.layout import Layout, Order
-from .reading import (
+from .nodes import (
+    CALLS,
     LARGEST_COUNT,
     POINTER,
+    Call,
     Node,
     arithmetic,
     compose,
@@ -36,7 +38,6 @@ from .reading import (
     symbol,
     tiler_of,
 )
-from .sources import CALLS, Call
 from .tokens import LONGEST_NUMBER, Token, Tokens, number
 
 _ORDERS = {

@@ -1,16 +1,26 @@
-"""Facts stated by a user: as texts, as `divides(...)`, as SymPy relations."""
+"""What a user does with unknown sizes: state facts about them, put values in, read the offset as a formula."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, prod
+from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import LayoutError
 from ..text.parse import parse_tiler
-from ..values.facts import Fact, Facts, Term, check_symbol, whole
+from ..values.basis import Basis, as_stride, path_of, value_of
+from ..values.facts import Fact, Facts, Origin, Term, check_symbol, whole
+from ..values.int_tuple import leaves, map_leaves
 from ..values.layout import Layout, _make
 from .knowledge import Knowledge
+
+if TYPE_CHECKING:
+    import sympy
+
+    from ..values.composed import ComposedLayout
 
 _SIGN = re.compile(r"\s+divides\s+|\s*(?:>=|<=|==|!=|>|<)\s*")
 _FLIPPED = {">=": "<=", "<=": ">=", "==": "==", "!=": "!=", ">": "<", "<": ">"}
@@ -71,11 +81,12 @@ def _from_text(text: str) -> list[Fact]:
     return [_normal(left, sign.strip(), right) for left, sign, right in zip(terms[:-1], signs, terms[1:], strict=True)]
 
 
-def _from_relation(relation: object) -> Fact:
-    sign = {"Equality": "==", "Unequality": "!="}.get(type(relation).__name__) or getattr(relation, "rel_op", None)
+def _from_relation(relation: Any) -> Fact:
+    named = {"Equality": "==", "Unequality": "!="}
+    sign = named.get(type(relation).__name__, str(getattr(relation, "rel_op", "")))
     if sign not in _FLIPPED:
         raise LayoutError(f"{relation!r} is no fact; give a text, divides(64, M), or a SymPy relation such as M >= 4")
-    return _normal(_term(relation.lhs), cast(str, sign), _term(relation.rhs))  # type: ignore[attr-defined]
+    return _normal(_term(relation.lhs), sign, _term(relation.rhs))
 
 
 def _normal(left: Term, sign: str, right: Term) -> Fact:
@@ -84,8 +95,8 @@ def _normal(left: Term, sign: str, right: Term) -> Fact:
         return Fact(left, sign, right)
     if type(left) is int and type(right) is not int:
         left, sign, right = right, _FLIPPED[sign], left
-    if sign == "==" and type(right) is int and type(left).__name__ == "Mod":
-        value, divisor = left.args  # type: ignore[union-attr]
+    if sign == "==" and isinstance(right, int) and not isinstance(left, int) and type(left).__name__ == "Mod":
+        value, divisor = left.args
         return Fact(whole(divisor), "divides", whole(value - right))
     if sign in (">", "<"):
         sign, right = sign + "=", whole(right + 1 if sign == ">" else right - 1)
@@ -101,3 +112,173 @@ def _term(value: object) -> Term:
     for symbol in term.free_symbols:
         check_symbol(symbol)
     return whole(term)
+
+
+def subs(layout: Layout, values: Mapping[object, object] | None = None, **named: object) -> Layout:
+    """`layout` with values, or other expressions, for symbols; the facts are checked against them.
+
+    >>> subs(Layout.parse("(M,8):(8,1)").given("64 divides M"), M=128)
+    Layout((128, 8), (8, 1))
+
+    Where values are known for all of a result, the operation that gave it is asked again, so that modes of size 1, and
+    modes that merge at these values, are spelled as it spells them for numbers.
+
+    Symbols are meant by themselves (those that do not occur are passed over) or by name. Raises LayoutError where a
+    fact does not hold, for a value below 1, and for a name that does not occur.
+    """
+    if layout.facts is None:
+        return layout
+    facts = layout.facts
+    together: dict[object, object] = dict(values or {})
+    table = _by_symbol(layout, facts, together | dict(named))
+    left: list[Fact] = []
+    for fact in facts.stated:
+        there = Fact(put(fact.left, table), fact.sign, put(fact.right, table))
+        holds = there.holds()
+        if holds is False:
+            what = " and ".join(f"{symbol} = {value}" for symbol, value in table.items())
+            raise LayoutError(f"{layout} with {what}: the fact '{fact}' does not hold there ({there})")
+        if holds is None:
+            left.append(there)
+
+    def leaf(step: int | Basis) -> int:
+        value: Any = put(value_of(step), table)
+        return as_stride(value, path_of(step))
+
+    result = Layout(map_leaves(leaf, layout.shape), map_leaves(leaf, layout.stride))
+    origin = facts.origin
+    if origin is None or (origin.shape, origin.stride) != (layout.shape, layout.stride):
+        origin = None
+    else:
+        operands = tuple(_subs_operand(operand, table) for operand in origin.operands)
+        origin = Origin(origin.function, operands, result.shape, result.stride)
+    if result.facts is not None:
+        return _make(result.shape, result.stride, Facts((result.facts | Facts(tuple(left))).stated, origin))
+    if origin is None:
+        return result
+    again = origin.function(*origin.operands)
+    assert isinstance(again, Layout)
+    return again
+
+
+def put(term: Term, values: Mapping[object, object]) -> Term:
+    """A term with values in place of symbols: by plain arithmetic where all are numbers, by SymPy otherwise."""
+    if isinstance(term, int):
+        return term
+    try:
+        value = _number(term, values)
+    except LookupError:
+        return whole(term.subs(values, simultaneous=True))
+    if value.denominator == 1:
+        return int(value)
+    import sympy
+
+    return sympy.Rational(value.numerator, value.denominator)
+
+
+def _number(tree: sympy.Expr, values: Mapping[object, object]) -> Fraction:
+    """The number that an expression is; LookupError where a symbol has none or a function is not known here."""
+    if tree.is_Symbol:
+        value = values[tree]
+        if type(value) is not int:
+            raise LookupError(value)
+        return Fraction(value)
+    if tree.is_Rational:
+        return Fraction(int(tree.p), int(tree.q))
+    name = type(tree).__name__
+    if name not in ("Add", "Mul", "Pow", "floor", "ceiling", "Mod"):
+        raise LookupError(tree)
+    parts = [_number(part, values) for part in tree.args]
+    if name in ("Add", "Mul"):
+        return sum(parts, Fraction(0)) if name == "Add" else prod(parts, start=Fraction(1))
+    if name in ("floor", "ceiling"):
+        return Fraction(floor(parts[0]) if name == "floor" else ceil(parts[0]))
+    return parts[0] % parts[1] if name == "Mod" else Fraction(parts[0] ** parts[1])
+
+
+def _subs_operand(operand: Any, table: Mapping[object, object]) -> object:
+    if isinstance(operand, tuple):
+        return tuple(_subs_operand(entry, table) for entry in operand)
+    if isinstance(operand, Layout):
+        return subs(operand, table)
+    return put(operand, table) if hasattr(operand, "free_symbols") else operand
+
+
+def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, named: Mapping[str, object]) -> int:
+    """The offset of a composed layout, which a slice may have made symbolic, with values for symbols."""
+    offset = layout.offset
+    if type(offset) is int or layout.inner.facts is None:
+        return offset
+    together: dict[object, object] = dict(values or {})
+    return cast(int, put(offset, _by_symbol(layout.inner, layout.inner.facts, together | dict(named))))
+
+
+def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, Any]) -> dict[object, object]:
+    symbols = {str(symbol): symbol for symbol in symbols_of(layout, facts)}
+    table: dict[object, object] = {}
+    for name, value in values.items():
+        if str(name) not in symbols and not isinstance(name, str):
+            continue
+        if str(name) not in symbols:
+            raise LayoutError(f"{layout} has no unknown size {name}; it has {', '.join(sorted(symbols))}")
+        known = type(value) is int or (hasattr(value, "__index__") and not isinstance(value, bool))
+        if known and int(value) < 1:
+            raise LayoutError(f"{layout} with {name} = {value}: sizes are at least 1")
+        if not known and not hasattr(value, "free_symbols"):
+            raise LayoutError(f"{layout} with {name} = {value!r}: a value is a whole number or a SymPy expression")
+        table[symbols[str(name)]] = int(value) if known else value
+    return table
+
+
+def symbols_of(layout: Layout, facts: Facts | None = None) -> set[object]:
+    """The unknown sizes of a layout and of what is stated about them."""
+    terms: list[object] = [*leaves(layout.shape), *leaves(layout.stride)]
+    for fact in facts.stated if facts else ():
+        terms += [fact.left, fact.right]
+    terms = [term.value if isinstance(term, Basis) else term for term in terms]
+    return {symbol for term in terms for symbol in getattr(term, "free_symbols", ())}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """The offset of a layout at coordinates that are symbols: `layout(*coordinate) == expression`."""
+
+    coordinate: tuple[sympy.Symbol, ...]
+    expression: sympy.Expr
+
+    def __str__(self) -> str:
+        return f"L({', '.join(map(str, self.coordinate))}) = {self.expression}"
+
+    def latex(self) -> str:
+        """The formula in LaTeX, for math mode."""
+        from sympy import latex
+
+        return f"L({', '.join(map(latex, self.coordinate))}) = {latex(self.expression)}"
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+
+def formula(layout: Layout) -> Formula:
+    """The offset of `layout` as a SymPy formula over one fresh symbol a mode, each an index within its mode.
+
+    >>> print(formula(Layout.parse("(M,N):(N,1)")))
+    L(i, j) = N*i + j
+    >>> print(formula(Layout(((4, 2), 8), ((1, 16), 4))))
+    L(i, j) = 4*j + Mod(i, 4) + 16*floor(i/4)
+
+    Raises LayoutError for basis strides. LaTeX: `formula(layout).latex()`.
+    """
+    from sympy import Symbol
+
+    taken = {str(symbol) for symbol in symbols_of(layout)}
+    names = [name for name in "ijklmnpqrstuvw" if name not in taken][: layout.rank]
+    if len(names) < layout.rank:
+        names = [f"i{mode}" for mode in range(layout.rank) if f"i{mode}" not in taken]
+    coordinate = tuple(Symbol(name, integer=True, nonnegative=True) for name in names)
+    offset: object = layout(coordinate if isinstance(layout.shape, tuple) else coordinate[0])
+    if isinstance(offset, tuple):
+        raise LayoutError(f"formula of {layout}: it gives coordinates; take one axis with axis_layout")
+    from sympy import sympify
+
+    return Formula(coordinate, sympify(offset))

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import LayoutError
 from ..values.basis import Basis
 from ..values.facts import Fact, Facts, whole
-from ..values.int_tuple import IntTuple, leaves
+from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
-from ..values.polynomial import (
+from ..values.size import (
     ONE,
     Poly,
+    Size,
+    Undecided,
     added,
     as_constant,
     constant,
@@ -28,19 +30,18 @@ from ..values.polynomial import (
     scaled,
     unknowns,
 )
-from ..values.size import Size, Undecided
 from .prover import Context
 
 if TYPE_CHECKING:
     import sympy
 
 
-def mapped(size: Callable[[object], object], thing: object) -> object:
+def mapped(size: Callable[[object], Any], thing: object) -> Any:
     """`thing` with `size` applied to every leaf of its layouts and tuples, also to the values of basis strides."""
     if isinstance(thing, Layout):
-        return _make(cast(IntTuple, mapped(size, thing.shape)), cast(IntTuple, mapped(size, thing.stride)), None)
+        return _make(mapped(size, thing.shape), mapped(size, thing.stride))
     if isinstance(thing, Basis):
-        return Basis(cast(int, size(thing.value)), thing.path)
+        return Basis(size(thing.value), thing.path)
     return tuple(mapped(size, entry) for entry in thing) if isinstance(thing, tuple) else size(thing)
 
 
@@ -98,11 +99,11 @@ class Knowledge:
             return self.context.floor(above, below)
         raise Undecided(self.context, "divides", below, above)
 
-    def _ratio(self, term: object) -> tuple[Poly, Poly]:
+    def _ratio(self, term: Any) -> tuple[Poly, Poly]:
         """Numerator and denominator."""
-        if type(term) is int:
+        if isinstance(term, int):
             return constant(term), constant(1)
-        tree = cast("sympy.Expr", term)
+        tree: sympy.Expr = term
         if tree in self.polys:
             return self.polys[tree], constant(1)
         if tree.is_Rational:

@@ -11,18 +11,69 @@ with a fact that would decide.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from ...errors import LayoutError
+from ...errors import LayoutError, UndecidedError
 from ..values.basis import Basis
 from ..values.facts import Facts, Origin
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
-from ..values.polynomial import Poly, added, as_constant, constant, replaced, unknowns
-from ..values.size import Operand, Size, Undecided
+from ..values.size import Operand, Poly, Size, Undecided, added, as_constant, constant, replaced, unknowns
 from .knowledge import Knowledge, mapped
 from .prover import Assumption, Context
-from .wording import undecided_error
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def undecided_error(call: str, facts: Facts, undecided: Undecided) -> UndecidedError:
+    """What is not decided, in words, and a fact that would decide it."""
+    import sympy
+
+    context = undecided.context
+    known = f" Known: {facts}." if facts.stated else ""
+    left, right = context.expression(undecided.left), context.expression(undecided.right)
+    if undecided.kind == "table":
+        return UndecidedError(
+            f"{call}: this case is decided by listing all coordinates, and {left} is not known. "
+            f"Put a value in with subs first.{known}"
+        )
+    rounded = [number for number in unknowns(undecided.left) if number in context.floors]
+    if undecided.kind == "divides" or rounded:
+        if rounded:
+            _rounding, above, below = context.rounded(rounded[0])
+            left, right = context.expression(below), context.expression(above)
+        divisor, size = sympy.fraction(sympy.cancel(left / right))
+        fact, contrary = f"{divisor} divides {size}", "its contrary"
+    else:
+        fact, contrary = _inequality(left, undecided.kind)
+    return UndecidedError(
+        f"{call}: the answer depends on the unknown sizes.{known} Either '{fact}' or {contrary} decides it: "
+        f"state it with layout.given({fact!r})",
+        fact,
+    )
+
+
+def _inequality(difference: sympy.Expr, kind: str) -> tuple[str, str]:
+    """`difference >= 0` (or `!= 0`) and its contrary, with what counts on the left and the number on the right."""
+    import sympy
+
+    above, _below = sympy.fraction(sympy.together(sympy.expand(difference)))
+    number, rest = sympy.expand(above).as_coeff_Add()
+    content = sympy.gcd_terms(rest).as_coeff_Mul()[0]
+    if content < 0 and kind == "less":
+        bound = sympy.floor(-number / content)
+        rest = sympy.expand(rest / content)
+        return f"{rest} <= {bound}", f"'{rest} >= {bound + 1}'"
+    rest = sympy.expand(rest / content)
+    parts = sympy.Add.make_args(rest)
+    less = [-part for part in parts if part.could_extract_minus_sign()]
+    more = sympy.Add(*[part for part in parts if not part.could_extract_minus_sign()])
+    if kind == "equal":
+        other = sympy.Add(*less, -number / content)
+        return f"{more} != {other}", f"'{more} == {other}'"
+    bound = sympy.ceiling(-number / content)
+    return f"{more} >= {sympy.Add(*less, bound)}", f"'{more} <= {sympy.Add(*less, bound - 1)}'"
 
 
 def lifted(function: Callable[..., object], *operands: object, tiled: bool = False) -> Layout:

@@ -1,7 +1,7 @@
 """What is known about unknown sizes, and what follows from it.
 
 A question is answered from least values, stated inequalities and divisors; where only one value of an unknown stands
-against the answer, that value is assumed away and noted (`symbolic.py` looks at it).
+against the answer, that value is assumed away and noted (`lift.py` looks at it).
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import TYPE_CHECKING
 
-from ..values.polynomial import (
+from ..values.size import (
     ONE,
     Monomial,
+    Operand,
     Poly,
+    Size,
+    Undecided,
     added,
     as_constant,
     constant,
@@ -26,7 +29,6 @@ from ..values.polynomial import (
     times,
     unknowns,
 )
-from ..values.size import Operand, Size, Undecided
 
 if TYPE_CHECKING:
     import sympy

@@ -109,13 +109,13 @@ def path_of(step: object) -> tuple[int, ...]:
     return step.path if isinstance(step, Basis) else ()
 
 
-def value_of(step: object) -> int:
+def value_of(step: int | Basis) -> int:
     """How far a stride goes along its axis.
 
     >>> value_of(3 * E(0, 1)), value_of(3)
     (3, 3)
     """
-    return step.value if isinstance(step, Basis) else cast(int, step)
+    return step.value if isinstance(step, Basis) else step
 
 
 def has_basis(stride: IntTuple) -> bool:

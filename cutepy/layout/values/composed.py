@@ -6,9 +6,9 @@ works on `inner`, and the outer function goes along unchanged; the others are in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from ...errors import LayoutError
 from .above import above, svg_of
@@ -66,8 +66,10 @@ class Swizzle:
         return 1 << (self.bits + self.base + abs(self.shift)) if self.bits else 1
 
     def __call__(self, offset: Scalar) -> Scalar:
-        read = offset & self.mask  # type: ignore[operator]
-        return offset ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)  # type: ignore[operator, return-value]
+        bits: Any = offset  # whatever has & ^ << >>
+        read = bits & self.mask
+        moved: Scalar = bits ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
+        return moved
 
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"
@@ -90,7 +92,10 @@ class Chained:
     inner: Swizzle
 
     def __call__(self, offset: Scalar) -> Scalar:
-        return cast(Scalar, self.outer(self.offset + self.inner(offset)))  # type: ignore[operator]
+        moved: Any = self.inner(offset)
+        outer: Callable[..., Any] = self.outer
+        found: Scalar = outer(self.offset + moved)
+        return found
 
     def __str__(self) -> str:
         return f"{self.outer} o {self.offset} o {self.inner}"
@@ -174,10 +179,12 @@ class ComposedLayout:
         coordinate = crd[0] if len(crd) == 1 else crd
         if has_underscore(coordinate):
             return self.sliced(coordinate)
-        moved = cast(int, self.inner(coordinate))
-        if isinstance(moved, tuple):
-            return cast(int, self.outer((*moved, *[0] * (self.outer.rank - len(moved)))))
-        return cast(int, self.outer(self.offset + moved))
+        moved: Any = self.inner(coordinate)
+        outer: Any = self.outer
+        found: int = outer(
+            (*moved, *[0] * (outer.rank - len(moved))) if isinstance(moved, tuple) else self.offset + moved
+        )
+        return found
 
     def sliced(self, crd: Coordinate) -> ComposedLayout:
         """The modes where `crd` has `_`; what its numbers move goes into the offset.
@@ -211,11 +218,11 @@ class ComposedLayout:
         return ComposedLayout(self.outer, self.offset, inner)
 
     def given(self, *statements: object) -> ComposedLayout:
-        """This layout with facts about the unknown sizes of its inner one; see `formula.given`."""
+        """This layout with facts about the unknown sizes of its inner one; see `given.given`."""
         return self.with_inner(self.inner.given(*statements))
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> ComposedLayout:
-        """This layout with values for its unknown sizes; see `formula.subs`."""
+        """This layout with values for its unknown sizes; see `given.subs`."""
         offset: int = above("subs_offset")(self, values, named)
         return ComposedLayout(self.outer, offset, self.inner.subs(values, **named))
 
@@ -268,6 +275,12 @@ def plain_part(layout: AnyLayout) -> Layout:
     return layout.inner if isinstance(layout, ComposedLayout) else layout
 
 
+@overload
+def chained(outer: None, offset: int, inner: AnyLayout) -> AnyLayout: ...
+@overload
+def chained(outer: Function, offset: int, inner: AnyLayout) -> ComposedLayout: ...
+@overload
+def chained(outer: Function | None, offset: int, inner: Function) -> Function: ...
 def chained(outer: Function | None, offset: int, inner: Function) -> Function:
     """`outer o offset o inner` with its links in one row: a composed layout where `inner` ends in a layout.
 
@@ -277,7 +290,7 @@ def chained(outer: Function | None, offset: int, inner: Function) -> Function:
     if outer is None:
         return inner
     if isinstance(inner, (ComposedLayout, Chained)):
-        return type(inner)(chained(outer, offset, inner.outer), inner.offset, inner.inner)  # type: ignore[arg-type]
+        outer, offset, inner = chained(outer, offset, inner.outer), inner.offset, inner.inner
     return Chained(outer, offset, inner) if isinstance(inner, Swizzle) else ComposedLayout(outer, offset, inner)
 
 
@@ -304,4 +317,4 @@ def make_composed_layout(outer: Function, offset: int, inner: AnyLayout) -> Comp
 
     Raises LayoutError where a part is of another kind.
     """
-    return cast(ComposedLayout, chained(outer, offset, inner))
+    return chained(outer, offset, inner)

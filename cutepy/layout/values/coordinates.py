@@ -7,7 +7,7 @@ fastest. An integer coordinate beyond the size goes on in the last mode, as in C
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 from ...errors import CoordinateError
 from .int_tuple import IntTuple, leaves, map_leaves, prefix_product, product
@@ -61,7 +61,8 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> i
     _check_tree("crd2idx", crd, shape)
     if stride is None:
         stride = prefix_product(shape)
-    return cast(int, inner_product(crd, shape, stride))
+    offset: int = inner_product(crd, shape, stride)
+    return offset
 
 
 def _check_tree(call: str, crd: object, tree: object) -> None:
@@ -76,12 +77,13 @@ class Slicing(Exception):
     """Inside evaluation: the coordinate holds `_`, so a slice is meant."""
 
 
-def inner_product(crd: object, shape: IntTuple, stride: IntTuple) -> object:
+def inner_product(crd: Any, shape: IntTuple, stride: Any) -> Any:
     """The offset of `crd`; of integers, NumPy arrays, SymPy or kernel expressions alike. Raises Slicing at a `_`."""
+    # a coordinate is whatever has + * // %: no union names all that a user may bring
     if type(shape) is not tuple:
         if type(crd) is not int:
             _check_scalar(crd, shape)
-        return crd * stride  # type: ignore[operator]
+        return crd * stride
     if type(crd) is not tuple:
         if type(crd) is not int:
             _check_scalar(crd, shape)
@@ -91,29 +93,29 @@ def inner_product(crd: object, shape: IntTuple, stride: IntTuple) -> object:
             f"coordinate {crd} has {len(crd)} modes, the shape {shape} has {len(shape)}; "
             f"give one entry a mode, or one integer for all"
         )
-    total: object = 0
-    for entry, extent, step in zip(crd, shape, cast("tuple[IntTuple, ...]", stride)):  # noqa: B905  (lengths were compared)
+    total: Any = 0
+    for entry, extent, step in zip(crd, shape, stride):  # noqa: B905  (lengths were compared)
         if type(entry) is int and type(extent) is int:
-            part: object = entry * step
+            part = entry * step
         else:
             part = inner_product(entry, extent, step)
-        total = part if type(total) is int and total == 0 else total + part  # type: ignore[operator]
+        total = part if type(total) is int and total == 0 else total + part
     return total
 
 
-def flat_index(index: object, shape: tuple[int, ...], stride: tuple[int, ...]) -> object:
+def flat_index(index: Any, shape: tuple[int, ...], stride: tuple[int, ...]) -> Any:
     """Offset of an integer coordinate over flat modes; the last one is not bounded."""
-    total: object = 0
+    total: Any = 0
     last = len(shape) - 1
     for mode, extent in enumerate(shape):
         if mode == last:
-            part = index * stride[mode]  # type: ignore[operator]
+            part = index * stride[mode]
         elif extent == 1:
             continue
         else:
-            part = index % extent * stride[mode]  # type: ignore[operator]
-            index = index // extent  # type: ignore[operator]
-        total = part if type(total) is int and total == 0 else total + part  # type: ignore[operator]
+            part = index % extent * stride[mode]
+            index = index // extent
+        total = part if type(total) is int and total == 0 else total + part
     return total
 
 
@@ -227,4 +229,4 @@ def zero_underscores(crd: Coordinate) -> IntTuple:
     """`crd` with every `_` replaced by 0: the first coordinate that a slice keeps."""
     if isinstance(crd, tuple):
         return tuple(map(zero_underscores, crd))
-    return 0 if keeps(crd) else cast(int, crd)
+    return 0 if crd is None or isinstance(crd, Underscore) else crd

@@ -23,16 +23,16 @@ def leaves(tree: IntTuple) -> tuple[int, ...]:
     >>> leaves(((4, 2), 8)), leaves(5)
     ((4, 2, 8), (5,))
     """
-    if type(tree) is not tuple:
-        return (tree,)  # type: ignore[return-value]
+    if not isinstance(tree, tuple):
+        return (tree,)
     if tuple not in map(type, tree):
         return cast("tuple[int, ...]", tree)
     found: list[int] = []
     for entry in tree:
-        if type(entry) is tuple:
+        if isinstance(entry, tuple):
             found += leaves(entry)
         else:
-            found.append(cast(int, entry))
+            found.append(entry)
     return tuple(found)
 
 
@@ -42,8 +42,8 @@ def product(tree: IntTuple) -> int:
     >>> product((4, (2, 8)))
     64
     """
-    if type(tree) is not tuple:
-        return tree  # type: ignore[return-value]
+    if not isinstance(tree, tuple):
+        return tree
     return prod(leaves(tree))
 
 
@@ -142,9 +142,9 @@ def prefix_product(shape: IntTuple, start: int = 1) -> IntTuple:
     """
     running = [start]
 
-    def step(extent: IntTuple) -> int:
+    def step(extent: int) -> int:
         stride = running[0]
-        running[0] = stride * cast(int, extent)
+        running[0] = stride * extent
         return stride
 
     return map_leaves(step, shape)
@@ -187,10 +187,10 @@ def round_up(value: IntTuple, multiple: IntTuple) -> IntTuple:
         quotient = cast("tuple[IntTuple, ...]", ceil_div(value, multiple))
         factors = as_tuple(multiple) + (1,) * (len(value) - len(as_tuple(multiple)))
         return tuple(
-            round_up(v, m) if isinstance(v, tuple) else cast(int, q) * product(m)
+            round_up(v, m) if isinstance(v, tuple) else product(q) * product(m)
             for v, q, m in zip(value, quotient, factors, strict=True)
         )
-    return cast(int, ceil_div(value, multiple)) * product(multiple)
+    return product(ceil_div(value, multiple)) * product(multiple)
 
 
 def shape_div(shape: IntTuple, divisor: IntTuple) -> IntTuple:
@@ -209,7 +209,7 @@ def shape_div(shape: IntTuple, divisor: IntTuple) -> IntTuple:
         result = []
         for entry in shape:
             result.append(shape_div(entry, divisor))
-            divisor = cast(int, shape_div(divisor, product(entry)))
+            divisor = product(shape_div(divisor, product(entry)))
         return tuple(result)
     factor = _positive(product(divisor), "shape_div", shape, divisor)
     if shape % factor == 0:

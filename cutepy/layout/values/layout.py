@@ -10,22 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from ...errors import CoordinateError, LayoutError
 from .above import above, svg_of
 from .basis import Basis, BasisSum, has_basis, mixed_codomain, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
-from .facts import Facts
+from .facts import Facts, is_plain, validated
 from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
-from .validate import is_plain, validated
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..unknown.formula import Formula
+    from ..unknown.given import Formula
 
 
 Scalar = TypeVar("Scalar")
@@ -128,7 +127,7 @@ class Layout:
         try:
             if not isinstance(self.shape, tuple):
                 return (self,)[mode]
-            return _make(self.shape[mode], cast("tuple[IntTuple, ...]", self.stride)[mode], self.facts)
+            return _make(self.shape[mode], as_tuple(self.stride)[mode], self.facts)
         except IndexError:
             count = f"{self.rank} mode{'s' * (self.rank > 1)}"
             raise CoordinateError(f"mode {mode} of {self}: it has {count}") from None
@@ -198,7 +197,7 @@ class Layout:
 
     @classmethod
     def from_offsets(cls, table: object) -> Layout:
-        """The shortest layout, or swizzled layout, of a table of offsets; see `from_table.from_offsets`.
+        """The shortest layout, or swizzled layout, of a table of offsets; see `table.from_offsets`.
 
         >>> print(Layout.from_offsets([[0, 10, 100, 110], [1, 11, 101, 111]]))
         (2,(2,2)):(1,(10,100))
@@ -210,7 +209,7 @@ class Layout:
 
     @classmethod
     def from_strides(cls, array: object) -> Layout:
-        """The layout of a strided array, in elements; see `from_table.from_strides`.
+        """The layout of a strided array, in elements; see `table.from_strides`.
 
         >>> Layout.from_strides(memoryview(b"abcdef"))
         Layout((6,), (1,))
@@ -232,7 +231,7 @@ class Layout:
         return stated
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> Layout:
-        """This layout with values for its unknown sizes; see `formula.subs`.
+        """This layout with values for its unknown sizes; see `given.subs`.
 
         >>> Layout.parse("(M,8):(8,1)").subs(M=4)
         Layout((4, 8), (8, 1))
@@ -243,7 +242,7 @@ class Layout:
         return found
 
     def formula(self) -> Formula:
-        """The offset as a SymPy formula over the coordinates; see `formula.formula`.
+        """The offset as a SymPy formula over the coordinates; see `given.formula`.
 
         >>> print(Layout.parse("(M,N):(N,1)").formula())
         L(i, j) = N*i + j
@@ -333,11 +332,11 @@ def compact_stride(shape: IntTuple, order: Order = LayoutLeft) -> IntTuple:
     """
     running = 1
 
-    def step(extent: IntTuple) -> IntTuple:
+    def step(extent: int) -> int:
         nonlocal running
         if extent == 1:
             return 0
-        stride, running = running, running * cast(int, extent)
+        stride, running = running, running * extent
         return stride
 
     if order is LayoutLeft:
@@ -363,18 +362,19 @@ def make_layout(first: IntTuple | Layout, *rest: IntTuple | Order | Layout | Non
     Raises LayoutError as `Layout` does, and where layouts and shapes are mixed.
     """
     if isinstance(first, Layout):
-        modes = (first, *rest)
-        for position, mode in enumerate(modes):
+        layouts = [first]
+        for position, mode in enumerate(rest, 1):
             if not isinstance(mode, Layout):
                 raise LayoutError(f"make_layout: argument {position} is {mode!r}; after a layout come layouts")
-        layouts = cast("tuple[Layout, ...]", modes)
+            layouts.append(mode)
         extents, steps = tuple(mode.shape for mode in layouts), tuple(mode.stride for mode in layouts)
         if mixed_codomain(steps):
             raise LayoutError(f"make_layout({', '.join(map(str, layouts))}): offsets and coordinates do not add up")
         return _make(extents, steps, united_facts(layouts))
-    if len(rest) > 1 or isinstance(rest and rest[0], Layout):
+    stride = rest[0] if rest else None
+    if len(rest) > 1 or isinstance(stride, Layout):
         raise LayoutError(f"make_layout{(first, *rest)}: give a shape and a stride, or layouts only")
-    return Layout(first, cast("IntTuple | Order | None", rest[0] if rest else None))
+    return Layout(first, stride)
 
 
 def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
@@ -384,10 +384,10 @@ def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
     (Layout(((2, 3),), ((4, 8),)), 2)
     """
     kept = slice_(crd, layout.shape)
-    offset = inner_product(zero_underscores(crd), layout.shape, layout.stride) if isinstance(crd, tuple) else 0
+    offset: Any = inner_product(zero_underscores(crd), layout.shape, layout.stride) if isinstance(crd, tuple) else 0
     if isinstance(offset, (Basis, BasisSum)):
         offset = offset.coordinate()
-    return _make(kept, slice_(crd, layout.stride), layout.facts), cast(int, offset)
+    return _make(kept, slice_(crd, layout.stride), layout.facts), offset
 
 
 def make_identity_layout(shape: IntTuple) -> Layout:
@@ -413,7 +413,7 @@ def axis_layout(layout: Layout, *axis: int) -> Layout:
     (4,8):(0,1)
     """
 
-    def along(step: IntTuple) -> IntTuple:
+    def along(step: int) -> int:
         return value_of(step) if path_of(step) == axis else 0
 
     return _make(layout.shape, map_leaves(along, layout.stride), layout.facts)

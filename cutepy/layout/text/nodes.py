@@ -1,20 +1,22 @@
-"""What the parts of a layout's text mean: pairs, chains, sums, each with the column that an error points at.
+"""What the parts of a layout's text mean: pairs, chains, sums, calls, each with the column that an error points at.
 
-The grammar that calls these is `notation.py`.
+A call is a name and the parts in its brackets, as source code spells layouts: C++'s `Layout<Shape<_4>,Stride<_1>>`,
+Python's `make_layout(4, stride=1)`. The grammar is that of `parse.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from ...errors import LayoutError, NotationError
+from ..algebra.tile import make_ordered_layout
 from ..values.basis import Basis
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, Swizzle, chained
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple
-from ..values.layout import Layout, Order
+from ..values.layout import Layout, Order, make_identity_layout, make_layout
 
 LARGEST_COUNT = 1024
 """The most numbers that one text may hold: a compact stride is a product of all sizes before it."""
@@ -154,7 +156,7 @@ def tiler_of(node: Node, fail: Fail) -> object:
     raise fail(f"a tiler holds numbers, layouts, `_` and tuples of them, not {_named(node.value)}", node.column)
 
 
-def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> AnyLayout:
+def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> Function:
     """`outer o offset o inner`, with any number of links; the last is a layout, pointers are left out.
 
     `part_of_chain`: a swizzle may be the last, for a layout follows outside.
@@ -179,7 +181,7 @@ def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> An
                 part.column,
             )
     inner = last.value if isinstance(last.value, Swizzle) and part_of_chain else layout_of(last, fail)
-    return cast(AnyLayout, chained(chain, offset, inner))
+    return chained(chain, offset, inner)
 
 
 def _flat(node: Node, fail: Fail) -> list[int]:
@@ -191,11 +193,12 @@ def _flat(node: Node, fail: Fail) -> list[int]:
 def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
     """`left sign right` of two numbers; a number may also scale a basis stride."""
     left, right = left.grouped or left, right.grouped or right
-    a, b = left.value, right.value
+    a: Any = left.value
+    b: Any = right.value
     if sign == "*" and isinstance(b, Basis) and is_number(a):
-        return Node(left.column, b * cast(int, a))
+        return Node(left.column, b * a)
     if sign == "*" and isinstance(a, Basis) and is_number(b):
-        return Node(left.column, a * cast(int, b))
+        return Node(left.column, a * b)
     for node in (left, right):
         if not is_number(node.value):
             raise fail(f"{sign!r} joins numbers, not {_named(node.value)}", node.column)
@@ -204,21 +207,21 @@ def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
     return Node(left.column, _whole(_combined(sign, a, b), left, fail))
 
 
-def _combined(sign: str, a: object, b: object) -> object:
+def _combined(sign: str, a: Any, b: Any) -> object:
     if sign == "/":
         from sympy import Integer
 
-        return (Integer(a) if type(a) is int else a) / b  # type: ignore[operator]
+        return (Integer(a) if type(a) is int else a) / b
     if sign in ("+", "-"):
-        return a + b if sign == "+" else a - b  # type: ignore[operator]
-    return a * b if sign == "*" else a // b if sign == "//" else a % b  # type: ignore[operator]
+        return a + b if sign == "+" else a - b
+    return a * b if sign == "*" else a // b if sign == "//" else a % b
 
 
-def _whole(value: object, node: Node, fail: Fail) -> object:
+def _whole(value: Any, node: Node, fail: Fail) -> object:
     if getattr(value, "is_Rational", False):
         if not getattr(value, "is_Integer", False):
             raise fail(f"this is {value}; sizes and strides are whole numbers", node.column)
-        value = int(value)  # type: ignore[call-overload]
+        value = int(value)
     if type(value) is int and abs(value) >= LARGEST_RESULT:
         raise fail("this number is too large for a size or a stride", node.column)
     return value
@@ -231,4 +234,109 @@ def power(base: Node, exponent: Node, fail: Fail) -> Node:
         raise fail(f"a power has a number below and one from 0 to {LARGEST_POWER} above", exponent.column)
     if type(base.value) is int and abs(base.value) ** exponent.value >= LARGEST_RESULT:
         raise fail("this number is too large for a size or a stride", base.column)
-    return Node(base.column, base.value**exponent.value)  # type: ignore[operator]
+    value: Any = base.value
+    return Node(base.column, value**exponent.value)
+
+
+_ARGUMENTS = {"floor": 1, "ceiling": 1, "Mod": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A name in the text, its column, the parts in its brackets, those that are `name=part` apart."""
+
+    name: str
+    column: int
+    entries: list[Node]
+    keywords: dict[str, Node]
+    fail: Fail
+
+    def wrong(self, message: str) -> NotationError:
+        """The error that points at the name."""
+        return self.fail(f"{self.name} {message}", self.column)
+
+    def bare(self) -> Call:
+        """The call with parts as source code means them: `(a)` is `a` itself, where a print has a tuple of one."""
+        keywords = {name: bare(part) for name, part in self.keywords.items()}
+        return replace(self, entries=list(map(bare, self.entries)), keywords=keywords)
+
+    def parts(self, *keywords: str) -> list[Node]:
+        """The parts, and after them those of the keywords that are given."""
+        return [*self.entries, *(self.keywords[key] for key in keywords if key in self.keywords)]
+
+    def integers(self, counts: Container[int]) -> list[int]:
+        """The parts, which must be whole numbers, so many of them."""
+        if len(self.entries) not in counts:
+            raise self.wrong(f"does not take {len(self.entries)} numbers")
+        for entry in self.entries:
+            if type(entry.value) is not int:
+                raise self.fail(f"{self.name} takes whole numbers", entry.column)
+        return [cast(int, entry.value) for entry in self.entries]
+
+
+def _layout(call: Call) -> Layout:
+    layouts = [entry.value for entry in call.entries if isinstance(entry.value, Layout)]
+    if layouts and len(layouts) == len(call.entries):
+        return layouts[0] if len(layouts) == 1 and call.name == "Layout" else make_layout(*layouts)
+    parts = call.parts("shape", "stride")
+    if not 1 <= len(parts) <= 2:
+        raise call.wrong(f"takes a shape and a stride, or layouts; here are {len(parts)} arguments")
+    stride = parts[1] if len(parts) == 2 else Node(call.column, Order.LEFT)
+    return layout_of_pair(parts[0], stride, call.fail)
+
+
+def _composed(call: Call) -> object:
+    entries = call.entries
+    if len(entries) == 2 and "offset" in call.keywords:
+        entries = [entries[0], call.keywords["offset"], entries[1]]
+    if len(entries) < 2 or (call.name == "composition" and not isinstance(entries[0].value, Swizzle)):
+        raise call.wrong("is read where it joins a swizzle and a layout; compute others in Python")
+    return compose(entries, call.fail, part_of_chain=True)
+
+
+def _identity(call: Call) -> Layout:
+    parts = call.parts("shape")
+    if len(parts) != 1:
+        raise call.wrong("takes a shape")
+    return make_identity_layout(tree_of(parts[0], call.fail, "a shape"))
+
+
+def _ordered(call: Call) -> Layout:
+    parts = call.parts("shape", "order")
+    if len(parts) != 2:
+        raise call.wrong("takes a shape and an order")
+    return make_ordered_layout(tree_of(parts[0], call.fail, "a shape"), tree_of(parts[1], call.fail, "an order"))
+
+
+def _scaled(call: Call) -> Basis:
+    value, *path = call.integers(range(2, 100))
+    return Basis(value, tuple(path))
+
+
+def _function(call: Call) -> object:
+    import sympy
+
+    values: list[IntTuple] = [tree_of(entry, call.fail, call.name) for entry in call.entries]
+    count = _ARGUMENTS.get(call.name, max(1, len(values)))
+    if len(values) != count or not all(map(is_number, values)):
+        raise call.wrong(f"takes {count} numbers")
+    value = getattr(sympy, call.name)(*values)
+    return int(value) if value.is_Integer else value
+
+
+_SPELLINGS: dict[Callable[[Call], object], str] = {
+    lambda call: tuple(call.entries): "Shape Stride Step Coord Tile Tiler tuple Tuple IntTuple make_shape make_stride "
+    "make_tuple make_coord make_tile make_step make_int_tuple ArithTuple ArithmeticTuple make_arithmetic_tuple "
+    "make_arithmetic_tuple_iterator",
+    lambda call: Swizzle(*call.integers((3,))): "Swizzle Sw S make_swizzle",
+    lambda call: call.integers((1,))[0]: "Int C constant Integer",
+    lambda call: Basis(1, tuple(call.integers(range(1, 100)))): "E",
+    _scaled: "ScaledBasis",
+    _layout: "Layout make_layout",
+    _composed: "ComposedLayout Chained make_composed_layout composition",
+    _identity: "make_identity_layout",
+    _ordered: "make_ordered_layout",
+    _function: "floor ceiling Mod Max Min",
+}
+CALLS = {name: meaning for meaning, names in _SPELLINGS.items() for name in names.split()}
+"""What a call means, by its name."""

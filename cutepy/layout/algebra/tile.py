@@ -1,7 +1,8 @@
-"""Products: copies of a block laid out as a tiler says.
+"""Divides and products: a layout split into a tile and the tiles' arrangement, copies of a block laid out by a tiler.
 
-Law: mode 0 is the block, mode 1 its copies, disjoint and ordered as the tiler: `logical_product(A, B) == (A,
-composition(A*, B))`, where A* is the complement of A without an end.
+Law: `logical_divide(L, T) == composition(L, (T, complement(T, size(L))))`; the size is kept or the call is refused.
+`logical_product(A, B) == (A, composition(A*, B))`, where A* is the complement of A without an end: mode 0 is the block,
+mode 1 its copies, disjoint and ordered as the tiler. Zipped, tiled and flat ones rearrange the modes.
 """
 
 from __future__ import annotations
@@ -16,9 +17,110 @@ from ..values.int_tuple import IntTuple, fold_profile, leaves, product_each
 from ..values.layout import Layout, Order, _make
 from .complement import complement, gaps
 from .composition import composition
-from .divide import unzipped
 from .operation import on_inner, operation
+from .queries import is_bijective
 from .rearrange import append, by_mode, from_modes, joined
+
+
+@operation(composed=on_inner, tiled=True, on_tensor="divided")
+def logical_divide(layout: Layout, tiler: object) -> Layout:
+    """`(tile, rest)` of the whole layout, or mode by mode for a tuple tiler: `((tile, rest), (tile, rest), ...)`.
+
+    An integer N tiles by `N:1`; `_` and None keep a mode, as do modes that the tiler does not name.
+
+    >>> print(logical_divide(Layout((4, 8)), 2), logical_divide(Layout((6, 8), (8, 1)), (3, 4)))
+    (2,16):(1,2) ((3,2),(4,2)):((8,24),(1,4))
+
+    Raises LayoutError where the tile does not divide the size, CompositionError where it does not fit the modes.
+    Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.5.
+    """
+    if isinstance(tiler, tuple):
+        return by_mode(logical_divide, layout, tiler)
+    if keeps(tiler):
+        return layout
+    tile = tile_of(logical_divide, layout, tiler)
+    if has_basis(tile.stride):
+        rest = complement(tile, layout.shape)
+        whole = _make((tile.shape, rest.shape), (tile.stride, rest.stride))
+        if whole.size != layout.size or not is_bijective(whole):
+            raise LayoutError(_uneven(layout, tile, rest, whole.size != layout.size))
+        return composition(layout, whole)
+    extents, strides, even = gaps(tile, layout.size)
+    rest = from_modes(extents, strides)
+    if tile.size * rest.size != layout.size or not even:
+        raise LayoutError(_uneven(layout, tile, rest, even))
+    return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
+
+
+def tile_of(call: Callable[..., Layout], layout: Layout, tiler: object) -> Layout:
+    """The layout that a tiler of a whole layout is: an integer N is `N:1`."""
+    if isinstance(tiler, Layout):
+        return tiler
+    if type(tiler) is int:
+        return Layout(tiler, 1)
+    raise LayoutError(f"{call.__name__}({layout}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these")
+
+
+def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
+    call = f"logical_divide({layout}, {tile})"
+    if even:
+        return (
+            f"{call}: the tile and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} "
+            f"coordinates, the layout {layout.size}; choose a tile that divides {layout.size}, or round the shape up "
+            f"and guard the edge"
+        )
+    return (
+        f"{call}: copies of the tile {tile} leave gaps, for its strides do not divide one another; choose some that do"
+    )
+
+
+def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
+    """Split `(tile, rest)` pairs that stand mode by mode, as `guide` nests, into all tiles and all rests."""
+    if not isinstance(guide, tuple):
+        if layout.rank != 2:
+            return layout, _make(1, 0)
+        return layout[0], layout[1]
+    modes = list(layout)
+    pairs = [unzipped(mode, entry) for mode, entry in zip(modes, guide, strict=False)]
+    return joined(tile for tile, _ in pairs), joined([rest for _, rest in pairs] + modes[len(guide) :])
+
+
+@operation(composed=on_inner, tiled=True, put=(logical_divide, "((tiles), (rests))"), on_tensor="divided")
+def zipped_divide(layout: Layout, tiler: object) -> Layout:
+    """`((tile, tile, ...), (rest, rest, ...))`: mode 0 is one tile, mode 1 chooses among them.
+
+    >>> print(zipped_divide(Layout((6, 8), (8, 1)), (3, 4)))
+    ((3,4),(2,2)):((8,1),(24,4))
+
+    Raises as `logical_divide`.
+    """
+    return joined(unzipped(logical_divide(layout, tiler), tiler))
+
+
+@operation(composed=on_inner, tiled=True, put=(logical_divide, "((tiles), rest, rest, ...)"), on_tensor="divided")
+def tiled_divide(layout: Layout, tiler: object) -> Layout:
+    """`((tile, tile, ...), rest, rest, ...)`.
+
+    >>> print(tiled_divide(Layout((6, 8), (8, 1)), (3, 4)))
+    ((3,4),2,2):((8,1),24,4)
+
+    Raises as `logical_divide`.
+    """
+    tile, rest = unzipped(logical_divide(layout, tiler), tiler)
+    return joined([tile, *rest])
+
+
+@operation(composed=on_inner, tiled=True, put=(logical_divide, "(tile, ..., rest, ...)"), on_tensor="divided")
+def flat_divide(layout: Layout, tiler: object) -> Layout:
+    """`(tile, tile, ..., rest, rest, ...)`.
+
+    >>> print(flat_divide(Layout((6, 8), (8, 1)), (3, 4)))
+    (3,4,2,2):(8,1,24,4)
+
+    Raises as `logical_divide`.
+    """
+    tile, rest = unzipped(logical_divide(layout, tiler), tiler)
+    return joined([*tile, *rest])
 
 
 @operation(composed=on_inner, tiled=True, on_tensor="multiplied")
@@ -35,11 +137,7 @@ def logical_product(block: Layout, tiler: object) -> Layout:
         return by_mode(logical_product, block, tiler)
     if keeps(tiler):
         return block
-    copies = Layout(tiler, 1) if type(tiler) is int else tiler
-    if not isinstance(copies, Layout):
-        raise LayoutError(
-            f"logical_product({block}, {tiler!r}): a tiler is a layout, an integer, `_` or a tuple of these"
-        )
+    copies = tile_of(logical_product, block, tiler)
     if has_basis(copies.stride):
         raise LayoutError(f"logical_product({block}, {tiler}): the copies are ordered by offsets, not by coordinates")
     arranged = composition(room_for(block, copies), copies)
@@ -54,7 +152,7 @@ def room_for(block: Layout, copies: Layout) -> Layout:
     return from_modes(extents, strides)
 
 
-@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
+@operation(composed=on_inner, tiled=True, put=(logical_product, "((blocks), (copies))"), on_tensor="multiplied")
 def zipped_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), (copies, copies, ...))`.
 
@@ -66,7 +164,7 @@ def zipped_product(block: Layout, tiler: object) -> Layout:
     return joined(unzipped(logical_product(block, tiler), tiler))
 
 
-@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
+@operation(composed=on_inner, tiled=True, put=(logical_product, "((blocks), copy, copy, ...)"), on_tensor="multiplied")
 def tiled_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), copies, copies, ...)`.
 
@@ -79,7 +177,7 @@ def tiled_product(block: Layout, tiler: object) -> Layout:
     return joined([inner, *copies])
 
 
-@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
+@operation(composed=on_inner, tiled=True, put=(logical_product, "(block, ..., copy, ...)"), on_tensor="multiplied")
 def flat_product(block: Layout, tiler: object) -> Layout:
     """`(block, block, ..., copies, copies, ...)`.
 
@@ -92,7 +190,13 @@ def flat_product(block: Layout, tiler: object) -> Layout:
     return joined([*inner, *copies])
 
 
-@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
+@operation(
+    composed=on_inner,
+    tiled=True,
+    layouts=2,
+    put=(logical_product, "((block, copies), ...) mode by mode"),
+    on_tensor="multiplied",
+)
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(block, copies)`: neighbouring elements of a block stay neighbours.
 
@@ -104,7 +208,13 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return _interleaved(blocked_product, block, tiler, False)
 
 
-@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
+@operation(
+    composed=on_inner,
+    tiled=True,
+    layouts=2,
+    put=(logical_product, "((copies, block), ...) mode by mode"),
+    on_tensor="multiplied",
+)
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(copies, block)`: neighbouring elements belong to neighbouring copies.
 
