@@ -31,11 +31,10 @@ from .arguments import Call, Structure, bind_call
 from .blame import check_limits, naming, unbound
 from .blocks import Block
 from .captures import Captures
-from .claims import aliases, limits_of
 from .control import target
 from .engine import BufferEngine
 from .language import allocate
-from .launching import Ready, device_of, launch_on_device, quick_call, ready, run_on_host
+from .launching import Ready, aliases, device_of, launch_on_device, limits_of, quick_call, ready, run_on_host
 from .state import _TRACE, Trace
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.

@@ -1,7 +1,9 @@
-"""Running a traced kernel: on the device of its tensors, or on arrays of the host."""
+"""Running a traced kernel: on the device of its tensors, or on arrays of the host; and what a verification has to know
+of such a call."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,7 +13,8 @@ from ...errors import KernelError
 from ...tensor.engine import ViewEngine
 from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
-from ..runtime.program import Program
+from ..ir import Kernel
+from ..runtime.program import Limits, Program
 from .arguments import NUMBERS, Call
 
 if TYPE_CHECKING:
@@ -104,3 +107,25 @@ def run_on_host(call: Call, run: Callable[[list[Array], dict[str, float]], None]
     for engine, array in zip(call.engines, arrays, strict=True):
         if isinstance(engine, ViewEngine) and array is not engine.memory and engine.writable:
             engine.memory[...] = array
+
+
+def limits_of(call: Call) -> Limits:
+    """The limits of the device that holds the tensors; what every WebGPU device can, where none does."""
+    for engine in call.engines:
+        if isinstance(engine, DeviceEngine):
+            return engine.device.limits
+    return Limits()
+
+
+def aliases(call: Call, kernel: Kernel) -> tuple[str, ...]:
+    """The pairs of bindings over one memory of which the kernel writes one: WebGPU forbids that."""
+    bound = list(zip(call.engines, kernel.buffers, strict=True))
+    return tuple(
+        f"{a.name} and {b.name}"
+        for (one, a), (two, b) in combinations(bound, 2)
+        if (a.writable or b.writable) and _memory(one) is _memory(two)
+    )
+
+
+def _memory(engine: ViewEngine | DeviceEngine) -> object:
+    return engine.buffer if isinstance(engine, DeviceEngine) else engine.memory
