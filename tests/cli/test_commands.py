@@ -1,7 +1,6 @@
 """print, draw, explain, wgsl, adapters, and what all commands have in common: one line, exit code 2, a light start."""
 
 import io
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +17,8 @@ from cutepy.gpu.verify import Verification
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 Refused = Callable[..., str]
+MODULES = 180
+"""At most as many are loaded at a start, of cutepy and Python together: a start costs what its imports cost."""
 PROVEN = Verification("asked for", ())
 NO_DRIVER = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
 KERNEL = """
@@ -200,22 +201,12 @@ def test_an_ascii_terminal(cli: Run) -> None:
     "command", [("print", "(4,(2,2)):(1,(4,8))"), ("explain", "coalesce((2,6):(1,2))"), ("draw", "(4,4):(4,1)")]
 )
 def test_a_light_start(command: tuple[str, ...]) -> None:
-    """Neither NumPy, SymPy nor wgpu is loaded."""
+    """Neither NumPy, SymPy nor wgpu is loaded, and few modules."""
     code = f"import sys; from cutepy.cli import main; main({command!r}); sys.stderr.write(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in done.stderr.split()}
-    assert loaded.isdisjoint({"numpy", "sympy", "wgpu"})
-
-
-def test_a_fast_start(cli: Run) -> None:
-    """`cutepy print` takes at most 150 ms of processor time, the best of five."""
-    took = []
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cli("print", "(4,(2,2)):(1,(4,8))")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(took) < 0.15
+    names = done.stderr.split()
+    assert {name.partition(".")[0] for name in names}.isdisjoint({"numpy", "sympy", "wgpu"})
+    assert len(names) <= MODULES
 
 
 def test_main_writes_to_a_plain_stream(monkeypatch: pytest.MonkeyPatch) -> None:
