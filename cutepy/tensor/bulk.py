@@ -44,6 +44,8 @@ def load_all(tensor: Tensor) -> Array:
     """Every element; do not write into the result, it may be a view. A coordinate tensor has a further, last axis."""
     if isinstance(tensor.engine, CoordinateEngine):
         return np.stack([np.asarray(table) for table in coordinate_tables(tensor)], axis=-1)
+    if (host := getattr(tensor.engine, "host", None)) is not None:
+        tensor = type(tensor)(ViewEngine(host(), tensor.dtype), tensor.layout, tensor.offset, tensor.guard)
     view = leaf_view(tensor)
     if view is not None:
         return view.reshape(mode_sizes(tensor), order="F")

@@ -40,10 +40,13 @@ _NODES: dict[type[Expr], _Node] = {
 }
 
 
+_OPERANDS = {kind: node.operands for kind, node in _NODES.items()}
+
+
 def children(value: Expr) -> tuple[Expr, ...]:
     """The operands of an expression."""
-    node = _NODES.get(type(value))
-    return () if node is None else node.operands(value)
+    operands = _OPERANDS.get(type(value))
+    return () if operands is None else operands(value)
 
 
 def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
@@ -63,7 +66,9 @@ def conjuncts(condition: Expr) -> tuple[Expr, ...]:
 
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
-    for node in () if value in memo else nodes(value, known=memo):
+    if value in memo:
+        return memo[value]
+    for node in nodes(value, known=memo):
         operands = children(node)
         memo[node] = change(rebuild(node, [memo[x] for x in operands]) if operands else node)
     return memo[value]
@@ -82,10 +87,22 @@ _COMPUTED: dict[type[Stmt], tuple[str, ...]] = {
 _BLOCKS: dict[type[Stmt], tuple[str, ...]] = {If: ("then", "orelse"), For: ("body",)}
 
 
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """What reads these fields of a statement; none, where the first is None."""
+    read = attrgetter(*names)
+    if len(names) > 1:
+        return read
+    return lambda stmt: () if (found := read(stmt)) is None else (found,)
+
+
+_EXPRESSIONS = {kind: _reader(names) for kind, names in _COMPUTED.items()}
+_INNER = {kind: _reader(names) for kind, names in _BLOCKS.items()}
+
+
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that `stmt` itself computes, without those of statements inside it."""
-    found = [getattr(stmt, name) for name in _COMPUTED.get(type(stmt), ())]
-    return () if found == [] or found[0] is None else tuple(found)
+    read = _EXPRESSIONS.get(type(stmt))
+    return () if read is None else read(stmt)
 
 
 def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
@@ -98,7 +115,8 @@ def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks inside `stmt`."""
-    return tuple([getattr(stmt, name) for name in _BLOCKS.get(type(stmt), ())])
+    read = _INNER.get(type(stmt))
+    return () if read is None else read(stmt)
 
 
 def with_blocks(stmt: Stmt, new: tuple[Block, ...]) -> Stmt:
@@ -125,7 +143,11 @@ def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
     No recursion, however deep a value is: what is worked out about nodes is worked out in this order.
     """
     found: dict[Expr, None] = {}
-    waiting = list(reversed(values))
+    deep = any(value.depth > MOST_DEPTH for value in values)
+    for value in () if deep else values:
+        if value not in found and value not in known:
+            _visit(value, known, found)
+    waiting = list(reversed(values)) if deep else []
     while waiting:
         node = waiting[-1]
         if node in found or node in known:
@@ -135,6 +157,14 @@ def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
         else:
             found[waiting.pop()] = None
     return list(found)
+
+
+def _visit(value: Expr, known: Container[Expr], found: dict[Expr, None]) -> None:
+    """The nodes of a value that is not deep: a call for each level costs less than the list of what waits."""
+    for x in children(value):
+        if x not in found and x not in known:
+            _visit(x, known, found)
+    found[value] = None
 
 
 def ask_operands_first(value: Expr, known: Container[Expr], ask: Callable[[Expr], object]) -> None:
@@ -152,19 +182,18 @@ def all_nodes(block: Block) -> list[Expr]:
 
 def variables(value: Expr) -> tuple[Var, ...]:
     """The variables that `value` reads, each once."""
-    return _leaves(arena().variables, Var, value)
+    memo = arena().variables
+    return memo[value] if value in memo else _leaves(memo, Var, value)
 
 
 def loads(value: Expr) -> tuple[Load, ...]:
     """The loads inside `value`, each once."""
-    return _leaves(arena().loads, Load, value)
+    memo = arena().loads
+    return memo[value] if value in memo else _leaves(memo, Load, value)
 
 
 def _leaves(memo: dict[Expr, tuple[Leaf, ...]], kind: type[Leaf], value: Expr) -> tuple[Leaf, ...]:
     """The nodes of that kind inside `value`, operands first."""
-    known = memo.get(value)
-    if known is not None:
-        return known
     for node in nodes(value, known=memo):
         own = (node,) if isinstance(node, kind) else ()
         parts = [found for x in children(node) if (found := memo[x])]
