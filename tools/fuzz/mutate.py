@@ -14,20 +14,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("cutepy", "tests", "docs", "pyproject.toml", "README.md")
+COPIED = ("cutepy", "tests", "docs", "examples", "pyproject.toml", "README.md")
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: `old`, which stands once in `file`, becomes `new`; `test` are arguments of pytest."""
+    """One change: `old`, which stands once in all files of `folder`, or in that file, becomes `new`; `test` are
+    arguments of pytest."""
 
-    file: str
+    folder: str
     old: str
     new: str
     test: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.old.strip()!r} -> {self.new.strip()!r}"
+        return f"{self.folder}: {self.old.strip()!r} -> {self.new.strip()!r}"
+
+    def file(self, root: Path) -> Path:
+        """The file below `root` that is changed. ValueError if the text does not stand once."""
+        start = root / self.folder
+        files = sorted(start.rglob("*.py")) if start.is_dir() else [start]
+        found = [path for path in files for _ in range(path.read_text().count(self.old))]
+        if len(found) != 1:
+            raise ValueError(f"{self}: the text stands {len(found)} times, not once")
+        return found[0]
 
 
 def noticed(mutant: Mutant | None, test: str = "") -> bool:
@@ -41,11 +51,8 @@ def noticed(mutant: Mutant | None, test: str = "") -> bool:
             elif source.exists():
                 shutil.copy(source, copy / name)
         if mutant is not None:
-            path = copy / mutant.file
-            text = path.read_text()
-            if text.count(mutant.old) != 1:
-                raise SystemExit(f"{mutant}: the text stands {text.count(mutant.old)} times in the file, not once")
-            path.write_text(text.replace(mutant.old, mutant.new))
+            path = mutant.file(copy)
+            path.write_text(path.read_text().replace(mutant.old, mutant.new))
         arguments = (mutant.test if mutant is not None else test).split(" ")
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments],
@@ -59,9 +66,10 @@ def noticed(mutant: Mutant | None, test: str = "") -> bool:
     return done.returncode != 0
 
 
-def run(mutants: list[Mutant], only: str = "") -> int:
-    """Try every mutant; prints those that no test notices, and one line. The exit status: 1 if there is one."""
-    chosen = [mutant for mutant in mutants if only in mutant.file]
+def run(mutants: list[Mutant], first: int = 0, last: int | None = None) -> int:
+    """Try the mutants from `first` to before `last`; prints whether a test notices each. The exit status: 1 if one is
+    missed."""
+    chosen = mutants[first:last]
     tests = " ".join(sorted({mutant.test for mutant in chosen}))
     if noticed(None, tests):
         raise SystemExit(f"pytest {tests} fails on the source as it is")
