@@ -28,11 +28,13 @@ from cutepy.gpu.ir import (
     splat,
     var,
 )
+from cutepy.gpu.lower import lower
 from cutepy.gpu.ranges import range_of
 from cutepy.gpu.simplify import simplify
 from cutepy.gpu.verify import needs_checks, verify
 from cutepy.gpu.verify.collect import collect
 from cutepy.gpu.verify.model import period
+from cutepy.gpu.wgsl import print_wgsl
 from cutepy.tensor.dtypes import f32, i32, u32
 
 
@@ -287,3 +289,14 @@ def test_windows_of_guards() -> None:
 def test_a_choice_made_by_a_float_may_be_either() -> None:
     choice = select(cast(TID, f32) * 0.5 < 3.0, TID, TID + 300)
     assert verdict_of(kernel_of(put(choice), grid=1), "in bounds", "y").status == "undecided"
+
+
+def test_a_barrier_that_is_never_reached_is_not_printed() -> None:
+    """Tint refuses a barrier under a condition that varies; a loop without a turn has none."""
+    k = var("k", u32)
+    never = For(k, const(1), const(1), const(2), (Barrier(),))
+    kernel = kernel_of(If(TID < 1, (never, put(TID))), grid=1)
+    assert verdict_of(kernel, "uniform barriers").status == "proven"
+    text = print_wgsl(lower(kernel), "tint")
+    assert "if (tid" in text
+    assert "Barrier" not in text

@@ -68,6 +68,11 @@ def _unread(stmt: Stmt, read: set[object], live: set[Expr]) -> bool:
     return False
 
 
+def _never_turns(loop: For) -> bool:
+    """Whether a loop has no turn: a barrier in it would be one that no compiler can tell to be never reached."""
+    return isinstance(loop.start, Const) and isinstance(loop.stop, Const) and loop.start.value >= loop.stop.value
+
+
 def _useful(block: Block, read: set[object], live: set[Expr], used: set[Buffer]) -> Block:
     """`block` without statements that are `_unread`, results that nobody uses, and branches that do nothing; `live`
     gains the names that it uses, `used` its arrays.
@@ -80,6 +85,8 @@ def _useful(block: Block, read: set[object], live: set[Expr], used: set[Buffer])
             continue
         if isinstance(stmt, If) and isinstance(stmt.condition, Const):
             out += reversed(_useful(stmt.then if stmt.condition.value else stmt.orelse, read, live, used))
+            continue
+        if isinstance(stmt, For) and _never_turns(stmt):
             continue
         if isinstance(stmt, Atomic) and stmt.result is not None and stmt.result not in live:
             stmt = replace(stmt, result=None)
