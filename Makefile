@@ -1,11 +1,12 @@
-# make demo: run the main job. make test: the tests. make check: lint and types. make bench, make docs, make clean.
+# make demo: run the main job. make test: the tests. make check: lint and types. make explorer: a page that runs cutepy.
+# make bench, make docs, make clean.
 # Each makes its own .venv first (PYTHON=... chooses the Python) and is quick the second time.
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST_FLAGS ?=
+PYTEST_FLAGS ?= -n auto --dist loadfile
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench docs explorer clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.cutepy-run
@@ -25,12 +26,25 @@ bench: $(VENV)/.cutepy-test
 	@tools/drivers.sh
 	@set -e; for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
-docs: $(VENV)/.cutepy-docs
+docs: $(VENV)/.cutepy-docs $(VENV)/.cutepy-explorer
 	$(BIN)/python -m pytest -q docs README.md
-	$(BIN)/zensical build --clean --strict
+	PYTHONPATH=. $(BIN)/zensical build --clean --strict
+	$(BIN)/cutepy explore -o site/explore.html
+
+explorer: $(VENV)/.cutepy-explorer
+	$(BIN)/cutepy explore -o explorer.html
+	@echo "explorer.html: open it in a browser; it needs no network. dist/ has the wheel of the runtime."
+
+# Python for the browser, from npm, packed into a wheel of its own.
+PAGE_SOURCES := $(wildcard cutepy/layout/*/*.py cutepy/draw/*.py cutepy/draw/*/*.py cutepy/explore/*.py)
+$(VENV)/.cutepy-explorer: $(VENV)/.cutepy-run $(wildcard runtime/*.*) $(PAGE_SOURCES)
+	$(BIN)/python runtime/pack.py
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall dist/cutepy_runtime-*.whl
+	@touch $@
 
 clean:
-	rm -rf $(VENV) demo site dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site dist build explorer.html runtime/cutepy_runtime/*.gz .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp for each set of packages: run (none extra), test, dev, docs.

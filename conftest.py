@@ -47,10 +47,11 @@ class NoDevice:
 
 
 def enter(namespace: dict[str, object]) -> None:
-    """A folder of its own for a document, and what `skip: next if(no_device, ...)` asks."""
+    """A folder of its own for a document, with the examples in it, and what `skip: next if(no_device, ...)` asks."""
     folder = TemporaryDirectory(prefix="cutepy-docs-")
     namespace.update({FOLDER: folder, HOME: Path.cwd(), "no_device": NoDevice()})
     os.chdir(folder.name)
+    Path("examples").symlink_to(WHERE / "examples")
 
 
 def leave(namespace: dict[str, object]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from cutepy.draw import ThreadValue, draw
 from cutepy.layout import Layout, LayoutRight
 
-BARS = {8: (0.001, 8_000), 32: (0.005, 100_000), 128: (0.050, 2_000_000)}
+BARS = {8: (0.001, 8_500), 32: (0.005, 100_000), 128: (0.050, 2_000_000)}
 """Seconds and bytes allowed for the SVG of a square layout."""
 
 

@@ -19,6 +19,7 @@ from .errors import TensorError as TensorError
 from .errors import UndecidedError as UndecidedError
 from .errors import VerificationError as VerificationError
 from .layout import LATER as _layout_later
+from .layout import BitMap as BitMap
 from .layout import Chained as Chained
 from .layout import ComposedLayout as ComposedLayout
 from .layout import E as E
@@ -54,6 +55,7 @@ from .layout import get as get
 from .layout import group_modes as group_modes
 from .layout import idx2crd as idx2crd
 from .layout import increment_coord as increment_coord
+from .layout import inner_product as inner_product
 from .layout import is_bijective as is_bijective
 from .layout import is_contiguous as is_contiguous
 from .layout import is_injective as is_injective
@@ -66,7 +68,10 @@ from .layout import make_identity_layout as make_identity_layout
 from .layout import make_layout as make_layout
 from .layout import make_layout_like as make_layout_like
 from .layout import make_ordered_layout as make_ordered_layout
+from .layout import prefix_product as prefix_product
 from .layout import prepend as prepend
+from .layout import product as product
+from .layout import product_each as product_each
 from .layout import raked_product as raked_product
 from .layout import rank as rank
 from .layout import replace as replace
@@ -89,6 +94,7 @@ from .layout import unflatten as unflatten
 from .layout import weakly_congruent as weakly_congruent
 from .layout import zipped_divide as zipped_divide
 from .layout import zipped_product as zipped_product
+from .layout.values.above import Later as _Later
 from .layout.values.above import exported as _exported
 from .layout.values.above import provide as _provide
 
@@ -97,6 +103,8 @@ if TYPE_CHECKING:
     from . import ops as ops
     from .draw import draw as draw
     from .layout import bank_conflicts as bank_conflicts
+    from .layout import conflict_free as conflict_free
+    from .layout import convert as convert
     from .layout import divides as divides
     from .layout import domain_offset as domain_offset
     from .layout import downcast as downcast
@@ -106,11 +114,16 @@ if TYPE_CHECKING:
     from .layout import max_common_vector as max_common_vector
     from .layout import nullspace as nullspace
     from .layout import parse_layout as parse_layout
+    from .layout import parse_parts as parse_parts
     from .layout import parse_tiler as parse_tiler
     from .layout import recast_layout as recast_layout
     from .layout import to_f2 as to_f2
+    from .layout import touched_by as touched_by
     from .layout import transactions as transactions
     from .layout import upcast as upcast
+    from .layout import vectorised as vectorised
+    from .layout import who_owns as who_owns
+    from .layout import widest_copy as widest_copy
     from .tensor import COPY_ATOMS as COPY_ATOMS
     from .tensor import FMA as FMA
     from .tensor import MMA_ATOMS as MMA_ATOMS
@@ -151,10 +164,14 @@ if TYPE_CHECKING:
     from .tensor import transform as transform
     from .tensor import u32 as u32
     from .tensor import universal_copy as universal_copy
+else:
+    draw, gpu, ops = (_Later(f"{__name__}.{name}") for name in ("draw", "gpu", "ops"))
 
 __version__ = "0.1.0"
 
-_provide(svg_of="cutepy.draw.drawing:svg_of")
+_provide(
+    draw="cutepy.draw.drawing:draw", bundle_of="cutepy.draw.drawing:bundle_of", explore="cutepy.explore.pack:explore"
+)
 
 _TENSOR = (
     "COPY_ATOMS FMA MMA_ATOMS Tensor TiledCopy TiledMMA axpby bool_ clear cooperative_copy copy copy_if "
@@ -164,7 +181,6 @@ _TENSOR = (
     "reduce_tree thread_value_partition transform u32 universal_copy"
 )
 _LATER = {
-    **dict.fromkeys(("draw", "gpu", "ops"), ""),
     **dict.fromkeys(_layout_later.keys() - {"Explanation"}, "layout"),
     **dict.fromkeys(_TENSOR.split(), "tensor"),
 }
@@ -178,5 +194,26 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LATER})
 
 
-_OWN = ("TYPE_CHECKING", "errors", "layout")
-__all__ = [name for name in __dir__() if name == "_" or not (name.startswith("_") or name in _OWN)]
+# Written out for type checkers, which do not run `__dir__`; a test compares them.
+__all__ = [
+    "COPY_ATOMS", "FMA", "MMA_ATOMS", "BitMap", "Chained", "ComposedLayout", "CompositionError", "CoordinateError",
+    "CutepyError", "DeviceError", "DrawError", "E", "IntTuple", "KernelError", "Layout", "LayoutError", "LayoutLeft",
+    "LayoutRight", "NotationError", "Swizzle", "TableError", "Tensor", "TensorError", "TiledCopy", "TiledMMA",
+    "UndecidedError", "VerificationError", "_", "append", "axis_layout", "axpby", "bank_conflicts", "blocked_product",
+    "bool_", "ceil_div", "clear", "coalesce", "compatible", "complement", "composition", "conflict_free", "congruent",
+    "convert", "cooperative_copy", "coprofile", "copy", "copy_if", "coshape", "cosize", "crd2crd", "crd2idx", "depth",
+    "dice", "divides", "domain_offset", "downcast", "draw", "elem_less", "evenly_divides", "explain", "f16", "f32",
+    "fill", "filter", "filter_zeros", "flat_divide", "flat_product", "flatten", "from_f2", "gemm", "get", "gpu",
+    "group_modes", "i32", "idx2crd", "increment_coord", "inner_partition", "inner_product", "is_bijective",
+    "is_contiguous", "is_injective", "is_surjective", "left_inverse", "local_partition", "local_tile", "logical_divide",
+    "logical_product", "make_composed_layout", "make_counting_tensor", "make_fragment_like", "make_gmem_ptr",
+    "make_identity_layout", "make_identity_tensor", "make_layout", "make_layout_like", "make_layout_tv",
+    "make_ordered_layout", "make_rmem_ptr", "make_smem_ptr", "make_tensor", "make_tensor_like", "make_tiled_copy",
+    "make_tiled_mma", "max_common_layout", "max_common_vector", "nullspace", "ops", "outer_partition", "parse_layout",
+    "parse_parts", "parse_tiler", "prefix_product", "prepend", "product", "product_each", "raked_product", "rank",
+    "recast", "recast_layout", "reduce", "reduce_tree", "replace", "right_inverse", "round_up", "select", "shape",
+    "shape_div", "size", "slice_", "slice_and_offset", "stride", "take", "thread_value_partition", "tile_to_shape",
+    "tiled_divide", "tiled_product", "to_f2", "touched_by", "transactions", "transform", "tuple_add", "tuple_sub",
+    "u32", "unflatten", "universal_copy", "upcast", "vectorised", "weakly_congruent", "who_owns", "widest_copy",
+    "zipped_divide", "zipped_product",
+]  # fmt: skip

@@ -13,20 +13,25 @@ A fence is parsed, never evaluated: its first line is a layout or a call of the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol, runtime_checkable
+from xml.etree.ElementTree import Element, SubElement
 
 from .draw import Drawing, drawing_of, read_body
-from .draw.request import OPTIONS
+from .draw.look import OPTIONS, expect_options
+from .draw.printers.html import STYLE, boxed
 from .draw.safe import shorten
 from .errors import CutepyError, DrawError
 
-DOC_OPTIONS = ("alt", "caption")
-"""What a document may say beside the drawing's own options."""
+DOC_OPTIONS = ("alt", "caption", "align", "name", "file")
+"""What a document may say beside the drawing's own options; and `width` with a unit (a bare number is that of a view).
+`file` is for `cutepy figures`."""
 
-STYLE = "overflow-x:auto"
+ALIGN = ("left", "center", "right")
+LENGTH = re.compile(r"\d+(\.\d+)?\s*(%|px|em|rem|ex|ch|vw|cm|mm|in|pt|pc)")
 
 
 def fence(
@@ -50,8 +55,11 @@ def fence(
     try:
         drawing, said = drawing_of_body(source, {str(key): str(value) for key, value in options.items()})
         names = " ".join(["cutepy", css_class, *(classes or ())])
-        given = {"class": names, **({"id": id_value} if id_value else {}), **(attrs or {})}
-        return figure(drawing, said, " ".join(f'{escape(key)}="{escape(value)}"' for key, value in given.items()))
+        target = id_value or said.get("name", "")
+        given = {"class": names, **({"id": target} if target else {}), **(attrs or {})}
+        given["data-layout"] = read_body(source)[0]  # for a page's own scripts
+        attributes = " ".join(f'{escape(key)}="{escape(value)}"' for key, value in given.items())
+        return figure(drawing, said, attributes, inline(said.get("caption", ""), md))
     except Exception as error:  # pymdownx turns whatever it does not know into inline code, silently
         _stop(source, md, error)
 
@@ -72,18 +80,98 @@ def drawing_of_body(source: str, given: Mapping[str, str]) -> tuple[Drawing, dic
     text, options = read_body(source)
     both = {**given, **options}
     said = {name: both.pop(name) for name in DOC_OPTIONS if name in both}
+    if said.get("align", ALIGN[0]) not in ALIGN:
+        raise DrawError(f"align: {said['align']!r}; there are {', '.join(ALIGN)}")
+    if LENGTH.fullmatch(both.get("width", "")):
+        said["width"] = both.pop("width").replace(" ", "")
     for name in both:
         if name not in OPTIONS and name in options:
             line = next(n for n, found in enumerate(source.splitlines(), 1) if found.strip().startswith(name))
-            raise DrawError(f"line {line}: no option {name!r}; there are {', '.join((*OPTIONS, *DOC_OPTIONS))}")
+            try:
+                expect_options([name], DOC_OPTIONS)
+            except DrawError as error:
+                raise DrawError(f"line {line}: {error}") from None
     return drawing_of(text, both), said
 
 
-def figure(drawing: Drawing, said: Mapping[str, str], attributes: str) -> str:
-    """The `<figure>` of a drawing: its SVG as it is, and a caption if there is one."""
+def figure(drawing: Drawing, said: Mapping[str, str], attributes: str, caption: str) -> str:
+    """The `<figure>` of a drawing: its SVG as it is (but for a width), and a caption, in HTML, if there is one."""
     label = f' aria-label="{escape(said["alt"])}"' if said.get("alt") else ""
-    caption = f"<figcaption>{escape(said['caption'])}</figcaption>" if said.get("caption") else ""
-    return f'<figure {attributes}{label} style="{STYLE}">{drawing.svg().rstrip()}{caption}</figure>'
+    below = f"<figcaption>{caption}</figcaption>" if caption else ""
+    style = f"{STYLE};text-align:{said['align']}" if "align" in said else STYLE
+    return boxed(sized(drawing, said), f"{attributes}{label}", below, style)
+
+
+def sized(drawing: Drawing, said: Mapping[str, str]) -> str:
+    """The SVG of a drawing, as wide as the document says."""
+    picture = drawing.svg().rstrip()
+    if "width" not in said:
+        return picture
+    return picture.replace('style="', f'style="width:{said["width"]};height:auto;', 1)
+
+
+def latex(drawing: Drawing, said: Mapping[str, str]) -> str:
+    """The TikZ of a drawing in a box: as wide as the document says, and no wider than the line."""
+    width = _in_tex(said.get("width", ""))
+    scaled = f"\\resizebox{{{width}}}{{!}}{{\\usebox0}}" if width else "\\usebox0"
+    return (
+        f"\\sbox0{{%\n{drawing.tikz(body=True)}}}\\sbox0{{{scaled}}}%\n"
+        "\\ifdim\\wd0>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi\n"
+    )
+
+
+def _in_tex(width: str) -> str:
+    """A width as TeX says it: parts of the line for `%` and `vw`, points for the units of a screen."""
+    number = width.rstrip("%abcdefghijklmnopqrstuvwxyz")
+    unit = width.removeprefix(number)
+    if unit in ("%", "vw"):
+        return f"{float(number) / 100:.4g}\\linewidth"
+    points = {"px": 0.75, "rem": 12.0, "ch": 6.0}
+    return f"{float(number) * points[unit]:.4g}bp" if unit in points else width
+
+
+class _Step(Protocol):
+    """One of Python-Markdown's passes over a tree."""
+
+    def run(self, root: Element) -> Element | None:
+        """Change the tree, or give another."""
+        ...
+
+
+class _Steps(Protocol):
+    """Python-Markdown's passes by name."""
+
+    def __contains__(self, name: object, /) -> bool: ...
+
+    def __getitem__(self, name: str, /) -> _Step: ...
+
+
+@runtime_checkable
+class _Renderer(Protocol):
+    """What a caption asks of the page's Markdown."""
+
+    treeprocessors: _Steps
+
+    def serializer(self, root: Element) -> str:
+        """Print a tree as HTML."""
+        ...
+
+
+def inline(text: str, md: object) -> str:
+    """The HTML of a caption: its inline Markdown by the page's own rules, links to pages included.
+
+    >>> inline("a < b", None)
+    'a &lt; b'
+    """
+    if not text or not isinstance(md, _Renderer):
+        return escape(text)
+    root = Element("div")
+    SubElement(root, "span").text = text
+    for name in ("inline", "unescape", "relpath"):  # the last is MkDocs': links to other pages
+        if name in md.treeprocessors:
+            changed = md.treeprocessors[name].run(root)
+            root = root if changed is None else changed
+    return md.serializer(root).removeprefix("<div><span>").removesuffix("</span></div>")
 
 
 def _stop(source: str, md: object, error: Exception) -> NoReturn:

@@ -6,7 +6,8 @@ Sphinx alone loads this module. In `conf.py`:
     myst_fence_as_directive = ["layout"]       # if the fences shall be the same as in Markdown
 
 The argument or the first line of the content is the expression; further lines of the content, and options, are as in a
-fence. A layout that cannot be drawn is an error of the document, with file and line.
+fence; `:caption:` takes inline markup, `:name:` is a target for `:ref:` and `:numref:`. A layout that cannot be drawn
+is an error of the document, with file and line.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata, OptionSpec
 
-from .docs import DOC_OPTIONS, drawing_of_body, figure
+from .docs import DOC_OPTIONS, drawing_of_body, latex, sized
 from .draw import Drawing
+from .draw.look import OPTIONS
 from .draw.printers.tikz import LARGEST
-from .draw.request import OPTIONS
 from .errors import CutepyError
 
 
@@ -57,25 +58,35 @@ class layout_node(nodes.General, nodes.Element):
 
 
 class LayoutDirective(SphinxDirective):
-    """`layout`: one drawing."""
+    """`layout`: one drawing; with a caption, a name or an alignment it is a figure as Sphinx knows it, so that `:ref:`
+    and `:numref:` find it and every builder places it."""
 
     has_content = True
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[OptionSpec] = dict.fromkeys((*OPTIONS, *DOC_OPTIONS, "name", "class"), directives.unchanged)
+    option_spec: ClassVar[OptionSpec] = dict.fromkeys((*OPTIONS, *DOC_OPTIONS, "class"), directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
         """The node of the drawing; an error where there is none."""
         body = "\n".join([*self.arguments, *self.content])
-        given = {name: value for name, value in self.options.items() if name not in ("name", "class")}
+        given = {name: value for name, value in self.options.items() if name != "class"}
         try:
             _drawing, said = drawing_of_body(body, given)
         except CutepyError as error:
             raise self.error(f"layout: {error}") from error
         node = layout_node("", body=body, given=given, said=said, classes=self.options.get("class", "").split())
         self.set_source_info(node)
-        self.add_name(node)
-        return [node]
+        if not {"caption", "name", "align"} & said.keys():
+            return [node]
+        figure = nodes.figure("", node, align=said.get("align", "default"), classes=["cutepy"])
+        self.set_source_info(figure)
+        if "caption" in said:
+            parsed, messages = self.parse_inline(said["caption"])
+            figure += nodes.caption(said["caption"], "", *parsed, *messages)
+        self.options.setdefault("name", said.get("name", ""))
+        if self.options["name"]:
+            self.add_name(figure)
+        return [figure]
 
 
 def _drawing(node: nodes.Element) -> Drawing:
@@ -84,8 +95,9 @@ def _drawing(node: nodes.Element) -> Drawing:
 
 def _html(writer: Writer, node: nodes.Element) -> None:
     names = " ".join(["cutepy", "layout", *node["classes"]])
-    ids = f' id="{node["ids"][0]}"' if node["ids"] else ""
-    writer.body.append(figure(_drawing(node), node["said"], f'class="{names}"{ids}'))
+    label = f' aria-label="{writer.encode(node["said"]["alt"])}"' if "alt" in node["said"] else ""
+    picture = sized(_drawing(node), node["said"])
+    writer.body.append(f'<div class="{names}"{label} style="overflow-x:auto">{picture}</div>')
 
 
 def _nothing(writer: Writer, node: nodes.Element) -> None:
@@ -94,20 +106,11 @@ def _nothing(writer: Writer, node: nodes.Element) -> None:
 
 def _latex(writer: Writer, node: nodes.Element) -> None:
     """TikZ in the text; pictures that TeX has no memory for are printed as text."""
-    drawing = _drawing(node)
-    picture = _fitted(drawing.tikz(body=True)) if drawing.figure.cells <= LARGEST else _verbatim(drawing)
-    caption = node["said"].get("caption", "")
-    below = f"\n\n{writer.encode(caption)}" if caption else ""
-    writer.body.append(f"\n\\begin{{center}}\n{picture}{below}\n\\end{{center}}\n")
+    drawing, inside = _drawing(node), isinstance(node.parent, nodes.figure)
+    picture = latex(drawing, node["said"]) if drawing.figure.cells <= LARGEST else _verbatim(drawing)
+    whole = f"\n{picture}" if inside else f"\n\\begin{{center}}\n{picture}\n\\end{{center}}\n"
+    writer.body.append(whole)
     raise nodes.SkipNode
-
-
-def _fitted(picture: str) -> str:
-    """No wider than the line."""
-    return (
-        f"\\sbox0{{%\n{picture}}}%\n"
-        "\\ifdim\\wd0>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi\n"
-    )
 
 
 def _verbatim(drawing: Drawing) -> str:
@@ -115,9 +118,8 @@ def _verbatim(drawing: Drawing) -> str:
 
 
 def _text(writer: TextWriter, node: nodes.Element) -> None:
-    caption = node["said"].get("caption", "")
     writer.new_state(0)
-    writer.add_text(_drawing(node).text() + (f"\n\n{caption}" if caption else ""))
+    writer.add_text(_drawing(node).text())
     writer.end_state(wrap=False)
     raise nodes.SkipNode
 

@@ -29,7 +29,7 @@ from cutepy import (
     reduce_tree,
     size,
 )
-from cutepy.draw import Drawing, Style, ThreadValue, Tiles, draw
+from cutepy.draw import Drawing, ThreadValue, Tiles, draw
 from cutepy.gpu.verify import Verification, verify
 from cutepy.tensor import Tensor, thread_value_partition
 
@@ -155,8 +155,8 @@ def pictures(A: Tensor, tv: Layout, tile: tuple[int, int]) -> dict[str, Drawing]
     corner = Layout((2 * rows, 3 * depth), A.layout.stride)
     first = local_tile(A, tile, (0, 0)).layout
     return {
-        "layout": draw(tv, style=Style(title=f"{tv}: (thread, value) to the index in a tile")),
-        "tiling": draw(corner, view=Tiles(tile), style=Style(title=f"A {A.layout}, tiles of {rows} x {depth}")),
+        "layout": draw(tv, title=f"{tv}: (thread, value) to the index in a tile"),
+        "tiling": draw(corner, view=Tiles(tile), title=f"A {A.layout}, tiles of {rows} x {depth}"),
         "partition": draw(composition(first, tv), view=ThreadValue(first), color="thread"),
     }
 

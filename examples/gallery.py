@@ -16,7 +16,6 @@ from cutepy.draw import (
     Drawing,
     Memory,
     Steps,
-    Style,
     Swizzled,
     ThreadValue,
     Tiles,
@@ -52,6 +51,9 @@ from cutepy.tensor import (
 ROW_MAJOR = Layout((8, 8), (8, 1))
 NESTED = Layout(((2, 2), (4, 2)), ((1, 8), (2, 16)))
 MATRIX = make_tensor(make_gmem_ptr(np.arange(30, dtype=np.float32) / 4, name="A"), (5, 6))
+WAVE = make_tensor(make_gmem_ptr(np.sin(np.arange(48, dtype=np.float32) / 4), name="wave"), (6, 8))
+PART = Layout(((4, 2), (2, 4)), ((16, 1), (8, 2)))
+"""Eight threads of eight values each over a tile of 8 x 8."""
 
 
 def thread_value() -> Drawing:
@@ -65,10 +67,10 @@ GALLERY: dict[str, Callable[[], Drawing]] = {
     "nested": lambda: draw(NESTED),
     "vector": lambda: draw(Layout(((4, 2),), ((2, 1),))),
     "rank3": lambda: draw(Layout((2, 4, 3), (4, 1, 8))),
-    "slice": lambda: draw(NESTED, color="none", style=Style(highlight=((1, _), (_, 0)))),
+    "slice": lambda: draw(NESTED, color="none", highlight=((1, _), (_, 0))),
     "coordinates": lambda: draw(ROW_MAJOR, label="coordinate", color="row"),
     "identity": lambda: draw(make_identity_layout((4, (2, 2)))),
-    "corners": lambda: draw(Layout((1000, 1000)), style=Style(limit=256)),
+    "corners": lambda: draw(Layout((1000, 1000)), limit=256),
     "thread_value": thread_value,
     "shared": lambda: draw(Layout((8, 4), (0, 1)), view=ThreadValue(4)),
     "holes": lambda: draw(Layout((4, 2), (1, 8)), view=ThreadValue((4, 4))),
@@ -76,8 +78,11 @@ GALLERY: dict[str, Callable[[], Drawing]] = {
     "memory": lambda: draw(Layout((4, 4), (1, 6)), view=Memory()),
     "overlap": lambda: draw(Layout((4, 4), (1, 2)), view=Memory(), label="index"),
     "tiles": lambda: draw(ROW_MAJOR, view=Tiles((4, 2))),
+    "one_tile": lambda: draw(Layout((16, 16), (16, 1)), tiler=(8, 8), tile=(0, 1), threads=PART, thread=5),
     "banks": lambda: draw(Layout((8, 16), (32, 1)), view=Banks(element_bytes=4)),
     "swizzle": lambda: draw(ComposedLayout(Swizzle(3, 0, 3), 0, ROW_MAJOR), view=Swizzled()),
+    "conflict_free": lambda: draw("S<5,0,5> o 0 o (32,32):(32,1)", view="banks", heads="none", label="none"),
+    "bits": lambda: draw(Swizzle(3, 4, 3)),
     "tree": lambda: draw(Layout(((4, (2, 3)), 8), ((1, (4, 8)), 24)), view=Tree()),
     "coalesce": lambda: draw(steps(coalesce, Layout((2, (1, 6)), (1, (6, 2)))), view=Steps()),
     "composition": lambda: draw(steps(composition, Layout((6, 2), (8, 2)), Layout((4, 3), (3, 1))), view=Steps()),
@@ -87,6 +92,7 @@ GALLERY: dict[str, Callable[[], Drawing]] = {
     "blocked_product": lambda: draw(steps(blocked_product, Layout((2, 5), (5, 1)), Layout((3, 4))), view=Steps()),
     "raked_product": lambda: draw(steps(raked_product, Layout((2, 5), (5, 1)), Layout((3, 4))), view=Steps()),
     "tensor": lambda: draw(MATRIX),
+    "heat": lambda: draw(WAVE, color="value"),
     "guard": lambda: draw(local_tile(MATRIX, (4, 4), (1, 1))),
     "mma_atom": lambda: draw(MMA_ATOMS["sm_75.mma.m16n8k8.f32.f16.f16.f32"]),
     "ldmatrix": lambda: draw(COPY_ATOMS["sm_75.ldmatrix.m8n8.x1.b16"]),

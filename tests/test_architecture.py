@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "cutepy.tensor": ("cutepy.errors", "cutepy.layout"),
     "cutepy.ops": ("cutepy.errors", "cutepy.layout", "cutepy.tensor"),
     "cutepy.draw": ("cutepy.errors", "cutepy.layout", "cutepy.tensor"),
+    "cutepy.explore": ("cutepy.errors", "cutepy.layout", "cutepy.draw"),
     "cutepy.gpu": (
         "cutepy.errors",
         "cutepy.layout",
@@ -31,7 +32,7 @@ MAY_IMPORT = {
         "cutepy.gpu.runtime",
     ),
     "cutepy.gpu.runtime": ("cutepy.errors",),
-    "cutepy.gpu.ir": ("cutepy.errors", "cutepy.layout", "cutepy.tensor", "cutepy.gpu"),
+    "cutepy.gpu.ir": ("cutepy.errors", "cutepy.layout", "cutepy.tensor", "cutepy.ops", "cutepy.gpu"),
     "cutepy": ("cutepy",),
 }
 HEAVY = ("numpy", "sympy", "wgpu")
@@ -199,10 +200,10 @@ def test_import_gpu_loads_no_wgpu() -> None:
 
 def test_the_check_of_light_imports_can_fail() -> None:
     assert loaded_by("import numpy") & set(HEAVY)
-    assert "wgpu" in loaded_by("from cutepy.gpu.runtime.wgpu_later import wgpu; wgpu.GPUDevice")
+    assert "wgpu" in loaded_by("from cutepy.gpu.runtime.native import wgpu; wgpu.GPUDevice")
 
 
-@pytest.mark.parametrize("layer", ["cutepy.errors", "cutepy.layout", "cutepy.draw"])
+@pytest.mark.parametrize("layer", ["cutepy.errors", "cutepy.layout", "cutepy.draw", "cutepy.explore"])
 def test_light_layers_import_nothing_heavy_at_import(layer: str) -> None:
     for module, path in MODULES.items():
         if layer_of(module) == layer:

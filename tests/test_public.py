@@ -22,7 +22,7 @@ get select take group_modes flatten unflatten append prepend replace filter filt
 composition complement right_inverse left_inverse nullspace max_common_layout max_common_vector logical_divide
 zipped_divide tiled_divide flat_divide logical_product zipped_product tiled_product flat_product blocked_product
 raked_product tile_to_shape recast_layout upcast downcast ceil_div shape_div round_up
-explain bank_conflicts transactions
+explain bank_conflicts transactions conflict_free widest_copy convert who_owns touched_by vectorised
 make_tensor make_tensor_like make_fragment_like make_identity_tensor make_gmem_ptr make_smem_ptr make_rmem_ptr
 local_tile local_partition inner_partition outer_partition make_layout_tv make_tiled_copy make_tiled_mma
 copy copy_if fill clear axpby gemm transform reduce recast
@@ -60,3 +60,30 @@ def test_a_star_import_brings_them_all():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("2:4 _ ")
+
+
+def test_a_star_import_loads_nothing_heavy():
+    heavy = "{'numpy', 'sympy', 'wgpu', 'cutepy.gpu', 'cutepy.draw'}"
+    code = f"from cutepy import *; import sys; print(*{heavy} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_a_module_that_is_loaded_late_is_that_module():
+    code = """
+from cutepy import *
+import pydoc
+late = draw, gpu, ops
+assert "A picture of" in pydoc.render_doc(draw)
+assert draw("(2,2)").figure.cells == 4 and draw.Style is __import__("cutepy.draw").draw.Style
+assert "matmul" in dir(gpu) and callable(gpu.kernel) and ops.__name__ == "cutepy.ops"
+import cutepy.gpu
+gpu.marked = 3
+assert cutepy.gpu.marked == 3
+try:
+    gpu.nothing_of_the_kind
+except AttributeError:
+    print("fine")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "fine\n", done.stderr

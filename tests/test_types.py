@@ -1,26 +1,85 @@
 """Users' programs type-check: kernels and calls on the host, without an ignore."""
 
+import doctest
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import cutepy
 
 ROOT = Path(__file__).parent.parent
 
 
-def test_programs_of_users_type_check() -> None:
+def judged(program: Path) -> subprocess.CompletedProcess[str]:
+    """What mypy --strict says of a program."""
     pytest.importorskip("mypy")
-    program = ROOT / "tests" / "typed_programs.py"
-    result = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", str(program)],
         capture_output=True,
         text=True,
         cwd=ROOT,
         env={**os.environ, "MYPYPATH": str(ROOT)},
     )
+
+
+def test_programs_of_users_type_check() -> None:
+    result = judged(ROOT / "tests" / "typed_programs.py")
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+PAGES = ("README", "docs/what-is-a-layout", "docs/start", "docs/algebra/cheat-sheet", "docs/algebra/divide")
+PAGES += ("docs/algebra/composition", "docs/stories/strides", "docs/stories/owners", "docs/stories/swizzle")
+FENCE = re.compile(r"^```python\n((?:.*\n)*?)```$", re.MULTILINE)
+
+
+def program(page: str) -> str:
+    """The programs and sessions of a page in one text, but for what is there to fail."""
+    found = []
+    for body in FENCE.findall((ROOT / f"{page}.md").read_text()):
+        if body.startswith(">>>"):
+            session = doctest.DocTestParser().get_examples(body)
+            body = "".join(example.source for example in session if example.exc_msg is None)
+        found.append(body)
+    return "\n".join(found)
+
+
+def test_programs_on_the_pages_type_check(tmp_path: Path) -> None:
+    """As users run mypy, without --strict; `from cutepy import *` is understood."""
+    pytest.importorskip("mypy")
+    files = [tmp_path / f"{page.rpartition('/')[2].replace('-', '_')}.py" for page in PAGES]
+    for page, file in zip(PAGES, files, strict=True):
+        file.write_text(program(page))
+        assert len(file.read_text()) > 200, page
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--scripts-are-modules", *map(str, files)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_all_is_what_dir_says() -> None:
+    """`__all__` is written out for type checkers."""
+    hidden = ("TYPE_CHECKING", "errors", "layout")
+    names = {name for name in dir(cutepy) if name == "_" or not (name.startswith("_") or name in hidden)}
+    modules = {name for name in names if isinstance(getattr(cutepy, name), ModuleType)} - {"draw", "gpu", "ops"}
+    assert names - modules == set(cutepy.__all__)
+
+
+def test_a_view_and_an_option_that_are_none_are_seen_by_types(tmp_path: Path) -> None:
+    program = tmp_path / "wrong.py"
+    program.write_text(
+        "from cutepy import draw\ndraw('4:1', view='nope')\ndraw('4:1', titel='x')\ndraw('4:1', limit='x')\n"
+    )
+    result = judged(program)
+    assert [f"wrong.py:{line}: error" in result.stdout for line in (2, 3, 4)] == [True] * 3, result.stdout
 
 
 def test_no_file_switches_checks_off() -> None:

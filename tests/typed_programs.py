@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cutepy import gpu
+from cutepy import draw, gpu, ops
 from cutepy.layout import Layout, _, ceil_div, composition, select, size, zipped_divide
 from cutepy.tensor import (
     Tensor,
@@ -49,3 +49,15 @@ def host(x: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> float:
     tensor = make_tensor(x)
     row = tensor[0, _]
     return float(tensor[1, 2]) + float(row[1]) + float(zipped_divide(tensor, (1, 2))[(0, 1), 0])
+
+
+def normal(x: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> Tensor:
+    likely = ops.mul(ops.exp(ops.mul(ops.square(x), -0.5)), ops.rsqrt(2 * np.pi))
+    return ops.where(ops.isfinite(likely), likely, ops.sum(likely, 0, keepdims=True))
+
+
+def pictures(layout: Layout) -> str:
+    """`draw` takes its options flat, each with its type."""
+    framed = draw(layout, view="tiles", tiler=(4, 4), tile=(0, 1), title="one tile", theme="dark", limit=256)
+    banks = draw(layout, element_bytes=2, palette="ordered", color=lambda coordinate, offset: 3)
+    return framed.svg() + banks.text(width=80)

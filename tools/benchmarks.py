@@ -1,12 +1,14 @@
-"""Assemble docs/benchmarks.md from bench/results/: `python tools/benchmarks.py [--check] [--run NAME ...]`.
+"""Assemble docs/benchmarks.md, and the times in docs/stories/matmul.md, from bench/results/.
 
-A `.json` result is that of `bench/gpu.py`, a `.txt` result what another script printed. `--run draw` runs
-`bench/draw.py` and keeps what it prints; `--check` writes nothing and gives 1 if the page is not what the results say.
+`python tools/benchmarks.py [--check] [--run NAME ...]`. A `.json` result is that of `bench/gpu.py` or
+`bench/steps.py`, a `.txt` result what another script printed. `--run draw` runs `bench/draw.py` and keeps what it
+prints; `--check` writes nothing and gives 1 if a page is not what the results say.
 """
 
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "benchmarks.md"
+STEPS, STORY = RESULTS / "steps.json", ROOT / "docs" / "stories" / "matmul.md"
+PLACE = re.compile(r"(?<=<!-- steps -->\n).*?(?=<!-- /steps -->)", re.DOTALL)
 
 HEAD = """# Benchmarks
 
@@ -30,6 +34,7 @@ SCRIPTS = {
     "draw": "time and size of pictures, against the project's bars",
     "runtime": "what a launch and a transfer cost",
     "gpu": "kernels beside cuBLAS (through torch) and ONNX Runtime's WebGPU kernels, on one device",
+    "steps": "the six steps of a matrix product (docs/stories/matmul.md), on one device",
 }
 NONE = "\nNo results are committed yet.\n"
 
@@ -48,10 +53,23 @@ def section(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".txt":
         return f"{title}\n```\n{text.rstrip()}\n```\n"
-    sys.path.insert(0, str(ROOT / "bench"))
-    from gpu_table import table
+    return f"{title}\n{_table(path.stem, text).rstrip()}\n"
 
-    return f"{title}\n{table(json.loads(text)).rstrip()}\n"
+
+def story(text: str) -> str:
+    """The page of the six steps, with their times where the page has a place for them."""
+    kept = STEPS.read_text(encoding="utf-8") if STEPS.is_file() else ""
+    times = _table("steps", kept) if kept else "Not measured yet: `python bench/steps.py` measures on your machine.\n"
+    return PLACE.sub(lambda _found: f"\n{times}\n", text)
+
+
+def _table(name: str, text: str) -> str:
+    """A kept result as the script that took it prints it."""
+    sys.path.insert(0, str(ROOT / "bench"))
+    import gpu_table
+    import steps
+
+    return (steps if name == "steps" else gpu_table).table(json.loads(text))
 
 
 def keep(names: Sequence[str]) -> None:
@@ -77,9 +95,9 @@ def processor() -> str:
 if __name__ == "__main__":
     if "--run" in sys.argv:
         keep(sys.argv[sys.argv.index("--run") + 1 :])
-    wanted = page(RESULTS)
-    if "--check" in sys.argv:
-        fresh = PAGE.exists() and PAGE.read_text(encoding="utf-8") == wanted
-        sys.exit(0 if fresh else f"{PAGE} is not what bench/results says: run {sys.argv[0]}")
-    PAGE.write_text(wanted, encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
+    for target, wanted in ((PAGE, page(RESULTS)), (STORY, story(STORY.read_text(encoding="utf-8")))):
+        if "--check" not in sys.argv:
+            target.write_text(wanted, encoding="utf-8")
+            print(f"wrote {target.relative_to(ROOT)}")
+        elif not target.exists() or target.read_text(encoding="utf-8") != wanted:
+            sys.exit(f"{target} is not what bench/results says: run {sys.argv[0]}")

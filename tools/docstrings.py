@@ -12,9 +12,21 @@ from inspect import isfunction
 
 import griffe
 
-LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".gpu.report", ".ops", ".draw")
+LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".ops", ".draw")
 # Modules that are public as they are.
-WHOLE = (".errors", ".docs", ".sphinxext", ".ops.rules", ".unknown.formula", ".algebra.from_table", ".text.write")
+WHOLE = (
+    ".errors",
+    ".docs",
+    ".sphinxext",
+    ".pandoc",
+    ".ops.functions",
+    ".ops.rules",
+    ".gpu.report",
+    ".gpu.replay",
+    ".unknown.formula",
+    ".algebra.from_table",
+    ".text.write",
+)
 SESSION = re.compile(r"(?:^>>> .*\n(?:(?!>>> |\s*$).*(?:\n|\Z))*)+", re.MULTILINE)
 IMPORTS = re.compile(r"^Imports? .*?\.(?:\s+|$)", re.MULTILINE | re.DOTALL)
 
@@ -37,6 +49,10 @@ class Docstrings(griffe.Extension):
             for member in () if module.path.endswith(WHOLE) else module.members.values():
                 if not member.is_alias:
                     member.public = member.path in exported
+            for name, docstring in of_table(module.path).items():
+                shown = griffe.Attribute(name, docstring=griffe.Docstring(fenced(docstring)))
+                shown.public = True
+                module.set_member(name, shown)
 
 
 def fenced(text: str) -> str:
@@ -51,6 +67,16 @@ def made(attribute: griffe.Object) -> str:
         return ""
     found = getattr(import_module(attribute.parent.path), attribute.name, None)
     return (found.__doc__ or "") if isfunction(found) else ""
+
+
+def of_table(module: str) -> dict[str, str]:
+    """The functions that a module makes of the table of functions when they are asked for, with their docstrings."""
+    table = import_module("cutepy.ops.functions").FUNCTIONS.values()
+    if module == "cutepy.ops.pointwise":
+        return {row.name: import_module(module).operation(row).__doc__ for row in table}
+    if module == "cutepy.gpu.trace.functions":
+        return {row.in_kernels: import_module(module).of_table(row).__doc__ for row in table if not row.conditional}
+    return {}
 
 
 def modules(module: griffe.Module) -> Iterator[griffe.Module]:

@@ -6,6 +6,7 @@ the last line of a cell gives is shown as a notebook would show it. Nothing of J
 
 import ast
 import json
+import linecache
 import re
 import sys
 from contextlib import redirect_stdout
@@ -27,6 +28,7 @@ def cells(source: str) -> list[tuple[bool, str]]:
 def ran(number: int, code: str, namespace: dict[str, object], file: str) -> Cell:
     """A cell of code with its outputs."""
     tree = ast.parse(code, file)
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)  # a kernel reads its own text
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     value = None
     with redirect_stdout(StringIO()) as out:

@@ -1,39 +1,29 @@
-"""`cutepy draw`: one picture; `cutepy figures`: every picture that Markdown files describe, drawn anew or checked.
+"""`cutepy draw`: one picture; `cutepy figures`: every picture that documents describe, drawn anew or checked.
 
-A description is a `layout` fence with a line `file: picture.svg`, or a comment `<!-- layout ... -->` with such a line
-or with an image link `![...](picture.svg)` next after it; the path is relative to the Markdown file. Law: all are
-drawn before one is written, so a bad one leaves everything as it was.
+What a description is says `documents`; paths are relative to the document. Law: all are drawn before one is written,
+so a bad one leaves everything as it was; a comment without a picture is bad.
 """
 
 from __future__ import annotations
 
-import re
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..draw.drawing import SUFFIXES
-from ..draw.request import OPTIONS, drawing_of, read_body
+from ..docs import drawing_of_body
+from ..draw.look import OPTIONS, SUFFIXES
+from ..draw.request import drawing_of, read_body
 from ..errors import CommandError, CutepyError
-from .output import STDOUT, check_target, write_bytes, write_text
+from .documents import READERS, Block, blocks
+from .layouts import room
+from .output import STDOUT, check_target, read_input, write_answer, write_bytes, write_text
 
 STALE = 1
-_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
-_COMMENT = re.compile(r"\s*<!--\s*layout\b(?P<rest>.*)")
-_IMAGE = re.compile(r"!\[[^\]]*\]\(\s*<?(?P<path>[^)\s>]+)")
-_ALSO = ("file", "alt", "caption")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A description: the Markdown file, its line, its text, and for a comment the image link that follows it."""
-
-    source: Path
-    line: int
-    body: str
-    image: str = ""
+WATCHED = 0.3
+"""Seconds between two looks at the documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +36,30 @@ class Figure:
 
 
 def run_figures(options: Namespace) -> int:
-    """Draw all; write what differs, or with `--check` say what does and give 1."""
-    found = figures([Path(path) for path in options.paths])
-    stale = [figure for figure in found if _now(figure.target) != figure.data]
+    """Draw all; write what differs, or with `--check` say what does and give 1; with `--watch` go on until stopped."""
+    paths = [Path(path) for path in options.paths]
     if options.check:
-        for figure in stale:
-            state = "stale" if figure.target.exists() else "missing"
-            print(f"{figure.target} is {state} ({figure.block.source}:{figure.block.line})", file=sys.stderr)
-        print(f"{len(found)} figures, {len(stale)} stale")
-        return STALE if stale else 0
+        return _check(figures(paths), options)
+    if options.watch:
+        _watch(paths)
+    _write(figures(paths))
+    return 0
+
+
+def _check(found: list[Figure], options: Namespace) -> int:
+    stale = [figure for figure in found if _now(figure.target) != figure.data]
+    data = []
+    for figure in stale:
+        state = "stale" if figure.target.exists() else "missing"
+        data.append({"file": str(figure.target), "state": state, "place": figure.block.place})
+        if not options.json:
+            print(f"{figure.target} is {state} ({figure.block.place})", file=sys.stderr)
+    write_answer(options, f"{len(found)} figures, {len(stale)} stale", {"figures": len(found), "stale": data})
+    return STALE if stale else 0
+
+
+def _write(found: list[Figure]) -> None:
+    stale = [figure for figure in found if _now(figure.target) != figure.data]
     for figure in stale:
         figure.target.parent.mkdir(parents=True, exist_ok=True)
         check_target(str(figure.target))
@@ -62,87 +67,65 @@ def run_figures(options: Namespace) -> int:
         write_bytes(str(figure.target), figure.data)
         print(f"wrote {figure.target}")
     print(f"{len(found)} figures, {len(stale)} written")
-    return 0
+
+
+def _watch(paths: list[Path]) -> None:
+    """Write whenever a document changes; what is wrong is said, and waited for. Ends by an interrupt."""
+    seen: dict[Path, int] = {}
+    while True:
+        now = {source: source.stat().st_mtime_ns for source in _sources(paths)}
+        if now != seen:
+            seen = now
+            try:
+                _write(figures(paths))
+            except CutepyError as error:
+                print(error, file=sys.stderr)
+            sys.stdout.flush()
+        time.sleep(WATCHED)
 
 
 def figures(paths: list[Path]) -> list[Figure]:
-    """The pictures that the Markdown files under `paths` describe.
+    """The pictures that the documents under `paths` describe.
 
     Raises CommandError, with file and line, for a missing path, a bad block, and two pictures of one name.
     """
     drawn: dict[Path, Figure] = {}
     for source in _sources(paths):
         for block in blocks(source, source.read_text(encoding="utf-8")):
-            figure = _figure(block)
-            if figure is None:
-                continue
-            other = drawn.setdefault(figure.target.resolve(), figure)
-            if other.data != figure.data:
-                there = f"{other.block.source}:{other.block.line}"
-                raise CommandError(f"{source}:{block.line}: {figure.target} is another picture at {there}")
+            for figure in _figures(block):
+                other = drawn.setdefault(figure.target.resolve(), figure)
+                if other.data != figure.data:
+                    raise CommandError(f"{block.place}: {figure.target} is another picture at {other.block.place}")
     return list(drawn.values())
 
 
 def _sources(paths: list[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            yield from sorted(path.rglob("*.md"))
+            found = sorted(file for file in path.rglob("*") if file.suffix in READERS)
+            hidden = (any(part.startswith(".") for part in file.relative_to(path).parts) for file in found)
+            yield from (file for file, no in zip(found, hidden, strict=True) if not no)
         elif path.is_file():
             yield path
         else:
             raise CommandError(f"{path}: there is no such file or folder")
 
 
-def blocks(source: Path, text: str) -> Iterator[Block]:
-    """The descriptions in a Markdown text; what stands inside other fences is none.
-
-    >>> [block.body for block in blocks(Path("x.md"), "```layout\\n(4,8):(8,1)\\nfile: x.svg\\n```\\n")]
-    ['(4,8):(8,1)\\nfile: x.svg']
-    """
-    lines = text.splitlines()
-    at = 0
-    while at < len(lines):
-        fence, comment = _FENCE.match(lines[at]), _COMMENT.match(lines[at])
-        start = at
-        if fence:
-            marks = fence["marks"]
-            body, at = _until(lines, at + 1, re.compile(rf" {{0,3}}{re.escape(marks[0])}{{{len(marks)},}}\s*$"))
-            if fence["info"].split(maxsplit=1)[:1] == ["layout"]:
-                yield Block(source, start + 1, "\n".join(body))
-        elif comment:
-            inside = [comment["rest"], *lines[at + 1 :]]
-            body, length = _until(inside, 0, re.compile(r".*-->"))
-            last = inside[length - 1].partition("-->")[0] if length <= len(inside) else ""
-            at += max(length, 1)
-            image = _IMAGE.match(next((line.strip() for line in lines[at:] if line.strip()), ""))
-            yield Block(source, start + 1, "\n".join([*body, last]).strip(), image["path"] if image else "")
-        else:
-            at += 1
-
-
-def _until(lines: list[str], start: int, end: re.Pattern[str]) -> tuple[list[str], int]:
-    """The lines before the first that matches `end`, and the index after that one."""
-    for at in range(start, len(lines)):
-        if end.match(lines[at]):
-            return lines[start:at], at + 1
-    return lines[start:], len(lines)
-
-
-def _figure(block: Block) -> Figure | None:
-    """The picture of a block, None for a fence that names no file. What is wrong is said with file and line."""
+def _figures(block: Block) -> Iterator[Figure]:
+    """The pictures of a block, none for a fence that names no file. What is wrong is said with file and line."""
     try:
-        layout, options = read_body(block.body)
-        others = {name: options.pop(name) for name in _ALSO if name in options}
-        drawing = drawing_of(layout, options)
-        name = others.get("file", block.image)
-        if not name:
-            return None
-        target = Path(name)
-        if target.is_absolute() or target.suffix not in SUFFIXES:
-            raise CommandError(f"file: {name} is not a relative path that ends in {', '.join(SUFFIXES)}")
-        return Figure(block.source.parent / target, block, drawing.encoded(target.suffix))
+        _drawing, said = drawing_of_body(block.body, {})
+        named = ((said["file"], ""),) if "file" in said else block.images
+        if block.comment and not named:
+            raise CommandError("no image follows this comment; put one after it, or a line file: picture.svg into it")
+        for name, theme in named:
+            target = Path(name)
+            if target.is_absolute() or target.suffix not in SUFFIXES:
+                raise CommandError(f"file: {name} is not a relative path that ends in {', '.join(SUFFIXES)}")
+            drawing, _said = drawing_of_body(block.body, {"theme": theme} if theme else {})
+            yield Figure(block.source.parent / target, block, drawing.encoded(target.suffix))
     except CutepyError as error:
-        raise CommandError(f"{block.source}:{block.line}: {error}") from error
+        raise CommandError(f"{block.place}: {error}") from error
 
 
 def _now(path: Path) -> bytes | None:
@@ -154,9 +137,13 @@ def run_draw(options: Namespace) -> None:
     suffix = _suffix(options.output, options.format)
     check_target(options.output)
     asked = {name: getattr(options, name) for name in OPTIONS if getattr(options, name, None) is not None}
-    drawing = drawing_of(options.layout, asked)
+    layout = options.layout
+    if layout == STDOUT:  # as a fence: a layout, and lines of options
+        layout, said = read_body(read_input(layout))
+        asked = said | asked
+    drawing = drawing_of(layout, asked)
     if options.output == STDOUT and suffix == ".txt":
-        write_text(STDOUT, drawing.text(ansi=_colored()))
+        write_text(STDOUT, drawing.text(ansi=_colored(), width=room(options)))
     else:
         write_bytes(options.output, drawing.encoded(suffix))
 

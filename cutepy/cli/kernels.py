@@ -12,17 +12,18 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
-from ..gpu.matmul import choose_plan, matmul_kernel, products
+from ..gpu.matmul import choose_plan, matmul_kernel
 from ..gpu.operations.fold import fold_kernel
 from ..gpu.operations.operand import Place
 from ..gpu.operations.reductions import Reduction, launches
+from ..gpu.products import products
 from ..gpu.runtime import Limits, adapters, choose_adapter
 from ..gpu.trace.kernel import KernelFunction
 from ..layout import LayoutRight, parse_layout
@@ -31,7 +32,7 @@ from ..ops.rules import folded_type
 from ..tensor import Tensor, as_dtype, make_tensor
 from ..tensor.bulk import mode_sizes
 from .matmul import parse_tile, plan_for
-from .output import check_target, write_text
+from .output import check_target, write_answer, write_text
 
 #: The optional features of devices that kernels use.
 _FEATURES = ("shader-f16", "subgroups", "timestamp-query", "shader-int64", "shader-float32-atomic")
@@ -80,30 +81,36 @@ def run_verify(options: Namespace) -> int:
     call = _call(options)
     with call.traced():
         found = call.kernel.verify(*call.arguments, limits=None, **call.static)
-    write_text(options.output, str(found))
+    write_answer(options, str(found), {"ok": found.ok, **asdict(found)})
     return 0 if found.ok else 1
 
 
 def run_adapters(options: Namespace) -> None:
     """List what there is, mark what is used, say what it can do."""
-    found = adapters()
+    found, lines = adapters(), []
     try:
         chosen = choose_adapter().index
     except DeviceError as error:
         chosen = -1
-        print(f"{error}")
+        lines.append(str(error))
     for adapter in found:
         limits = adapter.limits
-        mark = "*" if adapter.index == chosen else " "
-        print(f"{mark} {adapter.index}: {adapter.summary}, driver {adapter.driver}")
-        print(
+        features = ", ".join(name for name in _FEATURES if name in adapter.features) or "no optional features"
+        lines += [
+            f"{'*' if adapter.index == chosen else ' '} {adapter.index}: {adapter.summary}, driver {adapter.driver}",
             f"     {limits.invocations} threads and {limits.workgroup_bytes} bytes shared in a workgroup, "
             f"{limits.bindings} buffers of {limits.binding_bytes >> 20} MiB, "
-            f"subgroups of {limits.subgroup_sizes[0]} to {limits.subgroup_sizes[1]}"
-        )
-        print(f"     {', '.join(name for name in _FEATURES if name in adapter.features) or 'no optional features'}")
+            f"subgroups of {limits.subgroup_sizes[0]} to {limits.subgroup_sizes[1]}",
+            f"     {features}",
+        ]
     if chosen >= 0:
-        print("* is used; CUTEPY_ADAPTER=<number or part of a name> chooses another")
+        lines.append("* is used; CUTEPY_ADAPTER=<number or part of a name> chooses another")
+    data = [
+        {"used": a.index == chosen, "index": a.index, "summary": a.summary, "driver": a.driver}
+        | {"limits": asdict(a.limits), "features": sorted(a.features)}
+        for a in found
+    ]
+    write_answer(options, "\n".join(lines), data)
 
 
 def _call(options: Namespace) -> Call:
@@ -129,7 +136,7 @@ def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
         raise CommandError(f"A {a.dtype} {a.layout} and B {b.dtype} {b.layout}: inner sizes and types must be equal")
     c = make_tensor(a.dtype, (m, n), LayoutRight)
     plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(m, n, k)
-    return Call(matmul_kernel, next(products(a, b, c)), {"plan": plan})
+    return Call(matmul_kernel, products(a, b, c), {"plan": plan})
 
 
 def _sum(tensors: list[Tensor], _tile: str | None) -> Call:

@@ -1,52 +1,129 @@
-"""`cutepy print` and `cutepy explain`: layouts as text.
+"""`cutepy print`, `cutepy ask` and `cutepy explain`: layouts as text, and what is true of them.
 
 Law: what is read is parsed, never evaluated by Python; NumPy is not loaded.
 """
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Callable
 
 from ..draw import draw
-from ..errors import CommandError
-from ..layout import explain
-from ..layout.text.expression import parse_call, parse_expression
-from ..layout.text.write import to_cpp, to_latex, to_pycute
+from ..errors import CommandError, CutepyError
+from ..layout import (
+    bank_conflicts,
+    cosize,
+    depth,
+    explain,
+    is_bijective,
+    is_contiguous,
+    is_injective,
+    parse_tiler,
+    rank,
+    size,
+    transactions,
+)
+from ..layout.algebra.operation import OPERATIONS
+from ..layout.text.parse import parse_call, parse_expression
+from ..layout.text.write import NOTATIONS, spelt
 from ..layout.values.composed import AnyLayout
-from .output import check_target, write_text
+from ..layout.values.int_tuple import show
+from .output import STDOUT, check_target, read_input, write_answer
 
-_WRITERS: dict[str, Callable[[AnyLayout], str]] = {
-    "cute": str,
-    "python": repr,
-    "cpp": to_cpp,
-    "pycute": to_pycute,
-    "latex": to_latex,
+_QUESTIONS: dict[str, Callable[[AnyLayout], object]] = {
+    "size": size,
+    "cosize": cosize,
+    "rank": rank,
+    "depth": depth,
+    "injective": is_injective,
+    "bijective": is_bijective,
+    "contiguous": is_contiguous,
+    "coalesced": lambda layout: str(OPERATIONS["coalesce"].call(layout)),
 }
 
 
 def run_print(options: Namespace) -> None:
     """Write the table of a layout's offsets, or the layout in another notation."""
     check_target(options.output)
-    value = parse_expression(options.layout).value
+    value = parse_expression(read_input(options.layout)).value
     if not isinstance(value, AnyLayout):
-        write_text(options.output, str(value))
-    elif options.to == "grid":
-        # CuTe's table for ranks 1 and 2, one table a slice above
-        write_text(options.output, value.grid() if value.rank <= 2 else draw(value, view="grid").text())
-    else:
-        write_text(options.output, _WRITERS[options.to](value))
+        write_answer(options, spelt(value), value)
+    elif options.json:
+        notations = {name: write(value) for name, write in NOTATIONS.items()}
+        inner = value.inner if hasattr(value, "inner") else value
+        write_answer(options, "", {**notations, "shape": inner.shape, "stride": inner.stride})
+    elif options.to != "grid":
+        write_answer(options, NOTATIONS[options.to](value), None)
+    elif value.rank <= 2 and room(options) is None:
+        write_answer(options, value.grid(), None)
+    else:  # one table a slice, and bands where the terminal is narrow
+        write_answer(options, draw(value, view="grid").text(width=room(options)), None)
 
 
-def run_explain(options: Namespace) -> None:
-    """Write the steps from operands to result, or to the refusal."""
-    check_target(options.output)
-    function, _operands = parse_call(options.call)
-    if not function:
-        raise CommandError(f"{options.call}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
+def room(options: Namespace) -> int | None:
+    """The characters that a terminal has for a line; None where the output is none."""
+    if options.output != STDOUT or not sys.stdout.isatty():
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
+def run_ask(options: Namespace) -> None:
+    """Write what is true of a layout: sizes, properties, offsets, and how memory serves its accesses."""
+    value = parse_expression(read_input(options.layout)).value
+    if not isinstance(value, AnyLayout):
+        raise CommandError(f"{options.layout} is {spelt(value)}; ask takes a layout")
+    found: dict[str, object] = {"layout": str(value)}
+    for name, question in _QUESTIONS.items():
+        try:
+            found[name] = question(value)
+        except CutepyError:  # not decided: sizes that are not known, or too many coordinates
+            found[name] = None
+    for text in options.at:
+        found[f"at {text}"] = _offset(value, text)
+    if options.element_bytes or options.access_bytes or options.lanes:
+        access = options.element_bytes or 4, options.access_bytes, options.lanes or 32
+        conflicts, touched = bank_conflicts(value, *access), transactions(value, *access)
+        found |= {"bank conflicts": str(conflicts), "ways": conflicts.ways}
+        found |= {"transactions": str(touched), "segments": touched.count}
+    words = {True: "yes", False: "no", None: "not decided"}
+    wide = max(map(len, found))
+    lines = [
+        f"{name:<{wide}}  {words[answer] if answer is None or isinstance(answer, bool) else answer}"
+        for name, answer in found.items()
+        if name not in ("ways", "segments")
+    ]
+    write_answer(options, "\n".join(lines), found)
+
+
+def _offset(layout: AnyLayout, text: str) -> object:
     try:
-        told = explain(options.call)
+        coordinate = parse_tiler(text)
+        if not isinstance(coordinate, int | tuple):
+            raise CommandError(f"--at {text}: write a coordinate or an index")
+        found = layout(coordinate)
+    except CommandError:
+        raise
+    except (CutepyError, TypeError, ValueError) as error:
+        raise CommandError(f"--at {text}: {error}") from error
+    return found if isinstance(found, int) else show(found) if isinstance(found, tuple) else str(found)
+
+
+def run_explain(options: Namespace) -> int:
+    """Write the steps from operands to result; or to the refusal, and give 1."""
+    check_target(options.output)
+    call = read_input(options.call)
+    function, _operands = parse_call(call)
+    if function is None:
+        raise CommandError(f"{call}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
+    try:
+        told = explain(call)
     except TypeError as error:
         what = str(error).partition("() ")[2] or str(error)
-        raise CommandError(f"{options.call}: {function} does not take these operands: {what}") from error
-    write_text(options.output, str(told))
+        raise CommandError(f"{call}: {function.__name__} does not take these operands: {what}") from error
+    steps = [{"text": step.text, "layout": step.layout, "checked": step.checked} for step in told.steps]
+    answer = {"call": told.call, "steps": steps, "result": told.result, "error": told.error}
+    write_answer(options, str(told), answer)
+    return int(told.error is not None)

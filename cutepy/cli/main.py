@@ -1,31 +1,45 @@
 """Arguments, dispatch and exit codes.
 
 Law: exit code 0 and the result, or exit code 2, one line on standard error (with a caret where a text was misread) and
-nothing written. 1 says that a question was answered with no: a kernel refuted, a picture stale. Commands are imported
-when they are called, so that `cutepy print` starts without NumPy.
+nothing written. 1 says that a question was answered with no: a kernel refuted, an operation too, a picture stale.
+Commands are imported when they are called, so that `cutepy print` starts without NumPy.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
 from .. import __version__
+from ..draw.look import OPTIONS, SUFFIXES
 from ..errors import CommandError, CutepyError
 
 BAD_INPUT = 2
-_LAYOUT = "a layout in any notation, (4,(2,2)):(1,(4,8)), or an expression, zipped_divide((8,8):(8,1), (4,4))"
+_STDIN = "- reads it from standard input"
+_LAYOUT = (
+    "a layout in any notation, (4,(2,2)):(1,(4,8)), or an expression, zipped_divide((8,8):(8,1), (4,4)); " + _STDIN
+)
 _SHAPES = "for each argument of the kernel: NxM, an array of NumPy's order; a layout; a type before either, f16 64x64"
 
 
 class Parser(ArgumentParser):
-    """argparse whose errors are CommandErrors, so that each is one line."""
+    """argparse whose errors are CommandErrors, each one line, with what was meant; `own` are the commands."""
+
+    own: dict[str, Parser]
 
     def error(self, message: str) -> NoReturn:
-        raise CommandError(f"{message} ({self.prog} --help shows what there is)")
+        wrong = re.search(r"unrecognized arguments: (\S+)|invalid choice: '([^']*)'", message)
+        known = re.findall(r"[\w-]+", message.partition("(choose from")[2]) or re.findall(
+            r"--[\w-]+", self.format_help()
+        )
+        near = get_close_matches(next(filter(None, wrong.groups()), ""), known, 1) if wrong else []
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise CommandError(f"{message}{hint} ({self.prog} --help shows what there is)")
 
 
 def parser() -> Parser:
@@ -35,26 +49,43 @@ def parser() -> Parser:
     )
     root.add_argument("--version", action="store_true", help="print the version and leave")
     commands = root.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    root.own = {}
 
-    def command(name: str, module: str, text: str) -> ArgumentParser:
+    def command(name: str, module: str, text: str, answers: bool = False) -> ArgumentParser:
         added = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
         added.set_defaults(run=(module, f"run_{name}"), command=name)
+        if answers:
+            added.add_argument("--json", action="store_true", help="the answer as JSON, on one line")
+        root.own[name] = added
         return added
 
-    _layout_commands(command("print", "layouts", "Print a layout as CuTe's print_layout does, or in another notation."))
-    _draw_arguments(command("draw", "figures", "Draw a layout: SVG, HTML, TikZ, PNG or text, as the suffix says."))
-    explain = command("explain", "layouts", "Tell how an operation comes to its result, step by step.")
-    explain.add_argument("call", help='an operation, "composition((6,2):(1,7), (3,2):(2,3))"')
+    text = "Print a layout as CuTe's print_layout does, or in another notation."
+    _layout_commands(command("print", "layouts", text, answers=True))
+    text = "Tell what is true of a layout: sizes, properties, offsets, bank conflicts."
+    _ask_arguments(command("ask", "layouts", text, answers=True))
+    text = "Draw a layout: SVG, HTML, TikZ, PNG, PDF, EPS or text, as the suffix says."
+    _draw_arguments(command("draw", "figures", text))
+    explain = command("explain", "layouts", "Tell how an operation comes to its result, step by step.", answers=True)
+    explain.add_argument("call", help=f'an operation, "composition((6,2):(1,7), (3,2):(2,3))"; {_STDIN}')
     explain.add_argument("-o", "--output", default="-", metavar="FILE", help="where to write it; - is standard output")
+    explore = command("explore", "explore", "Open a page that runs cutepy itself, to look at layouts by hand.")
+    explore.add_argument("layout", nargs="?", help=f"what it shows first: {_LAYOUT}")
+    explore.add_argument("-o", "--output", metavar="FILE.html", help="write the page there instead of opening it")
+    explore.add_argument("--view", default="", help="steps, grid, tv, tiles, memory, banks, swizzle or tree")
     _kernel_arguments(command("wgsl", "kernels", "Print the WGSL of a kernel for arguments of given layouts."))
-    _kernel_arguments(
-        command("verify", "kernels", "Prove a kernel in bounds and free of races, or say where it is not.")
-    )
-    _matmul_arguments(command("matmul", "matmul", "Multiply two float32 matrices: C = A @ B."))
-    command("adapters", "kernels", "List the GPUs, and the software that stands in for one, best first.")
-    figures = command("figures", "figures", "Draw every picture that Markdown files describe.")
-    figures.add_argument("paths", nargs="+", metavar="PATH", help="Markdown files, or folders of them")
-    figures.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a picture is stale")
+    text = "Prove a kernel in bounds and free of races, or say where it is not."
+    _kernel_arguments(command("verify", "kernels", text, answers=True))
+    _matmul_arguments(command("matmul", "matmul", "Multiply two float32 matrices: C = A @ B.", answers=True))
+    text = "List the GPUs, and the software that stands in for one, best first."
+    command("adapters", "kernels", text, answers=True)
+    figures = command("figures", "figures", "Draw every picture that documents describe.", answers=True)
+    documents = "documents (.md, .qmd, .rst, .ipynb), or folders of them"
+    figures.add_argument("paths", nargs="+", metavar="PATH", help=documents)
+    once = figures.add_mutually_exclusive_group()
+    once.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a picture is stale")
+    once.add_argument("--watch", action="store_true", help="draw again whenever a document changes, until stopped")
+    completion = command("completion", "completion", "Print what makes a shell complete commands and options.")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help='eval "$(cutepy completion bash)"')
     return root
 
 
@@ -69,29 +100,24 @@ def _layout_commands(print_: ArgumentParser) -> None:
     print_.add_argument("-o", "--output", default="-", metavar="FILE", help="where to write it; - is standard output")
 
 
-def _draw_arguments(draw: ArgumentParser) -> None:
-    draw.add_argument("layout", help=_LAYOUT)
-    draw.add_argument("-o", "--output", default="-", metavar="FILE", help="x.svg, .html, .tex, .png, .txt; - is text")
-    draw.add_argument("--format", choices=("svg", "html", "tex", "png", "txt"), help="where the suffix does not say it")
+def _ask_arguments(ask: ArgumentParser) -> None:
+    ask.add_argument("layout", help=_LAYOUT)
+    ask.add_argument("--at", action="append", default=[], metavar="CRD", help='a coordinate or an index, "(1,(0,2))"')
     for name, text in (
-        ("view", "what to show: grid, tv, tiles, memory, tree, banks, swizzle, steps"),
-        ("tiler", 'the tile of view tiles, "(4,4)"'),
-        ("over", 'what threads and values lie over in view tv, a shape or a layout, "(8,8)"'),
-        ("color", "what colours mean: offset, thread, value, row, column, tile, bank, ..."),
-        ("label", "what cells say: offset, coordinate, index, thread, ..."),
-        ("title", "the line above the picture"),
-        ("theme", "auto, light or dark"),
-        ("heads", "what stands beside the grid: nested, index or none"),
-        ("highlight", 'the slice to frame, "(1,_)"'),
-        ("limit", "the most cells drawn; above, only the corners are"),
-        ("legend", "yes or no"),
-        ("background", "yes or no"),
-        ("element-bytes", "bytes of an element, for view banks"),
-        ("banks", "how many banks there are"),
-        ("bank-bytes", "bytes that one bank serves at once"),
-        ("width", "offsets in a row of view memory"),
+        ("element-bytes", "bytes of an element: how memory serves accesses of (lane, value)"),
+        ("access-bytes", "bytes that a lane takes at once"),
+        ("lanes", "lanes of a subgroup, 32"),
     ):
-        draw.add_argument(f"--{name}", help=text)
+        ask.add_argument(f"--{name}", type=int, metavar="N", help=text)
+
+
+def _draw_arguments(draw: ArgumentParser) -> None:
+    draw.add_argument("layout", help=f"{_LAYOUT} with lines of options, as in a fence")
+    draw.add_argument("-o", "--output", default="-", metavar="FILE", help=f"x{', '.join(SUFFIXES)}; - is text")
+    formats = tuple(suffix[1:] for suffix in SUFFIXES)
+    draw.add_argument("--format", choices=formats, help="where the suffix does not say it")
+    for name, text in OPTIONS.items():
+        draw.add_argument(f"--{name.replace('_', '-')}", help=text)
 
 
 def _kernel_arguments(command: ArgumentParser) -> None:
@@ -123,7 +149,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     name = "cutepy"
     try:
-        options = parser().parse_args(arguments)
+        known = parser()
+        options, rest = known.parse_known_args(arguments)
+        if rest:
+            known.own.get(getattr(options, "command", ""), known).error(f"unrecognized arguments: {' '.join(rest)}")
         name = f"cutepy {options.command}" if "command" in options else name
         code = _run(options)
         sys.stdout.flush()

@@ -8,6 +8,7 @@ given, or CommandError says by how much it does not; nothing is traced to find o
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 from argparse import Namespace
@@ -22,9 +23,11 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from ..errors import CommandError, DeviceError, KernelError
-from ..gpu.matmul import Plan, choose_plan, copy_layout, matmul, matmul_kernel, products, slab_bytes
+from ..gpu.matmul import Plan, choose_plan, matmul_kernel, slab_bytes
 from ..gpu.operations.domain import power_of_two
+from ..gpu.products import matmul, products
 from ..gpu.runtime import Adapter, Limits, default_device
+from ..gpu.slabs import copy_layout
 from ..tensor import make_gmem_ptr, make_tensor
 from .output import STDOUT, check_target, write_bytes, write_text
 
@@ -90,28 +93,39 @@ def run_matmul(options: Namespace) -> None:
         buffer = io.BytesIO()
         np.save(buffer, np.ascontiguousarray(c), allow_pickle=False)
         write_bytes(options.output, buffer.getvalue())
-    report = sys.stderr if options.show or options.output == STDOUT else sys.stdout
-    print(_report(a, b, plan, engine, seconds, options.output), file=report)
+    where = "standard output" if options.output == STDOUT else options.output
+    answer = {
+        "m": a.shape[0],
+        "n": b.shape[1],
+        "k": a.shape[1],
+        "milliseconds": round(seconds * 1e3, 3),
+        "engine": engine.name,
+        "device": engine.title,
+        "reason": engine.reason,
+        "tile": plan.tile,
+        "output": where,
+    }
+    text = json.dumps(answer) if options.json else _report(a, b, plan, engine, seconds, where)
+    print(text, file=sys.stderr if options.show or options.output == STDOUT else sys.stdout)
 
 
 def _sizes(matrix: Matrix) -> str:
     return f"{matrix.shape[0]}x{matrix.shape[1]}"
 
 
-def _report(a: Matrix, b: Matrix, plan: Plan, engine: Engine, seconds: float, output: str | None) -> str:
+def _report(a: Matrix, b: Matrix, plan: Plan, engine: Engine, seconds: float, where: str | None) -> str:
     tile = "x".join(map(str, plan.tile))
     why = f" ({engine.reason})" if engine.reason else ""
-    where = "standard output" if output == STDOUT else output or "nowhere: -o C.npy names a file"
     return (
         f"C {a.shape[0]}x{b.shape[1]} = A {_sizes(a)} @ B {_sizes(b)}: {seconds * 1e3:.1f} ms on {engine.title}{why}, "
-        f"tile {tile}, written to {where}"
+        f"tile {tile}, written to {where or 'nowhere: -o C.npy names a file'}"
     )
 
 
 def _shown(what: str, a: Matrix, b: Matrix, plan: Plan) -> str:
     c = np.zeros((a.shape[0], b.shape[1]), np.float32)
     left, right, out = (make_tensor(make_gmem_ptr(x, name=name)) for x, name in ((a, "A"), (b, "B"), (c, "C")))
-    operands = next(products(left, right, out))
+    operands = products(left, right, out)
     if what == "wgsl":
         return matmul_kernel.wgsl(*operands, plan=plan)
     kernel = matmul_kernel.ir(*operands, plan=plan)

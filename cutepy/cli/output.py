@@ -1,4 +1,4 @@
-"""Writing results: all of a file or nothing, `-` for standard output.
+"""Reading texts and writing results: all of a file or nothing, `-` for standard input and output.
 
 Law: a file that a command names is either what it was before or complete; nothing else is left beside it.
 What a file needs is imported when one is written, so that `cutepy print` starts fast.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 
 from ..errors import CommandError
 
 STDOUT = "-"
+LARGEST_INPUT = 1 << 20
 
 
 def check_target(target: str) -> None:
@@ -36,6 +38,28 @@ def write_text(target: str, text: str) -> None:
         sys.stdout.write(whole)
     else:
         write_bytes(target, whole.encode())
+
+
+def write_answer(options: Namespace, text: str, data: object) -> None:
+    """Write an answer: as text, or with `--json` as JSON on one line, where what JSON has not is a text."""
+    target = getattr(options, "output", STDOUT) or STDOUT
+    if options.json:
+        import json
+
+        text = json.dumps(data, default=str, ensure_ascii=False)
+    write_text(target, text)
+
+
+def read_input(text: str) -> str:
+    """An argument, or for `-` what standard input holds. Raises CommandError where that is nothing, or too much."""
+    if text != STDOUT:
+        return text
+    found = sys.stdin.read(LARGEST_INPUT + 1)
+    if not found.strip() or len(found) > LARGEST_INPUT:
+        raise CommandError(
+            f"-: standard input holds {'too much' if found.strip() else 'nothing'}; write a layout into it"
+        )
+    return found.strip("\n")
 
 
 def write_bytes(target: str, data: bytes) -> None:

@@ -6,22 +6,32 @@ unasked is never slow and never an error: large things show their corners, thing
 
 from __future__ import annotations
 
+from binascii import b2a_base64
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from html import escape
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Unpack
 
 from ..errors import CutepyError, DrawError
+from ..layout.values.above import provided
 from .grid import Figure
-from .look import CellFunction, Look, Style, View
-from .printers.html import Html, html, page
-from .printers.svg import png, svg
+from .look import SUFFIXES, CellFunction, Look, Options, Style, View, ViewName, expect_options
+from .printers.files import png, vector
+from .printers.html import Html, boxed, html, page
+from .printers.svg import svg
 from .printers.text import text
 from .printers.tikz import tikz
 from .safe import shorten
-from .views import figure_of
+from .views import figure_of, view_of
 
-SUFFIXES = (".svg", ".html", ".txt", ".tex", ".png")
+NOTEBOOK_CELLS = 1024
+"""Above so many cells a notebook shows the corners, or no more than a picture."""
+SESSION_CELLS, SESSION_WIDTH = 256, 110
+"""Up to so many cells, and characters a line, a session shows a drawing as text."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -41,6 +51,15 @@ class Drawing:
 
     figure: Figure
     style: Style = field(default_factory=Style)
+    asked: tuple[object, ...] = field(default=(), compare=False)
+    """What `draw` was given: the thing, the view, the colour and the label."""
+
+    def explore(self) -> Any:
+        """The page that shows the same and takes it from there; `.open()` opens it, `.save(path)` writes it.
+
+        Raises LayoutError where the picture is of something that no text writes down.
+        """
+        return provided("explore")(*self.asked, style=self.style)
 
     def svg(self) -> str:
         """An SVG file: stands alone, or inside a page as it is."""
@@ -50,9 +69,9 @@ class Drawing:
         """An HTML element whose cells tell how their value comes about; a notebook shows the result as such."""
         return html(self.figure, self.style)
 
-    def text(self, *, ansi: bool = False) -> str:
-        """Lines of text; `ansi` colours them for a terminal."""
-        return text(self.figure, ansi=ansi)
+    def text(self, *, ansi: bool = False, width: int | None = None) -> str:
+        """Lines of text; `ansi` colours them for a terminal, `width` is the most characters that a table may take."""
+        return text(self.figure, ansi=ansi, room=width)
 
     def tikz(self, *, body: bool = False) -> str:
         """A LaTeX document, or with `body` the `tikzpicture` alone. Raises DrawError above 4,096 cells."""
@@ -62,8 +81,12 @@ class Drawing:
         """A PNG file. Raises DrawError where the extra `png` is not installed."""
         return png(self.figure, self.style, scale)
 
+    def pdf(self) -> bytes:
+        """A PDF file. Raises DrawError where the extra `pdf` is not installed."""
+        return vector(self.figure, self.style, "pdf")
+
     def save(self, path: str | Path) -> Path:
-        """Write the format that the suffix names: .svg, .html, .txt, .tex or .png; returns the path.
+        """Write the format that the suffix names: .svg, .html, .txt, .tex, .png, .pdf or .eps; returns the path.
 
         Raises DrawError for another suffix, before anything is written.
         """
@@ -73,20 +96,28 @@ class Drawing:
 
     def encoded(self, suffix: str) -> bytes:
         """The bytes of a file with that suffix."""
-        if suffix == ".png":
-            return self.png()
-        printers: dict[str, Callable[[], str]] = {
+        printers: dict[str, Callable[[], str | bytes]] = {
             ".svg": self.svg,
             ".html": lambda: page(self.figure, self.style),
             ".txt": lambda: self.text() + "\n",
             ".tex": self.tikz,
+            ".png": self.png,
+            ".pdf": self.pdf,
+            ".eps": lambda: vector(self.figure, self.style, "eps"),
         }
         if suffix not in printers:
             raise DrawError(f"a drawing has no format {suffix!r}; name the file {', '.join(SUFFIXES)}")
-        return printers[suffix]().encode()
+        found = printers[suffix]()
+        return found if isinstance(found, bytes) else found.encode()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": repr(self)}
+        """For notebooks: cells that answer the pointer, for pages and slides an SVG, for print a PNG."""
+        few = self.figure.cells <= NOTEBOOK_CELLS
+        bundle = {"text/html": str(self.html()) if few else boxed(self.svg()), "image/svg+xml": self.svg()}
+        if few and find_spec("resvg_py"):
+            with suppress(DrawError):  # without a font there is no PNG
+                bundle["image/png"] = b2a_base64(self.png(), newline=False).decode()
+        return bundle | {"text/plain": repr(self)}
 
     def __rich__(self) -> object:
         """Coloured lines for the `rich` package, which calls this."""
@@ -96,45 +127,62 @@ class Drawing:
         return self.text()
 
     def __repr__(self) -> str:
+        if self.figure.cells <= SESSION_CELLS:
+            lines = self.text()
+            if max(map(len, lines.split("\n"))) <= SESSION_WIDTH:
+                return lines
         return f"<Drawing of {shorten(self.figure.title or 'a figure', 60)}: {self.figure.cells} cells>"
 
 
 def draw(
     thing: object,
     *,
-    view: str | View | None = None,
+    view: ViewName | View | None = None,
     color: str | CellFunction | None = None,
     label: str | CellFunction | None = None,
     style: Style | None = None,
+    **options: Unpack[Options],
 ) -> Drawing:
     """A picture of `thing`: a layout, a tensor, an atom, a call of the algebra, a text of one, or a list of things.
 
     `view` says what to show: "grid" (offsets at coordinates), "memory" (coordinates at offsets), "tree" (the nesting),
-    "tiles", "tv", "banks", "swizzle", "steps", or an object of `cutepy.draw` with its parameters: `Tiles((4, 4))`,
-    `ThreadValue((8, 8))`. `color` and `label` are names that the view lists when it does not know one, or functions of
-    (coordinate, value). Everything else is in `style`.
+    "tiles", "tv" (threads and values), "banks", "swizzle", "steps", or an object of `cutepy.draw`. `color` and `label`
+    are names that the view lists when it does not know one, or functions of (coordinate, value).
+
+    Views have options, which choose their view: `tiler`, `tile`, `threads`, `thread` (tiles), `over` (tv), `width`
+    (memory), `element_bytes`, `banks`, `bank_bytes` (banks). All have `title`, `theme` ("auto", "light", "dark"),
+    `heads` ("nested", "index", "none"), `palette` ("distinct", "ordered"), `legend`, `highlight` (a coordinate with
+    `_`), `limit` (cells above which only the corners are drawn) and `background`; `style` holds these together.
 
     >>> from cutepy.layout import Layout
-    >>> draw(Layout((8, 8)), color="column")
-    <Drawing of (8,8):(1,8): 64 cells>
+    >>> print(draw(Layout((2, 4), (4, 1)), tiler=(2, 2), title="two tiles"))
+    two tiles
+          0   1   2   3
+        +---+---+---+---+
+     0  | 0 | 1 ║ 2 | 3 |
+        +---+---+---+---+
+     1  | 4 | 5 ║ 6 | 7 |
+        +---+---+---+---+
 
     Raises DrawError, with what is possible, where the thing, the view and the options do not go together.
     """
-    style = style if style is not None else Style()
-    return Drawing(figure_of(thing, view, Look(color, label, style)), style)
+    expect_options(options)
+    own = {field.name for field in fields(Style)}
+    chosen = (style or Style()).but(**{name: value for name, value in options.items() if name in own})
+    asked = view_of(view, {name: value for name, value in options.items() if name not in own})
+    return Drawing(figure_of(thing, asked, Look(color, label, chosen)), chosen, (thing, asked, color, label))
 
 
-NOTEBOOK_CELLS = 1024
-
-
-def svg_of(thing: object) -> str | None:
-    """The SVG of a layout or a tensor as a notebook shows it: up to 1,024 cells, corners above; None if there is none.
+def bundle_of(thing: object) -> dict[str, str]:
+    """What a notebook shows of a thing: its picture, of large ones the corners; without one its text, if it has lines.
 
     >>> from cutepy.layout import Layout
-    >>> (svg_of(Layout((4, 8))) or "")[:4], svg_of("no layout")
-    ('<svg', None)
+    >>> list(bundle_of(Layout((4, 8))))[:2], bundle_of("no layout")
+    (['text/html', 'image/svg+xml'], {})
     """
     try:
-        return draw(thing, style=Style(limit=NOTEBOOK_CELLS)).svg()
+        bundle = draw(thing, limit=NOTEBOOK_CELLS)._repr_mimebundle_()
     except (CutepyError, TypeError, ValueError):  # a tensor under a trace holds expressions, not numbers
-        return None
+        told = str(thing)
+        return {"text/html": f"<pre>{escape(told)}</pre>", "text/plain": told} if "\n" in told else {}
+    return bundle | {"text/plain": repr(thing)}

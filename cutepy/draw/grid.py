@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TypeAlias
+from itertools import accumulate, pairwise
+from typing import TypeAlias, TypeVar
 
 from ..errors import DrawError
 from ..layout.values.coordinates import idx2crd
@@ -17,6 +17,8 @@ from ..layout.values.int_tuple import IntTuple, leaves, product, show
 
 Head: TypeAlias = "tuple[str, int]"
 """A text beside the grid and the number of places that it spans."""
+
+T = TypeVar("T")
 
 HEAVIEST = 3
 MOST_LEVELS = 4
@@ -47,6 +49,15 @@ class Axis:
             return [text for text, _ in self.levels[0]]
         return [ELLIPSIS if place is None else str(place) for place in self.places]
 
+    def cut(self, start: int, stop: int) -> Axis:
+        """The places from `start` to `stop` alone; a head that reaches beyond is cut."""
+        levels = []
+        for level in self.levels:
+            ends = [0, *accumulate(span for _, span in level)]
+            inside = [min(end, stop) - max(begin, start) for begin, end in pairwise(ends)]
+            levels.append(tuple((text, span) for (text, _), span in zip(level, inside, strict=True) if span > 0))
+        return Axis(self.places[start:stop], tuple(levels), self.rules[start : stop - 1])
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -76,25 +87,64 @@ class Grid:
             if found != cells and (found or name in ("labels", "paints")):
                 raise DrawError(f"Grid: {found} {name} for {self.rows.size} * {self.columns.size} cells")
 
-    def span(self, place: int) -> int:
-        """How many places the cell at `place` is wide."""
-        return self.spans.get(place, 1)
+    def widths(self, row: int) -> list[int]:
+        """How many places each cell of a row is wide: 0 where a wider one covers it."""
+        start, found = row * self.columns.size, [1] * self.columns.size
+        for column in range(self.columns.size if self.spans else 0):
+            wide = self.spans.get(start + column, 1)
+            if found[column]:
+                found[column : column + wide] = [wide, *[0] * (wide - 1)]
+        return found
 
-    @property
-    def covered(self) -> set[int]:
-        """The places that a wider cell before them covers."""
-        return {place + step for place, span in self.spans.items() for step in range(1, span)}
+    def cut(self, start: int, stop: int) -> Grid:
+        """The columns from `start` to `stop` alone; of cells that are wider than one place there is no part."""
+        columns, detail = self.columns.cut(start, stop), self.detail
+        kept = [row * self.columns.size + column for row in range(self.rows.size) for column in range(start, stop)]
+
+        def of(cells: Sequence[T]) -> tuple[T, ...]:
+            return tuple([cells[place] for place in kept]) if cells else ()
+
+        return Grid(
+            self.rows,
+            columns,
+            of(self.labels),
+            of(self.paints),
+            of(self.hints),
+            self.caption if start == 0 else "",
+            of(self.groups),
+            frozenset(new for new, place in enumerate(kept) if place in self.marked),
+            detail=(lambda place: detail(kept[place])) if detail else None,
+            least_width=self.least_width,
+        )
+
+
+LONGEST_ROW, FOLDED_ROW = 32, 16
+"""How many places of a vector stand in one row, and how many a row has where they are more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Rows of grids (None leaves a place free), what they are about, and what their colours mean."""
+    """Rows of grids (None leaves a place free), what they are about, and what their colours mean.
+
+    One row alone is broken where it is too wide; several rows stand as they are. `legend` is what the samples of the
+    paints are called, `subject` what they all are: bank, thread, tile.
+    """
 
     panels: tuple[tuple[Grid | None, ...], ...]
     title: str = ""
     description: str = ""
     legend: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    subject: str = ""
+
+    @property
+    def pieces(self) -> tuple[tuple[Grid | None, ...], ...]:
+        """The panels, a vector that is too long for a row folded into rows under one another."""
+        (first, *others), *more = self.panels or ((None,),)
+        if first is None or others or more or first.spans or first.rows.size > 1 or first.columns.size <= LONGEST_ROW:
+            return self.panels
+        starts = range(0, first.columns.size, FOLDED_ROW)
+        return tuple((first.cut(start, min(start + FOLDED_ROW, first.columns.size)),) for start in starts)
 
     @property
     def grids(self) -> list[Grid]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, TypeAlias, get_args
+from difflib import get_close_matches
+from typing import Literal, Protocol, TypeAlias, TypedDict, get_args
 
 from ..errors import DrawError
 from ..layout.values.coordinates import Coordinate
+from . import palette
 from .grid import Figure
 
 CellFunction: TypeAlias = Callable[[Coordinate, object], object]
@@ -15,7 +17,12 @@ CellFunction: TypeAlias = Callable[[Coordinate, object], object]
 
 Theme: TypeAlias = Literal["auto", "light", "dark"]
 Heads: TypeAlias = Literal["nested", "index", "none"]
+Palette: TypeAlias = Literal["distinct", "ordered"]
+ViewName: TypeAlias = Literal[
+    "grid", "memory", "tree", "tiles", "tv", "banks", "swizzle", "steps", "data", "mma", "copy"
+]
 
+SUFFIXES = (".svg", ".html", ".txt", ".tex", ".png", ".pdf", ".eps")
 DRAWN_CELLS = 128 * 128
 """Pictures of more cells show their corners instead."""
 
@@ -26,25 +33,27 @@ class Style:
 
     `title`: the line above, the layout itself if None, nothing if empty. `theme`: "auto" follows the reader's system,
     "light" and "dark" do not. `heads`: coordinates beside the grid level by level ("nested"), plain indices, or none.
-    `legend`: what colours mean, where labels do not say it. `highlight`: a coordinate with `_`, whose cells are framed.
-    `limit`: above so many cells only the corners are drawn. `background`: a sheet behind the picture, so that it can be
-    read on any page.
+    `palette`: colours that tell numbers apart ("distinct", as threads and tiles have them) or that show their order
+    ("ordered", as banks and swizzles have them). `legend`: what colours mean. `highlight`: a coordinate with `_`, whose
+    cells are framed. `limit`: above so many cells only the corners are drawn. `background`: a sheet behind the picture,
+    so that it can be read on any page.
     """
 
     title: str | None = None
     theme: Theme = "auto"
     heads: Heads = "nested"
+    palette: Palette | None = None
     legend: bool = True
     highlight: Coordinate = None
     limit: int = DRAWN_CELLS
     background: bool = True
 
     def __post_init__(self) -> None:
-        for name, allowed in (("theme", get_args(Theme)), ("heads", get_args(Heads))):
-            if getattr(self, name) not in allowed:
-                raise DrawError(f"Style({name}={getattr(self, name)!r}): it is one of {', '.join(allowed)}")
+        for name, allowed in (("theme", get_args(Theme)), ("heads", get_args(Heads)), ("palette", get_args(Palette))):
+            if (asked := getattr(self, name)) not in allowed and not (asked is None and name == "palette"):
+                raise DrawError(f"{name}={asked!r}: it is one of {', '.join(allowed)}")
         if type(self.limit) is not int or not 16 <= self.limit <= 1 << 18:
-            raise DrawError(f"Style(limit={self.limit!r}): the number of cells is from 16 to {1 << 18}")
+            raise DrawError(f"limit={self.limit!r}: the number of cells is from 16 to {1 << 18}")
 
     def but(self, **changes: object) -> Style:
         """The same style with some fields changed."""
@@ -63,6 +72,12 @@ class Look:
         """The asked-for colour, the first of `allowed` if none was asked for; DrawError for another name."""
         return _chosen("color", self.color, allowed)
 
+    def hue(self, number: int, count: int = palette.COLORS, fade: int = 0, usual: Palette = "distinct") -> str:
+        """The paint of thread, tile or bank `number` of `count`, from the palette asked for or else the `usual` one."""
+        if (self.style.palette or usual) == "ordered":
+            return palette.ordered(number, count, fade)
+        return palette.color(number, fade)
+
     def labelled_by(self, *allowed: str) -> str | CellFunction:
         """The asked-for label, the first of `allowed` if none was asked for; DrawError for another name."""
         return _chosen("label", self.label, allowed)
@@ -74,6 +89,62 @@ def _chosen(what: str, asked: str | CellFunction | None, allowed: tuple[str, ...
     if callable(asked) or asked in allowed:
         return asked
     raise DrawError(f"{what}={asked!r}: this picture has {what}s by {', '.join(allowed)}, or by a function")
+
+
+class Options(TypedDict, total=False):
+    """What `draw` may be told beside what to show: the fields of `Style`, and the parameters of the views."""
+
+    title: str | None
+    theme: Theme
+    heads: Heads
+    palette: Palette | None
+    legend: bool
+    highlight: Coordinate
+    limit: int
+    background: bool
+    tiler: object
+    tile: object
+    threads: object
+    thread: int
+    over: object
+    width: int
+    element_bytes: int
+    banks: int
+    bank_bytes: int
+
+
+OPTIONS = {
+    "view": "what to show: grid, tv, tiles, memory, tree, banks, swizzle, steps",
+    "color": "what colours mean: offset, thread, value, row, column, tile, bank, ...",
+    "label": "what cells say: offset, coordinate, index, thread, ...",
+    "title": "the line above the picture",
+    "theme": "auto, light or dark",
+    "heads": "what stands beside the grid: nested, index or none",
+    "palette": "distinct colours, or ordered ones",
+    "legend": "yes or no",
+    "highlight": 'the slice to frame, "(1,_)"',
+    "limit": "the most cells drawn; above, only the corners are",
+    "background": "yes or no",
+    "tiler": 'the tile of view tiles, "(4,4)"',
+    "tile": 'the one tile that view tiles shows in the whole, "(1,0)"',
+    "threads": "who has what in that tile, a layout of (thread, value)",
+    "thread": "the thread whose part of it is framed",
+    "over": 'what threads and values lie over in view tv, a shape or a layout, "(8,8)"',
+    "width": "offsets in a row of view memory",
+    "element_bytes": "bytes of an element, for view banks",
+    "banks": "how many banks there are",
+    "bank_bytes": "bytes that one bank serves at once",
+}
+"""Everything that a picture may be told, wherever it is asked for: in Python, in a fence, on the command line."""
+
+
+def expect_options(names: Iterable[str], also: Sequence[str] = ()) -> None:
+    """Raise DrawError for a name that is no option, nor one of `also`, with the one that is meant."""
+    for name in names:
+        if name not in (*OPTIONS, *also):
+            near = get_close_matches(name, (*OPTIONS, *also), 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join((*OPTIONS, *also))}"
+            raise DrawError(f"no option {name!r}; {hint}")
 
 
 class View(Protocol):

@@ -1,17 +1,21 @@
 """Colours: a name for every paint, a light and a dark value for every name.
 
-A *paint* is a short name that a cell carries and that is its CSS class too: `c0` to `c31` are the colours of threads,
-tiles and banks; `s` and `u` before the number fade them (values of one thread); `g0` to `g15` is the ramp of offsets;
-`w` is plain, `x` a hole, `e` the gap of an abbreviated picture.
+A *paint* is a short name that a cell carries and that is its CSS class too: `c0` to `c31` are distinct colours, for
+threads and tiles; `s` and `u` before the number fade them (values of one thread). `o0` to `o31` are ordered, for banks
+and swizzles; `p` and `q` fade these. `g0` to `g15` is the ramp of offsets; `w` is plain, `x` a hole, `e` the gap of an
+abbreviated picture.
 
 The 32 colours were found by search: any two of them are at least 10 apart (CIE76) for readers with deuteranopia, and
 neighbours whose numbers differ by 1, 2, 4, 8 or 16 at least 14. Text in `INK` has a contrast of at least 4.5 on every
 one of them. `tests/draw/test_palette.py` computes both. The ramp runs through OKLCH with lightness falling steadily.
+The ordered colours are a wheel of hues in OKLCH, lighter and darker in turn: an order is seen at a glance, but numbers
+2, 4 or 8 apart look alike to readers with deuteranopia.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from ..errors import DrawError
@@ -33,6 +37,14 @@ _DARK = (
     "375d76 44471f 134a3e 284c7c 607871 283b45 873a02 55503d 602a07 1a2354 292010 693e5c 330e3c 234023 6a6e94 525f1e "
     "2d4c91 7b705e 2d3657 1a2e26 7a742f 242f75 12713a a1600d 261d2c 5b5e97 667383 9e5f48 1b1158 675155 3d2103 2e76b4"
 ).split()
+_LIGHT_WHEEL = (
+    "efa6bb ffc6cf f2a7a3 ffc9b7 efac8d ffcfa4 e5b37e ffd899 d4bc79 eae19a bec480 d2e9a6 a5cb90 b8efbb 8cd0a7 a1f2d3 "
+    "78d1c0 94f2ec 71cfd7 95eeff 7acae9 a3e8ff 8fc3f5 bae0ff a7bbf9 d3d8ff bfb3f3 ead0ff d4ade6 fecafe e4a8d2 ffc6e8"
+).split()
+_DARK_WHEEL = (
+    "582436 783f47 5a2424 784134 592810 744623 532e00 6a4d16 483500 5c5416 393c00 4a5a24 254112 335e37 004427 15604b "
+    "004539 00605d 00434a 005d6d 003f57 1d5979 0c3a5f 36537e 283461 4b4d7e 3a2f5d 5c4776 472a54 69426a 512646 733f5a"
+).split()
 _LIGHT_RAMP = (
     "eef9fc e4f4f8 daeef5 d0e9f2 c6e3f0 bcdded b3d8eb aad2e9 a1cce7 99c6e5 91bfe3 89b9e1 82b2df 7cacdd 76a5db 709ed8"
 ).split()
@@ -40,22 +52,22 @@ _DARK_RAMP = (
     "1f222f 222636 242b3e 273046 29354e 2a3a56 2b3f5d 2c4465 2c4a6d 2b4f75 2a557d 285b85 24618c 1f6894 186e9b 0975a2"
 ).split()
 
-INK = {"light": "1b1b1b", "dark": "ffffff"}
-"""Text in cells."""
-SOFT_INK = {"light": "57606a", "dark": "9da7b3"}
-"""Text beside cells."""
-PAPER = {"light": "ffffff", "dark": "0d1117"}
-LINE = {"light": "6e7781", "dark": "8b949e"}
-STRONG_LINE = {"light": "1b1b1b", "dark": "f0f3f6"}
-MARK = {"light": "cf222e", "dark": "ff7b72"}
-"""The frame of highlighted cells."""
+INKS: dict[str, dict[Theme, str]] = {
+    "ink": {"light": "1b1b1b", "dark": "ffffff"},
+    "soft": {"light": "57606a", "dark": "9da7b3"},
+    "paper": {"light": "ffffff", "dark": "0d1117"},
+    "line": {"light": "6e7781", "dark": "8b949e"},
+    "strong": {"light": "1b1b1b", "dark": "f0f3f6"},
+    "mark": {"light": "cf222e", "dark": "ff7b72"},
+}
+"""Text in cells and beside them, the sheet behind, thin and strong lines, the frame of highlighted cells."""
 
-_FIXED = {
+_FIXED = INKS | {
     PLAIN: {"light": "fbfcfd", "dark": "161b22"},
     HOLE: {"light": "f0f1f3", "dark": "21262d"},
-    GAP: PAPER,
+    GAP: INKS["paper"],
 }
-_FADES = {"c": 0, "s": 14, "u": 28}
+_FADES = {"c": 0, "s": 14, "u": 28, "o": 0, "p": 14, "q": 28}
 """How far a fade goes towards the paper, in percent."""
 
 
@@ -67,6 +79,18 @@ def color(number: int, fade: int = 0) -> str:
     """
     turn, place = divmod(number, COLORS)
     return f"{'csu'[fade % 3]}{(place + _TURN * turn) % COLORS}"
+
+
+def ordered(number: int, count: int = COLORS, fade: int = 0) -> str:
+    """The ordered paint of `number` among `count`: fewer than 17 are spread over the wheel of hues, more go round it.
+
+    >>> ordered(3), ordered(3, 4), ordered(33, 64), ordered(5, 32, 1)
+    ('o3', 'o25', 'o1', 'p5')
+    """
+    place = number % COLORS
+    if count <= COLORS // 2:
+        place = number % count * COLORS // count // 2 * 2 + number % 2
+    return f"{'opq'[fade % 3]}{place}"
 
 
 def ramp(value: int, low: int, high: int) -> str:
@@ -94,21 +118,50 @@ def value(paint: str, theme: Theme) -> str:
         if kind == "g" and int(number) < RAMP:
             return (_LIGHT_RAMP if theme == "light" else _DARK_RAMP)[int(number)]
         if kind in _FADES and int(number) < COLORS:
-            table = _LIGHT if theme == "light" else _DARK
-            return _mixed(table[int(number)], PAPER[theme], _FADES[kind])
+            wheel, distinct = (_LIGHT_WHEEL, _LIGHT) if theme == "light" else (_DARK_WHEEL, _DARK)
+            table = distinct if kind in "csu" else wheel
+            return _mixed(table[int(number)], INKS["paper"][theme], _FADES[kind])
     raise DrawError(
-        f"{paint!r} is no paint; they are c0 to c{COLORS - 1} (s and u fade them), g0 to g{RAMP - 1}, w, x, e"
+        f"{paint!r} is no paint; there are w, x, e, g0 to g{RAMP - 1}, "
+        f"c0 to c{COLORS - 1} (s, u fade), o0 to o{COLORS - 1} (p, q fade)"
     )
 
 
-def themed(theme: Theme | Literal["auto"], rules: Callable[[Theme], str], beside: str = "") -> str:
-    """CSS rules of one theme, or ("auto") those of the light one, with the dark ones where the reader prefers them.
+@lru_cache(maxsize=1024)
+def css(paint: str, theme: Theme) -> str:
+    """The colour of a paint as CSS and SVG have it, as short as it can be.
 
-    `beside` stands with the light rules of "auto" only.
+    >>> css("c0", "light"), css("paper", "light")
+    ('#5f94da', '#fff')
+    """
+    color = value(paint, theme)
+    return f"#{color[::2] if color[::2] == color[1::2] else color}"
+
+
+_DARK_PAGES = "[data-theme=dark],[data-jp-theme-light=false],.quarto-dark"
+"""How pages say that their switch is at dark, where they do not say it by `color-scheme`, as Material and Furo do."""
+
+
+def styles(theme: Theme | Literal["auto"], selector: str, rules: Iterable[tuple[str, str, str]]) -> str:
+    """CSS of rules, each what is below `selector`, a property and a paint; of theme "auto" it follows the page.
+
+    A page says by its switch, or by `color-scheme`, whether it is dark; a picture alone asks the reader's system.
+    Readers of CSS that know no `light-dark` skip all of it.
+
+    >>> styles("dark", ".a", [(" td", "color", "ink")])
+    '.a td{color:#fff}'
     """
     if theme != "auto":
-        return rules(theme)
-    return f"{beside}{rules('light')}@media(prefers-color-scheme:dark){{{rules('dark')}}}"
+        return "".join(f"{selector}{below}{{{name}:{css(paint, theme)}}}" for below, name, paint in rules)
+    found = (
+        f"{below.strip()}{{{declared}}}" if below else f"{declared};"
+        for below, name, paint in rules
+        for declared in [f"{name}:light-dark({css(paint, 'light')},{css(paint, 'dark')})"]
+    )
+    return (
+        f"@supports(color:light-dark(red,red)){{:root{selector}{{color-scheme:light dark}}"
+        f":is({_DARK_PAGES}) {selector}{{color-scheme:dark}}{selector}{{{''.join(found)}}}}}"
+    )
 
 
 def _mixed(color: str, paper: str, percent: int) -> str:

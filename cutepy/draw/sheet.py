@@ -1,51 +1,79 @@
 """A figure laid out: every text, stroke and sample of colour in its place. Printers only spell what stands here.
 
-Law: all printers show the same texts at the same places, for none of them places anything. Heads, captions and strokes
-are placed relative to the cells of their grid, in cells along it and in pixels away from it. Labels are in a
-fixed-width font, so widths are known without measuring.
+Law: all printers show the same texts at the same places, for none of them places anything. What belongs to a grid is
+placed from the corner of its cells: strokes in cells, texts in pixels. Labels are in a fixed-width font, so widths are
+known without measuring.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 from . import palette
 from .grid import Figure, Grid, Head
 from .safe import width
 
-GAP = 28
-MARGIN = 12
-LEGEND_LINE, NOTE_LINE = 22, 17
-SAMPLE = 18, 12
-"""Width and height of a sample of colour in the legend."""
+FONT = 13
+HEAD_FONT = 11
+TITLE_FONT = 14
+ADVANCE = 0.61
+"""Width of a character over the font size: a little more than any common fixed-width font has."""
+
+_MARGIN, _GAP = 12, 28
+_LINE, _HEAD_HEIGHT, _CAPTION_LINE, _NOTE_LINE, _LEGEND_LINE = 16, 17, 17, 17, 22
+_SAMPLE = 18, 16
+_SMALLEST, _BARE = 36, 18
+_LONGEST_LINE = 100
+_WIDEST = 960
+"""Pixels that grids side by side take at most, if each of them is narrower."""
 
 Segment: TypeAlias = tuple[int, int, int, int]
 """From (column, row) to (column, row), in cells."""
-Kind: TypeAlias = Literal["hole", "rule", "frame", "group", "mark"]
+StrokeKind: TypeAlias = Literal["hole", "outline", "rule", "frame", "group", "mark"]
+TextKind: TypeAlias = Literal["label", "head", "side", "caption", "title", "note", "key"]
 
 
 @dataclass(frozen=True, slots=True)
-class Heads:
-    """One level of heads: texts at their middles (in cells), `away` pixels from the cells."""
+class Texts:
+    """Texts of one kind on a line, in pixels: their baselines at `y`; `places` are steps along the line from `x`.
 
-    away: int
-    texts: tuple[tuple[float, str], ...]
+    Labels, heads and keys stand on their middles, those at the side end there and follow one another downwards, others
+    begin there. An empty text is none.
+    """
+
+    kind: TextKind
+    x: float
+    y: float
+    places: tuple[float, ...]
+    texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """Lines of one kind; rules have a weight from 0 to 3. A frame is one segment, its diagonal."""
+    """A line, or the diagonal of a frame or an outline; rules have a weight from 0 to 3."""
 
-    kind: Kind
+    kind: StrokeKind
     segment: Segment
     weight: int = 0
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """A rectangle of a paint in the legend, with a text in it."""
+
+    paint: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
-    """A grid in its place: the corner of its cells, the size of one cell, and what stands around and over them."""
+    """A grid in its place: the corner of its cells, the size of one cell, and what stands over and around them."""
 
     grid: Grid
     x: int
@@ -54,50 +82,47 @@ class Box:
     cell_height: int
 
     @property
-    def width(self) -> int:
-        """The width of all cells."""
-        return self.grid.columns.size * self.cell_width
-
-    @property
-    def height(self) -> int:
-        """The height of all cells."""
-        return self.grid.rows.size * self.cell_height
-
-    @property
-    def column_heads(self) -> Iterator[Heads]:
-        """The heads above, the innermost level nearest to the cells."""
-        for depth, level in enumerate(reversed(self.grid.columns.levels)):
-            yield Heads(6 + depth * HEAD_HEIGHT, _middles(level))
-
-    @property
-    def row_heads(self) -> Iterator[Heads]:
-        """The heads to the left, the innermost level nearest to the cells; texts end there."""
+    def texts(self) -> Iterator[Texts]:
+        """Labels row by row, heads above and to the left, the lines of the caption."""
+        yield from self._labels()
         away = 6
-        for level, wide in zip(reversed(self.grid.rows.levels), reversed(head_widths(self.grid)), strict=True):
-            yield Heads(away, _middles(level))
-            away += wide
+        for level in reversed(self.grid.columns.levels):
+            yield Texts("head", 0, -away, *_middles(level, self.cell_width))
+            away += _HEAD_HEIGHT
+        left = 6
+        for level, wide in zip(reversed(self.grid.rows.levels), reversed(_side_widths(self.grid)), strict=True):
+            yield Texts("side", -left, 4, *_middles(level, self.cell_height))
+            left += wide
+        for number, line in enumerate(reversed(_lines(self.grid.caption))):
+            yield Texts("caption", 0, -away - 4 - _CAPTION_LINE * number, (0,), (line,))
 
-    @property
-    def caption(self) -> Iterator[tuple[int, str]]:
-        """The lines over the heads, each with its pixels above the cells."""
-        lines = caption_lines(self.grid)
-        for number, line in enumerate(lines):
-            yield HEAD_HEIGHT * len(self.grid.columns.levels) + 10 + CAPTION_LINE * (len(lines) - 1 - number), line
+    def _labels(self) -> Iterator[Texts]:
+        grid, columns = self.grid, self.grid.columns.size
+        several = "\n" in "".join(grid.labels)
+        middles = tuple([(column + 0.5) * self.cell_width for column in range(columns)])
+        for row in range(grid.rows.size):
+            start, baseline = row * columns, (row + 0.5) * self.cell_height + 4.5
+            labels = grid.labels[start : start + columns]
+            if grid.spans:
+                middles = tuple((c + wide / 2) * self.cell_width for c, wide in enumerate(grid.widths(row)))
+            for line, texts in _split(labels) if several else [(0.0, labels)]:
+                yield Texts("label", 0, baseline + line * _LINE, middles, texts)
 
     @property
     def strokes(self) -> Iterator[Stroke]:
-        """Diagonals of holes, rules, the frame, borders of groups, outlines of marked cells: in that order."""
+        """Diagonals of holes, rules and the frame, borders of groups, outlines of marked cells: in that order."""
         grid = self.grid
         rows, columns = grid.rows.size, grid.columns.size
-        for place, paint in enumerate(grid.paints):
-            if paint == palette.HOLE:
-                row, column = divmod(place, columns)
-                yield Stroke("hole", (column, row + 1, column + 1, row))
-        if not grid.spans:
-            for k, weight in enumerate(grid.rows.rules, 1):
-                yield Stroke("rule", (0, k, columns, k), weight)
-            for k, weight in enumerate(grid.columns.rules, 1):
-                yield Stroke("rule", (k, 0, k, rows), weight)
+        for place in (place for place, paint in enumerate(grid.paints) if paint == palette.HOLE):
+            row, column = divmod(place, columns)
+            yield Stroke("hole", (column, row + 1, column + 1, row))
+        for place, span in grid.spans.items():
+            row, column = divmod(place, columns)
+            yield Stroke("outline", (column, row, column + span, row + 1))
+        for k, weight in enumerate(grid.rows.rules if not grid.spans else (), 1):
+            yield Stroke("rule", (0, k, columns, k), weight)
+        for k, weight in enumerate(grid.columns.rules if not grid.spans else (), 1):
+            yield Stroke("rule", (k, 0, k, rows), weight)
         yield Stroke("frame", (0, 0, columns, rows))
         for segment in _edges(grid.groups, rows, columns) if grid.groups else ():
             yield Stroke("group", segment)
@@ -107,52 +132,31 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of text that starts at (x, y): the title, a note, or an entry of the legend."""
-
-    x: int
-    y: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry of the legend: a sample of a paint with its corner at (x, y), and its text."""
-
-    x: int
-    y: int
-    paint: str
-    text: str
-
-    @property
-    def line(self) -> Line:
-        """The text beside the sample."""
-        return Line(self.x + SAMPLE[0] + 6, self.y + SAMPLE[1] - 2, self.text)
-
-
-@dataclass(frozen=True, slots=True)
 class Sheet:
-    """A whole figure in its place; the legend in rows."""
+    """A whole figure in its place; texts and samples from the corner of the sheet."""
 
     width: int
     height: int
-    title: Line | None
     boxes: tuple[Box, ...]
-    legend: tuple[tuple[Entry, ...], ...]
-    notes: tuple[Line, ...]
+    samples: tuple[Sample, ...]
+    texts: tuple[Texts, ...]
 
 
 def sheet_of(figure: Figure) -> Sheet:
-    """Lay a figure out: rows of grids, columns of grids aligned at their cells."""
-    title = Line(MARGIN, MARGIN + TITLE_FONT, figure.title) if figure.title else None
-    boxes, right, y = _boxes(figure, MARGIN + (TITLE_FONT + 12 if figure.title else 0))
+    """Lay a figure out: rows of grids, columns of grids aligned at their cells; the legend and the notes below."""
+    texts = [_line("title", _MARGIN + TITLE_FONT, figure.title)] if figure.title else []
+    boxes, right, y = _boxes(figure, _MARGIN + (TITLE_FONT + 12 if figure.title else 0))
     longest = max([text_width(figure.title, TITLE_FONT), *(text_width(note, HEAD_FONT) for note in figure.notes)])
-    full = max(right, min(longest, int(LONGEST_LINE * TITLE_FONT * ADVANCE)) + MARGIN) + MARGIN
-    legend = _legend(figure, full - 2 * MARGIN, y + 16)
-    y += 10 + LEGEND_LINE * len(legend) if legend else 0
-    notes = tuple(Line(MARGIN, y + 20 + NOTE_LINE * i, note) for i, note in enumerate(figure.notes))
-    y += 8 + NOTE_LINE * len(notes) if notes else 0
-    return Sheet(full, y + MARGIN, title, boxes, legend, notes)
+    full = max(right, min(longest, int(_LONGEST_LINE * TITLE_FONT * ADVANCE)) + _MARGIN) + _MARGIN
+    samples, said, lines = _legend(figure, full - _MARGIN, y + 16)
+    y += 12 + _LEGEND_LINE * lines if lines else 0
+    texts += [*said, *(_line("note", y + 20 + _NOTE_LINE * i, note) for i, note in enumerate(figure.notes))]
+    y += 8 + _NOTE_LINE * len(figure.notes) if figure.notes else 0
+    return Sheet(full, y + _MARGIN, boxes, samples, tuple(texts))
+
+
+def _line(kind: TextKind, y: int, text: str, x: int = _MARGIN) -> Texts:
+    return Texts(kind, x, y, (0,), (text,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,66 +170,93 @@ class _Footprint:
     cell: tuple[int, int]
 
 
+_NONE = _Footprint(0, 0, 0, 0, (0, 0))
+
+
 def _boxes(figure: Figure, y: int) -> tuple[tuple[Box, ...], int, int]:
     """The grids from height `y` on, the right end of the widest row, and where the last row ends."""
-    prints = [[None if grid is None else _footprint(grid) for grid in row] for row in figure.panels]
-    columns = range(max(map(len, prints), default=0))
-    in_column = [[row[c] for row in prints if c < len(row)] for c in columns]
-    lefts = [max((found.left for found in column if found), default=0) for column in in_column]
-    rights = [max((found.right for found in column if found), default=0) for column in in_column]
+    panels = figure.pieces if len(figure.pieces) != 1 else _broken(figure.pieces[0])
+    prints = [[_NONE if grid is None else _footprint(grid) for grid in row] for row in panels]
+    aligned = len(figure.pieces) != 1  # several rows are a table; of one row that was broken the first column alone
     boxes: list[Box] = []
-    for row, footprints in zip(figure.panels, prints, strict=True):
-        above = max((found.above for found in footprints if found), default=0)
-        below = max((found.below for found in footprints if found), default=0)
-        x = MARGIN
+    end = _MARGIN
+    for row, footprints in zip(panels, prints, strict=True):
+        above = max((found.above for found in footprints), default=0)
+        x = _MARGIN
         for column, (grid, found) in enumerate(zip(row, footprints, strict=True)):
-            x += lefts[column]
-            if grid is not None and found is not None:
+            others = [line[column] for line in prints if column < len(line)] if aligned or column == 0 else [found]
+            x += max(other.left for other in others)
+            if grid is not None:
                 boxes.append(Box(grid, x, y + above, *found.cell))
-            x += rights[column] + GAP
-        y += above + below + GAP
-    return tuple(boxes), MARGIN + sum(lefts) + sum(rights) + GAP * max(0, len(lefts) - 1), y - (GAP if boxes else 0)
+            x += max(other.right for other in (others if aligned else [found])) + _GAP
+        end = max(end, x - _GAP)
+        y += above + max((found.below for found in footprints), default=0) + _GAP
+    return tuple(boxes), end, y - (_GAP if boxes else 0)
 
 
 def _footprint(grid: Grid) -> _Footprint:
     across, down = cell_size(grid)
     for level in grid.columns.levels:  # every head has room above its places
         across = max([across, *(-(-(text_width(text, HEAD_FONT) + 4) // span) for text, span in level)])
-    lines = caption_lines(grid)
+    lines = _lines(grid.caption)
     right = max([grid.columns.size * across, *map(text_width, lines)])
-    above = len(grid.columns.levels) * HEAD_HEIGHT + (len(lines) * CAPTION_LINE + 6 if lines else 0)
-    return _Footprint(sum(head_widths(grid)), right, above, grid.rows.size * down, (across, down))
+    above = len(grid.columns.levels) * _HEAD_HEIGHT + (len(lines) * _CAPTION_LINE + 6 if lines else 0)
+    return _Footprint(sum(_side_widths(grid)), right, above, grid.rows.size * down, (across, down))
 
 
-def _legend(figure: Figure, room: int, y: int) -> tuple[tuple[Entry, ...], ...]:
-    """The entries in rows as wide as `room`, the first row at height `y`."""
-    rows: list[list[Entry]] = []
-    x = room + 1
-    for paint, text in figure.legend:
-        wide = 24 + text_width(text, HEAD_FONT) + 14
-        if x + wide > room and x > 0:
+def _broken(row: Sequence[Grid | None]) -> list[list[Grid | None]]:
+    """The grids of a row in as many rows as they need."""
+    rows: list[list[Grid | None]] = [[]]
+    taken = 0
+    for grid in row:
+        found = _footprint(grid) if grid is not None else None
+        wide = found.left + found.right + _GAP if found else 0
+        if rows[-1] and taken + wide > _WIDEST:
             rows.append([])
-            x = 0
-        rows[-1].append(Entry(MARGIN + x, y + LEGEND_LINE * (len(rows) - 1), paint, text))
+            taken = 0
+        rows[-1].append(grid)
+        taken += wide
+    return rows
+
+
+def _legend(figure: Figure, end: int, y: int) -> tuple[tuple[Sample, ...], list[Texts], int]:
+    """The subject and the samples with their texts inside, in lines up to `end`; and how many lines there are."""
+    if not figure.legend:
+        return (), [], 0
+    samples, keys, lines = [], [], 1
+    left = x = _MARGIN + (text_width(figure.subject, HEAD_FONT) + 6 if figure.subject else 0)
+    wide = max(_SAMPLE[0], *(text_width(text, HEAD_FONT) + 6 for _, text in figure.legend))
+    for paint, text in figure.legend:
+        if x + wide > end and x > left:
+            x, lines = left, lines + 1
+        top = y + _LEGEND_LINE * (lines - 1)
+        samples.append(Sample(paint, x, top, wide, _SAMPLE[1]))
+        keys.append(Texts("key", x, top + 12, (wide / 2,), (text,)))
         x += wide
-    return tuple(map(tuple, rows))
+    return tuple(samples), [*([_line("note", y + 12, figure.subject)] if figure.subject else []), *keys], lines
 
 
-def caption_lines(grid: Grid) -> list[str]:
-    """The lines over a grid."""
-    return grid.caption.split("\n") if grid.caption else []
+def _lines(text: str) -> list[str]:
+    return text.split("\n") if text else []
 
 
-def _middles(level: Sequence[Head]) -> tuple[tuple[float, str], ...]:
-    found, place = [], 0
-    for text, span in level:
-        found.append((place + span / 2, text))
-        place += span
-    return tuple(found)
+def _split(labels: Sequence[str]) -> list[tuple[float, list[str]]]:
+    """Labels of several lines as lines of labels, each with its place: -0.5 and 0.5 for two lines, and so on."""
+    found: dict[float, list[str]] = {}
+    for place, lines in enumerate(label.split("\n") for label in labels):
+        for number, line in enumerate(lines):
+            found.setdefault(number - (len(lines) - 1) / 2, [""] * len(labels))[place] = line
+    return sorted(found.items())
+
+
+def _middles(level: Sequence[Head], size: int) -> tuple[tuple[float, ...], list[str]]:
+    """Where the heads stand over places of that size, and what they say."""
+    ends = [0, *accumulate(span for _, span in level)]
+    return tuple((start + end) / 2 * size for start, end in pairwise(ends)), [text for text, _ in level]
 
 
 def _edges(groups: Sequence[int], rows: int, columns: int, around: int | None = None) -> Iterator[Segment]:
-    """Segments between cells whose numbers differ ; outside the grid stands `around`. Runs are joined."""
+    """Segments between cells whose numbers differ; outside the grid stands `around`. Runs are joined."""
 
     def at(row: int, column: int) -> int | None:
         return groups[row * columns + column] if 0 <= row < rows and 0 <= column < columns else around
@@ -251,19 +282,6 @@ def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:
             start = None
 
 
-FONT = 13
-HEAD_FONT = 11
-TITLE_FONT = 14
-ADVANCE = 0.61
-"""Width of a character over the font size: a little more than any common fixed-width font has."""
-LINE = 16
-SMALLEST = 36
-BARE = 18
-CAPTION_LINE = 17
-HEAD_HEIGHT = 17
-LONGEST_LINE = 100
-
-
 def text_width(text: str, font: int = FONT) -> int:
     """Pixels that a line of text takes at most."""
     return int(width(text) * font * ADVANCE) + 1
@@ -282,11 +300,11 @@ def cell_size(grid: Grid) -> tuple[int, int]:
     for place, span in grid.spans.items():
         widest = max(widest, *(-(-width(line) // span) for line in grid.labels[place].split("\n")))
     if not widest:
-        return BARE, BARE
-    across = max(SMALLEST, int(widest * FONT * ADVANCE) + 11)
-    return across, max(SMALLEST if across == SMALLEST else 30, lines * LINE + 10)
+        return _BARE, _BARE
+    across = max(_SMALLEST, int(widest * FONT * ADVANCE) + 11)
+    return across, max(_SMALLEST if across == _SMALLEST else 30, lines * _LINE + 10)
 
 
-def head_widths(grid: Grid) -> tuple[int, ...]:
+def _side_widths(grid: Grid) -> list[int]:
     """The room that each level of row heads takes, the outermost first."""
-    return tuple(max(text_width(text, HEAD_FONT) for text, _ in level) + 9 for level in grid.rows.levels)
+    return [max(text_width(text, HEAD_FONT) for text, _ in level) + 9 for level in grid.rows.levels]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import TensorError
-from ..layout import Layout, LayoutRight
+from ..layout import IntTuple, Layout, LayoutRight
+from ..tensor.bulk import on_host
 from ..tensor.dtypes import DType, gpu_dtype
-from ..tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable, fit_values
-from ..tensor.make import make_tensor, view_of
+from ..tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable
+from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .runtime import Device, DeviceBuffer, default_device
 
@@ -44,13 +45,16 @@ class DeviceEngine:
         """The elements at `offsets`, by way of the host."""
         return ViewEngine(self.host(), self.dtype).load(offsets, where)
 
+    def replace(self, elements: Array) -> None:
+        """Write all elements."""
+        self.buffer.write(elements)
+
     def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
         """Write `values` at `offsets`, by way of the host."""
         check_writable(self)
-        fit_values(values, self.dtype)
-        host = self.host().copy()
-        ViewEngine(host, self.dtype).store(offsets, values, where)
-        self.buffer.write(host)
+        elements = self.host()
+        ViewEngine(elements, self.dtype).store(offsets, values, where)
+        self.replace(elements)
 
 
 def array(data: object, *, device: Device | None = None, name: str = "") -> Tensor:
@@ -65,20 +69,21 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
 
     Raises DeviceError where there is no device, TensorError for data that is no array.
     """
-    tensor = data if isinstance(data, Tensor) else make_tensor(data)
+    tensor = on_host(data) if isinstance(data, Tensor) else make_tensor(data)
     kind = gpu_dtype(tensor.dtype)
-    if tensor.guard is not None or not isinstance(tensor.layout, Layout):
-        tensor = make_tensor(np.asfortranarray(tensor.numpy()))
-    engine = tensor.engine if isinstance(tensor.engine, ViewEngine) else view_of(tensor.numpy())
+    if tensor.guard is not None or not isinstance(tensor.layout, Layout) or not isinstance(tensor.engine, ViewEngine):
+        tensor = make_tensor(np.asfortranarray(tensor.numpy(), kind.numpy))
+    engine = tensor.engine
+    assert isinstance(engine, ViewEngine)
     target = device if device is not None else default_device()
     buffer = target.upload(engine.memory, name or engine.name)
     moved = DeviceEngine(buffer, kind, len(engine.memory), name=name or engine.name)
-    return Tensor(moved, tensor.layout, cast(int, tensor.offset) + engine.origin)
+    return Tensor(moved, tensor.layout, tensor.offset + engine.origin)
 
 
-def empty(shape: object, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
+def empty(shape: IntTuple, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
     """A tensor of zeros in the memory of a device, compact, the last mode fastest."""
-    kind, layout = gpu_dtype(dtype), Layout(cast("tuple[int, ...]", shape), LayoutRight)
+    kind, layout = gpu_dtype(dtype), Layout(shape, LayoutRight)
     if layout.size > 1 << 32:
         raise TensorError(f"empty({shape}): {layout.size} elements are more than 32-bit offsets reach")
     target = device if device is not None else default_device()

@@ -25,4 +25,5 @@ def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool =
         needs=source.needs,
         shared_bytes=ready.shared_bytes,
         checked=checked,
+        lanes=kernel.lanes,
     )

@@ -10,42 +10,16 @@ twice.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
-from .evaluate import atomic_update, meaning, subgroup_call
-from .interpret_memory import Array, Reach, State, both, gather, lane_of, scatter, spread
-from .ir import (
-    Assign,
-    Atomic,
-    Barrier,
-    Block,
-    Buffer,
-    Builtin,
-    Call,
-    Comment,
-    Component,
-    Const,
-    Declare,
-    Expr,
-    For,
-    If,
-    Kernel,
-    Let,
-    Load,
-    Param,
-    Stmt,
-    Store,
-    Var,
-    Vector,
-    check,
-    children,
-    expressions,
-    nodes,
-    statements,
-)
+from . import ir
+from .interpret_memory import Reach, State, Watch, atomic_update, both, gather, scatter, spread, subgroup_call
+from .interpret_print import say
+from .ir.laws import Array, lane_of
 from .ir.operators import SUBGROUP
 
 Compute = Callable[[State], Array]
@@ -56,35 +30,54 @@ LANES, MEMORY = 1 << 15, 1 << 27
 
 
 def interpret(
-    kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float] | None = None, *, subgroup_size: int = 32
+    kernel: ir.Kernel,
+    arrays: Sequence[Array],
+    params: Mapping[str, float] | None = None,
+    *,
+    subgroup_size: int = 0,
+    watch: Watch | None = None,
+    only: int | None = None,
 ) -> None:
     """Run `kernel` on flat arrays, one for each binding, writing to those of writable bindings.
 
-    Raises KernelError where an access leaves its array, naming the kernel, the array, the index and the invocation.
+    `watch` looks on; of the workgroups, counted along x, then y, then z, `only` that one runs.
+
+    Subgroups have 32 threads, or as many as the kernel asks for, if no `subgroup_size` is given.
+    Raises KernelError where an access leaves its array, naming the kernel, the array, the index and the invocation, and
+    for subgroups smaller than the kernel asks for.
     """
+    subgroup_size = subgroup_size or max(32, kernel.lanes)
+    if subgroup_size < kernel.lanes:
+        raise KernelError(
+            f"{kernel.name}: it shuffles within subgroups of {kernel.lanes} threads, here they have {subgroup_size}"
+        )
     if len(arrays) != len(kernel.buffers):
         raise KernelError(f"{kernel.name}: {len(arrays)} arrays given for {len(kernel.buffers)} bindings")
-    bound: dict[Buffer, Array] = {}
+    bound: dict[ir.Buffer, Array] = {}
     for buffer, array in zip(kernel.buffers, arrays, strict=True):
         if array.size < buffer.length:
             raise KernelError(
                 f"{kernel.name}: {buffer.name} needs {buffer.length} elements, the array has {array.size}"
             )
         bound[buffer] = _bound(buffer, array)
-    compiler = _Compiler(check(kernel))
+    compiler = Compiler(ir.check(kernel))
     run = compiler.block(kernel.body)
-    given: dict[Expr, Array] = {p: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
+    given: dict[ir.Expr, Array] = {p: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
     with np.errstate(all="ignore"):
-        for chunk in _chunks(kernel, compiler.held):
-            state = State(kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size)
+        for chunk in _chunks(kernel, compiler.held, only):
+            state = State(
+                kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size, watch=watch
+            )
             _prepare(state, chunk)
+            if watch is not None:
+                watch.begin(state)
             run(state)
     for buffer, array in zip(kernel.buffers, arrays, strict=True):
         if buffer.writable and bound[buffer] is not array:
             array[...] = bound[buffer][: array.size]
 
 
-def _bound(buffer: Buffer, array: Array) -> Array:
+def _bound(buffer: ir.Buffer, array: Array) -> Array:
     """The array as the kernel sees it: in the buffer's type, and filled up to whole vectors as device buffers are."""
     missing = -buffer.length % buffer.width - (array.size - buffer.length)
     if missing > 0:
@@ -92,14 +85,15 @@ def _bound(buffer: Buffer, array: Array) -> Array:
     return array if array.dtype == buffer.dtype.numpy else array.astype(buffer.dtype.numpy)
 
 
-def _chunks(kernel: Kernel, held: int) -> Iterator[tuple[Array, Array, Array]]:
+def _chunks(kernel: ir.Kernel, held: int, only: int | None) -> Iterator[tuple[Array, Array, Array]]:
     """The ids of the workgroups that run together, chunk by chunk; the values of a thread take `held` bytes."""
     x, y, z = kernel.grid
     total, threads = x * y * z, kernel.threads
     private = sum(b.length * b.dtype.bytes for b in kernel.local if b.space == "private")
     each = threads * (private + held) + kernel.shared_bytes + 1
     step = max(1, min(LANES // threads, MEMORY // each))
-    for start in range(0, total, step):
+    for start in range(0, total, step) if only is None else (only,):
+        step = step if only is None else 1
         group = np.arange(start, min(start + step, total), dtype=np.int64)
         ids = [part.astype(np.uint32) for part in (group % x, group // x % y, group // (x * y))]
         yield ids[0], ids[1], ids[2]
@@ -129,33 +123,32 @@ def _poison(dtype: DType) -> float | int | bool:
     return float("nan") if dtype.kind == "f" else {"u": 0xDEADBEEF, "i": 0x5EADBEEF, "b": True}[dtype.kind]
 
 
-class _Compiler:
+class Compiler:
     """Turns expressions and statements into closures over a State."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: ir.Kernel) -> None:
         self.kernel = kernel
-        self.memo: dict[Expr, Compute] = {}
-        self.fleeting: set[Expr] = {s.var for s in statements(kernel.body) if isinstance(s, Declare)}
-        roots = [root for stmt in statements(kernel.body) for root in expressions(stmt)]
-        order = nodes(*roots)
+        self.memo: dict[ir.Expr, Compute] = {}
+        self.fleeting: set[ir.Expr] = {s.var for s in ir.statements(kernel.body) if isinstance(s, ir.Declare)}
+        roots = [root for stmt in ir.statements(kernel.body) for root in stmt.expressions]
+        order = ir.nodes(*roots)
         uses = Counter(roots)
         for node in order:
-            uses.update(children(node))
-            changes = isinstance(node, Load) or (isinstance(node, Call) and node.name in SUBGROUP)
-            if changes or any(x in self.fleeting for x in children(node)):
+            uses.update(node.operands)
+            if not ir.is_told(node) or any(x in self.fleeting for x in node.operands):
                 self.fleeting.add(node)
-        self.kept = {node for node in order if uses[node] > 1 and children(node)}
-        named = [s.var for s in statements(kernel.body) if isinstance(s, Let | Declare)]
+        self.kept = {node for node in order if uses[node] > 1 and node.operands}
+        named = [s.var for s in ir.statements(kernel.body) if isinstance(s, ir.Let | ir.Declare)]
         self.held = sum(4 * value.lanes for value in (*named, *self.kept))
 
-    def expr(self, value: Expr) -> Compute:
+    def expr(self, value: ir.Expr) -> Compute:
         known = self.memo.get(value)
         if known is None:
             compute = self._expr(value)
             known = self.memo[value] = self.once(value, compute) if value in self.kept else compute
         return known
 
-    def once(self, value: Expr, compute: Compute) -> Compute:
+    def once(self, value: ir.Expr, compute: Compute) -> Compute:
         fleeting = value in self.fleeting
 
         def recall(s: State) -> Array:
@@ -167,34 +160,27 @@ class _Compiler:
 
         return recall
 
-    def _expr(self, value: Expr) -> Compute:
+    def _expr(self, value: ir.Expr) -> Compute:
         match value:
-            case Const(value=number, dtype=dtype):
+            case ir.Const(value=number, dtype=dtype):
                 constant = np.full((1, 1), number, dtype.numpy)
                 return lambda s: constant
-            case Var():
+            case ir.Var():
                 return lambda s: s.values[value]
-            case Builtin(name=name):
+            case ir.Builtin(name=name):
                 return lambda s: s.ids[name]
-            case Param():
+            case ir.Param():
                 return lambda s: s.params[value]
-            case Call(name=name, args=args) if name in SUBGROUP:
+            case ir.Call(name=name, args=args) if name in SUBGROUP:
                 given = [self.expr(a) for a in args]
                 return lambda s: subgroup_call(name, [a(s) for a in given], s.shape, s.active, s.subgroup_size)
-            case Vector(items=items):
-                parts = [self.expr(x) for x in items]
-                if all(x is items[0] for x in items):
-                    return lambda s: parts[0](s)[None]
-                return lambda s: np.stack(np.broadcast_arrays(*[p(s) for p in parts]))
-            case Component(value=whole, lane=lane):
-                return self.component(self.expr(whole), lane, whole.lanes)
-            case Load():
+            case ir.Load():
                 return self.load(value)
         return self.computed(value)
 
-    def computed(self, value: Expr) -> Compute:
+    def computed(self, value: ir.Expr) -> Compute:
         """What only its operands decide."""
-        function, operands = meaning(value), [self.expr(x) for x in children(value)]
+        function, operands = ir.meaning(value), [self.expr(x) for x in value.operands]
         assert function is not None, type(value).__name__
         match operands:
             case [only]:
@@ -203,23 +189,11 @@ class _Compiler:
                 return lambda s: function(first(s), second(s))
         return lambda s: function(*[x(s) for x in operands])
 
-    def component(self, whole: Compute, lane: "int | Expr", lanes: int) -> Compute:
-        if isinstance(lane, int):
-            return lambda s: lane_of(whole(s), lane)
-        at = self.expr(lane)
-
-        def pick(s: State) -> Array:
-            vector, index = whole(s), at(s)
-            parts = [np.broadcast_to(lane_of(vector, i), s.shape) for i in range(lanes)]
-            return np.choose(np.broadcast_to(index, s.shape).astype(np.intp), parts)
-
-        return pick
-
-    def load(self, node: Load) -> Compute:
+    def load(self, node: ir.Load) -> Compute:
         buffer, index, lanes = node.buffer, self.expr(node.index), node.lanes
-        reach = Reach(self.kernel, buffer, lanes, node.place, "reads")
+        reach = Reach(self.kernel, buffer, lanes, node.place, "reads", node.index)
         where = None if node.where is None else self.expr(node.where)
-        if buffer.space == "private" and isinstance(node.index, Const) and where is None:
+        if buffer.space == "private" and isinstance(node.index, ir.Const) and where is None:
             first = int(node.index.value) * buffer.width
             reach.check_constant(first)
             if lanes == 1:
@@ -230,12 +204,14 @@ class _Compiler:
             active = s.active if where is None else both(s.active, where(s))
             at = reach.elements(s, index(s), active)
             found = gather(s, buffer, at, lanes)
+            if s.watch is not None:
+                s.watch.access(s, reach, at, active, found)
             return found if where is None else np.where(where(s), found, found.dtype.type(0))
 
         return read
 
-    def block(self, block: Block) -> Run:
-        runs = [self.stmt(stmt) for stmt in block if not isinstance(stmt, Comment | Barrier)]
+    def block(self, block: ir.Block) -> Run:
+        runs = [RUNS[type(stmt)](self, stmt) for stmt in block if not isinstance(stmt, ir.Comment)]
 
         def run(s: State) -> None:
             for step in runs:
@@ -244,36 +220,24 @@ class _Compiler:
 
         return run
 
-    def stmt(self, stmt: Stmt) -> Run:
-        match stmt:
-            case Let(var=var, value=value):
-                compute = self.expr(value)
+    def let(self, stmt: ir.Let) -> Run:
+        var, compute = stmt.var, self.expr(stmt.value)
 
-                def bind(s: State) -> None:
-                    s.values[var] = compute(s)
+        def bind(s: State) -> None:
+            s.values[var] = compute(s)
 
-                return bind
-            case Declare(var=var, value=value):
-                start = None if value is None else self.expr(value)
-                zero = np.zeros((1,) * (2 if var.lanes == 1 else 3), var.dtype.numpy)
+        return bind
 
-                def declare(s: State) -> None:
-                    s.values[var] = zero if start is None else start(s)
+    def declare(self, stmt: ir.Declare) -> Run:
+        var, start = stmt.var, None if stmt.value is None else self.expr(stmt.value)
+        zero = np.zeros((1,) * (2 if var.lanes == 1 else 3), var.dtype.numpy)
 
-                return declare
-            case Assign():
-                return self.assign(stmt)
-            case Store():
-                return self.store(stmt)
-            case Atomic():
-                return self.atomic(stmt)
-            case If():
-                return self.branch(stmt)
-            case For():
-                return self.loop(stmt)
-        raise AssertionError(type(stmt).__name__)
+        def declare(s: State) -> None:
+            s.values[var] = zero if start is None else start(s)
 
-    def assign(self, stmt: Assign) -> Run:
+        return declare
+
+    def assign(self, stmt: ir.Assign) -> Run:
         var, compute, lane = stmt.var, self.expr(stmt.value), stmt.lane
 
         def assign(s: State) -> None:
@@ -284,10 +248,10 @@ class _Compiler:
 
         return assign
 
-    def store(self, stmt: Store) -> Run:
+    def store(self, stmt: ir.Store) -> Run:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
-        reach = Reach(self.kernel, buffer, lanes, stmt.place, "writes")
-        if buffer.space == "private" and isinstance(stmt.index, Const):
+        reach = Reach(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index)
+        if buffer.space == "private" and isinstance(stmt.index, ir.Const):
             first = int(stmt.index.value) * buffer.width
             reach.check_constant(first)
             part = slice(first, first + lanes) if lanes > 1 else first
@@ -301,27 +265,32 @@ class _Compiler:
             return keep
 
         def write(s: State) -> None:
-            at = reach.elements(s, index(s), s.active)
-            scatter(s, buffer, at, value(s), lanes)
+            at = reach.elements(s, index(s), s.active, value)
+            put = value(s)
+            if s.watch is not None:
+                s.watch.access(s, reach, at, s.active, put)
+            scatter(s, buffer, at, put, lanes)
 
         return write
 
-    def atomic(self, stmt: Atomic) -> Run:
+    def atomic(self, stmt: ir.Atomic) -> Run:
         buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
-        reach = Reach(self.kernel, buffer, 1, stmt.place, "updates")
+        reach = Reach(self.kernel, buffer, 1, stmt.place, "updates", stmt.index)
 
         def update(s: State) -> None:
-            at = np.broadcast_to(spread(s, buffer, reach.elements(s, index(s), s.active), 1), s.shape)
-            active = np.ones(s.shape, bool) if s.active is None else np.broadcast_to(s.active, s.shape)
+            first = reach.elements(s, index(s), s.active, value)
+            at = np.broadcast_to(spread(s, buffer, first, 1), s.shape)
             operand = np.broadcast_to(value(s), s.shape)
-            old = atomic_update(stmt.op, s.arrays[buffer].reshape(-1), at, operand, active, result is not None)
+            if s.watch is not None:
+                s.watch.access(s, reach, first, s.active, operand)
+            old = atomic_update(stmt.op, s.arrays[buffer].reshape(-1), at, operand, s.everyone, result is not None)
             if result is not None:
                 assert old is not None
                 s.values[result] = old
 
         return update
 
-    def branch(self, stmt: If) -> Run:
+    def branch(self, stmt: ir.If) -> Run:
         test, then, orelse = self.expr(stmt.condition), self.block(stmt.then), self.block(stmt.orelse)
 
         def run(s: State) -> None:
@@ -336,21 +305,50 @@ class _Compiler:
 
         return run
 
-    def loop(self, stmt: For) -> Run:
+    def loop(self, stmt: ir.For) -> Run:
         start, stop, step = self.expr(stmt.start), self.expr(stmt.stop), self.expr(stmt.step)
         body, var = self.block(stmt.body), stmt.var
 
         def run(s: State) -> None:
             outside, at = s.active, start(s)
             going = outside
+            s.loops.append(var)
             while True:
+                s.values[var] = at
                 going = both(going, np.less(at, stop(s)))  # who has left is out, wherever its counter wraps to
                 if not going.any():
                     break
-                s.active, s.values[var] = None if going.all() else going, at
+                s.active = None if going.all() else going
                 s.lasting.clear()
                 body(s)
                 s.fleeting.clear()
-                s.active, at = outside, at + step(s)
+                at = at + step(s)
+            s.loops.pop()
+            s.active = outside
 
         return run
+
+    def say(self, stmt: ir.Print) -> Run:
+        values = [self.expr(value) for value in stmt.values]
+        return lambda s: say(s, stmt.parts, [value(s) for value in values])
+
+    def barrier(self, stmt: ir.Barrier) -> Run:
+        def come(s: State) -> None:
+            if s.watch is not None:
+                s.watch.barrier(s, stmt)
+
+        return come
+
+
+#: What each kind of statement does to a `State`.
+RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
+    ir.Let: Compiler.let,
+    ir.Declare: Compiler.declare,
+    ir.Assign: Compiler.assign,
+    ir.Store: Compiler.store,
+    ir.Atomic: Compiler.atomic,
+    ir.If: Compiler.branch,
+    ir.For: Compiler.loop,
+    ir.Barrier: Compiler.barrier,
+    ir.Print: Compiler.say,
+}

@@ -1,15 +1,17 @@
-"""Where the interpreter keeps values and arrays, and how invocations reach into them: checked, a gather or scatter."""
+"""Where the interpreter keeps values and arrays, and how invocations reach into them and work together."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import KernelError
-from .ir import Buffer, Expr, Kernel
-
-Array = npt.NDArray[Any]  # the dtype is the kernel's
+from .ir import Barrier, Buffer, Expr, Kernel, Var
+from .ir.laws import Array, Law
 
 
 @dataclass(slots=True)
@@ -26,10 +28,40 @@ class State:
     params: dict[Expr, Array] = field(default_factory=dict)
     active: Array | None = None
     subgroup_size: int = 32
+    #: The counters of the loops that are running, outermost first, and who looks on.
+    loops: list[Var] = field(default_factory=list)
+    watch: Watch | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.groups, self.kernel.threads
+
+    @property
+    def everyone(self) -> npt.NDArray[np.bool_]:
+        """Who is active, invocation by invocation."""
+        return np.broadcast_to(np.True_ if self.active is None else self.active, self.shape)
+
+    def workgroup(self, group: int) -> tuple[int, int, int]:
+        """The place in the grid of a workgroup of this run."""
+        x, y, z = [int(np.broadcast_to(self.ids[f"workgroup_id.{a}"], self.shape)[group, 0]) for a in "xyz"]
+        return x, y, z
+
+    def counters(self, group: int, thread: int) -> tuple[tuple[str, int], ...]:
+        """What the loops around count, for one invocation."""
+        return tuple((v.name, int(np.broadcast_to(self.values[v], self.shape)[group, thread])) for v in self.loops)
+
+
+class Watch:
+    """Who looks on while a kernel runs: asked at each access of memory that threads share, and at each barrier."""
+
+    def begin(self, s: State) -> None:
+        """The workgroups of `s` are about to run."""
+
+    def access(self, s: State, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
+        """The active invocations access elements from `at` on, and find or put `values`."""
+
+    def barrier(self, s: State, stmt: Barrier) -> None:
+        """The active invocations come to a barrier."""
 
 
 @dataclass(slots=True)
@@ -40,7 +72,8 @@ class Reach:
     buffer: Buffer
     lanes: int
     place: str
-    verb: str
+    verb: Literal["reads", "writes", "updates"]
+    index: Expr | None = None
 
     def check_constant(self, first: int) -> None:
         if not 0 <= first <= self.buffer.length - self.lanes:
@@ -50,22 +83,33 @@ class Reach:
         place = f"{self.place}: " if self.place else ""
         return f"{place}kernel {self.kernel.name} {self.verb} {self.buffer.name} at"
 
-    def elements(self, s: State, index: Array, active: Array | None) -> Array:
-        """The first element of each access, 0 for the inactive invocations."""
+    def elements(
+        self, s: State, index: Array, active: Array | None, put: Callable[[State], Array] | None = None
+    ) -> Array:
+        """The first element of each access, 0 for the inactive invocations; `put` gives what is written."""
         at = index.astype(np.int64) * self.buffer.width
         if active is not None:
             at = np.where(active, at, 0)
         last = -(-self.buffer.length // self.buffer.width) * self.buffer.width - self.lanes
         if at.size and (int(at.max()) > last or int(at.min()) < 0):
-            self.refuse(s, np.broadcast_to(at, s.shape), last)
+            self.refuse(s, np.broadcast_to(at, s.shape), last, put)
         return at
 
-    def refuse(self, s: State, at: Array, last: int) -> None:
+    def refuse(self, s: State, at: Array, last: int, put: Callable[[State], Array] | None) -> None:
         group, thread = map(int, np.argwhere((at > last) | (at < 0))[0])
-        where = tuple(int(np.broadcast_to(s.ids[f"workgroup_id.{a}"], s.shape)[group, 0]) for a in "xyz")
         found = int(at[group, thread])
         size = f"it has {self.buffer.length} elements" + (f" and {self.lanes} are accessed" if self.lanes > 1 else "")
-        raise KernelError(f"{self.context()} element {found}, {size}: workgroup {where}, thread {thread}")
+        who = [f"workgroup {s.workgroup(group)}, thread {thread}"]
+        who += [f"{name} = {value}" for name, value in s.counters(group, thread)]
+        if put is not None:
+            who.append(f"value {' '.join(map(str, value_at(put(s), self.lanes, s.shape, group, thread)))}")
+        raise KernelError(f"{self.context()} element {found}, {size}: {', '.join(who)}")
+
+
+def value_at(values: Array, lanes: int, shape: tuple[int, int], group: int, thread: int) -> Array:
+    """The lanes of what one invocation has."""
+    whole = np.broadcast_to(values, (lanes, *shape) if lanes > 1 else shape)
+    return np.atleast_1d(whole[..., group, thread])
 
 
 def spread(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
@@ -94,11 +138,90 @@ def scatter(s: State, buffer: Buffer, at: Array, value: Array, lanes: int) -> No
         array[at[active]] = value[active]
 
 
-def lane_of(vector: Array, lane: int) -> Array:
-    """One lane of a vector; a splat keeps a single one for all."""
-    found: Array = vector[0] if vector.shape[0] == 1 else vector[lane]
-    return found
-
-
 def both(a: Array | None, b: Array) -> Array:
     return b if a is None else np.logical_and(a, b)
+
+
+_REDUCE: dict[str, tuple[Law, float]] = {
+    "subgroupAdd": (np.add.reduce, 0),
+    "subgroupMul": (np.multiply.reduce, 1),
+    "subgroupMin": (np.fmin.reduce, float("inf")),
+    "subgroupMax": (np.fmax.reduce, float("-inf")),
+    "subgroupAnd": (np.bitwise_and.reduce, -1),
+    "subgroupOr": (np.bitwise_or.reduce, 0),
+}
+
+
+def _neutral(number: float, dtype: np.dtype[Any]) -> object:
+    if dtype.kind == "f":
+        return number
+    limits = np.iinfo(dtype)
+    if np.isinf(number):
+        return limits.max if number > 0 else limits.min
+    return limits.max if number == -1 and dtype.kind == "u" else int(number)
+
+
+def subgroup_call(name: str, args: list[Array], shape: tuple[int, int], active: Array | None, size: int) -> Array:
+    """A subgroup operation over consecutive runs of `size` threads; inactive ones take no part."""
+    value = np.broadcast_to(args[0], shape if args[0].ndim == 2 else (args[0].shape[0], *shape))
+    threads = shape[1]
+    padding = -threads % size
+    on = np.ones(shape, bool) if active is None else np.broadcast_to(active, shape)
+    pad = [(0, 0)] * (value.ndim - 1) + [(0, padding)]
+    rows = np.pad(value, pad).reshape(*value.shape[:-1], -1, size)
+    live = np.broadcast_to(np.pad(on, [(0, 0), (0, padding)]).reshape(shape[0], -1, size), rows.shape)
+    if name in _REDUCE:
+        reduce, start = _REDUCE[name]
+        kept = np.where(live, rows, np.asarray(_neutral(start, value.dtype), value.dtype))
+        result = np.broadcast_to(reduce(kept, axis=-1)[..., None], rows.shape)
+    elif name in ("subgroupInclusiveAdd", "subgroupExclusiveAdd"):
+        kept = np.where(live, rows, value.dtype.type(0))
+        result = np.cumsum(kept, axis=-1, dtype=value.dtype)
+        if name == "subgroupExclusiveAdd":
+            result = result - kept
+    elif name == "subgroupBroadcastFirst":
+        result = np.broadcast_to(np.take_along_axis(rows, live.argmax(-1)[..., None], -1), rows.shape)
+    else:
+        result = np.take_along_axis(rows, _partners(name, args[1], rows, shape, size), -1)
+    return result.reshape(*value.shape[:-1], -1)[..., :threads]
+
+
+def _partners(name: str, operand: Array, rows: Array, shape: tuple[int, int], size: int) -> npt.NDArray[np.intp]:
+    """The lane from which each lane takes its value; beyond the subgroup, its own."""
+    given = np.broadcast_to(operand, shape)
+    padded = np.pad(given, [(0, 0), (0, -shape[1] % size)]).reshape(shape[0], -1, size).astype(np.int64)
+    lane = np.arange(size)
+    moves = {
+        "subgroupShuffle": padded,
+        "subgroupShuffleXor": lane ^ padded,
+        "subgroupShuffleDown": lane + padded,
+        "subgroupShuffleUp": lane - padded,
+    }
+    source = moves[name]
+    return np.broadcast_to(np.where((source >= 0) & (source < size), source, lane), rows.shape).astype(np.intp)
+
+
+_UPDATE: dict[str, np.ufunc] = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Min": np.minimum,
+    "Max": np.maximum,
+    "And": np.bitwise_and,
+    "Or": np.bitwise_or,
+    "Xor": np.bitwise_xor,
+}
+
+
+def atomic_update(op: str, array: Array, at: Array, value: Array, active: Array, wants_old: bool) -> Array | None:
+    """Apply `op` at each active invocation's element, one after the other; the values before, where wanted."""
+    targets, operands = at[active], value[active]
+    if not wants_old and op in _UPDATE:
+        _UPDATE[op].at(array, targets, operands)
+        return None
+    old = np.zeros(at.shape, array.dtype)
+    before = np.empty(targets.shape, array.dtype)
+    for i, (target, operand) in enumerate(zip(targets.tolist(), operands, strict=True)):
+        before[i] = array[target]
+        array[target] = operand if op == "Exchange" else _UPDATE[op](array[target], operand)
+    old[active] = before
+    return old

@@ -1,37 +1,31 @@
 """Matrix product: one kernel over partitioned tensors, and the plans that choose its tiles.
 
 Law: `C[m, n] = sum over k of A[m, k] * B[n, k]`, summed in f32 (in i32 and u32 for those), for any layouts; where a
-tile does not divide an extent, loads beyond it give 0 and stores do nothing. Types and shapes are those of `ops.rules`.
+tile does not divide an extent, loads beyond it give 0 and stores do nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from math import gcd, prod
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil, prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..errors import KernelError
-from ..layout import Layout, ceil_div, composition, select, size
+from ..layout import Layout, ceil_div, composition, size
 from ..layout import _ as ALL
-from ..layout.algebra.rearrange import joined
-from ..ops.rules import Shape, matmul_shapes, result_type
-from ..tensor.algorithms import clear, copy, fill
-from ..tensor.bulk import mode_sizes
-from ..tensor.dtypes import bool_, u32
+from ..layout.values.int_tuple import leaves
+from ..tensor.algorithms import clear, copy
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
-from .array import DeviceEngine
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .operations.operand import broadcast, modes_of, over, place_of, steps_of, tensor_of
-from .operations.pointwise import converted, pointwise
+from .operations.operand import modes_of, steps_of
+from .slabs import Slabs, copy_block, copy_layout
+from .trace import functions, state
 from .trace import language as gpu
-from .trace.functions import minimum
 from .trace.kernel import kernel
 
 if TYPE_CHECKING:
@@ -52,6 +46,7 @@ class Plan:
     is used. `unrolled` writes out k. `lanes` is the block of rows and columns in which neighbouring threads stand, for
     a subgroup to read few different rows and columns; None stands for one row, or one column where C has columns.
     With `repeat_last` the last turn brings its own slab once more, unused, instead of none: a loop without a branch.
+    k is summed in `splits` parts, which a second pass adds in their order.
     """
 
     tile: tuple[int, int, int] = (64, 64, 16)
@@ -61,6 +56,7 @@ class Plan:
     unrolled: bool = False
     lanes: tuple[int, int] | None = None
     repeat_last: bool = False
+    splits: int = 1
 
     def __post_init__(self) -> None:
         (bm, bn, bk), (tm, tn) = self.tile, self.threads
@@ -91,68 +87,80 @@ class Plan:
 
 @kernel
 def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
-    """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts."""
+    """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts.
+
+    Of a batch each has one more mode, (m,k,b), (n,k,b) and (m,n,b); for a plan with splits that of C is (b,splits),
+    and C the sums of the parts.
+    """
     (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
-    gpu.launch(grid=(ceil_div(size(C, 1), bn), ceil_div(size(C, 0), bm)), threads=tm * tn)
-    row, column, tid = gpu.workgroup.y, gpu.workgroup.x, gpu.thread()
-
-    gA = local_tile(A, (bm, bk), (row, ALL))
-    gB = local_tile(B, (bn, bk), (column, ALL))
-    gC = local_tile(C, (bm, bn), (row, column))
-    sA = gpu.shared(A.dtype.accumulator, _staged(bm, bk, plan.stages))  # f16 is converted once, not at every use
-    sB = gpu.shared(B.dtype.accumulator, _staged(bn, bk, plan.stages))
-
+    (column, row, batch), tid = _placed(C, plan), gpu.thread()
+    batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
+    A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
     given = plan.copies or (None, None)
     copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=_across(A))
     copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=_across(B))
-    rows, columns = _owned(bm, tm), _owned(bn, tn)
+    a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
+    sA = gpu.shared(A.dtype.accumulator, _staged(bm, bk, plan.stages))  # f16 is converted once, not at every use
+    sB = gpu.shared(B.dtype.accumulator, _staged(bn, bk, plan.stages))
+
     across = _across(C)
-    mine = _place(tid, plan, across)
-    cC = composition(gC, (rows, columns))[(mine[0], ALL), (mine[1], ALL)]
+    rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
+    mine = _place(tid, replace(plan, lanes=None) if apart else plan, across)
+    cC = composition(local_tile(C, (bm, bn), (row, column)), (rows, columns))[(mine[0], ALL), (mine[1], ALL)]
     acc = make_tensor(C.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
     gpu.note(copy_A=copy_A, copy_B=copy_B, rows=rows, columns=columns, acc=acc.layout)
     clear(acc)
 
     def multiply(stage: object) -> None:
         for kk in gpu.unroll(bk) if plan.unrolled else gpu.loop(bk):
-            a = thread_value_partition(sA(ALL, kk, stage), rows, mine[0])
-            b = thread_value_partition(sB(ALL, kk, stage), columns, mine[1])
-            gemm(a, b, acc)
+            part_A = thread_value_partition(sA(ALL, kk, stage), rows, mine[0])
+            part_B = thread_value_partition(sB(ALL, kk, stage), columns, mine[1])
+            gemm(part_A, part_B, acc)
 
-    def parts(A: Tensor, B: Tensor, k: object) -> tuple[Tensor, Tensor]:
-        """What this thread moves of slab (or stage) k of both operands."""
-        return (
-            thread_value_partition(A(ALL, ALL, k), copy_A, tid),
-            thread_value_partition(B(ALL, ALL, k), copy_B, tid),
-        )
-
-    slabs = size(gA, 2)
+    slabs = ceil_div(size(A, 1), bk)
+    first, turns = _share(slabs, plan, batch // batches)
     if plan.stages == 1:
-        for k in gpu.loop(slabs):
-            _copy_both(parts(gA, gB, k), parts(sA, sB, 0))
+        for k in gpu.loop(turns):
+            for operand, staged in ((a, sA), (b, sB)):
+                copy(operand.part(functions.minimum(first + k, slabs - 1)), operand.target(staged(ALL, ALL, 0)))
             gpu.barrier()
             multiply(0)
             gpu.barrier()
     else:
-        first_A, first_B = parts(gA, gB, 0)
-        next_A = make_fragment_like(first_A)
-        next_B = make_fragment_like(first_B)
-        _copy_both((first_A, first_B), (next_A, next_B))
-        for k in gpu.loop(slabs):
-            _copy_both((next_A, next_B), parts(sA, sB, k % 2))
+        next_A = make_fragment_like(a.part(first))
+        next_B = make_fragment_like(b.part(first))
+        a.load(first, next_A)
+        b.load(first, next_B)
+        always = plan.repeat_last and not (a.nearest or b.nearest)
+        for k in gpu.loop(turns):
+            a.store(next_A, sA(ALL, ALL, k % 2), first + k)
+            b.store(next_B, sB(ALL, ALL, k % 2), first + k)
             gpu.barrier()  # one is enough: the slab before the last is not read after the barrier of the last
-            if plan.repeat_last:
-                _copy_both(parts(gA, gB, minimum(k + 1, slabs - 1)), (next_A, next_B))
-            else:
-                with gpu.when(k + 1 < slabs):
-                    _copy_both(parts(gA, gB, k + 1), (next_A, next_B))
+            with gpu.when(True if always else k + 1 < turns):
+                following = functions.minimum(first + k + 1, slabs - 1) if always or plan.splits > 1 else k + 1
+                a.load(following, next_A)
+                b.load(following, next_B)
             multiply(k % 2)
     copy(acc, cC)
 
 
-def _copy_both(sources: tuple[Tensor, Tensor], targets: tuple[Tensor, Tensor]) -> None:
-    for source, target in zip(sources, targets, strict=True):
-        copy(source, target)
+def _placed(C: Tensor, plan: Plan) -> tuple[Expr, Expr, Expr]:
+    """The launch, and the column, the row and the batch of the workgroup: in one dimension where a grid is too long."""
+    grid = ceil_div(size(C, 1), plan.tile[1]), ceil_div(size(C, 0), plan.tile[0]), size(C, 2) if C.rank > 2 else 1
+    if max(grid[1:]) <= state.MOST_GROUPS:
+        gpu.launch(grid=grid, threads=prod(plan.threads))
+        return gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
+    gpu.launch(grid=prod(grid), threads=prod(plan.threads))
+    index = gpu.workgroup.x
+    return index % grid[0], index // grid[0] % grid[1], index // (grid[0] * grid[1])
+
+
+def _share(slabs: int, plan: Plan, part: Expr) -> tuple[Expr | int, Expr | int]:
+    """The first slab of a part of k, and how many it has."""
+    if plan.splits == 1:
+        return 0, slabs
+    share = ceil_div(slabs, plan.splits)
+    return part * share, share if slabs % plan.splits == 0 else functions.minimum(share, slabs - part * share)
 
 
 def _staged(rows: int, bk: int, stages: int) -> Layout:
@@ -177,47 +185,21 @@ def _place(tid: Expr, plan: Plan, across: bool) -> tuple[Expr, Expr]:
     return block % (tm // lm) * lm + lane % lm, block // (tm // lm) * ln + lane // lm
 
 
-def copy_block(tile: tuple[int, int], threads: int, *, along_k: bool) -> tuple[int, int]:
-    """The rows and columns of k that a thread brings at a time: 4 rows, which shared memory takes as one vector, and
-    as many columns as its share has and one vector reads where k is contiguous.
-
-    >>> copy_block((128, 8), 128, along_k=True), copy_block((128, 8), 128, along_k=False)
-    ((4, 2), (4, 1))
-    """
-    rows, bk = tile
-    share = rows * bk // threads
-    vm = gcd(4, rows, share)
-    return vm, gcd(4, bk, share // vm) if along_k else 1
+def _owned(extent: int, threads: int, apart: bool) -> Layout:
+    """(thread, value) -> place along an axis: blocks of 4, or single places, as far apart as all threads together
+    reach."""
+    shape = threads, (4, extent // (4 * threads))
+    return Layout(shape, (1, (threads, 4 * threads)) if apart else (4, (1, 4 * threads)))
 
 
-def copy_layout(tile: tuple[int, int], block: tuple[int, int] | None, threads: int, *, along_k: bool) -> Layout:
-    """(thread, value) -> index in the tile: blocks of `block` elements (None: `copy_block` chooses), neighbouring
-    threads along k or along the rows.
-
-    >>> str(copy_layout((8, 4), (4, 1), 8, along_k=True))
-    '((4,2),(4,1,1,1)):((8,4),(1,8,8,32))'
-    """
-    rows, bk = tile
-    vm, vk = block or copy_block(tile, threads, along_k=along_k)
-    if along_k:
-        tk = gcd(threads, bk // vk)
-        tm = threads // tk
-        shape, stride = (tk, tm), (vk * rows, vm)
-    else:
-        tm = gcd(threads, rows // vm)
-        tk = threads // tm
-        shape, stride = (tm, tk), (vm, vk * rows)
-    if rows % (tm * vm) or bk % (tk * vk):
-        raise KernelError(
-            f"{threads} threads with blocks {block} do not share out a tile {tile}; change the plan's copies"
-        )
-    repeats = rows // (tm * vm), bk // (tk * vk)
-    return Layout((shape, (vm, vk, *repeats)), (stride, (1, rows, tm * vm, tk * vk * rows)))
+STORING = 256
+"""Products a result up to which storing it takes a good part of the time."""
 
 
-def _owned(extent: int, threads: int) -> Layout:
-    """(thread, value) -> place along an axis: blocks of 4, as far apart as all threads together reach."""
-    return Layout((threads, (4, extent // (4 * threads))), (4, (1, 4 * threads)))
+def _apart(C: Tensor, k: int) -> bool:
+    """Whether threads own single places, side by side: where no vector of C can be stored, and storing takes long."""
+    steps = {abs(step) for mode in modes_of(C) for step in leaves(mode.stride)} - {1}
+    return k <= STORING and any(place % 4 for place in (*steps, C.offset))
 
 
 def _fragment(rows: int, columns: int, across: bool) -> Layout:
@@ -234,79 +216,84 @@ def _across(tensor: Tensor) -> bool:
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
+SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
 SMALL = Plan((32, 32, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
+SKINNY = Plan((16, 128, 16), (2, 32), stages=2, unrolled=True)
+
+PROCESSORS, WARPS = 132, 4
+"""Of the GPU that was measured, an H200, and the subgroups of 32 threads that one of them runs at a time."""
+START, SECOND_START, BYTES = 2.0, 3.0, 4.2e6
+"""What a launch takes in microseconds, what that of a second pass does, and the bytes of memory in a microsecond."""
 
 
-def choose_plan(m: int, n: int, k: int, adapter: Adapter | None = None) -> Plan:
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What a plan reaches, in TFLOP/s of the whole GPU, with one subgroup wherever one can run, and with more."""
+
+    plan: Plan
+    one: float
+    more: float
+
+    @property
+    def together(self) -> int:
+        """Workgroups that run at a time."""
+        return PROCESSORS * max(1, 32 * WARPS // prod(self.plan.threads))
+
+    def microseconds(self, m: int, n: int, k: int, batch: int, splits: int) -> float:
+        """How long the product should take: whole rounds of workgroups, and the second pass of splits."""
+        bm, bn, bk = self.plan.tile
+        rounds = ceil_div(m, bm) * ceil_div(n, bn) * batch * splits / self.together
+        rounds = ceil(rounds) if rounds < 4 else rounds
+        turns = ceil_div(ceil_div(k, bk), splits) * bk
+        work = 2e-6 * bm * bn * turns * self.together / (self.one if rounds == 1 else self.more)
+        second = SECOND_START + 4 * (2 * splits + 1) * m * n * batch / BYTES if splits > 1 else 0.0
+        return START + rounds * (0.5 + work) + second
+
+
+RATINGS = (
+    Rating(LARGE, 41, 47),
+    Rating(MEDIUM, 38, 40),
+    Rating(SQUARE, 37, 37),
+    Rating(SMALL, 24, 25),
+    Rating(SKINNY, 19, 20),
+)
+
+
+def choose_plan(m: int, n: int, k: int, adapter: Adapter | None = None, batch: int = 1) -> Plan:
     """A plan for these extents on this adapter; without one, a plan that every WebGPU device can run.
 
-    A discrete GPU gets the largest tile of which there are enough to fill it: measured on an H200, `bench/gpu.py`.
+    A discrete GPU gets the tile and the splits of k that should take the least time, by `RATINGS`.
 
     >>> choose_plan(4096, 4096, 4096).tile
     (64, 64, 16)
     """
-    if min(m, n) <= 16:
-        return Plan((32, 32, 16), (8, 8))
+    m, n, k, batch = (max(1, extent) for extent in (m, n, k, batch))
     if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
-        return Plan()
-    for plan, enough in ((LARGE, 192), (MEDIUM, 96)):
-        if -(-m // plan.tile[0]) * -(-n // plan.tile[1]) >= enough:
-            return plan
-    return SMALL
+        plan = Plan() if min(m, n) > 16 else Plan((32, 32, 16), (8, 8))
+        groups = ceil_div(m, plan.tile[0]) * ceil_div(n, plan.tile[1]) * batch
+        return whole_splits(plan, k, max(1, min(16 // groups, k // 1024)))
+    return _fastest(m, n, k, batch)
 
 
-def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
-    """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
-    a new tensor, on the device of the operands or, of arrays, on the host.
+@lru_cache(maxsize=512)
+def _fastest(m: int, n: int, k: int, batch: int) -> Plan:
+    """The plan of the least time, by `RATINGS`."""
+    best, least = Plan(), float("inf")
+    for rating in RATINGS:
+        groups = ceil_div(m, rating.plan.tile[0]) * ceil_div(n, rating.plan.tile[1]) * batch
+        for rounds in (0, 1, 2, 3, 4):
+            splits = max(1, min(rounds * rating.together // groups, k // 64))
+            took = rating.microseconds(m, n, k, batch, splits)
+            if took < least:
+                best, least = whole_splits(rating.plan, k, splits), took
+    return best
 
-    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter). Each product of a
-    batch is a launch of its own.
 
-    >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
-    [[3.0, 2.0], [7.0, 4.0]]
+def whole_splits(plan: Plan, k: int, splits: int) -> Plan:
+    """The plan with at most so many splits of k, none of them empty.
 
-    Raises TensorError for shapes and types that do not meet, KernelError for a `C` that does not fit.
+    >>> whole_splits(Plan(), 5 * 16, 4).splits
+    3
     """
-    a, b = (tensor_of("matmul", x) for x in (A, B))
-    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    dtype = result_type("matmul", a.dtype, b.dtype)
-    shape = (*batch, *m, *n)
-    if C is not None and (mode_sizes(C) != shape or C.dtype is not dtype):
-        raise KernelError(f"matmul({a}, {b}, {C}): C must be {dtype} of shape {shape}")
-    place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
-    working = u32 if dtype is bool_ else dtype
-    a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
-    stays = any(isinstance(t.engine, DeviceEngine) for t in (a, b)) or bool(batch)
-    c = C
-    if c is None or working is not dtype:
-        c = place.zeros(shape, working) if stays else make_tensor(np.zeros(shape, working.numpy))
-    if c.size and k:
-        if batch:
-            a, b = place.bring(a), place.bring(b)
-        for operands in products(a, b, c, batch):
-            adapter = None if place.device is None else place.device.adapter
-            place.run(matmul_kernel, *operands, plan=plan or choose_plan(prod(m), prod(n), k, adapter))
-    elif c.size:
-        fill(c, 0)
-    if working is not dtype:
-        return pointwise("x != 0")(c, out=C, engine=engine)
-    return c
-
-
-def products(a: Tensor, b: Tensor, c: Tensor, batch: Shape = ()) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """What the kernel takes for each product, A (m, k), B (n, k) and C (m, n): vectors have one row, or one column."""
-    one = Layout(1, 0)
-    left, right, out = modes_of(a), modes_of(b), modes_of(c)
-    if len(left) == 1:
-        left, out = [one, *left], [*out[: len(batch)], one, *out[len(batch) :]]
-    if len(right) == 1:
-        right, out = [*right, one], [*out, one]
-    left_sizes, right_sizes = (tuple(mode.size for mode in modes[-2:]) for modes in (left, right))
-    stretched = [
-        broadcast(over(a, joined(left)), (*batch, *left_sizes)),
-        broadcast(over(b, joined(right)), (*batch, *right_sizes)),
-        over(c, joined(out)),
-    ]
-    for place in np.ndindex(*batch):
-        A, B, C = (t[(*place, ALL, ALL)] if batch else t for t in stretched)
-        yield A, select(B, 1, 0), C
+    slabs = ceil_div(k, plan.tile[2])
+    return replace(plan, splits=ceil_div(slabs, ceil_div(slabs, splits)))

@@ -6,7 +6,7 @@ in the arena of the expressions, so each node is looked at once.
 
 from ..layout.affine import Affine, Congruent, Interval, copy_of
 from ..tensor.dtypes import DType, bool_, i32
-from .ir import Binary, Builtin, Call, Cast, Const, Expr, Param, Select, Unary, Var, arena
+from .ir import Binary, Builtin, Call, Cast, Const, Expr, Param, Select, Unary, Var, keep
 from .ir.operators import U32_LIMIT
 
 Sum = Congruent[Expr, int]
@@ -22,10 +22,10 @@ def domain(dtype: DType) -> Interval:
 
 def linear(value: Expr) -> Sum:
     """`value` as a sum of multiples of atoms: whatever is not `+`, `-`, `*` or `<<` by a constant is an atom."""
-    memo = arena().sums
-    known = memo.get(value)
+    known: Sum | None = getattr(value, "known_sum", None)
     if known is None:
-        known = memo[value] = _linear(value)
+        known = _linear(value)
+        keep(value, "known_sum", known)
     return known
 
 
@@ -53,28 +53,23 @@ def exact(value: Expr) -> Exact | None:
 
 def range_of(value: Expr) -> Interval:
     """The least and the largest value that an integer or bool expression can take, as far as known."""
+    known: Interval | None = getattr(value, "known_range", None)
+    if known is None:
+        found, whole = _range(value), domain(value.dtype)
+        by = None if found is None else copy_of(found, whole)
+        known = whole if found is None or by is None else (found[0] + by, found[1] + by)
+        keep(value, "known_range", known)
+    return known
+
+
+def _range(value: Expr) -> Interval | None:
+    """Where the numbers lie that `value` is congruent to; in its type they are what they become there, if they stay
+    neighbours."""
     match value:
         case Const(value=number):
             return int(number), int(number)
         case Var(lo=lo, hi=hi, dtype=dtype) | Builtin(lo=lo, hi=hi, dtype=dtype) | Param(lo=lo, hi=hi, dtype=dtype):
-            return (lo, hi) if dtype.kind in "iu" else domain(dtype)
-    memo = arena().ranges
-    known = memo.get(value)
-    if known is None:
-        found = _range(value)
-        known = memo[value] = domain(value.dtype) if found is None else _wrapped(found, value.dtype)
-    return known
-
-
-def _wrapped(found: Interval, dtype: DType) -> Interval:
-    """The interval of what numbers of `found` become in a type, if they stay neighbours there."""
-    whole = domain(dtype)
-    by = copy_of(found, whole)
-    return whole if by is None else (found[0] + by, found[1] + by)
-
-
-def _range(value: Expr) -> Interval | None:
-    match value:
+            return (lo, hi) if dtype.kind in "iu" else None
         case Binary(op=op, left=left, right=right) if value.dtype is not bool_:
             return _range_binary(value, op, left, right)
         case Unary(op="-" | "~", value=inner) if inner.dtype.kind in "iu":

@@ -11,7 +11,7 @@ from math import gcd
 
 from ..layout.affine import Affine, Congruent, within
 from ..tensor.dtypes import DType, bool_
-from .ir import Binary, Call, Const, Expr, Select, arena, binary, const, rewrite, select, variables
+from .ir import Binary, Call, Const, Expr, arena, binary, cast, const, rewrite, variables
 from .ranges import Exact, Sum, domain, exact, linear, range_of
 
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -32,14 +32,12 @@ def simplify(value: Expr) -> Expr:
 
 def _step(value: Expr) -> Expr:
     """One node whose operands are simple."""
-    if value.lanes != 1:
+    if value.lanes != 1 or value.dtype.kind == "f" or not value.operands:
         return value
     match value:
         case Binary(op=op, left=left, right=right):
             if left.dtype.kind in "iu":
                 return _compare(op, left, right) if value.dtype is bool_ else _integer(value, op, left, right)
-        case Select(condition=condition, then=then, other=other):
-            return select(condition, then, other)
         case Call(name="min" | "max", args=(left, right)) if value.dtype.kind in "iu":
             (a, b), (c, d) = range_of(left), range_of(right)
             if b <= c or d <= a:
@@ -73,7 +71,7 @@ def _integer(value: Expr, op: str, left: Expr, right: Expr) -> Expr:
 
 
 def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
-    """The sum as an expression, in the one order that its terms have."""
+    """The sum as an expression of that type, in the one order that its terms have."""
     form = _rejoin(form if isinstance(form, Congruent) else form.modulo())
     terms = sorted(form.terms.items(), key=_order)
     total: Expr = const(0, dtype)
@@ -81,7 +79,7 @@ def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
     if constant > 0 and terms and terms[0][1] < 0:
         total, constant = const(constant, dtype), 0
     for atom, c in terms:
-        total = binary("+" if c > 0 else "-", total, binary("*", atom, const(abs(c), dtype)))
+        total = binary("+" if c > 0 else "-", total, binary("*", cast(atom, dtype), const(abs(c), dtype)))
     return binary("+" if constant > 0 else "-", total, const(abs(constant), dtype))
 
 

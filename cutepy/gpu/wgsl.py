@@ -5,44 +5,17 @@ as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import KernelError
-from ..tensor.dtypes import DType, f16
-from .ir import (
-    Assign,
-    Atomic,
-    Barrier,
-    Binary,
-    Block,
-    Buffer,
-    Builtin,
-    Call,
-    Cast,
-    Comment,
-    Component,
-    Const,
-    Declare,
-    Expr,
-    For,
-    If,
-    Kernel,
-    Let,
-    Load,
-    Param,
-    Select,
-    Stmt,
-    Store,
-    Unary,
-    Var,
-    Vector,
-    all_nodes,
-)
-from .ir.operators import BY_WGSL, SUBGROUP
+from ..ops.functions import BY_WGSL
+from ..tensor.dtypes import DType, f16, f32, u32
+from . import ir
+from .ir.operators import SUBGROUP
 
 KEYWORDS = (
     "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
@@ -71,7 +44,7 @@ _ATOMICS = "Add Sub Min Max And Or Xor Exchange Load Store".split()
 PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select workgroupBarrier storageBarrier"
 
 RESERVED = {*KEYWORDS.split(), *RESERVED_WORDS.split(), *PREDECLARED.split(), *SUBGROUP}
-RESERVED |= BY_WGSL.keys() - _HELPERS.keys() | {f"atomic{name}" for name in _ATOMICS}
+RESERVED |= {f"atomic{name}" for name in _ATOMICS}
 
 
 Dialect = Literal["naga", "tint"]
@@ -102,18 +75,18 @@ class Source:
     needs: tuple[str, ...]
 
 
-def write_wgsl(kernel: Kernel, dialect: Dialect = "naga") -> Source:
+def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga") -> Source:
     """A kernel that `lower` has prepared, in WGSL."""
-    printer = _Printer(kernel, dialect)
+    printer = Printer(kernel, dialect)
     return Source(printer.text(), printer.entry, printer.needs)
 
 
-def print_wgsl(kernel: Kernel, dialect: Dialect = "naga") -> str:
+def print_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga") -> str:
     """The text of `write_wgsl`."""
     return write_wgsl(kernel, dialect).text
 
 
-def show(value: Expr) -> str:
+def show(value: ir.Expr) -> str:
     """One expression as WGSL, with variables under their own names.
 
     >>> from cutepy.gpu.ir import var
@@ -121,7 +94,7 @@ def show(value: Expr) -> str:
     >>> show(tid // 4 * 16 + (tid % 4 | 1))
     '(tid / 4u) * 16u + ((tid % 4u) | 1u)'
     """
-    return _Sketch(Kernel("expression", (), ()), "naga").show(value)
+    return _Sketch(ir.Kernel("expression", (), ()), "naga").show(value)
 
 
 def type_name(dtype: DType, lanes: int = 1) -> str:
@@ -129,16 +102,16 @@ def type_name(dtype: DType, lanes: int = 1) -> str:
     return dtype.name if lanes == 1 else f"vec{lanes}<{dtype.name}>"
 
 
-def features(kernel: Kernel) -> tuple[str, ...]:
+def features(kernel: ir.Kernel) -> tuple[str, ...]:
     """The device features that a kernel needs, by their WebGPU names."""
-    return _features(kernel, all_nodes(kernel.body))
+    return _features(kernel, ir.all_nodes(kernel.body))
 
 
-def _features(kernel: Kernel, seen: Iterable[Expr]) -> tuple[str, ...]:
+def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
     arrays = {b.dtype for b in (*kernel.buffers, *kernel.local)}
     half = f16 in arrays or any(n.dtype is f16 for n in seen)
-    calls = any(isinstance(n, Call) and n.name in SUBGROUP for n in seen)
-    ids = any(isinstance(n, Builtin) and "subgroup" in n.name for n in seen)
+    calls = any(isinstance(n, ir.Call) and n.name in SUBGROUP for n in seen)
+    ids = any(isinstance(n, ir.Builtin) and "subgroup" in n.name for n in seen)
     return ("shader-f16",) * half + ("subgroups",) * (calls or ids)
 
 
@@ -164,15 +137,19 @@ def literal(value: int | float | bool, dtype: DType) -> str:
     return text + ("h" if dtype is f16 else "")
 
 
-class _Printer:
-    def __init__(self, kernel: Kernel, dialect: Dialect) -> None:
+class Printer:
+    """The text of one kernel."""
+
+    def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
         self.kernel, self.dialect = kernel, dialect
         self.names: dict[object, str] = {}
-        seen = all_nodes(kernel.body)
+        seen = ir.all_nodes(kernel.body)
         self.needs = _features(kernel, seen)
-        used = {n.name.partition(".")[0] for n in seen if isinstance(n, Builtin)}
+        used = {n.name.partition(".")[0] for n in seen if isinstance(n, ir.Builtin)}
         self.builtins = [name for name in _BUILTINS if name in used]
-        self.taken = RESERVED | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
+        self.taken = (
+            RESERVED | (BY_WGSL.keys() - _HELPERS.keys()) | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
+        )
         self.counts: dict[str, int] = {}
         self.helpers: dict[str, str] = {}
         self.entry = self.name_of(kernel, kernel.name)
@@ -224,107 +201,102 @@ class _Printer:
             yield from ("struct Params {", *members, "}")
             yield from ("@group(1) @binding(0) var<uniform> params: Params;", "")
 
-    def element(self, buffer: Buffer) -> str:
+    def element(self, buffer: ir.Buffer) -> str:
         name = type_name(buffer.dtype, buffer.width)
         return f"atomic<{name}>" if buffer.atomic else name
 
-    def sized(self, buffer: Buffer) -> str:
+    def sized(self, buffer: ir.Buffer) -> str:
         return f"array<{self.element(buffer)}, {-(-buffer.length // buffer.width)}>"
 
-    def block(self, block: Block, depth: int) -> Iterator[str]:
+    def block(self, block: ir.Block, depth: int) -> Iterator[str]:
         if depth == 1:
             for buffer in self.kernel.local:
                 if buffer.space == "private":
                     yield f"{INDENT}var {self.name_of(buffer, buffer.name)}: {self.sized(buffer)};"
         for stmt in block:
-            for line in self.stmt(stmt, depth):
+            for line in LINES[type(stmt)](self, stmt, depth):
                 yield INDENT * depth + line if not line.startswith(INDENT) and line else line
 
-    def stmt(self, stmt: Stmt, depth: int) -> Iterator[str]:
-        match stmt:
-            case Let(var=var, value=value):
-                yield f"let {self.name_of(var, var.name)} = {self.show(value)};"
-            case Declare(var=var, value=value):
-                start = f": {type_name(var.dtype, var.lanes)}" if value is None else f" = {self.show(value)}"
-                yield f"var {self.name_of(var, var.name)}{start};"
-            case Assign(var=var, value=value, lane=lane):
-                part = "" if lane is None else f".{'xyzw'[lane]}"
-                yield f"{self.name_of(var, var.name)}{part} = {self.show(value)};"
-            case Store(buffer=buffer, index=index, value=value):
-                place = f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
-                text = self.show(value)
-                yield f"atomicStore(&{place}, {text});" if buffer.atomic else f"{place} = {text};"
-            case Atomic(op=op, buffer=buffer, index=index, value=value, result=result):
-                old = "" if result is None else f"let {self.name_of(result, result.name)} = "
-                place = f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
-                yield f"{old}atomic{op}(&{place}, {self.show(value)});"
-            case If(condition=condition, then=then, orelse=orelse):
-                yield f"if ({self.show(condition)}) {{"
-                yield from self.block(then, depth + 1)
-                if orelse:
-                    yield "} else {"
-                    yield from self.block(orelse, depth + 1)
-                yield "}"
-            case For():
-                yield self.loop_head(stmt)
-                yield from self.block(stmt.body, depth + 1)
-                yield "}"
-            case Barrier(storage=storage):
-                yield "storageBarrier();" if storage else "workgroupBarrier();"
-            case Comment(text=text):
-                yield f"// {text}"
-            case _:
-                assert_never(stmt)
+    def declare(self, stmt: ir.Declare, depth: int) -> Iterator[str]:
+        var = stmt.var
+        start = f": {type_name(var.dtype, var.lanes)}" if stmt.value is None else f" = {self.show(stmt.value)}"
+        yield f"var {self.name_of(var, var.name)}{start};"
 
-    def loop_head(self, loop: For) -> str:
+    def assign(self, stmt: ir.Assign, depth: int) -> Iterator[str]:
+        part = "" if stmt.lane is None else f".{'xyzw'[stmt.lane]}"
+        yield f"{self.name_of(stmt.var, stmt.var.name)}{part} = {self.show(stmt.value)};"
+
+    def store(self, stmt: ir.Store, depth: int) -> Iterator[str]:
+        place, text = self.element_of(stmt.buffer, stmt.index), self.show(stmt.value)
+        yield f"atomicStore(&{place}, {text});" if stmt.buffer.atomic else f"{place} = {text};"
+
+    def atomic(self, stmt: ir.Atomic, depth: int) -> Iterator[str]:
+        old = "" if stmt.result is None else f"let {self.name_of(stmt.result, stmt.result.name)} = "
+        yield f"{old}atomic{stmt.op}(&{self.element_of(stmt.buffer, stmt.index)}, {self.show(stmt.value)});"
+
+    def branch(self, stmt: ir.If, depth: int) -> Iterator[str]:
+        yield f"if ({self.show(stmt.condition)}) {{"
+        yield from self.block(stmt.then, depth + 1)
+        if stmt.orelse:
+            yield "} else {"
+            yield from self.block(stmt.orelse, depth + 1)
+        yield "}"
+
+    def loop(self, stmt: ir.For, depth: int) -> Iterator[str]:
+        yield self.loop_head(stmt)
+        yield from self.block(stmt.body, depth + 1)
+        yield "}"
+
+    def loop_head(self, loop: ir.For) -> str:
         name = self.name_of(loop.var, loop.var.name)
-        one = isinstance(loop.step, Const) and loop.step.value == 1
+        one = isinstance(loop.step, ir.Const) and loop.step.value == 1
         step = f"{name}++" if one else f"{name} += {self.show(loop.step)}"
         return f"for (var {name} = {self.show(loop.start)}; {name} < {self.show(loop.stop, SUM)}; {step}) {{"
 
-    def show(self, value: Expr, outer: int = 0) -> str:
+    def show(self, value: ir.Expr, outer: int = 0) -> str:
         """`value` as text that may stand where an operator of strength `outer` holds it."""
-        match value:
-            case Const(value=number, dtype=dtype):
-                text = literal(number, dtype)
-                return f"({text})" if text.startswith("-") and outer > SUM else text
-            case Var(name=name):
-                return self.name_of(value, name)
-            case Builtin(name=name):
-                root, _, axis = name.partition(".")
-                return _BUILTINS[root][0] + (f".{axis}" if axis else "")
-            case Param(name=name):
-                text = f"params.{self.name_of(value, name)}"
-                return f"f16({text})" if value.dtype is f16 else text
-            case Binary(op=op, left=left, right=right):
-                return self.binary(value, op, left, right, outer)
-            case Unary(op=op, value=operand):
-                return f"{op}{self.show(operand, PRIMARY)}"
-            case Select(condition=condition, then=then, other=other):
-                return f"select({self.arguments(other, then, condition)})"
-            case Cast(value=operand, bits=bits):
-                name = type_name(value.dtype, value.lanes)
-                return f"bitcast<{name}>({self.show(operand)})" if bits else f"{name}({self.show(operand)})"
-            case Call(args=args):
-                return f"{self.function(value)}({self.arguments(*args)})"
-            case Load(buffer=buffer, index=index):
-                text = f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
-                return f"atomicLoad(&{text})" if buffer.atomic else text
-            case Vector(items=items):
-                inside = items[:1] if all(x is items[0] for x in items) else items
-                return f"{type_name(value.dtype, value.lanes)}({self.arguments(*inside)})"
-            case Component(value=whole, lane=lane):
-                text = self.show(whole, PRIMARY)
-                return f"{text}[{self.show(lane)}]" if isinstance(lane, Expr) else f"{text}.{'xyzw'[lane]}"
-        raise AssertionError(f"{type(value).__name__} has no spelling")
+        return SPELLINGS[type(value)](self, value, outer)
 
-    def arguments(self, *values: Expr) -> str:
+    def constant(self, value: ir.Const, outer: int) -> str:
+        text = literal(value.value, value.dtype)
+        return f"({text})" if text.startswith("-") and outer > SUM else text
+
+    def builtin(self, value: ir.Builtin, outer: int) -> str:
+        root, _, axis = value.name.partition(".")
+        return _BUILTINS[root][0] + (f".{axis}" if axis else "")
+
+    def param(self, value: ir.Param, outer: int) -> str:
+        text = f"params.{self.name_of(value, value.name)}"
+        return f"f16({text})" if value.dtype is f16 else text
+
+    def cast(self, value: ir.Cast, outer: int) -> str:
+        name = type_name(value.dtype, value.lanes)
+        return f"bitcast<{name}>({self.show(value.value)})" if value.bits else f"{name}({self.show(value.value)})"
+
+    def load(self, value: ir.Load, outer: int) -> str:
+        text = self.element_of(value.buffer, value.index)
+        return f"atomicLoad(&{text})" if value.buffer.atomic else text
+
+    def vector(self, value: ir.Vector, outer: int) -> str:
+        items = value.items
+        inside = items[:1] if all(x is items[0] for x in items) else items
+        return f"{type_name(value.dtype, value.lanes)}({self.arguments(*inside)})"
+
+    def component(self, value: ir.Component, outer: int) -> str:
+        text, lane = self.show(value.value, PRIMARY), value.lane
+        return f"{text}[{self.show(lane)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
+
+    def element_of(self, buffer: ir.Buffer, index: ir.Expr) -> str:
+        return f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
+
+    def arguments(self, *values: ir.Expr) -> str:
         """Arguments. Comparisons but the last are in parentheses: `f(a < b, c > d)` would be read as f(a<b, c>(d))."""
         texts = [self.show(x, PRIMARY if x.dtype.kind == "b" else 0) for x in values[:-1]]
         return ", ".join([*texts, self.show(values[-1])])
 
-    def binary(self, value: Expr, op: str, left: Expr, right: Expr, outer: int) -> str:
+    def binary(self, value: ir.Binary, outer: int) -> str:
         """Operands of equal strength in parentheses on the right; and wherever WGSL or a reader wants them."""
+        op, left, right = value.op, value.left, value.right
         if left.dtype.kind == "b" and op in ("&", "|"):
             spelled, binds = op * 2, LOGIC
         else:
@@ -342,30 +314,66 @@ class _Printer:
         text = f"{self.show(left, first)} {spelled} {self.show(right, second)}"
         return f"({text})" if binds < outer else text
 
-    def function(self, node: Call) -> str:
+    def function(self, node: ir.Call) -> str:
         if node.name not in _HELPERS:
             return node.name
         kind = type_name(node.dtype, node.lanes)
         name = self.name_of(
             (node.name, kind), f"{node.name}_{node.dtype}" + (f"x{node.lanes}" if node.lanes > 1 else "")
         )
-        self.helpers[name] = (
-            f"fn {name}(a: {kind}, b: {kind}) -> {kind} {{  // NaN if either operand is\n"
-            f"{INDENT}return select({_HELPERS[node.name]}, a + b, !((a == a) & (b == b)));\n}}\n"
+        bits, wide = (type_name(dtype, node.lanes) for dtype in (u32, f32))
+        a, b = (x if node.dtype is f32 else f"{wide}({x})" for x in "ab")
+        one, infinite = (x if node.lanes == 1 else f"{bits}({x})" for x in ("1u", "0xff000000u"))
+        self.helpers[name] = (  # a compiler may take a == a to be true
+            f"fn {name}(a: {kind}, b: {kind}) -> {kind} {{  // NaN if either operand is, told by its bits\n"
+            f"{INDENT}let most = max(bitcast<{bits}>({a}) << {one}, bitcast<{bits}>({b}) << {one});\n"
+            f"{INDENT}return select({_HELPERS[node.name]}, a + b, most > {infinite});\n}}\n"
         )
         return name
 
 
-def _op(value: Expr) -> str:
-    return value.op if isinstance(value, Binary) else ""
+#: How each kind of expression is written where an operator of some strength holds it.
+SPELLINGS: dict[type[ir.Expr], Callable[[Any, Any, int], str]] = {
+    ir.Const: Printer.constant,
+    ir.Var: lambda printer, value, outer: printer.name_of(value, value.name),
+    ir.Builtin: Printer.builtin,
+    ir.Param: Printer.param,
+    ir.Binary: Printer.binary,
+    ir.Unary: lambda printer, value, outer: f"{value.op}{printer.show(value.value, PRIMARY)}",
+    ir.Select: lambda printer, value, outer: f"select({printer.arguments(value.other, value.then, value.condition)})",
+    ir.Cast: Printer.cast,
+    ir.Call: lambda printer, value, outer: f"{printer.function(value)}({printer.arguments(*value.args)})",
+    ir.Load: Printer.load,
+    ir.Vector: Printer.vector,
+    ir.Component: Printer.component,
+}
+
+#: The lines of each kind of statement, at a depth of blocks.
+LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
+    ir.Let: lambda printer, stmt, depth: [
+        f"let {printer.name_of(stmt.var, stmt.var.name)} = {printer.show(stmt.value)};"
+    ],
+    ir.Declare: Printer.declare,
+    ir.Assign: Printer.assign,
+    ir.Store: Printer.store,
+    ir.Atomic: Printer.atomic,
+    ir.If: Printer.branch,
+    ir.For: Printer.loop,
+    ir.Barrier: lambda printer, stmt, depth: ["storageBarrier();" if stmt.storage else "workgroupBarrier();"],
+    ir.Comment: lambda printer, stmt, depth: [f"// {stmt.text}"],
+}
 
 
-class _Sketch(_Printer):
+def _op(value: ir.Expr) -> str:
+    return value.op if isinstance(value, ir.Binary) else ""
+
+
+class _Sketch(Printer):
     """A printer for messages: of an expression too long or too deep for one it leaves out the rest."""
 
     left, levels = 400, 64
 
-    def show(self, value: Expr, outer: int = 0) -> str:
+    def show(self, value: ir.Expr, outer: int = 0) -> str:
         if self.left == 0 or self.levels == 0:
             return "..."
         self.left, self.levels = self.left - 1, self.levels - 1
@@ -374,4 +382,4 @@ class _Sketch(_Printer):
         return text
 
 
-Expr.written = staticmethod(show)
+ir.Expr.written = staticmethod(show)

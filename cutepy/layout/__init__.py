@@ -5,7 +5,6 @@ What is needed less often (explanations, notation, recasts, bit matrices, symbol
 
 from typing import TYPE_CHECKING
 
-from .algebra.complement import complement as complement
 from .algebra.composition import composition as composition
 from .algebra.inverse import left_inverse as left_inverse
 from .algebra.inverse import right_inverse as right_inverse
@@ -15,7 +14,6 @@ from .algebra.queries import coprofile as coprofile
 from .algebra.queries import coshape as coshape
 from .algebra.queries import cosize as cosize
 from .algebra.queries import depth as depth
-from .algebra.queries import evenly_divides as evenly_divides
 from .algebra.queries import is_bijective as is_bijective
 from .algebra.queries import is_contiguous as is_contiguous
 from .algebra.queries import is_injective as is_injective
@@ -32,18 +30,20 @@ from .algebra.rearrange import filter_zeros as filter_zeros
 from .algebra.rearrange import flatten as flatten
 from .algebra.rearrange import get as get
 from .algebra.rearrange import group_modes as group_modes
+from .algebra.rearrange import make_layout_like as make_layout_like
+from .algebra.rearrange import make_ordered_layout as make_ordered_layout
 from .algebra.rearrange import prepend as prepend
 from .algebra.rearrange import replace as replace
 from .algebra.rearrange import select as select
 from .algebra.rearrange import take as take
 from .algebra.rearrange import unflatten as unflatten
 from .algebra.tile import blocked_product as blocked_product
+from .algebra.tile import complement as complement
+from .algebra.tile import evenly_divides as evenly_divides
 from .algebra.tile import flat_divide as flat_divide
 from .algebra.tile import flat_product as flat_product
 from .algebra.tile import logical_divide as logical_divide
 from .algebra.tile import logical_product as logical_product
-from .algebra.tile import make_layout_like as make_layout_like
-from .algebra.tile import make_ordered_layout as make_ordered_layout
 from .algebra.tile import raked_product as raked_product
 from .algebra.tile import tile_to_shape as tile_to_shape
 from .algebra.tile import tiled_divide as tiled_divide
@@ -53,27 +53,33 @@ from .algebra.tile import zipped_product as zipped_product
 from .values.above import exported as _exported
 from .values.above import provide as _provide
 from .values.basis import E as E
+from .values.bit_map import BitMap as BitMap
+from .values.bit_map import Swizzle as Swizzle
 from .values.composed import Chained as Chained
 from .values.composed import ComposedLayout as ComposedLayout
-from .values.composed import Swizzle as Swizzle
+from .values.composed import dice as dice
 from .values.composed import make_composed_layout as make_composed_layout
+from .values.composed import slice_ as slice_
 from .values.composed import slice_and_offset as slice_and_offset
 from .values.coordinates import _ as _
 from .values.coordinates import crd2crd as crd2crd
 from .values.coordinates import crd2idx as crd2idx
-from .values.coordinates import dice as dice
+from .values.coordinates import elem_less as elem_less
 from .values.coordinates import idx2crd as idx2crd
 from .values.coordinates import increment_coord as increment_coord
-from .values.coordinates import slice_ as slice_
 from .values.int_tuple import IntTuple as IntTuple
+from .values.int_tuple import LayoutLeft as LayoutLeft
+from .values.int_tuple import LayoutRight as LayoutRight
 from .values.int_tuple import ceil_div as ceil_div
+from .values.int_tuple import inner_product as inner_product
+from .values.int_tuple import prefix_product as prefix_product
+from .values.int_tuple import product as product
+from .values.int_tuple import product_each as product_each
 from .values.int_tuple import round_up as round_up
 from .values.int_tuple import shape_div as shape_div
 from .values.int_tuple import tuple_add as tuple_add
 from .values.int_tuple import tuple_sub as tuple_sub
 from .values.layout import Layout as Layout
-from .values.layout import LayoutLeft as LayoutLeft
-from .values.layout import LayoutRight as LayoutRight
 from .values.layout import axis_layout as axis_layout
 from .values.layout import make_identity_layout as make_identity_layout
 from .values.layout import make_layout as make_layout
@@ -83,6 +89,12 @@ if TYPE_CHECKING:
     from .algebra.banks import transactions as transactions
     from .algebra.bits import from_f2 as from_f2
     from .algebra.bits import to_f2 as to_f2
+    from .algebra.convert import convert as convert
+    from .algebra.copies import widest_copy as widest_copy
+    from .algebra.find import conflict_free as conflict_free
+    from .algebra.questions import touched_by as touched_by
+    from .algebra.questions import vectorised as vectorised
+    from .algebra.questions import who_owns as who_owns
     from .algebra.recast import domain_offset as domain_offset
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
@@ -93,6 +105,7 @@ if TYPE_CHECKING:
     from .text.explain import Explanation as Explanation
     from .text.explain import explain as explain
     from .text.parse import parse_layout as parse_layout
+    from .text.parse import parse_parts as parse_parts
     from .text.parse import parse_tiler as parse_tiler
     from .unknown.given import divides as divides
 
@@ -109,6 +122,7 @@ _provide(
     to_cpp="cutepy.layout.text.write:to_cpp",
     to_pycute="cutepy.layout.text.write:to_pycute",
     to_latex="cutepy.layout.text.write:to_latex",
+    to_f2_strides="cutepy.layout.text.write:to_f2_strides",
     text_grid="cutepy.layout.text.write:text_grid",
 )
 
@@ -117,9 +131,13 @@ LATER = {
     for module, names in {
         "algebra.banks": "bank_conflicts transactions",
         "algebra.bits": "from_f2 to_f2",
+        "algebra.convert": "convert",
+        "algebra.copies": "widest_copy",
+        "algebra.find": "conflict_free",
+        "algebra.questions": "touched_by vectorised who_owns",
         "algebra.recast": "domain_offset downcast max_common_layout max_common_vector nullspace recast_layout upcast",
         "text.explain": "Explanation explain",
-        "text.parse": "parse_layout parse_tiler",
+        "text.parse": "parse_layout parse_parts parse_tiler",
         "unknown.given": "divides",
     }.items()
     for name in names.split()

@@ -4,6 +4,10 @@ Operands are tensors, arrays, or Python numbers (weak in type); results are tens
 an operand is on a device, that device does, and the result is there.
 """
 
+from collections.abc import Callable as _Callable
+from difflib import get_close_matches as _close_to
+
+from ..tensor.tensor import Tensor as _Tensor
 from .contraction import dot as dot
 from .contraction import fused_multiply_add as fused_multiply_add
 from .contraction import matmul as matmul
@@ -13,70 +17,17 @@ from .creation import linspace as linspace
 from .creation import ones as ones
 from .creation import randn as randn
 from .creation import zeros as zeros
+from .einsum import einsum as einsum
+from .einsum import tensordot as tensordot
+from .functions import NAMED as _NAMED
 from .movement import crop as crop
 from .movement import expand as expand
 from .movement import flip as flip
 from .movement import pad as pad
 from .movement import permute as permute
 from .movement import reshape as reshape
-from .pointwise import abs as abs
-from .pointwise import acos as acos
-from .pointwise import add as add
-from .pointwise import asin as asin
 from .pointwise import astype as astype
-from .pointwise import atan as atan
-from .pointwise import atan2 as atan2
-from .pointwise import bitwise_and as bitwise_and
-from .pointwise import bitwise_not as bitwise_not
-from .pointwise import bitwise_or as bitwise_or
-from .pointwise import bitwise_xor as bitwise_xor
-from .pointwise import ceil as ceil
-from .pointwise import cos as cos
-from .pointwise import cosh as cosh
-from .pointwise import div as div
-from .pointwise import eq as eq
-from .pointwise import exp as exp
-from .pointwise import exp2 as exp2
-from .pointwise import expm1 as expm1
-from .pointwise import floor as floor
-from .pointwise import floordiv as floordiv
-from .pointwise import fma as fma
-from .pointwise import ge as ge
-from .pointwise import gt as gt
-from .pointwise import isfinite as isfinite
-from .pointwise import isinf as isinf
-from .pointwise import isnan as isnan
-from .pointwise import le as le
-from .pointwise import left_shift as left_shift
-from .pointwise import log as log
-from .pointwise import log1p as log1p
-from .pointwise import log2 as log2
-from .pointwise import logical_and as logical_and
-from .pointwise import logical_not as logical_not
-from .pointwise import logical_or as logical_or
-from .pointwise import lt as lt
-from .pointwise import maximum as maximum
-from .pointwise import minimum as minimum
-from .pointwise import mod as mod
-from .pointwise import mul as mul
-from .pointwise import ne as ne
-from .pointwise import neg as neg
-from .pointwise import pow as pow
-from .pointwise import reciprocal as reciprocal
-from .pointwise import right_shift as right_shift
-from .pointwise import round as round
-from .pointwise import rsqrt as rsqrt
-from .pointwise import sigmoid as sigmoid
-from .pointwise import sign as sign
-from .pointwise import sin as sin
-from .pointwise import sinh as sinh
-from .pointwise import sqrt as sqrt
-from .pointwise import square as square
-from .pointwise import sub as sub
-from .pointwise import tan as tan
-from .pointwise import tanh as tanh
-from .pointwise import trunc as trunc
-from .pointwise import where as where
+from .pointwise import operation as _operation
 from .reductions import all as all
 from .reductions import any as any
 from .reductions import argmax as argmax
@@ -87,3 +38,14 @@ from .reductions import min as min
 from .reductions import prod as prod
 from .reductions import softmax as softmax
 from .reductions import sum as sum
+
+
+def __dir__() -> list[str]:
+    return sorted({*(name for name in globals() if name[0] != "_"), *_NAMED})
+
+
+def __getattr__(name: str) -> _Callable[..., _Tensor]:
+    if name in _NAMED:
+        return _operation(_NAMED[name])
+    near = _close_to(name, __dir__(), 1, cutoff=0.75) if name[:1] != "_" else []
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))

@@ -6,9 +6,9 @@ each letter and broadcast axes at stride 0. f16 is multiplied and summed in f32,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 import numpy as np
 
@@ -17,16 +17,14 @@ from ..tensor.bulk import mode_sizes
 from ..tensor.dtypes import DType, bool_, f32
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
-from .gathered import Blocks, Gathered, arranged, blocks_of
+from .functions import FUNCTIONS
+from .gathered import BLOCK, Blocks, Gathered, arranged, blocks_of, pieces
 from .home import library_of
 from .movement import permute, reshape
 from .operand import Operand, Value, tensor_of, value_of, wrap
-from .pointwise import astype, logical_and, mul
-from .reductions import any, sum
+from .pointwise import astype, elementwise
+from .reductions import sum
 from .rules import Axes, broadcast_shape, chosen_axes, inner_sizes_differ, matmul_shapes, result_type
-
-BLOCK = 1 << 20
-"""How many elements of each operand and of the result are worked on at once, in the type of the sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ def dot(a: Operand, b: Operand) -> Tensor:
     """
     first, second = value_of(a), value_of(b)
     if not first.shape or not second.shape:
-        return mul(a, b)
+        return elementwise(FUNCTIONS["mul"], a, b)
     order = list(range(len(second.shape)))
     order[-2:] = order[-2:][::-1]
     shape = tuple(second.shape[axis] for axis in order)
@@ -98,8 +96,11 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     shape = broadcast_shape("fused_multiply_add", first.shape, second.shape)
     over = chosen_axes("fused_multiply_add", len(shape), axes)
     dtype = result_type("fused_multiply_add", first.typed, second.typed)
-    if library_of(a, b) is not None:
-        return any(logical_and(a, b), over) if dtype is bool_ else astype(sum(mul(a, b), over), dtype)
+    library = library_of(a, b)
+    if library is not None:
+        if dtype is bool_ or first.tensor is None or second.tensor is None:
+            return astype(sum(elementwise(FUNCTIONS["mul"], a, b), over), dtype)
+        return library.summed_products(first.tensor, second.tensor, over, dtype)
     kept = [axis for axis in range(len(shape)) if axis not in over]
     modes = [_aligned(value.shape, shape) for value in (first, second)]
     m = [axis for axis in kept if modes[1][axis] is None]
@@ -134,97 +135,60 @@ def _aligned(sizes: tuple[int, ...], shape: tuple[int, ...]) -> list[int | None]
 
 
 def contract(left: Blocks, right: Blocks, groups: Groups, dtype: DType) -> Array:
-    """`out[b, m, n] = sum over k of left[b, m, k] * right[b, n, k]`, each letter standing for its group of axes."""
-    batch, m = groups.batch, groups.m
-    shape = left.shape[: batch + m] + right.shape[batch : batch + groups.n]
+    """`out[b, m, n] = sum over k of left[b, m, k] * right[b, n, k]`, each letter standing for its group of axes.
+
+    The sums are in the type in which `dtype` is summed up.
+    """
     working = np.dtype((f32 if dtype is bool_ else dtype.accumulator).numpy)
-    out = np.empty(shape, dtype.numpy)
-    if left.dtype == right.dtype == out.dtype == np.float32 and _product_in_place(left, right, out, groups):
-        return out
-    _fill(left, right, out, groups, working)
-    return out
+    if left.dtype == right.dtype == working == np.float32 and _fits_blas(left, right, groups):
+        return _product(np.asarray(left), np.asarray(right))
+    batch, m, n = np.cumsum([groups.batch, groups.m, groups.n]).tolist()
+    shape = (*left.shape[:m], *right.shape[batch : batch + groups.n], *left.shape[m:])
+    total = np.zeros(shape[:n], working)
+
+    def fits(sizes: Sequence[int]) -> bool:
+        b, rows, columns, k = prod(sizes[:batch]), prod(sizes[batch:m]), prod(sizes[m:n]), prod(sizes[n:])
+        return b * max(rows * columns, rows * k, columns * k) <= BLOCK
+
+    with np.errstate(all="ignore"):
+        for part in pieces(shape, fits):
+            one = _matrix(left[part[:m] + part[n:]], groups.batch, groups.k, working)
+            other = _matrix(right[part[:batch] + part[m:]], groups.batch, groups.k, working)
+            here = total[part[:n]]
+            total[part[:n]] = here + _product(one, other).reshape(here.shape)
+    return total
 
 
-def _product_in_place(left: Blocks, right: Blocks, out: Array, groups: Groups) -> bool:
-    """One call of BLAS on the operands as they lie in memory, where it takes them so."""
+def _fits_blas(left: Blocks, right: Blocks, groups: Groups) -> bool:
+    """Whether BLAS takes the operands as they lie in memory."""
     if (groups.m, groups.n, groups.k) != (1, 1, 1) or 0 in left.shape or 0 in right.shape:
         return False
-    if isinstance(left, Gathered) or isinstance(right, Gathered):
-        return False
     for operand in (left, right):
+        if isinstance(operand, Gathered):
+            return False
         steps = [step // 4 for step in operand.strides[-2:]]
         sizes = operand.shape[-2:]
         unit = [size == 1 or step == 1 for size, step in zip(sizes, steps, strict=True)]
         if not (unit[1] and steps[0] >= sizes[1]) and not (unit[0] and steps[1] >= sizes[0]):
             return False
-    np.matmul(left, right.swapaxes(-1, -2), out=out)
     return True
 
 
-def _fill(left: Blocks, right: Blocks, out: Array, groups: Groups, working: np.dtype[np.generic]) -> None:
-    """Cut `out` until a block of it can be summed at once."""
-    batch, m = groups.batch, groups.m
-    if out.size > BLOCK:
-        axis = int(np.argmax(out.shape))
-        for part in _halves(out.shape[axis]):
-            one = left[_along(axis, part)] if axis < batch + m else left
-            other_axis = axis if axis < batch else axis - m
-            other = right[_along(other_axis, part)] if axis < batch or axis >= batch + m else right
-            _fill(one, other, out[_along(axis, part)], groups, working)
-        return
-    total = np.zeros(out.shape, working)
-    with np.errstate(all="ignore"):
-        _accumulate(left, right, total, groups)
-        out[...] = total != 0 if out.dtype == bool else total
-
-
-def _accumulate(left: Blocks, right: Blocks, total: Array, groups: Groups) -> None:
-    """Add the products to `total`, cutting along whichever axis makes the operands' blocks small."""
-    batch, m, n = groups.batch, groups.m, groups.n
-    if max(left.size, right.size) > BLOCK:
-        big = left if left.size >= right.size else right
-        axis = int(np.argmax(big.shape))
-        outer = batch + (m if big is left else n)
-        for part in _halves(big.shape[axis]):
-            if axis >= outer:
-                along = axis - outer
-                _accumulate(
-                    left[_along(batch + m + along, part)], right[_along(batch + n + along, part)], total, groups
-                )
-            elif axis < batch:
-                _accumulate(left[_along(axis, part)], right[_along(axis, part)], total[_along(axis, part)], groups)
-            elif big is left:
-                _accumulate(left[_along(axis, part)], right, total[_along(axis, part)], groups)
-            else:
-                _accumulate(left, right[_along(axis, part)], total[_along(axis + m, part)], groups)
-        return
-    batches = total.shape[:batch]
-    k = int(np.prod(left.shape[batch + m :], dtype=np.int64))
-    one = _matrix(left, (*batches, -1 if k else 0, k), total.dtype, left.shape[batch : batch + m], k)
-    other = _matrix(right, (*batches, -1 if k else 0, k), total.dtype, right.shape[batch : batch + n], k)
-    total += _product(one, other).reshape(total.shape)
-
-
-def _matrix(array: Blocks, shape: tuple[int, ...], dtype: np.dtype[np.generic], rows: tuple[int, ...], k: int) -> Array:
-    count = int(np.prod(rows, dtype=np.int64))
-    return np.ascontiguousarray(np.asarray(array), dtype).reshape((*shape[:-2], count, k))
+def _matrix(block: Blocks, batch: int, inner: int, dtype: np.dtype[np.generic]) -> Array:
+    """A block as (batches, rows, k), side by side in memory."""
+    outer = block.ndim - inner
+    rows, k = prod(block.shape[batch:outer]), prod(block.shape[outer:])
+    return np.ascontiguousarray(np.asarray(block), dtype).reshape((*block.shape[:batch], rows, k))
 
 
 def _product(left: Array, right: Array) -> Array:
     """left (..., m, k) by right (..., n, k) in their own type; small enough integers take the exact way through f64."""
-    turned = right.swapaxes(-1, -2)
-    if left.dtype.kind in "fc" or not left.size or not right.size:
-        return cast(Array, np.matmul(left, turned))
-    one, other = (max(int(part.max()), -int(part.min())) for part in (left, right))
-    if one * other * left.shape[-1] < 1 << 53:
-        wide = np.matmul(left.astype(np.float64), turned.astype(np.float64))
-        return cast(Array, wide.astype(np.int64).astype(left.dtype))
-    return cast(Array, np.matmul(left, turned))
-
-
-def _halves(size: int) -> tuple[slice, slice]:
-    return slice(None, size // 2), slice(size // 2, None)
-
-
-def _along(axis: int, part: slice) -> tuple[slice, ...]:
-    return (slice(None),) * axis + (part,)
+    turned, exact = right.swapaxes(-1, -2), False
+    if left.dtype.kind not in "fc" and left.size and right.size:
+        one, other = (max(int(part.max()), -int(part.min())) for part in (left, right))
+        exact = one * other * left.shape[-1] < 1 << 53
+    if exact:
+        wide: Array = np.matmul(left.astype(np.float64), turned.astype(np.float64))
+        return wide.astype(np.int64).astype(left.dtype)
+    found: Array = np.matmul(left, turned)
+    return found

@@ -1,37 +1,51 @@
-"""The functions of elements, as one table: name, NumPy's function, the kinds it takes, what it gives, its law.
+"""The functions of elements, as one table: what each is called, what it is in NumPy and in WGSL, its types and its law.
 
-A row serves NumPy and devices alike: `types` is the one place that says in which type a call is computed and what its
-result is. In kernels a function has the row's name; `cutepy.gpu` knows how it is spelt there.
+A record is all there is of a function. `ops` and formulas know it by its name and its other names, over tensors of the
+host and of a device; kernels as `gpu.NAME`, and as NumPy's function of a kernel's values; the interpreter computes
+WGSL's function by NumPy's. `types` is the one place that says in which type a call is computed and what its result is.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from math import erf
+from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import TensorError
 from ..tensor.dtypes import DType, bool_
 from ..tensor.engine import Array
+from . import decompositions as by
 from .rules import KINDS, Typed, fraction_type, result_type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A function of one element of each operand.
 
     `takes` are the kinds in which its operands may meet; it `gives` that type, a type of fractions, or bool. The first
-    operand of one that is `chosen_by` a condition is taken as bool.
+    operand of a `conditional` one is taken as bool. In a kernel it is `wgsl`, a function of the IR which has that
+    meaning for operands of the kinds `on`, up to `accuracy`; where that is not NumPy's law at every element, or there
+    is none, it is `spelt`, or `python` is the operator that means it. `kernel` is its name there, where it has another.
     """
 
     name: str
     numpy: Callable[..., Array]
     law: str
+    aliases: tuple[str, ...] = ()
     takes: str = "biufc"
     gives: Literal["same", "fraction", "bool"] = "same"
-    arity: int = 2
+    arity: int = 1
+    wgsl: str = ""
+    on: str = "f"
+    spelt: by.Decomposition | None = None
+    python: Callable[..., Any] | None = None
+    kernel: str = ""
+    accuracy: str = ""
     conditional: bool = False
 
     def types(self, *operands: Typed) -> tuple[tuple[DType, ...], DType]:
@@ -47,19 +61,55 @@ class Function:
         if met.kind not in self.takes:
             taken = ", ".join(words for kind, words in KINDS.items() if kind in self.takes)
             raise TensorError(f"{self.name}: it is not defined on {met}, but on {taken}; convert with astype")
-        if self.name == "pow" and met.kind in "iu":
-            self._check_exponent(operands[1], met)
+        if self.name == "power" and met.kind in "iu" and isinstance(operands[1], int) and operands[1] < 0:
+            raise TensorError(
+                f"power: {met} to the power {operands[1]}: an integer to a negative power is none; "
+                "convert the base to f32"
+            )
         used = fraction_type(met) if self.gives == "fraction" else met
         taken_as = (used,) * len(operands)
         if self.conditional:
             taken_as = bool_, *taken_as[1:]
         return taken_as, bool_ if self.gives == "bool" else used
 
-    def _check_exponent(self, exponent: Typed, met: DType) -> None:
-        if isinstance(exponent, int) and exponent < 0:
-            raise TensorError(
-                f"pow: {met} to the power {exponent}: an integer to a negative power is none; convert the base to f32"
-            )
+    @property
+    def in_kernels(self) -> str:
+        """Its name in kernels, `gpu.NAME`."""
+        return self.kernel or self.name
+
+    @property
+    def kinds(self) -> str:
+        """The kinds of operands that it takes in kernels."""
+        return "f" if self.gives == "fraction" else self.takes
+
+
+FUNCTIONS: dict[str, Function] = {}
+"""Every function by its name."""
+NAMED: dict[str, Function] = {}
+"""By its name or another: NumPy's, or a short one."""
+IN_KERNELS: dict[str, Function] = {}
+"""By its name in kernels."""
+BY_WGSL: dict[str, Function] = {}
+"""By the function of the IR that means it."""
+
+
+def define(function: Function) -> Function:
+    """Put a function in the table: from then on `ops`, formulas, kernels, the interpreter and devices have it.
+
+    Raises TensorError for a name that is taken.
+    """
+    tables = (
+        (FUNCTIONS, {function.name}),
+        (NAMED, {function.name, *function.aliases}),
+        (IN_KERNELS, {function.in_kernels}),
+        (BY_WGSL, {function.wgsl} - {""}),
+    )
+    for table, names in tables:
+        if taken := names & table.keys():
+            raise TensorError(f"the table of functions has {', '.join(sorted(taken))} already; give another name")
+    for table, names in tables:
+        table.update(dict.fromkeys(sorted(names), function))
+    return function
 
 
 def _power(base: Array, exponent: Array) -> Array:
@@ -73,110 +123,180 @@ def _shift(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array]
     return lambda a, b: function(a, b & b.dtype.type(8 * b.itemsize - 1))
 
 
-def converted(array: Array, dtype: DType) -> Array:
-    """`array` as `dtype`: floats to integers without their fraction, clamped to the range, NaN to 0.
-
-    >>> from cutepy.tensor import u32
-    >>> converted(np.float32([1.75, -1, 1e20, np.nan]), u32).tolist()
-    [1, 0, 4294967295, 0]
-
-    Raises TensorError for complex numbers that would lose their imaginary part.
-    """
-    if array.dtype.kind == "c" and dtype.kind not in "cb":
-        raise TensorError(f"astype: {array.dtype} as {dtype} loses the imaginary part; convert .numpy().real or .imag")
-    with np.errstate(all="ignore"):
-        if array.dtype.kind != "f" or dtype.kind not in "iu":
-            return array.astype(dtype.numpy)
-        least, most = np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max
-        wide = np.where(np.isnan(array), 0, np.clip(array.astype(np.float64), least, most))
-        return np.where(wide < float(most), wide.astype(dtype.numpy), np.asarray(most, dtype.numpy))
-
-
 def _whole(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """Rounding, which leaves integers as they are."""
     return lambda x: x if x.dtype.kind in "iu" else function(x)
 
 
-def _row(
-    names: str, law: str, function: Callable[..., Array], takes: str = "biufc", gives: str = "same", arity: int = 2
-) -> Function:
-    return Function(names, function, law, takes, gives, arity)  # type: ignore[arg-type]
+def _error_function(x: Array) -> Array:
+    """NumPy has none: Python's, of each element."""
+    return np.asarray(np.frompyfunc(erf, 1, 1)(x.astype(np.float64)), x.dtype)
 
 
-_REAL, _NUMBERS, _ALL = "biuf", "iuf", "biufc"
-_FRACTIONS = (
-    ("exp", "e to the power x.", np.exp, _ALL),
-    ("exp2", "2 to the power x.", np.exp2, _ALL),
-    ("expm1", "e to the power x, less 1, also right for small x.", np.expm1, _ALL),
-    ("log", "The natural logarithm; -inf at 0, NaN below.", np.log, _ALL),
-    ("log2", "The logarithm to base 2.", np.log2, _ALL),
-    ("log1p", "The logarithm of 1 + x, also right for small x.", np.log1p, _ALL),
-    ("sqrt", "The square root; NaN below 0.", np.sqrt, _ALL),
-    ("rsqrt", "1 over the square root.", lambda x: np.reciprocal(np.sqrt(x)), _ALL),
-    ("reciprocal", "1 / x.", np.reciprocal, _ALL),
-    ("sin", "The sine, x in radians.", np.sin, _ALL),
-    ("cos", "The cosine, x in radians.", np.cos, _ALL),
-    ("tan", "The tangent, x in radians.", np.tan, _ALL),
-    ("asin", "The inverse sine, in radians; NaN beyond 1.", np.arcsin, _ALL),
-    ("acos", "The inverse cosine, in radians; NaN beyond 1.", np.arccos, _ALL),
-    ("atan", "The inverse tangent, in radians.", np.arctan, _ALL),
-    ("sinh", "The hyperbolic sine.", np.sinh, _ALL),
-    ("cosh", "The hyperbolic cosine.", np.cosh, _ALL),
-    ("tanh", "The hyperbolic tangent.", np.tanh, _ALL),
-    ("sigmoid", "1 / (1 + exp(-x)).", lambda x: 1 / (1 + np.exp(-x)), _ALL),
+def _of_bits(function: Callable[[int, int], int]) -> Callable[[Array], Array]:
+    """A function of the bits of integers, read without a sign, and of their number."""
+
+    def of_array(x: Array) -> Array:
+        unsigned = x.view(f"u{x.itemsize}").astype(object)
+        found = np.frompyfunc(lambda bits: function(bits, 8 * x.itemsize), 1, 1)(unsigned)
+        return np.asarray(found, f"u{x.itemsize}").view(x.dtype)
+
+    return of_array
+
+
+def _high_product(a: Array, b: Array) -> Array:
+    """In Python's integers, whose products are as long as they need to be."""
+    return np.asarray((a.astype(object) * b.astype(object)) >> 8 * a.itemsize, a.dtype)
+
+
+# A record a row or two, to be read as a table: hence no formatting.
+_REAL, _NUMBERS, _BITS = "biuf", "iuf", "biu"
+_EXACT, _OPEN = "exact", "exact; of NaN the device decides"
+_fraction = partial(Function, gives="fraction")
+_test = partial(Function, gives="bool")
+_compared = partial(Function, arity=2, gives="bool")
+_within_1 = partial(by.within, lambda x: abs(x) <= 1)
+
+# fmt: off
+_TABLE = (
+    _fraction("exp", np.exp, "e to the power of x.", wgsl="exp", accuracy="3 + 2 |x| ULP"),
+    _fraction("exp2", np.exp2, "2 to the power of x.", wgsl="exp2", accuracy="3 + 2 |x| ULP"),
+    _fraction("expm1", np.expm1, "e to the power of x, less 1, also right for small x.", spelt=by.exp_less_1),
+    _fraction("log", np.log, "The natural logarithm.", wgsl="log", accuracy="3 ULP; 2^-21 from 0.5 to 2"),
+    _fraction("log2", np.log2, "The logarithm to base 2.", wgsl="log2", accuracy="3 ULP; 2^-21 from 0.5 to 2"),
+    _fraction("log10", np.log10, "The logarithm to base 10.", spelt=by.log_to_10),
+    _fraction("log1p", np.log1p, "The logarithm of 1 + x, also right for small x.", spelt=by.log_of_1_and),
+    _fraction("sqrt", np.sqrt, "The square root.", wgsl="sqrt", accuracy="as 1 / rsqrt"),
+    _fraction("rsqrt", lambda x: np.reciprocal(np.sqrt(x)), "1 over the square root.", wgsl="inverseSqrt",
+              accuracy="2 ULP"),
+    _fraction("cbrt", np.cbrt, "The cube root.", takes=_REAL, spelt=by.cube_root),
+    _fraction("reciprocal", np.reciprocal, "1 / x.", spelt=lambda k, x: 1.0 / x),
+    _fraction("sin", np.sin, "The sine.", wgsl="sin", accuracy="2^-11 up to pi"),
+    _fraction("cos", np.cos, "The cosine.", wgsl="cos", accuracy="2^-11 up to pi"),
+    _fraction("tan", np.tan, "The tangent.", wgsl="tan", accuracy="as sin / cos"),
+    _fraction("arcsin", np.arcsin, "The angle of which x is the sine.", ("asin",), wgsl="asin",
+              spelt=_within_1(by.called("asin")),
+              accuracy="as arctan2(x, sqrt(1 - x * x)); beyond 1 the device decides"),
+    _fraction("arccos", np.arccos, "The angle of which x is the cosine.", ("acos",), wgsl="acos",
+              spelt=_within_1(by.called("acos")),
+              accuracy="as arctan2(sqrt(1 - x * x), x); beyond 1 the device decides"),
+    _fraction("arctan", np.arctan, "The angle of which x is the tangent.", ("atan",), wgsl="atan",
+              spelt=by.arc_tangent, accuracy="4096 ULP"),
+    _fraction("arctan2", np.arctan2, "The angle of the point (x, y), for operands y, x.", ("atan2",), takes=_REAL,
+              arity=2, wgsl="atan2", spelt=by.angle, accuracy="4096 ULP; of the origin the device decides"),
+    _fraction("sinh", np.sinh, "The hyperbolic sine.", wgsl="sinh", accuracy="as (exp(x) - exp(-x)) / 2"),
+    _fraction("cosh", np.cosh, "The hyperbolic cosine.", wgsl="cosh", accuracy="as (exp(x) + exp(-x)) / 2"),
+    _fraction("tanh", np.tanh, "The hyperbolic tangent.", wgsl="tanh", accuracy="as sinh / cosh"),
+    _fraction("arcsinh", np.arcsinh, "The number of which x is the hyperbolic sine.", ("asinh",), wgsl="asinh",
+              spelt=by.area_sine, accuracy="as log(x + sqrt(x * x + 1))"),
+    _fraction("arccosh", np.arccosh, "The number of which x is the hyperbolic cosine.", ("acosh",), wgsl="acosh",
+              spelt=by.area_cosine, accuracy="as log(x + sqrt(x * x - 1))"),
+    _fraction("arctanh", np.arctanh, "The number of which x is the hyperbolic tangent.", ("atanh",), wgsl="atanh",
+              spelt=by.area_tangent, accuracy="as log((1 + x) / (1 - x)) / 2"),
+    _fraction("degrees", np.degrees, "An angle in degrees, of x in radians.", ("rad2deg",), takes=_REAL,
+              wgsl="degrees", accuracy="as x * 57.29578"),
+    _fraction("radians", np.radians, "An angle in radians, of x in degrees.", ("deg2rad",), takes=_REAL,
+              wgsl="radians", accuracy="as x * 0.01745329"),
+    _fraction("sigmoid", lambda x: 1 / (1 + np.exp(-x)), "1 / (1 + exp(-x)).", spelt=by.sigmoid),
+    _fraction("erf", _error_function, "How likely a normal number of variance 1/2 is within x of 0.", takes=_REAL,
+              spelt=by.error_function),
+    _fraction("hypot", np.hypot, "The length of (x, y), also where a square is beyond the type.", takes=_REAL,
+              arity=2, spelt=by.hypotenuse),
+    _fraction("copysign", np.copysign, "The magnitude of x with the sign of y.", takes=_REAL, arity=2,
+              spelt=by.copy_sign),
+    _fraction("heaviside", np.heaviside, "0 below 0, 1 above, y at 0.", takes=_REAL, arity=2, spelt=by.step),
+    _fraction("div", np.true_divide, "a / b.", ("divide", "true_divide"), arity=2, python=operator.truediv),
+    Function("absolute", np.abs, "The magnitude.", ("abs", "fabs"), takes=_REAL, wgsl="abs", on=_NUMBERS,
+             spelt=by.absolute, accuracy=_EXACT),
+    Function("neg", np.negative, "-x; unsigned integers wrap.", ("negative",), takes="iufc", spelt=by.negative,
+             python=operator.neg),
+    Function("sign", np.sign, "-1, 0 or 1, as x is below, equal to or above 0.", takes=_NUMBERS, wgsl="sign",
+             spelt=by.sign, accuracy=_OPEN),
+    Function("square", np.square, "x * x.", takes="iufc", spelt=lambda k, x: x * x),
+    Function("floor", _whole(np.floor), "The greatest whole number that is not greater.", takes=_NUMBERS,
+             wgsl="floor", spelt=by.rounding("floor"), accuracy=_EXACT),
+    Function("ceil", _whole(np.ceil), "The least whole number that is not less.", takes=_NUMBERS, wgsl="ceil",
+             spelt=by.rounding("ceil"), accuracy=_EXACT),
+    Function("round", _whole(np.rint), "The whole number next to it, the even one of two as near.",
+             ("rint", "around"), takes="iufc", wgsl="round", spelt=by.rounding("round"), accuracy=_EXACT),
+    Function("trunc", _whole(np.trunc), "The whole number next to it, towards zero.", takes=_NUMBERS, wgsl="trunc",
+             spelt=by.rounding("trunc"), accuracy=_EXACT),
+    Function("fract", lambda x: x - np.floor(x).astype(x.dtype), "What x has above its floor.", takes=_NUMBERS,
+             wgsl="fract", spelt=by.above_floor, accuracy="as x - floor(x)"),
+    Function("bitwise_not", np.invert, "Every bit turned; of bool, not x.", ("invert",), takes=_BITS,
+             python=operator.invert),
+    _test("isnan", np.isnan, "True where x is not a number.", spelt=by.for_floats(by.is_nan, False)),
+    _test("isinf", np.isinf, "True where x is infinite.", spelt=by.for_floats(by.is_infinite, False)),
+    _test("isfinite", np.isfinite, "True where x is neither infinite nor NaN.",
+          spelt=by.for_floats(by.is_finite, True)),
+    _test("signbit", np.signbit, "True where x has a minus, as -0.0 has.", takes=_NUMBERS, spelt=by.sign_bit),
+    _test("logical_not", np.logical_not, "True where x is 0.", spelt=lambda k, x: ~by.is_true(k, x)),
+    Function("add", np.add, "a + b; of bool, a or b.", arity=2,
+             spelt=by.or_bool(by.operation(operator.or_), by.operation(operator.add)), python=operator.add),
+    Function("sub", np.subtract, "a - b.", ("subtract",), takes="iufc", arity=2, python=operator.sub),
+    Function("mul", np.multiply, "a * b; of bool, a and b.", ("multiply",), arity=2,
+             spelt=by.or_bool(by.operation(operator.and_), by.operation(operator.mul)), python=operator.mul),
+    Function("floordiv", np.floor_divide, "The greatest whole number that is not above a / b; of integers by 0, 0.",
+             ("floor_divide",), takes=_NUMBERS, arity=2, spelt=by.floor_quotient),
+    Function("mod", np.remainder, "a - b * floordiv(a, b); of integers by 0, 0.", ("remainder",), takes=_NUMBERS,
+             arity=2, spelt=by.floor_remainder),
+    Function("power", _power, "x to the power of y; 0 for an integer to a negative power.", ("pow",), takes="iufc",
+             arity=2, wgsl="pow", spelt=by.power, python=operator.pow,
+             accuracy="as exp2(y * log2(x)); below 0 the device decides"),
+    Function("minimum", np.minimum, "The smaller of two; NaN where one is.", takes=_REAL, arity=2, wgsl="nan_min",
+             on=_NUMBERS, spelt=by.or_bool(by.operation(operator.and_), by.called("nan_min")), kernel="nan_minimum",
+             accuracy=_EXACT),
+    Function("maximum", np.maximum, "The greater of two; NaN where one is.", takes=_REAL, arity=2, wgsl="nan_max",
+             on=_NUMBERS, spelt=by.or_bool(by.operation(operator.or_), by.called("nan_max")), kernel="nan_maximum",
+             accuracy=_EXACT),
+    Function("fmin", np.fmin, "The smaller of two; where one is NaN, the other.", takes=_REAL, arity=2, wgsl="min",
+             on=_NUMBERS, spelt=by.or_bool(by.operation(operator.and_), by.lesser), kernel="minimum", accuracy=_OPEN),
+    Function("fmax", np.fmax, "The greater of two; where one is NaN, the other.", takes=_REAL, arity=2, wgsl="max",
+             on=_NUMBERS, spelt=by.or_bool(by.operation(operator.or_), by.greater), kernel="maximum", accuracy=_OPEN),
+    Function("clip", np.clip, "x, but not below the second and not above the third.", takes=_NUMBERS, arity=3,
+             wgsl="clamp", on=_NUMBERS, spelt=by.clip, accuracy=_OPEN),
+    Function("bitwise_and", np.bitwise_and, "The bits that both have; of bool, a and b.", takes=_BITS, arity=2,
+             python=operator.and_),
+    Function("bitwise_or", np.bitwise_or, "The bits that either has; of bool, a or b.", takes=_BITS, arity=2,
+             python=operator.or_),
+    Function("bitwise_xor", np.bitwise_xor, "The bits that one of both has.", takes=_BITS, arity=2,
+             python=operator.xor, spelt=by.or_bool(by.on_bits(operator.ne), by.operation(operator.xor))),
+    Function("left_shift", _shift(np.left_shift),
+             "a * 2**b, the bits beyond the type lost; b counts modulo its width.", takes="iu", arity=2,
+             python=operator.lshift),
+    Function("right_shift", _shift(np.right_shift), "floor(a / 2**b); b counts modulo the width of the type.",
+             takes="iu", arity=2, python=operator.rshift),
+    Function("bitwise_count", _of_bits(lambda bits, width: bits.bit_count()), "How many bits are 1.", ("popcount",),
+             takes="iu", wgsl="countOneBits", on="iu", accuracy=_EXACT),
+    Function("leading_zeros", _of_bits(lambda bits, width: width - bits.bit_length()),
+             "How many bits are 0 above the highest 1.", ("clz",), takes="iu", wgsl="countLeadingZeros", on="iu",
+             accuracy=_EXACT),
+    Function("trailing_zeros", _of_bits(lambda bits, width: (bits & -bits).bit_length() - 1 if bits else width),
+             "How many bits are 0 below the lowest 1.", ("ctz",), takes="iu", wgsl="countTrailingZeros", on="iu",
+             accuracy=_EXACT),
+    Function("reverse_bits", _of_bits(lambda bits, width: int(f"{bits:0{width}b}"[::-1], 2)), "The bits in reverse.",
+             takes="iu", wgsl="reverseBits", on="iu", accuracy=_EXACT),
+    Function("mulhi", _high_product, "What a * b has above the width of the type.", takes="iu", arity=2,
+             spelt=by.high_product),
+    _compared("eq", np.equal, "a == b, as bool.", ("equal",), spelt=by.on_bits(operator.eq), python=operator.eq),
+    _compared("ne", np.not_equal, "a != b, as bool.", ("not_equal",), spelt=by.differ, python=operator.ne),
+    _compared("lt", np.less, "a < b, as bool.", ("less",), takes=_REAL, spelt=by.on_bits(operator.lt),
+              python=operator.lt),
+    _compared("le", np.less_equal, "a <= b, as bool.", ("less_equal",), takes=_REAL, spelt=by.on_bits(operator.le),
+              python=operator.le),
+    _compared("gt", np.greater, "a > b, as bool.", ("greater",), takes=_REAL, spelt=by.on_bits(operator.gt),
+              python=operator.gt),
+    _compared("ge", np.greater_equal, "a >= b, as bool.", ("greater_equal",), takes=_REAL,
+              spelt=by.on_bits(operator.ge), python=operator.ge),
+    _compared("logical_and", np.logical_and, "True where both are not 0.",
+              spelt=lambda k, a, b: by.is_true(k, a) & by.is_true(k, b)),
+    _compared("logical_or", np.logical_or, "True where one is not 0.",
+              spelt=lambda k, a, b: by.is_true(k, a) | by.is_true(k, b)),
+    Function("fma", lambda a, b, c: a * b + c, "a * b + c, rounded once where the device can.", takes="iufc", arity=3,
+             wgsl="fma", spelt=by.by_kind(lambda k, a, b, c: a * b + c, by.called("fma")), accuracy="as a * b + c"),
+    Function("where", np.where, "`a` where `condition` is not 0, else `b`.", arity=3,
+             spelt=lambda k, *values: k.select(*values), conditional=True),
 )
-_UNARY = (
-    ("abs", "The absolute value.", np.abs, _REAL),
-    ("neg", "-x; unsigned integers wrap.", np.negative, "iufc"),
-    ("sign", "-1, 0 or 1; NaN of NaN.", np.sign, _NUMBERS),
-    ("square", "x * x.", np.square, "iufc"),
-    ("floor", "The greatest whole number that is not above x.", _whole(np.floor), _NUMBERS),
-    ("ceil", "The least whole number that is not below x.", _whole(np.ceil), _NUMBERS),
-    ("round", "The nearest whole number, halves to even.", _whole(np.rint), "iufc"),
-    ("trunc", "x without its fraction.", _whole(np.trunc), _NUMBERS),
-    ("bitwise_not", "Every bit turned; of bool, not x.", np.invert, "biu"),
-)
-_TESTS = (
-    ("isnan", "True where x is not a number.", np.isnan),
-    ("isinf", "True where x is infinite.", np.isinf),
-    ("isfinite", "True where x is neither infinite nor NaN.", np.isfinite),
-    ("logical_not", "True where x is 0.", np.logical_not),
-)
-_BINARY = (
-    ("add", "a + b; of bool, a or b.", np.add, _ALL),
-    ("sub", "a - b.", np.subtract, "iufc"),
-    ("mul", "a * b; of bool, a and b.", np.multiply, _ALL),
-    ("floordiv", "The greatest whole number that is not above a / b; of integers by 0, 0.", np.floor_divide, _NUMBERS),
-    ("mod", "a - b * floordiv(a, b); of integers by 0, 0.", np.remainder, _NUMBERS),
-    ("pow", "a to the power b; 0 for an integer to a negative power.", _power, "iufc"),
-    ("minimum", "The lesser of both; NaN where either is.", np.minimum, _REAL),
-    ("maximum", "The greater of both; NaN where either is.", np.maximum, _REAL),
-    ("bitwise_and", "The bits that both have; of bool, a and b.", np.bitwise_and, "biu"),
-    ("bitwise_or", "The bits that either has; of bool, a or b.", np.bitwise_or, "biu"),
-    ("bitwise_xor", "The bits that one of both has.", np.bitwise_xor, "biu"),
-    ("left_shift", "a * 2**b, the bits beyond the type lost; b counts modulo its width.", _shift(np.left_shift), "iu"),
-    ("right_shift", "floor(a / 2**b); b counts modulo the width of the type.", _shift(np.right_shift), "iu"),
-)
-_COMPARISONS = (
-    ("eq", "a == b, as bool.", np.equal, _ALL),
-    ("ne", "a != b, as bool.", np.not_equal, _ALL),
-    ("lt", "a < b, as bool.", np.less, _REAL),
-    ("le", "a <= b, as bool.", np.less_equal, _REAL),
-    ("gt", "a > b, as bool.", np.greater, _REAL),
-    ("ge", "a >= b, as bool.", np.greater_equal, _REAL),
-    ("logical_and", "True where both are not 0.", np.logical_and, _ALL),
-    ("logical_or", "True where one is not 0.", np.logical_or, _ALL),
-)
-_ROWS = (
-    *(_row(name, f"{law[:-1]}; integers give f32.", f, takes, "fraction", 1) for name, law, f, takes in _FRACTIONS),
-    *(_row(name, law, f, takes, "same", 1) for name, law, f, takes in _UNARY),
-    *(_row(name, law, f, _ALL, "bool", 1) for name, law, f in _TESTS),
-    *(_row(name, law, f, takes) for name, law, f, takes in _BINARY),
-    *(_row(name, law, f, takes, "bool") for name, law, f, takes in _COMPARISONS),
-    _row("div", "a / b; integers give f32.", np.true_divide, _ALL, "fraction"),
-    _row("atan2", "The angle of the point (b, a), in radians; integers give f32.", np.arctan2, _REAL, "fraction"),
-    _row("fma", "a * b + c, with the product kept in f32 for f16.", lambda a, b, c: a * b + c, "iufc", arity=3),
-    Function("where", np.where, "`a` where `condition` is not 0, else `b`.", arity=3, conditional=True),
-)
-FUNCTIONS: dict[str, Function] = {row.name: row for row in _ROWS}
-"""Every function of elements by its name."""
+# fmt: on
+for _row in _TABLE:
+    define(_row)

@@ -6,7 +6,7 @@ give; nothing is read before, so a large swizzled or nested tensor costs no more
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -77,6 +77,9 @@ def _elements(tensor: Tensor, place: tuple[int | Array, ...]) -> Array:
     return np.asarray(tensor.engine.load(offsets, mask))
 
 
+BLOCK = 1 << 20
+"""How many elements are worked on at once where NumPy cannot work in place."""
+
 Blocks: TypeAlias = "Array | Gathered"
 """An operand that is cut into blocks: a NumPy view, or a window that is read when it is small."""
 
@@ -109,3 +112,22 @@ def arranged(operand: Blocks, modes: Sequence[int | None], shape: Sequence[int])
         turned = turned[..., 0]
     widened = turned[tuple(None if mode is None else slice(None) for mode in modes)]
     return np.broadcast_to(widened, tuple(shape))
+
+
+def pieces(shape: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> Iterator[tuple[slice, ...]]:
+    """A box cut in halves across its longest axis until every piece fits, first to last.
+
+    >>> [[(part.start, part.stop) for part in piece] for piece in pieces((2, 3), lambda sizes: prod(sizes) <= 2)]
+    [[(0, 2), (0, 1)], [(0, 1), (1, 3)], [(1, 2), (1, 3)]]
+    """
+    boxes = [tuple(slice(0, size) for size in shape)]
+    while boxes:
+        box = boxes.pop()
+        sizes = [part.stop - part.start for part in box]
+        if fits(sizes):
+            yield box
+            continue
+        axis = int(np.argmax(sizes))
+        begin, end = box[axis].start, box[axis].stop
+        for half in (slice((begin + end) // 2, end), slice(begin, (begin + end) // 2)):
+            boxes.append((*box[:axis], half, *box[axis + 1 :]))

@@ -7,10 +7,11 @@ memory, and that of the values of a kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
+from ..errors import KernelError
 from ..tensor.dtypes import DType
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
@@ -18,26 +19,41 @@ from .functions import Function
 from .rules import Axes
 
 
-class Library(Protocol):
-    """The operations on operands of one home, by the rules of `rules` and the table of `functions`."""
+class Library:
+    """The operations on operands of one home, by the rules of `rules` and the table of `functions`.
 
-    def elementwise(self, function: Function, operands: Sequence[object]) -> Tensor:
+    What a library does not have is refused, in its words.
+    """
+
+    refusal = "ops: these operands are not for it"
+
+    def elementwise(self, function: Function, operands: Sequence[Any]) -> Tensor:
         """`function` of each element."""
+        raise KernelError(self.refusal)
 
-    def converted(self, x: object, dtype: DType) -> Tensor:
+    def converted(self, x: Any, dtype: DType) -> Tensor:
         """The elements in another type."""
+        raise KernelError(self.refusal)
 
-    def folded(self, call: str, x: object, axes: Axes, keepdims: bool) -> Tensor:
+    def folded(self, call: str, x: Any, axes: Axes, keepdims: bool) -> Tensor:
         """The sum, the maximum ... over the axes."""
+        raise KernelError(self.refusal)
 
-    def softmax(self, x: object, axis: int) -> Tensor:
+    def softmax(self, x: Any, axis: int) -> Tensor:
         """Exponentials divided by their sum along an axis."""
+        raise KernelError(self.refusal)
 
-    def matmul(self, a: object, b: object) -> Tensor:
+    def matmul(self, a: Any, b: Any) -> Tensor:
         """The matrix product."""
+        raise KernelError(self.refusal)
+
+    def summed_products(self, a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -> Tensor:
+        """The sum over axes of a product of tensors of numbers, which is never stored."""
+        raise KernelError(self.refusal)
 
     def placed(self, values: Array, like: Tensor) -> Tensor:
         """These elements of the host, brought where `like` is."""
+        raise KernelError(self.refusal)
 
 
 LIBRARIES: dict[type, Library] = {}

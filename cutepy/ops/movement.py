@@ -7,21 +7,22 @@ NumPy does.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import cast
+from math import prod
+from typing import Literal
 
 import numpy as np
 
 from ..errors import LayoutError, TensorError
-from ..layout import ComposedLayout, Layout, composition, select
-from ..layout.algebra.rearrange import joined
-from ..layout.values.int_tuple import IntTuple, leaves, map_leaves
-from ..layout.values.layout import _make
+from ..layout import Layout, composition, select
+from ..layout.algebra.rearrange import from_modes, joined
+from ..layout.values.int_tuple import leaves, map_leaves
 from ..tensor.bulk import load_all, mode_sizes
 from ..tensor.engine import Array, fit_values
 from ..tensor.tensor import Tensor
 from .home import library_of
-from .operand import Operand, tensor_of, wrap
+from .operand import Operand, broadcast, modes_of, over, tensor_of, wrap
 from .rules import Axes, chosen_axes
 
 
@@ -40,13 +41,14 @@ def permute(x: Operand, axes: Sequence[int]) -> Tensor:
     Raises TensorError unless each axis is named once.
     """
     tensor = tensor_of(x)
-    order = tuple(axis % tensor.rank if -tensor.rank <= axis < tensor.rank else axis for axis in axes)
-    if sorted(order) != list(range(_rank(tensor))):
-        raise TensorError(f"permute({tensor}, {tuple(axes)}): name each of the axes 0 to {_rank(tensor) - 1} once")
+    rank = len(mode_sizes(tensor))
+    order = tuple(axis % rank if -rank <= axis < rank else axis for axis in axes)
+    if sorted(order) != list(range(rank)):
+        raise TensorError(f"permute({tensor}, {tuple(axes)}): name each of the axes 0 to {rank - 1} once")
     return tensor.lift_layout(select, *order)
 
 
-def reshape(x: Operand, shape: int | Sequence[int], *, order: str = "C") -> Tensor:
+def reshape(x: Operand, shape: int | Sequence[int], *, order: Literal["C", "F"] = "C") -> Tensor:
     """The elements in a new shape, the last axis fastest; `order="F"` the first. One size may be -1.
 
     >>> A = reshape(np.arange(6, dtype=np.float32), (2, 3))
@@ -58,24 +60,22 @@ def reshape(x: Operand, shape: int | Sequence[int], *, order: str = "C") -> Tens
     """
     tensor = tensor_of(x)
     wanted = _filled(tensor, (shape,) if isinstance(shape, int) else tuple(shape))
-    if tensor.size and isinstance(tensor.layout, Layout) and tensor.guard is None:
-        modes = list(tensor.layout) if isinstance(tensor.shape, tuple) else [tensor.layout]
+    if tensor.size and _strided(tensor):
+        turn = slice(None, None, 1 if order == "F" else -1)
         try:
-            if order == "F":
-                return Tensor(tensor.engine, _reshaped(joined(modes), wanted), tensor.offset)
-            turned = _reshaped(joined(modes[::-1]), wanted[::-1])
-            return Tensor(tensor.engine, joined(list(turned)[::-1]), tensor.offset)
+            layout = _reshaped(joined(modes_of(tensor)[turn]), wanted[turn])
+            return over(tensor, joined(list(layout)[turn]))
         except LayoutError:
             pass
-    return _placed(np.reshape(load_all(tensor), wanted, order=cast("None", order)), tensor)
+    return _placed(np.reshape(load_all(tensor), wanted, order), tensor)
 
 
 def _reshaped(layout: Layout, shape: tuple[int, ...]) -> Layout:
-    return composition(layout, Layout(shape)) if shape else _make((), ())
+    return composition(layout, Layout(shape)) if shape else joined([])
 
 
 def _filled(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
-    known = int(np.prod([size for size in shape if size != -1], dtype=np.int64))
+    known = prod(size for size in shape if size != -1)
     if shape.count(-1) == 1 and known and tensor.size % known == 0:
         return tuple(tensor.size // known if size == -1 else size for size in shape)
     if known != tensor.size or -1 in shape:
@@ -91,20 +91,15 @@ def expand(x: Operand, shape: Sequence[int]) -> Tensor:
 
     Raises TensorError where an axis has another size than 1. The result of repeating a place should not be written.
     """
-    tensor = tensor_of(x)
+    tensor, wanted = tensor_of(x), tuple(shape)
     sizes = mode_sizes(tensor)
-    new = len(shape) - len(sizes)
-    bad = new < 0 or any(
-        size not in (1, wanted) for size, wanted in zip(sizes, tuple(shape)[max(new, 0) :], strict=True)
-    )
-    if bad:
-        raise TensorError(f"expand({tensor}, {tuple(shape)}): only axes of size 1 stretch, and new axes stand in front")
-    modes = _modes(tensor)
-    kept = [
-        mode if mode.size == wanted else _make(wanted, 0)
-        for mode, wanted in zip(modes, tuple(shape)[new:], strict=True)
-    ]
-    return _with_modes(tensor, [_make(size, 0) for size in tuple(shape)[:new]] + kept)
+    if len(wanted) < len(sizes) or any(
+        size not in (1, to) for size, to in zip(sizes, wanted[len(wanted) - len(sizes) :], strict=True)
+    ):
+        raise TensorError(f"expand({tensor}, {wanted}): only axes of size 1 stretch, and new axes stand in front")
+    if tensor.guard is not None:
+        return _placed(np.array(np.broadcast_to(load_all(tensor), wanted)), tensor)
+    return broadcast(tensor, wanted)
 
 
 def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
@@ -119,12 +114,12 @@ def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
     sizes = mode_sizes(tensor)
     if len(ranges) != len(sizes) or any(not 0 <= a <= b <= size for (a, b), size in zip(ranges, sizes, strict=True)):
         raise TensorError(f"crop({tensor}, {list(ranges)}): give 0 <= begin <= end <= size for the sizes {sizes}")
-    if not _flat(tensor) or tensor.guard is not None:
+    steps = [mode.stride for mode in modes_of(tensor) if isinstance(mode.stride, int)]
+    if not _strided(tensor) or len(steps) < len(sizes):  # the part of a nested mode may be no layout
         return _placed(np.array(load_all(tensor)[tuple(slice(a, b) for a, b in ranges)]), tensor)
-    modes = _modes(tensor)
-    moved = sum(a * cast(int, mode.stride) for mode, (a, b) in zip(modes, ranges, strict=True) if b > a)
-    cut = [_make(b - a, mode.stride) for mode, (a, b) in zip(modes, ranges, strict=True)]
-    return _with_modes(tensor, cut, moved)
+    moved = sum(a * step for step, (a, b) in zip(steps, ranges, strict=True) if b > a)
+    cut = [from_modes([b - a], [step]) for step, (a, b) in zip(steps, ranges, strict=True)]
+    return Tensor(tensor.engine, joined(cut), tensor.offset + moved)
 
 
 def flip(x: Operand, axes: Axes = None) -> Tensor:
@@ -134,21 +129,18 @@ def flip(x: Operand, axes: Axes = None) -> Tensor:
     Layout((3,), (-1,))
     """
     tensor = tensor_of(x)
-    over = chosen_axes("flip", _rank(tensor), axes)
-    if isinstance(tensor.layout, ComposedLayout) or tensor.guard is not None:
-        return _placed(np.array(np.flip(load_all(tensor), over)), tensor)
-    modes = _modes(tensor)
-    moved = sum(
-        (size - 1) * step
-        for axis in over
-        for size, step in zip(leaves(modes[axis].shape), leaves(modes[axis].stride), strict=True)
-        if size
-    )
-    turned = [
-        _make(mode.shape, map_leaves(lambda d: -cast(int, d), mode.stride)) if axis in over else mode
-        for axis, mode in enumerate(modes)
-    ]
-    return _with_modes(tensor, turned, moved)
+    modes = modes_of(tensor)
+    turned = chosen_axes("flip", len(modes), axes)
+    if not tensor.size:
+        return tensor
+    if not _strided(tensor):
+        return _placed(np.array(np.flip(load_all(tensor), turned)), tensor)
+    moved = 0
+    for axis in turned:
+        mode = modes[axis]
+        moved += sum((s - 1) * d for s, d in zip(leaves(mode.shape), leaves(mode.stride), strict=True) if s)
+        modes[axis] = Layout(mode.shape, map_leaves(operator.neg, mode.stride))
+    return Tensor(tensor.engine, joined(modes), tensor.offset + moved)
 
 
 def pad(x: Operand, widths: Sequence[tuple[int, int]], value: float = 0) -> Tensor:
@@ -160,36 +152,15 @@ def pad(x: Operand, widths: Sequence[tuple[int, int]], value: float = 0) -> Tens
     Raises TensorError for a negative width; crop takes away.
     """
     tensor = tensor_of(x)
-    if len(widths) != _rank(tensor) or any(a < 0 or b < 0 for a, b in widths):
-        raise TensorError(
-            f"pad({tensor}, {list(widths)}): give (before, after) from 0 for each of {_rank(tensor)} axes"
-        )
-    padded = np.full(
-        [a + size + b for (a, b), size in zip(widths, mode_sizes(tensor), strict=True)],
-        fit_values(value, tensor.dtype),
-        tensor.dtype.numpy,
-    )
-    padded[tuple(slice(a, a + size) for (a, _b), size in zip(widths, mode_sizes(tensor), strict=True))] = load_all(
-        tensor
-    )
+    sizes = mode_sizes(tensor)
+    if len(widths) != len(sizes) or any(a < 0 or b < 0 for a, b in widths):
+        raise TensorError(f"pad({tensor}, {list(widths)}): give (before, after) from 0 for each of {len(sizes)} axes")
+    shape = [a + size + b for (a, b), size in zip(widths, sizes, strict=True)]
+    padded = np.full(shape, fit_values(value, tensor.dtype), tensor.dtype.numpy)
+    padded[tuple(slice(a, a + size) for (a, _b), size in zip(widths, sizes, strict=True))] = load_all(tensor)
     return _placed(padded, tensor)
 
 
-def _rank(tensor: Tensor) -> int:
-    return len(mode_sizes(tensor))
-
-
-def _modes(tensor: Tensor) -> list[Layout]:
-    if isinstance(tensor.layout, ComposedLayout):
-        raise TensorError(f"{tensor}: a swizzled layout has no strides to change; copy it first")
-    return list(tensor.layout)
-
-
-def _flat(tensor: Tensor) -> bool:
-    return isinstance(tensor.layout, Layout) and all(isinstance(mode.shape, int) for mode in tensor.layout)
-
-
-def _with_modes(tensor: Tensor, modes: list[Layout], moved: int = 0) -> Tensor:
-    shape: IntTuple = tuple(mode.shape for mode in modes)
-    layout = _make(shape, tuple(mode.stride for mode in modes))
-    return Tensor(tensor.engine, layout, tensor.offset + moved)
+def _strided(tensor: Tensor) -> bool:
+    """Whether strides say where the elements are: no swizzle, and no edge beyond which there are none."""
+    return isinstance(tensor.layout, Layout) and tensor.guard is None

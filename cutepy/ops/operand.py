@@ -1,4 +1,4 @@
-"""Operands and results of NumPy: what may stand in an operation, and the tensor that comes back."""
+"""Operands and results: what may stand in an operation, its axes as layouts, and the tensor that comes back."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import TensorError
-from ..layout import Layout
-from ..layout.algebra.rearrange import joined
-from ..layout.values.int_tuple import IntTuple, map_leaves, prefix_product
+from ..layout import ComposedLayout, Layout
+from ..layout.algebra.rearrange import from_modes, joined
+from ..layout.values.int_tuple import IntTuple, leaves, map_leaves, prefix_product
 from ..tensor.bulk import load_all, mode_sizes
 from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import Array, ArrayEngine
@@ -110,3 +110,33 @@ def common_nesting(values: Sequence[Value]) -> IntTuple | None:
     """The nested shape of the operands if all tensors have the same one."""
     shapes = {value.tensor.shape for value in values if value.tensor is not None}
     return shapes.pop() if len(shapes) == 1 else None
+
+
+def modes_of(tensor: Tensor) -> list[Layout]:
+    """The axes of a tensor as layouts; those of a swizzled one before the swizzle."""
+    layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+    return list(layout) if isinstance(layout.shape, tuple) else [layout]
+
+
+def steps_of(tensor: Tensor) -> list[int]:
+    """How far apart the neighbours along each axis are at the nearest; very far where there are none."""
+    return [
+        min((abs(d) for s, d in zip(leaves(m.shape), leaves(m.stride), strict=True) if s > 1), default=1 << 40)
+        for m in modes_of(tensor)
+    ]
+
+
+def over(tensor: Tensor, layout: Layout) -> Tensor:
+    """The elements of `tensor`, which has no guard, by other axes made from its own; a swizzle stays."""
+    whole = tensor.layout.with_inner(layout) if isinstance(tensor.layout, ComposedLayout) else layout
+    return Tensor(tensor.engine, whole, tensor.offset)
+
+
+def broadcast(tensor: Tensor, shape: Shape) -> Tensor:
+    """`tensor` with new axes in front and axes of size 1 stretched, at stride 0."""
+    modes = modes_of(tensor)
+    new = len(shape) - len(modes)
+    stretched = [
+        mode if mode.size == size else from_modes([size], [0]) for mode, size in zip(modes, shape[new:], strict=True)
+    ]
+    return over(tensor, joined([*(from_modes([size], [0]) for size in shape[:new]), *stretched]))

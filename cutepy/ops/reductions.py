@@ -17,13 +17,10 @@ from ..layout.values.int_tuple import as_tuple, leaves
 from ..tensor.bulk import leaf_view, load_all, mode_sizes
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
-from .gathered import Blocks, blocks_of
+from .gathered import BLOCK, Blocks, blocks_of, pieces
 from .home import library_of
 from .operand import Operand, tensor_of, wrap
 from .rules import Axes, check_not_empty, chosen_axes, folded_shape, folded_type, softmax_type
-
-BLOCK = 1 << 20
-"""How many elements are read at once where NumPy cannot reduce in place."""
 
 
 def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working: str) -> Array:
@@ -34,8 +31,10 @@ def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working:
         if view is not None:
             found = np.asarray(function.reduce(view, axis=_leaf_axes(tensor, axes), dtype=working))
         else:
-            found = np.full(kept, _neutral(function, np.dtype(working)), working)
-            _reduce_into(blocks_of(tensor), axes, found, function)
+            found, blocks = np.full(kept, _neutral(function, np.dtype(working)), working), blocks_of(tensor)
+            for part in pieces(blocks.shape, lambda sizes: prod_of(sizes) <= BLOCK):
+                here = tuple(along for axis, along in enumerate(part) if axis not in axes)
+                found[here] = function(found[here], function.reduce(np.asarray(blocks[part]), axis=axes, dtype=working))
     return found.reshape(kept, order="F")
 
 
@@ -47,19 +46,6 @@ def _neutral(function: np.ufunc, working: np.dtype[np.generic]) -> object:
     if working.kind in "iu":
         low, high = np.iinfo(working.name).min, np.iinfo(working.name).max
     return low if function is np.maximum else high
-
-
-def _reduce_into(blocks: Blocks, axes: tuple[int, ...], found: Array, function: np.ufunc) -> None:
-    """Combine `found` with the blocks, cut in halves until each is small enough to be read."""
-    if blocks.size > BLOCK:
-        axis = int(np.argmax(blocks.shape))
-        half = blocks.shape[axis] // 2
-        for part in (slice(None, half), slice(half, None)):
-            place = len([earlier for earlier in range(axis) if earlier not in axes])
-            target = found if axis in axes else found[(slice(None),) * place + (part,)]
-            _reduce_into(blocks[(slice(None),) * axis + (part,)], axes, target, function)
-        return
-    function(found, function.reduce(np.asarray(blocks), axis=axes, dtype=found.dtype), out=found)
 
 
 def _leaf_axes(tensor: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -193,21 +179,15 @@ def _places(call: str, tensor: Tensor, over: tuple[int, ...]) -> Array:
     blocks = blocks_of(tensor)
     kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
     found = np.empty([blocks.shape[axis] for axis in kept], np.int32)
-    _place_into(blocks.transpose(kept + over), len(kept), found, locate, better)
+    turned, each = blocks.transpose(kept + over), prod_of(blocks.shape[axis] for axis in over)
+    if found.size:
+        for part in pieces(found.shape, lambda sizes: prod_of(sizes) * each <= BLOCK or prod_of(sizes) == 1):
+            _place_into(turned[part], len(kept), found[part] if part else found, locate, better)
     return found
 
 
 def _place_into(turned: Blocks, kept: int, found: Array, locate: Callable[..., Array], better: np.ufunc) -> None:
-    """Fill `found` from `turned`, whose first `kept` axes are those of `found`, a block at a time."""
-    if not found.size:
-        return
-    if turned.size > BLOCK and found.size > 1:
-        axis = int(np.argmax(found.shape))
-        half = found.shape[axis] // 2
-        for part in (slice(None, half), slice(half, None)):
-            cut = (slice(None),) * axis + (part,)
-            _place_into(turned[cut], kept, found[cut], locate, better)
-        return
+    """Fill `found` from `turned`, whose first `kept` axes are those of `found`, a part of the other axes at a time."""
     rows = turned.shape[kept] if turned.ndim > kept else 1
     below = int(np.prod(turned.shape[kept + 1 :], dtype=np.int64))
     step = int(np.clip(BLOCK // np.maximum(found.size * below, 1), 1, rows))

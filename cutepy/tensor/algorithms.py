@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, cast
-
-import numpy as np
+from typing import Any, overload
 
 from ..errors import TensorError
 from ..layout import Layout, coalesce
+from ..layout import elem_less as elem_less_of
 from ..layout.algebra.rearrange import coalesced
+from ..layout.values.above import numpy_later as np
 from ..layout.values.int_tuple import IntTuple, leaves
 from .bulk import (
     check_overlap,
@@ -26,9 +26,9 @@ from .bulk import (
     load_all,
     mask_table,
     mode_sizes,
-    offset_table,
+    places,
     store_all,
-    strided_engine,
+    strided_layout,
     strided_view,
 )
 from .dtypes import bool_
@@ -52,8 +52,9 @@ def copy(source: Tensor, target: Tensor) -> None:
     """
     _check_pair("copy", source, target)
     _check_types("copy", source, target)
-    if strided_engine(source) and strided_engine(target) and source.size and _holds_all(source, target):
-        pairing = common_refinement(cast(Layout, source.layout), cast(Layout, target.layout))
+    one, other = strided_layout(source), strided_layout(target)
+    if one is not None and other is not None and source.size and _holds_all(source, target):
+        pairing = common_refinement(one, other)
         if pairing is not None:
             shape, from_stride, to_stride = pairing
             from_view = strided_view(source.engine, source.offset, shape, from_stride)
@@ -80,7 +81,7 @@ def copy_if(predicate: Tensor | Array, source: Tensor, target: Tensor) -> None:
     if chosen.size != source.size:
         raise TensorError(f"copy_if: the predicate has {chosen.size} entries, {source} has {source.size}")
     mask = both(mask_table(source), chosen.reshape(mode_sizes(source), order="F"))
-    values = source.engine.load(offset_table(source), mask)
+    values = source.engine.load(places(source), mask)
     store_all(target, _shaped(values, target), chosen.reshape(mode_sizes(target), order="F"))
 
 
@@ -226,16 +227,24 @@ def cooperative_copy(threads: int, source: Tensor, target: Tensor, *, thread: Sc
     target.engine.store(written, source.engine.load(read, readable), writable)
 
 
-def elem_less(coordinates: Tensor, limits: IntTuple) -> Tensor:
-    """The tensor of whether each entry of each coordinate is below its limit.
+@overload
+def elem_less(coordinates: Tensor, limits: IntTuple) -> Tensor: ...
+@overload
+def elem_less(coordinates: IntTuple, limits: IntTuple) -> bool: ...
+def elem_less(coordinates: Tensor | IntTuple, limits: IntTuple) -> Tensor | bool:
+    """Whether each entry of a coordinate is below its limit: for one, or the tensor of it for a tensor of them.
 
     >>> from cutepy.tensor import local_tile, make_identity_tensor
     >>> tile = local_tile(make_identity_tensor((5, 3)), (4, 2), (1, 1))
     >>> elem_less(tile, (5, 3)).numpy().tolist()
     [[True, False], [False, False], [False, False], [False, False]]
+    >>> elem_less((3, 4), (5, 6))
+    True
 
     Raises TensorError unless `limits` has one entry for each of a coordinate. Source: CuTe, `int_tuple.hpp`.
     """
+    if isinstance(coordinates, (int, tuple)):
+        return elem_less_of(coordinates, limits)
     expect_tensors("elem_less", coordinates)
     if not isinstance(coordinates.engine, CoordinateEngine):
         raise TensorError(f"elem_less({coordinates}, {limits}): the first operand is no identity tensor")
@@ -266,7 +275,7 @@ def _common_run(source: Tensor, target: Tensor) -> int:
 def _at(tensor: Tensor, place: Array, exists: Array | None) -> tuple[Array, Array | None]:
     """The offsets of the elements number `place`, and the mask of those that exist."""
     layout = coalesce(tensor.layout) if isinstance(tensor.layout, Layout) else tensor.layout
-    inside = None if exists is None else exists
+    inside = exists
     known = place if exists is None or place.dtype == object else np.where(exists, place, 0)
     if tensor.guard is not None:
         for axis in tensor.guard.axes:

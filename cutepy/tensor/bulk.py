@@ -1,19 +1,22 @@
-"""All elements of a tensor at once: the offset table, the mask, loads and stores, and NumPy's strides where they serve.
+"""All elements of a tensor at once: tables of offsets, loads and stores, NumPy's strides where they serve; its reach.
 
-Law: `load_all(t)[i, j, ...] == t[i, j, ...]` with one array axis a mode of `t`.
+Law: `load_all(t)[i, j, ...] == t[i, j, ...]` with one array axis a mode of `t`. The elements of a view, those that its
+guard lets exist, are among the elements of what it was made of: memory that a program reads at once holds its views to
+it (`engine.confined`); inside a kernel the verifier decides.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
-from ..errors import TensorError
-from ..layout import Layout, axis_layout
+from ..errors import LayoutError, TensorError
+from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros
 from ..layout.algebra.rearrange import coalesced
-from ..layout.values.int_tuple import IntTuple, leaves, product_each
-from .engine import Array, CoordinateEngine, Engine, Scalars, ViewEngine, check_writable, fit_values
+from ..layout.values.above import numpy_later as np
+from ..layout.values.basis import has_basis
+from ..layout.values.coordinates import keeps
+from ..layout.values.int_tuple import IntTuple, fold_profile, leaves, product, product_each, show
+from .engine import Array, CoordinateEngine, Engine, Moved, Scalars, ViewEngine, check_writable, fit_values
 from .guard import both
 
 if TYPE_CHECKING:
@@ -30,6 +33,13 @@ def offset_table(tensor: Tensor) -> Array:
     return np.asarray(tensor.offset + table)
 
 
+def places(tensor: Tensor) -> Any:
+    """The offsets of every element, as the engine wants them."""
+    apart = getattr(tensor.engine, "apart", False) and not isinstance(tensor.offset, int)
+    table = tensor.layout.offsets() if apart else None
+    return offset_table(tensor) if table is None or table.dtype == object else Moved(tensor.offset, table)
+
+
 def mask_table(tensor: Tensor) -> Array | None:
     """Where elements exist, for every element; None if they all do."""
     return None if tensor.guard is None else tensor.guard.table()
@@ -40,16 +50,23 @@ def mode_sizes(tensor: Tensor) -> tuple[int, ...]:
     return product_each(tensor.layout.shape)
 
 
+def on_host(tensor: Tensor) -> Tensor:
+    """The same tensor over a copy of all its memory, where that is elsewhere; `tensor` itself where it is not."""
+    host = getattr(tensor.engine, "host", None)
+    if host is None:
+        return tensor
+    return type(tensor)(ViewEngine(host(), tensor.dtype), tensor.layout, tensor.offset, tensor.guard)
+
+
 def load_all(tensor: Tensor) -> Array:
     """Every element; do not write into the result, it may be a view. A coordinate tensor has a further, last axis."""
     if isinstance(tensor.engine, CoordinateEngine):
         return np.stack([np.asarray(table) for table in coordinate_tables(tensor)], axis=-1)
-    if (host := getattr(tensor.engine, "host", None)) is not None:
-        tensor = type(tensor)(ViewEngine(host(), tensor.dtype), tensor.layout, tensor.offset, tensor.guard)
+    tensor = on_host(tensor)
     view = leaf_view(tensor)
     if view is not None:
         return view.reshape(mode_sizes(tensor), order="F")
-    return np.asarray(tensor.engine.load(offset_table(tensor), mask_table(tensor)))
+    return np.asarray(tensor.engine.load(places(tensor), mask_table(tensor)))
 
 
 def computed(tensor: Tensor) -> Array:
@@ -63,11 +80,16 @@ def computed(tensor: Tensor) -> Array:
 def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> None:
     """Write `values`, one number or one for every element, where the guard and the mask `where` hold."""
     check_writable(tensor.engine)
+    if (here := on_host(tensor)) is not tensor:
+        store_all(here, values, where)
+        remote: Any = tensor.engine
+        remote.replace(cast(ViewEngine, here.engine).memory)
+        return
     view = leaf_view(tensor) if where is None else None
     if view is None:
         mask = both(mask_table(tensor), where)
         sizes = mode_sizes(tensor)
-        tensor.engine.store(offset_table(tensor), np.broadcast_to(np.asarray(values), sizes), mask)
+        tensor.engine.store(places(tensor), np.broadcast_to(np.asarray(values), sizes), mask)
         return
     fitting = fit_values(values, tensor.dtype)
     view[...] = fitting if fitting.ndim == 0 else fitting.reshape(view.shape, order="F")
@@ -75,8 +97,8 @@ def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> No
 
 def coordinate_tables(tensor: Tensor) -> list[Array]:
     """The entries of the coordinates of an identity tensor, axis by axis, each for every element."""
-    engine = cast(CoordinateEngine, tensor.engine)
-    layout = cast(Layout, tensor.layout)
+    engine, layout = tensor.engine, tensor.layout
+    assert isinstance(engine, CoordinateEngine) and isinstance(layout, Layout)
     if not isinstance(engine.shape, tuple):
         return [np.asarray(tensor.offset + layout.offsets())]
     tables = []
@@ -94,22 +116,21 @@ def _paths(shape: IntTuple, path: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [leaf for axis, entry in enumerate(shape) for leaf in _paths(entry, (*path, axis))]
 
 
-def strided_engine(tensor: Tensor) -> bool:
-    """True if NumPy can see the elements: host memory, a plain layout, a known offset, nothing to guard."""
-    return (
-        hasattr(tensor.engine, "strided")
-        and type(tensor.layout) is Layout
-        and type(tensor.offset) is int
-        and (tensor.guard is None or tensor.guard.table() is None)
-    )
+def strided_layout(tensor: Tensor) -> Layout | None:
+    """The layout, if NumPy can see the elements: host memory, a plain layout, a known offset, nothing to guard."""
+    layout = tensor.layout
+    if type(layout) is not Layout or type(tensor.offset) is not int or not hasattr(tensor.engine, "strided"):
+        return None
+    return layout if tensor.guard is None or tensor.guard.table() is None else None
 
 
 def strided_modes(tensor: Tensor) -> Modes | None:
     """Extents and strides with one entry a mode, if each mode is one NumPy axis; else None."""
-    if not strided_engine(tensor):
+    layout = strided_layout(tensor)
+    if layout is None:
         return None
     extents, steps = [], []
-    for mode in cast(Layout, tensor.layout):
+    for mode in layout:
         shape, stride = coalesced(mode)
         if len(shape) > 1:
             return None
@@ -120,9 +141,10 @@ def strided_modes(tensor: Tensor) -> Modes | None:
 
 def leaf_view(tensor: Tensor) -> Array | None:
     """A NumPy view with one axis a leaf of the layout, or None where there is none."""
-    if not strided_engine(tensor):
+    layout = strided_layout(tensor)
+    if layout is None:
         return None
-    return strided_view(tensor.engine, tensor.offset, leaves(tensor.layout.shape), leaves(tensor.stride))
+    return strided_view(tensor.engine, tensor.offset, leaves(layout.shape), leaves(layout.stride))
 
 
 def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
@@ -201,10 +223,10 @@ def check_overlap(call: str, source: Tensor, target: Tensor) -> None:
 
 
 def _share_elements(one: Tensor, other: Tensor) -> bool:
-    views = leaf_view(one), leaf_view(other)
-    if views[0] is not None and views[1] is not None:
+    left, right = leaf_view(one), leaf_view(other)
+    if left is not None and right is not None:
         try:
-            return np.shares_memory(*views, max_work=100_000)  # type: ignore[arg-type]
+            return np.shares_memory(left, right, max_work=100_000)  # type: ignore[arg-type]
         except np.exceptions.TooHardError:
             pass
     first, second = _bytes_of(one), _bytes_of(other)
@@ -218,8 +240,109 @@ def _share_elements(one: Tensor, other: Tensor) -> bool:
 
 def _bytes_of(tensor: Tensor) -> Array:
     """The address of every byte of the elements that exist."""
-    engine = cast(ViewEngine, tensor.engine)
+    engine = tensor.engine
+    assert isinstance(engine, ViewEngine)
     table, mask = offset_table(tensor), mask_table(tensor)
     start = table.ravel() if mask is None else table[mask]
     width = engine.memory.itemsize
-    return cast(Array, (start[:, None] * width + engine.address + np.arange(width)).ravel())
+    found: Array = (start[:, None] * width + engine.address + np.arange(width)).ravel()
+    return found
+
+
+def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:
+    """The least offset of `layout` and the one after the greatest.
+
+    >>> offset_range(Layout((4, 8), (-1, 4)))
+    (-3, 29)
+    """
+    if isinstance(layout, ComposedLayout):
+        table = layout.offsets()
+        return int(table.min()), int(table.max()) + 1
+    if layout.facts is not None:
+        raise LayoutError(f"offsets of {layout}: its sizes are not known; put values in with subs")
+    if layout.size == 0:
+        return 0, 0
+    reach = [(s - 1) * d for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
+    return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + 1
+
+
+def names_only(tiler: object, shape: IntTuple) -> bool:
+    """True if `composition(tensor, tiler)` asks for coordinates of `shape` alone; False also where that takes a table.
+
+    >>> names_only((Layout(2, 2), None), (4, 8)), names_only(33, (4, 8))
+    (True, False)
+    """
+    if keeps(tiler):
+        return True
+    if isinstance(tiler, tuple):
+        return isinstance(shape, tuple) and len(tiler) <= len(shape) and all(map(names_only, tiler, shape))
+    if type(tiler) is int:
+        return tiler <= product(shape)
+    if type(tiler) is not Layout or tiler.facts is not None or has_basis(tiler.stride):
+        return False
+    low, end = offset_range(tiler)
+    return low >= 0 and end <= product(shape)
+
+
+def confined(part: Tensor, whole: Tensor, call: str, *operands: object) -> Tensor:
+    """`part`, which `call(*operands)` made of `whole`, if it reaches no element that `whole` does not hold.
+
+    Raises TensorError, with the coordinate and the offset, where it does.
+    """
+    same = part.layout is whole.layout and part.offset is whole.offset and part.guard is whole.guard
+    found = None if same or not getattr(whole.engine, "confined", False) else _stray(part, whole)
+    if found is None:
+        return part
+    crd, offset = found
+    low, end = (whole.offset + bound for bound in offset_range(whole.layout))
+    called = f"{call}({', '.join(str(operand) for operand in operands if operand is not None)})"
+    raise TensorError(
+        f"{called}: at {show(crd)} it reaches offset {offset}, which is no element of {whole} "
+        f"(its offsets: {low} to {end - 1}); choose smaller sizes or strides, or a layout that stays within its shape"
+    )
+
+
+def _stray(part: Tensor, whole: Tensor) -> tuple[IntTuple, int] | None:
+    """A coordinate of `part` and its offset, which is none of the offsets of `whole`; None if there is none."""
+    layout = part.layout
+    if part.guard is None and type(layout) is Layout:
+        low, end = (whole.offset + bound for bound in offset_range(whole.layout))
+        first, last = (part.offset + bound for bound in offset_range(layout))
+        if part.size and (first < low or last > end):
+            crd = _corner(layout, below=first < low)
+            return crd, part.offset + layout(crd)
+        if whole.guard is None and _has_no_gaps(whole.layout):
+            return None
+        part = type(part)(part.engine, filter_zeros(layout), part.offset)
+    table = offset_table(part)
+    exists, held = mask_table(part), mask_table(whole)
+    stray = ~np.isin(table, offset_table(whole) if held is None else offset_table(whole)[held])
+    if exists is not None:
+        stray &= exists
+    if not stray.any():
+        return None
+    at = np.unravel_index(int(np.argmax(stray.ravel(order="F"))), mode_sizes(part), order="F")
+    return tuple(int(entry) for entry in at), int(table[at])
+
+
+def _corner(layout: Layout, *, below: bool) -> IntTuple:
+    """The coordinate of the least or of the greatest offset."""
+    steps = zip(leaves(layout.shape), leaves(layout.stride), strict=True)
+    ends = [extent - 1 if step and (step < 0) == below else 0 for extent, step in steps]
+    return fold_profile(iter(ends), layout.shape)
+
+
+def _has_no_gaps(layout: Layout | ComposedLayout) -> bool:
+    """True if the offsets of `layout` are all integers of their range; False also for a composed layout.
+
+    By rising stride, each mode must step to where the modes before it have reached, or less far: the least stride that
+    does not leaves out the offset before it.
+    """
+    if not isinstance(layout, Layout):
+        return False
+    reach = 0
+    for step, extent in sorted((abs(d), s) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)):
+        if extent > 1 and step > reach + 1:
+            return False
+        reach += (extent - 1) * step
+    return True

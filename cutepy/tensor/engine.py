@@ -12,11 +12,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-from numpy.lib.stride_tricks import as_strided
-
 from ..errors import TensorError
 from ..layout import ComposedLayout, IntTuple, Layout
+from ..layout.values.above import numpy_later as np
 from ..layout.values.coordinates import Coordinate
 from .dtypes import DType, i32
 
@@ -48,6 +46,14 @@ Mask: TypeAlias = Any
 """Where accesses happen: a bool, an Array of bools or of expressions, one expression; None is everywhere."""
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The offsets `base + table` of an expression and integers, for an engine that is `apart`: it wants to see both."""
+
+    base: Scalars
+    table: Array
+
+
 @runtime_checkable
 class Engine(Protocol):
     """What a tensor needs of the place where its elements are.
@@ -55,6 +61,7 @@ class Engine(Protocol):
     `load` with a mask `where` gives 0 where it is false, without an access; `store` writes nothing there. Masks have
     the form of the offsets. Engines may also offer, and algorithms then use:
     `strided(offset, shape, stride)`, a NumPy view of the elements (in elements, not bytes);
+    `host()`, all elements as a new array of the host, and `replace(elements)`, which writes them all;
     `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
     `unbounded`, True where any offset has a value;
     `confined`, True where nobody judges an access later, so that a view of the elements must not reach others.
@@ -125,12 +132,18 @@ class ViewEngine:
         """A view of the elements `offset + sum(i * d)`; nothing is copied. TensorError where it leaves the memory."""
         if 0 in shape:
             return np.empty(shape, self.memory.dtype)
-        ends = [(extent - 1) * step for extent, step in zip(shape, stride, strict=True)]
-        for reached in (min, max):
-            self._index(offset + sum(reached(0, end) for end in ends))
+        low = high = offset
+        for extent, step in zip(shape, stride, strict=True):
+            if step > 0:
+                high += (extent - 1) * step
+            else:
+                low += (extent - 1) * step
+        self._index(low)
+        self._index(high)
         width = self.memory.itemsize
         first = self.memory[offset + self.origin :]
-        return as_strided(first, shape, tuple(step * width for step in stride), writeable=self.writable)
+        steps = tuple([step * width for step in stride])
+        return np.lib.stride_tricks.as_strided(first, shape, steps, writeable=self.writable)
 
     def _index(self, offsets: Scalars) -> Any:
         """Where in `memory` the offsets are: a negative place would count from the end, and views check none."""

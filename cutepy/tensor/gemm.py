@@ -7,11 +7,9 @@ A[v, m, k] * B[v, n, k]`; a form leaves some of them out. Products are summed in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
-
-import numpy as np
 
 from ..errors import TensorError
+from ..layout.values.above import numpy_later as np
 from .bulk import check_overlap, computed, mode_sizes, offset_table, store_all, strided_modes
 from .engine import Array, Scalars, check_writable
 from .tensor import Tensor, expect_tensors
@@ -51,7 +49,8 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
     for source in (A, B):
         check_overlap("gemm", source, C)
     check_writable(C.engine)
-    if sizes["v"] == 1 and len(mode_sizes(C)) == 2 and _on_host(A, B, C):
+    on_host = (strided_modes(operand) is not None for operand in (A, B, C))
+    if sizes["v"] == 1 and len(mode_sizes(C)) == 2 and all(on_host):
         _matrix_product(A, B, C, sizes)
         return
     v, m, n, k = (sizes[name] for name in "vmnk")
@@ -70,26 +69,24 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
 def _sizes(A: Tensor, B: Tensor, C: Tensor) -> dict[str, int]:
     """The sizes of V, M, N and K; 1 for a mode that the form leaves out."""
     tables = [mode_sizes(operand) for operand in (A, B, C)]
-    call = f"gemm({A}, {B}, {C})"
     form = FORMS.get((len(tables[0]), len(tables[1]), len(tables[2])))
     if form is None:
         ranks = ", ".join(str(len(table)) for table in tables)
         known = "; ".join(",".join(f"({','.join(modes.upper())})" for modes in names) for names in FORMS.values())
-        raise TensorError(f"{call}: no form has the ranks {ranks}; there are {known}; group modes to reach one")
+        raise TensorError(
+            f"gemm({A}, {B}, {C}): no form has the ranks {ranks}; there are {known}; group modes to reach one"
+        )
     sizes = {"v": 1, "m": 1, "n": 1, "k": 1}
     seen: dict[str, str] = {}
     for operand, modes, table in zip("ABC", form, tables, strict=True):
         for mode, extent in zip(modes, table, strict=True):
             if seen.setdefault(mode, operand) != operand and sizes[mode] != extent:
                 raise TensorError(
-                    f"{call}: mode {mode.upper()} has size {sizes[mode]} in {seen[mode]} and {extent} in {operand}"
+                    f"gemm({A}, {B}, {C}): mode {mode.upper()} has size {sizes[mode]} in {seen[mode]} and {extent} in "
+                    f"{operand}"
                 )
             sizes[mode] = extent
     return sizes
-
-
-def _on_host(*tensors: Tensor) -> bool:
-    return all(strided_modes(tensor) is not None for tensor in tensors)
 
 
 def _matrix_product(A: Tensor, B: Tensor, C: Tensor, sizes: dict[str, int]) -> None:
@@ -126,7 +123,7 @@ def _fused(C: Tensor) -> Callable[[Scalars, Scalars, Scalars], Scalars]:
 
 def _by_element(a: Array, b: Array, c: Array, fused: Callable[[Scalars, Scalars, Scalars], Scalars]) -> Array:
     """The same sums as chains of fused multiply-adds, k innermost, neighbouring m side by side."""
-    total = np.empty(c.shape, object)
+    total: Array = np.empty(c.shape, object)
     v_size, m_size, k_size = a.shape
     for v in range(v_size):
         for n in range(b.shape[1]):
@@ -135,4 +132,4 @@ def _by_element(a: Array, b: Array, c: Array, fused: Callable[[Scalars, Scalars,
                 for k in range(k_size):
                     value = fused(a[v, m, k], b[v, n, k], value)
                 total[v, m, n] = value
-    return cast(Array, total)
+    return total

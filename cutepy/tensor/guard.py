@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from ..errors import LayoutError
-from ..layout import ComposedLayout, Layout, complement, composition, slice_and_offset, weakly_congruent
+from ..layout import ComposedLayout, Layout, complement, composition, get, slice_and_offset, weakly_congruent
 from ..layout.algebra.rearrange import joined
+from ..layout.values.above import numpy_later as np
+from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, keeps
 from ..layout.values.int_tuple import IntTuple, leaves, map_leaves, prefix_product
 from ..layout.values.layout import _make
@@ -87,7 +87,8 @@ class Guard:
         found: Array | None = None
         for axis in self.axes:
             found = both(found, axis.table())
-        return None if _all_known(found) else found
+        known = found is None or (isinstance(found, np.ndarray) and found.dtype == bool and bool(found.all()))
+        return None if known else found
 
 
 def below(place: Array, limit: Any) -> Array:
@@ -112,10 +113,6 @@ def both(left: Any, right: Any) -> Any:
     if left is None or left is True:
         return right
     return left if right is None or right is True else left & right
-
-
-def _all_known(table: Array | None) -> bool:
-    return table is None or (isinstance(table, np.ndarray) and table.dtype == bool and bool(table.all()))
 
 
 def _refined(layout: Layout, like: Layout) -> Layout:
@@ -145,17 +142,15 @@ def rounded(
     """
     if isinstance(layout, ComposedLayout):
         inner, guard = rounded(layout.inner, guard, tiler, exists_beyond=exists_beyond)
-        return layout.with_inner(cast(Layout, inner)), guard
+        return layout.with_inner(plain_part(inner)), guard
     growth: Growth = {}
     _find_growth(layout, tiler, (), growth)
     if not growth:
         return layout, guard
-    grown = layout
-    for path, size in growth.items():
-        grown = _at(grown, path, size)
+    grown = _grow_all(layout, growth)
     axes = [GuardAxis(_grow_all(axis.layout, growth), axis.origin, axis.limit) for axis in guard.axes] if guard else []
     if not exists_beyond:
-        axes += [GuardAxis(_place_along(grown, path), 0, _mode(layout, path).size) for path in growth]
+        axes += [GuardAxis(_place_along(grown, path), 0, get(layout, *path).size) for path in growth]
     return grown, Guard(tuple(axes)) if axes else None
 
 
@@ -202,12 +197,6 @@ def _last_leaf_times(shape: IntTuple, size: int, old: int) -> IntTuple:
     if isinstance(shape, tuple):
         return (*shape[:-1], _last_leaf_times(shape[-1], size, old))
     return size * shape // old
-
-
-def _mode(layout: Layout, path: tuple[int, ...]) -> Layout:
-    for mode in path:
-        layout = layout[mode]
-    return layout
 
 
 def _place_along(layout: Layout, path: tuple[int, ...]) -> Layout:

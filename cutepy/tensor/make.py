@@ -6,19 +6,17 @@ counted from its first element; nothing is copied. `recast` keeps the bytes, in 
 
 from __future__ import annotations
 
-from typing import cast
-
-import numpy as np
-from numpy.lib.stride_tricks import as_strided
-
 from ..errors import TensorError
 from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_like, make_ordered_layout
+from ..layout.algebra.operation import on_any
 from ..layout.algebra.recast import recast_layout
-from ..layout.values.int_tuple import IntTuple, fold_profile, leaves
-from ..layout.values.layout import Order, _make
+from ..layout.values.above import numpy_later as np
+from ..layout.values.composed import plain_part
+from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves
+from ..layout.values.layout import _make
+from .bulk import confined, offset_range
 from .dtypes import DType, as_dtype, i32
 from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
-from .reach import confined, offset_range
 from .tensor import Tensor, expect_tensors
 
 
@@ -81,7 +79,7 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
     below = -sum(min(0, r) for r in reach)
     length = 0 if array.size == 0 else below + sum(max(0, r) for r in reach) + 1
     corner = array if not reach else array[tuple(slice(None, None, -1) if r < 0 else slice(None) for r in reach)]
-    memory = as_strided(corner, (length,), (width,), writeable=array.flags.writeable)
+    memory = np.lib.stride_tricks.as_strided(corner, (length,), (width,), writeable=array.flags.writeable)
     return ViewEngine(memory, kind, below, space, name, _make(tuple(extents), tuple(steps)))
 
 
@@ -182,7 +180,7 @@ def _layout_of(
 
 def _owning(dtype: DType, layout: Layout | ComposedLayout | IntTuple | None, stride: IntTuple | Order | None) -> Tensor:
     chosen = _layout_of(layout, stride)
-    plain = chosen.inner if isinstance(chosen, ComposedLayout) else chosen
+    plain = plain_part(chosen)
     if any(type(leaf) is not int for leaf in (*leaves(plain.shape), *leaves(plain.stride))):
         raise TensorError(
             f"make_tensor({dtype}, {chosen}): an owning tensor needs sizes that are known; substitute numbers"
@@ -198,7 +196,7 @@ def make_tensor_like(tensor: Tensor, dtype: object = None) -> Tensor:
     (4,8):(8,1)
     """
     expect_tensors("make_tensor_like", tensor)
-    layout = make_layout_like(cast(Layout, tensor.layout))
+    layout = on_any(make_layout_like, tensor.layout)
     return _owning(tensor.dtype if dtype is None else as_dtype(dtype), layout, None)
 
 
@@ -209,7 +207,7 @@ def make_fragment_like(tensor: Tensor, dtype: object = None) -> Tensor:
     ((2,2),4,2):((1,2),8,4)
     """
     expect_tensors("make_fragment_like", tensor)
-    layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+    layout = plain_part(tensor.layout)
     if layout.rank > 1:
         ordered = make_layout_like(layout)
         first = len(leaves(layout[0].shape))

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast, overload
-
-import numpy as np
+from typing import Any, TypeAlias, overload
 
 from ..errors import CoordinateError, TensorError
-from ..layout import ComposedLayout, Layout, composition, tuple_add
-from ..layout.algebra.operation import OPERATIONS, Elements
-from ..layout.values.above import svg_of
+from ..layout import ComposedLayout, Layout, composition, get, tuple_add
+from ..layout.algebra.operation import OPERATIONS, Elements, on_any
+from ..layout.values.above import Shown
+from ..layout.values.above import numpy_later as np
 from ..layout.values.basis import Basis, BasisSum
+from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Underscore, _, has_underscore, inner_product
-from ..layout.values.int_tuple import IntTuple, product, show
+from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, product, show
 from ..layout.values.layout import _make, slice_and_offset
-from .bulk import load_all, strided_modes, strided_view
+from .bulk import confined, load_all, names_only, strided_modes, strided_view
 from .dtypes import DType
 from .engine import Array, CoordinateEngine, Engine, Place, Scalars, called, check_writable, describe, offset_of
 from .guard import Guard, rounded
-from .reach import confined, names_only
 
 Slice: TypeAlias = (
     "Underscore | tuple[Underscore, *tuple[object, ...]] | tuple[object, Underscore, *tuple[object, ...]]"
@@ -37,7 +36,7 @@ class TensorIndexError(TensorError, CoordinateError):
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False, init=False)
-class Tensor:
+class Tensor(Shaped, Shown):
     """Elements of `engine` in the order of `layout`, from `offset` on.
 
     >>> from cutepy.layout import _
@@ -79,24 +78,9 @@ class Tensor:
         return self.layout.stride
 
     @property
-    def size(self) -> int:
-        """The number of elements."""
-        return product(self.layout.shape)
-
-    @property
     def cosize(self) -> int:
         """One more than the distance between the least and the greatest offset."""
         return self.layout.cosize
-
-    @property
-    def rank(self) -> int:
-        """The number of top-level modes."""
-        return self.layout.rank
-
-    @property
-    def depth(self) -> int:
-        """How deep the shape nests."""
-        return self.layout.depth
 
     @property
     def dtype(self) -> DType:
@@ -154,16 +138,16 @@ class Tensor:
         extents: list[IntTuple] = []
         steps: list[IntTuple] = []
         numbers: Any = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
-        if type(layout) is Layout and numbers is not None:
-            kept = _make(tuple(extents), tuple(steps))
+        if isinstance(layout, Layout) and numbers is not None:
+            kept: Layout | ComposedLayout = _make(tuple(extents), tuple(steps))
             moved = inner_product(numbers, layout.shape, layout.stride)
         else:
             crd = _one_place(crd, self)
             _check(crd, layout.shape, self)
-            if type(layout) is Layout:
+            if isinstance(layout, Layout):
                 kept, moved = slice_and_offset(crd, layout)
             else:
-                kept = cast(Layout, layout(crd))
+                kept = layout.sliced(crd)
         if isinstance(moved, (Basis, BasisSum)):
             moved = moved.coordinate()
         base = self.offset
@@ -172,14 +156,9 @@ class Tensor:
 
     def mode(self, *path: int) -> Tensor:
         """The subtensor of one mode, at 0 of the others; also `get(t, ...)`. CuTe's `tensor<I...>(t)`."""
-
-        def follow(layout: Layout) -> Layout:
-            for entry in path:
-                layout = layout[entry]
-            return layout
-
-        layout = follow(cast(Layout, self.layout))
-        return Tensor(self.engine, layout, self.offset, None if self.guard is None else self.guard.map(follow, layout))
+        layout = on_any(get, self.layout, *path)
+        guard = self.guard and self.guard.map(lambda axis: get(axis, *path), plain_part(layout))
+        return Tensor(self.engine, layout, self.offset, guard)
 
     def lift_layout(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
         """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors.
@@ -205,11 +184,11 @@ class Tensor:
             layout, guard = self.layout, self.guard
         result = function(layout, *arguments)
         if guard is not None:
-            like = result.inner if isinstance(result, ComposedLayout) else result
-            follow: Callable[[Layout], Layout] = lambda axis: (  # noqa: E731
-                composition(axis, Layout(like.shape)) if acts == "refolded" else function(axis, *arguments)
+            like = plain_part(result)
+            refold = acts == "refolded"
+            guard = guard.map(
+                lambda axis: composition(axis, Layout(like.shape)) if refold else function(axis, *arguments), like
             )
-            guard = guard.map(follow, like)
         return Tensor(self.engine, result, self.offset, guard)
 
     def numpy(self, *, copy: bool | None = None) -> Array:
@@ -235,10 +214,6 @@ class Tensor:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         array = self.numpy(copy=copy)
         return array if dtype is None else array.astype(dtype)
-
-    def _repr_svg_(self) -> str | None:
-        """The picture that a notebook shows; the draw layer makes it."""
-        return svg_of(self)
 
     def __str__(self) -> str:
         if isinstance(self.engine, CoordinateEngine):
@@ -321,7 +296,7 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
     if type(crd) is not tuple or type(layout.shape) is not tuple or len(crd) != len(layout.shape):
         return None
     numbers: list[object] = []
-    for entry, extent, step in zip(crd, layout.shape, cast("tuple[IntTuple, ...]", layout.stride)):  # noqa: B905
+    for entry, extent, step in zip(crd, layout.shape, as_tuple(layout.stride)):  # noqa: B905
         if entry is _:
             extents.append(extent)
             steps.append(step)
@@ -338,7 +313,7 @@ def _cut(crd: object, layout: Layout, extents: list[IntTuple], steps: list[IntTu
     return tuple(numbers)
 
 
-_NO_NUMBERS = (bool, np.bool_, float, complex, str, bytes, list, dict, set, slice, type(Ellipsis), type(None))
+_NO_NUMBERS = (bool, float, complex, str, bytes, list, dict, set, slice, type(Ellipsis), type(None))
 
 
 def _one_place(crd: Any, tensor: Tensor) -> Any:
@@ -372,7 +347,7 @@ def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
             return
         low, high = int(crd.min()), int(crd.max())
     else:
-        if crd is not _ and (getattr(tensor.engine, "confined", False) or isinstance(crd, _NO_NUMBERS)):
+        if crd is not _ and (getattr(tensor.engine, "confined", False) or isinstance(crd, (*_NO_NUMBERS, np.bool_))):
             raise TensorIndexError(
                 f"coordinate {crd!r} of {tensor}: give integers, nested tuples of them, or _; "
                 "a range of a mode is a tile (local_tile), or .numpy()[...]"

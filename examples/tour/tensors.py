@@ -99,7 +99,7 @@ shows(D(2, _), "((2,5,2)):((2,13,100))")
 shows(D(_, 5), "((3,2)):((4,1))")
 shows(D((_, _), 5), "(3,2):(4,1)")
 shows(D((2, _), (_, 3, _)), "(2,2,2):(1,2,100)")
-draw(D.layout, style=draw.Style(highlight=((2, _), (_, 3, _))))
+draw(D.layout, highlight=((2, _), (_, 3, _)))
 
 # %% [markdown]
 # ## Partitions: tile, then slice

@@ -17,8 +17,9 @@ from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import new_arena
 from cutepy.gpu.lower import lower
 from cutepy.gpu.runtime import Device
-from cutepy.gpu.trace.arguments import bind_call
+from cutepy.gpu.trace.call import bind_call
 from cutepy.gpu.wgsl import print_wgsl
+from cutepy.ops.functions import FUNCTIONS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import example_cases
@@ -37,6 +38,24 @@ def test_tint_accepts_every_kernel(browser: Browser) -> None:
     refused = refusals(browser, texts, pipelines=False)
     one_of_each = {id(runs[name].kernel): (name, texts[name]) for name in runs}
     refused |= refusals(browser, dict(one_of_each.values()), pipelines=True)
+    assert not refused, refused
+
+
+def test_tint_accepts_every_function(browser: Browser) -> None:
+    texts = {}
+    for function in FUNCTIONS.values():
+        dtypes = ("float32", "float16", "int32") if "f" in function.takes else ("int32", "uint32")
+        for last in (
+            ("c", "2.5", "0.0") if "f" in function.takes and function.arity > 1 else ("abc"[function.arity - 1],)
+        ):
+            formula = f"{function.name}({', '.join([*'abc'[: function.arity - 1], last])})"
+            pointwise = gpu.pointwise(formula)
+            for dtype in dtypes:
+                if np.dtype(dtype).kind in function.takes:
+                    given = [np.ones(8, dtype)] * len(pointwise.names)
+                    texts[f"{formula} {dtype}"] = pointwise.wgsl(*given, dialect="tint")
+    assert len(texts) > 2 * len(FUNCTIONS)
+    refused = refusals(browser, texts, pipelines=False)
     assert not refused, refused
 
 

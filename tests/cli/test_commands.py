@@ -1,6 +1,8 @@
 """print, draw, explain, wgsl, adapters, and what all commands have in common: one line, exit code 2, a light start."""
 
 import io
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from cutepy.gpu.verify import Verification
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 Refused = Callable[..., str]
-MODULES = 180
+MODULES = 190
 """At most as many are loaded at a start, of cutepy and Python together: a start costs what its imports cost."""
 PROVEN = Verification("asked for", ())
 NO_DRIVER = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
@@ -54,7 +56,8 @@ def test_print(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
-    text = said("explain", "composition((6,2):(1,7), (3,2):(2,3))", capsys=capsys)
+    assert main(["explain", "composition((6,2):(1,7), (3,2):(2,3))"]) == 1, "the answer is no"
+    text = capsys.readouterr().out
     assert "refused: (6,2):(1,7) o (3,2):(2,3) is not a layout: at (2,1) it is 8" in text
     assert said("explain", "coalesce((2,(1,6)):(1,(6,2)))", capsys=capsys).endswith("= 12:1\n")
 
@@ -214,3 +217,115 @@ def test_main_writes_to_a_plain_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", stream)
     assert main(["print", "4:1", "--to", "cute"]) == 0
     assert stream.getvalue() == "4:1\n"
+
+
+def test_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    layout = Layout((4, (2, 2)), (1, (4, 8)))
+    lines = said("ask", str(layout), "--at", "(1,(0,1))", "--at", "13", capsys=capsys).splitlines()
+    found = dict(re.split(r"  +", line) for line in lines)
+    assert found == {
+        "layout": str(layout),
+        **dict.fromkeys(("size", "cosize"), "16"),
+        **dict.fromkeys(("rank", "depth"), "2"),
+        **dict.fromkeys(("injective", "bijective", "contiguous"), "yes"),
+        "coalesced": "16:1",
+        "at (1,(0,1))": str(layout(1, (0, 1))),
+        "at 13": str(layout(13)),
+    }
+    answer = json.loads(said("ask", "(32,2):(32,1)", "--element-bytes", "4", "--json", capsys=capsys))
+    assert (answer["ways"], answer["segments"], answer["bijective"]) == (32, 64, False)
+    assert "not decided" in said("ask", "(n,m):(m,1)", capsys=capsys)
+
+
+def test_answers_as_json(here: Run, tmp_path: Path) -> None:
+    layout = Layout((4, (2, 2)), (1, (4, 8)))
+    found = json.loads(here("print", str(layout), "--json").stdout)
+    assert (found["shape"], found["stride"]) == ([4, [2, 2]], [1, [4, 8]])
+    assert all(parse_layout(found[name]) == layout for name in ("cute", "cpp", "pycute", "latex"))
+    told = json.loads(here("explain", "coalesce((4,2))", "--json").stdout)
+    assert told["result"] == "8:1" and told["steps"][-1]["checked"] == 8
+    (tmp_path / "race.py").write_text(RACE)
+    verdicts = here("verify", "race.py:every_thread", "8:1", "--json")
+    answer = json.loads(verdicts.stdout)
+    assert verdicts.returncode == 1 and answer["ok"] is False
+    assert {"claim", "status", "reason", "array", "witness"} == answer["verdicts"][0].keys()
+    used = [adapter["used"] for adapter in json.loads(here("adapters", "--json").stdout)]
+    assert sum(used) <= 1
+
+
+def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def given(text: str, *arguments: str) -> str:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        return said(*arguments, capsys=capsys)
+
+    layout = Layout((4, 8), (8, 1))
+    assert given(f"{layout}\n", "print", "-") == layout.grid() + "\n"
+    assert given(f"{layout}\n", "ask", "-").startswith(f"layout      {layout}\nsize        32\n")
+    assert given("coalesce((4,2))\n", "explain", "-").endswith("= 8:1\n")
+    body = "(4,4):(4,1)\ntiler: (2,2)\nlabel: tile\n"
+    assert given(body, "draw", "-") == drawing_of("(4,4):(4,1)", {"tiler": "(2,2)", "label": "tile"}).text() + "\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "reason"),
+    [
+        (("print", "-"), "", "holds nothing"),
+        (("draw", "-"), "(4,4)\ncolour: row", "did you mean color?"),
+        (("draw", "-", "-o", "x.svg"), "(4,4)\ncolor", "line 2: 'color' is not 'key: value'"),
+        (("expalin", "(4,4)"), "", "did you mean explain?"),
+        (("draw", "(4,4)", "--colour", "row"), "", "did you mean --color?"),
+        (("print", "(4,4)", "--to", "cut"), "", "did you mean cute?"),
+        (("ask", "(4,4)", "--at", "(1,2,3)"), "", "--at (1,2,3): "),
+        (("ask", "size((4,4))"), "", "size"),
+        (("ask", "(4,4)", "--lanes", "many"), "", "invalid int value"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_what_was_meant(
+    refused: Refused, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], text: str, reason: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    lines = 3 if "size(" in arguments[1] else 1
+    assert reason in refused(*arguments, lines=lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (["dr"], {"draw"}),
+        (["draw", "--pal"], {"--palette"}),
+        (["print", "x", "--to", "py"], {"python", "pycute"}),
+        (["completion", "b"], {"bash"}),
+        (["draw", "pict"], {"picture.svg"}),
+    ],
+)
+def test_shells_complete(cli: Run, tmp_path: Path, words: list[str], completed: set[str]) -> None:
+    script = cli("completion", "bash").stdout.decode()
+    (tmp_path / "picture.svg").touch()
+    asked = f"COMP_WORDS=(cutepy {' '.join(words)}); COMP_CWORD={len(words)}; _cutepy; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", f"{script}\n{asked}"], capture_output=True, text=True, cwd=tmp_path)
+    assert (set(done.stdout.split()), done.stderr) == (completed, "")
+
+
+def test_completion_knows_every_command_and_option(cli: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    from cutepy.cli.main import parser
+
+    fish, zsh = (said("completion", shell, capsys=capsys) for shell in ("fish", "zsh"))
+    assert zsh.startswith("autoload -U +X bashcompinit")
+    for name, command in parser().own.items():
+        for option in set(re.findall(r"(?<= )--[a-z-]+", command.format_help())):
+            assert f'__fish_seen_subcommand_from {name}" -l {option[2:]}' in fish
+            assert option in zsh
+
+
+@pytest.mark.parametrize("command", ["draw", "print"])
+def test_tables_fit_the_terminal(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = said(command, "(4,40):(40,1)", capsys=capsys)
+    assert max(map(len, whole.splitlines())) > 200, "a file and a pipe get it whole"
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    narrow = said(command, "(4,40):(40,1)", capsys=capsys)
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert sorted(re.findall(r"\b\d+ (?=\|)", narrow)) == sorted(re.findall(r"\b\d+ (?=\|)", whole))

@@ -10,6 +10,7 @@ from cutepy import gpu, ops
 from cutepy.errors import KernelError
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.trace import state
+from cutepy.ops.functions import NAMED
 from cutepy.tensor import Tensor, make_tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -103,6 +104,25 @@ def test_ops_of_device_tensors_run_there_and_stay_there(device: Device) -> None:
         assert on_device(found) is device, name
         assert found.dtype is expected.dtype and found.numpy().shape == expected.numpy().shape, name
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_every_operation_of_ops_gives_a_tensor_where_its_operands_are(device: Device) -> None:
+    x = gpu.array(np.ones((4, 6), np.float32), device=device)
+    whole = gpu.array(np.ones((4, 6), np.int32), device=device)
+    views = {"permute": ((1, 0),), "reshape": ((2, -1),), "expand": ((2, 4, 6),), "crop": ([(1, 3), (0, 2)],)}
+    views |= {"pad": ([(1, 0), (0, 1)],), "astype": ("f16",), "flip": (), "fused_multiply_add": (x, 0)}
+    views |= {"matmul": (np.ones((6, 2), np.float32),), "dot": (np.ones(6, np.float32),)}
+    views |= {"tensordot": (np.ones((6, 2), np.float32), 1)}
+    assert on_device(ops.einsum("ab,ab->a", x, x)) is device
+    for name in dir(ops):
+        call = getattr(ops, name)
+        made = ops.zeros, ops.ones, ops.full, ops.arange, ops.linspace, ops.randn, ops.einsum
+        if not callable(call) or call in made:
+            continue
+        function = NAMED.get(name)
+        operand = whole if function and "f" not in function.takes else x
+        more = views.get(name, ()) if function is None else (operand, operand)[: function.arity - 1]
+        assert on_device(call(operand, *more)) is device, name
 
 
 def test_the_same_calls_give_the_same(device: Device) -> None:

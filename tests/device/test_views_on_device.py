@@ -7,7 +7,7 @@ from cutepy import gpu
 from cutepy.errors import LayoutError, TensorError
 from cutepy.gpu.runtime import Device
 from cutepy.layout import composition
-from cutepy.tensor import local_tile
+from cutepy.tensor import copy, fill, local_tile, make_identity_tensor, make_tensor
 
 
 def test_views_reach_their_own_elements(device: Device) -> None:
@@ -38,3 +38,31 @@ def test_elements_are_read_back_without_a_table_of_offsets(device: Device, monke
         tensor.layout.offsets()
     assert (tensor.numpy() == values).all()
     assert (local_tile(tensor, (8, 6), (1, 2)).numpy() == values[8:16, 12:18]).all()
+
+
+def test_elements_are_written_without_a_table_of_offsets(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.arange(64 * 48, dtype=np.float32).reshape(64, 48)
+    tensor, mask = gpu.array(values, device=device), gpu.array(values % 2 == 0, device=device)
+    monkeypatch.setattr("cutepy.layout.values.layout.LARGEST_ARRAY", 16)
+    fill(local_tile(tensor, (8, 6), (1, 2)), 7)
+    values[8:16, 12:18] = 7
+    assert (tensor.numpy() == values).all()
+    copy(make_tensor(-values), tensor)
+    copy(make_tensor(np.zeros((64, 48), bool)), mask)
+    assert (tensor.numpy() == -values).all()
+    assert not mask.numpy().any()
+    with pytest.raises(TensorError, match="cannot hold"):
+        fill(tensor, "many")
+    assert (tensor.numpy() == -values).all()
+
+
+def test_a_view_of_a_device_is_copied_with_its_strides(device: Device) -> None:
+    x = gpu.array(np.arange(24, dtype=np.float32).reshape(4, 6), device=device)
+    for tensor in (x, local_tile(x, (2, 3), (1, 1)), local_tile(x, (3, 4), (1, 1))):
+        again = gpu.array(tensor, device=device)
+        assert again.engine.buffer is not x.engine.buffer
+        assert np.array_equal(again.numpy(), tensor.numpy())
+    assert gpu.array(x, device=device).layout == x.layout
+    assert gpu.array(make_identity_tensor((2, 3)), device=device).numpy().tolist() == [
+        [[i, j] for j in range(3)] for i in range(2)
+    ]

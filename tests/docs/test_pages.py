@@ -19,7 +19,7 @@ RUN = {"python", "text", "wgsl", "console", "layout"}
 SHOWN = {
     "sh": "changes the machine, or says what the machine has",
     "toml": "compared with zensical.toml below",
-    "yaml": "for MkDocs; tests/docs_hooks builds with it",
+    "yaml": "for MkDocs, where tests/docs_hooks builds with it; for Quarto, pre-commit and GitHub, compared below",
     "rst": "for Sphinx; tests/docs_hooks builds with it",
     "markdown": "the source of the fence after it, compared below",
     "py": "a script of examples/ that runs there, or a line of a conf.py",
@@ -55,6 +55,7 @@ def test_fences_run(page: Path) -> None:
 
 def test_markdown_is_shown_as_it_is_drawn() -> None:
     found = fences(ROOT / "docs" / "diagrams.md")
+    found += [fence for fence in fences(ROOT / "docs" / "documents.md") if ":::" not in fence[1]]
     pairs = [(found[i][1], found[i + 1]) for i in range(len(found) - 1) if found[i][0] == "markdown"]
     assert len(pairs) >= 10
     for source, (language, body) in pairs:
@@ -67,6 +68,33 @@ def test_the_settings_for_zensical_are_those_of_this_site() -> None:
     assert shown_fences == NAV["markdown_extensions"]["pymdownx"]["superfences"]["custom_fences"]
 
 
+WISHED = sorted(set((ROOT / "docs" / "algebra").glob("*.md")) - {ROOT / "docs/algebra/cheat-sheet.md"})
+
+
+@pytest.mark.parametrize(
+    "page", [*WISHED, ROOT / "docs/tensors.md", ROOT / "docs/kernels.md"], ids=lambda page: page.stem
+)
+def test_a_page_begins_with_a_wish_and_a_picture(page: Path) -> None:
+    assert re.match(r"# .+\n\n\*I (?:.+\n)+\n```layout\n|# .+\n\n\*(?:.+\n)*.+\*\n\n```layout\n", page.read_text())
+
+
+def test_hooks_and_jobs_run_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    yaml = pytest.importorskip("yaml")
+    shown = [yaml.safe_load(body) for kind, body in fences(ROOT / "docs" / "documents.md") if kind == "yaml"]
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    local = next(data["repos"][0]["hooks"][0] for data in shown if "repos" in data)
+    assert hook == {**local, "language": "python"}
+    job = next(data["jobs"]["check"] for data in shown if "jobs" in data)
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert next(data["filters"][0]["path"] for data in shown if "filters" in data) in scripts
+    for command in (hook["entry"], job["steps"][-1]["run"]):
+        name, *arguments = command.split()
+        assert name in scripts
+        paths = [part for part in arguments[1:] if not part.startswith("-")]
+        assert main([*arguments[:2], *(str(ROOT / path) for path in paths or ["README.md"])]) == 0
+    assert "0 stale" in capsys.readouterr().out
+
+
 def test_every_page_is_in_the_navigation() -> None:
     there = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
     assert set(entries(NAV["nav"])) == there
@@ -74,7 +102,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_files_lead_somewhere(page: Path) -> None:
-    text = FENCE.sub("", page.read_text())
+    text = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text()))
     for to in (found["to"] for found in LINK.finditer(text)):
         if not to.startswith(("http://", "https://", "#")):
             assert (page.parent / to.partition("#")[0]).exists(), f"{page.name}: {to}"
@@ -108,6 +136,8 @@ def test_the_benchmarks_page_is_what_the_results_say() -> None:
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     assert tool.PAGE.read_text() == tool.page(tool.RESULTS), "run python tools/benchmarks.py"
+    assert tool.STORY.read_text() == tool.story(tool.STORY.read_text()), "run python tools/benchmarks.py"
+    assert tool.story("<!-- steps -->\nold\n<!-- /steps -->").count("old") == 0
 
 
 def test_the_figures_of_the_readme_are_those_of_the_benchmarks() -> None:

@@ -1,11 +1,12 @@
 """The site that `make docs` builds: no link is broken, nothing leaves it, every layout is a picture."""
 
+import importlib.util
 import re
 import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from chromium import Page, find_chromium
@@ -84,7 +85,20 @@ def test_every_layout_is_a_picture(site: Path, pages: dict[Path, Reader]) -> Non
     for source in (site.parent / "docs").rglob("*.md"):
         text = re.sub(r"^(`{4,})(?:.*\n)*?\1$", "", source.read_text(encoding="utf-8"), flags=re.MULTILINE)
         page = pages[site / source.relative_to(site.parent / "docs").with_suffix(".html")]
-        assert page.figures == len(re.findall(r"^```layout$", text, re.MULTILINE)), source.name
+        drawn, tour = len(re.findall(r"^```layout$", text, re.MULTILINE)), text.startswith("<!-- tour: ")
+        assert page.figures > drawn - (source.stem == "paper") if tour else page.figures == drawn, source.name
+
+
+def test_a_tour_shows_what_its_cells_print_and_draw(site: Path) -> None:
+    for name, printed, figures in (("swizzle", "the best: S&lt;5,0,5&gt; (1, 1)", 2), ("matmul", "tiled: proven", 2)):
+        text = (site / "examples" / f"{name}.html").read_text(encoding="utf-8")
+        assert printed in text and text.count('<figure class="cutepy layout"') == figures
+        assert "no GPU driver" in text
+
+
+def test_output_of_sessions_is_not_coloured_as_python(site: Path) -> None:
+    text = (site / "what-is-a-layout.html").read_text(encoding="utf-8")
+    assert '<span class="go">' in text and "language-pycon" in text
 
 
 def test_ids_are_unique(site: Path, pages: dict[Path, Reader]) -> None:
@@ -133,3 +147,68 @@ def test_a_browser_asks_nobody_else(site: Path, tab: Page, tmp_path: Path) -> No
     tab.screenshot(tmp_path / "page.png")
     assert (tmp_path / "page.png").stat().st_size > 10_000
     shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+FOUND = """(() => {
+  const links = [], go = root => {
+    links.push(...[...root.querySelectorAll('a')].map(a => a.href));
+    root.querySelectorAll('*').forEach(e => e.shadowRoot && go(e.shadowRoot));
+  };
+  document.querySelectorAll('*').forEach(e => e.shadowRoot && go(e.shadowRoot));
+  return links;
+})()"""
+
+
+def test_every_picture_of_a_fence_can_be_edited(site: Path, tab: Page) -> None:
+    tab.open(site / "algebra" / "divide.html")
+    links = tab.evaluate("[...document.querySelectorAll('figure.cutepy > .cutepy-edit')].map(a => a.href)")
+    figures = tab.evaluate("[...document.querySelectorAll('figure.cutepy')].map(f => f.dataset.layout)")
+    assert isinstance(links, list) and isinstance(figures, list) and len(links) == len(figures) > 4
+    for link, layout in zip(links, figures, strict=True):
+        parts = urlsplit(link)
+        assert Path(unquote(parts.path)) == site / "explore.html"
+        assert parse_qs(parts.fragment) == {"e": [layout]}
+
+
+def test_search_works_from_a_folder(site: Path, tab: Page) -> None:
+    tab.dark(False)
+    tab.resize(1280, 900)
+    tab.open(site / "algebra" / "divide.html")
+    wait = "new Promise(done => setTimeout(done, 250))"
+    tab.evaluate(f"document.querySelector('.md-search__button').click(); {wait}")
+    tab.write("nullspace")
+    links: list[str] = []
+    for _try in range(40):
+        tab.evaluate(wait)
+        links = [str(link) for link in tab.evaluate(FOUND)]  # type: ignore[attr-defined]
+        if any("inverse.html" in link for link in links):
+            break
+    assert any("algebra/inverse.html" in link for link in links), links
+    assert not [url for url in tab.requests if urlsplit(url).scheme not in ("file", "data", "about", "blob")]
+
+
+LOOKED_AT = ("index.html", "what-is-a-layout.html", "start.html", "algebra/cheat-sheet.html", "stories/owners.html")
+FOLLOWS = "does not follow the switch"
+Seen = dict[str, list[tuple[int, list[str], str]]]
+
+
+@pytest.fixture(scope="session")
+def seen(site: Path, tab: Page) -> Seen:
+    """What `tools/site_look.py` sees on some pages; alone it looks at all."""
+    spec = importlib.util.spec_from_file_location("site_look", site.parent / "tools" / "site_look.py")
+    assert spec is not None and spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return {name: [*tool.look(tab, site / name)] for name in LOOKED_AT}
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_labels_can_be_read(name: str, seen: Seen) -> None:
+    """On a phone, a tablet and a desk, in both lights."""
+    assert sum(labels for labels, _found, _where in seen[name]) > 100
+    for _labels, found, where in seen[name]:
+        assert not [line for line in found if FOLLOWS not in line], f"{name}, {where}"
+
+
+def test_pictures_follow_the_switch(seen: Seen) -> None:
+    assert not [(name, where) for name in seen for _n, found, where in seen[name] if FOLLOWS in "".join(found)]

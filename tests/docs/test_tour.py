@@ -38,7 +38,7 @@ def test_scripts(script: Path, tmp_path: Path) -> None:
     assert SAYS[script.stem] in run(script, folder=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["tensors", "mma_atom"])
+@pytest.mark.parametrize("name", ["tensors", "mma_atom", "swizzle"])
 def test_notebooks_have_the_pictures_of_their_cells(name: str, tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("notebook_tool", ROOT / "tools" / "notebook.py")
     assert spec is not None and spec.loader is not None

@@ -1,6 +1,7 @@
 """Real builds: a good page builds and holds the picture, a bad one ends the build with file and line."""
 
 import os
+import re
 import shutil
 import subprocess
 import textwrap
@@ -14,7 +15,7 @@ from cutepy.draw import drawing_of
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 
 EXPRESSION, COLOR = "zipped_divide((8,8):(8,1), (4,4))", "tile"
-GOOD = f"# Good\n\n```layout\n{EXPRESSION}\ncolor: {COLOR}\ncaption: A & B\n```\n"
+GOOD = f"# Good\n\n```layout\n{EXPRESSION}\ncolor: {COLOR}\ncaption: A & *B* of `C`\n```\n"
 BAD = "# Bad\n\n```layout\nzipped_divide((8,8:(8,1), (4,4))\n```\n"
 ZENSICAL = """
 [project]
@@ -41,6 +42,7 @@ SPHINX = """
 extensions = ["cutepy.sphinxext", "myst_parser"]
 myst_fence_as_directive = ["layout"]
 project = "t"
+numfig = True
 latex_elements = {"fontpkg": ""}
 """
 RST = """
@@ -49,15 +51,22 @@ Title
 
 .. layout:: zipped_divide((8,8):(8,1), (4,4))
    :color: tile
-   :caption: 50 % of {it}
+   :caption: 50 % of *it* {it}
    :name: figure
+   :align: left
+   :width: 50%
+
+.. layout:: (2,2):(2,1)
+   :name: small
+   :caption: Small
+   :width: 120px
 
 .. layout::
 
    complement((2,2):(1,6), 24)
    view: steps
 
-See :ref:`figure <figure>`.
+See :ref:`figure <figure>`, :ref:`small`, :numref:`figure` and :numref:`small`.
 
 .. toctree::
 
@@ -88,7 +97,20 @@ def test_a_good_page_holds_the_very_picture(tool: tuple[str, Tool], tmp_path: Pa
     assert done.returncode == 0, done.stderr
     pages = [path.read_text() for path in (tmp_path / "site").rglob("*.html")]
     picture = drawing_of(EXPRESSION, {"color": COLOR}).svg().rstrip()
-    assert any(picture in page and "<figcaption>A &amp; B</figcaption>" in page for page in pages)
+    shown = [page for page in pages if picture in page and "A &amp; <em>B</em> of <code" in page]
+    assert shown and all(re.search("<figcaption>.*A &amp; .*</figcaption>", page, re.DOTALL) for page in shown)
+
+
+@pytest.mark.parametrize("tool", ["zensical", "mkdocs"], indirect=True)
+def test_a_caption_links_to_other_pages(tool: tuple[str, Tool], tmp_path: Path) -> None:
+    done = build(tool, tmp_path, "# Page\n\n```layout\n4:1\ncaption: See [there](index.md#index)\nname: it\n```\n")
+    assert done.returncode == 0, done.stderr
+    (page,) = [path for path in (tmp_path / "site").rglob("*.html") if "<figcaption>" in path.read_text()]
+    (to,) = re.findall(r'See <a href="([^"]*)">there</a>', page.read_text())
+    path, _hash, anchor = to.partition("#")
+    target = (page.parent / path).resolve()
+    assert anchor == "index" and (target / "index.html" if target.is_dir() else target) == tmp_path / "site/index.html"
+    assert ' id="it"' in page.read_text()
 
 
 def test_a_bad_page_ends_the_build_with_file_and_line(tool: tuple[str, Tool], tmp_path: Path) -> None:
@@ -116,11 +138,18 @@ def test_sphinx_builders(builder: str, sphinx: tuple[str, Tool], tmp_path: Path)
     again = sphinx[1](tmp_path, "-W", "-q", "-b", builder, ".", "site")
     assert again.returncode == 0, "a pickled document must build again"
     written = {path.name: path.read_text(errors="replace") for path in (tmp_path / "site").rglob("*") if path.is_file()}
+    if builder == "html":
+        page = written["index.html"]
+        assert re.search(r'<figure class="[^"]*align-left[^"]*" id="figure">', page)
+        assert "50 % of <em>it</em> {it}" in page and 'style="width:50%;' in page
+        assert 'href="#figure"><span class="std std-ref">figure</span>' in page
+        assert "Fig. 1</span>" in page and "Fig. 2</span>" in page and ">Small</span></a>" in page
     if builder == "text":
         assert " 0  |  0 | 32 |  4 | 36 |" in written["index.txt"]
     if builder == "latex":
         assert "\\begin{tikzpicture}" in written["t.tex"]
-        assert "50 \\% of \\{it\\}" in written["t.tex"]
+        assert "50 \\% of \\sphinxstyleemphasis{it} \\{it\\}" in written["t.tex"]
+        assert "\\resizebox{0.5\\linewidth}" in written["t.tex"] and "\\resizebox{90bp}" in written["t.tex"]
         _compile(tmp_path / "site" / "t.tex")
 
 

@@ -28,7 +28,8 @@ def test_the_picture_is_that_of_drawing_of() -> None:
 
 def test_what_the_document_says() -> None:
     found = html(f'{BODY}\ncaption: a < b\nalt: a "tile"', classes=["wide"], id_value="fig1", attrs={"data-x": "1"})
-    assert found.startswith('<figure class="cutepy layout wide" id="fig1" data-x="1" aria-label="a &quot;tile&quot;" ')
+    assert found.startswith('<figure class="cutepy layout wide" id="fig1" data-x="1" data-layout="zipped_divide((8,8)')
+    assert ' aria-label="a &quot;tile&quot;" style="' in found.partition("<svg")[0]
     assert found.endswith("<figcaption>a &lt; b</figcaption></figure>")
     assert "\n\n" not in found, "a blank line would end the HTML block"
 
@@ -38,7 +39,9 @@ def test_what_the_document_says() -> None:
     [
         ("zipped_divide((8,8:(8,1), (4,4))", r"is '\)' missing before it\?\n.*\n +\^"),
         ("composition((6,2):(1,7), (3,2):(2,3))", "is not a layout: at"),
-        ("(4,8)\ncolour: row", "line 2: no option 'colour'"),
+        ("(4,8)\ncolour: row", "line 2: no option 'colour'; did you mean color"),
+        ("(4,8)\nalign: middle", "align: 'middle'; there are left, center, right"),
+        ("(4,8)\nwidth: wide", "width"),
         ("(4,8)\ncolor", "line 2: 'color' is not 'key: value'"),
         ("(4,8)\ncolor: red", "color='red'"),
         ("(4,8)\ncolor: row\ncolor: column", "line 3: color is given twice"),
@@ -79,10 +82,18 @@ def test_without_pymdownx_it_is_a_draw_error(monkeypatch: pytest.MonkeyPatch) ->
         html("(4,4")
 
 
+def test_what_the_document_asks_of_the_picture() -> None:
+    found = html("(2,2):(2,1)\nname: fig-a\nalign: center\nwidth: 50%\nfile: a.svg")
+    assert found.startswith('<figure class="cutepy layout" id="fig-a" data-layout="(2,2):(2,1)" ')
+    assert 'style="overflow-x:auto;text-align:center">' in found.partition("<svg")[0]
+    assert 'style="width:50%;height:auto;max-width:none"' in found
+    assert "width:8" not in html("(2,8):(8,1)\nview: memory\nwidth: 8").partition("<svg")[2].partition(">")[0]
+
+
 def test_views_in_words() -> None:
-    assert "tile 3" in html("(8,8):(8,1)\ntiler: (4,4)")
+    assert ">3</text>" in html("(8,8):(8,1)\ntiler: (4,4)")
     assert ">V1<" in html("((4,2),2):((2,16),1)\nview: tv (8,4)")
     assert "16-way conflict" in html("(32,32):(32,1)\nelement_bytes: 2")
     assert ">(1,1)<" in html("(2,2):(1,3)\nwidth: 8")
-    assert 'class="f m"' in html("(4,4)\nhighlight: (2,_)")
+    assert 'class="m"' in html("(4,4)\nhighlight: (2,_)")
     assert "copy" in html("complement(4:2, 24)\nview: steps")

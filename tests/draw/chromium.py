@@ -82,6 +82,10 @@ class Page:
         """Move the mouse."""
         self._call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def write(self, text: str) -> None:
+        """Type into what has the focus."""
+        self._call("Input.insertText", text=text)
+
     def resize(self, width: int, height: int) -> None:
         """The size of the window in pixels."""
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)

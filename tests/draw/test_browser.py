@@ -1,5 +1,6 @@
 """Chromium looks at the gallery: labels in their cells and clear of one another, tooltips, both themes, no requests."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,13 +8,14 @@ import pytest
 from chromium import Page
 from colors import contrast
 
-from cutepy.draw import Drawing
+from cutepy.docs import figure
+from cutepy.draw import Drawing, Style, ThreadValue, draw
 
 GEOMETRY = """
 (() => {
   const box = e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
   const texts = [...document.querySelectorAll('svg text')];
-  const labels = texts.filter(t => !t.closest('.h, .l') && !t.classList.contains('t'));
+  const labels = texts.filter(t => !t.closest('.h, .l, .t'));
   const cells = [...document.querySelectorAll('svg path')].filter(p => p.querySelector('title'));
   const color = e => getComputedStyle(e).fill;
   return {
@@ -22,7 +24,8 @@ GEOMETRY = """
     labels: labels.map(t => {
       const b = t.getBoundingClientRect();
       const under = document.elementFromPoint((b.left + b.right) / 2, (b.top + b.bottom) / 2);
-      return {text: t.textContent, box: box(t), cell: under && under.querySelector('title') ? box(under) : null,
+      const here = under && under.matches(t.closest('.k') ? '.f' : ':has(title)');
+      return {text: t.textContent, box: box(t), cell: here ? box(under) : null,
               ink: color(t), paint: under ? color(under) : ''};
     }),
     hints: cells.map(c => {
@@ -159,3 +162,105 @@ def test_several_pictures_on_one_page_do_not_change_one_another(page: Page, tmp_
     together.write_text("<!doctype html><meta charset=utf-8>" + "".join(GALLERY[name]().svg() for name in names))
     page.open(together)
     assert page.evaluate(fills) == [alone[name] for name in names]
+
+
+FILLS = (
+    "[...document.querySelectorAll('svg')].map(s => [getComputedStyle(s).fill, ...[...s.querySelectorAll('g[class]')]"
+)
+FILLS += ".map(g => getComputedStyle(g).fill)])"
+SWITCHES = {
+    "Material": '<body data-md-color-scheme="{}" style="color-scheme:{scheme}">',
+    "Furo": '<body data-theme="{}" style="color-scheme:{scheme}">',
+    "a theme of one's own": '<body data-theme="{}">',
+    "JupyterLab": '<body data-jp-theme-light="{}">',
+}
+WORDS = {"Material": ("default", "slate"), "JupyterLab": ("true", "false")}
+
+
+def embedded(folder: Path, body: str, *pictures: str) -> Path:
+    path = folder / "page.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8>{body}{''.join(pictures)}", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("system", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("theme", SWITCHES)
+def test_a_picture_follows_the_switch_of_its_page(theme: str, system: bool, page: Page, tmp_path: Path) -> None:
+    picture = draw("((4,8),(2,2)):((32,1),(16,8))", view=ThreadValue((16, 8)))
+    page.dark(system)
+    for dark, word in enumerate(WORDS.get(theme, ("light", "dark"))):
+        scheme = "dark" if dark else "light"
+        wanted = Drawing(picture.figure, Style(theme=scheme)).svg()
+        page.open(embedded(tmp_path, SWITCHES[theme].format(word, scheme=scheme), picture.svg(), wanted))
+        followed, fixed = page.evaluate(FILLS)
+        assert followed == fixed, scheme
+        page.open(embedded(tmp_path, SWITCHES[theme].format(word, scheme=scheme), picture.html()))
+        cells = "[...document.querySelectorAll('td')].map(t => getComputedStyle(t).backgroundColor)"
+        drawn = page.evaluate(cells)
+        page.open(embedded(tmp_path, "<body>", Drawing(picture.figure, Style(theme=scheme)).html()))
+        assert drawn == page.evaluate(cells), scheme
+
+
+def test_a_page_that_knows_no_dark_has_no_dark_pictures(page: Page, tmp_path: Path) -> None:
+    picture = draw("(4,8):(8,1)")
+    page.dark(True)
+    page.open(embedded(tmp_path, "<body>", picture.svg(), Drawing(picture.figure, Style(theme="light")).svg()))
+    followed, fixed = page.evaluate(FILLS)
+    assert followed == fixed
+
+
+@pytest.mark.parametrize("form", ["svg", "html"])
+def test_pictures_of_two_themes_on_one_page_differ(form: str, page: Page, tmp_path: Path) -> None:
+    figure = draw("(4,8):(8,1)").figure
+    light, dark, follows = (getattr(Drawing(figure, Style(theme=theme)), form)() for theme in ("light", "dark", "auto"))
+    paints = "[...document.querySelectorAll('svg,.cutepy-html')].map(s => [...s.querySelectorAll('g[class],td')].map("
+    paints += "e => [getComputedStyle(e).fill, getComputedStyle(e).backgroundColor, getComputedStyle(e).color]))"
+    for order in ((light, dark, follows), (follows, dark, light), (dark, follows, light)):
+        page.open(embedded(tmp_path, '<body data-theme="light">', *order))
+        seen = dict(zip(order, page.evaluate(paints), strict=True))
+        assert seen[light] == seen[follows]
+        assert all(one != other for one, other in zip(seen[light], seen[dark], strict=True))
+
+
+def test_a_picture_without_its_styles_is_legible(
+    picture: tuple[str, Callable[[], Drawing]], page: Page, tmp_path: Path
+) -> None:
+    """As sanitizers leave it: the same colours, sizes and anchors as with its styles."""
+    text = picture[1]().svg()
+    bare = re.sub(r"<style>.*?</style>| style=\"[^\"]*\"", "", text)
+    looks = "[...document.querySelectorAll('svg')].map(s => [...s.querySelectorAll('path,text')].map(e => {"
+    looks += " const c = getComputedStyle(e); return [c.fill, c.stroke, c.strokeWidth, c.fontSize, c.textAnchor]; }))"
+    page.dark(False)
+    page.open(embedded(tmp_path, "<body>", text, bare))
+    styled, stripped = page.evaluate(looks)
+    assert styled == stripped
+
+
+def test_html_without_its_styles_is_legible(page: Page, tmp_path: Path) -> None:
+    picture = draw("(4,8):(8,1)", color="row").html()
+    bare = re.sub(r"<style>.*?</style>", "", picture)
+    page.dark(False)
+    page.open(embedded(tmp_path, "<body>", bare))
+    cells = "[...document.querySelectorAll('td')].map(t => getComputedStyle(t).backgroundColor)"
+    stripped = page.evaluate(cells)
+    assert page.evaluate("[...document.querySelectorAll('td span')].every(s => getComputedStyle(s).display === 'none')")
+    page.open(embedded(tmp_path, "<body>", picture))
+    assert page.evaluate(cells) == stripped
+    assert len(set(stripped)) == 4
+
+
+def test_labels_stay_readable_on_a_phone(
+    picture: tuple[str, Callable[[], Drawing]], page: Page, tmp_path: Path
+) -> None:
+    """At 390 pixels, though the theme shrinks pictures to the width of the page."""
+    shrink = "<style>img,svg,video{max-width:100%;height:auto}</style><body>"
+    page.resize(390, 844)
+    page.open(embedded(tmp_path, shrink, figure(picture[1](), {}, 'class="cutepy"', "")))
+    assert (
+        page.evaluate(
+            "Math.min(...[...document.querySelectorAll('svg text')].map(t => {"
+            " const s = t.getScreenCTM(); return parseFloat(getComputedStyle(t).fontSize) * s.a; }))"
+        )
+        >= 9
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

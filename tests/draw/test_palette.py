@@ -1,6 +1,6 @@
 """The palette keeps its word, computed anew: contrast in both themes, distance for readers with deuteranopia."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from colors import contrast, deuteranope, difference
@@ -9,22 +9,23 @@ from cutepy.draw import palette
 from cutepy.errors import DrawError
 
 THEMES = ("light", "dark")
-PAINTS = [f"{kind}{n}" for kind in "csu" for n in range(palette.COLORS)] + [f"g{n}" for n in range(palette.RAMP)]
+PAINTS = [f"{kind}{n}" for kind in "csuopq" for n in range(palette.COLORS)] + [f"g{n}" for n in range(palette.RAMP)]
 FIXED = [palette.PLAIN, palette.HOLE, palette.GAP]
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_text_can_be_read_on_every_paint(theme: str) -> None:
-    ink = palette.INK[theme]
+    ink = palette.value("ink", theme)
     worst = min(contrast(ink, palette.value(paint, theme)) for paint in PAINTS + FIXED)
     assert worst >= 4.5
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_text_and_lines_beside_the_cells_can_be_seen(theme: str) -> None:
-    for ink in (palette.SOFT_INK, palette.STRONG_LINE, palette.MARK, palette.INK):
-        assert contrast(ink[theme], palette.PAPER[theme]) >= 4.5
-    assert contrast(palette.LINE[theme], palette.PAPER[theme]) >= 3
+    paper = palette.value("paper", theme)
+    for ink in ("ink", "soft", "strong", "mark"):
+        assert contrast(palette.value(ink, theme), paper) >= 4.5
+    assert contrast(palette.value("line", theme), paper) >= 3
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -55,6 +56,16 @@ def test_faded_neighbours_differ_too(theme: str, fade: int) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("count", [2, 4, 8, 12, 16, 32, 64])
+def test_ordered_colours_go_round_the_wheel_and_neighbours_differ(theme: str, count: int) -> None:
+    paints = [palette.ordered(number, count) for number in range(count)]
+    places = [int(paint[1:]) for paint in paints[: palette.COLORS]]
+    assert places == sorted(set(places))
+    values = [palette.value(paint, theme) for paint in paints]
+    assert min(deuteranope(a, b) for a, b in pairwise(values)) >= 9
+
+
+@pytest.mark.parametrize("theme", THEMES)
 def test_the_ramp_goes_one_way(theme: str) -> None:
     ends = palette.value("g0", theme), palette.value("g15", theme)
     from_start = [difference(ends[0], palette.value(f"g{n}", theme)) for n in range(palette.RAMP)]
@@ -63,6 +74,6 @@ def test_the_ramp_goes_one_way(theme: str) -> None:
 
 
 def test_a_name_that_is_no_paint_is_refused() -> None:
-    for name in ("", "c32", "g16", "q1", "c-1", "c٣", "c1;}", "<b>", "c001"):
+    for name in ("", "c32", "g16", "r1", "o32", "c-1", "c٣", "c1;}", "<b>", "c001"):
         with pytest.raises(DrawError, match="no paint"):
             palette.value(name, "light")

@@ -24,12 +24,29 @@ A = make_tensor(make_gmem_ptr(np.arange(30, dtype=np.float32) / 4, name="A"), (5
 
 def test_data_and_slices() -> None:
     grid = draw(A).figure.grids[0]
-    assert grid.labels[:3] == ("0", "1.25", "2.5")
+    assert grid.labels[:3] == ("0.00", "1.25", "2.50")
     assert grid.hints[1] == "(0,1) → 5: 1.25"
     row = draw(A(2, _)).figure.grids[0]
-    assert row.labels == tuple(f"{A[2, j]:.4g}" for j in range(6))
+    assert row.labels == tuple(f"{A[2, j]:.2f}" for j in range(6))
     assert row.hints[0] == "(0) → 2: 0.5"
     assert draw(A, label="offset").figure.grids[0].labels[:2] == ("0", "5")
+
+
+def test_a_picture_of_a_tensor_is_the_same_in_every_run() -> None:
+    first, second = (make_tensor(np.arange(24, dtype=np.float32).reshape(4, 6)) for _run in range(2))
+    assert str(first) != str(second), "their memories are apart"
+    for picture in (lambda t: t, lambda t: local_tile(t, (2, 3), (1, 1)), lambda t: t(_, 1)):
+        assert draw(picture(first)).svg() == draw(picture(second)).svg()
+    assert draw(first).figure.title == "ptr[32b] o (4,6):(6,1)"
+    assert draw(A).figure.title == "gmem_ptr[32b](A) o (5,6):(1,5)"
+
+
+def test_a_heat_map_of_values() -> None:
+    values = np.array([[0.0, 1.0, np.nan], [15.0, 7.0, np.inf]], np.float32)
+    assert draw(make_tensor(values), color="value").figure.grids[0].paints == ("g0", "g1", "w", "g15", "g7", "w")
+    flags = make_tensor(np.array([[True, False]]))
+    assert draw(flags, color="value").figure.grids[0].paints == ("g15", "g0")
+    assert set(draw(make_tensor(np.ones((2, 2), np.int32)), color="value").figure.grids[0].paints) == {"g0"}
 
 
 def test_a_guarded_tile_has_holes() -> None:

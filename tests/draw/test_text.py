@@ -137,6 +137,19 @@ def test_the_text_of_a_drawing_is_the_grid(layout: Layout) -> None:
         assert draw(layout).text() == layout.grid()
 
 
+@pytest.mark.parametrize("width", [30, 79, 80, 200, None])
+def test_wide_tables_fold_into_bands(width: int | None) -> None:
+    layout = Layout((3, 40), (40, 1))
+    lines = draw(layout).text(width=width).splitlines()[1:]
+    assert width is None or max(map(len, lines)) <= width
+    rows: dict[str, list[int]] = {}
+    for line in lines:
+        head, bar, cells = line.partition("|")
+        if bar:
+            rows.setdefault(head.strip(), []).extend(int(cell) for cell in cells.split("|")[:-1])
+    assert rows == {str(i): [layout(i, j) for j in range(40)] for i in range(3)}
+
+
 def test_tiles_holes_marks_and_shared_cells_show_in_text() -> None:
     tiled = draw(Layout((2, 4), (4, 1)), view=Tiles((2, 2))).text()
     assert " 0  | 0 | 1 ║ 2 | 3 |" in tiled

@@ -1,7 +1,11 @@
 """What every view says: the labels and the colours of cells, read off the grids; refusals with a way out."""
 
+import pydoc
 import sys
+from base64 import b64decode
 from importlib.util import find_spec
+from inspect import signature
+from time import sleep
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -32,6 +36,7 @@ from cutepy.layout import (
     coalesce,
     complement,
     composition,
+    convert,
     explain,
     logical_divide,
     make_identity_layout,
@@ -97,7 +102,8 @@ def test_colours_by_name_and_by_function() -> None:
     layout = zipped_divide(Layout((4, 4), (4, 1)), (2, 2))
     assert only(draw(layout, color="tile")).paints[:4] == ("c0", "c1", "c2", "c3")
     assert only(draw(layout, color="row")).paints[::4] == ("c0", "c1", "c2", "c3")
-    assert only(draw(layout, color="bank")).paints[0] == "c0"
+    assert only(draw(layout, color="bank")).paints[0] == "o0"
+    assert only(draw(layout, color="bank", palette="distinct")).paints[0] == "c0"
     assert only(draw(layout, color=lambda crd, offset: offset % 2)).paints[:3] == ("c0", "c0", "c0")
     assert set(only(draw(layout, color=lambda crd, offset: "g3")).paints) == {"g3"}
     blocked = logical_divide(Layout((4, 4), (4, 1)), (2, 2))
@@ -149,7 +155,21 @@ def test_thread_value_owns_every_element_once() -> None:
             index = tv(thread, value)
             assert rows(grid)[index % 8][index // 8] == f"T{thread}\nV{value}"
     assert only(draw(tv, view=ThreadValue((8, 4)), label="thread")).labels[0] == "T0"
-    assert draw(tv, view=ThreadValue((8, 4)), label="value").figure.legend[0] == ("c0", "T0")
+    figure = draw(tv, view=ThreadValue((8, 4)), label="value").figure
+    assert (figure.subject, figure.legend) == ("thread", tuple((f"c{thread}", str(thread)) for thread in range(8)))
+    assert draw(tv, over=(8, 4), color="value").figure.legend == tuple((f"c{v}", str(v)) for v in range(4))
+    assert draw(tv, over=(8, 4), legend=False).figure.legend == ()
+    assert draw(tv, over=(8, 4), palette="ordered").figure.legend[3] == ("o3", "3")
+    assert draw(Layout((64, 1)), over=64).figure.legend == (), "64 threads share 32 colours"
+
+
+def test_a_heavy_line_runs_where_the_thread_changes() -> None:
+    for tv, over in ((Layout(((4, 2), (2, 2)), ((2, 16), (1, 8))), (8, 4)), (Layout((4, 2), (1, 8)), (4, 4))):
+        grid = only(draw(tv, over=over))
+        owner = {tv(thread, value): thread for thread in range(tv[0].size) for value in range(tv[1].size)}
+        threads = tuple(owner.get(i + over[0] * j, -1) for i in range(over[0]) for j in range(over[1]))
+        assert grid.groups in ((), threads)
+        assert bool(grid.groups) == (over == (8, 4)), "a line round every single cell says nothing"
 
 
 def test_shared_cells_and_holes() -> None:
@@ -195,10 +215,34 @@ def test_memory() -> None:
 def test_tiles() -> None:
     drawing = draw(Layout((4, 4), (4, 1)), view=Tiles((2, Layout(2, 2))))
     assert only(drawing).groups[:4] == (0, 2, 0, 2)
-    assert [text for _paint, text in drawing.figure.legend] == ["tile 0", "tile 1", "tile 2", "tile 3"]
+    assert [text for _paint, text in drawing.figure.legend] == ["0", "1", "2", "3"]
+    assert drawing.figure.subject == "tile"
     assert rows(only(draw(Layout((2, 4)), view=Tiles((2, 2)), label="place")))[0] == ["0", "2", "0", "2"]
     with pytest.raises(ValueError, match="3"):
         draw(Layout((4, 4)), view=Tiles((3, 3)))
+
+
+def test_one_tile_in_the_whole() -> None:
+    layout, threads = Layout((4, 6), (6, 1)), Layout((2, 3), (1, 2))
+    grid = only(draw(layout, tiler=(2, 3), tile=(1, 1), threads=threads, thread=1))
+    inside = {i * 6 + j for i in (2, 3) for j in (3, 4, 5)}
+    assert {place for place, group in enumerate(grid.groups) if group} == inside
+    assert grid.marked == {18 + 3, 18 + 4, 18 + 5}
+    for place, paint in enumerate(grid.paints):
+        assert paint == (f"c{(place // 6) % 2}" if place in inside else "w")
+    assert only(draw(layout, tiler=(2, 3), tile=3)).groups == grid.groups
+    told = only(draw(layout, tiler=(2, 3), threads=threads, label="thread,value"))
+    assert rows(told)[1][:4] == ["T1\nV0", "T1\nV1", "T1\nV2", "9"]
+    for wrong, match in (
+        ({"tile": 4}, "there are 4 tiles"),
+        ({"tile": (2, 0)}, "tile="),
+        ({"thread": 1}, "give threads"),
+        ({"threads": Layout((2, 4))}, "reaches 6, a tile has 6"),
+        ({"threads": threads, "thread": 2}, "has 2 threads"),
+        ({"threads": Layout(4)}, "thread, value"),
+    ):
+        with pytest.raises(DrawError, match=match):
+            draw(layout, tiler=(2, 3), **wrong)
 
 
 def test_banks_count_conflicts() -> None:
@@ -284,6 +328,53 @@ def test_steps_refuse_what_is_no_call() -> None:
         draw(steps(coalesce, Layout((1000, 1000))), view="steps")
 
 
+def test_options_stand_flat() -> None:
+    layout = Layout((4, 4))
+    assert draw(layout, title="x", limit=64, heads="none") == draw(layout, style=Style("x", limit=64, heads="none"))
+    assert draw(layout, style=Style(title="x"), theme="dark").style == Style(title="x", theme="dark")
+    assert draw(layout, view="memory", width=4).figure == draw(layout, view=Memory(4)).figure
+    assert draw(layout, element_bytes=2).figure == draw(layout, view=Banks(2)).figure
+    with pytest.raises(DrawError, match="there are 4 tiles"):
+        draw(layout, tiler=(2, 2), tile=-1)
+    with pytest.raises(DrawError, match="did you mean title"):
+        draw(layout, titel="x")  # type: ignore[call-arg]
+    with pytest.raises(DrawError, match="view 'memory' has no option 'tiler'"):
+        draw(layout, view="memory", tiler=(2, 2))
+    with pytest.raises(DrawError, match="the view is an object"):
+        draw(layout, view=Memory(), width=4)
+
+
+def test_every_option_has_its_meaning_and_its_place() -> None:
+    from cutepy.draw.look import OPTIONS, Options
+    from cutepy.draw.views import NAMED
+
+    fields = set(Style.__slots__)
+    of_views = {option for make in NAMED.values() for option in signature(make).parameters}
+    assert set(OPTIONS) == {"view", "color", "label", *Options.__annotations__}
+    assert set(Options.__annotations__) == fields | of_views
+
+
+def test_long_vectors_fold_and_wide_panels_stand_under_one_another() -> None:
+    from cutepy.draw.sheet import sheet_of
+
+    figure = draw(Layout((50,), (2,))).figure
+    boxes = sheet_of(figure).boxes
+    assert [box.grid.columns.size for box in boxes] == [16, 16, 16, 2]
+    assert sum((box.grid.labels for box in boxes), ()) == only(draw(Layout((50,), (2,)))).labels
+    assert [box.grid.columns.names[0] for box in boxes] == ["0", "16", "32", "48"]
+    before, after = sheet_of(draw("S<3,4,3> o 0 o (8,64):(64,1)", view="swizzle").figure).boxes
+    assert before.x == after.x and after.y > before.y
+    before, after = sheet_of(draw("S<3,0,3> o 0 o (8,8):(8,1)", view="swizzle").figure).boxes
+    assert before.y == after.y and after.x > before.x
+
+
+def test_corners_are_coloured_by_rank() -> None:
+    grid = only(draw(Layout((4096, 4096), (4096, 1)), limit=64))
+    found = [paint for paint in grid.paints if paint != "e"]
+    assert set(found) == {f"g{n}" for n in range(16)}
+    assert [int(paint[1:]) for paint in found] == sorted(int(paint[1:]) for paint in found)
+
+
 def test_texts_lists_figures_and_registered_types() -> None:
     assert str(draw("(2,2)").figure.title) == "(2,2):(1,2)"
     both = draw([Layout((2, 2)), "coalesce((2,2))"])
@@ -300,20 +391,36 @@ def test_texts_lists_figures_and_registered_types() -> None:
 
 
 def test_views_by_name() -> None:
-    with pytest.raises(DrawError, match="view='tile': there are grid, memory"):
+    with pytest.raises(DrawError, match=r"view='tile': did you mean tiles\? there are grid, memory"):
         draw(Layout(4), view="tile")
-    with pytest.raises(DrawError, match=r"needs a parameter: .*Tiles\(\.\.\.\)"):
+    with pytest.raises(DrawError, match="view 'tiles' needs tiler"):
         draw(Layout((4, 4)), view="tiles")
     with pytest.raises(DrawError, match="theme='black'"):
         Style(theme="black")  # type: ignore[arg-type]
 
 
-def test_notebooks_show_pictures(tmp_path) -> None:
+def test_notebooks_show_pictures() -> None:
     drawing = draw(Layout((2, 2)))
     bundle = drawing._repr_mimebundle_()
-    assert bundle["image/svg+xml"].startswith("<svg")
-    assert bundle["text/plain"] == repr(drawing) == "<Drawing of (2,2):(1,2): 4 cells>"
-    assert drawing.html()._repr_html_() == str(drawing.html())
+    assert bundle["text/html"] == drawing.html() == drawing.html()._repr_html_()
+    assert bundle["image/svg+xml"] == drawing.svg()
+    assert bundle["text/plain"] == repr(drawing) == drawing.text()
+    if find_spec("resvg_py"):
+        assert b64decode(bundle["image/png"]) == drawing.png()
+    large = draw(Layout((64, 64)))._repr_mimebundle_()
+    assert "overflow-x:auto" in large["text/html"] and large["image/svg+xml"].rstrip() in large["text/html"]
+    assert "image/png" not in large
+
+
+@pytest.mark.parametrize("cells", [(16, 16), (2, 24), (17, 16), (1, 128)])
+def test_a_session_shows_small_drawings_as_text(cells: tuple[int, int]) -> None:
+    drawing = draw(Layout(cells))
+    small = cells[0] * cells[1] <= 256 and max(map(len, drawing.text().split("\n"))) <= 110
+    assert repr(drawing) == (drawing.text() if small else f"<Drawing of {Layout(cells)}: {drawing.figure.cells} cells>")
+
+
+def test_files_of_every_format(tmp_path) -> None:
+    drawing = draw(Layout((2, 2)))
     for suffix in (".svg", ".html", ".txt", ".tex"):
         assert drawing.save(tmp_path / f"a{suffix}").stat().st_size > 50
     with pytest.raises(DrawError, match=r"no format '\.gif'"):
@@ -321,8 +428,24 @@ def test_notebooks_show_pictures(tmp_path) -> None:
     assert not (tmp_path / "a.gif").exists()
 
 
+def test_pdf_and_eps_hold_the_text_or_say_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    drawing = draw(Layout((2, 2)), theme="dark")
+    if find_spec("cairosvg"):
+        assert drawing.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+        assert drawing.pdf() != draw(Layout((2, 2)), label="none").pdf()
+        first = drawing.encoded(".pdf"), drawing.encoded(".eps")
+        sleep(1.1)
+        assert (drawing.encoded(".pdf"), drawing.encoded(".eps")) == first, "the time of day is in it"
+        assert drawing.save(tmp_path / "a.eps").read_bytes().startswith(b"%!PS-Adobe-3.0 EPSF")
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    for suffix in (".pdf", ".eps"):
+        with pytest.raises(DrawError, match="cutepy\\[pdf\\]"):
+            drawing.save(tmp_path / f"b{suffix}")
+        assert not (tmp_path / f"b{suffix}").exists()
+
+
 def test_png_draws_the_text_or_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cutepy.draw.printers import svg as module
+    from cutepy.draw.printers import files as module
 
     drawing = draw(Layout((2, 2)))
     if find_spec("resvg_py"):
@@ -362,11 +485,52 @@ def test_the_module_is_callable() -> None:
     assert module.Style is Style
 
 
-def test_display_is_filled_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cutepy.layout.values import above
+def test_help_is_one_screen_and_dir_has_no_noise() -> None:
+    from cutepy import draw as module
 
-    assert (above.svg_of(Layout(4)) or "").startswith("<svg")
-    assert (above.svg_of(Layout((1000, 1000))) or "").count("<text") < 1200
-    assert above.svg_of(object()) is None
-    monkeypatch.delitem(above._WHERE, "svg_of")
-    assert above.svg_of(Layout(4)) is None
+    text = pydoc.plain(pydoc.render_doc(module))
+    assert len(text.splitlines()) <= 50
+    assert all(f"`{name}`" in text or f'"{name}"' in text for name in (*Style.__slots__[:-1], "tiler", "banks", "tv"))
+    names = dir(module)
+    assert {"draw", "Style", "Banks", "register"} <= set(names)
+    assert not [name for name in names if name.startswith("_") or isinstance(getattr(module, name), ModuleType)]
+
+
+def test_what_has_a_picture_shows_it_and_the_rest_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutepy.layout.values import above
+    from cutepy.tensor import COPY_ATOMS, FMA, MMA_ATOMS, make_tensor, make_tiled_mma
+
+    pictured = [
+        *(Layout(4), ComposedLayout(Swizzle(1, 0, 1), 0, Layout(4)), Swizzle(3, 4, 3), make_tensor("f32", 4)),
+        *(MMA_ATOMS["sm_75.mma.m16n8k8.f32.f16.f16.f32"], COPY_ATOMS["sm_75.ldmatrix.m8n8.x1.b16"]),
+        *(make_tiled_mma(FMA, Layout((4, 4, 1))), explain(coalesce, Layout((2, 2)))),
+    ]
+    for thing in pictured:
+        bundle = thing._repr_mimebundle_()  # type: ignore[attr-defined]
+        assert bundle["image/svg+xml"].startswith("<svg") and bundle["text/plain"] == repr(thing)
+    assert Layout((1000, 1000))._repr_mimebundle_()["image/svg+xml"].count("<text") < 1200
+    refused = explain(composition, Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
+    assert refused._repr_mimebundle_()["text/html"].startswith("<pre>composition((6,2):(1,7), (3,2):(2,3))")
+    monkeypatch.delitem(above._WHERE, "bundle_of")
+    assert Layout(4)._repr_mimebundle_() == {}
+
+
+def test_a_swizzle_shows_its_bits() -> None:
+    for swizzle in (Swizzle(3, 4, 3), Swizzle(2, 0, 5), Swizzle(2, 1, -3), Swizzle(0, 4, 3)):
+        grid = only(draw(swizzle))
+        count = grid.columns.size
+        for offset in range(1 << count):
+            bit = {f"b{b}": offset >> b & 1 for b in range(count)}
+            result = 0
+            for b, label in zip(reversed(range(count)), grid.labels[count:], strict=True):
+                result |= sum(bit[part] for part in label.split("^")) % 2 << b
+            assert result == swizzle(offset)
+
+
+def test_a_conversion_shows_who_held_what() -> None:
+    plan = convert(Layout((4, 2), (2, 1)), Layout((4, 2), (1, 4)))
+    before, after = draw(plan).figure.grids
+    assert before.labels == tuple(map(str, range(8))) and after.labels == ("0", "4", "1", "5", "2", "6", "3", "7")
+    paint = dict(zip(before.labels, before.paints, strict=True))
+    assert [paint[label] for label in after.labels] == list(after.paints) and len(set(after.paints)) == 4
+    assert "2 shuffles" in draw(plan).figure.title

@@ -1237,6 +1237,37 @@ def smuggled(x, n, y):
     y[gpu.thread] = once()  # here
 
 
+@right
+def number_below_0_after_its_block(x, n, y):
+    gpu.launch(threads=64)
+    w = 1
+    with gpu.when(x[gpu.thread] > 3.0):
+        w = w - 1
+    v = 2 if x[gpu.thread] > 5.0 else 0
+    for k in gpu.loop(4, start=w - 3):
+        v = v + k
+    y[gpu.thread] = gpu.cast(w - 3, "f32") + gpu.cast((v - 5) // 2, "f32") * 16.0
+
+
+@refused("a Python number that may lie below 0 meets a u32 value")
+def number_below_0_compared(x, n, y):
+    gpu.launch(threads=64)
+    w = 1
+    with gpu.when(x[gpu.thread] > 3.0):
+        w = w - 2
+    y[gpu.thread] = gpu.select(n[gpu.thread] > w, 1.0, 0.0)  # here
+
+
+@refused("a Python number that may lie below 0 meets a u32 value")
+def number_below_0_bounds_a_loop(x, n, y):
+    gpu.launch(threads=64)
+    w = 1
+    with gpu.when(x[gpu.thread] > 3.0):
+        w = w - 2
+    for k in gpu.loop(n[gpu.thread], start=w):  # here
+        y[k] = 1.0
+
+
 @refused("returns")
 def returns(x, n, y):
     gpu.launch(threads=64)

@@ -2,6 +2,7 @@
 
 import linecache
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -143,6 +144,45 @@ class Writer:
             self.statement(depth)
 
 
+@dataclass
+class Numbers(Writer):
+    """Writes statements over Python's own integers v and w, which go below 0 and meet values of the GPU."""
+
+    def integer(self) -> str:
+        p = self.pick
+        left, right = p.choice("vw"), p.choice(["v", "w", "1", "2", "5"])
+        forms = [f"({left} - {right})", f"({left} + {right})", f"-{left}", f"({left} * 3 - {right}) % 7", left]
+        return p.choice([*forms, f"({left} - {right}) // 2", f"abs({left} - 3)", f"gpu.minimum({left}, {right} - 1)"])
+
+    def condition(self, depth: int = 1) -> str:
+        p = self.pick
+        forms = [f"{p.choice('vw')} < {p.randint(-2, 3)}", f"{self.integer()} >= {self.integer()}", "x[t] > 3.0"]
+        forms += [f"t < {p.randint(0, THREADS)}", f"(gpu.cast(t, 'i32') + {self.integer()}) % 3 == 1"]
+        met = [f"n[t] > {self.integer()}", f"(t + 64 + {self.integer()}) % 3 == 1"]  # refused where it may lie below 0
+        return p.choice(forms if p.random() < 0.97 else met)
+
+    def simple(self, depth: int) -> None:
+        p = self.pick
+        name, value, other = p.choice("vw"), self.integer(), self.integer()
+        bounded = f"{name} = ({value}) % {p.randint(2, 9)} - {p.randint(0, 4)}"
+        chosen = f"{name} = {p.randint(-3, 3)} if {self.condition(0)} else {p.choice('vw')}"
+        picked = f"{name} = gpu.select({self.condition(0)}, {p.choice('vw')}, {p.randint(-3, 3)})"
+        floats = f"a = a * 0.25 + gpu.cast({value}, 'f32')", f"a = x[t] * ({other}) + a * 0.5"
+        self.put(depth, p.choice([bounded, bounded, chosen, picked, *floats, "v, w = w, v", f"w = {p.randint(-2, 2)}"]))
+
+
+def numbers(seed: int) -> str:
+    """The text of a program about Python's integers."""
+    pick = random.Random(seed)
+    writer = Numbers(pick)
+    for line in ("a = x[t]", "b = c = 0.5", "i = j = 1", f"v = {pick.randint(-2, 4)}", f"w = {pick.randint(-2, 4)}"):
+        writer.put(0, line)
+    for _ in range(pick.randint(2, 5)):
+        writer.statement(0)
+    writer.put(0, 'y[t] = a + gpu.cast(w - 3, "f32") * 64.0 + gpu.cast(v * 2 - 5, "f32") * 1024.0')
+    return HEAD.replace("THREADS", str(THREADS)) + "\n".join(writer.lines) + "\n"
+
+
 def program(seed: int) -> str:
     """The text of a program."""
     pick = random.Random(seed)
@@ -156,9 +196,9 @@ def program(seed: int) -> str:
     return HEAD.replace("THREADS", str(THREADS)) + "\n".join(writer.lines) + "\n" + TAIL
 
 
-def outcome(seed: int, *, device: bool = False) -> str:
+def outcome(seed: int, *, device: bool = False, write: Callable[[int], str] = program) -> str:
     """What the interpreter and, if asked, the default device make of a program: right, refused, or wrong, and how."""
-    text, file = program(seed), f"<program {seed}>"
+    text, file = write(seed), f"<program {seed}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     g = np.random.default_rng(seed)
     x, n = (g.integers(0, 32, THREADS) / 4).astype(np.float32), g.integers(0, 50, THREADS, np.uint32)

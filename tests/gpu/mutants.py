@@ -35,9 +35,7 @@ from cutepy.gpu.ir import (
     Stmt,
     Store,
     binary,
-    blocks,
     const,
-    expressions,
     load,
     new_arena,
     nodes,
@@ -75,14 +73,14 @@ def put(block: Block, old: Stmt, new: tuple[Stmt, ...]) -> Block:
         if stmt is old:
             out += new
         else:
-            inner = blocks(stmt)
+            inner = stmt.blocks
             out.append(with_blocks(stmt, tuple(put(b, old, new) for b in inner)) if inner else stmt)
     return tuple(out)
 
 
 def _changed(kernel: Kernel, stmt: Stmt, old: Expr, new: Expr) -> Kernel:
     """`kernel` with `new` for `old` in one statement."""
-    values = tuple(rewrite(x, lambda node: new if node is old else node, {}) for x in expressions(stmt))
+    values = tuple(rewrite(x, lambda node: new if node is old else node, {}) for x in stmt.expressions)
     return replace(kernel, body=put(kernel.body, stmt, (with_expressions(stmt, values),)))
 
 
@@ -90,7 +88,7 @@ def _accesses(kernel: Kernel) -> Iterator[tuple[Stmt, Load | Store | Atomic]]:
     for stmt in statements(kernel.body):
         if isinstance(stmt, Store | Atomic) and stmt.buffer.space != "private":
             yield stmt, stmt
-        for root in expressions(stmt):
+        for root in stmt.expressions:
             for node in nodes(root):
                 if isinstance(node, Load) and node.buffer.space != "private":
                     yield stmt, node
@@ -111,10 +109,7 @@ def _guard(kernel: Kernel, pick: random.Random) -> Mutant | None:
             [stmt.condition]
             if isinstance(stmt, If)
             else [
-                n.where
-                for root in expressions(stmt)
-                for n in nodes(root)
-                if isinstance(n, Load) and n.where is not None
+                n.where for root in stmt.expressions for n in nodes(root) if isinstance(n, Load) and n.where is not None
             ]
         )
         for root in roots:
@@ -208,10 +203,10 @@ def _with_buffer(kernel: Kernel, old: Buffer, new: Buffer) -> Kernel:
     def walk(block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            stmt = with_expressions(stmt, tuple(rewrite(x, change, memo) for x in expressions(stmt)))
+            stmt = with_expressions(stmt, tuple(rewrite(x, change, memo) for x in stmt.expressions))
             if isinstance(stmt, Store | Atomic) and stmt.buffer is old:
                 stmt = replace(stmt, buffer=new)
-            out.append(with_blocks(stmt, tuple(walk(b) for b in blocks(stmt))) if blocks(stmt) else stmt)
+            out.append(with_blocks(stmt, tuple(walk(b) for b in stmt.blocks)) if stmt.blocks else stmt)
         return tuple(out)
 
     return replace(kernel, body=walk(kernel.body), local=tuple(new if b is old else b for b in kernel.local))

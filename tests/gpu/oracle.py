@@ -36,9 +36,7 @@ from cutepy.gpu.ir import (
     Unary,
     Var,
     Vector,
-    children,
     const,
-    expressions,
 )
 from cutepy.gpu.ir.operators import FOLD, U32_LIMIT, wrapped
 from cutepy.tensor.dtypes import bool_
@@ -138,7 +136,7 @@ class Run:
         known = self.loads.get(id(stmt))
         if known is None:
             found: dict[Expr, None] = {}
-            for root in expressions(stmt):
+            for root in stmt.expressions:
                 _loads(root, found)
             known = self.loads[id(stmt)] = [x for x in found if isinstance(x, Load)]
         return known
@@ -146,14 +144,14 @@ class Run:
 
 def _below_floats(x: Expr) -> list[Expr]:
     """What the floats in `x` are made of: integers, and elements of memory."""
-    return [y for y in children(x) if y.dtype.kind != "f" or isinstance(y, Load)] + [
-        z for y in children(x) if y.dtype.kind == "f" and not isinstance(y, Load) for z in _below_floats(y)
+    return [y for y in x.operands if y.dtype.kind != "f" or isinstance(y, Load)] + [
+        z for y in x.operands if y.dtype.kind == "f" and not isinstance(y, Load) for z in _below_floats(y)
     ]
 
 
 def _loads(x: Expr, found: dict[Expr, None]) -> None:
     if x not in found:
-        for operand in children(x):
+        for operand in x.operands:
             _loads(operand, found)
         found[x] = None
 
@@ -215,7 +213,7 @@ class _Thread:
     def known(self, x: Expr) -> bool:
         if isinstance(x, Load) and x.buffer.space != "private" and x.buffer not in self.run.data:
             return False
-        return all(map(self.known, children(x))) and not (isinstance(x, Var) and x not in self.env)
+        return all(map(self.known, x.operands)) and not (isinstance(x, Var) and x not in self.env)
 
     def loop(self, stmt: For) -> None:
         at, outside, number = self.value(stmt.start), self.loops, 0

@@ -13,9 +13,8 @@ from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import Buffer, Kernel
 from cutepy.gpu.matmul import Plan, matmul_kernel
 from cutepy.gpu.operations.fold import Fold, FoldPlan, fold_kernel
-from cutepy.gpu.trace.arguments import bind_call
+from cutepy.gpu.trace.call import bind_call, run_on_host
 from cutepy.gpu.trace.kernel import KernelFunction
-from cutepy.gpu.trace.launching import run_on_host
 from cutepy.layout import Layout, ceil_div, size
 from cutepy.tensor import copy, f32, make_layout_tv, thread_value_partition
 from cutepy.tensor.partition import local_tile
@@ -123,7 +122,9 @@ def _example_matmul(pick: random.Random) -> Subject:
 
 
 def _reduction(pick: random.Random) -> Subject:
-    plan = FoldPlan(1, pick.choice([32, 64]), pick.choice([1, 2]), pick.choice([1, 2, 4]), along=True)
+    threads, values = pick.choice([32, 64]), pick.choice([1, 2])
+    owned = Layout((threads, (1, (4, values))), (4, (0, (1, 4 * threads))))
+    plan = FoldPlan((1, 4 * threads * values), owned, pick.choice([1, 2, 4]))
     operands = _vector(pick, pick.randint(100, 3000))[None, :], np.zeros((1, plan.splits), np.float32)
     return Subject("sum", fold_kernel, operands, {"fold": Fold("sum", f32), "plan": plan})
 

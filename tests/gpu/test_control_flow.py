@@ -8,7 +8,7 @@ import control_forms
 import numpy as np
 import one_thread
 import pytest
-from control_programs import outcome, program
+from control_programs import numbers, outcome, program
 
 from cutepy import gpu
 from cutepy.errors import KernelError
@@ -53,6 +53,16 @@ def test_refused_at_its_line(name: str) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed: int) -> None:
     assert outcome(seed) == "right", program(seed)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_number_of_pythons_is_what_python_makes_of_it(seed: int) -> None:
+    said = outcome(seed, write=numbers)
+    assert said == "right" or "may lie below 0 meets a u32 value" in said, numbers(seed)
+
+
+def test_most_programs_about_pythons_numbers_are_not_refused() -> None:
+    assert sum(outcome(seed, write=numbers) == "right" for seed in range(40, 80)) > 20
 
 
 WITHOUT_TEXT = """

@@ -1,120 +1,278 @@
-"""The table of functions: gpu's, NumPy's of kernel values and the interpreter's are NumPy's own, on every row."""
+"""The table of functions: in kernels, of arrays, through NumPy and by `ops`, each record is NumPy's function."""
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
+from gpu.function_cases import BITS, SPECIAL, close, edges, operands_of, special_operands
 
-from cutepy import gpu
-from cutepy.errors import KernelError
-from cutepy.gpu.evaluate import FUNCTIONS as MEANING
+from cutepy import gpu, ops
+from cutepy.errors import KernelError, TensorError
 from cutepy.gpu.ir import Expr
-from cutepy.gpu.ir.operators import BY_NAME, BY_WGSL, FUNCTIONS, Function
+from cutepy.ops.functions import BY_WGSL, FUNCTIONS, IN_KERNELS, NAMED, Function, define
 from cutepy.tensor.algorithms import transform
 
 X = np.linspace(-2.5, 2.5, 64).astype(np.float32)
 Y = np.linspace(0.25, 3, 64).astype(np.float32)
 Z = np.full(64, 3.5, np.float32)
-UNARY = [f for f in FUNCTIONS if f.operands == 1]
+ROWS = [f for f in FUNCTIONS.values() if "f" in f.takes and not f.conditional]
 
 
-def computed(function: object, operands: int) -> np.ndarray:
+def computed(function: Callable[..., object], *operands: np.ndarray, gives: str = "float32") -> np.ndarray:
+    """What a kernel gives for the elements of the operands."""
+    count = len(operands)
+
     @gpu.kernel
     def applied(x, y, z, out):
-        gpu.launch(threads=64)
-        values = [t[gpu.thread] for t in (x, y, z)]
-        out[gpu.thread] = function(*values[:operands])  # type: ignore[operator]
+        gpu.launch(threads=64, grid=-(-x.size // 64))
+        i = gpu.workgroup.x * 64 + gpu.thread
+        with gpu.when(i < x.size):
+            values = [t[i] for t in (x, y, z)]
+            out[i] = gpu.cast(function(*values[:count]), gives)
 
-    out = np.zeros(64, np.float32)
-    applied.interpret(X, Y, Z, out)
+    given = [np.ascontiguousarray(operands[min(i, len(operands) - 1)]) for i in range(3)]
+    out = np.zeros(operands[0].shape, gives)
+    applied.interpret(*given, out)
     return out
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
+def gives(function: Function, dtype: str = "float32") -> str:
+    return "bool" if function.gives == "bool" else dtype
+
+
+@pytest.mark.parametrize("function", ROWS, ids=lambda f: f.name)
 def test_in_a_kernel_as_on_arrays(function: Function) -> None:
-    own = getattr(gpu, function.name)
-    assert own.__name__ == function.name and own.__doc__ == function.law
+    own = getattr(gpu, function.in_kernels)
+    assert own.__name__ == function.in_kernels and function.law in own.__doc__
+    given = operands_of(function)
     with np.errstate(all="ignore"):
-        want = own(*(X, Y, Z)[: function.operands])
-    np.testing.assert_array_equal(computed(own, function.operands), want)
+        want = own(*given)
+    found = computed(own, *given, gives=gives(function))
+    if function.wgsl or function.python:
+        np.testing.assert_array_equal(found, want)
+    assert close(found, want, 8)
 
 
-@pytest.mark.parametrize(("name", "function"), [(n, f) for f in FUNCTIONS for n in f.numpy], ids=str)
+@pytest.mark.parametrize("function", ROWS, ids=lambda f: f.name)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_by_the_law_of_numpy_at_special_values(function: Function, dtype: str) -> None:
+    given = special_operands(function, dtype)
+    with np.errstate(all="ignore"):
+        want = np.asarray(function.numpy(*[x.astype(np.float32) for x in given]))
+        want = want if function.gives == "bool" else want.astype(dtype)
+    found = getattr(ops, function.name)(*given).numpy()
+    assert found.dtype == want.dtype and close(found, want, 0)
+    by_formula = gpu.pointwise(f"{function.name}({', '.join('abc'[: function.arity])})")(*given, engine="numpy").numpy()
+    assert by_formula.dtype == want.dtype and close(by_formula, want, 8)
+    inside = computed(getattr(ops, function.name), *given, gives=gives(function, dtype))
+    assert close(inside, want, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        (n, f)
+        for n, f in sorted(NAMED.items(), key=lambda pair: pair[0])
+        if "f" in f.takes and isinstance(getattr(np, n, None), np.ufunc)
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
 def test_numpys_functions_are_the_same(name: str, function: Function) -> None:
-    numpys = getattr(np, name)
+    numpys, given = getattr(np, name), operands_of(function)
     with np.errstate(all="ignore"):
-        want = numpys(*(X, Y, Z)[: function.operands])
-        np.testing.assert_array_equal(computed(getattr(gpu, function.name), function.operands), want)
-        np.testing.assert_array_equal(computed(numpys, function.operands), want)
+        want = numpys(*given)
+    assert close(computed(numpys, *given, gives=gives(function)), want, 8)
+    assert close(computed(lambda *v: getattr(ops, name)(*v), *given, gives=gives(function)), want, 8)
+    if name in ("arctan2", "atan2", "hypot") or (numpys.nin == 1 and function.gives == "fraction"):
+        # Other functions of arrays of objects NumPy takes apart itself.
+        assert close(computed(lambda *v: numpys(*[np.array([x, x]) for x in v])[1], *given), want, 8)
 
 
-def test_every_function_of_the_ir_has_a_name() -> None:
-    assert set(BY_WGSL) == set(MEANING) and all(hasattr(gpu, name) for name in BY_NAME)
-    assert len({f.wgsl for f in FUNCTIONS}) == len(FUNCTIONS) == len(BY_NAME)
+def test_every_function_has_its_names() -> None:
+    assert all(hasattr(ops, name) for name in NAMED) and all(hasattr(gpu, name) for name in IN_KERNELS)
+    assert len(IN_KERNELS) == len(FUNCTIONS) and {"nan_min", "inverseSqrt", "clamp"} <= set(BY_WGSL)
+    assert set(NAMED) <= set(dir(ops)) and set(IN_KERNELS) <= set(dir(gpu))
+
+
+def test_one_record_is_a_function_everywhere() -> None:
+    """`log(exp(x) + exp(y))`: one record, and it is used through every name that a function has."""
+    tables = FUNCTIONS, NAMED, IN_KERNELS
+    assert not any("logaddexp" in table for table in tables) and not hasattr(gpu, "logaddexp")
+
+    def spelt(k, x, y):
+        large = k.call("max", x, y)
+        return large + k.call("log", k.call("exp", x - large) + k.call("exp", y - large))
+
+    define(
+        Function("logaddexp", np.logaddexp, "The logarithm of e^x + e^y.", ("joined",),
+                 takes="biuf", gives="fraction", arity=2, spelt=spelt)
+    )  # fmt: skip
+    try:
+        want = np.logaddexp(X, Y)
+        for function in (gpu.logaddexp, np.logaddexp, ops.logaddexp, ops.joined):
+            assert close(computed(function, X, Y), want, 8)
+        assert close(gpu.logaddexp(X, Y), want, 0) and close(ops.joined(X, Y).numpy(), want, 0)
+        assert ops.logaddexp(np.int32([1, 2]), 1).dtype.name == "f32"
+        for formula in ("logaddexp(a, b)", "2 * joined(a, b) / 2"):
+            assert close(gpu.pointwise(formula)(X, Y, engine="numpy").numpy(), want, 8)
+        assert "exp(" in gpu.pointwise("logaddexp(a, b)").wgsl(X, Y) and gpu.logaddexp.__doc__
+        with pytest.raises(TensorError, match="logaddexp: it is not defined on c64"):
+            ops.logaddexp(np.zeros(2, np.complex64), 1)
+        with pytest.raises(KernelError, match=r"gpu\.logaddexp takes 2 operands, given are 1"):
+            computed(gpu.logaddexp, X)
+        with pytest.raises(TensorError, match="has logaddexp already"):
+            define(FUNCTIONS["logaddexp"])
+    finally:
+        for table in tables:
+            for name in ("logaddexp", "joined"):
+                table.pop(name, None)
+
+
+def test_one_record_is_a_function_of_the_ir_too() -> None:
+    """`step` is in WGSL: with its record the IR, the printer and the interpreter have it."""
+    define(Function("step", lambda edge, x: (edge <= x).astype(x.dtype), "Whether x >= edge.", arity=2, wgsl="step"))
+    try:
+
+        @gpu.kernel
+        def stepped(x, out):
+            gpu.launch(threads=64)
+            step = x[gpu.thread] + 1.0
+            out[gpu.thread] = gpu.step(step, 2.0) + step
+
+        out = np.zeros(64, np.float32)
+        stepped.interpret(X, out)
+        np.testing.assert_array_equal(out, (X + 1 <= 2) + (X + 1))
+        text = stepped.wgsl(X, out)
+        assert "step(" in text and "let step " not in text
+    finally:
+        for table in (FUNCTIONS, NAMED, IN_KERNELS, BY_WGSL):
+            del table["step"]
 
 
 @pytest.mark.parametrize(
     ("function", "want"),
     [
         (lambda x, y, z: np.where(x > 0, x, -1.0), np.where(X > 0, X, -1)),
+        (lambda x, y, z: gpu.where(x > 0, x, -1.0), np.where(X > 0, X, -1)),
         (lambda x, y, z: np.round(x), np.round(X)),
+        (lambda x, y, z: np.around(x) + np.clip(x, -1, y), np.round(X) + np.clip(X, -1, Y)),
         (lambda x, y, z: np.maximum(0.0, x) + np.minimum(x, y), np.maximum(0, X) + np.minimum(X, Y)),
+        (lambda x, y, z: np.fmax(0.0, x) + np.fmin(x, y), np.maximum(0, X) + np.minimum(X, Y)),
         (lambda x, y, z: 2.0**x, np.float32(2) ** X),
         (lambda x, y, z: abs(x) ** 3, np.abs(X) ** 3),
         (lambda x, y, z: np.float32(2) * x - np.square(y), 2 * X - Y * Y),
         (lambda x, y, z: np.power(y, 2), Y * Y),
+        (lambda x, y, z: np.mod(x, 0.75) + np.floor_divide(x, y), np.mod(X, np.float32(0.75)) + X // Y),
         (lambda x, y, z: gpu.select(np.float32(0.5) < x, 1.0, 2), np.where(X > 0.5, 1, 2)),
         (lambda x, y, z: gpu.select(np.array(0.5) >= x, 1, y), np.where(X <= 0.5, 1, Y)),
+        (lambda x, y, z: gpu.select(np.logical_and(x, np.less(x, y)), 1.0, 2.0), np.where((X != 0) & (X < Y), 1, 2)),
     ],
 )
-def test_other_ways_to_say_it(function: object, want: np.ndarray) -> None:
-    np.testing.assert_allclose(computed(function, 3), want, rtol=1e-6)
+def test_other_ways_to_say_it(function: Callable[..., object], want: np.ndarray) -> None:
+    np.testing.assert_allclose(computed(function, X, Y, Z), want, rtol=1e-6, atol=1e-6)
 
 
 def test_of_whole_fragments() -> None:
     @gpu.kernel
     def rounded(x, out):
         gpu.launch(threads=1)
-        transform(x, out, op=lambda v: np.rint(v) + gpu.clip(v, -1.0, 1.0))
+        transform(x, out, op=lambda v: np.rint(v) + gpu.clip(v, -1.0, 1.0) + gpu.hypot(v, 1.0))
 
     out = np.zeros(64, np.float32)
     rounded.interpret(X, out)
-    np.testing.assert_array_equal(out, np.rint(X) + np.clip(X, -1, 1))
+    np.testing.assert_allclose(out, np.rint(X) + np.clip(X, -1, 1) + np.hypot(X, 1), rtol=1e-6)
 
 
-@pytest.mark.parametrize("function", [f for f in FUNCTIONS if not f.floats and f.operands < 3], ids=lambda f: f.name)
-def test_of_integers(function: Function) -> None:
-    @gpu.kernel
-    def applied(x, y, out):
-        gpu.launch(threads=64)
-        out[gpu.thread] = getattr(gpu, function.name)(*[x[gpu.thread], y[gpu.thread]][: function.operands])
+@pytest.mark.parametrize("function", [f for f in FUNCTIONS.values() if "i" in f.takes], ids=lambda f: f.name)
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "bool"])
+def test_of_integers_and_bool(function: Function, dtype: str) -> None:
+    if np.dtype(dtype).kind not in function.takes:
+        with pytest.raises(TensorError, match="it is not defined on"):
+            getattr(ops, function.name)(*[np.ones(2, dtype)] * function.arity)
+        return
+    x, y, z = (np.arange(-32, 32) % m - k for m, k in ((97, 0), (7, 0 if dtype == "uint32" else 3), (5, 0)))
+    given = [v.astype(dtype) for v in (x, y, z)[: function.arity]]
+    want = getattr(ops, function.name)(*given).numpy()
+    formula = f"{function.name}({', '.join('abc'[: function.arity])})"
+    found = gpu.pointwise(formula)(*given, engine="numpy").numpy()
+    assert found.dtype == want.dtype and close(found, want, 8)
+    assert close(computed(getattr(ops, function.name), *given, gives=want.dtype.name), want, 8)
+    taken = function.on if function.wgsl else function.kinds
+    if np.dtype(dtype).kind in taken and not function.conditional and dtype != "bool":
+        with np.errstate(all="ignore"):
+            plain = function.numpy(*given)
+        assert close(computed(getattr(gpu, function.in_kernels), *given, gives=gives(function, dtype)), plain, 8)
 
-    x, y, out = np.arange(-32, 32, dtype=np.int32), np.full(64, 3, np.int32), np.zeros(64, np.int32)
-    applied.interpret(x, y, out)
-    np.testing.assert_array_equal(out, MEANING[function.wgsl](*(x, y)[: function.operands]))
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+def test_bits(dtype: str) -> None:
+    x, y = edges(dtype)
+    for name, of_bits in BITS.items():
+        want = np.array([of_bits(int(v)) for v in x.view(np.uint32)], np.uint32).view(dtype)
+        assert np.array_equal(getattr(ops, name)(x).numpy(), want), name
+        assert np.array_equal(computed(getattr(gpu, name), x, gives=dtype), want), name
+    high = np.array([int(a) * int(b) >> 32 for a, b in zip(x, y, strict=True)], dtype)
+    assert np.array_equal(ops.mulhi(x, y).numpy(), high) and np.array_equal(
+        computed(gpu.mulhi, x, y, gives=dtype), high
+    )
+    assert ops.popcount(np.int64([-1])).numpy() == 64 and ops.clz(np.uint8([1])).numpy() == 7
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
+@pytest.mark.parametrize("function", ROWS, ids=lambda f: f.name)
 @pytest.mark.parametrize("more", [-1, 1])
 def test_the_number_of_operands(function: Function, more: int) -> None:
-    count = function.operands + more
+    count = function.arity + more
     if count == 0:
         return
 
     @gpu.kernel
     def applied(x):
         gpu.launch(threads=64)
-        getattr(gpu, function.name)(*[x[gpu.thread]] * count)
+        getattr(gpu, function.in_kernels)(*[x[gpu.thread]] * count)
 
-    message = rf"test_functions\.py:\d+: gpu\.{function.name} takes {function.operands} operands, given are {count}"
-    with pytest.raises(KernelError, match=message):
+    takes = rf"gpu\.{function.in_kernels} takes {function.arity} operands"
+    with pytest.raises(KernelError, match=rf"test_functions\.py:\d+: {takes}, given are {count}"):
         applied.interpret(X.copy())
-    with pytest.raises(KernelError, match=rf"gpu\.{function.name} takes {function.operands} operands"):
-        getattr(gpu, function.name)(*[X] * count)
+    with pytest.raises(KernelError, match=takes):
+        getattr(gpu, function.in_kernels)(*[X] * count)
+    with pytest.raises(TensorError, match=f"{function.name}: it takes {function.arity} operands, given are {count}"):
+        getattr(ops, function.name)(*[X] * count)
 
 
-@pytest.mark.parametrize("name", ["hypot", "copysign", "logaddexp", "nextafter"])
-def test_numpy_functions_that_kernels_lack(name: str) -> None:
-    with pytest.raises(KernelError, match=rf"test_functions\.py:\d+: np\.{name} has no meaning for values of a kernel"):
-        computed(lambda x, y: getattr(np, name)(x, y), 2)
+NUMPYS = sorted(
+    name
+    for name in dir(np)
+    if isinstance(getattr(np, name), np.ufunc) or type(getattr(np, name)).__name__ == "_ArrayFunctionDispatcher"
+)
+
+
+@pytest.mark.parametrize("name", NUMPYS)
+def test_every_function_of_numpys_is_what_it_is_there_or_refused(name: str) -> None:
+    for count in range(1, getattr(getattr(np, name), "nin", 3) + 1):
+        given = (X, Y, Z)[:count]
+        try:
+            found = computed(getattr(np, name), *given)
+        except KernelError as error:
+            assert str(error).startswith("test_functions.py:"), error
+            told = (
+                f"np.{name} has no meaning for values of a kernel; ",
+                f"np.{getattr(np, name).__name__} has no",
+                "f32",
+            )
+            assert any(words in str(error) for words in told) or "TypeError" in str(error), error
+        else:
+            with np.errstate(all="ignore"):
+                np.testing.assert_allclose(found, getattr(np, name)(*given), rtol=1e-5)
+
+
+def test_arrays_of_values_are_numpys() -> None:
+    def function(x, y):
+        return np.sum([x, y]) + np.array([x, 1.0]).dot(np.array([2.0, y]))
+
+    np.testing.assert_allclose(computed(function, X, Y), X + Y + 2 * X + Y, rtol=1e-5)
 
 
 def test_ids_are_listed_and_slips_corrected() -> None:
@@ -122,4 +280,40 @@ def test_ids_are_listed_and_slips_corrected() -> None:
     for slip, right in (("clamp", "clip"), ("atan2", "arctan2"), ("inverseSqrt", "rsqrt"), ("threads", "thread")):
         with pytest.raises(AttributeError, match=f"has no attribute '{slip}'; is it '{right}'?"):
             getattr(gpu, slip)
+    with pytest.raises(AttributeError, match=r"has no attribute 'sigmoids'; is it 'sigmoid'\?"):
+        ops.sigmoids  # noqa: B018
     assert issubclass(gpu.Expr, Expr)
+
+
+def test_python_knows_the_same_values() -> None:
+    for name in ("erf", "expm1", "log1p", "cbrt", "asinh", "atanh", "degrees", "log10", "exp2", "acosh"):
+        x = np.linspace(1.0, 1.5, 9) if name == "acosh" else np.linspace(0.001, 0.9, 9)
+        want = [getattr(math, name)(float(v)) for v in x]
+        np.testing.assert_allclose(getattr(ops, name)(x).numpy(), want, rtol=1e-13)
+
+
+def function_table() -> str:
+    """The table of docs/kernels.md."""
+    lines = ["| in a kernel | what it gives | WGSL | as exact as |", "|---|---|---|---|"]
+    for row in sorted(IN_KERNELS.values(), key=lambda f: f.in_kernels):
+        if row.python and not row.wgsl:
+            continue
+        law = row.law[:-1].replace("|", r"\|")
+        made = f"`{row.wgsl}`" if row.wgsl else "-"
+        accuracy = row.accuracy.replace("|", r"\|") if row.wgsl else "the parts it is made of"
+        lines.append(f"| `gpu.{row.in_kernels}` | {law} | {made} | {accuracy} |")
+    return "\n".join(lines)
+
+
+def test_the_docs_list_the_table(request: pytest.FixtureRequest) -> None:
+    page = Path(__file__).parents[2] / "docs" / "kernels.md"
+    text = page.read_text()
+    begin, end = "<!-- functions: begin -->\n", "\n<!-- functions: end -->"
+    if request.config.getoption("--update-golden"):
+        page.write_text(re.sub(f"(?s){begin}.*?{end.strip()}", lambda _: begin + function_table() + end, text))
+        return
+    assert f"{begin}{function_table()}{end}" in text
+
+
+def test_special_values_are_special() -> None:
+    assert np.isnan(SPECIAL).any() and np.isinf(SPECIAL).sum() == 2 and np.signbit(SPECIAL[SPECIAL == 0]).any()

@@ -4,7 +4,22 @@ import numpy as np
 import pytest
 
 from cutepy.errors import KernelError
-from cutepy.gpu.ir import Const, TracedValueError, builtin, call, cast, const, new_arena, select, var, vector
+from cutepy.gpu.ir import (
+    Buffer,
+    Const,
+    Expr,
+    TracedValueError,
+    builtin,
+    call,
+    cast,
+    const,
+    is_uniform,
+    load,
+    new_arena,
+    select,
+    var,
+    vector,
+)
 from cutepy.gpu.ir.make import component
 from cutepy.layout import Layout
 from cutepy.tensor.dtypes import bool_, f16, f32, i32, u32
@@ -93,3 +108,19 @@ def test_constants_wrap() -> None:
     assert (const(2**31 - 1, i32) + 1).value == -(2**31)
     assert (const(-7, i32) // 2).value == -4
     assert (const(-7, i32) % 2).value == 1
+
+
+def test_threads_agree_on_what_is_made_of_what_they_share() -> None:
+    group, tid, count = builtin("workgroup_id.x"), builtin("local_invocation_index", 0, 63), var("n")
+    x, y = Buffer("x", u32, 64), Buffer("y", u32, 64, writable=True)
+    shared = {group, count}
+
+    def agree(value: Expr) -> bool:
+        return is_uniform(value, shared.__contains__, lambda b: not b.writable, {})
+
+    assert agree(group * count + load(x, group))
+    assert agree(select(group < 3, count, const(7)))
+    assert not agree(group + tid)
+    assert not agree(load(x, tid))
+    assert not agree(load(y, group))
+    assert not agree(call("subgroupAdd", group))  # the last subgroup may have fewer threads

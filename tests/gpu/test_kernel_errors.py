@@ -11,7 +11,7 @@ import pytest
 from cutepy import gpu
 from cutepy.errors import CutepyError, DeviceError, KernelError, TensorError
 from cutepy.gpu.runtime.program import Limits
-from cutepy.gpu.trace import blame
+from cutepy.gpu.trace import source
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor, f32, make_fragment_like, make_identity_tensor, make_tensor
 from cutepy.tensor.algorithms import axpby, clear, copy, fill, transform
@@ -429,10 +429,10 @@ def test_a_whole_tensor_in_one_thread() -> None:
 
 
 def test_a_line_that_is_named_is_not_named_twice() -> None:
-    with pytest.raises(KernelError) as caught, blame.naming("/some/kernel.py", 3):
+    with pytest.raises(KernelError) as caught, source.naming("/some/kernel.py", 3):
         raise KernelError("kernel.py:7: this")
     assert str(caught.value) == "kernel.py:7: this"
-    with pytest.raises(KernelError) as caught, blame.naming("/some/kernel.py", 3):
+    with pytest.raises(KernelError) as caught, source.naming("/some/kernel.py", 3):
         raise KernelError("this")
     assert str(caught.value) == "kernel.py:3: this"
 

@@ -48,6 +48,60 @@ def test_its_type_does_not_hang_on_its_value() -> None:
     assert params_of(saxpy, 2, x, y) == [("a", "f32")]
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("scalar", TYPES)
+def test_a_numpy_scalar_inside_a_kernel_keeps_its_type(dtype: str, scalar: str) -> None:
+    """As two tensors of these types meet, whichever stands first and however the operation is written."""
+    number = np.dtype(scalar).type(3)
+
+    @gpu.kernel
+    def product(x, y, *, way):
+        gpu.launch(threads=64)
+        v = x[gpu.thread]
+        both = {"right": lambda: v * number, "left": lambda: number * v, "numpy": lambda: np.multiply(v, number)}
+        both["function"] = lambda: gpu.maximum(v, number)
+        y[gpu.thread] = gpu.cast(both[way]() + 0, "f32")
+
+    @gpu.kernel
+    def added(n, x, y):
+        gpu.launch(threads=64)
+        y[gpu.thread] = gpu.cast((n + number) * x[gpu.thread], "f32")
+
+    x, y = np.arange(64).astype(dtype), np.zeros(64, np.float32)
+    for way in ("right", "left", "numpy", "function"):
+        if dtype[0] != scalar[0]:
+            with pytest.raises(KernelError, match=r"convert (one )?with gpu\.cast"):
+                product.interpret(x, y, way=way)
+        else:
+            product.interpret(x, y, way=way)
+            want = np.maximum(x, number) if way == "function" else x * number
+            np.testing.assert_array_equal(y, want.astype(np.float32))
+    if dtype[0] == scalar[0]:
+        added.interpret(1, x, y)
+        np.testing.assert_array_equal(y, 4 * x)
+
+
+def test_a_choice_of_literals_meets_as_a_literal_does() -> None:
+    @gpu.kernel
+    def stepped(x, y):
+        gpu.launch(threads=64)
+        t = gpu.thread
+        step = gpu.select(x[t] > 3, 1, -1)
+        y[t] = gpu.cast(t + 1 + step, "f32") + gpu.cast((step - 1) // 2, "f32")
+
+    @gpu.kernel
+    def compared(x, y):
+        gpu.launch(threads=64)
+        y[gpu.thread] = gpu.select(gpu.thread > gpu.select(x[gpu.thread] > 3, 1, -1), 1.0, 0.0)
+
+    x, y = np.arange(64, dtype=np.float32) % 7, np.zeros(64, np.float32)
+    stepped.interpret(x, y)
+    step = np.where(x > 3, 1, -1)
+    np.testing.assert_array_equal(y, np.arange(64) + 1 + step + (step - 1) // 2)
+    with pytest.raises(KernelError, match="may lie below 0 meets a u32 value"):
+        compared.interpret(x, y)
+
+
 SCALARS = {np.float16: "f16", np.float32: "f32", np.int32: "i32", np.uint32: "u32"}
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError, TensorError
-from cutepy.gpu.matmul import Plan, copy_layout, matmul_kernel
+from cutepy.gpu.matmul import Plan, matmul_kernel
+from cutepy.gpu.slabs import copy_layout
 from cutepy.tensor import make_tensor
 
 FLAGSHIP = Plan((128, 128, 8), (8, 16), ((4, 2), (4, 2)), stages=2, unrolled=True)

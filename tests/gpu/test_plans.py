@@ -7,8 +7,9 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _place, choose_plan, copy_block, copy_layout, matmul_kernel
+from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _place, choose_plan, matmul_kernel
 from cutepy.gpu.runtime import Limits
+from cutepy.gpu.slabs import copy_block, copy_layout
 from cutepy.gpu.verify import needs_checks
 
 BIG_GPU = SimpleNamespace(kind="DiscreteGPU", limits=Limits(workgroup_bytes=49152, invocations=1024))

@@ -33,7 +33,6 @@ from cutepy.gpu.ranges import range_of
 from cutepy.gpu.simplify import simplify
 from cutepy.gpu.verify import needs_checks, verify
 from cutepy.gpu.verify.collect import collect
-from cutepy.gpu.verify.model import period
 from cutepy.gpu.wgsl import print_wgsl
 from cutepy.tensor.dtypes import f32, i32, u32
 
@@ -160,8 +159,8 @@ def test_remainders_that_come_again_together() -> None:
     kernel = kernel_of(For(k, const(0), param("n", u32), const(1), (put(k % 6),)), grid=1)
     model = collect(kernel)
     index = model.loops[0].index
-    assert period(model, index, [index % 2, index % 3]) == 6
-    assert period(model, index, [index % 4, index * 2]) == model.loops[0].count
+    assert model.period(index, [index % 2, index % 3]) == 6
+    assert model.period(index, [index % 4, index * 2]) == model.loops[0].count
 
 
 def test_low_digits_of_sums_that_wrap_fit_their_base() -> None:

@@ -1,9 +1,13 @@
 """What is used twice is computed once, however deep and in however many statements; what is unused is not computed."""
 
+import gc
+import weakref
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from kernels import CASES
 
 from cutepy import gpu
 from cutepy.errors import KernelError
@@ -329,3 +333,14 @@ def test_loops_of_threads_that_take_no_part_end() -> None:
     y = np.zeros(5, np.uint32)
     triangle.interpret(y)
     assert y.tolist() == [w * (w + 1) // 2 for w in range(5)]
+
+
+def test_a_kernel_is_lowered_once_and_forgotten_with_it() -> None:
+    kernel = CASES["matmul"]().kernel
+    ready = lower(kernel)
+    assert lower(kernel) is ready  # what is printed is what is proven
+    assert lower(replace(kernel)) is not ready
+    known = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert known() is None

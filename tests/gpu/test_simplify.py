@@ -3,8 +3,9 @@
 import pytest
 from expressions import evaluate, examine
 
-from cutepy.gpu.ir import Expr, Var, call, const, param, var
-from cutepy.gpu.simplify import simplify
+from cutepy.gpu.ir import Binary, Expr, Var, call, const, nodes, param, var
+from cutepy.gpu.simplify import from_linear, simplify
+from cutepy.layout.affine import Congruent
 from cutepy.tensor.dtypes import bool_, i32, u32
 
 
@@ -79,3 +80,14 @@ def test_signed_floor_is_pythons() -> None:
         for number in range(-9, 10):
             assert evaluate(x // c, {x: number}) == number // c
             assert evaluate(x % c, {x: number}) == number % c
+
+
+def test_a_sum_has_the_type_that_is_asked_for() -> None:
+    """Terms of the other integer type are congruent, and converted: WGSL mixes none."""
+    signed = var("a", i32)
+    for dtype in (u32, i32):
+        for terms in ({signed: -1}, {signed: 3, var("b", u32): -1}):
+            found = from_linear(Congruent(terms, 1), dtype)
+            sums = [node for node in nodes(found) if isinstance(node, Binary)]
+            assert found.dtype is dtype and sums
+            assert all({x.dtype for x in node.operands} == {node.dtype} for node in sums), found

@@ -38,7 +38,16 @@ SLIPS: list[tuple[Body, str]] = [
     (lambda x, u, v: math.floor(v), "write gpu.floor"),
     (lambda x, u, v: math.pow(v, 2), "write gpu.power"),
     (lambda x, u, v: math.gamma(v), r"kernels have no math\.gamma"),
-    (lambda x, u, v: np.fmax(v, 0.0), "write gpu.maximum"),
+    (
+        lambda x, u, v: np.cumsum(v),
+        r"np\.cumsum has no meaning for values of a kernel; use operators",
+    ),
+    (lambda x, u, v: x.__setitem__(0, np.cumsum(x)), r"store of an array of shape \(256,\) in x, at 1 of its elements"),
+    (
+        lambda x, u, v: x.__setitem__(0, np.array([v, v])),
+        r"an array of shape \(2,\) in x, at 1 of its elements",
+    ),
+    (lambda x, u, v: math.fabs(v), "write gpu.absolute"),
     (lambda x, u, v: float(v), r'write gpu\.cast\(\.\.\., "f32"\)'),
     (lambda x, u, v: int(v), r'write gpu\.cast\(\.\.\., "i32"\)'),
     (lambda x, u, v: v > 1 or v < 0 or x, "a register holds a number"),

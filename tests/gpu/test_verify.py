@@ -317,9 +317,9 @@ def test_limits() -> None:
     kernel = replace(kernel_of(put(TID, big), local=(big,)), workgroup=(512, 1, 1), grid=(70000, 1, 1))
     found = verdict_of(kernel, "within limits")
     assert found.status == "refuted"
-    assert "512 threads along x, the device allows 256" in found.reason
+    assert "workgroup size 512 along x, the device has 256" in found.reason
     assert "16400 bytes of workgroup memory, the device has 16384" in found.reason
-    assert "70000 workgroups along x, the device allows 65535" in found.reason
+    assert "70000 workgroups along x, the device has 65535" in found.reason
     assert [v.status for v in verify(kernel, replace(DEVICE, workgroups=1 << 20)).verdicts if "limits" in v.claim] == [
         "proven"
     ]

@@ -14,7 +14,7 @@ from cutepy.gpu.ir import Barrier, Buffer, Kernel, Let, Store, builtin, call, ca
 from cutepy.gpu.ir.make import component
 from cutepy.gpu.lower import lower
 from cutepy.gpu.simplify import simplify
-from cutepy.gpu.wgsl import _Printer, features, literal, print_wgsl, show
+from cutepy.gpu.wgsl import Printer, features, literal, print_wgsl, show
 from cutepy.layout import Layout, composition
 from cutepy.tensor.dtypes import bool_, f16, f32, i32, u32
 
@@ -24,7 +24,7 @@ def test_printed_expressions_mean_what_the_ir_means() -> None:
         with new_arena():
             draw = Draw(seed)
             for value in (draw.integer(), draw.condition(), simplify(draw.integer())):
-                text = _Printer(Kernel("expression", (), ()), "naga").show(value)  # all of it, however deep
+                text = Printer(Kernel("expression", (), ()), "naga").show(value)  # all of it, however deep
                 points = list(draw.points(8))
                 types = {v.name: np.int32 if v.dtype is i32 else np.int64 for v in draw.names}
                 columns = {v.name: np.array([env[v] for env in points], types[v.name]) for v in draw.names}

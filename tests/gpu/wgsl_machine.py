@@ -216,7 +216,11 @@ class Text(Reader):
             return self.function(self.take())
         if re.fullmatch(r"[A-Za-z_]\w*", token) and token not in ("true", "false", "min", "max", "select"):
             return self.name(self.take())
-        return super().unary()
+        value = super().unary()
+        while self.peek() == ".":
+            self.take()
+            value = value["xyzw".index(self.take())]
+        return value
 
     def arguments(self) -> list[Value]:
         self.take("(")

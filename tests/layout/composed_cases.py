@@ -18,7 +18,7 @@ from layout.cases import random_layout, random_operand, random_shape, random_str
 
 import cutepy.layout as algebra
 from cutepy.errors import CutepyError
-from cutepy.layout import ComposedLayout, E, Layout, Swizzle, _, make_composed_layout
+from cutepy.layout import BitMap, ComposedLayout, E, Layout, Swizzle, _, make_composed_layout
 from cutepy.layout.values.basis import path_of, value_of
 from cutepy.layout.values.int_tuple import IntTuple, as_tuple, leaves, prefix_product, product
 
@@ -53,6 +53,19 @@ def swizzled(rng: random.Random) -> ComposedLayout:
     return ComposedLayout(random_swizzle(rng), 0, small_layout(rng))
 
 
+def random_bit_map(rng: random.Random, width: int = 6, singular: float = 0.0) -> BitMap:
+    """A random matrix over F2, with an inverse but for a share of them."""
+    count = rng.randint(1, width)
+    while True:
+        columns = tuple(rng.randrange(1 << count) for _bit in range(count))
+        if rng.random() < singular or len({BitMap(columns)(x) for x in range(1 << count)}) == 1 << count:
+            return BitMap(columns)
+
+
+def mapped(rng: random.Random) -> ComposedLayout:
+    return ComposedLayout(random_bit_map(rng, singular=0.2), rng.choice((0, 0, 0, 1, 4, 16)), small_layout(rng))
+
+
 def with_offset(rng: random.Random) -> ComposedLayout:
     return ComposedLayout(random_swizzle(rng), rng.choice((1, 2, 4, 7, 8, 16, 32, 64)), small_layout(rng))
 
@@ -65,7 +78,7 @@ def after_layout(rng: random.Random) -> ComposedLayout:
 def chain(rng: random.Random) -> ComposedLayout:
     layout = rng.choice((swizzled, with_offset, after_layout))(rng)
     for _link in range(rng.randint(1, 2)):
-        outer = random_swizzle(rng) if rng.random() < 0.5 else small_layout(rng, 64)
+        outer = rng.choice((random_swizzle, random_swizzle, random_bit_map, small_layout, small_layout))(rng)
         layout = make_composed_layout(outer, rng.choice((0, 0, 1, 2, 4, 8)), layout)
     return layout
 
@@ -87,6 +100,7 @@ def basis(rng: random.Random) -> AnyLayout:
 KINDS: dict[str, Callable[[random.Random], AnyLayout]] = {
     "plain": plain,
     "swizzle": swizzled,
+    "bit map": mapped,
     "offset": with_offset,
     "layout outside": after_layout,
     "chain": chain,

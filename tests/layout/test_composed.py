@@ -19,11 +19,11 @@ from cutepy.layout import (
     Swizzle,
     _,
     append,
+    coalesce,
     complement,
     composition,
     coshape,
     cosize,
-    dice,
     downcast,
     evenly_divides,
     explain,
@@ -45,7 +45,6 @@ from cutepy.layout import (
     replace,
     right_inverse,
     size,
-    slice_,
     slice_and_offset,
     stride,
     tile_to_shape,
@@ -80,10 +79,12 @@ def test_every_operation_is_exact_or_refused(name: str) -> None:
 def test_every_operation_has_a_law() -> None:
     no_layout = set(
         "ceil_div round_up shape_div tuple_add tuple_sub crd2crd crd2idx dice idx2crd increment_coord slice_ divides "
-        "parse_layout parse_tiler from_f2 E make_ordered_layout make_identity_layout axis_layout".split()
+        "parse_layout parse_parts parse_tiler from_f2 E make_ordered_layout make_identity_layout axis_layout "
+        "elem_less inner_product prefix_product product product_each".split()  # slice_, dice: test_int_tuples.py
     )
     shapes_only = set("compatible congruent coprofile depth evenly_divides rank shape size stride".split())
-    other = {"weakly_congruent", "explain", "make_composed_layout", "bank_conflicts", "transactions"}
+    other = {"weakly_congruent", "explain", "make_composed_layout", "bank_conflicts", "transactions", "conflict_free"}
+    other |= {"convert", "widest_copy", "who_owns", "touched_by", "vectorised"}
     functions = {name for name in (*vars(algebra), *algebra.LATER) if callable(getattr(algebra, name))}
     public = {name for name in functions if (not name.startswith("_") and name.islower()) or name == "E"}
     public -= {"import_module"}
@@ -113,7 +114,7 @@ def test_the_table_of_the_docs() -> None:
     told = cells()
     assert {(name, kind) for name, kind, _word in told} == {(name, kind) for name in LAWS for kind in KINDS}
     for name, kind, word in told:
-        exact = any(tried(name, kind, 30, seed).exact for seed in range(6))
+        exact = any(tried(name, kind, 5, seed).exact for seed in range(36))
         assert word == ("exact" if exact else "refused"), (name, kind)
 
 
@@ -186,7 +187,7 @@ def test_large_swizzled_layouts_are_judged_by_their_bits() -> None:
         (lambda: make_layout(I, Layout(4)), "do not add up"),
         (lambda: complement(S), "leaves out"),
         (lambda: complement(Layout(4), S), "leaves out"),
-        (lambda: composition(Swizzle(3, 3, 3), Layout(4)), r"make_composed_layout\(Swizzle\(3, 3, 3\), 0, layout\)"),
+        (lambda: coalesce(Swizzle(3, 3, 3)), r"make_composed_layout\(Swizzle\(3, 3, 3\), 0, layout\)"),
         (lambda: explain(composition, Layout((8, 64)), S), "nothing outside"),
         (lambda: explain(composition, Layout((8, 64)), Layout(N)), "known sizes"),
         (lambda: stride(S), "a composed layout has none"),
@@ -197,8 +198,6 @@ def test_large_swizzled_layouts_are_judged_by_their_bits() -> None:
         (lambda: make_composed_layout(I, 0, Layout((4, 8)))(_, 3)(9, 9, 9), "has 3 modes"),
         (lambda: size((4, 3), 5), "it has 2"),
         (lambda: get(Layout((4, 3)), 5), "it has 2 modes"),
-        (lambda: slice_((_, 3), Layout((4, 8))), "give the layout's shape"),
-        (lambda: dice((_, 3), Layout((4, 8))), "give the layout's shape"),
         (lambda: idx2crd(5, Layout(4)), "give the layout's shape"),
         (lambda: tile_to_shape(Layout((2, 4)), (8, 16), (0, 5)), "ranks 2 modes"),
         (lambda: evenly_divides(8, I), "a tile is a layout of offsets"),

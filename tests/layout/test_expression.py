@@ -10,8 +10,8 @@ from layout.texts import WRITERS, any_layout, misread, small_layout
 from cutepy.cli import main
 from cutepy.draw import draw, drawing_of, read_body
 from cutepy.errors import LayoutError, NotationError
-from cutepy.layout import Layout, composition, make_composed_layout, make_layout
-from cutepy.layout.text.expression import parse_call, parse_expression
+from cutepy.layout import Layout, coalesce, composition, make_composed_layout, make_layout
+from cutepy.layout.text.parse import parse_call, parse_expression
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -34,7 +34,7 @@ def test_what_is_written_is_read_by_expressions_fences_and_commands(
         except LayoutError:
             continue
         assert parse_expression(text).value == layout == parse_expression(f"tensor<ptr<f32> o {text}>").value
-        assert parse_call(text) == ("", ()) and parse_call(f"coalesce({text})") == ("coalesce", (layout,))
+        assert parse_call(text) == (None, ()) and parse_call(f"coalesce({text})") == (coalesce, (layout,))
         assert parse_expression(read_body(f"{text}\ncolor: row")[0]).value == layout
         assert main(["print", "--to", "cute", text]) == 0
         assert capsys.readouterr().out == f"{layout}\n"
@@ -133,6 +133,6 @@ def test_what_an_operation_refuses_is_said_by_the_operation() -> None:
         parse_expression("composition((6,2):(1,7), (3,2):(2,3))")
     assert not isinstance(caught.value, NotationError)
     assert parse_call("composition((6,2):(1,7), (3,2):(2,3))") == (
-        composition.__name__,
+        composition,
         (Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3))),
     )

@@ -128,3 +128,9 @@ def test_an_inverse_of_negative_offsets_is_refused_with_the_reason():
 
 def test_leaves_of_right_inverse_of_overlapping_modes():
     assert leaves(right_inverse(Layout((4, 3), (1, 2))).shape) == (4, 2)
+
+
+def test_a_search_that_would_not_end_is_cut_off():
+    assert right_inverse(Layout((256, 256), (1, 255))).size == 65280
+    with pytest.raises(LayoutError, match="overlap in too many ways"):
+        right_inverse(Layout((8, 8, 64, 16), (1, 3, 31, 5)))

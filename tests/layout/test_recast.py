@@ -14,6 +14,7 @@ from cutepy.layout import (
     Layout,
     Swizzle,
     composition,
+    congruent,
     domain_offset,
     downcast,
     flatten,
@@ -24,7 +25,7 @@ from cutepy.layout import (
     right_inverse,
     upcast,
 )
-from cutepy.layout.values.int_tuple import congruent, leaves
+from cutepy.layout.values.int_tuple import leaves
 
 SOME = max(400, CASES // 2)
 

@@ -284,11 +284,9 @@ def test_f2_of_numpy_and_of_a_random_matrix() -> None:
             table += [value ^ column for value in table]
         possible = any(additive([swizzle(v) for v in table]) for swizzle in [Swizzle(0, 0, 0), *swizzles(size)])
         outcomes[possible] += 1
-        if possible:
-            assert values(from_f2(rows)) == table
-        else:
-            with pytest.raises(LayoutError, match="share bits"):
-                from_f2(rows)
+        found = from_f2(rows)
+        assert values(found) == table
+        assert possible == (not isinstance(found, ComposedLayout) or isinstance(found.outer, Swizzle))
     assert min(outcomes) > 10, outcomes
 
 

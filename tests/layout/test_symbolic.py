@@ -49,7 +49,7 @@ from cutepy.layout import (
 )
 from cutepy.layout.unknown.prover import Context
 from cutepy.layout.values.int_tuple import leaves
-from cutepy.layout.values.size import added
+from cutepy.layout.values.size import Poly
 
 M, N, K = SYMBOLS = sympy.symbols("M N K", integer=True, positive=True)
 SOME = max(80, CASES // 12)
@@ -451,9 +451,9 @@ def test_a_slice_of_a_result_is_not_the_result() -> None:
 def test_a_chain_of_facts_is_followed_three_steps_and_no_further():
     context = Context()
     numbers = [context.number(1) for _fact in range(5)]
-    one = [{((number, 1),): 1} for number in numbers]
-    context.at_least = [added(later, earlier, -1) for earlier, later in pairwise(one)]
+    one = [Poly.unknown(number) for number in numbers]
+    context.at_least = [later - earlier for earlier, later in pairwise(one)]
     for steps in range(1, 4):
-        assert context.not_negative(added(one[steps], one[0], -1)), steps
-    assert not context.not_negative(added(one[4], one[0], -1))
-    assert not context.not_negative(added(one[0], one[1], -1))
+        assert context.not_negative(one[steps] - one[0]), steps
+    assert not context.not_negative(one[4] - one[0])
+    assert not context.not_negative(one[0] - one[1])

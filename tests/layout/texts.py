@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable
 
+import pytest
 from layout.cases import random_layout, random_shape, random_strides, refold
 
 from cutepy.errors import CutepyError, LayoutError
@@ -19,8 +20,23 @@ from cutepy.layout import (
     make_layout,
     make_ordered_layout,
 )
-from cutepy.layout.text.expression import FUNCTIONS, parse_expression
+from cutepy.layout.text.meaning import functions
+from cutepy.layout.text.parse import parse_expression
+from cutepy.layout.text.syntax import Token, Tokens
 from cutepy.layout.values.int_tuple import leaves
+
+
+def tokens_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """From where on tokens are read from now on, one entry a token."""
+    read: list[int] = []
+    token = Tokens._read
+
+    def counted(self: Tokens, at: int) -> Token:
+        read.append(at)
+        return token(self, at)
+
+    monkeypatch.setattr(Tokens, "_read", counted)
+    return read
 
 
 def any_layout(rng: random.Random) -> Layout | ComposedLayout:
@@ -105,7 +121,7 @@ def random_call(rng: random.Random, depth: int, tiler: bool = False) -> tuple[st
     if depth == 0:
         layout = small_layout(rng)
         return written(rng, layout, tiler), layout
-    name = rng.choice([*FUNCTIONS, "make_ordered_layout", "make_layout", "make_composed_layout", "chain", "tensor"])
+    name = rng.choice([*functions(), "make_ordered_layout", "make_layout", "make_composed_layout", "chain", "tensor"])
     text, first = random_call(rng, 0 if name.endswith("inverse") else depth - 1)  # inverses of products take minutes
     blank = rng.choice(["", " "])
     if name == "tensor":
@@ -122,7 +138,7 @@ def random_call(rng: random.Random, depth: int, tiler: bool = False) -> tuple[st
     texts, further = operands(rng, name, depth)
     if name == "make_ordered_layout":
         return f"{name}({f',{blank}'.join(texts)})", computed(make_ordered_layout, *further)
-    return f"{name}({f',{blank}'.join([text, *texts])})", computed(FUNCTIONS[name], first, *further)
+    return f"{name}({f',{blank}'.join([text, *texts])})", computed(functions()[name], first, *further)
 
 
 def operands(rng: random.Random, name: str, depth: int) -> tuple[list[str], list[object]]:

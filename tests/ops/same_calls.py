@@ -13,23 +13,25 @@ from ops.operands import random_operand, random_sizes, stretched
 
 from cutepy import gpu, ops
 from cutepy.errors import CutepyError
+from cutepy.ops.functions import FUNCTIONS
 
 Operand = object
-BINARY = {
+OPERATORS = {
     "add": "a + b", "sub": "a - b", "mul": "a * b", "div": "a / b", "floordiv": "a // b", "mod": "a % b",
-    "pow": "a ** b", "minimum": "min(a, b)", "maximum": "max(a, b)", "atan2": "atan2(a, b)", "eq": "a == b",
-    "ne": "a != b", "lt": "a < b", "le": "a <= b", "gt": "a > b", "ge": "a >= b", "logical_and": "a and b",
-    "logical_or": "a or b", "bitwise_and": "a & b", "bitwise_or": "a | b", "bitwise_xor": "a ^ b",
+    "power": "a ** b", "eq": "a == b", "ne": "a != b", "lt": "a < b", "le": "a <= b", "gt": "a > b", "ge": "a >= b",
+    "logical_and": "a and b", "logical_or": "a or b", "bitwise_and": "a & b", "bitwise_or": "a | b",
+    "bitwise_xor": "a ^ b", "neg": "-a", "logical_not": "not a", "bitwise_not": "~a", "minimum": "min(a, b)",
+    "maximum": "max(a, b)", "left_shift": "a << b", "right_shift": "a >> b",
 }  # fmt: skip
-UNARY = {
-    "neg": "-a", "logical_not": "not a", "bitwise_not": "~a", "astype_f16": "f16(a)", "astype_f32": "f32(a)",
-    "astype_i32": "i32(a)", "astype_u32": "u32(a)", "astype_bool": "bool(a)",
-    **{name: f"{name}(a)" for name in (
-        "exp exp2 log log2 sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh tanh sigmoid expm1 log1p abs sign"
-        " square floor ceil round trunc isnan isinf isfinite"
-    ).split()},
-}  # fmt: skip
-TERNARY = {"where": "where(a, b, c)", "fma": "fma(a, b, c)"}
+UNARY, BINARY, TERNARY = (
+    {
+        name: OPERATORS.get(name, f"{name}({', '.join('abc'[:count])})")
+        for name, function in FUNCTIONS.items()
+        if function.arity == count
+    }
+    for count in (1, 2, 3)
+)
+UNARY |= {f"astype_{name}": f"{name}(a)" for name in ("f16", "f32", "i32", "u32", "bool")}
 NESTED = {
     "a // 2 + b": lambda a, b: ops.add(ops.floordiv(a, 2), b),
     "(a > b) + 1": lambda a, b: ops.add(ops.gt(a, b), 1),
@@ -46,10 +48,10 @@ DEVICE_ERROR = {
     "sin": 2**-11,
     "cos": 2**-11,
     "tan": 2**-10,
-    "asin": 2**-11,
-    "acos": 2**-11,
-    "atan": 2**-11,
-    "atan2": 2**-10,
+    "arcsin": 2**-11,
+    "arccos": 2**-11,
+    "arctan": 2**-11,
+    "arctan2": 2**-10,
 }
 """How far WGSL lets a device be from the exact value. Of angles it says so up to pi: beyond, their rounding adds."""
 

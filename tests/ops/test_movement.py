@@ -8,8 +8,8 @@ from ops.operands import ALL, random_operand, random_sizes, same
 
 from cutepy import ops
 from cutepy.errors import TensorError
-from cutepy.layout import ComposedLayout, Layout, Swizzle
-from cutepy.tensor import Tensor, make_tensor
+from cutepy.layout import ComposedLayout, Layout, Swizzle, composition
+from cutepy.tensor import Tensor, local_tile, make_tensor
 
 CASES = 200
 
@@ -95,6 +95,24 @@ def test_nested_and_swizzled_operands() -> None:
         assert (ops.permute(tensor, (1, 0)).numpy() == values.T).all()
         assert (ops.reshape(tensor, (4, -1)).numpy() == values.reshape(4, -1)).all()
         assert (ops.pad(tensor, [(1, 0), (0, 1)]).numpy() == np.pad(values, [(1, 0), (0, 1)])).all()
+
+
+def test_tiles_beyond_the_edge_keep_it() -> None:
+    source = make_tensor(np.arange(24, dtype=np.float32))
+    tile = local_tile(composition(source, Layout(10)), (4,), (2,))  # elements 8 and 9, and none beyond
+    values = np.float32([8, 9, 0, 0])
+    assert (ops.expand(tile, (2, 4)).numpy() == [values, values]).all()
+    assert (ops.reshape(tile, (2, 2)).numpy() == values.reshape(2, 2)).all()
+    assert (ops.flip(tile).numpy() == values[::-1]).all() and (ops.crop(tile, [(1, 3)]).numpy() == values[1:3]).all()
+    assert (ops.permute(tile, (0,)).numpy() == values).all()
+    assert (ops.pad(tile, [(1, 0)], 5).numpy() == [5, *values]).all()
+
+
+def test_a_swizzled_tensor_expands() -> None:
+    swizzled = make_tensor(np.arange(32, dtype=np.float32), ComposedLayout(Swizzle(2, 0, 3), 0, Layout((8, 4))))
+    found = ops.expand(swizzled, (3, 8, 4))
+    assert is_view(found, swizzled.engine.memory)  # type: ignore[attr-defined]
+    assert (found.numpy() == np.broadcast_to(swizzled.numpy(), (3, 8, 4))).all()
 
 
 def test_creation() -> None:

@@ -211,6 +211,19 @@ def test_values_of_a_kernel_follow_the_same_rules() -> None:
     np.testing.assert_allclose(y, expected.numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_conversions_inside_a_kernel(dtype: str) -> None:
+    @gpu.kernel
+    def whole(x: Tensor, y: Tensor, z: Tensor) -> None:
+        gpu.launch(threads=5)
+        y[gpu.thread], z[gpu.thread] = ops.astype(x[gpu.thread], "i32"), ops.astype(x[gpu.thread], "bool")
+
+    x, y, z = np.array([1.75, -2.5, np.nan, 0, 300], dtype), np.zeros(5, np.int32), np.zeros(5, bool)
+    whole.interpret(x, y, z)
+    assert y.tolist() == ops.astype(x, "i32").numpy().tolist() == [1, -2, 0, 0, 300]
+    assert z.tolist() == [True, True, True, False, True]
+
+
 @pytest.mark.parametrize("call", [ops.exp, ops.sum, ops.softmax, lambda t: ops.matmul(t, t)])
 def test_tensors_of_a_kernel_say_what_to_use(call: Callable[[object], object]) -> None:
     @gpu.kernel

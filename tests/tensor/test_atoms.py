@@ -8,6 +8,7 @@ import pytest
 from cutepy.layout import Layout, _
 from cutepy.tensor import (
     COPY_ATOMS,
+    FMA,
     MMA_ATOMS,
     MMAAtom,
     copy,
@@ -370,3 +371,9 @@ def multiply_parts(atom: MMAAtom, parts: list, mma: object, place: tuple[int, ..
                     registers = atom.multiply(left, right, registers)
             for part, held in zip(c, registers, strict=True):
                 copy(make_tensor(held), part(_, i, j))
+
+
+def test_an_arrangement_of_two_modes_goes_on_along_k() -> None:
+    mma = make_tiled_mma(FMA, Layout((2, 2), (2, 1)))
+    assert mma.arrangement == Layout((2, 2, 1), (2, 1, 0)) and mma.tile == (2, 2, 1)  # type: ignore[attr-defined]
+    assert mma.tile == make_tiled_mma(FMA, Layout((2, 2, 1), (2, 1, 0))).tile

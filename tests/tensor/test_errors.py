@@ -257,7 +257,7 @@ CALLS = [
     (lambda: make_layout_tv(Layout((2, 2), (1, 4)), Layout(2)), "does not number its 4 places without gaps"),
     (lambda: universal_copy(5), "a thread copies 1 to 4 elements at once"),
     (lambda: make_tiled_copy(universal_copy(4), Layout(8), Layout(2)), "are no whole atoms"),
-    (lambda: make_tiled_mma(FMA, (4, 4)), "give one entry each for M, N and K"),  # type: ignore[arg-type]
+    (lambda: make_tiled_mma(FMA, (4, 4, 1, 1)), "give one entry each for M, N and K"),  # type: ignore[arg-type]
     (lambda: make_tiled_mma(FMA, (4, 4, 1), (6, None, None)), "M deals out 6 at once, .* multiple of 4 atoms of 1"),
     (lambda: make_tiled_mma(FMA, (4, 4, 1)).partition_A(tensor((8,)), 0), r"it needs the modes \(M, K\)"),
     (lambda: make_tiled_mma(FMA, (4, 4, 1)).partition_A(tensor((8, 8)), 16), "thread 16 of 0 to 15"),

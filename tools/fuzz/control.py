@@ -1,6 +1,7 @@
 """Random programs of control flow: plain Python, the interpreter and the default device agree.
 
-`python tools/fuzz/control.py COUNT [SEED] [--host]` prints one line, and each program that is wrong.
+`python tools/fuzz/control.py COUNT [SEED] [--host] [--numbers]` prints one line, and each program that is wrong;
+`--numbers` are programs about Python's own integers.
 """
 
 import sys
@@ -9,15 +10,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "gpu"))
 
-from control_programs import outcome, program
+from control_programs import numbers, outcome, program
 
 words = [word for word in sys.argv[1:] if not word.startswith("-")]
 count, first = int(words[0]), int(words[1]) if len(words) > 1 else 0
+write = numbers if "--numbers" in sys.argv else program
 found: Counter[str] = Counter()
 for seed in range(first, first + count):
-    said = outcome(seed, device="--host" not in sys.argv)
+    said = outcome(seed, device="--host" not in sys.argv, write=write)
     found[said.partition(":")[0]] += 1
     if said.startswith("wrong") or ("--refused" in sys.argv and said.startswith("refused")):
-        print(f"program {seed}: {said}\n{program(seed)}")
+        print(f"program {seed}: {said}\n{write(seed)}")
 print(f"{count} programs from {first}: {found['right']} right, {found['wrong']} wrong, {found['refused']} refused")
 sys.exit(found["wrong"] > 0)

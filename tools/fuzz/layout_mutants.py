@@ -6,6 +6,7 @@ import sys
 
 from mutate import Mutant, run
 
+BITS, FIND = "tests/layout/test_bit_map.py", "tests/layout/test_find.py"
 COMPOSED = "tests/layout/test_composed.py"
 
 
@@ -27,9 +28,9 @@ MUTANTS = [
         "def not_negative(self, poly: Poly, depth: int = 1)",
         "tests/layout/test_symbolic.py::test_a_chain_of_facts_is_followed_three_steps_and_no_further",
     ),
-    layout("key=lambda i: (abs(steps[i]), i)", "key=lambda i: (steps[i], i)", law("make_layout_like")),
+    layout("[(abs(step), leaf) for", "[(step, leaf) for", law("make_layout_like")),
     Mutant(
-        "cutepy/layout/algebra/table.py",
+        "cutepy/layout/algebra/bits.py",
         "cost = (swizzle.bits, len(leaves(inner.shape)), abs",
         "cost = (swizzle.bits, abs",
         "tests/layout/test_from_table.py::test_of_two_swizzles_with_as_many_bits_the_one_of_fewest_modes",
@@ -46,37 +47,57 @@ MUTANTS = [
         law("flatten"),
     ),
     layout(
-        "return type(operand) is not ComposedLayout and (structural",
-        "return (structural",
+        "return type(operand) not in (ComposedLayout, Swizzle, BitMap) and (",
+        "return (",
         WORKED,
     ),
     layout(
-        "return 0 <= least and greatest < cast(Layout, layout.outer).size",
-        "return 0 <= least and greatest <= cast(Layout, layout.outer).size",
+        "return 0 <= least and greatest < outer.size",
+        "return 0 <= least and greatest <= outer.size",
         COMPOSED + "::test_a_layout_outside_is_composed_up_to_its_last_coordinate",
     ),
     layout(
-        "return 0 <= least and greatest < cast(Layout, layout.outer).size",
-        "return greatest < cast(Layout, layout.outer).size",
+        "return 0 <= least and greatest < outer.size",
+        "return greatest < outer.size",
         COMPOSED + "::test_a_layout_outside_is_composed_up_to_its_last_coordinate",
     ),
     layout(
-        "inner.outer.base + zoom, inner.outer.shift",
-        "inner.outer.base, inner.outer.shift",
+        "Swizzle(self.bits, self.base + zoom, self.shift)",
+        "Swizzle(self.bits, self.base, self.shift)",
         "tests/layout/test_swizzled.py::test_composition_on_either_side",
     ),
     layout(
-        "ComposedLayout(swizzle, inner.offset * step, _times",
-        "ComposedLayout(swizzle, inner.offset, _times",
+        "ComposedLayout(inner.outer.zoomed(zoom), inner.offset * step, _times",
+        "ComposedLayout(inner.outer.zoomed(zoom), inner.offset, _times",
         "tests/layout/test_swizzled.py::test_composition_on_either_side",
     ),
     layout(
-        "if bottom >= 0 and top < swizzle.mask & -swizzle.mask:",
-        "if bottom >= 0 and top <= swizzle.mask:",
+        "if bottom >= 0 and top < swizzle.lowest:",
+        "if bottom >= 0 and top < 2 * swizzle.lowest:",
         law("cosize"),
     ),
     layout("if bottom >= 0 and top <", "if top <", COMPOSED + "::test_cosize_of_offsets_below_0"),
-    layout("swizzle.base + (zoom if finer else -zoom)", "swizzle.base", WORKED),
+    layout("swizzle.zoomed(zoom if finer else -zoom)", "swizzle", WORKED),
+    layout("masks.get(shift, 0) | 1 << bit", "1 << bit", BITS + "::test_what_a_map_of_bits_is"),
+    layout(
+        "shift = bit - low.bit_length() + 1", "shift = bit - low.bit_length()", BITS + "::test_what_a_map_of_bits_is"
+    ),
+    layout(
+        "columns[-1] == 1 << len(columns) - 1 and max(columns[:-1], default=0) < columns[-1]",
+        "columns[-1] == 1 << len(columns) - 1",
+        BITS + "::test_every_matrix_is_said_inverted_printed_and_read",
+    ),
+    layout(
+        "if not new and not spare:",
+        "if not new and spare:",
+        FIND + "::test_three_lines_of_a_plane_have_no_common_complement",
+    ),
+    layout("value = int(at == bit)", "value = 1", FIND + "::test_random_accesses"),
+    layout(
+        "for value in [*fresh, *sorted(range(1 << used)",
+        "for value in [*sorted(range(used)",
+        FIND + "::test_three_accesses_of_a_small_tile_against_every_layout",
+    ),
     layout("if not finer and swizzle.base < zoom:", "if not finer and swizzle.base + 1 < zoom:", REFUSED),
     layout("if not finer and offset % count:", "if finer and offset % count:", law("upcast")),
     layout("return offset * count if finer else offset // count", "return offset", law("downcast")),
@@ -95,9 +116,9 @@ MUTANTS = [
     ),
     layout("    if length == 0:\n", "    if length < 0:\n", law("max_common_layout")),
     # evaluation, questions, slices, basis strides
-    layout("(*moved, *[0] * (outer.rank - len(moved)))", "moved", law("evaluation")),
+    layout("(*place, *[0] * (outer.rank - len(place)))", "place", law("evaluation")),
     layout(
-        "return ComposedLayout(self.outer, self.offset + moved, kept)",
+        "return ComposedLayout(self.outer, _moved(self.offset, moved), kept)",
         "return ComposedLayout(self.outer, moved, kept)",
         law("slice_and_offset"),
     ),
@@ -121,8 +142,8 @@ MUTANTS = [
     ),
     layout(" if step != 0}\n", "}\n", COMPOSED + "::test_an_axis_and_its_own_sub_axes_do_not_add_up"),
     layout(
-        "return cast(int, terms[0]) if len(terms) == 1 else 0",
-        "return cast(int, terms[0])",
+        "return as_stride(terms[0].value, terms[0].path) if len(terms) == 1 else 0",
+        "return as_stride(terms[0].value, terms[0].path)",
         WORKED,
     ),
     layout(

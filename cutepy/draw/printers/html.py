@@ -15,9 +15,13 @@ from ..sheet import cell_size
 from .svg import MONOSPACE
 
 _STYLES = (
-    ("", f"display:inline-block;margin:0;padding:12px;font:13px {MONOSPACE};position:relative;text-align:left"),
+    (
+        "",
+        f"display:inline-block;position:relative;max-width:100%;overflow-x:auto;margin:0;padding:12px;"
+        f"font:13px {MONOSPACE};text-align:left",
+    ),
     (" figcaption", "font-size:14px;margin:0 0 10px"),
-    (" .all", "display:grid;gap:10px 26px;align-items:start;justify-content:start"),
+    (" .all", "flex-wrap:wrap;gap:10px 26px;align-items:start;justify-content:start"),
     (" .no", "border:0"),
     (
         " table",
@@ -37,12 +41,17 @@ _STYLES = (
     ),
     (" td:hover span,.cutepy-html td:focus span", "display:block"),
     (" .say", "min-height:1.4em;margin:6px 0 0"),
-    (" .key", "display:inline-block;width:18px;height:12px;margin:0 6px 0 0;border:.6px solid"),
-    (" .keys span", "margin-right:14px;white-space:nowrap;font-size:11px"),
+    (" .mk", "outline:2px solid;outline-offset:-2px"),
+    (" .keys", "font-size:11px;line-height:20px"),
+    (" i", "display:inline-block;min-width:18px;padding:0 3px;text-align:center;font-style:normal;border:.6px solid"),
     (" p", "margin:4px 0;font-size:11px"),
 )
 _BASE = "".join(f".cutepy-html{selector}{{{rule}}}" for selector, rule in _STYLES)
 """A cell's tip is hidden until the cell is pointed at or focused, and then stands at the foot of the figure."""
+
+
+STYLE = "overflow-x:auto"
+"""A box whose contents keep their size and scroll."""
 
 
 class Html(str):
@@ -53,55 +62,61 @@ class Html(str):
     def _repr_html_(self) -> str:
         return str(self)
 
+    def __repr__(self) -> str:
+        return f"<HTML of {len(self)} characters; print shows them>"
+
 
 def html(figure: Figure, style: Style) -> Html:
     """The figure as one `<figure>` element that can stand in any page, with its styles inside."""
-    used = sorted(figure.paints)
-    rules = palette.themed(style.theme, lambda theme: _rules(used, theme, style.background))
-    out = [f'<figure class="cutepy-html"><style>{_BASE}{rules}</style>']
+    rules = palette.styles(style.theme, f".cutepy-html.{style.theme}", _rules(figure.paints, style.background))
+    out = [f'<figure class="cutepy-html {style.theme}"><style>{_BASE}{rules}</style>']
     if figure.title:
         out.append(f"<figcaption>{escape(figure.title)}</figcaption>")
-    columns = max((len(row) for row in figure.panels), default=1)
-    out.append(f'<div class="all" style="grid-template-columns:repeat({columns},max-content)">')
-    for row in figure.panels:
+    rows = figure.pieces
+    columns = max((len(row) for row in rows), default=1)
+    how = "flex" if len(rows) == 1 else f"grid;grid-template-columns:repeat({columns},max-content)"
+    out.append(f'<div class="all" style="display:{how}">')
+    for row in rows:
         for grid in [*row, *[None] * (columns - len(row))]:
             out.append("\n".join(_table(grid)) if grid is not None else "<div></div>")
     out.append("</div>")
     if figure.legend:
-        keys = (f'<span><i class="key {paint}"></i>{escape(text)}</span>' for paint, text in figure.legend)
-        out.append(f'<div class="keys">{"".join(keys)}</div>')
+        keys = (f'<i class="{paint}">{escape(text)}</i>' for paint, text in figure.legend)
+        out.append(f'<div class="keys">{escape(figure.subject)} {"".join(keys)}</div>')
     out += [f"<p>{escape(note)}</p>" for note in figure.notes]
     out.append('<div class="say">&#160;</div></figure>\n')
     return Html("\n".join(out))
 
 
+def boxed(picture: str, attributes: str = 'class="cutepy"', caption: str = "", style: str = STYLE) -> str:
+    """A picture in a box that scrolls where the page is narrower, with its caption below."""
+    return f'<figure {attributes} style="{style}">{picture.rstrip()}{caption}</figure>'
+
+
 def page(figure: Figure, style: Style) -> str:
     """A whole HTML document with the figure in it."""
     title = escape(figure.title or "cutepy")
-    switch = ":root{color-scheme:light dark}"
-    paper = palette.themed(style.theme, lambda theme: f"body{{background:#{palette.PAPER[theme]}}}", switch)
+    paper = palette.styles(style.theme, "body", [("", "background", "paper")])
+    switch = ":root{color-scheme:light dark}" if style.theme == "auto" else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>body{{margin:0}}{paper}</style></head><body>\n"
+        f"<title>{title}</title><style>body{{margin:0}}{switch}{paper}</style></head><body>\n"
         f"{html(figure, style)}</body></html>\n"
     )
 
 
-def _rules(used: Sequence[str], theme: palette.Theme, background: bool) -> str:
-    ink, soft, line = palette.INK[theme], palette.SOFT_INK[theme], palette.LINE[theme]
-    strong = palette.STRONG_LINE[theme]
-    sheet = f";background:#{palette.PAPER[theme]}" if background else ""
-    return (
-        f".cutepy-html{{color:#{ink}{sheet}}}.cutepy-html th,.cutepy-html p{{color:#{soft}}}"
-        f".cutepy-html td,.cutepy-html .key{{border-color:#{line};color:#{ink}}}"
-        f".cutepy-html .t1,.cutepy-html .t2,.cutepy-html .t3{{border-top-color:#{strong}}}"
-        f".cutepy-html .b1,.cutepy-html .b2,.cutepy-html .b3{{border-left-color:#{strong}}}"
-        f".cutepy-html .mk{{box-shadow:inset 0 0 0 2px #{palette.MARK[theme]}}}"
-        f".cutepy-html td span{{color:#{ink};background:#{palette.PAPER[theme]}}}"
-        + "".join(f".cutepy-html .{paint}{{background:#{palette.value(paint, theme)}}}" for paint in used)
-    )
+def _rules(used: Sequence[str], background: bool) -> Iterator[tuple[str, str, str]]:
+    """Selector, property and paint of what a picture has."""
+    yield from ((below, "color", "ink") for below in ("", " td", " i", " td span"))
+    yield from ((below, "color", "soft") for below in (" th", " p", " .keys"))
+    yield from ((below, "border-color", "line") for below in (" td", " i"))
+    yield from ((f" .t{weight}", "border-top-color", "strong") for weight in (1, 2, 3))
+    yield from ((f" .b{weight}", "border-left-color", "strong") for weight in (1, 2, 3))
+    yield from ((" .mk", "outline-color", "mark"), (" td span", "background", "paper"))
+    yield from ((("", "background", "paper"),) if background else ())
+    yield from ((f" .{paint}", "background", paint) for paint in sorted(used))
 
 
 def _table(grid: Grid) -> Iterator[str]:
@@ -132,18 +147,19 @@ def _head(text: str, span: int, attribute: str) -> str:
 
 
 def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
-    column = 0
-    while column < grid.columns.size:
-        place = row * grid.columns.size + column
-        span = grid.span(place)
+    start = row * grid.columns.size
+    for column, span in enumerate(grid.widths(row)):
+        if not span:
+            continue
+        place = start + column
         extra = [*(["mk"] if place in grid.marked else []), *(["no"] if grid.spans and not grid.labels[place] else [])]
         names = " ".join([grid.paints[place], *_borders(grid, row, column), *extra])
         size = f' style="min-width:{wide}px;height:{high}px"' if row == 0 or column == 0 else ""
         say = grid.detail(place) if grid.detail else grid.hints[place] if grid.hints else ""
-        tip = f"<span>{escape(say)}</span>" if say else ""
+        tip = f"<span hidden>{escape(say)}</span>" if say else ""
         across = f' colspan="{span}"' if span > 1 else ""
-        yield f'<td class="{names}" tabindex="0"{across}{size}>{escape(grid.labels[place])}{tip}</td>'
-        column += span
+        plain = palette.css(grid.paints[place], "light")  # where styles are stripped
+        yield f'<td class="{names}" bgcolor="{plain}" tabindex="0"{across}{size}>{escape(grid.labels[place])}{tip}</td>'
 
 
 def _borders(grid: Grid, row: int, column: int) -> list[str]:

@@ -5,6 +5,8 @@ Law: the text of a layout's grid is `layout.grid()`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .. import palette
 from ..grid import Figure, Grid
 from ..safe import right_to_left, width
@@ -12,54 +14,56 @@ from ..safe import right_to_left, width
 _FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 
 
-def text(figure: Figure, *, ansi: bool = False) -> str:
-    """The figure as lines of text; `ansi` adds the colours of the cells as terminal escapes."""
+def text(figure: Figure, *, ansi: bool = False, room: int | None = None) -> str:
+    """The figure as lines of text; `ansi` adds the colours of the cells as terminal escapes.
+
+    A table wider than `room` characters is told in bands of columns, one under another.
+    """
     lines = [figure.title] if figure.title else []
     for grid in figure.grids:
         if grid.caption:
             lines += [*([""] if lines else []), *grid.caption.split("\n")]
-        lines += _grid_lines(grid, ansi)
+        lines += _grid_lines(grid, ansi, room)
     if figure.notes:
         lines += ["", *figure.notes]
     return "\n".join(lines)
 
 
-def _grid_lines(grid: Grid, ansi: bool) -> list[str]:
+def _grid_lines(grid: Grid, ansi: bool, room: int | None) -> list[str]:
     labels = [
         label.replace("\n", " ") or ("." if paint == palette.HOLE else "")
         for label, paint in zip(grid.labels, grid.paints, strict=True)
     ]
-    columns = grid.columns.size
     names, heads = grid.columns.names, grid.rows.names
-    room = max(
-        [
-            grid.least_width,
-            *(-(-(width(label) - 3 * (grid.span(i) - 1)) // grid.span(i)) for i, label in enumerate(labels)),
-        ]
-    )
-    room = max([room, *map(width, names)]) if not grid.spans else room
+    spans = [wide for row in range(grid.rows.size) for wide in grid.widths(row)]
+    needed = (-(-(width(label) + 3) // wide) - 3 for label, wide in zip(labels, spans, strict=True) if wide)
+    cell = max([grid.least_width, *needed])
+    cell = max([cell, *map(width, names)]) if not grid.spans else cell
     left = max(2, *map(width, heads))
+    fit = max(1, (room - left - 3) // (cell + 3)) if room else grid.columns.size
+    if fit < grid.columns.size and not grid.spans:
+        starts = range(0, grid.columns.size, fit)
+        bands = [replace(grid.cut(at, min(at + fit, grid.columns.size)), least_width=cell) for at in starts]
+        return [line for band in bands for line in [*_grid_lines(band, ansi, None), ""]][:-1]
     lines = []
     if grid.columns.levels or not grid.spans:
-        lines.append(" " * (left + 2) + "".join(f"  {_padded(name, room)} " for name in names).rstrip())
+        lines.append(" " * (left + 2) + "".join(f"  {_padded(name, cell)} " for name in names).rstrip())
     for row in range(grid.rows.size):
-        lines.append(_rule(grid, row, room, left))
-        cells = range(row * columns, (row + 1) * columns)
-        lines.append(_padded(heads[row], left) + "  " + _row(grid, labels, cells, room, ansi))
-    lines.append(_rule(grid, grid.rows.size, room, left))
+        lines.append(_rule(grid, row, cell, left))
+        lines.append(_padded(heads[row], left) + "  " + _row(grid, labels, row, cell, ansi))
+    lines.append(_rule(grid, grid.rows.size, cell, left))
     return lines
 
 
-def _row(grid: Grid, labels: list[str], cells: range, room: int, ansi: bool) -> str:
-    found = []
-    place = cells.start
-    while place < cells.stop:
-        span = grid.span(place)
-        wide = span * (room + 3) - 3
-        body = f"[{_padded(labels[place], wide)}]" if place in grid.marked else f" {_padded(labels[place], wide)} "
-        bar = "║" if grid.groups and place > cells.start and grid.groups[place] != grid.groups[place - 1] else "|"
-        found.append(bar + (_colored(body, grid.paints[place]) if ansi else body))
-        place += span
+def _row(grid: Grid, labels: list[str], row: int, room: int, ansi: bool) -> str:
+    found, start = [], row * grid.columns.size
+    for column, span in enumerate(grid.widths(row)):
+        place = start + column
+        if span:
+            label = _padded(labels[place], span * (room + 3) - 3)
+            body = f"[{label}]" if place in grid.marked else f" {label} "
+            heavy = grid.groups and column and grid.groups[place] != grid.groups[place - 1]
+            found.append(("║" if heavy else "|") + (_colored(body, grid.paints[place]) if ansi else body))
     return "".join(found) + "|"
 
 

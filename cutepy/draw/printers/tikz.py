@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ...errors import DrawError
 from .. import palette
 from ..grid import Figure, Grid
-from ..sheet import SAMPLE, Box, Kind, Line, sheet_of
+from ..sheet import Stroke, StrokeKind, TextKind, Texts, sheet_of
 
 LARGEST = 64 * 64
 """TeX's memory ends a little above as many cells."""
@@ -34,6 +34,27 @@ _SPECIAL = {
     "→": r"$\to$",
     "·": r"$\cdot$",
     "∘": r"$\circ$",
+}
+
+_STROKES: dict[tuple[StrokeKind, int], str] = {
+    ("hole", 0): "gray",
+    ("outline", 0): "line width=.6bp",
+    ("rule", 0): "gray,line width=.3bp",
+    ("rule", 1): "line width=.8bp",
+    ("rule", 2): "line width=1.4bp",
+    ("rule", 3): "line width=2bp",
+    ("frame", 0): "line width=.8bp",
+    ("group", 0): "line width=1.4bp",
+    ("mark", 0): "red,line width=2bp",
+}
+_TEXTS: dict[TextKind, str] = {
+    "label": "inner sep=0,anchor=base",
+    "head": r"gray,inner sep=0,anchor=base,font=\ttfamily\scriptsize",
+    "side": r"gray,inner sep=0,anchor=base east,font=\ttfamily\scriptsize",
+    "caption": "inner sep=0,anchor=base west",
+    "title": "inner sep=0,anchor=base west",
+    "key": r"inner sep=0,anchor=base,font=\ttfamily\scriptsize",
+    "note": r"inner sep=0,anchor=base west,font=\ttfamily\scriptsize",
 }
 
 _HEAD = r"""\documentclass{article}
@@ -80,83 +101,44 @@ def _picture(figure: Figure) -> Iterator[str]:
     yield rf"\path[use as bounding box] (0,0) rectangle ({_pt(sheet.height)},{_pt(sheet.width)});"
     for paint in sorted(figure.paints):
         yield rf"\definecolor{{cutepy-{paint}}}{{HTML}}{{{palette.value(paint, 'light').upper()}}}"
-    if sheet.title is not None:
-        yield _line(sheet.title, "")
     for box in sheet.boxes:
-        yield from _box(box)
-    for entry in (entry for row in sheet.legend for entry in row):
-        corner, size = f"({_pt(entry.y)},{_pt(entry.x)})", f"+({_pt(SAMPLE[1])},{_pt(SAMPLE[0])})"
-        yield rf"\filldraw[fill=cutepy-{entry.paint}] {corner} rectangle {size};"
-        yield _line(entry.line)
-    yield from map(_line, sheet.notes)
+        shift = f"shift={{({_pt(box.x)}bp,{_pt(-box.y)}bp)}}"
+        unit = f"x={{(0bp,{_pt(-box.cell_height)}bp)}},y={{({_pt(box.cell_width)}bp,0bp)}}"
+        yield rf"\begin{{scope}}[{shift},{unit}]"
+        yield from _cells(box.grid)
+        yield from map(_stroke, box.strokes)
+        for texts in box.texts:
+            yield from _nodes(texts)
+        yield r"\end{scope}"
+    for sample in sheet.samples:
+        corner, size = f"({_pt(sample.y)},{_pt(sample.x)})", f"+({_pt(sample.height)},{_pt(sample.width)})"
+        yield rf"\filldraw[fill=cutepy-{sample.paint}] {corner} rectangle {size};"
+    for texts in sheet.texts:
+        yield from _nodes(texts)
     yield r"\end{tikzpicture}"
-
-
-def _line(line: Line, size: str = r"\scriptsize ") -> str:
-    return rf"\node[anchor=base west,inner sep=0] at ({_pt(line.y)},{_pt(line.x)}) {{{size}{escaped(line.text)}}};"
 
 
 def _pt(pixels: float) -> str:
     return f"{pixels * _POINTS:.2f}".rstrip("0").rstrip(".")
 
 
-def _box(box: Box) -> Iterator[str]:
-    grid = box.grid
-    shift = f"shift={{({_pt(box.x)}bp,{_pt(-box.y)}bp)}}"
-    unit = f"x={{(0bp,{_pt(-box.cell_height)}bp)}},y={{({_pt(box.cell_width)}bp,0bp)}}"
-    yield rf"\begin{{scope}}[{shift},{unit}]"
-    yield from _cells(grid)
-    yield from _strokes(box)
-    yield from _heads(box)
-    yield r"\end{scope}"
-
-
 def _cells(grid: Grid) -> Iterator[str]:
-    covered = grid.covered
-    for place, (paint, label) in enumerate(zip(grid.paints, grid.labels, strict=True)):
-        if place in covered or (grid.spans and not label):
-            continue
-        row, column = divmod(place, grid.columns.size)
-        span = grid.span(place)
-        outline = r"\filldraw" if grid.spans else r"\fill"
-        yield rf"{outline}[fill=cutepy-{paint}] ({row},{column}) rectangle +(1,{span});"
-        if paint == palette.HOLE:
-            yield rf"\draw[gray] ({row + 1},{column}) -- ({row},{column + 1});"
-        lines = label.split("\n")
-        for number, line in enumerate(lines):
-            if line:
-                middle = row + (number + 1) / (len(lines) + 1)
-                yield rf"\node[inner sep=0] at ({middle:.3g},{column + span / 2:g}) {{{escaped(line)}}};"
+    for row in range(grid.rows.size):
+        for column, wide in enumerate(grid.widths(row)):
+            if wide:
+                paint = grid.paints[row * grid.columns.size + column]
+                yield rf"\fill[cutepy-{paint}] ({row},{column}) rectangle +(1,{wide});"
 
 
-_HOW: dict[tuple[Kind, int], str] = {
-    ("rule", 0): "gray,line width=.3bp",
-    ("rule", 1): "line width=.8bp",
-    ("rule", 2): "line width=1.4bp",
-    ("rule", 3): "line width=2bp",
-    ("group", 0): "line width=1.4bp",
-    ("mark", 0): "red,line width=2bp",
-}
+def _stroke(stroke: Stroke) -> str:
+    x, y, to, end = stroke.segment
+    path = "rectangle" if stroke.kind in ("frame", "outline") else "--"
+    return rf"\draw[{_STROKES[stroke.kind, stroke.weight]}] ({y},{x}) {path} ({end},{to});"
 
 
-def _strokes(box: Box) -> Iterator[str]:
-    """What is drawn over the cells; spanning cells have their own outlines, and holes were drawn with theirs."""
-    for stroke in box.strokes if not box.grid.spans else ():
-        x, y, to, end = stroke.segment
-        if stroke.kind == "frame":
-            yield rf"\draw[line width=.8bp] (0,0) rectangle ({end},{to});"
-        elif stroke.kind != "hole":
-            yield rf"\draw[{_HOW[stroke.kind, stroke.weight]}] ({y},{x}) -- ({end},{to});"
-
-
-def _heads(box: Box) -> Iterator[str]:
-    for heads in box.column_heads:
-        for at, text in heads.texts:
-            spot = f"({-heads.away / box.cell_height:.3f},{at:g})"
-            yield rf"\node[gray,inner sep=0,anchor=base] at {spot} {{\scriptsize {escaped(text)}}};"
-    for heads in box.row_heads:
-        for at, text in heads.texts:
-            spot = f"({at:g},{-heads.away / box.cell_width:.3f})"
-            yield rf"\node[gray,inner sep=0,anchor=east] at {spot} {{\scriptsize {escaped(text)}}};"
-    for above, line in box.caption:
-        yield rf"\node[inner sep=0,anchor=base west] at ({-above / box.cell_height:.3f},0) {{{escaped(line)}}};"
+def _nodes(line: Texts) -> Iterator[str]:
+    """The texts of a line, each on its baseline; in points, whatever the unit of its surroundings."""
+    for place, text in zip(line.places, line.texts, strict=True):
+        if text:
+            x, y = (line.x, line.y + place) if line.kind == "side" else (line.x + place, line.y)
+            yield rf"\node[{_TEXTS[line.kind]}] at ({_pt(x)}bp,{_pt(-y)}bp) {{{escaped(text)}}};"

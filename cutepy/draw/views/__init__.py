@@ -5,20 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
+from inspect import Parameter, signature
 
 from ...errors import DrawError
-from ...layout import Layout
-from ...layout.text.expression import Expression, parse_expression
+from ...layout import Layout, Swizzle
+from ...layout.algebra.convert import Conversion
+from ...layout.text.parse import Expression, parse_expression
 from ...layout.values.composed import AnyLayout
 from ..grid import Figure, Grid
 from ..look import Look, View
-from .banks import Banks, Swizzled
-from .layouts import Plain, Tiles, Tree
+from .banks import Banks, Bits, Swizzled
+from .layouts import Plain, Tree
+from .moves import Moves
 from .owners import Memory, ThreadValue
 from .steps import Steps, tile_color
 from .tensors import Copies, Data, Operands, TensorLike, operands_of
+from .tiles import Tiles
 
 NAMED: dict[str, Callable[..., View]] = {
     "grid": Plain,
@@ -43,7 +48,7 @@ def register(kind: type, view: View) -> None:
     _REGISTERED[kind] = view
 
 
-def figure_of(thing: object, view: str | View | None, look: Look) -> Figure:
+def figure_of(thing: object, view: View | None, look: Look) -> Figure:
     """The figure of a thing: the asked-for view, else the one that fits its kind."""
     if isinstance(thing, str):
         thing = parse_expression(thing)
@@ -53,22 +58,36 @@ def figure_of(thing: object, view: str | View | None, look: Look) -> Figure:
         return Figure(((thing,),), title=thing.caption)
     if isinstance(thing, (list, tuple)) and view is None and thing:
         return _side_by_side(list(thing), look)
-    chosen = _named(view) if isinstance(view, str) else view
-    if isinstance(thing, Expression) and not isinstance(chosen, Steps):
+    if isinstance(thing, Expression) and not isinstance(view, Steps):
         look = Look(tile_color(thing) if look.color == "tile" else look.color, look.label, look.style)
         thing = thing.value
-    return (chosen if chosen is not None else _fitting(thing)).figure(thing, look)
+    return (view if view is not None else _fitting(thing)).figure(thing, look)
 
 
-def _named(name: str) -> View:
+def view_of(asked: str | View | None, given: Mapping[str, object]) -> View | None:
+    """The view that is named, or that the parameters `given` mean, with these; None where nothing is said.
+
+    >>> view_of(None, {"tiler": (2, 2)}), view_of("memory", {})
+    (Tiles(tiler=(2, 2), tile=None, threads=None, thread=None), Memory(width=16))
+
+    Raises DrawError for a name that is no view, and for parameters that it does not have or that it needs.
+    """
+    if asked is None and not given:
+        return None
+    if asked is not None and not isinstance(asked, str):
+        if given:
+            raise DrawError(f"{', '.join(given)}: the view is an object, so give it its parameters: {asked!r}")
+        return asked
+    name = asked or next((name for name, make in NAMED.items() if set(given) <= set(signature(make).parameters)), "")
     if name not in NAMED:
-        raise DrawError(f"view={name!r}: there are {', '.join(NAMED)}")
-    try:
-        return NAMED[name]()
-    except TypeError:
-        raise DrawError(
-            f"view={name!r} needs a parameter: give an object, as draw(thing, view={NAMED[name].__name__}(...))"
-        ) from None
+        near = get_close_matches(name, NAMED, 1)
+        raise DrawError(f"view={name!r}: {f'did you mean {near[0]}? ' if near else ''}there are {', '.join(NAMED)}")
+    known = signature(NAMED[name]).parameters
+    if wrong := [option for option in given if option not in known]:
+        raise DrawError(f"view {name!r} has no option {wrong[0]!r}; its options are {', '.join(known) or 'none'}")
+    if missing := [option for option in known if known[option].default is Parameter.empty and option not in given]:
+        raise DrawError(f"view {name!r} needs {missing[0]}, as (4,4)")
+    return NAMED[name](**given)
 
 
 def _fitting(thing: object) -> View:
@@ -77,6 +96,10 @@ def _fitting(thing: object) -> View:
             return view
     if isinstance(thing, AnyLayout):
         return Plain()
+    if isinstance(thing, Conversion):
+        return Moves()
+    if isinstance(thing, Swizzle):
+        return Bits()
     if isinstance(thing, TensorLike):
         return Data()
     if operands_of(thing):

@@ -15,9 +15,9 @@ from ...layout import ComposedLayout, Swizzle, select
 from ...layout.algebra.banks import accesses, served, served_together
 from ...layout.values.composed import AnyLayout
 from .. import palette
-from ..grid import ELLIPSIS, Figure, Grid
+from ..grid import ELLIPSIS, Axis, Figure, Grid
 from ..look import Look
-from .layouts import MOST_PANELS, arranged, layout_grid, title_of
+from .layouts import MOST_PANELS, layout_grid, title_of
 from .table import LABELS, Part, as_layout, gives_offsets, paint_from, parts, plain_of, table_of
 
 AT_ONCE = 32
@@ -53,12 +53,18 @@ class Banks:
         grids = [self._grid(part, look) for part in some]
         unit = f"{self.element_bytes}-byte elements, {self.banks} banks of {self.bank_bytes} bytes"
         together = served_together(self.element_bytes, AT_ONCE, self.bank_bytes)
+        named = look.style.legend and look.color in (None, "bank") and self.banks <= palette.COLORS
         return Figure(
-            arranged(grids),
+            (tuple(grids),),
             title=title_of(layout, look),
             description=f"Banks of layout {layout}: {unit}.",
+            legend=tuple((self._paint(bank, look), str(bank)) for bank in range(self.banks)) if named else (),
+            subject="bank",
             notes=(f"{unit}; up to {together} at a time", *_verdicts(self, some[0].layout)),
         )
+
+    def _paint(self, bank: int, look: Look) -> str:
+        return look.hue(bank, self.banks, usual="ordered")
 
     def _grid(self, part: Part, look: Look) -> Grid:
         color, label = look.colored_by("bank", "none"), look.labelled_by("bank", *LABELS)
@@ -71,7 +77,7 @@ class Banks:
                 return palette.GAP
             if not isinstance(color, str):
                 return paint_from(color(table.coordinate(row, column), bank))
-            return palette.color(bank) if color == "bank" else palette.PLAIN
+            return self._paint(bank, look) if color == "bank" else palette.PLAIN
 
         names = tuple(ELLIPSIS if bank is None else str(bank) for bank in banks)
         return replace(
@@ -117,23 +123,58 @@ class Swizzled:
         period = 1 << swizzle.base + abs(swizzle.shift)
         color = look.colored_by("chunk", "row", "column", "offset", "none")
 
-        def chunk(crd: object, offset: object) -> int:
+        def paint(chunk: int) -> str:
+            return look.hue(chunk, period >> swizzle.base, usual="ordered")
+
+        def chunk(crd: object, offset: object) -> str:
             assert isinstance(offset, int)
-            return offset % period >> swizzle.base
+            return paint(offset % period >> swizzle.base)
 
         inner = Look(chunk if color == "chunk" else color, look.label, look.style)
         before, after = (layout_grid(next(parts(part)), inner) for part in (layout.inner, layout))
+        named = color == "chunk" and look.style.legend and period >> swizzle.base <= palette.COLORS
         return Figure(
             ((replace(before, caption="before"), replace(after, caption="after")),),
             title=title_of(layout, look),
             description=f"Offsets before and after the swizzle of {layout}.",
+            legend=tuple((paint(number), str(number)) for number in range(period >> swizzle.base)) if named else (),
             notes=(_bits(swizzle),),
+            subject="chunk" if swizzle.base else "offset",
         )
 
 
-def _bits(swizzle: Swizzle) -> str:
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """A swizzle by itself: the bits of an offset, and above which bit each of them is flipped."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """Two rows: the bits that go in, and those that come out."""
+        if not isinstance(thing, Swizzle):
+            raise DrawError(f"bits are drawn of a swizzle, S<B,M,S>, not of a {type(thing).__name__}")
+        source, target = _ends(thing)
+        bits = list(reversed(range(max(1, thing.base + abs(thing.shift) + thing.bits))))
+        result = [f"b{bit}^b{bit - target + source}" if 0 <= bit - target < thing.bits else f"b{bit}" for bit in bits]
+        labels = (*(f"b{bit}" for bit in bits), *result)
+        paints = (
+            look.hue(bit - first, thing.bits, usual="ordered") if 0 <= bit - first < thing.bits else palette.PLAIN
+            for first in (source, target)
+            for bit in bits
+        )
+        rules = (0,) * (len(bits) - 1)
+        columns = Axis(tuple(range(len(bits))), (tuple((str(bit), 1) for bit in bits),), rules)
+        grid = Grid(Axis((0, 1), ((("offset", 1), ("result", 1)),), (0,)), columns, labels, tuple(paints), labels)
+        told = _bits(thing)
+        return Figure(((grid,),), title=title_of(thing, look), description=f"{told}.", notes=(told,))
+
+
+def _ends(swizzle: Swizzle) -> tuple[int, int]:
+    """The lowest bit that is read, and the lowest that is flipped."""
     low, high = swizzle.base, swizzle.base + abs(swizzle.shift)
-    source, target = (high, low) if swizzle.shift >= 0 else (low, high)
+    return (high, low) if swizzle.shift >= 0 else (low, high)
+
+
+def _bits(swizzle: Swizzle) -> str:
+    source, target = _ends(swizzle)
     if not swizzle.bits:
         return f"{swizzle} changes nothing"
     return f"{swizzle}: bits {_range(source, swizzle.bits)} of the offset flip bits {_range(target, swizzle.bits)}"

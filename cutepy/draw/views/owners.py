@@ -34,7 +34,6 @@ from .table import (
     parts,
     table_of,
     value_sum,
-    values_of,
 )
 
 Owner: TypeAlias = tuple[int, int, int]
@@ -68,13 +67,13 @@ class ThreadValue:
         owners = owners_of(partition)
         _check_inside(partition, over, owners)
         grid = _owned_grid(table_of(Part(over, over), look.style.limit), partition, owners, look)
-        color, label = look.colored_by(*COLORS), look.labelled_by(*LABELS)
-        told = label == "thread,value" or color == label or not look.style.legend
+        color = look.colored_by(*COLORS)
         return Figure(
             ((grid,),),
             title=title_of(f"{partition} over {show(over.shape)}", look),
             description=f"Thread-value layout {partition}: which thread and value own each element of {over}.",
-            legend=() if told or not isinstance(color, str) else _legend(grid, color),
+            legend=legend_of(owners, color, look),
+            subject=color.partition(",")[0] if isinstance(color, str) else "",
         )
 
     def _base(self, partition: AnyLayout) -> Layout:
@@ -100,7 +99,7 @@ def owners_of(partition: AnyLayout) -> dict[Value, list[Owner]]:
     found: dict[Value, list[Owner]] = {}
     for number, part in enumerate(parts(partition)):
         threads, values = extents(part.layout)
-        for thread, row in enumerate(values_of(part.layout, range(threads), range(values))):
+        for thread, row in enumerate(offset_rows(part.layout, range(threads), range(values))):
             for value, at in enumerate(row):
                 found.setdefault(part.moved(at) if part.base else at, []).append((thread, value, number))
     return found
@@ -127,6 +126,8 @@ def number_set(numbers: Iterable[int]) -> str:
     ('3', '0-7', '0,4..12', '1,2,+2')
     """
     found = sorted(set(numbers))
+    if len(found) == 1:
+        return str(found[0])
     if len(found) < 3:
         return ("-" if len(found) == 2 and found[1] == found[0] + 1 else ",").join(map(str, found))
     steps = {after - before for before, after in pairwise(found)}
@@ -149,7 +150,7 @@ def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) 
             hints.append("")
             continue
         labels.append(_label(mine, label, cell, several) if mine else "")
-        paints.append(_paint(mine, color) if mine else palette.HOLE)
+        paints.append(_paint(mine, color, look) if mine else palette.HOLE)
         who = _label(mine, "thread,value", cell, several).replace("\n", " ") if mine else "nobody"
         hints.append(f"{hint.partition('→')[0]}→ {who}")
     down, across = table.modes
@@ -160,6 +161,7 @@ def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) 
         tuple(labels),
         tuple(paints),
         tuple(hints),
+        groups=_borders([owners[cell][0][0] if cell in owners else -1 for cell in flat], len(table.columns)),
         detail=lambda place: f"{hints[place]}{_how(partition, owners.get(flat[place], ()))}",
     )
 
@@ -171,18 +173,27 @@ def _label(mine: Sequence[Owner], label: str | CellFunction, cell: Value, severa
         return show(cell)
     if label == "none":
         return ""
-    threads, values = f"T{number_set(owner[0] for owner in mine)}", f"V{number_set(owner[1] for owner in mine)}"
-    rest = f"\nR{number_set(owner[2] for owner in mine)}" if several else ""
-    return threads if label == "thread" else values if label == "value" else f"{threads}\n{values}{rest}"
+    threads, values, rest = map(number_set, zip(*mine, strict=True)) if len(mine) > 1 else map(str, mine[0])
+    if label in ("thread", "value"):
+        return f"T{threads}" if label == "thread" else f"V{values}"
+    return f"T{threads}\nV{values}" + (f"\nR{rest}" if several else "")
 
 
-def _paint(mine: Sequence[Owner], color: str | CellFunction) -> str:
+def _paint(mine: Sequence[Owner], color: str | CellFunction, look: Look) -> str:
     thread, value, rest = mine[0]
     if not isinstance(color, str):
         return paint_from(color(mine[0], None))
     if color == "thread,value":
-        return palette.color(thread, value)
-    return palette.PLAIN if color == "none" else palette.color({"thread": thread, "value": value, "rest": rest}[color])
+        return look.hue(thread, fade=value)
+    return palette.PLAIN if color == "none" else look.hue({"thread": thread, "value": value, "rest": rest}[color])
+
+
+def _borders(threads: Sequence[int], columns: int) -> tuple[int, ...]:
+    """The threads of the cells, for a heavy line where they change; none where that would be round every cell."""
+    rows = [threads[start : start + columns] for start in range(0, len(threads), columns)]
+    lines = [*rows, *zip(*rows, strict=True)]
+    alike = any(one == other >= 0 for line in lines for one, other in pairwise(line))
+    return tuple(threads) if alike and len(set(threads)) > 1 else ()
 
 
 def _how(partition: AnyLayout, mine: Sequence[Owner]) -> str:
@@ -194,16 +205,15 @@ def _how(partition: AnyLayout, mine: Sequence[Owner]) -> str:
     return f" → {value_sum(partition, (idx2crd(thread, threads), idx2crd(value, values)))}"
 
 
-def _legend(grid: Grid, color: str) -> tuple[tuple[str, str], ...]:
-    """What each colour stands for, read off the hints: `T3`, `V1` or `R0`."""
-    word = {"thread": 0, "value": 1, "rest": -1}.get(color)
-    if word is None:
+def legend_of(owners: Owners, color: str | CellFunction, look: Look) -> tuple[tuple[str, str], ...]:
+    """The colours of threads (of values, or of the rest), up to 32 of them: more share colours, and labels say who."""
+    place = {"thread": 0, "thread,value": 0, "value": 1, "rest": 2}.get(color) if isinstance(color, str) else None
+    if place is None or not look.style.legend:
         return ()
-    found: dict[str, str] = {}
-    for paint, hint in zip(grid.paints, grid.hints, strict=True):
-        if paint[0] in "csu":
-            found.setdefault(paint, hint.partition("→ ")[2].split()[word])
-    return tuple(sorted(found.items(), key=lambda entry: (len(entry[1]), entry[1]))[: palette.COLORS])
+    held = {mine[0][place]: mine for mine in owners.values()}
+    if len(held) > palette.COLORS:
+        return ()
+    return tuple((look.hue(first), number_set(owner[place] for owner in held[first])) for first in sorted(held))
 
 
 Held: TypeAlias = dict[int, list[tuple[int, str]]]

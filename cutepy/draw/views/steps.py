@@ -6,12 +6,13 @@ a divide or a product a copy or a tile does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...errors import DrawError
 from ...layout import ComposedLayout, Layout
-from ...layout.text.expression import Expression, parse_expression
+from ...layout.algebra.operation import OPERATIONS
+from ...layout.text.parse import Expression, parse_expression
 from ...layout.text.write import extents, spelt
 from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import as_tuple
@@ -19,8 +20,9 @@ from .. import palette
 from ..grid import Axis, Figure, Grid
 from ..look import Look
 from ..safe import shorten
-from .layouts import layout_grid, side, tile_numbers, title_of
+from .layouts import layout_grid, side, title_of
 from .table import Painter, Table, Value, as_layout, painted, paints_of, parts, plain_of, table_of
+from .tiles import tile_numbers
 
 LARGEST_STEPS = 4096
 STRIP = 32
@@ -44,7 +46,7 @@ def tile_color(call: Expression) -> str:
     """How the result of a call holds its tiles: mode by mode (tile, rest) "block" or (rest, tile) "rake", or "tile"."""
     if call.function == "logical_divide" and len(call.operands) > 1 and isinstance(call.operands[1], tuple):
         return "block"
-    return {"blocked_product": "block", "raked_product": "rake"}.get(call.function, "tile")
+    return (call.function in OPERATIONS and OPERATIONS[call.function].tiles) or "tile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Steps:
         grids, notes = _drawn(call, look)
         told = [str(step) for step in getattr(thing, "steps", ())]
         return Figure(
-            _arranged(grids),
+            (tuple(grids),),
             title=title_of(f"{call.text} = {spelt(call.value)}", look),
             description=f"{call.text} gives {spelt(call.value)}.",
             notes=tuple(notes) + tuple(f"{number}. {shorten(text, 200)}" for number, text in enumerate(told, 1)),
@@ -89,27 +91,14 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
             return _restriction(first, call.value, look), []
         if call.function == "complement":
             return _complement(first, call.value, look)
-        if call.function.endswith("_divide") and first.rank <= 2:
+        record = OPERATIONS.get(call.function)
+        if record and record.tiles and record.on_tensor == "divided" and first.rank <= 2:
             return _divide(call, first, call.value, look), []
-        if call.function.endswith("_product"):
+        if record and record.tiles and record.on_tensor == "multiplied":
             return _product(call, first, call.value, look), []
     things = [(f"operand {i}" if i else "operand", thing) for i, thing in enumerate(call.operands)]
     layouts = [(name, thing) for name, thing in [*things, ("result", call.value)] if isinstance(thing, AnyLayout)]
     return [_captioned(f"{name}\n{layout}", layout, look) for name, layout in layouts], []
-
-
-def _arranged(grids: Sequence[Grid]) -> tuple[tuple[Grid | None, ...], ...]:
-    """Side by side while they are narrow, a row each where they are wide."""
-    rows: list[list[Grid]] = []
-    wide = 0
-    for grid in grids:
-        taken = grid.columns.size + 3
-        if not rows or wide + taken > 44:
-            rows.append([])
-            wide = 0
-        rows[-1].append(grid)
-        wide += taken
-    return tuple(tuple(row) for row in rows)
 
 
 def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Places | None = None) -> Grid:
@@ -265,4 +254,4 @@ def _kind_grid(caption: str, layout: Layout, kind: str, look: Look) -> Grid:
     part = next(parts(folded))
     table = table_of(part, look.style.limit)
     grid = layout_grid(part, Look("none", None, look.style))
-    return replace(grid, caption=_short(caption), paints=paints_of(table, kind))
+    return replace(grid, caption=_short(caption), paints=paints_of(table, kind, look))

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from ...errors import DrawError
-from ...layout import ComposedLayout, Layout, Swizzle, slice_and_offset, tuple_add
+from ...layout import BitMap, ComposedLayout, Layout, Swizzle, slice_and_offset, tuple_add
 from ...layout.text.write import extents, offset_rows
 from ...layout.values.basis import Basis, BasisSum
 from ...layout.values.composed import AnyLayout, Function
@@ -20,7 +20,7 @@ from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps
 from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, show
 from .. import palette
 from ..grid import ELLIPSIS, coordinate_texts, mode_size, shortened
-from ..look import CellFunction
+from ..look import CellFunction, Look
 from ..safe import clean
 
 Value: TypeAlias = "int | IntTuple | None"
@@ -158,15 +158,10 @@ class Table:
         return index
 
 
-def values_of(layout: AnyLayout, rows: Sequence[int], columns: Sequence[int]) -> list[list[IntTuple]]:
-    """What a layout gives at the chosen rows and columns of its first two modes: offsets, or coordinates."""
-    return cast("list[list[IntTuple]]", offset_rows(layout, rows, columns))
-
-
 def table_of(part: Part, limit: int) -> Table:
     """The places of a part to draw, at most about `limit`, and the values there."""
     rows, columns = shortened(*extents(part.layout), limit)
-    found = iter(values_of(part.layout, [r for r in rows if r is not None], [c for c in columns if c is not None]))
+    found = iter(offset_rows(part.layout, [r for r in rows if r is not None], [c for c in columns if c is not None]))
     values: list[list[Value]] = []
     for row in rows:
         if row is None:
@@ -238,9 +233,9 @@ def _shown(cell: Value) -> str:
     return ELLIPSIS if cell is None else show(cell)
 
 
-def paints_of(table: Table, color: str | CellFunction) -> tuple[str, ...]:
+def paints_of(table: Table, color: str | CellFunction, look: Look) -> tuple[str, ...]:
     """The paint of every cell."""
-    return _on_ramp(table) if color == "offset" else painted(table, painter_of(table, color))
+    return _on_ramp(table) if color == "offset" else painted(table, painter_of(table, color, look))
 
 
 def painted(table: Table, painter: Painter) -> tuple[str, ...]:
@@ -254,25 +249,21 @@ def painted(table: Table, painter: Painter) -> tuple[str, ...]:
 
 
 def _on_ramp(table: Table) -> tuple[str, ...]:
-    """One ramp for all parts of a plain layout; a swizzled one is measured part by part."""
-    flat = table.flat
-    known = [cell for cell in flat if type(cell) is int]
-    low, high = (min(known), max(known)) if known else (0, 0)
-    whole, start = table.part.whole, table.part.start
-    if known and isinstance(whole, Layout) and gives_offsets(whole):
-        low, high = (end + start for end in reach(whole))
-    if len(known) == len(flat) and high - low < 4 * len(flat):
-        paints = [palette.ramp(step, 0, high - low) for step in range(high - low + 1)]
-        return tuple([paints[cell - low] for cell in known])
-    return tuple(
-        [
-            palette.GAP if cell is None else palette.ramp(cell, low, high) if type(cell) is int else palette.PLAIN
-            for cell in flat
-        ]
-    )
+    """One ramp for all parts of a plain layout; a swizzled one is measured part by part, corners go by rank."""
+    flat, whole, start = table.flat, table.part.whole, table.part.start
+    known = sorted({cell for cell in flat if type(cell) is int})
+    paints: dict[Value, str]
+    if None in table.rows or None in table.columns:
+        paints = {cell: palette.ramp(rank, 0, len(known) - 1) for rank, cell in enumerate(known)}
+    else:
+        low, high = (known[0], known[-1]) if known else (0, 0)
+        if known and isinstance(whole, Layout) and gives_offsets(whole):
+            low, high = (end + start for end in reach(whole))
+        paints = {cell: palette.ramp(cell, low, high) for cell in known}
+    return tuple([palette.GAP if cell is None else paints.get(cell, palette.PLAIN) for cell in flat])
 
 
-def painter_of(table: Table, color: str | CellFunction) -> Painter:
+def painter_of(table: Table, color: str | CellFunction, look: Look) -> Painter:
     """The colours that number places: by row, column, index, tile, bank, or what a function says."""
     layout = table.part.whole
     if not isinstance(color, str):
@@ -282,16 +273,18 @@ def painter_of(table: Table, color: str | CellFunction) -> Painter:
     if color == "index":
         return lambda row, column, cell: palette.ramp(table.index(row, column), 0, layout.size - 1)
     if color == "bank":
-        return lambda row, column, cell: palette.color(cell % _BANKS) if type(cell) is int else palette.PLAIN
+        return lambda row, column, cell: (
+            look.hue(cell % _BANKS, _BANKS, usual="ordered") if type(cell) is int else palette.PLAIN
+        )
     if color in ("row", "column"):
-        return lambda row, column, cell: palette.color(row if color == "row" else column)
+        return lambda row, column, cell: look.hue(row if color == "row" else column)
     height = extents(layout)[0]
     if color == "tile":
-        return lambda row, column, cell: palette.color(table.index(row, column) // height)
+        return lambda row, column, cell: look.hue(table.index(row, column) // height)
     down, across = table.modes
     raked = color == "rake"
     count = _tile_number(mode_size(down) - 1, down, raked=raked) + 1
-    return lambda row, column, cell: palette.color(
+    return lambda row, column, cell: look.hue(
         _tile_number(row, down, raked=raked) + count * _tile_number(column, across, raked=raked)
     )
 
@@ -374,9 +367,10 @@ def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
     if isinstance(layout, ComposedLayout):
         inner = layout.inner(crd)
         text = value_sum(layout.inner, crd)
+        place = tuple_add(layout.offset, inner) if isinstance(inner, tuple) else layout.offset + inner
         if layout.offset:
-            text += f", {layout.offset} + {inner} = {layout.offset + inner}"
-        return f"{text} → {_applied(layout.outer, layout.offset + inner)}"
+            text += f", {show(layout.offset)} + {show(inner)} = {show(place)}"
+        return f"{text} → {_applied(layout.outer, place)}"
     pairs = list(zip(leaves(_natural(crd, layout.shape)), leaves(layout.stride), strict=True))
     total = show(layout(crd))
     if not pairs or len(pairs) > MOST_TERMS:
@@ -395,7 +389,7 @@ def _natural(crd: IntTuple, shape: IntTuple) -> IntTuple:
 
 
 def _applied(outer: Function, offset: int) -> str:
-    if not isinstance(outer, Swizzle):
+    if not isinstance(outer, (Swizzle, BitMap)):
         return f"({outer})({offset}) = {show(outer(offset))}"
     result = outer(offset)
     flipped = offset ^ result

@@ -5,10 +5,12 @@ Knows tensors and atoms by what they have, so that drawing a layout loads no Num
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Protocol, SupportsFloat, runtime_checkable
+from math import isfinite, nan
+from typing import Protocol, SupportsFloat, TypeGuard, runtime_checkable
 
 from ...errors import CutepyError, DrawError
 from ...layout import Layout, select
@@ -18,7 +20,7 @@ from .. import palette
 from ..grid import ELLIPSIS, Figure, Grid
 from ..look import Look
 from ..safe import clean
-from .layouts import MOST_PANELS, arranged, layout_grid, title_of
+from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import ThreadValue
 from .table import COLORS, LABELS, Part, as_layout, parts, table_of
 
@@ -48,47 +50,86 @@ class Data:
         layout = as_layout(thing, "data")
         start = thing.offset if type(thing.offset) is int else 0
         grids = [_data_grid(thing, replace(part, start=start), look) for part in islice(parts(layout), MOST_PANELS)]
-        return Figure(arranged(grids), title=title_of(thing, look), description=f"The elements of {thing}.")
+        name = _named(thing)
+        return Figure((tuple(grids),), title=title_of(name, look), description=f"The elements of {name}.")
+
+
+def _named(tensor: TensorLike) -> str:
+    """The tensor as it is written, without the address of its memory: that is another one in every run."""
+    return re.sub(r"\(0x[0-9a-f]+( \+ -?\d+)?\)", r"\1", str(tensor))
 
 
 def _data_grid(tensor: TensorLike, part: Part, look: Look) -> Grid:
-    label, color = look.labelled_by("data", *LABELS), look.colored_by(*COLORS)
-    plain = layout_grid(part, Look(color, "none" if label == "data" else label, look.style))
+    label, color = look.labelled_by("data", *LABELS), look.colored_by(*COLORS, "value")
+    plain = layout_grid(
+        part, Look("none" if color == "value" else color, "none" if label == "data" else label, look.style)
+    )
     table = table_of(part, look.style.limit)
     labels, paints, hints = list(plain.labels), list(plain.paints), list(plain.hints)
+    found: dict[int, object] = {}
     for place, (row, column, _cell) in enumerate(table.cells):
         if row is None or column is None:
             labels[place] = ELLIPSIS
             continue
-        found = _element(tensor, table.coordinate(row, column))
-        if found is None:
+        element = _element(tensor, table.coordinate(row, column))
+        if element is None:
             labels[place], paints[place], hints[place] = "", palette.HOLE, f"{hints[place]}: outside of the guard"
         else:
-            labels[place] = found if label == "data" else labels[place]
-            hints[place] = f"{hints[place]}: {found}"
+            found[place] = element
+            hints[place] = f"{hints[place]}: {_number(element)}"
+    if label == "data":
+        for place, text in zip(found, _aligned(list(found.values())), strict=True):
+            labels[place] = text
+    if color == "value":
+        for place, paint in zip(found, _heat(list(found.values())), strict=True):
+            paints[place] = paint
     return replace(plain, labels=tuple(labels), paints=tuple(paints), hints=tuple(hints), least_width=1)
 
 
-def _element(tensor: TensorLike, crd: tuple[object, ...]) -> str | None:
-    """The element as text; None outside of a guard."""
-    flat = not isinstance(tensor.layout.shape, tuple)
+def _element(tensor: TensorLike, crd: tuple[object, ...]) -> object:
+    """The element; None outside of a guard."""
     try:
-        return clean(_number(tensor[crd[0] if flat else crd]))
+        return tensor[crd if isinstance(tensor.layout.shape, tuple) else crd[0]]
     except IndexError:
         return None
     except CutepyError as error:
         raise DrawError(f"view 'data': the element at {show(crd)} cannot be read: {error}") from error
 
 
+def _is_float(value: object) -> TypeGuard[SupportsFloat]:
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return isinstance(value, SupportsFloat) and (kind == "f" or isinstance(value, float))
+
+
 def _number(value: object) -> str:
     if isinstance(value, tuple):
         return show(value)
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if kind == "b" or isinstance(value, bool):
+    if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
         return str(bool(value))
-    if isinstance(value, SupportsFloat) and (kind == "f" or isinstance(value, float)):
-        return f"{float(value):.4g}"
-    return str(value)
+    return clean(f"{float(value):.4g}" if _is_float(value) else str(value))
+
+
+def _aligned(values: Sequence[object]) -> list[str]:
+    """The values as texts; of floats the points stand under one another, up to four decimals."""
+    texts = [_number(value) for value in values]
+    if not all(map(_is_float, values)) or any("e" in text or "n" in text for text in texts):
+        return texts
+    decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
+    return [f"{float(text):.{min(decimals, 4)}f}" for text in texts]
+
+
+def _heat(values: Sequence[object]) -> list[str]:
+    """The values on the ramp from the least to the greatest; what is no finite number is plain."""
+    numbers = [float(value) if isinstance(value, SupportsFloat) else nan for value in values]
+    finite = [number for number in numbers if isfinite(number)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
+    steps = palette.RAMP - 1
+    return [
+        palette.ramp(round((number - low) / ((high - low) or 1) * steps), 0, steps)
+        if isfinite(number)
+        else palette.PLAIN
+        for number in numbers
+    ]
 
 
 @runtime_checkable
@@ -107,11 +148,14 @@ class Operands:
         found = {name: (tv, tile) for name, tv, tile in operands_of(thing)}
         if set(found) != {"a", "b", "c"}:
             raise DrawError(f"view 'mma' draws multiply-add atoms, not {type(thing).__name__}")
-        grids = {name: _operand(name, tv, tile, look) for name, (tv, tile) in found.items()}
+        drawn = {name: _operand(name, tv, tile, look) for name, (tv, tile) in found.items()}
+        a, b, c = (drawn[name].grids[0] for name in "abc")
         return Figure(
-            ((None, grids["b"]), (grids["a"], grids["c"])),
+            ((None, b), (a, c)),
             title=title_of(thing, look),
             description=f"Which thread holds which elements of A, B and C in {thing}.",
+            legend=drawn["c"].legend,
+            subject=drawn["c"].subject,
         )
 
 
@@ -126,15 +170,19 @@ def operands_of(thing: object) -> Iterable[tuple[str, Layout, tuple[int, ...]]]:
     return []
 
 
-def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Grid:
+def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Figure:
     over = Layout(tile)
     caption = {"a": "A (M,K)", "b": "B (K,N)", "c": "C (M,N)"}[name]
     if len(tile) == 3:  # several blocks side by side
         over = Layout((tile[0], (tile[1], tile[2])), (1, (tile[0], tile[0] * tile[1])))
     if name == "b":  # stored as (N, K); drawn with N to the right, as a product of matrices is written
         over = select(over, 1, 0)
-    (grid,) = ThreadValue(over).figure(tv, look).grids
-    return replace(grid, caption=f"{caption}\n{tv}")
+    return _captioned(ThreadValue(over).figure(tv, look), f"{caption}\n{tv}")
+
+
+def _captioned(figure: Figure, caption: str) -> Figure:
+    (grid,) = figure.grids
+    return replace(figure, panels=((replace(grid, caption=caption),),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +193,17 @@ class Copies:
         """Two thread-value grids for an atom, one for a tiled copy."""
         read, write, tile = (getattr(thing, name, None) for name in ("read", "write", "tile"))
         if isinstance(read, Layout) and isinstance(write, Layout) and isinstance(tile, tuple):
-            grids = [_over(tv, tile, f"{name}\n{tv}", look) for name, tv in (("reads", read), ("writes", write))]
-            return Figure((tuple(grids),), title=title_of(thing, look), description=f"Threads and values of {thing}.")
+            drawn = [_over(tv, tile, f"{name}\n{tv}", look) for name, tv in (("reads", read), ("writes", write))]
+            title, about = title_of(thing, look), f"Threads and values of {thing}."
+            named = max(drawn, key=lambda found: len(found.legend))
+            return replace(named, panels=(tuple(d.grids[0] for d in drawn),), title=title, description=about)
         tv = getattr(thing, "layout_tv", None)
         if isinstance(tv, Layout) and isinstance(tile, tuple):
             title = title_of(f"{getattr(thing, 'atom', '')} over {show(tile)}", look)
-            return Figure(((_over(tv, tile, str(tv), look),),), title=title, description=f"Threads and values of {tv}.")
+            return replace(_over(tv, tile, str(tv), look), title=title, description=f"Threads and values of {tv}.")
         raise DrawError(f"view 'copy' draws copy atoms and tiled copies, not {type(thing).__name__}")
 
 
-def _over(tv: Layout, tile: tuple[int, ...], caption: str, look: Look) -> Grid:
+def _over(tv: Layout, tile: tuple[int, ...], caption: str, look: Look) -> Figure:
     over = Layout(tile) if len(tile) <= 2 else Layout((tile[0], tile[1:]))
-    (grid,) = ThreadValue(over).figure(tv, look).grids
-    return replace(grid, caption=caption)
+    return _captioned(ThreadValue(over).figure(tv, look), caption)

@@ -2,8 +2,8 @@
 
 from ...errors import KernelError
 from .expr import Const, Expr
-from .stmt import Assign, Atomic, Block, Buffer, Declare, For, Kernel, Let, Stmt, Store
-from .walk import blocks, expressions, loads, statements, variables
+from .stmt import Block, Buffer, Change, For, Kernel
+from .walk import loads, statements, variables
 
 
 def check(kernel: Kernel) -> Kernel:
@@ -21,9 +21,9 @@ def check_constants(kernel: Kernel) -> Kernel:
     Raises KernelError with the line and the array otherwise.
     """
     for stmt in statements(kernel.body):
-        if isinstance(stmt, Store | Atomic):
+        if isinstance(stmt, Change):
             _inside(kernel, stmt.buffer, stmt.index, stmt.value.lanes, stmt.place)
-        for root in expressions(stmt):
+        for root in stmt.expressions:
             for node in loads(root):
                 _inside(kernel, node.buffer, node.index, node.lanes, node.place)
     return kernel
@@ -43,28 +43,22 @@ def _block(kernel: Kernel, block: Block, known: set[Expr]) -> None:
     bound: list[Expr] = []
     for stmt in block:
         place = getattr(stmt, "place", "")
-        for root in expressions(stmt):
+        for root in stmt.expressions:
             for name in variables(root):
                 if name not in known:
                     raise _unbound(kernel, name, place)
-        if isinstance(stmt, Assign) and stmt.var not in known:
-            raise _unbound(kernel, stmt.var, place)
+        if stmt.sets is not None and stmt.sets not in known:
+            raise _unbound(kernel, stmt.sets, place)
         inner = {stmt.var} - known if isinstance(stmt, For) else set()
         known |= inner
-        for child in blocks(stmt):
+        for child in stmt.blocks:
             _block(kernel, child, known)
         known -= inner
-        new = _binds(stmt)
+        new = stmt.binds
         if new is not None and new not in known:
             known.add(new)
             bound.append(new)
     known.difference_update(bound)
-
-
-def _binds(stmt: Stmt) -> Expr | None:
-    if isinstance(stmt, Let | Declare):
-        return stmt.var
-    return stmt.result if isinstance(stmt, Atomic) else None
 
 
 def _unbound(kernel: Kernel, name: Expr, place: str) -> KernelError:

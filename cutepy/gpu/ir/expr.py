@@ -42,12 +42,20 @@ def _operator(symbol: str) -> tuple[Callable[["Expr", object], "Expr"], Callable
 
 
 class Expr:
-    """A value that a kernel computes; `dtype` and `lanes` (1, 2 or 4) are its type, `depth` counts nodes to a leaf."""
+    """A value that a kernel computes; `dtype` and `lanes` (1, 2 or 4) are its type, `depth` counts nodes to a leaf.
 
-    __slots__ = ()
+    `operands` are what it is computed from, in their order. What is worked out about a node is kept with it: what it
+    reads, the sum that it is, the interval it lies in.
+    """
+
+    __slots__ = ("known_range", "known_reads", "known_sum")
+    known_reads: "tuple[tuple[Var, ...], tuple[Load, ...]]"
+    known_sum: "Congruent[Expr, int]"
+    known_range: Interval
     dtype: DType
     lanes: int
     depth: int = 0
+    operands: "tuple[Expr, ...]" = ()
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
     #: How an expression reads, given by the printer.
@@ -158,18 +166,27 @@ class Param(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Unary(Expr):
+class Computed(Expr):
+    """What is made of operands; `make.made` gives these fields. A kind of expression adds its own; how it is made of
+    other operands, and what it means, is in `walk.NODES`, and how it is written in `wgsl.SPELLINGS`.
+    """
+
+    dtype: DType
+    lanes: int
+    depth: int = field()
+    operands: tuple[Expr, ...] = field()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Unary(Computed):
     """`-` on numbers, `~` on integers, `!` on bool."""
 
     op: str
     value: Expr
-    dtype: DType
-    lanes: int
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Binary(Expr):
+class Binary(Computed):
     """Arithmetic, bits, comparisons (bool result), and `&` `|` on bool. A scalar operand serves every lane.
 
     u32 and i32 wrap. `//` and `%` are WGSL's integer `/` and `%`: they truncate; x // 0 is x and x % 0 is 0. The right
@@ -179,96 +196,77 @@ class Binary(Expr):
     op: str
     left: Expr
     right: Expr
-    dtype: DType
-    lanes: int
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Select(Expr):
+class Select(Computed):
     """`then` where `condition` (a scalar bool) holds, else `other`. Both are computed."""
 
     condition: Expr
     then: Expr
     other: Expr
-    dtype: DType
-    lanes: int
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Cast(Expr):
+class Cast(Computed):
     """`value` converted to `dtype` by value, or its bits taken as `dtype`."""
 
     value: Expr
-    dtype: DType
-    lanes: int
-    bits: bool = False
-    depth: int = 0
+    bits: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Call(Expr):
+class Call(Computed):
     """A function of BY_WGSL or SUBGROUP applied to operands."""
 
     name: str
     args: tuple[Expr, ...]
-    dtype: DType
-    lanes: int
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Load(Expr):
+class Load(Computed):
     """Elements [index * buffer.width, + lanes) of `buffer`; where `where` is false, 0 without an access."""
 
     buffer: "Buffer"
     index: Expr
-    lanes: int
     where: Expr | None
-    dtype: DType
     place: str
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Vector(Expr):
+class Vector(Computed):
     """2 or 4 scalars side by side."""
 
     items: tuple[Expr, ...]
-    dtype: DType
-    lanes: int
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Component(Expr):
+class Component(Computed):
     """Lane `lane` (an int, or a u32 expression) of a vector."""
 
     value: Expr
     lane: "int | Expr"
-    dtype: DType
-    lanes: int = 1
-    depth: int = 0
 
 
 @dataclass(slots=True)
 class Arena:
-    """Where interned nodes live, with what was worked out about them; a trace has its own, dropped with it.
+    """Where interned nodes live, with their simple forms; a trace has its own, dropped with it.
 
     `name` gives a new node of more than `MOST_DEPTH` levels a name in the kernel that is being traced: so no walk over
     an expression, here or in a WGSL compiler, goes deeper.
     """
 
     nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
-    variables: dict[Expr, tuple[Var, ...]] = field(default_factory=dict)
-    loads: dict[Expr, tuple[Load, ...]] = field(default_factory=dict)
-    sums: dict[Expr, Congruent[Expr, int]] = field(default_factory=dict)
-    ranges: dict[Expr, Interval] = field(default_factory=dict)
+    constants: dict[tuple[str, Number, float], Const] = field(default_factory=dict)
     simple: dict[Expr, Expr] = field(default_factory=dict)
     ranks: dict[Expr, tuple[int, int]] = field(default_factory=dict)
     bindings: int = 0
     name: Callable[[Expr], Expr] | None = None
+
+
+def keep(value: object, name: str, fact: object) -> None:
+    """Keep with a node what was worked out about it."""
+    object.__setattr__(value, name, fact)
 
 
 _ARENA: ContextVar[Arena] = ContextVar("arena", default=Arena())  # noqa: B039  the arena of code outside traces

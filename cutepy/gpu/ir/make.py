@@ -1,9 +1,10 @@
 """The functions that make expressions: types are checked, constants folded, equal nodes made one."""
 
 import math
-from functools import partial, partialmethod
+from functools import partial
 
 from ...errors import KernelError
+from ...ops.functions import BY_WGSL, Function
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .expr import (
     MOST_DEPTH,
@@ -12,6 +13,7 @@ from .expr import (
     Call,
     Cast,
     Component,
+    Computed,
     Const,
     Expr,
     Load,
@@ -25,19 +27,19 @@ from .expr import (
 from .operators import (
     ARITHMETIC,
     BITS,
-    BY_WGSL,
     COMPARE,
     FOLD,
     INTEGER,
     SUBGROUP,
     U32_LIMIT,
+    WRAPS,
     Number,
     clamped,
     wrapped,
 )
 from .place import user_place
 from .stmt import Buffer
-from .weak import Weak, meeting, number_of, settled
+from .weak import SCALARS, Weak, meeting, number_of, settled
 
 
 def const(value: Number, dtype: DType = u32) -> Const:
@@ -47,13 +49,12 @@ def const(value: Number, dtype: DType = u32) -> Const:
     (4294967295, 2.0)
     """
     value = wrapped(value, dtype)
-    nodes = arena().nodes
-    key = ("const", dtype.name, value, math.copysign(1.0, value) if value == 0 else None)
-    if key not in nodes:
-        nodes[key] = Const(value, dtype)
-    node = nodes[key]
-    assert isinstance(node, Const)
-    return node
+    constants = arena().constants
+    key = dtype.name, value, value == 0 and math.copysign(1.0, value)
+    known = constants.get(key)
+    if known is None:
+        known = constants[key] = Const(value, dtype)
+    return known
 
 
 def var(name: str, dtype: DType = u32, *, lanes: int = 1, lo: int = 0, hi: int = U32_LIMIT - 1) -> Var:
@@ -100,11 +101,24 @@ def as_expr(value: object, dtype: DType = u32) -> Expr:
     return found
 
 
-def _interned(key: tuple[object, ...], node: Expr) -> Expr:
-    """The new `node`, from now on the one of its key; its name, where the kernel being traced names what is deep."""
-    current = arena()
-    current.nodes[key] = node
-    return node if node.depth <= MOST_DEPTH or current.name is None else current.name(node)
+def _interned(
+    key: tuple[object, ...], kind: type[Computed], dtype: DType, lanes: int, operands: tuple[Expr, ...], *own: object
+) -> Expr:
+    """The node of that kind with its `own` fields, from now on the one of its key; its name, where the kernel being
+    traced names what is deep."""
+    current, depth = arena(), 0
+    for operand in operands:
+        depth = operand.depth if operand.depth > depth else depth
+    depth += 1
+    node = current.nodes[key] = kind(dtype, lanes, depth, operands, *own)
+    return node if depth <= MOST_DEPTH or current.name is None else current.name(node)
+
+
+def made(kind: type[Computed], dtype: DType, lanes: int, operands: tuple[Expr, ...], *own: object) -> Expr:
+    """The one node of a kind that has this type, these operands and these fields of its own."""
+    key = kind, dtype.name, lanes, *map(id, operands), *[id(x) if isinstance(x, Expr) else x for x in own]
+    known = arena().nodes.get(key)
+    return _interned(key, kind, dtype, lanes, operands, *own) if known is None else known
 
 
 def unary(op: str, value: Expr) -> Expr:
@@ -116,9 +130,7 @@ def unary(op: str, value: Expr) -> Expr:
         return value.value
     if op == "-" and value.dtype is u32:
         return binary("-", const(0), value)  # WGSL negates signed numbers only
-    key = (op, id(value))
-    node = arena().nodes.get(key)
-    return _interned(key, Unary(op, value, value.dtype, value.lanes, value.depth + 1)) if node is None else node
+    return made(Unary, value.dtype, value.lanes, (value,), op, value)
 
 
 def binary(op: str, left: Expr, right: Expr) -> Expr:
@@ -137,8 +149,8 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
     node = _fold(op, left, right)
     if node is None:
         dtype = bool_ if op in COMPARE else left.dtype
-        depth = max(left.depth, right.depth) + 1
-        node = _interned(key, Binary(op, left, right, dtype, max(left.lanes, right.lanes), depth))
+        lanes = left.lanes if left.lanes > right.lanes else right.lanes
+        node = _interned(key, Binary, dtype, lanes, (left, right), op, left, right)
     return node
 
 
@@ -196,27 +208,24 @@ def operate(op: str, left: object, right: object = None) -> Expr:
     if not (isinstance(left, Weak) or isinstance(right, Weak)):
         return _operate(op, left, right)
     signed = op == "~" or (op == "-" and not isinstance(left, float))
-    return meeting(partial(_operate, op), [left, right], fractions=op == "/", signed=signed)
+    return meeting(partial(_operate, op), [left, right], fractions=op == "/", signed=signed, wraps=op in WRAPS)
 
 
 def _operate(op: str, left: object, right: object) -> Expr:
     if right is None:
         assert isinstance(left, Expr)
+        if left.dtype.kind == {"~": "f", "-": "b"}.get(op):
+            raise KernelError(f"{user_place()}: {op} is not defined on {left.dtype}")
         return call(op, left) if op == "abs" else unary(op, left)
     if op == "**":
         return _power(left, right)
     if not isinstance(left, Expr):
         assert isinstance(right, Expr)
-        literal = _literal(left, right.dtype)
-        if literal is None:
-            return _NOT_OURS
-        left = literal
+        left = _literal(left, right.dtype)
     elif not isinstance(right, Expr):
-        literal = _literal(right, i32 if op in ("<<", ">>") else left.dtype)
-        if literal is None:
-            return _NOT_OURS
-        right = literal
-    assert isinstance(right, Expr)
+        right = _literal(right, SCALARS.get(type(right), i32) if op in ("<<", ">>") else left.dtype)
+    if not (isinstance(left, Expr) and isinstance(right, Expr)):
+        return _NOT_OURS
     left, right = (left, _amount(op, right)) if op in ("<<", ">>") else _one_type(op, left, right)
     kind = left.dtype.kind
     if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
@@ -241,11 +250,13 @@ def _power(base: object, exponent: object) -> Expr:
 
 
 def _literal(value: object, dtype: DType) -> Expr | None:
-    """The Python or NumPy scalar `value` as a literal of a type."""
-    number = number_of(value)
+    """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has."""
+    number, own = number_of(value), SCALARS.get(type(value), dtype)
+    if {own, dtype} == {i32, u32}:
+        raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
     if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
         raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
-    return None if number is None else const(number, dtype)
+    return None if number is None else const(number, own)
 
 
 def _amount(op: str, right: Expr) -> Expr:
@@ -296,12 +307,8 @@ def select(condition: Expr, then: Expr, other: Expr) -> Expr:
     if then is other:
         return then
     then, other = _one_type("select", then, other)
-    key = ("select", id(condition), id(then), id(other))
-    node = arena().nodes.get(key)
-    if node is None:
-        lanes, depth = max(then.lanes, other.lanes), max(condition.depth, then.depth, other.depth) + 1
-        node = _interned(key, Select(condition, then, other, then.dtype, lanes, depth))
-    return node
+    operands = condition, then, other
+    return made(Select, then.dtype, max(then.lanes, other.lanes), operands, *operands)
 
 
 def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
@@ -315,16 +322,16 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
     if isinstance(value, Const) and not bits:
         whole = value.dtype.kind == "f" and dtype.kind in "iu"
         return const(clamped(float(value.value), value.dtype, dtype) if whole else value.value, dtype)
-    key = ("cast", id(value), dtype.name, bits)
-    node = arena().nodes.get(key)
-    return _interned(key, Cast(value, dtype, value.lanes, bits, value.depth + 1)) if node is None else node
+    if isinstance(value, Cast) and value.value.dtype is dtype and {dtype.kind, value.dtype.kind} <= {"i", "u"}:
+        return value.value  # u32 and i32 have the same bits
+    return made(Cast, dtype, value.lanes, (value,), value, bits)
 
 
 def call(name: str, *operands: Expr | Number) -> Expr:
     """`name(operands)` for a name of BY_WGSL or SUBGROUP; numbers take the type of the first expression."""
     if any(isinstance(a, Weak) for a in operands):
         if name not in SUBGROUP:
-            return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].floats)
+            return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].on == "f")
         operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
     return _call(name, *operands)
 
@@ -340,31 +347,38 @@ def _call(name: str, *operands: Expr | Number) -> Expr:
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:
-        lanes, depth = max([a.lanes for a in args]), max([a.depth for a in args]) + 1
-        node = _interned(key, Call(name, args, args[0].dtype, lanes, depth))
+        node = _interned(key, Call, args[0].dtype, max([a.lanes for a in args]), args, name, args)
     return node
 
 
 def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The operands of a function as it wants them: of one type, floats where it is defined on those alone."""
-    kind = args[0].dtype
     if name in SUBGROUP:
         return _of_subgroup(name, *args)
     taken = BY_WGSL.get(name)
     if taken is None:
         raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(BY_WGSL))}")
-    if kind is bool_:
+    return taken_by(taken, name, taken.on, args)
+
+
+def taken_by(function: Function, name: str, kinds: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The operands of a function that takes these kinds, in one type: f16 meets f32 in f32."""
+    kind = args[0].dtype
+    if kind is bool_ and "b" not in kinds:
         raise KernelError(f"{user_place()}: {name} is not defined on bool; use & | ~ or gpu.select")
-    if len(args) != taken.operands:
-        raise KernelError(f"{user_place()}: gpu.{taken.name} takes {taken.operands} operands, given are {len(args)}")
-    if taken.floats and kind.kind != "f":
-        raise KernelError(f"{user_place()}: {name} is defined on f16 and f32, not on {kind}; cast first")
+    if len(args) != function.arity:
+        raise KernelError(
+            f"{user_place()}: gpu.{function.in_kernels} takes {function.arity} operands, given are {len(args)}"
+        )
+    if kind.kind not in kinds:
+        which = "f16 and f32" if kinds == "f" else "integers" if "f" not in kinds else "numbers"
+        raise KernelError(f"{user_place()}: {name} is defined on {which}, not on {kind}; cast first")
     for other in args:
-        if other.dtype is not kind:
+        if other.dtype is not kind and not (function.gives == "bool" and "b" in kinds):  # a truth of each
             if {a.dtype for a in args} == {f16, f32}:
                 return tuple([cast(a, f32) for a in args])
-            kinds = ", ".join(str(a.dtype) for a in args)
-            raise KernelError(f"{user_place()}: {name}({kinds}): the operands differ in type; convert with gpu.cast")
+            listed = ", ".join(str(a.dtype) for a in args)
+            raise KernelError(f"{user_place()}: {name}({listed}): the operands differ in type; convert with gpu.cast")
     return args
 
 
@@ -386,8 +400,8 @@ def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = No
     key = ("load", id(buffer), id(index), lanes, id(where))
     node = arena().nodes.get(key)
     if node is None:
-        depth = (index.depth if where is None else max(index.depth, where.depth)) + 1
-        node = _interned(key, Load(buffer, index, lanes, where, buffer.dtype, place, depth))
+        operands = (index,) if where is None else (index, where)
+        node = _interned(key, Load, buffer.dtype, lanes, operands, buffer, index, where, place)
     return node
 
 
@@ -403,7 +417,7 @@ def vector(*items: Expr) -> Expr:
     key = ("vector", *map(id, items))
     node = arena().nodes.get(key)
     if node is None:
-        node = _interned(key, Vector(items, first.dtype, len(items), max([x.depth for x in items]) + 1))
+        node = _interned(key, Vector, first.dtype, len(items), items, items)
     return node
 
 
@@ -420,14 +434,8 @@ def component(value: Expr, lane: int | Expr) -> Expr:
         return value
     if isinstance(value, Vector) and isinstance(lane, int):
         return value.items[lane]
-    key = ("component", id(value), lane if isinstance(lane, int) else ("at", id(lane)))
-    node = arena().nodes.get(key)
-    return _interned(key, Component(value, lane, value.dtype, 1, value.depth + 1)) if node is None else node
+    operands = (value, lane) if isinstance(lane, Expr) else (value,)
+    return made(Component, value.dtype, 1, operands, value, lane)
 
 
 Expr.operate = staticmethod(operate)
-for _function in BY_WGSL.values():
-    if _function.operands == 1:
-        for _name in _function.numpy:
-            # NumPy's functions call a method of their own name on the entries of an object array.
-            setattr(Expr, _name, partialmethod(lambda value, wgsl, **_: call(wgsl, value), _function.wgsl))

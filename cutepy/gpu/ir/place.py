@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from types import FrameType
 
-from .operators import BY_NUMPY, BY_WGSL
+from ...ops.functions import NAMED
 
 _PACKAGE = str(Path(__file__).parents[2])
 _NOT_USER = (_PACKAGE, *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
@@ -52,7 +52,6 @@ def _file_name(path: str) -> str:
 
 
 _BUILTINS = {"max": "maximum", "min": "minimum", "abs": "absolute", "round": "round", "pow": "power"}
-_NUMPY = {"where": "select", "round": "round", "around": "round", "fmax": "maximum", "fmin": "minimum"}
 
 
 def advice() -> str:
@@ -69,9 +68,7 @@ def _of_call(func: ast.expr) -> str:
         case ast.Name(id=name) if name in _BUILTINS:
             return f"write gpu.{_BUILTINS[name]}"
         case ast.Attribute(value=ast.Name(id="math" | "np" | "numpy"), attr=name):
-            known = BY_NUMPY.get(name) or BY_WGSL.get(name)
-            found = known.name if known else _NUMPY.get(name)
-            return f"write gpu.{found}" if found else f"kernels have no {ast.unparse(func)}"
+            return f"write gpu.{NAMED[name].in_kernels}" if name in NAMED else f"kernels have no {ast.unparse(func)}"
         case ast.Name(id="float" | "int" as name):
             return f'write gpu.cast(..., "{"f32" if name == "float" else "i32"}")'
     return ""

@@ -1,10 +1,11 @@
 """Statements, buffers and the kernel that holds them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 from ...tensor.dtypes import DType
-from .expr import Expr, Param, Var
+from .expr import Expr, Param, Var, keep
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +28,57 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Let:
+class Stmt:
+    """Something that an invocation does. A kind of statement says of its fields which it `COMPUTES`, the `expressions`;
+    which `blocks` it `HOLDS`; which name it `BINDS` for what follows, and which variable it `SETS`. From that and from
+    being a `Change` or none every walk, rewrite and proof knows all that it has to. How it is written in WGSL stands in
+    `wgsl.LINES`, how it runs in `interpret.RUNS`.
+    """
+
+    COMPUTES: ClassVar[tuple[str, ...]] = ()
+    HOLDS: ClassVar[tuple[str, ...]] = ()
+    BINDS: ClassVar[str] = ""
+    SETS: ClassVar[str] = ""
+    expressions: tuple[Expr, ...] = field(init=False, repr=False)
+    blocks: "tuple[Block, ...]" = field(init=False, repr=False)
+
+    @property
+    def binds(self) -> Var | None:
+        """The name that is bound from here on, to the end of the block."""
+        return getattr(self, self.BINDS) if self.BINDS else None
+
+    @property
+    def sets(self) -> Var | None:
+        """The declared variable that may be another one afterwards."""
+        return getattr(self, self.SETS) if self.SETS else None
+
+    def __post_init__(self) -> None:
+        computed: list[Expr] = []
+        for name in self.COMPUTES:
+            value = getattr(self, name)
+            if value is not None:
+                computed += value if isinstance(value, tuple) else (value,)
+        keep(self, "expressions", tuple(computed))
+        keep(self, "blocks", tuple([getattr(self, name) for name in self.HOLDS]))
+
+
+class Change(Stmt):
+    """A statement that writes or updates elements [index * buffer.width, + lanes of `value`) of `buffer`."""
+
+    __slots__ = ()
+    VERB: ClassVar[Literal["writes", "updates"]]
+    buffer: Buffer
+    index: Expr
+    value: Expr
+    place: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Let(Stmt):
     """Name a value: it is computed here, once."""
+
+    COMPUTES = ("value",)
+    BINDS = "var"
 
     var: Var
     value: Expr
@@ -36,26 +86,32 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Declare:
+class Declare(Stmt):
     """A variable that Assign may change; it starts as `value`, or as 0."""
 
+    COMPUTES = ("value",)
+    BINDS = "var"
     var: Var
     value: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Assign:
+class Assign(Stmt):
     """Set a declared variable, or its lane `lane`."""
 
+    COMPUTES = ("value",)
+    SETS = "var"
     var: Var
     value: Expr
     lane: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Store:
-    """Write the lanes of `value` to elements [index * buffer.width, + lanes) of `buffer`."""
+class Store(Change):
+    """Write the lanes of `value`."""
 
+    COMPUTES = ("index", "value")
+    VERB = "writes"
     buffer: Buffer
     index: Expr
     value: Expr
@@ -63,9 +119,12 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Atomic:
+class Atomic(Change):
     """`op` (Add Sub Min Max And Or Xor Exchange) on one element, atomically; `result` takes the old value."""
 
+    COMPUTES = ("index", "value")
+    BINDS = "result"
+    VERB = "updates"
     op: str
     buffer: Buffer
     index: Expr
@@ -75,29 +134,33 @@ class Atomic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class If:
+class If(Stmt):
     """Run `then` in the invocations where `condition` holds, `orelse` in the others."""
 
+    COMPUTES = ("condition",)
+    HOLDS = ("then", "orelse")
     condition: Expr
-    then: "tuple[Stmt, ...]"
-    orelse: "tuple[Stmt, ...]" = ()
+    then: "Block"
+    orelse: "Block" = ()
     place: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class For:
+class For(Stmt):
     """`for (var = start; var < stop; var += step)`: a loop that stays a loop."""
 
+    COMPUTES = ("start", "stop", "step")
+    HOLDS = ("body",)
     var: Var
     start: Expr
     stop: Expr
     step: Expr
-    body: "tuple[Stmt, ...]"
+    body: "Block"
     place: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Barrier:
+class Barrier(Stmt):
     """Wait for the whole workgroup; `storage` orders its accesses to bindings, else those to workgroup memory."""
 
     storage: bool = False
@@ -105,13 +168,22 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comment:
+class Comment(Stmt):
     """A line for the reader."""
 
     text: str
 
 
-Stmt = Let | Declare | Assign | Store | Atomic | If | For | Barrier | Comment
+@dataclass(frozen=True, slots=True, eq=False)
+class Print(Stmt):
+    """Say something, where the kernel is interpreted: the `parts`, in which a text stands for itself, 0 for the next of
+    the `values`, and a larger number for a list of so many. No device knows it: what is lowered holds none."""
+
+    COMPUTES = ("values",)
+    parts: tuple[str | int, ...]
+    values: tuple[Expr, ...]
+
+
 Block = tuple[Stmt, ...]
 
 
@@ -124,11 +196,12 @@ def workgroup_bytes(arrays: Iterable[int]) -> int:
     return sum(-(-nbytes // 16) * 16 for nbytes in arrays)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Kernel:
     """A compute kernel: what it binds, what it allocates, how it is launched, what each invocation does.
 
-    `buffers` are the bindings in order, `local` the workgroup and private arrays, `notes` the header lines.
+    `buffers` are the bindings in order, `local` the workgroup and private arrays, `notes` the header lines. `lanes` is
+    how many threads a subgroup has at least, for the shuffles to be those that were meant; 0 if any number does.
     """
 
     name: str
@@ -139,6 +212,7 @@ class Kernel:
     local: tuple[Buffer, ...] = ()
     params: tuple[Param, ...] = ()
     notes: tuple[str, ...] = ()
+    lanes: int = 0
 
     @property
     def threads(self) -> int:

@@ -1,60 +1,85 @@
 """Reading and rewriting of expressions and statements."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import attrgetter
-from typing import Any, TypeVar
+from functools import partial
+from itertools import islice
+from typing import Any
 
-from .expr import MOST_DEPTH, Binary, Call, Cast, Component, Const, Expr, Load, Select, Unary, Var, Vector, arena
+import numpy as np
+
+from ...ops.functions import BY_WGSL
+from .expr import MOST_DEPTH, Binary, Call, Cast, Component, Const, Expr, Load, Select, Unary, Var, Vector, keep
+from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
 from .make import binary, call, cast, component, load, select, unary, vector
-from .stmt import Assign, Atomic, Block, Declare, For, If, Let, Stmt, Store
+from .stmt import Block, Buffer, Stmt
 
 Rewrite = Callable[[Expr], Expr]
-Leaf = TypeVar("Leaf", bound=Expr)
+Reads = tuple[tuple[Var, ...], tuple[Load, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Node:
-    """What a kind of expression is made of, and how the same is made of other operands."""
+class Node:
+    """What there is to know of a kind of expression: how the same is made of other operands; and what it does with the
+    values of its operands, None where these alone do not decide it."""
 
-    operands: Callable[[Any], tuple[Expr, ...]]
     rebuild: Callable[[Any, Sequence[Expr]], Expr]
+    meaning: Callable[[Any], Law | None] = lambda node: None
 
 
-_NODES: dict[type[Expr], _Node] = {
-    Binary: _Node(attrgetter("left", "right"), lambda node, x: binary(node.op, *x)),
-    Call: _Node(attrgetter("args"), lambda node, x: call(node.name, *x)),
-    Vector: _Node(attrgetter("items"), lambda node, x: vector(*x)),
-    Select: _Node(attrgetter("condition", "then", "other"), lambda node, x: select(*x)),
-    Unary: _Node(lambda node: (node.value,), lambda node, x: unary(node.op, *x)),
-    Cast: _Node(lambda node: (node.value,), lambda node, x: cast(x[0], node.dtype, bits=node.bits)),
-    Load: _Node(
-        lambda node: (node.index,) if node.where is None else (node.index, node.where),
+#: Every kind of expression that has operands. What it looks like in WGSL is for the printer to say.
+NODES: dict[type[Expr], Node] = {
+    Binary: Node(lambda node, x: binary(node.op, *x), lambda node: BINARY[node.op]),
+    Call: Node(
+        lambda node, x: call(node.name, *x), lambda node: BY_WGSL[node.name].numpy if node.name in BY_WGSL else None
+    ),
+    Vector: Node(lambda node, x: vector(*x), lambda node: stacked(node.items)),
+    Select: Node(lambda node, x: select(*x), lambda node: np.where),
+    Unary: Node(lambda node, x: unary(node.op, *x), lambda node: UNARY[node.op]),
+    Cast: Node(
+        lambda node, x: cast(x[0], node.dtype, bits=node.bits),
+        lambda node: conversion(node.value.dtype, node.dtype, node.bits),
+    ),
+    Load: Node(
         lambda node, x: load(node.buffer, x[0], lanes=node.lanes, where=(*x, None)[1], place=node.place),
     ),
-    Component: _Node(
-        lambda node: (node.value, node.lane) if isinstance(node.lane, Expr) else (node.value,),
+    Component: Node(
         lambda node, x: component(x[0], (*x, node.lane)[1]),
+        lambda node: lane_at if isinstance(node.lane, Expr) else partial(lane_of, lane=node.lane),
     ),
 }
 
 
-_OPERANDS = {kind: node.operands for kind, node in _NODES.items()}
-
-
-def children(value: Expr) -> tuple[Expr, ...]:
-    """The operands of an expression."""
-    operands = _OPERANDS.get(type(value))
-    return () if operands is None else operands(value)
-
-
 def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
-    """`value` with other operands, in the order of `children`."""
-    for new, old in zip(operands, children(value), strict=True):
+    """`value` with other operands."""
+    for new, old in zip(operands, value.operands, strict=True):
         if new is not old:
-            return _NODES[type(value)].rebuild(value, operands)
+            return NODES[type(value)].rebuild(value, operands)
     return value
+
+
+def meaning(value: Expr) -> Law | None:
+    """What a node does with the values of its operands; None where that is not all that decides it."""
+    kind = NODES.get(type(value))
+    return None if kind is None else kind.meaning(value)
+
+
+def is_told(value: Expr) -> bool:
+    """Whether its operands alone decide what a node is: not memory, and not other threads."""
+    return not value.operands or meaning(value) is not None
+
+
+def is_uniform(
+    value: Expr, leaf: Callable[[Expr], bool], readable: Callable[[Buffer], bool], known: dict[Expr, bool]
+) -> bool:
+    """Whether all threads of a workgroup agree on `value` by WGSL's rules: it is made of leaves and of elements of
+    `readable` arrays on which they agree; on what subgroups say they do not. `known` is kept for the next value."""
+    for node in nodes(value, known=known):
+        own = isinstance(node, Const) or leaf(node) if not node.operands else is_told(node)
+        if isinstance(node, Load):
+            own = readable(node.buffer)
+        known[node] = own and all(known[x] for x in node.operands)
+    return known[value]
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
@@ -66,74 +91,49 @@ def conjuncts(condition: Expr) -> tuple[Expr, ...]:
 
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
-    if value in memo:
-        return memo[value]
-    for node in nodes(value, known=memo):
-        operands = children(node)
-        memo[node] = change(rebuild(node, [memo[x] for x in operands]) if operands else node)
-    return memo[value]
-
-
-#: The fields of each kind of statement that are expressions, and those that are blocks.
-_COMPUTED: dict[type[Stmt], tuple[str, ...]] = {
-    Let: ("value",),
-    Assign: ("value",),
-    Declare: ("value",),
-    Store: ("index", "value"),
-    Atomic: ("index", "value"),
-    If: ("condition",),
-    For: ("start", "stop", "step"),
-}
-_BLOCKS: dict[type[Stmt], tuple[str, ...]] = {If: ("then", "orelse"), For: ("body",)}
-
-
-def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """What reads these fields of a statement; none, where the first is None."""
-    read = attrgetter(*names)
-    if len(names) > 1:
-        return read
-    return lambda stmt: () if (found := read(stmt)) is None else (found,)
-
-
-_EXPRESSIONS = {kind: _reader(names) for kind, names in _COMPUTED.items()}
-_INNER = {kind: _reader(names) for kind, names in _BLOCKS.items()}
-
-
-def expressions(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions that `stmt` itself computes, without those of statements inside it."""
-    read = _EXPRESSIONS.get(type(stmt))
-    return () if read is None else read(stmt)
+    known = memo.get(value)
+    if known is None:
+        if value.depth > MOST_DEPTH:
+            ask_operands_first(value, memo, lambda x: rewrite(x, change, memo))
+        operands = value.operands
+        new = rebuild(value, [rewrite(x, change, memo) for x in operands]) if operands else value
+        known = memo[value] = change(new)
+    return known
 
 
 def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
-    """`stmt` computing `new` in place of `expressions(stmt)`."""
-    for fresh, old in zip(new, expressions(stmt), strict=True):
+    """`stmt` computing `new` in place of its expressions."""
+    for fresh, old in zip(new, stmt.expressions, strict=True):
         if fresh is not old:
-            return _with(stmt, zip(_COMPUTED[type(stmt)], new, strict=True))
+            rest = iter(new)
+            given = ((name, getattr(stmt, name)) for name in stmt.COMPUTES)
+            return with_fields(
+                stmt,
+                **{n: tuple(islice(rest, len(old))) if isinstance(old, tuple) else next(rest) for n, old in given},
+            )
     return stmt
 
 
-def blocks(stmt: Stmt) -> tuple[Block, ...]:
-    """The blocks inside `stmt`."""
-    read = _INNER.get(type(stmt))
-    return () if read is None else read(stmt)
+def with_blocks(stmt: Stmt, new: Sequence[Block]) -> Stmt:
+    """`stmt` holding `new` in place of its blocks."""
+    return with_fields(stmt, **dict(zip(stmt.HOLDS, new, strict=True))) if new else stmt
 
 
-def with_blocks(stmt: Stmt, new: tuple[Block, ...]) -> Stmt:
-    """`stmt` holding `new` in place of `blocks(stmt)`."""
-    return _with(stmt, zip(_BLOCKS[type(stmt)], new, strict=True)) if new else stmt
+def with_fields(stmt: Stmt, **fields: Any) -> Stmt:
+    """`stmt` with these fields instead."""
+    return replace(stmt, **fields)
 
 
-def _with(stmt: Stmt, fields: Iterable[tuple[str, object]]) -> Stmt:
-    changes: dict[str, Any] = dict(fields)
-    return replace(stmt, **changes)
+def without(block: Block, kind: type[Stmt]) -> Block:
+    """`block` without the statements of a kind."""
+    return tuple([with_blocks(s, [without(b, kind) for b in s.blocks]) for s in block if not isinstance(s, kind)])
 
 
 def statements(block: Block) -> Iterator[Stmt]:
     """Every statement of `block` and of the blocks inside it, in order of text."""
     for stmt in block:
         yield stmt
-        for inner in blocks(stmt):
+        for inner in stmt.blocks:
             yield from statements(inner)
 
 
@@ -152,7 +152,7 @@ def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
         node = waiting[-1]
         if node in found or node in known:
             waiting.pop()
-        elif missing := [x for x in children(node) if x not in found and x not in known]:
+        elif missing := [x for x in node.operands if x not in found and x not in known]:
             waiting += reversed(missing)
         else:
             found[waiting.pop()] = None
@@ -161,51 +161,68 @@ def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
 
 def _visit(value: Expr, known: Container[Expr], found: dict[Expr, None]) -> None:
     """The nodes of a value that is not deep: a call for each level costs less than the list of what waits."""
-    for x in children(value):
+    for x in value.operands:
         if x not in found and x not in known:
             _visit(x, known, found)
     found[value] = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTo:
+    """The expressions with which the fact of that name is kept."""
+
+    fact: str
+
+    def __contains__(self, value: object) -> bool:
+        return hasattr(value, self.fact)
 
 
 def ask_operands_first(value: Expr, known: Container[Expr], ask: Callable[[Expr], object]) -> None:
     """Ask about what a deep `value` holds and is not `known` yet: so a question that asks itself about operands, and
     knows the answers it gave, is never more than a few levels inside itself."""
     if value.depth > MOST_DEPTH:
-        for node in nodes(*children(value), known=known):
+        for node in nodes(*value.operands, known=known):
             ask(node)
 
 
 def all_nodes(block: Block) -> list[Expr]:
     """Every node of every expression that `block` computes, each once, operands first."""
-    return nodes(*[root for stmt in statements(block) for root in expressions(stmt)])
+    return nodes(*[root for stmt in statements(block) for root in stmt.expressions])
 
 
 def variables(value: Expr) -> tuple[Var, ...]:
     """The variables that `value` reads, each once."""
-    memo = arena().variables
-    return memo[value] if value in memo else _leaves(memo, Var, value)
+    return reads(value)[0]
 
 
 def loads(value: Expr) -> tuple[Load, ...]:
     """The loads inside `value`, each once."""
-    memo = arena().loads
-    return memo[value] if value in memo else _leaves(memo, Load, value)
+    return reads(value)[1]
 
 
-def _leaves(memo: dict[Expr, tuple[Leaf, ...]], kind: type[Leaf], value: Expr) -> tuple[Leaf, ...]:
-    """The nodes of that kind inside `value`, operands first."""
-    for node in nodes(value, known=memo):
-        own = (node,) if isinstance(node, kind) else ()
-        parts = [found for x in children(node) if (found := memo[x])]
-        memo[node] = parts[0] if len(parts) == 1 and not own else (*dict.fromkeys(chain(*parts)), *own)
-    return memo[value]
+def reads(value: Expr) -> Reads:
+    """The variables and the loads inside `value`, each once, operands first."""
+    known: Reads | None = getattr(value, "known_reads", None)
+    if known is not None:
+        return known
+    if value.depth > MOST_DEPTH:
+        ask_operands_first(value, KnownTo("known_reads"), reads)
+    names: tuple[Var, ...] = (value,) if isinstance(value, Var) else ()
+    found: tuple[Load, ...] = ()
+    for operand in value.operands:
+        more, others = reads(operand)
+        names = names if more is names or not more else tuple(dict.fromkeys(names + more)) if names else more
+        found = found if others is found or not others else tuple(dict.fromkeys(found + others)) if found else others
+    known = names, (*found, value) if isinstance(value, Load) else found
+    keep(value, "known_reads", known)
+    return known
 
 
 def map_block(block: Block, change: Rewrite) -> Block:
     """`block` with `change` applied to every expression that its statements compute."""
     out: list[Stmt] = []
     for stmt in block:
-        stmt = with_expressions(stmt, [change(x) for x in expressions(stmt)])
-        inner = blocks(stmt)
+        stmt = with_expressions(stmt, [change(x) for x in stmt.expressions])
+        inner = stmt.blocks
         out.append(with_blocks(stmt, tuple([map_block(b, change) for b in inner])) if inner else stmt)
     return tuple(out)

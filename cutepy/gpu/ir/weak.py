@@ -10,14 +10,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from ...tensor.dtypes import DType, bool_, f32, i32, u32
+import numpy as np
+
+from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .expr import Expr
 from .operators import Number
+
+#: The types of numbers that a kernel takes, by those of NumPy's scalars, which keep theirs; a Python number is weak.
+SCALARS: dict[type, DType] = {np.float16: f16, np.float32: f32, np.int32: i32, np.uint32: u32}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Weak(Expr):
-    """A value of any type: `value` is what it is where it meets none, `again(t)` is the same in type `t`."""
+    """A value of any type: `value` is what it is where it meets none, `again(t)` is the same in type `t`.
+
+    Kinds of weak values say what is made `of` them, and where they are not what they are meant to be.
+    """
 
     value: Expr
     again: Callable[[DType], Expr]
@@ -39,6 +47,13 @@ class Weak(Expr):
             self.known[dtype] = self.again(dtype)
         return self.known[dtype]
 
+    def of(self, parts: Sequence["Weak"], found: Expr, again: Callable[[DType], Expr], *, wraps: bool) -> "Weak":
+        """What is made of weak `parts`, of which this is one."""
+        return Weak(found, again)
+
+    def check_meets(self, dtype: DType, *, wraps: bool) -> None:
+        """Raise KernelError where the value may be none of type `dtype`, and what is made of both tells."""
+
     def __repr__(self) -> str:
         return repr(self.value)
 
@@ -57,27 +72,39 @@ def settled(value: Expr) -> Expr:
 
 
 def meeting(
-    make: Callable[..., Expr], values: Sequence[object], *, fractions: bool = False, signed: bool = False
+    make: Callable[..., Expr],
+    values: Sequence[object],
+    *,
+    fractions: bool = False,
+    signed: bool = False,
+    wraps: bool = False,
 ) -> Expr:
     """`make(*values)` with the weak values in the type of the first that is not weak.
 
     Among themselves they meet in the type of the law above, in f32 with `fractions`, in i32 with `signed`; what is made
-    of them and of numbers is weak again, unless it is a bool.
+    of them and of numbers is weak again, unless it is a bool. With `wraps`, the result is right modulo 2^32 where the
+    values are.
     """
 
     def again(dtype: DType) -> Expr:
         return make(*[in_type(value, dtype) for value in values])
 
+    weak = [value for value in values if isinstance(value, Weak)]
     strong = strong_type(values)
     if strong is not None:
+        for value in weak:
+            value.check_meets(strong, wraps=wraps)
         return again(strong)
     found = again(own_type(values, fractions=fractions, signed=signed))
-    return Weak(found, again) if isinstance(found, Expr) and found.dtype is not bool_ else found
+    if not isinstance(found, Expr) or found.dtype is bool_:
+        return found
+    return next((value for value in weak if type(value) is not Weak), weak[0]).of(weak, found, again, wraps=wraps)
 
 
 def strong_type(values: Sequence[object]) -> DType | None:
     """The type of the first value that has one of its own."""
-    return next((v.dtype for v in values if isinstance(v, Expr) and not isinstance(v, Weak)), None)
+    own = [v.dtype if isinstance(v, Expr) else SCALARS.get(type(v)) for v in values if not isinstance(v, Weak)]
+    return next((dtype for dtype in own if dtype is not None), None)
 
 
 def own_type(values: Sequence[object], *, fractions: bool = False, signed: bool = False) -> DType:

@@ -4,23 +4,31 @@ Each pass maps a kernel to a kernel that computes the same (tests run both in th
 """
 
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from ..ir import Kernel, check, map_block
 from ..simplify import simplify
-from .finish import drop_unused
+from .finish import drop_unused as drop_unused
 from .finish import finish as finish
 from .hoist import hoist
 from .registers import name_registers
-from .spell import branch, spell_constants, spell_remainders
+from .spell import branch, spell
 from .widths import choose_widths
+
+#: Each kernel as `lower` made it: what is printed is what is proven.
+_LOWERED: WeakKeyDictionary[Kernel, Kernel] = WeakKeyDictionary()
 
 
 def lower(kernel: Kernel) -> Kernel:
     """`kernel` ready to print: arrays over vectors, registers named, predicates as `if`, shared values named once."""
-    widen = name_registers, choose_widths, branch, name_registers
-    for step in (check, _simplify, drop_unused, *widen, spell_remainders, spell_constants, hoist):
-        kernel = step(kernel)
-    return kernel
+    ready = _LOWERED.get(kernel)
+    if ready is None:
+        ready = kernel
+        widen = name_registers, choose_widths, branch, name_registers
+        for step in (check, _simplify, drop_unused, *widen, spell, hoist):
+            ready = step(ready)
+        _LOWERED[kernel] = ready
+    return ready
 
 
 def _simplify(kernel: Kernel) -> Kernel:

@@ -4,37 +4,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...layout.affine import Interval
-from ..ir import (
-    Assign,
-    Block,
-    Buffer,
-    Component,
-    Const,
-    Declare,
-    Expr,
-    For,
-    If,
-    Kernel,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-    blocks,
-    expressions,
-    loads,
-    map_block,
-    rewrite,
-    statements,
-    var,
-    variables,
-    with_blocks,
-    with_expressions,
-)
+from .. import ir
+from ..ir import variables
 from ..ranges import domain
 
 
-def name_registers(kernel: Kernel) -> Kernel:
+def name_registers(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` with the private arrays that are accessed in whole vectors at constant indices as variables `name0`,
     `name1`, ... of those vectors.
 
@@ -43,96 +18,96 @@ def name_registers(kernel: Kernel) -> Kernel:
     units = _whole(kernel)
     if not units:
         return kernel
-    bounds = _bounds(kernel)
+    bounds = _bounds(kernel) if any(b.dtype.kind in "iu" for b in units) else {}
     registers = {b: _variables(b, units[b], bounds.get(b, domain(b.dtype))) for b in kernel.local if b in units}
-    memo: dict[Expr, Expr] = {}
+    memo: dict[ir.Expr, ir.Expr] = {}
 
-    def at(buffer: Buffer, index: Expr) -> Var:
-        assert isinstance(index, Const)
+    def at(buffer: ir.Buffer, index: ir.Expr) -> ir.Var:
+        assert isinstance(index, ir.Const)
         return registers[buffer][int(index.value) * buffer.width // units[buffer]]
 
-    def read(node: Expr) -> Expr:
-        return at(node.buffer, node.index) if isinstance(node, Load) and node.buffer in registers else node
+    def read(node: ir.Expr) -> ir.Expr:
+        return at(node.buffer, node.index) if isinstance(node, ir.Load) and node.buffer in registers else node
 
-    def write(block: Block) -> Block:
-        out: list[Stmt] = []
+    def write(block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
         for stmt in block:
-            if isinstance(stmt, Store) and stmt.buffer in registers:
-                out.append(Assign(at(stmt.buffer, stmt.index), stmt.value))
+            if isinstance(stmt, ir.Store) and stmt.buffer in registers:
+                out.append(ir.Assign(at(stmt.buffer, stmt.index), stmt.value))
             else:
-                out.append(with_blocks(stmt, tuple([write(b) for b in blocks(stmt)])))
+                out.append(ir.with_blocks(stmt, tuple([write(b) for b in stmt.blocks])))
         return tuple(out)
 
-    body = write(map_block(kernel.body, lambda value: rewrite(value, read, memo) if loads(value) else value))
+    body = write(ir.map_block(kernel.body, lambda value: ir.rewrite(value, read, memo) if ir.loads(value) else value))
     declared = [v for variables in registers.values() for v in variables]
     local = tuple(b for b in kernel.local if b not in registers)
     return replace(kernel, body=_Forward(_declare(declared, body)).result, local=local)
 
 
-def _bounds(kernel: Kernel) -> dict[Buffer, Interval]:
+def _bounds(kernel: ir.Kernel) -> dict[ir.Buffer, Interval]:
     """Where the integers lie that are read from each private array: in the bounds of the names that read them."""
-    found: dict[Buffer, Interval] = {}
-    for stmt in statements(kernel.body):
-        for root in expressions(stmt):
-            for node in loads(root):
+    found: dict[ir.Buffer, Interval] = {}
+    for stmt in ir.statements(kernel.body):
+        for root in stmt.expressions:
+            for node in ir.loads(root):
                 if node.buffer.space == "private" and node.dtype.kind in "iu":
-                    named = isinstance(stmt, Let) and root is node and node.lanes == 1
-                    low, high = (stmt.var.lo, stmt.var.hi) if named and isinstance(stmt, Let) else domain(node.dtype)
+                    named = isinstance(stmt, ir.Let) and root is node and node.lanes == 1
+                    low, high = (stmt.var.lo, stmt.var.hi) if named and isinstance(stmt, ir.Let) else domain(node.dtype)
                     a, b = found.get(node.buffer, (low, high))
                     found[node.buffer] = min(a, low), max(b, high)
     return found
 
 
-def _variables(buffer: Buffer, unit: int, bounds: Interval) -> list[Var]:
+def _variables(buffer: ir.Buffer, unit: int, bounds: Interval) -> list[ir.Var]:
     count = -(-buffer.length // unit)
     names = [buffer.name] if count == 1 else [f"{buffer.name}{i}" for i in range(count)]
-    return [var(name, buffer.dtype, lanes=unit, lo=bounds[0], hi=bounds[1]) for name in names]
+    return [ir.var(name, buffer.dtype, lanes=unit, lo=bounds[0], hi=bounds[1]) for name in names]
 
 
-def _whole(kernel: Kernel) -> dict[Buffer, int]:
+def _whole(kernel: ir.Kernel) -> dict[ir.Buffer, int]:
     """The private arrays of which every access is one whole vector at a constant index, with the elements of one."""
-    lanes: dict[Buffer, int] = {}
+    lanes: dict[ir.Buffer, int] = {}
 
-    def see(buffer: Buffer, index: Expr, count: int, *, always: bool = True) -> None:
+    def see(buffer: ir.Buffer, index: ir.Expr, count: int, *, always: bool = True) -> None:
         if buffer.space != "private":
             return
-        at = int(index.value) * buffer.width if always and isinstance(index, Const) else -1
+        at = int(index.value) * buffer.width if always and isinstance(index, ir.Const) else -1
         aligned = 0 <= at <= buffer.length - count and at % count == 0
         if not aligned or lanes.setdefault(buffer, count) != count:
             lanes[buffer] = 0
 
-    for stmt in statements(kernel.body):
-        if isinstance(stmt, Store):
-            see(stmt.buffer, stmt.index, stmt.value.lanes)
-        for root in expressions(stmt):
-            for node in loads(root):
+    for stmt in ir.statements(kernel.body):
+        if isinstance(stmt, ir.Change):
+            see(stmt.buffer, stmt.index, stmt.value.lanes, always=isinstance(stmt, ir.Store))
+        for root in stmt.expressions:
+            for node in ir.loads(root):
                 see(node.buffer, node.index, node.lanes, always=node.where is None)
     return {buffer: count for buffer, count in lanes.items() if count}
 
 
-def _declare(names: list[Var], body: Block) -> Block:
+def _declare(names: list[ir.Var], body: ir.Block) -> ir.Block:
     """`body` with each of the variables declared: where it is first set, if all of the body can follow, or before its
     first use."""
-    waiting: dict[Expr, Var] = dict(zip(names, names, strict=True))
-    out: list[Stmt] = []
+    waiting: dict[ir.Expr, ir.Var] = dict(zip(names, names, strict=True))
+    out: list[ir.Stmt] = []
     for at, stmt in enumerate(body):
         if not waiting:
             return (*out, *body[at:])
-        used = {v for s in statements((stmt,)) for v in _mentioned(s)}
-        fresh = isinstance(stmt, Assign) and stmt.lane is None and stmt.var not in set(variables(stmt.value))
+        used = {v for s in ir.statements((stmt,)) for v in _mentioned(s)}
+        fresh = isinstance(stmt, ir.Assign) and stmt.lane is None and stmt.var not in set(variables(stmt.value))
         for name in [] if waiting.keys().isdisjoint(used) else [v for v in waiting if v in used]:
             first = waiting.pop(name)
-            if fresh and isinstance(stmt, Assign) and stmt.var is name:
-                stmt = Declare(first, stmt.value)
+            if fresh and isinstance(stmt, ir.Assign) and stmt.var is name:
+                stmt = ir.Declare(first, stmt.value)
             else:
-                out.append(Declare(first))
+                out.append(ir.Declare(first))
         out.append(stmt)
     return tuple(out)
 
 
-def _mentioned(stmt: Stmt) -> list[Var]:
-    read = [v for root in expressions(stmt) for v in variables(root)]
-    return [stmt.var, *read] if isinstance(stmt, Assign) else read
+def _mentioned(stmt: ir.Stmt) -> list[ir.Var]:
+    read = [v for root in stmt.expressions for v in variables(root)]
+    return [stmt.sets, *read] if stmt.sets is not None else read
 
 
 class _Forward:
@@ -142,68 +117,68 @@ class _Forward:
     puts them down just before. A block inside counts as setting all that it sets.
     """
 
-    def __init__(self, block: Block) -> None:
-        self.uses: dict[Expr, int] = {}
-        self.mutable: set[Expr] = set()
-        self.bounds: set[Expr] = set()  # of loops: they are computed once, before the loop changes what they read
-        for stmt in statements(block):
-            if isinstance(stmt, Declare):
+    def __init__(self, block: ir.Block) -> None:
+        self.uses: dict[ir.Expr, int] = {}
+        self.mutable: set[ir.Expr] = set()
+        self.bounds: set[ir.Expr] = set()  # of loops: they are computed once, before the loop changes what they read
+        for stmt in ir.statements(block):
+            if isinstance(stmt, ir.Declare):
                 self.mutable.add(stmt.var)
-            for root in expressions(stmt):
+            for root in stmt.expressions:
                 for name in variables(root):
                     self.uses[name] = self.uses.get(name, 0) + 1
-                if isinstance(stmt, For):
+                if isinstance(stmt, ir.For):
                     self.bounds.update(variables(root))
-        self.waiting: dict[Expr, Let] = {}
-        self.reading: dict[Expr, list[Let]] = {}
+        self.waiting: dict[ir.Expr, ir.Let] = {}
+        self.reading: dict[ir.Expr, list[ir.Let]] = {}
         self.result = self.walk(block)
 
-    def source(self, value: Expr) -> Expr | None:
+    def source(self, value: ir.Expr) -> ir.Expr | None:
         """The variable that `value` merely reads, if it does."""
-        whole = value.value if isinstance(value, Component) else value
-        return whole if isinstance(whole, Var) and whole in self.mutable else None
+        whole = value.value if isinstance(value, ir.Component) else value
+        return whole if isinstance(whole, ir.Var) and whole in self.mutable else None
 
-    def expr(self, value: Expr) -> Expr:
+    def expr(self, value: ir.Expr) -> ir.Expr:
         touched = False
         for name in variables(value):
             self.uses[name] = self.uses.get(name, 0) - 1
             touched = touched or name in self.waiting
         return self.put_back(value) if touched else value
 
-    def put_back(self, value: Expr) -> Expr:
+    def put_back(self, value: ir.Expr) -> ir.Expr:
         waiting = self.waiting
 
-        def change(node: Expr) -> Expr:
-            if isinstance(node, Var) and node in waiting:
+        def change(node: ir.Expr) -> ir.Expr:
+            if isinstance(node, ir.Var) and node in waiting:
                 return waiting[node].value
             return node
 
-        return rewrite(value, change, {})
+        return ir.rewrite(value, change, {})
 
-    def settle(self, changed: Iterable[Expr], out: list[Stmt]) -> None:
+    def settle(self, changed: Iterable[ir.Expr], out: list[ir.Stmt]) -> None:
         """Put down the waiting lets of variables about to change that are still to be used, in order of text."""
         lets = [let for source in changed for let in self.reading.pop(source, ())]
         for let in sorted(lets, key=lambda let: let.var.order):
             if self.waiting.pop(let.var, None) is not None and self.uses.get(let.var, 0) > 0:
                 out.append(let)
 
-    def walk(self, block: Block) -> Block:
-        out: list[Stmt] = []
+    def walk(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
         for stmt in block:
-            inner = blocks(stmt)
-            if isinstance(stmt, If):  # its condition is computed before anything in it
-                stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
+            inner = stmt.blocks
+            if isinstance(stmt, ir.If):  # its condition is computed before anything in it
+                stmt = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
             if inner:
-                changed = {s.var: None for b in inner for s in statements(b) if isinstance(s, Assign)}
+                changed = {s.sets: None for b in inner for s in ir.statements(b) if s.sets is not None}
                 self.settle(changed, out)
-            if not isinstance(stmt, If):
-                stmt = with_expressions(stmt, [self.expr(x) for x in expressions(stmt)])
-            source = self.source(stmt.value) if isinstance(stmt, Let) and stmt.var not in self.bounds else None
-            if isinstance(stmt, Let) and source is not None:
+            if not isinstance(stmt, ir.If):
+                stmt = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
+            source = self.source(stmt.value) if isinstance(stmt, ir.Let) and stmt.var not in self.bounds else None
+            if isinstance(stmt, ir.Let) and source is not None:
                 self.waiting[stmt.var] = stmt
                 self.reading.setdefault(source, []).append(stmt)
                 continue
-            if isinstance(stmt, Assign):
-                self.settle((stmt.var,), out)
-            out.append(with_blocks(stmt, tuple([self.walk(b) for b in inner])) if inner else stmt)
+            if stmt.sets is not None:
+                self.settle((stmt.sets,), out)
+            out.append(ir.with_blocks(stmt, tuple([self.walk(b) for b in inner])) if inner else stmt)
         return tuple(out)

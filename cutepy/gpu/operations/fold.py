@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import gcd, prod
+from typing import cast
 
 from ...layout import Layout, ceil_div, size
 from ...layout import _ as ALL
-from ...layout.values.int_tuple import leaves
+from ...layout.algebra.rearrange import from_modes, joined
+from ...layout.values.int_tuple import leaves, map_leaves
 from ...ops.rules import folded_type
 from ...tensor.algorithms import fill, reduce_tree, transform
 from ...tensor.dtypes import DType, bool_, u32
-from ...tensor.make import make_tensor
+from ...tensor.make import make_counting_tensor, make_tensor
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
 from ..ir import Expr
@@ -26,6 +29,12 @@ from .domain import power_of_two
 from .operand import Place, steps_of
 
 THREADS = 256
+GROUPS, FEW = 2048, 256
+"""Workgroups that fill a GPU several times over, so that its processors end at one time, and that just do."""
+LARGE = 1 << 22
+"""Elements from which a thread takes 16 at a time, and 4 below."""
+RUN = 128
+"""Neighbouring rows, where these lie side by side in memory, that a workgroup takes."""
 LEAST = {"f": float("-inf"), "i": -(1 << 31), "u": 0}
 GREATEST = {"f": float("inf"), "i": (1 << 31) - 1, "u": (1 << 32) - 1}
 
@@ -76,108 +85,225 @@ _COMBINE: dict[str, Callable[..., Expr]] = {
 
 @dataclass(frozen=True, slots=True)
 class FoldPlan:
-    """How rows are shared out: a workgroup has `rows` of them and `lanes` threads for each, in `splits` workgroups.
+    """How rows are shared out: workgroups take tiles of `tile` = (rows, columns), every `splits`-th of those in a row.
 
-    With `along`, neighbouring threads are in one row and take `vectors` times 4 neighbours at a time; else they are
-    in neighbouring rows and take `vectors` columns.
+    `owned` maps (thread, (value's row, value's column)) to the index in a tile; threads and values follow memory.
+    Where the layout has no such tiles (`tiled` is False), each thread takes its elements one by one.
     """
 
-    rows: int
-    lanes: int
-    vectors: int
-    splits: int
-    along: bool
+    tile: tuple[int, int]
+    owned: Layout
+    splits: int = 1
+    tiled: bool = True
 
     def __str__(self) -> str:
+        rows, columns = self.tile
         splits = f", rows in {self.splits} splits" if self.splits > 1 else ""
-        return f"tiles of ({self.rows},{self.step}), (thread, value) {self.owned}{splits}"
+        return f"tiles of ({rows},{columns}), (thread, value) {self.owned}{splits}"
 
     @property
     def threads(self) -> int:
         """Threads of a workgroup."""
-        return self.rows * self.lanes
+        return self.owned[0].size
 
     @property
-    def step(self) -> int:
-        """Columns that a workgroup takes at a time."""
-        return self.lanes * self.vectors * (4 if self.along else 1)
+    def lanes(self) -> int:
+        """How many threads share a row."""
+        return self.threads * self.owned[1][0].size // self.tile[0]
 
     @property
-    def grid_of_threads(self) -> Layout:
-        """(row, lane) to the index of the thread."""
-        return Layout((self.rows, self.lanes), (self.lanes, 1) if self.along else (1, self.rows))
+    def scratch(self) -> Layout:
+        """(row, lane) to a place in shared memory: the neighbours of a thread side by side."""
+        rows, lanes = self.tile[0], self.lanes
+        return Layout((rows, lanes), (1, rows) if self.owned[1][0].size > 1 else (lanes, 1))
 
     @property
-    def owned(self) -> Layout:
-        """(thread, value) to the index in a tile of (rows, step)."""
-        rows, lanes = self.rows, self.lanes
-        if self.along:
-            return Layout(((lanes, rows), (4, self.vectors)), ((4 * rows, 1), (rows, 4 * rows * lanes)))
-        return Layout(((rows, lanes), self.vectors), ((1, rows), rows * lanes))
+    def registers(self) -> Layout:
+        """(value's row, value's column) to a place in registers, in the order of memory."""
+        rows, columns = (mode.size for mode in self.owned[1])
+        return Layout((rows, columns), (1, rows) if leaves(self.owned[1].stride)[0] == 1 else (columns, 1))
 
-    def tiles(self, x: Tensor) -> bool:
-        """Whether tiles of (rows, step) say where the elements of `x` are: its modes have to divide, or be one each."""
-        if not isinstance(x.layout, Layout) or x.layout[1].depth:
-            return False
-        return not x.layout[0].depth or leaves(x.layout[0].shape)[0] % self.rows == 0
+    @property
+    def heights(self) -> list[int]:
+        """How far each row of a thread lies above its first."""
+        return [int(n) for n in self.owned[1][0].offsets().ravel(order="F")]
 
     def place(self, thread: Expr) -> tuple[Expr, Expr]:
-        """The row and the lane of a thread."""
-        if self.along:
-            return thread // self.lanes, thread % self.lanes
-        return thread % self.rows, thread // self.rows
+        """The first row of a thread, and its lane among the threads that share it."""
+        shape, stride = (leaves(x) for x in (self.owned[0].shape, self.owned[0].stride))
+        along_rows = [step if step < self.tile[0] else 0 for step in stride]
+        along_lanes, lanes = [], 1
+        for extent, step in zip(shape, along_rows, strict=True):
+            along_lanes.append(0 if step else lanes)
+            lanes *= 1 if step else extent
+        return from_modes(shape, along_rows)(thread), from_modes(shape, along_lanes)(thread)
 
 
-def plan_for(x: Tensor, *, groups: int = 1024) -> FoldPlan:
-    """A plan for `x` (rows, columns), with splits where its rows are too few to fill a GPU."""
+def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True) -> FoldPlan:
+    """A plan for `x` (rows, columns): tiles in the order of memory, and splits where rows are too few to fill a GPU."""
     rows, columns = x.layout[0].size, x.layout[1].size
-    near = steps_of(x)
-    along = near[1] <= near[0] or rows == 1
-    if along:
-        lanes = min(THREADS, power_of_two(-(-columns // 4)))
+    room = THREADS * (16 if x.size >= LARGE else 4)
+    short = x.size < 16 * LARGE  # another pass would take a good part of the time
+    run = run or (max(16, min(RUN, power_of_two(rows) // FEW)) if short else RUN)
+    factors = _factors(x, room, max(run, room // power_of_two(columns))) if tiled else []
+    tiled = prod(extent for _, extent in factors) >= min(THREADS, rows * columns)
+    if not tiled:
+        near = steps_of(x)
+        lanes = min(THREADS if near[1] <= near[0] else 4, power_of_two(columns))
         height = min(THREADS // lanes, power_of_two(rows))
-        vectors = max(1, min(4, columns // (4 * lanes)))
-    else:
-        height = min(THREADS, 256 if rows > 64 * THREADS else 64, power_of_two(rows))
-        lanes = min(THREADS // height, power_of_two(columns))
-        vectors = max(1, min(4, columns // lanes))
-    plan = FoldPlan(height, lanes, vectors, 1, along)
-    tiles = -(-rows // height)
-    splits = min(groups // tiles, columns // (4 * plan.step)) if tiles < groups // 4 else 1
-    return FoldPlan(height, lanes, vectors, max(1, splits), along)
+        factors = [(1, lanes), (0, height)] if near[1] <= near[0] else [(0, height), (1, lanes)]
+    tile, owned = _shared_out(factors, _width(x) if tiled else 1)
+    tiles, turns = -(-rows // tile[0]), -(-columns // tile[1])
+    splits = min(GROUPS // tiles, turns // 4) if tiles < (FEW if short else 2 * FEW) else 1
+    return FoldPlan(tile, owned, max(1, splits), tiled)
+
+
+def plan_of_whole_rows(x: Tensor, most: int) -> FoldPlan | None:
+    """A plan whose tiles have whole rows of `x`, at most `most` values a thread; None where there is none."""
+    columns = power_of_two(size(x, 1))
+    near = steps_of(x)
+    least, most_rows = (1, 8) if near[1] <= near[0] else (8, 32)
+    room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= LARGE else 0, least * columns)
+    factors = _factors(x, room, room // columns)
+    tile, owned = _shared_out(factors, _width(x))
+    return FoldPlan(tile, owned) if room <= THREADS * most and tile[1] >= size(x, 1) else None
+
+
+def _factors(x: Tensor, room: int, run: int) -> list[tuple[int, int]]:
+    """The mode of `x`, 0 or 1, and the extent of each factor of a tile of at most `room` elements, nearest first.
+
+    Extents are powers of two that divide what they are factors of, but for the last of a mode. Of rows that lie side by
+    side at most `run` are taken before any column. A swizzled tensor has no such tiles.
+    """
+    if not isinstance(x.layout, Layout):
+        return []
+    left = [[(n, abs(d)) for n, d in zip(leaves(m.shape), leaves(m.stride), strict=True) if n > 1] for m in x.layout]
+    taken: list[tuple[int, int]] = []
+    while room > 1 and any(left):
+        mode = min((mode for mode in (0, 1) if left[mode]), key=lambda mode: left[mode][0][1])
+        extent = left[mode].pop(0)[0]
+        whole = power_of_two(extent) if not left[mode] else extent & -extent
+        most = min(room, run) if mode == 0 and not any(mode for mode, _ in taken) else room
+        taken.append((mode, min(whole, most)))
+        if taken[-1][1] < extent:
+            left[mode].clear()
+        room //= taken[-1][1]
+    return taken
+
+
+def _width(x: Tensor) -> int:
+    """How many neighbours of `x` one vector has wherever it begins; 1 where they lie apart."""
+    if not isinstance(x.layout, Layout):
+        return 1
+    steps = [
+        abs(step) for extent, step in zip(leaves(x.layout.shape), leaves(x.layout.stride), strict=True) if extent > 1
+    ]
+    others = [step for step in steps if step != 1]
+    return gcd(4, cast(int, x.offset), *others) if len(others) < len(steps) else 1
+
+
+def _shared_out(factors: list[tuple[int, int]], width: int) -> tuple[tuple[int, int], Layout]:
+    """The tile of these factors, and who owns it, by the bits of the index in the order of memory.
+
+    A vector of `width` neighbours is of one thread and 32 of these lie side by side; then come more values of a thread,
+    of the same row where there are, and more threads. A thread has at most 8 rows: more would not fit shared memory.
+    """
+    bits = [mode for mode, extent in factors for _ in range(extent.bit_length() - 1)]
+    first = (gcd(width, factors[0][1]) if factors else 1).bit_length() - 1
+    while True:
+        others = sorted(range(first + 5, len(bits)), key=lambda place: (-bits[place], place if bits[place] else -place))
+        values = [*range(first), *sorted(others[: max(0, len(bits) - first - THREADS.bit_length() + 1)])]
+        if [bits[place] for place in values].count(0) <= 3:
+            break
+        bits.pop()
+    rows, columns = (1 << bits.count(mode) for mode in (0, 1))
+    steps = [(1, rows)[mode] << bits[:place].count(mode) for place, mode in enumerate(bits)]
+
+    def layout(places: list[int]) -> Layout:
+        runs: list[list[int]] = []
+        for place in places:
+            follows = runs and bits[place] == bits[runs[-1][-1]] and steps[place] == 2 * steps[runs[-1][-1]]
+            runs[-1].append(place) if follows else runs.append([place])
+        return from_modes([1 << len(run) for run in runs], [steps[run[0]] for run in runs])
+
+    of_thread = layout([place for place in range(len(bits)) if place not in values])
+    of_value = joined([layout([place for place in values if bits[place] == mode]) for mode in (0, 1)])
+    return (rows, columns), joined([of_thread, of_value])
 
 
 @kernel
 def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
     """out[i, s] = the fold of what split s takes of row i of x."""
-    rows, columns, splits = size(x, 0), size(x, 1), plan.splits
-    gpu.launch(grid=ceil_div(rows, plan.rows) * splits, threads=plan.threads)
+    _fold((x,), out, fold, plan, lambda value, so_far: fold.combine(so_far, fold.taken(value)))
+
+
+@kernel
+def dot_kernel(x: Tensor, y: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
+    """out[i, s] = the sum of x[i, j] * y[i, j] over what split s takes of row i."""
+
+    def add(one: Expr, other: Expr, so_far: Expr) -> Expr:
+        factors = fold.taken(one), fold.taken(other)
+        return functions.fma(*factors, so_far) if fold.dtype.kind == "f" else so_far + factors[0] * factors[1]
+
+    _fold((x, y), out, fold, plan, add)
+
+
+def _fold(sources: tuple[Tensor, ...], out: Tensor, fold: Fold, plan: FoldPlan, add: Callable[..., Expr]) -> None:
+    """The body of both kernels: `add(*elements, so_far)` in registers, then a tree over the lanes."""
+    x, splits = sources[0], plan.splits
+    rows, columns = size(x, 0), size(x, 1)
+    gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
     tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
     row, lane = plan.place(gpu.thread())
-    mine = tile * plan.rows + row
-    acc = make_tensor(fold.dtype, (4, plan.vectors) if plan.along else plan.vectors)
+    acc = make_tensor(fold.dtype, plan.registers)
     fill(acc, fold.identity)
 
-    def add(value: Expr, so_far: Expr) -> Expr:
-        return fold.combine(so_far, fold.taken(value))
+    def add_inside(column: Expr, *values: Expr) -> Expr:
+        found: Expr = functions.select(column < columns, add(*values), values[-1])
+        return found
 
-    whole = columns // plan.step if plan.tiles(x) else 0
-    if whole:
-        tiles = local_tile(x, (plan.rows, plan.step), (tile, ALL))
-        for t in gpu.loop(whole, start=split, step=splits):
-            transform(thread_value_partition(tiles(ALL, ALL, t), plan.owned), acc, acc, op=add)
-    if whole * plan.step < columns:
+    if plan.tiled:
+        parts, places = [owned_parts(t, plan, tile) for t in sources], owned_parts(columns_like(x), plan, tile)
+        for t in gpu.loop(columns // plan.tile[1], start=split, step=splits):
+            transform(*(part(t) for part in parts), acc, acc, op=add)
+        if columns % plan.tile[1]:
+            last = columns // plan.tile[1]
+            with gpu.when(split == last % splits):
+                transform(places(last), *(part(last) for part in parts), acc, acc, op=add_inside)
+    else:
+        mine = tile * plan.tile[0] + row
         with gpu.when(mine < rows):
-            first = whole * plan.step + split * plan.lanes + lane
-            for j in gpu.loop(columns, start=first, step=splits * plan.lanes):
-                acc[0] = add(x[mine, j], acc[0])
+            for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
+                acc[0] = add(*(t[mine, j] for t in sources), acc[0])
 
-    partial = gpu.shared(fold.dtype, plan.grid_of_threads)
-    partial[row, lane] = reduce_tree(acc, fold.identity, fold.combine)
-    fold_lanes(plan.lanes, lane, lambda a, b: _into(partial, (row, a), (row, b), fold))
-    with gpu.when((lane == 0) & (mine < rows)):
-        value = partial[row, 0]
-        out[mine, split] = value if splits > 1 else fold.finish(value, out.dtype)
+    partial = gpu.shared(fold.dtype, plan.scratch)
+    for i, height in enumerate(plan.heights):
+        partial[row + height, lane] = reduce_tree(acc(i, ALL), fold.identity, fold.combine)
+
+    def step(a: Expr, b: Expr) -> None:
+        for height in plan.heights:
+            partial[row + height, a] = fold.combine(partial[row + height, a], partial[row + height, b])
+
+    fold_lanes(plan.lanes, lane, step)
+    for height in plan.heights:
+        mine = tile * plan.tile[0] + row + height
+        with gpu.when((lane == 0) & (mine < rows)):
+            value = partial[row + height, 0]
+            out[mine, split] = value if splits > 1 else fold.finish(value, out.dtype)
+
+
+def owned_parts(x: Tensor, plan: FoldPlan, tile: Expr) -> Callable[[object], Tensor]:
+    """What the thread has of tile (`tile`, t) of `x`, as a function of t."""
+    tiles = local_tile(x, plan.tile, (tile, ALL))
+    return lambda t: thread_value_partition(tiles(ALL, ALL, t), plan.owned)
+
+
+def columns_like(x: Tensor, counted: Layout | None = None) -> Tensor:
+    """The column of each element of `x`, or what `counted` makes of it; nothing is stored."""
+    rows = x.layout[0].shape
+    repeated = Layout(rows, map_leaves(lambda leaf: 0, rows))
+    columns = Layout(x.layout[1].shape) if counted is None else counted
+    return make_counting_tensor(joined([repeated, columns]), dtype=u32)
 
 
 def fold_lanes(lanes: int, lane: Expr, step: Callable[[Expr, Expr], None]) -> None:
@@ -190,10 +316,6 @@ def fold_lanes(lanes: int, lane: Expr, step: Callable[[Expr, Expr], None]) -> No
         half //= 2
 
 
-def _into(partial: Tensor, a: tuple[Expr, Expr], b: tuple[Expr, Expr], fold: Fold) -> None:
-    partial[a] = fold.combine(partial[a], partial[b])
-
-
 Pass = tuple[tuple[Tensor, Tensor], dict[str, object]]
 """One launch of `fold_kernel`: its tensors and its static arguments."""
 
@@ -202,11 +324,26 @@ def passes(place: Place, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
     """The launches after which out[i, 0] is the fold of row i of x."""
     while True:
         plan = plan_for(x)
-        target = out if plan.splits == 1 else place.zeros((size(x, 0), plan.splits), fold.dtype)
+        target = _target(place, x, out, fold, plan)
         yield (x, target), {"fold": fold, "plan": plan}
         if target is out:
             return
         x = target
+
+
+def _target(place: Place, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> Tensor:
+    """Where a launch writes: `out`, or a new tensor (rows, splits)."""
+    return out if plan.splits == 1 else place.zeros((size(x, 0), plan.splits), fold.dtype)
+
+
+def sum_products(place: Place, x: Tensor, y: Tensor, out: Tensor) -> None:
+    """out[i, 0] = the sum of x[i, j] * y[i, j] over row i."""
+    fold, plan = Fold("sum", out.dtype.accumulator), plan_for(x)
+    target = _target(place, x, out, fold, plan)
+    place.run(dot_kernel, x, y, target, fold=fold, plan=plan)
+    if target is not out:
+        for operands, static in passes(place, target, out, fold):
+            place.run(fold_kernel, *operands, **static)
 
 
 def accumulator(name: str, dtype: DType) -> DType:

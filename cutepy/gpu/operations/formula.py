@@ -10,78 +10,53 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial, reduce
 
 import numpy as np
 
 from ...errors import KernelError
-from ...ops.functions import FUNCTIONS as TABLE
-from ...ops.functions import Function
+from ...ops.functions import FUNCTIONS, NAMED, Function
 from ...tensor.dtypes import DTYPES
 from .elements import Element, Operand, apply, convert
 
+_SHORT = {"min": "minimum", "max": "maximum", "select": "where"}
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "power", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift", ast.RShift: "right_shift", ast.And: "logical_and", ast.Or: "logical_or",
+    ast.USub: "neg", ast.Invert: "bitwise_not", ast.Not: "logical_not", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt",
+    ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+}  # fmt: skip
 
-def _called(function: Function) -> Callable[..., Operand]:
+
+def _function(name: str) -> Callable[..., Operand] | None:
+    """What a formula calls by this name: a function of the table, or a conversion."""
+    if name in DTYPES:
+        return lambda value: convert(value, DTYPES[name])
+    found = NAMED.get(_SHORT.get(name, name))
+    return None if found is None else partial(_applied, found)
+
+
+def _applied(function: Function, *operands: Operand) -> Operand:
     """A function of elements; of Python numbers alone it is a Python number."""
-
-    def call(*operands: Operand) -> Operand:
-        if len(operands) != function.arity:
-            raise TypeError(f"{function.name} takes {function.arity} operands, not {len(operands)}")
-        if any(isinstance(operand, Element) for operand in operands):
-            return apply(function, *operands)
-        with np.errstate(all="ignore"):
-            number: Operand = np.asarray(function.numpy(*map(np.asarray, operands))).item()
-        return number
-
-    return call
+    if len(operands) != function.arity:
+        raise TypeError(f"{function.name} takes {function.arity} operands, not {len(operands)}")
+    if any(isinstance(operand, Element) for operand in operands):
+        return apply(function, *operands)
+    with np.errstate(all="ignore"):
+        number: Operand = np.asarray(function.numpy(*map(np.asarray, operands))).item()
+    return number
 
 
-def _conversion(name: str) -> Callable[[Operand], Operand]:
-    return lambda value: convert(value, DTYPES[name])
-
-
-FUNCTIONS: dict[str, Callable[..., Operand]] = {
-    **{name: _called(function) for name, function in TABLE.items()},
-    "min": _called(TABLE["minimum"]),
-    "max": _called(TABLE["maximum"]),
-    "select": _called(TABLE["where"]),
-    **{name: _conversion(name) for name in DTYPES},
-}
-
-
-def _operator(name: str, python: Callable[..., Operand]) -> Callable[..., Operand]:
+def _operated(op: ast.AST, *operands: Operand) -> Operand:
     """A function of elements that Python spells as an operator, and computes for numbers alone."""
-    function = TABLE[name]
-    return lambda *operands: (
-        apply(function, *operands) if any(isinstance(x, Element) for x in operands) else python(*operands)
-    )
-
-
-_OPERATORS: dict[type[ast.AST], Callable[..., Operand]] = {
-    ast.Add: _operator("add", operator.add),
-    ast.Sub: _operator("sub", operator.sub),
-    ast.Mult: _operator("mul", operator.mul),
-    ast.Div: _operator("div", operator.truediv),
-    ast.FloorDiv: _operator("floordiv", operator.floordiv),
-    ast.Mod: _operator("mod", operator.mod),
-    ast.Pow: _operator("pow", operator.pow),
-    ast.BitAnd: _operator("bitwise_and", operator.and_),
-    ast.BitOr: _operator("bitwise_or", operator.or_),
-    ast.BitXor: _operator("bitwise_xor", operator.xor),
-    ast.LShift: _operator("left_shift", operator.lshift),
-    ast.RShift: _operator("right_shift", operator.rshift),
-    ast.And: FUNCTIONS["logical_and"],
-    ast.Or: FUNCTIONS["logical_or"],
-    ast.USub: _operator("neg", operator.neg),
-    ast.UAdd: lambda x: x,
-    ast.Invert: _operator("bitwise_not", operator.invert),
-    ast.Not: FUNCTIONS["logical_not"],
-    ast.Lt: _operator("lt", operator.lt),
-    ast.LtE: _operator("le", operator.le),
-    ast.Gt: _operator("gt", operator.gt),
-    ast.GtE: _operator("ge", operator.ge),
-    ast.Eq: _operator("eq", operator.eq),
-    ast.NotEq: _operator("ne", operator.ne),
-}
+    if isinstance(op, ast.UAdd):
+        return operands[0]
+    function = FUNCTIONS[_OPERATORS[type(op)]]
+    if function.python is None or any(isinstance(operand, Element) for operand in operands):
+        return _applied(function, *operands)
+    found: Operand = function.python(*operands)
+    return found
 
 
 def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Operand]]:
@@ -99,72 +74,49 @@ def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Operand]]:
         raise _wrong(text, getattr(error, "offset", None) or 1, "it is not an expression") from None
     names: dict[str, None] = {}
     try:
-        _check(tree.body, text, names)
+        value = _read(tree.body, text, names)
     except RecursionError:
         raise _wrong(text, 1, "it is nested too deep") from None
     order = tuple(names)
 
     def function(*values: Operand) -> Operand:
         try:
-            return _value(tree.body, dict(zip(order, values, strict=True)))
+            return value(dict(zip(order, values, strict=True)))
         except (ArithmeticError, TypeError) as error:
             raise _wrong(text, 1, str(error)) from None
 
     return order, function
 
 
-def _check(node: ast.AST, text: str, names: dict[str, None]) -> None:
-    """Refuse what is no formula, and collect the names."""
+def _read(node: ast.AST, text: str, names: dict[str, None]) -> Callable[[Mapping[str, Operand]], Operand]:
+    """The value of a part of a formula, as a function of the values of the `names`, which are collected."""
     match node:
-        case ast.Constant(value=int() | float()):
-            return
+        case ast.Constant(value=bool() | int() | float() as number):
+            return lambda values: number
         case ast.Name(id=name):
             names[name] = None
-            return
-        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in FUNCTIONS:
-            children: list[ast.AST] = [*node.args]
+            return operator.itemgetter(name)
+        case ast.Call(func=ast.Name(id=name), keywords=[], args=parts) if call := _function(name):
+            pass
         case ast.Call(func=func):
-            raise _wrong(text, func.col_offset + 1, f"there are the functions {', '.join(FUNCTIONS)}")
-        case ast.BinOp(op=op) if type(op) in _OPERATORS:
-            children = [node.left, node.right]
-        case ast.UnaryOp(op=op) if type(op) in _OPERATORS:
-            children = [node.operand]
-        case ast.BoolOp():
-            children = [*node.values]
-        case ast.Compare(ops=[op]) if type(op) in _OPERATORS:
-            children = [node.left, *node.comparators]
-        case ast.IfExp():
-            children = [node.test, node.body, node.orelse]
+            listed = ", ".join([*NAMED, *_SHORT, *DTYPES])
+            raise _wrong(text, func.col_offset + 1, f"there are the functions {listed}")
+        case ast.BinOp(op=op, left=left, right=right) | ast.Compare(ops=[op], left=left, comparators=[right]) if (
+            type(op) in _OPERATORS
+        ):
+            call, parts = partial(_operated, op), [left, right]
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS or isinstance(op, ast.UAdd):
+            call, parts = partial(_operated, op), [operand]
+        case ast.BoolOp(op=op, values=parts):
+            both = partial(_operated, op)
+            call = lambda *found: reduce(both, found)  # noqa: E731
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            call, parts = partial(_applied, FUNCTIONS["where"]), [test, body, orelse]
         case _:
             place = getattr(node, "col_offset", 0) + 1
             raise _wrong(text, place, f"{type(node).__name__} has no meaning here; operators and calls have")
-    for child in children:
-        _check(child, text, names)
-
-
-def _value(node: ast.AST, values: Mapping[str, Operand]) -> Operand:
-    """What a checked formula gives for these values."""
-    match node:
-        case ast.Constant(value=bool() | int() | float() as number):
-            return number
-        case ast.Name(id=name):
-            return values[name]
-        case ast.Call(func=ast.Name(id=name), args=args):
-            return FUNCTIONS[name](*[_value(arg, values) for arg in args])
-        case ast.BinOp(left=left, op=op, right=right):
-            return _OPERATORS[type(op)](_value(left, values), _value(right, values))
-        case ast.UnaryOp(op=op, operand=operand):
-            return _OPERATORS[type(op)](_value(operand, values))
-        case ast.BoolOp(op=op, values=parts):
-            found = _value(parts[0], values)
-            for part in parts[1:]:
-                found = _OPERATORS[type(op)](found, _value(part, values))
-            return found
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _OPERATORS[type(op)](_value(left, values), _value(right, values))
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            return FUNCTIONS["where"](*[_value(part, values) for part in (test, body, orelse)])
-    raise AssertionError(type(node).__name__)
+    read = [_read(part, text, names) for part in parts]
+    return lambda values: call(*[value(values) for value in read])
 
 
 def _wrong(text: str, column: int, why: str) -> KernelError:

@@ -1,4 +1,4 @@
-"""What an operation takes and what it gives: operands as tensors, an engine to run on, results beside the operands.
+"""Where an operation runs: on which engine, with operands of which home, and where its results are.
 
 Law: operands on a device stay there and the result is there too; with `engine="wgpu"` arrays of the host are brought to
 the device of the others, or to the default one; with `engine="numpy"` everything stays on the host.
@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import ComposedLayout, Layout
 from ...layout.algebra.rearrange import from_modes, joined
-from ...layout.values.int_tuple import leaves
+from ...ops.operand import broadcast as broadcast
+from ...ops.operand import modes_of as modes_of
+from ...ops.operand import over as over
+from ...ops.operand import steps_of as steps_of
 from ...ops.operand import tensor_of as as_tensor
 from ...ops.rules import Shape
 from ...tensor.dtypes import DType, gpu_dtype
@@ -37,6 +39,11 @@ class Place:
         if self.device is None or isinstance(tensor.engine, DeviceEngine):
             return tensor
         return array(tensor, device=self.device)
+
+    @property
+    def engine(self) -> str:
+        """The name by which a call asks for this place."""
+        return "numpy" if self.device is None else "wgpu"
 
     def run(self, kernel: KernelFunction, *args: object, **static: object) -> None:
         """Run a kernel."""
@@ -85,34 +92,3 @@ def tensor_of(call: str, x: object) -> Tensor:
     if tensor.guard is not None:
         raise KernelError(f"{call}({tensor}): the tile reaches beyond its tensor; copy it into a tensor of its own")
     return tensor
-
-
-def modes_of(tensor: Tensor) -> list[Layout]:
-    """The axes of a tensor as layouts; those of a swizzled one before the swizzle."""
-    layout = tensor.layout.inner if isinstance(tensor.layout, ComposedLayout) else tensor.layout
-    return list(layout) if isinstance(layout.shape, tuple) else [layout]
-
-
-def steps_of(tensor: Tensor) -> list[int]:
-    """How far apart the neighbours along each axis are at the nearest; very far where there are none."""
-    return [
-        min((abs(d) for s, d in zip(leaves(m.shape), leaves(m.stride), strict=True) if s > 1), default=1 << 40)
-        for m in modes_of(tensor)
-    ]
-
-
-def over(tensor: Tensor, layout: Layout) -> Tensor:
-    """The elements of `tensor` by other axes made from its own; a swizzle stays."""
-    if isinstance(tensor.layout, ComposedLayout):
-        return Tensor(tensor.engine, tensor.layout.with_inner(layout), tensor.offset)
-    return Tensor(tensor.engine, layout, tensor.offset)
-
-
-def broadcast(tensor: Tensor, shape: Shape) -> Tensor:
-    """`tensor` with new axes in front and axes of size 1 stretched, at stride 0."""
-    modes = modes_of(tensor)
-    new = len(shape) - len(modes)
-    stretched = [
-        mode if mode.size == size else from_modes([size], [0]) for mode, size in zip(modes, shape[new:], strict=True)
-    ]
-    return over(tensor, joined([*(from_modes([size], [0]) for size in shape[:new]), *stretched]))

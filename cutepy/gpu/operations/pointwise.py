@@ -12,13 +12,12 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, update_wrapper
-from typing import cast
 
 import numpy as np
 
 from ...errors import KernelError
 from ...layout import size
-from ...ops.functions import FUNCTIONS
+from ...ops.functions import Function
 from ...ops.rules import Number, Shape, Weak, broadcast_shape, result_type, weak_kind
 from ...tensor.algorithms import transform
 from ...tensor.bulk import mode_sizes
@@ -68,21 +67,15 @@ class Bound:
 
 
 class Pointwise:
-    """An elementwise operation on tensors; `pointwise` makes it. A `typed` function is one of elements with types."""
+    """An elementwise operation on tensors, made of a function of one element of each; `pointwise` makes it."""
 
     def __init__(
-        self,
-        function: Callable[..., object],
-        names: tuple[str, ...],
-        name: str,
-        *,
-        formula: str = "",
-        typed: bool = False,
+        self, element: Callable[..., Operand], names: tuple[str, ...], name: str, *, formula: str = ""
     ) -> None:
         if _RESULT in names:
             raise KernelError(f"{name}: {_RESULT!r} is the name of what it gives; call the operand something else")
-        self.function, self.names, self.name, self.formula = function, names, name, " ".join(formula.split())
-        self.element = cast(Callable[..., Operand], function) if typed else in_one_type(name, function)
+        self.element, self.names, self.name, self.formula = element, names, name, " ".join(formula.split())
+        self.function: Callable[..., object] = element
         self.kernel = KernelFunction(self._body())
         self._results: dict[Hashable, DType] = {}
 
@@ -182,7 +175,7 @@ class Pointwise:
 
         keep = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
         parameters = [inspect.Parameter(name, keep[0]) for name in (*names, _RESULT)]
-        body.__signature__ = inspect.Signature([*parameters, inspect.Parameter("plan", keep[1])])  # type: ignore[attr-defined]
+        vars(body)["__signature__"] = inspect.Signature([*parameters, inspect.Parameter("plan", keep[1])])
         body.__name__ = self.name
         return body
 
@@ -206,7 +199,8 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
     parameters = inspect.signature(what).parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters):
         raise KernelError(f"pointwise({what.__name__}): give each operand a parameter; * and ** have no names")
-    made = Pointwise(what, tuple(p.name for p in parameters), what.__name__)
+    made = Pointwise(in_one_type(what.__name__, what), tuple(p.name for p in parameters), what.__name__)
+    made.function = what
     update_wrapper(made, what)
     return made
 
@@ -215,14 +209,14 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
 def _of_formula(text: str) -> Pointwise:
     """One operation, with its traced kernels, for all calls with one formula."""
     names, function = read_formula(text)
-    return Pointwise(function, names, "pointwise", formula=text, typed=True)
+    return Pointwise(function, names, "pointwise", formula=text)
 
 
 @lru_cache(maxsize=256)
-def of_function(name: str) -> Pointwise:
+def of_function(function: Function) -> Pointwise:
     """One operation for all calls with one function of the table of `ops`."""
-    function = FUNCTIONS[name]
-    return Pointwise(lambda *elements: apply(function, *elements), tuple("abc"[: function.arity]), name, typed=True)
+    names = tuple("abc"[: function.arity])
+    return Pointwise(lambda *elements: apply(function, *elements), names, function.name)
 
 
 def converted(x: Tensor, dtype: DType, *, engine: str) -> Tensor:
@@ -284,11 +278,11 @@ def _element(value: Scalars, dtype: DType | Weak) -> Element:
     return Element(functions.cast(value, working), dtype)
 
 
-def _parameter(number: Number | np.generic, as_float: bool) -> float | np.generic:
+def _parameter(number: Number | np.generic, as_float: bool) -> Number | np.generic:
     """A number as a launch parameter that holds it exactly: a float where floats are computed and it can."""
     value = number.item() if isinstance(number, np.generic) else number
     if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 32 or (as_float and abs(value) <= 1 << 24):
-        return cast(float, rounded(value, f32))
+        return rounded(value, f32)
     return np.uint32(value) if value >= 1 << 31 else np.int32(value)
 
 
@@ -305,4 +299,6 @@ def shares_memory(one: Tensor, other: Tensor) -> bool:
     first, second = one.engine, other.engine
     if isinstance(first, DeviceEngine) or isinstance(second, DeviceEngine):
         return getattr(first, "buffer", None) is getattr(second, "buffer", 0)
-    return np.shares_memory(cast(ViewEngine, first).memory, cast(ViewEngine, second).memory)
+    if not isinstance(first, ViewEngine) or not isinstance(second, ViewEngine):
+        return False
+    return np.shares_memory(first.memory, second.memory)

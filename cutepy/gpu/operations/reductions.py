@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ...layout import ComposedLayout, Layout
-from ...layout.algebra.rearrange import coalesce, joined
+from ...layout import Layout, LayoutRight
+from ...layout.algebra.rearrange import joined
 from ...ops import reductions as ops
 from ...ops.rules import OF_NOTHING, Axes, Shape, check_not_empty, chosen_axes, folded_shape, folded_type
 from ...tensor.bulk import mode_sizes
@@ -49,22 +49,28 @@ class Reduction:
         """The shape of the result."""
         return folded_shape(mode_sizes(self.tensor), self.reduced, self.keepdims)
 
-    def rows(self, out: Tensor, *, in_order: bool = False) -> tuple[Tensor, Tensor]:
-        """The operand as (kept, reduced) and the result as (kept, 1), each mode with as few factors as it can have.
-
-        With `in_order` an index of mode 1 counts the last axis fastest, as NumPy does; else the nearest elements.
-        """
+    def rows(self, out: Tensor) -> tuple[Tensor, Tensor]:
+        """The operand as (kept, reduced) and the result as (kept, 1), each in the order of the operand's memory, in as
+        few factors as it can have."""
         modes = modes_of(self.tensor)
         targets = modes_of(out)
         if self.keepdims:
             targets = [targets[axis] for axis in self.kept]
         sources = [modes[axis] for axis in self.kept]
-        rest = [modes[axis] for axis in self.reduced][::-1]
-        pair = zipped([sources, targets]) or [joined(sources[::-1]), joined(targets[::-1])]
-        if not in_order and not isinstance(self.tensor.layout, ComposedLayout):
-            rest = zipped([rest]) or rest
-        columns = rest[0] if len(rest) == 1 else coalesce(joined(rest))
-        return over(self.tensor, joined([pair[0], columns])), over(out, joined([pair[1], Layout(1, 0)]))
+        pair = zipped([targets, sources]) or [joined(targets[::-1]), joined(sources[::-1])]
+        rest = [modes[axis] for axis in self.reduced]
+        columns = (zipped([rest]) or [joined(rest[::-1])])[0]
+        return over(self.tensor, joined([pair[1], columns])), over(out, joined([pair[0], Layout(1, 0)]))
+
+    def counted(self, out: Tensor) -> tuple[Tensor, Tensor, Layout]:
+        """The same, and a layout from the columns to the index of each, which counts the last axis fastest."""
+        source, target = self.rows(out)
+        rest = [modes_of(self.tensor)[axis] for axis in self.reduced]
+        order = list(Layout(tuple(mode.size for mode in rest), LayoutRight)) if rest else []
+        found = zipped([order, rest])
+        assert found is not None, "one mode for each axis divides any"
+        indices, columns = found
+        return over(source, joined([modes_of(source)[0], columns])), target, indices
 
 
 def launches(name: str, call: Reduction, place: Place, out: Tensor) -> Iterator[Pass]:
@@ -87,7 +93,7 @@ def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Ten
         return out
     here = replace(call, tensor=place.bring(tensor))
     if name in ("argmax", "argmin"):
-        search_rows(place, *here.rows(out, in_order=True), greatest=name == "argmax")
+        search_rows(place, *here.counted(out), greatest=name == "argmax")
     else:
         for operands, static in launches(name, here, place, out):
             place.run(fold_kernel, *operands, **static)

@@ -5,17 +5,17 @@ Law: the least index among the elements that no other beats; NaN beats every num
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from ...layout import ceil_div, size
-from ...tensor.dtypes import u32
+from ...layout import Layout, ceil_div, size
+from ...tensor.algorithms import fill, transform
+from ...tensor.dtypes import DType, f32, i32, u32
 from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
 from ..ir import Expr
+from ..ir import cast as cast_bits
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
-from .fold import GREATEST, LEAST, FoldPlan, accumulator, fold_lanes, plan_for
+from .fold import GREATEST, LEAST, FoldPlan, accumulator, columns_like, fold_lanes, owned_parts, plan_for
 from .operand import Place
 
 NOWHERE = (1 << 32) - 1
@@ -24,9 +24,15 @@ Element = tuple[Expr, Expr]
 
 
 @kernel
-def search_kernel(x: Tensor, best: Tensor, places: Tensor, *, plan: FoldPlan, greatest: bool) -> None:
-    """best[i, s], places[i, s] = the greatest (or least) element that split s meets in row i of x, and its index."""
-    _search(lambda row, j: (x[row, j], j), size(x, 1), (best, places), plan, greatest)
+def search_kernel(x: Tensor, best: Tensor, places: Tensor, *, plan: FoldPlan, greatest: bool, counted: Layout) -> None:
+    """best[i, s], places[i, s] = the greatest (or least) element that split s meets in row i of x, and its index.
+
+    Of a float `best` has the place in the order of floats.
+
+    `counted` maps a column of `x` to the index that it stands for.
+    """
+    in_order = counted == Layout(counted.size)
+    _search((x, columns_like(x, counted)), (best, places), plan, greatest, in_order=in_order)
 
 
 @kernel
@@ -34,62 +40,123 @@ def search_again_kernel(
     x: Tensor, indices: Tensor, best: Tensor, places: Tensor, *, plan: FoldPlan, greatest: bool
 ) -> None:
     """The same for elements x[i, j] whose indices are indices[i, j]."""
-    _search(lambda row, j: (x[row, j], indices[row, j]), size(x, 1), (best, places), plan, greatest)
+    _search((x, indices), (best, places), plan, greatest, in_order=False)
 
 
 def _search(
-    element: Callable[[Expr, Expr], Element], columns: int, out: tuple[Tensor, Tensor], plan: FoldPlan, greatest: bool
+    elements: tuple[Tensor, Tensor], out: tuple[Tensor, Tensor], plan: FoldPlan, greatest: bool, *, in_order: bool
 ) -> None:
-    """The body of both kernels: a loop of each thread, then a tree over the lanes of a row."""
-    best, places = out
-    rows, splits, dtype = size(best, 0), plan.splits, best.dtype
-    gpu.launch(grid=ceil_div(rows, plan.rows) * splits, threads=plan.threads)
+    """The body of both kernels: a loop of each thread, then a tree over the lanes of a row.
+
+    `in_order` says that each thread meets indices in rising order: then only what is greater (or less) wins.
+    """
+    (rows, columns), splits, dtype = (size(elements[0], mode) for mode in (0, 1)), plan.splits, out[0].dtype
+    beaten = (LEAST if greatest else GREATEST)[dtype.kind]
+    gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
     tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
     row, lane = plan.place(gpu.thread())
-    mine = tile * plan.rows + row
-    value, at = make_tensor(dtype, 1), make_tensor(u32, 1)
-    value[0] = (LEAST if greatest else GREATEST)[dtype.kind]
-    at[0] = NOWHERE
-    with gpu.when(mine < rows):
-        for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
-            found, index = element(mine, j)
-            met = functions.cast(found, dtype), functions.cast(index, u32)
-            value[0], at[0] = _better((value[0], at[0]), met, greatest)
+    value, at = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
+    fill(value, beaten)
+    fill(at, NOWHERE)
 
-    values, indices = (gpu.shared(kind, plan.grid_of_threads) for kind in (dtype, u32))
-    values[row, lane], indices[row, lane] = value[0], at[0]
+    def meet(register: int, met: Element) -> None:
+        kept = value[register], at[register]
+        wins = _beats(met[0], kept[0], greatest) if plan.tiled and in_order else _wins(met, kept, greatest)
+        value[register], at[register] = (functions.select(wins, m, k) for m, k in zip(met, kept, strict=True))
+
+    def meet_tile(t: Expr | int) -> None:
+        met, index = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
+        transform(values_of(t), met, op=lambda v: _ordered(v, dtype, greatest))
+        transform(indices_of(t), index, op=lambda j: functions.cast(j, u32))
+        if t is last:
+            transform(columns_of(t), met, met, op=lambda j, v: functions.select(j < columns, v, beaten))
+            transform(columns_of(t), index, index, op=lambda j, i: functions.select(j < columns, i, NOWHERE))
+        for register in range(size(met)):
+            meet(register, (met[register], index[register]))
+
+    if plan.tiled:
+        last = columns // plan.tile[1]
+        values_of, indices_of, columns_of = (owned_parts(t, plan, tile) for t in (*elements, columns_like(elements[0])))
+        if in_order:  # where nothing is greater than what all begin with, the first index is the place
+            transform(indices_of(split), at, op=lambda j: functions.cast(j, u32))
+        for t in gpu.loop(last, start=split, step=splits):
+            meet_tile(t)
+        if columns % plan.tile[1]:
+            with gpu.when(split == last % splits):
+                meet_tile(last)
+    else:
+        mine = tile * plan.tile[0] + row
+        with gpu.when(mine < rows):
+            for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
+                found, index = (t[mine, j] for t in elements)
+                meet(0, (_ordered(found, dtype, greatest), functions.cast(index, u32)))
+    _search_lanes((value, at), out, plan, greatest)
+
+
+def _search_lanes(found: tuple[Tensor, Tensor], out: tuple[Tensor, Tensor], plan: FoldPlan, greatest: bool) -> None:
+    """From the registers of each thread to the best of each row, by a tree over its lanes."""
+    (value, at), (best, places), (row, lane) = found, out, plan.place(gpu.thread())
+    tile, split = gpu.workgroup.x // plan.splits, gpu.workgroup.x % plan.splits
+    values, indices = (gpu.shared(kind, plan.scratch) for kind in (value.dtype, u32))
+    for i, height in enumerate(plan.heights):
+        kept = value[i, 0], at[i, 0]
+        for j in range(1, plan.registers[1].size):
+            kept = _better(kept, (value[i, j], at[i, j]), greatest)
+        values[row + height, lane], indices[row + height, lane] = kept
 
     def step(a: Expr, b: Expr) -> None:
-        pair = _better((values[row, a], indices[row, a]), (values[row, b], indices[row, b]), greatest)
-        values[row, a], indices[row, a] = pair
+        for mine in (row + height for height in plan.heights):
+            pair = _better((values[mine, a], indices[mine, a]), (values[mine, b], indices[mine, b]), greatest)
+            values[mine, a], indices[mine, a] = pair
 
     fold_lanes(plan.lanes, lane, step)
-    with gpu.when((lane == 0) & (mine < rows)):
-        best[mine, split] = values[row, 0]
-        places[mine, split] = functions.cast(indices[row, 0], places.dtype)
+    for height in plan.heights:
+        mine = tile * plan.tile[0] + row + height
+        with gpu.when((lane == 0) & (mine < size(best, 0))):
+            best[mine, split] = values[row + height, 0]
+            places[mine, split] = functions.cast(indices[row + height, 0], places.dtype)
 
 
 def _better(kept: Element, met: Element, greatest: bool) -> Element:
     """The one of two elements that wins."""
-    wins = _beats(met[0], kept[0], greatest) | (~_beats(kept[0], met[0], greatest) & (met[1] < kept[1]))
+    wins = _wins(met, kept, greatest)
     return functions.select(wins, met[0], kept[0]), functions.select(wins, met[1], kept[1])
 
 
+def _wins(met: Element, kept: Element, greatest: bool) -> Expr:
+    """Whether an element beats another, or equals it and comes before it."""
+    return _beats(met[0], kept[0], greatest) | (~_beats(kept[0], met[0], greatest) & (met[1] < kept[1]))
+
+
 def _beats(a: Expr, b: Expr, greatest: bool) -> Expr:
-    more = a > b if greatest else a < b
-    return more | (~(a == a) & (b == b)) if a.dtype.kind == "f" else more
+    """Whether a place in the order is beyond another."""
+    return a > b if greatest else a < b
 
 
-def search_rows(place: Place, x: Tensor, out: Tensor, *, greatest: bool) -> None:
-    """out[i, 0] = the index in row i of x of its greatest or least element."""
-    rows, dtype = size(x, 0), accumulator("max", x.dtype)
+def _ordered(value: Expr, dtype: DType, greatest: bool) -> Expr:
+    """A float's place in the order of floats, a whole number: of 0 for either sign, of NaN beyond all that it may be.
+
+    NaN is told by its bits, for a compiler may compare as if there were none; and whole numbers compare at once.
+    """
+    if value.dtype.kind != "f":
+        return functions.cast(value, dtype)
+    signed = cast_bits(functions.cast(value, f32), i32, bits=True)
+    magnitude = signed & 0x7FFF_FFFF
+    place = functions.select(signed < 0, -magnitude, magnitude)
+    found: Expr = functions.select(magnitude > 0x7F80_0000, 0x7FFF_FFFF if greatest else -0x7FFF_FFFF, place)
+    return found
+
+
+def search_rows(place: Place, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:
+    """out[i, 0] = what `counted` makes of the column of the greatest or the least element of row i of x."""
+    rows, dtype = size(x, 0), i32 if x.dtype.kind == "f" else accumulator("max", x.dtype)
     indices: Tensor | None = None
     while True:
         plan = plan_for(x)
         best = place.zeros((rows, plan.splits), dtype)
         places = out if plan.splits == 1 else place.zeros((rows, plan.splits), u32)
         if indices is None:
-            place.run(search_kernel, x, best, places, plan=plan, greatest=greatest)
+            place.run(search_kernel, x, best, places, plan=plan, greatest=greatest, counted=counted)
         else:
             place.run(search_again_kernel, x, indices, best, places, plan=plan, greatest=greatest)
         if plan.splits == 1:

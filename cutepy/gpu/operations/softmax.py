@@ -8,27 +8,25 @@ Gimelshein, arXiv 1805.02867.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import SupportsIndex
 
-from ...layout import Layout, ceil_div, size
+from ...layout import _ as ALL
+from ...layout import ceil_div, size
 from ...layout.algebra.rearrange import joined
 from ...ops.rules import chosen_axes, softmax_type
-from ...tensor.algorithms import copy, reduce_tree, transform
+from ...tensor.algorithms import copy, fill, reduce_tree, transform
 from ...tensor.bulk import mode_sizes
-from ...tensor.make import make_counting_tensor, make_fragment_like, make_tensor
-from ...tensor.partition import local_tile, thread_value_partition
+from ...tensor.dtypes import f32
+from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
 from .domain import zipped
-from .fold import FoldPlan, fold_lanes, plan_for
+from .fold import RUN, FoldPlan, columns_like, fold_lanes, owned_parts, plan_for, plan_of_whole_rows
 from .operand import Place, modes_of, over, place_of, tensor_of
-from .pointwise import converted, pointwise
-from .reductions import max as largest_of
-from .reductions import sum as total_of
+from .pointwise import converted
 
 MOST_VALUES = 64
 """Elements of a row that one thread keeps in registers."""
@@ -38,40 +36,41 @@ LOWEST = -3.4028234663852886e38
 
 @kernel
 def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
-    """y[i, :] = softmax of x[i, :], each thread with its part of a row in registers."""
-    rows, columns = size(x, 0), size(x, 1)
-    gpu.launch(grid=ceil_div(rows, plan.rows), threads=plan.threads)
-    row, lane = plan.place(gpu.thread())
-    column = make_counting_tensor(Layout((rows, columns), (0, 1)))
-    tiles = (local_tile(t, (plan.rows, plan.step), (gpu.workgroup.x, 0)) for t in (x, y, column))
-    source, target, index = (thread_value_partition(t, plan.owned) for t in tiles)
-    mine = make_fragment_like(source, "f32")
+    """y[i, :] = softmax of x[i, :], each thread with its part of its rows in registers."""
+    gpu.launch(grid=ceil_div(size(x, 0), plan.tile[0]), threads=plan.threads)
+    columns, tile = size(x, 1), gpu.workgroup.x
+    source, target, column = (owned_parts(t, plan, tile)(0) for t in (x, y, columns_like(x)))
+    mine = make_tensor("f32", plan.registers)
     copy(source, mine)
-    if columns % plan.step:
-        transform(mine, index, mine, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
-    scratch = gpu.shared("f32", plan.grid_of_threads)
+    if columns % plan.tile[1]:
+        transform(mine, column, mine, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
+    rows = [mine(i, ALL) for i in range(len(plan.heights))]
+    scratch = gpu.shared("f32", plan.scratch)
     largest = _over_lanes(
-        scratch, plan, (row, lane), reduce_tree(mine, LOWEST, functions.nan_maximum), functions.nan_maximum
+        scratch, plan, [reduce_tree(row, LOWEST, functions.nan_maximum) for row in rows], functions.nan_maximum
     )
-    transform(mine, op=lambda v: functions.exp(v - largest))
-    total = _over_lanes(scratch, plan, (row, lane), reduce_tree(mine, 0, _add), _add)
-    transform(mine, op=lambda v: v / total)
+    for row, top in zip(rows, largest, strict=True):
+        transform(row, op=lambda v, top=top: functions.exp(v - top))
+    totals = _over_lanes(scratch, plan, [reduce_tree(row, 0, _add) for row in rows], _add)
+    for row, total in zip(rows, totals, strict=True):
+        transform(row, op=lambda v, total=total: v / total)
     copy(mine, target)
 
 
-def _over_lanes(
-    scratch: Tensor, plan: FoldPlan, at: tuple[Expr, Expr], value: Expr, op: Callable[[Expr, Expr], Expr]
-) -> Expr:
-    """What `op` gives over the values of all lanes of a row, for each of them."""
-    row, lane = at
-    scratch[row, lane] = value
+def _over_lanes(scratch: Tensor, plan: FoldPlan, values: list[Expr], op: Callable[[Expr, Expr], Expr]) -> list[Expr]:
+    """What `op` gives over the values of all lanes of each row of the thread, for each of them."""
+    row, lane = plan.place(gpu.thread())
+    places = [row + height for height in plan.heights]
+    for place, value in zip(places, values, strict=True):
+        scratch[place, lane] = value
 
     def step(a: Expr, b: Expr) -> None:
-        scratch[row, a] = op(scratch[row, a], scratch[row, b])
+        for place in places:
+            scratch[place, a] = op(scratch[place, a], scratch[place, b])
 
     fold_lanes(plan.lanes, lane, step)
     gpu.barrier()
-    found: Expr = scratch[row, 0]
+    found = [scratch[place, 0] for place in places]
     gpu.barrier()
     return found
 
@@ -81,38 +80,80 @@ def _add(a: Expr, b: Expr) -> Expr:
 
 
 @kernel
-def long_softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
-    """The same for rows that do not fit: the maximum and the sum in one pass, the quotients in a second."""
-    rows, columns = size(x, 0), size(x, 1)
-    gpu.launch(grid=ceil_div(rows, plan.rows), threads=plan.threads)
+def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
+    """tops[i, s] = the greatest element that split s meets in row i of x, totals[i, s] = the sum of exp(x - tops)."""
+    (rows, columns), splits, places = (size(x, mode) for mode in (0, 1)), plan.splits, range(len(plan.heights))
+    gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
+    tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
     row, lane = plan.place(gpu.thread())
-    mine = gpu.workgroup.x * plan.rows + row
-    state = make_tensor("f32", 2)
-    state[0], state[1] = LOWEST, 0.0
-    with gpu.when(mine < rows):
-        for j in gpu.loop(columns, start=lane, step=plan.lanes):
-            state[0], state[1] = _joined((state[0], state[1]), (functions.cast(x[mine, j], "f32"), 1.0))
+    top, total, met = (make_tensor("f32", shape) for shape in (len(places), len(places), plan.registers))
+    fill(top, LOWEST)
+    fill(total, 0)
 
-    largest, total = (gpu.shared("f32", plan.grid_of_threads) for _ in range(2))
-    largest[row, lane], total[row, lane] = state[0], state[1]
+    def meet() -> None:
+        for i in places:
+            new = functions.nan_maximum(top[i], reduce_tree(met(i, ALL), LOWEST, functions.nan_maximum))
+            transform(met(i, ALL), op=lambda v, new=new: functions.exp(v - new))
+            total[i] = total[i] * functions.exp(top[i] - new) + reduce_tree(met(i, ALL), 0, _add)
+            top[i] = new
 
-    def step(a: Expr, b: Expr) -> None:
-        pair = _joined((largest[row, a], total[row, a]), (largest[row, b], total[row, b]))
-        largest[row, a], total[row, a] = pair
+    if plan.tiled:
+        source, column = (owned_parts(t, plan, tile) for t in (x, columns_like(x)))
+        whole = columns // plan.tile[1]
+        for t in gpu.loop(whole, start=split, step=splits):
+            copy(source(t), met)
+            meet()
+        if columns % plan.tile[1]:
+            with gpu.when(split == whole % splits):
+                copy(source(whole), met)
+                transform(met, column(whole), met, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
+                meet()
+    else:
+        with gpu.when(tile * plan.tile[0] + row < rows):
+            for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
+                met[0] = functions.cast(x[tile * plan.tile[0] + row, j], "f32")
+                meet()
 
-    fold_lanes(plan.lanes, lane, step)
-    gpu.barrier()
-    top, whole = largest[row, 0], total[row, 0]
-    with gpu.when(mine < rows):
-        for j in gpu.loop(columns, start=lane, step=plan.lanes):
-            y[mine, j] = functions.exp(functions.cast(x[mine, j], "f32") - top) / whole
+    scratch = gpu.shared("f32", plan.scratch)
+    largest = _over_lanes(scratch, plan, [top[i] for i in places], functions.nan_maximum)
+    sums = _over_lanes(scratch, plan, [total[i] * functions.exp(top[i] - largest[i]) for i in places], _add)
+    for i, height in enumerate(plan.heights):
+        mine = tile * plan.tile[0] + row + height
+        with gpu.when((lane == 0) & (mine < rows)):
+            tops[mine, split], totals[mine, split] = largest[i], sums[i]
 
 
-def _joined(a: tuple[Expr, Expr], b: tuple[Expr, Expr | float]) -> tuple[Expr, Expr]:
-    """Two maxima, each with the sum of exponentials below it, as one."""
-    top: Expr = functions.nan_maximum(a[0], b[0])
-    total: Expr = a[1] * functions.exp(a[0] - top) + b[1] * functions.exp(b[0] - top)
-    return top, total
+@kernel
+def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
+    """y[i, :] = exp(x[i, :] - the greatest of tops[i, :]), over the sum of all totals of row i below that."""
+    (rows, columns), splits = (size(x, mode) for mode in (0, 1)), plan.splits
+    gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
+    tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
+    row, lane = plan.place(gpu.thread())
+    largest, sums = [], []
+    for height in plan.heights:
+        mine = functions.minimum(tile * plan.tile[0] + row + height, rows - 1)
+        parts = range(size(tops, 1)) if size(tops, 1) == 1 else gpu.loop(size(tops, 1))
+        top, total = LOWEST, 0.0
+        for s in parts:
+            top = functions.nan_maximum(top, tops[mine, s])
+        for s in parts:
+            total = total + totals[mine, s] * functions.exp(tops[mine, s] - top)
+        largest.append(top)
+        sums.append(total)
+    if plan.tiled:
+        source, target = (owned_parts(t, plan, tile) for t in (x, y))
+        met = make_tensor("f32", plan.registers)
+        for t in gpu.loop(ceil_div(columns, plan.tile[1]), start=split, step=splits):
+            copy(source(t), met)
+            for i, (top, total) in enumerate(zip(largest, sums, strict=True)):
+                transform(met(i, ALL), op=lambda v, top=top, total=total: functions.exp(v - top) / total)
+            copy(met, target(t))
+    else:
+        mine = tile * plan.tile[0] + row
+        with gpu.when(mine < rows):
+            for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
+                y[mine, j] = functions.exp(functions.cast(x[mine, j], "f32") - largest[0]) / sums[0]
 
 
 def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Tensor:
@@ -135,30 +176,21 @@ def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Ten
 
 
 def _softmax(place: Place, x: Tensor, y: Tensor, axis: int) -> None:
-    views = _rows(x, y, axis)
-    plan = replace(plan_for(views[0]), splits=1)
-    columns = size(views[0], 1)
-    values = -(-columns // plan.step) * plan.step // plan.lanes
-    if values <= MOST_VALUES and plan.tiles(views[0]) and plan.tiles(views[1]):
-        vectors = values // 4 if plan.along else values
-        place.run(softmax_kernel, *views, plan=replace(plan, vectors=vectors))
-    elif size(views[0], 0) > 64 * plan.rows or columns <= 1 << 16:
-        place.run(long_softmax_kernel, *views, plan=plan)
-    else:
-        engine = "numpy" if place.device is None else "wgpu"
-        top = largest_of(x, axis, keepdims=True, engine=engine)
-        _exponentials(x, top, out=y, engine=engine)
-        _quotients(y, total_of(y, axis, keepdims=True, engine=engine), out=y, engine=engine)
+    views, shared = _rows(x, y, axis)
+    if shared and (plan := plan_of_whole_rows(views[0], MOST_VALUES)):
+        place.run(softmax_kernel, *views, plan=plan)
+        return
+    plan = plan_for(views[0], run=RUN // 4, tiled=shared)
+    tops, totals = (place.zeros((size(views[0], 0), plan.splits), f32) for _ in range(2))
+    place.run(softmax_sums_kernel, views[0], tops, totals, plan=plan)
+    place.run(softmax_quotients_kernel, *views, tops, totals, plan=plan)
 
 
-_exponentials = pointwise("exp(x - top)")
-_quotients = pointwise("x / total")
-
-
-def _rows(x: Tensor, y: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """Both as (rows, columns), with as few factors as can say the rows."""
+def _rows(x: Tensor, y: Tensor, axis: int) -> tuple[tuple[Tensor, Tensor], bool]:
+    """Both as (rows, columns) in the order in which `x` lies in memory, and whether they share their modes."""
     modes, targets = modes_of(x), modes_of(y)
     rest = [mode for mode in range(len(modes)) if mode != axis]
-    pair = zipped([[m[i] for i in rest] for m in (modes, targets)])
-    rows = pair or [joined([m[i] for i in rest]) for m in (modes, targets)]
-    return over(x, joined([rows[0], modes[axis]])), over(y, joined([rows[1], targets[axis]]))
+    rows, columns = (zipped([[m[i] for i in part] for m in (targets, modes)]) for part in (rest, [axis]))
+    found = [rows or [joined([m[i] for i in rest]) for m in (targets, modes)], columns or [targets[axis], modes[axis]]]
+    views = over(x, joined([part[1] for part in found])), over(y, joined([part[0] for part in found]))
+    return views, rows is not None and columns is not None

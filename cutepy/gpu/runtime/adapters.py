@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...errors import DeviceError
+from .native import wgpu
 from .program import Limits
-from .wgpu_later import wgpu
 
 INSTALL = (
     "install a Vulkan driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; Fedora: dnf install "

@@ -17,14 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CutepyError, DeviceError
-from . import transfer
 from .adapters import Adapter, webgpu_names
-from .batch import PARAMS_BYTES, Batch, Flusher, InFlight
-from .buffer import Array, DeviceBuffer, Operand, as_bytes, from_bytes, padded, stored_itemsize
+from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Stopwatch
+from .buffer import Array, DeviceBuffer, Operand, Staging, as_bytes, from_bytes, padded, stored_itemsize, write_bytes
+from .native import wgpu
 from .pipeline import BindGroups, Pipeline, build_pipeline
 from .program import Program, Size3
-from .timing import Stopwatch
-from .wgpu_later import wgpu
 
 PIPELINES_KEPT = 512
 
@@ -58,7 +56,7 @@ class Device:
         self._groups = BindGroups()
         self._batch: Batch | None = None
         self._in_flight = InFlight()
-        self._staging = transfer.Staging(gpu)
+        self._staging = Staging(gpu)
         usage = wgpu.BufferUsage
         self._storage = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
         self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage.UNIFORM | usage.COPY_DST, label="params")
@@ -340,7 +338,7 @@ class Device:
         with self._working(f"write {data.size} bytes"):
             self._own(buffer)
             self._flush()
-            transfer.write(self.gpu, self._in_flight, buffer.handle, offset, data)
+            write_bytes(self.gpu, self._in_flight, buffer.handle, offset, data)
 
     def _own(self, buffer: Operand) -> None:
         if buffer.device is not self:

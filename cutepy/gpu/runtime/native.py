@@ -1,16 +1,47 @@
-"""The calls of wgpu-native that wgpu-py 0.32 does not wrap: everything here may break with the next release.
+"""wgpu, loaded when something of it is first asked for, and the calls of wgpu-native that wgpu-py 0.32 does not wrap.
 
-Tested with wgpu 0.32; `pyproject.toml` pins that range. `create_trusted_module` alone has a stand-in (a checked module)
-where a release lacks it; the caller says so to the user.
+Everything here may break with the next release: tested with wgpu 0.32; `pyproject.toml` pins that range.
+`create_trusted_module` alone has a stand-in (a checked module) where a release lacks it; the caller says so to the
+user.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from .wgpu_later import native_api as api
-from .wgpu_later import wgpu, wgpu_native
+from ...errors import DeviceError
+
+
+class Later:
+    """A module that is loaded with the first of its names that is asked for. Raises DeviceError where it cannot be."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        try:
+            module = import_module(self._name)
+        except (ImportError, OSError, RuntimeError) as error:
+            raise DeviceError(
+                f"wgpu cannot be loaded ({error}); reinstall it: pip install 'wgpu>=0.32,<0.33'"
+            ) from error
+        self.__dict__.update(vars(module))
+        return getattr(module, name)
+
+
+if TYPE_CHECKING:
+    import wgpu as wgpu
+    from wgpu.backends import wgpu_native as wgpu_native
+    from wgpu.backends.wgpu_native import _api
+
+    api = _api
+else:
+    wgpu = Later("wgpu")
+    wgpu_native = Later("wgpu.backends.wgpu_native")
+    api = Later("wgpu.backends.wgpu_native._api")
 
 
 def create_trusted_module(device: wgpu.GPUDevice, wgsl: str, label: str) -> wgpu.GPUShaderModule | None:

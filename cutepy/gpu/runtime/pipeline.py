@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from ...errors import DeviceError, KernelError
 from . import native
 from .buffer import Operand
+from .native import wgpu
 from .program import Binding, Program
-from .wgpu_later import wgpu
+from .subgroups import check_lanes
 
 if TYPE_CHECKING:
     from .device import Device
@@ -43,6 +44,8 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
     """
     program.check(device.limits, device.features, device.adapter.name)
     gpu = device.gpu
+    if program.lanes:
+        check_lanes(program.entry, program.lanes, gpu, device.adapter.name)
     try:
         buffers_layout = gpu.create_bind_group_layout(entries=[_entry(i, b) for i, b in enumerate(program.bindings)])
         layouts, params_group = [buffers_layout], None

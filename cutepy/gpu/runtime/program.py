@@ -65,6 +65,19 @@ class Limits:
     uniform_alignment: int = 256
     subgroup_sizes: tuple[int, int] = (4, 128)
 
+    def exceeded(self, workgroup: Size3, shared_bytes: int, bindings: int, params: int) -> list[str]:
+        """What of a workgroup's size and memory, of its bindings and parameters is beyond these, one sentence each."""
+        x, y, z = workgroup
+        sizes = zip("xyz", workgroup, self.workgroup_size, strict=True)
+        asked = [
+            *[(f"workgroup size {size} along {axis}", size, most) for axis, size, most in sizes],
+            (f"{x * y * z} invocations in a workgroup of {x} x {y} x {z}", x * y * z, self.invocations),
+            (f"{shared_bytes} bytes of workgroup memory", shared_bytes, self.workgroup_bytes),
+            (f"{bindings} storage buffers", bindings, self.bindings),
+            (f"{4 * params} bytes of parameters", 4 * params, self.uniform_bytes),
+        ]
+        return [f"{what}, the device has {most}" for what, amount, most in asked if amount > most]
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -72,7 +85,7 @@ class Program:
 
     `grid` counts workgroups, `needs` lists device features by their WebGPU names ("shader-f16", "subgroups"),
     `shared_bytes` is the workgroup memory, and `checked=False` asks for a module without the run-time checks of array
-    bounds and loops: only for a kernel that is proven not to need them.
+    bounds and loops: only for a kernel that is proven not to need them. `lanes` is the least size of a subgroup.
 
     >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(Param("a", "f32"),))
     >>> p.pack((2.0,))
@@ -88,6 +101,7 @@ class Program:
     needs: tuple[str, ...] = ()
     shared_bytes: int = 0
     checked: bool = True
+    lanes: int = 0
 
     def pack(self, values: Sequence[float]) -> bytes:
         """The bytes of the uniform buffer for these parameter values.
@@ -121,22 +135,8 @@ class Program:
         >>> Program("", "tile", (), (32, 32, 1), (1, 1, 1)).excesses(Limits())
         ['1024 invocations in a workgroup of 32 x 32 x 1, the device has 256']
         """
-        x, y, z = self.workgroup_size
         found = [f"feature {name!r}, the device lacks it" for name in self.needs if name not in features]
-        found += [
-            f"workgroup size {size} along {axis}, the device has {most}"
-            for axis, size, most in zip("xyz", self.workgroup_size, limits.workgroup_size, strict=True)
-            if size > most
-        ]
-        for amount, most, what in (
-            (x * y * z, limits.invocations, f"invocations in a workgroup of {x} x {y} x {z}"),
-            (self.shared_bytes, limits.workgroup_bytes, "bytes of workgroup memory"),
-            (len(self.bindings), limits.bindings, "storage buffers"),
-            (4 * len(self.params), limits.uniform_bytes, "bytes of parameters"),
-        ):
-            if amount > most:
-                found.append(f"{amount} {what}, the device has {most}")
-        return found
+        return found + limits.exceeded(self.workgroup_size, self.shared_bytes, len(self.bindings), len(self.params))
 
     def check(self, limits: Limits, features: frozenset[str], device: str) -> None:
         """Raise DeviceError, naming every number, where `device` with these limits and features cannot run this."""

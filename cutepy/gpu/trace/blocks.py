@@ -1,53 +1,67 @@
-"""A block of a kernel while the user's code in it runs, and what stands in its place where Python decides.
+"""A block of a kernel while the user's code in it runs: the sides of a branch, or the turns of a loop.
 
 Law: after a block a name that it rebinds is what Python would have given each thread: a register, where a register can
 hold it, and else not bound. What a block does to Python's objects would be done once and not in each thread or turn, so
 that is refused.
+
+| | a branch | a loop |
+|---|---|---|
+| the user's code runs | once for each side, from the names before | once, and again while its registers do not hold |
+| a number is in a register | where the sides leave it different | where a turn ends with another than it began with |
+| what the register is set to | by each side that changes it | before the loop, and at the end of a turn |
+| a name is lost | bound on one side only, or no number | first bound inside, or no number |
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack
-from types import FrameType
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Self
 
 from ...errors import KernelError
-from ..ir import Expr
+from ..ir import Buffer, Expr, For, If, Stmt, Store, select, statements
 from ..ir.place import place_of
-from .carry import CannotCarry, alike, same, taken_apart
+from ..simplify import simplify
+from ..verify.collect import negated
 from .hooks import RESULT
+from .language import Loop
+from .registers import (
+    CannotCarry,
+    Owner,
+    Place,
+    Register,
+    carried,
+    fitted,
+    form,
+    held,
+    made,
+    put_together,
+    reading,
+    register_for,
+    same,
+    setting,
+    starting,
+    taken_apart,
+    widened,
+)
 from .snapshot import Snapshot
 from .state import current
 
 Names = tuple[tuple[str, int], ...]
 Tables = tuple[Names, Names]
+#: Times that the body of a loop is traced until its registers hold: a type met, a range wide enough, a sign found.
+MOST_TURNS = 16
+_UNBOUND = object()
 
 
-class Plain(ExitStack):
-    """A `with` that is Python's own."""
-
-    gpu, runs = False, True
-
-    def __init__(self, manager: AbstractContextManager[object]) -> None:
-        super().__init__()
-        self.manager = manager
-
-    def __enter__(self) -> "Plain":
-        self.entered = self.enter_context(self.manager)
-        return self
-
-
-class Unrolled:
-    """A `for` or an `if` that is Python's own; or a `with` whose block runs in all threads, or in none."""
+class Unrolled(ExitStack):
+    """What stands for a block that is Python's own: a `for`, an `if`, or a `with`, whose block may be left out."""
 
     gpu, entered = False, None
 
     def __init__(self, items: Iterable[object] = (), *, runs: bool = True) -> None:
+        super().__init__()
         self.items, self.runs = items, runs
-
-    def __enter__(self) -> "Unrolled":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
     def __iter__(self) -> Iterator[object]:
         return iter(self.items)
@@ -57,6 +71,15 @@ class Unrolled:
 
     def done(self) -> None:
         pass
+
+
+@dataclass(slots=True)
+class Side:
+    """One side of a branch: its statements, and its names and the contents of registers at its end."""
+
+    body: list[Stmt]
+    after: dict[str, object]
+    latest: dict[Buffer, Expr]
 
 
 class Block:
@@ -71,8 +94,29 @@ class Block:
         self.now: dict[str, object] = {}
         self.missing: set[str] = set()
         self.before, self.foreign_before = self.bound(), self.outside()
+        self.known, self.depth = self.trace.latest, len(self.trace.blocks)
         self.state = Snapshot(frame)
         self.trace.open.append(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trail: TracebackType | None) -> None:
+        """An exception leaves the block; whoever catches it goes on in all threads, which no kernel can."""
+        if trail is None:
+            return
+        while len(self.trace.blocks) > self.depth:
+            self.trace.end_block(self.what)
+        if self in self.trace.open:
+            del self.trace.open[self.trace.open.index(self) :]
+        if self.trace.error is None:
+            self.trace.error = self.caught(self.at(trail.tb_lineno))
+
+    def caught(self, place: str) -> KernelError:
+        return KernelError(
+            f"{place}: an exception leaves {self.what} and is caught: the other threads would go on in the "
+            "block; decide with gpu.when instead"
+        )
 
     def bound(self) -> dict[str, object]:
         """The names as they are in the user's code."""
@@ -87,7 +131,7 @@ class Block:
     def at(self, line: int) -> str:
         return place_of(self.frame.f_code.co_filename, line)
 
-    def look(self, place: str) -> None:
+    def look(self, place: str = "") -> None:
         """Raise KernelError if Python's state is not what it was when the block began."""
         changed = self.state.changed()
         for (name, line), old, new in zip(self.foreign.items(), self.foreign_before, self.outside(), strict=True):
@@ -95,43 +139,245 @@ class Block:
                 changed, place = name, self.at(line)
         if changed:
             raise KernelError(
-                f"{place}: {changed} is changed inside {self.what}: Python does that once, not in each thread or turn; "
-                "keep what changes in a name of this function or in a tensor, or unroll with gpu.unroll"
+                f"{place or self.at(self.frame.f_lineno)}: {changed} is changed inside {self.what}: Python does that "
+                "once, not in each thread or turn; keep what changes in a name of this function or in a tensor, or "
+                "unroll with gpu.unroll"
             )
 
-    def end(self) -> None:
-        """The block is complete."""
+    def close(self, *bodies: list[Stmt]) -> None:
+        """The block is complete: registers that its bodies set no longer hold what was read from them."""
         self.trace.open.pop()
-
-    def fail(self, line: int) -> None:
-        """An exception leaves the block; whoever catches it goes on in all threads, which no kernel can."""
-        if self in self.trace.open:
-            del self.trace.open[self.trace.open.index(self) :]
-        if self.trace.error is None:
-            self.trace.error = self.caught(self.at(line))
-
-    def caught(self, place: str) -> KernelError:
-        return KernelError(
-            f"{place}: an exception leaves {self.what} and is caught: the other threads would go on in the "
-            "block; decide with gpu.when instead"
-        )
+        stored = {stmt.buffer for body in bodies for stmt in statements(tuple(body)) if isinstance(stmt, Store)}
+        self.trace.latest = {buffer: name for buffer, name in self.known.items() if buffer not in stored}
 
     def lose(self, name: str, why: str) -> None:
         """Note why a name is not bound from here on."""
         subject = "what the function returns" if name == RESULT else name
         self.trace.lost[self.frame.f_code, name] = f"{subject} is {why} {self.what}"
 
-    def pairs(self, old: object, new: object) -> list[tuple[object, object]]:
-        """The numbers of a name before and after. Raises CannotCarry where it holds anything else."""
-        first, second = taken_apart(old), taken_apart(new)
-        if first is None or second is None or not alike(old, new):
-            other = new if second is None or first is not None else old
-            raise CannotCarry(f"{_kind(old)} to {_kind(other)}: a register holds a number, or a tuple of as many")
-        return list(zip(first, second, strict=True))
-
     def rebound(self, name: str, why: CannotCarry) -> None:
         self.lose(name, f"rebound at line {self.names[name]} from {why}; that happens inside")
+
+    def owner(self, name: str, at: int) -> Owner:
+        return id(self.frame), name, at
+
+    def read(self, like: object, leaves: list[object]) -> object:
+        """The value of the form of `like` with these numbers, which may be in registers."""
+        values = [reading(self.trace, leaf) if isinstance(leaf, Place) else leaf for leaf in leaves]
+        return put_together(like, values)
+
+
+def pairs(old: object, new: object) -> list[tuple[object, object]]:
+    """The numbers of a name before and after. Raises CannotCarry where it holds anything else."""
+    first, second = taken_apart(old), taken_apart(new)
+    if first is None or second is None or form(old) != form(new):
+        other = new if second is None or first is not None else old
+        raise CannotCarry(f"{_kind(old)} to {_kind(other)}: a register holds a number, or a tuple of as many")
+    return list(zip(first, second, strict=True))
 
 
 def _kind(value: object) -> str:
     return f"a {type(value).__name__}" if not isinstance(value, Expr) else f"a value of type {value.dtype}"
+
+
+class Branch(Block):
+    """Statements for the threads where a condition holds, and others for the rest."""
+
+    def __init__(self, word: str, place: str, condition: Expr, tables: Tables, frame: FrameType) -> None:
+        super().__init__(word, place, tables, frame)
+        self.condition, self.otherwise = condition, simplify(negated(condition))
+        self.divergent = "" if self.trace.is_uniform(condition) else f"the condition at {place}"
+        self.sides: list[Side] = []
+        self.begin(condition)
+
+    def begin(self, holds: Expr) -> None:
+        self.trace.latest = dict(self.known)
+        self.body = self.trace.begin_block(self.divergent, holds)
+
+    def stop(self) -> None:
+        """The side that is open is complete."""
+        if self.trace.open[-1] is not self:
+            raise self.trace.open[-1].caught(self.trace.open[-1].place)
+        self.look()
+        self.sides.append(Side(self.body, self.bound(), self.trace.latest))
+        self.trace.end_block(self.what)
+
+    def turn(self) -> bool:
+        """Go on with the other side."""
+        self.stop()
+        self.now = dict(self.before)
+        self.begin(self.otherwise)
+        return True
+
+    def done(self) -> None:
+        """Both sides are complete, or the only one: emit them, and find what their names are after them."""
+        self.stop()
+        self.sides.append(Side([], self.before, self.known))
+        then, other = self.sides[:2]
+        self.now = {}
+        kept = {name: found for name in self.names if (found := self.merge(name, then, other))}
+        self.close(then.body, other.body)
+        if then.body:
+            self.trace.emit(If(self.condition, tuple(then.body), tuple(other.body), self.place))
+        else:
+            self.trace.emit(If(self.otherwise, tuple(other.body), place=self.place))
+        self.now |= {name: self.read(*found) for name, found in kept.items()}
+
+    def merge(self, name: str, then: Side, other: Side) -> tuple[object, list[object]] | None:
+        """The form of a name's value after the branch, and its numbers or where they are; None where the name is known
+        already, or lost."""
+        first, second, old = (names.get(name, _UNBOUND) for names in (then.after, other.after, self.before))
+        if same(first, second):
+            if first is not _UNBOUND:
+                self.now[name] = first
+            return None
+        if first is _UNBOUND or second is _UNBOUND:
+            inside = "first bound" if old is _UNBOUND else "deleted"
+            outer = [b.missing for b in self.trace.open if b.frame is self.frame]
+            if not any(name in missing for missing in outer):
+                self.lose(name, f"{inside} at line {self.names[name]}, in those threads only that run")
+            return None
+        try:
+            values = [(then, other) for other, then in pairs(second, first)]
+            registers = [None if same(*both) else register_for(*both[::-1]) for both in values]
+        except CannotCarry as why:
+            self.rebound(name, why)
+            return None
+        olds = taken_apart(old) or ()
+        olds = olds if len(olds) == len(values) else (_UNBOUND,) * len(values)
+        leaves = enumerate(zip(values, registers, olds, strict=True))
+        return first, [v[0] if r is None else self.merged(self.owner(name, at), r, o, v) for at, (v, r, o) in leaves]
+
+    def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
+        """Where a number is after the branch; each side that changes it sets it."""
+        place = held(self.trace, owner, register, old, self.known)
+        fresh = place is None
+        if place is None:
+            place = made(self.trace, owner, register)
+            if any(same(old, value) for value in values):
+                self.trace.emit(setting(place, old))
+        for side, value in zip(self.sides, values, strict=False):
+            stmt = setting(place, value)
+            if not (side.latest.get(place.buffer) is stmt.value or (fresh and same(old, value))):
+                side.body.append(stmt)
+        return place
+
+
+class Conditional(Branch):
+    """`with gpu.when(condition):`."""
+
+    def __exit__(self, kind: object, error: object, trail: TracebackType | None) -> None:
+        super().__exit__(kind, error, trail)
+        if trail is None:
+            self.done()
+
+
+class Chosen(Conditional):
+    """The value of one expression or of another."""
+
+    value: object
+
+    def __init__(self, condition: Expr, frame: FrameType) -> None:
+        place = place_of(frame.f_code.co_filename, frame.f_lineno)
+        super().__init__("the conditional expression", place, condition, (((".value", frame.f_lineno),), ()), frame)
+
+    def bound(self) -> dict[str, object]:
+        return {".value": self.value} if hasattr(self, "value") else {}
+
+    def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
+        """A choice where neither side has a statement."""
+        if self.sides[0].body or self.sides[1].body:
+            return super().merged(owner, register, old, values)
+        then, other = (fitted(value, register.dtype) for value in values)
+        if other is self.condition:
+            return other & then
+        found = then | other if then is self.condition else select(self.condition, then, other)
+        return carried(found) if register.weak else found
+
+    def rebound(self, name: str, why: CannotCarry) -> None:
+        raise KernelError(f"{self.place}: the sides of the conditional expression are {why}")
+
+
+class Repeated(Block):
+    """`for k in gpu.loop(n):`: a turn is traced once, and again while it turns out that names are carried."""
+
+    def __init__(self, loop: Loop, tables: Tables, counters: tuple[str, ...], frame: FrameType) -> None:
+        super().__init__("gpu.loop", loop.place, tables, frame)
+        self.loop, self.counters = loop, counters
+        self.carried: dict[str, list[Register | None]] = {}
+        self.leaves: dict[str, list[object]] = {}
+
+    def __iter__(self) -> Generator[Expr, None, None]:
+        """The counter, once for each time that the body is traced; the last time counts."""
+        trace, loop = self.trace, self.loop
+        counter = loop.counter(self.counters[0] if len(self.counters) == 1 else "i")
+        back = trace.checkpoint()
+        for turn in range(MOST_TURNS):
+            back()
+            self.leaves = {name: self.start(name, registers) for name, registers in self.carried.items()}
+            trace.latest = {}  # a later turn finds what an earlier one left
+            body = trace.begin_block(loop.divergent)
+            entry = self.now = self.values()
+            yield counter
+            self.look()
+            after = self.bound()
+            learned = [self.learn(name, entry, after, turn) for name in self.before]
+            if all(learned):
+                self.keep(after)
+            trace.end_block(self.what)
+            if all(learned):
+                break
+        else:
+            raise KernelError(f"{loop.place}: the names that {self.what} rebinds find no type; give them one")
+        self.close(body)
+        trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
+        self.now = self.values()
+        for name in after.keys() - self.before.keys():
+            self.lose(name, f"first bound at line {self.names[name]}, in a turn of the loop: a loop may have none;")
+        for name in self.counters:
+            self.now.pop(name, None)
+            self.lose(name, "the counter of the loop, which has ended:")
+
+    def start(self, name: str, registers: list[Register | None]) -> list[object]:
+        """The numbers of a name, or where they are: in registers that are given their first value before the loop."""
+        leaves = enumerate(zip(registers, taken_apart(self.before[name]) or (), strict=True))
+        return [old if r is None else starting(self.trace, self.owner(name, at), r, old) for at, (r, old) in leaves]
+
+    def values(self) -> dict[str, object]:
+        """The names as a turn, or what comes after the loop, finds them."""
+        return {
+            name: self.read(old, self.leaves[name]) if name in self.carried else old
+            for name, old in self.before.items()
+            if name not in self.missing
+        }
+
+    def learn(self, name: str, entry: dict[str, object], after: dict[str, object], turn: int) -> bool:
+        """Whether a name was traced as what it is: unchanged, or in registers that hold what it becomes."""
+        if name in self.missing or name in self.counters:
+            return True
+        old, known = self.before[name], self.carried.get(name)
+        if known is None and name in after and same(old, after[name]):
+            return True
+        try:
+            if name not in after:
+                raise CannotCarry("its value to none")
+            values = pairs(old, after[name])
+            registers = known or [None] * len(values)
+            leaves = zip(registers, values, taken_apart(entry[name]) or (), strict=True)
+            found = [r if same(v[1], start) else widened(r or register_for(*v), *v, turn) for r, v, start in leaves]
+        except CannotCarry as why:
+            self.missing.add(name)
+            self.carried.pop(name, None)
+            self.rebound(name, why)
+            return False
+        self.carried[name] = found
+        return found == known
+
+    def keep(self, after: dict[str, object]) -> None:
+        """Set the registers at the end of a turn, but for those that hold what was read from them last."""
+        for name, leaves in self.leaves.items():
+            for place, value in zip(leaves, taken_apart(after[name]) or (), strict=True):
+                if isinstance(place, Place):
+                    stmt = setting(place, value)
+                    if self.trace.latest.get(place.buffer) is not stmt.value:
+                        self.trace.emit(stmt)

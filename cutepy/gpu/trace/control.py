@@ -1,30 +1,26 @@
 """The hooks in the user's code, by the names under which `hooks` calls them."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from types import FunctionType, MethodType
-from typing import cast
+from types import FrameType, FunctionType, MethodType
+from typing import Any
 
 from ...errors import KernelError
-from ...tensor.engine import Scalars
-from ..ir import Const, Expr
+from ...tensor.dtypes import bool_
+from ..ir import Const, Expr, const
 from ..ir.place import KERNEL_FILE, place_of
 from ..simplify import simplify
-from .blocks import Block, Plain, Tables, Unrolled
-from .branches import Branch, Conditional, truth
-from .branches import both as both
-from .branches import choose as choose
-from .branches import compared as compared
-from .branches import either as either
-from .branches import opposite as opposite
+from .blocks import Block, Branch, Chosen, Conditional, Repeated, Tables, Unrolled
 from .language import Loop, When, loop
 from .state import current, is_known, tracing
 from .syntax import with_hooks
-from .turns import Repeated
+
+#: How a value is compared with the next, and what that is.
+Comparison = tuple[Callable[[object, object], object], Callable[[], object]]
 
 
-def target(function: object) -> object:
+def target(function: Any) -> Any:
     """`function` as code inside a trace calls it: the user's own Python functions with hooks, others as they are."""
     if function is range:
         return _range
@@ -32,24 +28,17 @@ def target(function: object) -> object:
         return with_hooks(function, sys.modules[__name__], KERNEL_FILE.get())
     if isinstance(function, MethodType):
         inner = target(function.__func__)
-        return function if inner is function.__func__ else _bound(inner, function.__self__)
+        return function if inner is function.__func__ else MethodType(inner, function.__self__)
     if isinstance(function, partial):
-        inner = target(function.func)
-        assert callable(inner)
-        return partial(inner, *function.args, **function.keywords)
+        return partial(target(function.func), *function.args, **function.keywords)
     call = vars(type(function)).get("__call__")
-    return _bound(target(call), function) if isinstance(call, FunctionType) else function
+    return MethodType(target(call), function) if isinstance(call, FunctionType) else function
 
 
-def _bound(function: object, instance: object) -> MethodType:
-    assert callable(function)
-    return MethodType(function, instance)
-
-
-def _range(first: Scalars, *rest: Scalars) -> Iterable[object]:
+def _range(first: Any, *rest: Any) -> Iterable[object]:
     """`range`, and over values of the GPU a loop of the kernel."""
     if not any(isinstance(value, Expr) for value in (first, *rest)):
-        return range(*cast(tuple[int, ...], (first, *rest)))
+        return range(first, *rest)
     start, stop, step = (0, first, 1) if not rest else (first, rest[0], rest[1] if len(rest) > 1 else 1)
     return loop(stop, start=start, step=step)
 
@@ -58,12 +47,11 @@ def look() -> None:
     """After a statement that may have changed an object of Python's."""
     trace = tracing()
     if trace is not None and trace.open:
-        block, frame = trace.open[-1], sys._getframe(1)
-        assert isinstance(block, Block)
-        block.look(place_of(frame.f_code.co_filename, frame.f_lineno))
+        frame = sys._getframe(1)
+        trace.open[-1].look(place_of(frame.f_code.co_filename, frame.f_lineno))
 
 
-def leave(word: str, blocks: tuple[Block | Plain | Unrolled, ...], value: object = None) -> object:
+def leave(word: str, blocks: tuple[Block | Unrolled, ...], value: object = None) -> object:
     """Before a statement that leaves blocks."""
     frame = sys._getframe(1)
     for block in reversed(blocks):
@@ -79,10 +67,12 @@ def leave(word: str, blocks: tuple[Block | Plain | Unrolled, ...], value: object
     return value
 
 
-def conditional(subject: object, tables: Tables) -> Plain | Unrolled | Conditional:
+def conditional(subject: Any, tables: Tables) -> Unrolled | Conditional:
     """What `with subject:` enters."""
     if not isinstance(subject, When):
-        return Plain(subject)  # type: ignore[arg-type]
+        block = Unrolled()
+        block.entered = block.enter_context(subject)
+        return block
     condition = subject.condition
     if isinstance(condition, Expr) and not isinstance(condition, Const):
         return Conditional("gpu.when", subject.place, truth(condition), tables, sys._getframe(1))
@@ -99,8 +89,67 @@ def branching(test: object, tables: Tables) -> Unrolled | Branch:
     return Unrolled(runs=bool(condition.value) if isinstance(condition, Const) else bool(condition))
 
 
-def repeated(subject: object, tables: Tables, counters: tuple[str, ...]) -> Unrolled | Repeated:
+def repeated(subject: Any, tables: Tables, counters: tuple[str, ...]) -> Unrolled | Repeated:
     """What `for counters in subject:` goes through."""
     if isinstance(subject, Loop):
         return Repeated(subject, tables, counters, sys._getframe(1))
-    return Unrolled(subject)  # type: ignore[arg-type]
+    return Unrolled(subject)
+
+
+def truth(value: object) -> Expr:
+    """Whether a value is not zero, as a value of the kernel."""
+    if not isinstance(value, Expr):
+        return const(bool(value), bool_)
+    return value if value.dtype is bool_ else value != 0
+
+
+def _decided(test: object, first: Callable[[], object], second: Callable[[], object], frame: FrameType) -> object:
+    """`first() if test else second()`."""
+    condition = simplify(truth(test)) if isinstance(test, Expr) else test
+    if not isinstance(condition, Expr):
+        return first() if condition else second()
+    if isinstance(condition, Const):
+        return first() if condition.value else second()
+    with Chosen(condition, frame) as branch:
+        branch.value = first()
+        branch.turn()
+        branch.value = second()
+    return branch.now[".value"]
+
+
+def _itself(value: object) -> object:
+    return simplify(value) if isinstance(value, Expr) and value.dtype is bool_ else value
+
+
+def choose(test: object, first: Callable[[], object], second: Callable[[], object]) -> object:
+    """`first() if test else second()`."""
+    return _decided(test, first, second, sys._getframe(1))
+
+
+def both(first: object, second: Callable[[], object]) -> object:
+    """`first and second()`."""
+    return _decided(first, second, lambda: _itself(first), sys._getframe(1))
+
+
+def either(first: object, second: Callable[[], object]) -> object:
+    """`first or second()`."""
+    return _decided(first, lambda: _itself(first), second, sys._getframe(1))
+
+
+def opposite(value: object) -> object:
+    """`not value`."""
+    return ~truth(value) if isinstance(value, Expr) else not value
+
+
+def compared(value: object, *rest: Comparison) -> object:
+    """`value < a() <= b()` and so on: each comparison, and the next if it holds."""
+    return _compared(value, rest, sys._getframe(1))
+
+
+def _compared(value: object, rest: Sequence[Comparison], frame: FrameType) -> object:
+    (compare, operand), *others = rest
+    right = operand()
+    found = compare(value, right)
+    if not others:
+        return found
+    return _decided(found, lambda: _compared(right, others, frame), lambda: _itself(found), frame)

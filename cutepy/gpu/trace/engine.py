@@ -1,28 +1,33 @@
-"""The engine of tensors inside a kernel: loads and stores become statements.
+"""The engine of tensors inside a kernel: loads and stores become statements, side by side they become vectors.
 
 Offsets come as integers, expressions, or object arrays of them. Neighbours that are provably contiguous and aligned
 under one predicate become one vec2 or vec4 access; loads are named where they happen, so their order is the program's.
+
+What is stored side by side is computed side by side by the superword rule of Larsen and Amarasinghe (PLDI 2000), from
+the store backwards: expressions of one form are packed by packing their operands; lanes of one vector, in order, are
+that vector; anything else is put together from scalars.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import KernelError, TensorError
-from ...layout.affine import Congruent
+from ...layout.affine import Congruent, signed
+from ...ops.functions import BY_WGSL
 from ...tensor.dtypes import DType, bool_, f32, u32
-from ...tensor.engine import Mask, Scalars, Space
-from ..ir import Binary, Buffer, Const, Expr, If, Load, Store, call, cast, component, const, in_type, load, settled
+from ...tensor.engine import Mask, Moved, Scalars, Space
+from .. import ir
+from ..ir.operators import COMPARE
 from ..ir.place import user_place
 from ..ranges import Sum, linear
 from ..simplify import from_linear, simplify
-from .pack import pack
 from .state import Trace
 
 Array = npt.NDArray[Any]  # of numbers or of expressions
@@ -36,9 +41,9 @@ _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
 class Access:
     """Elements [index, index + lanes), for the entries of a table given by `positions`, one list a lane."""
 
-    index: Expr
+    index: ir.Expr
     positions: tuple[tuple[int, ...], ...]
-    where: Expr | None
+    where: ir.Expr | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +51,11 @@ class BufferEngine:
     """An array of the kernel, as the engine of a tensor."""
 
     trace: Trace
-    buffer: Buffer
+    buffer: ir.Buffer
     writable: bool = True
-    known: dict[bytes, list[tuple[Expr, tuple[int, ...], tuple[int, ...]]]] = field(default_factory=dict)
+    known: dict[bytes, list[tuple[ir.Expr, tuple[int, ...], tuple[int, ...]]]] = field(default_factory=dict)
+
+    apart: ClassVar[bool] = True
 
     @property
     def dtype(self) -> DType:
@@ -62,12 +69,12 @@ class BufferEngine:
     def name(self) -> str:
         return self.buffer.name
 
-    def fma(self, a: Expr, b: Expr, c: Expr) -> Expr:
+    def fma(self, a: ir.Expr, b: ir.Expr, c: ir.Expr) -> ir.Expr:
         """`a * b + c` of scalars: fused, in f32 or wider, where they are floats."""
         if self.dtype.kind != "f":
             return a * b + c
         wide = self.dtype.accumulator
-        return call("fma", *[x if x.dtype is f32 else cast(x, wide) for x in map(self._expr, (a, b, c))])
+        return ir.call("fma", *[x if x.dtype is f32 else ir.cast(x, wide) for x in map(self._expr, (a, b, c))])
 
     def accumulate(self, table: Array, a: Array, b: Array) -> bool:
         """`self[table[v, m, n]] += sum over k of a[v, m, k] * b[v, n, k]` in registers, a vector at a time; False, and
@@ -88,70 +95,80 @@ class BufferEngine:
         left = [_Lanes(a[..., k].reshape(-1), self) for k in slices]
         right = [_Lanes(b[..., k].reshape(-1), self) for k in slices]
         for index, rows, columns in self.known[key]:
-            total = load(self.buffer, index, lanes=len(rows), place=place)
+            total = ir.load(self.buffer, index, lanes=len(rows), place=place)
             for k in slices:
                 total = self.fma(left[k][rows], right[k][columns], total)
-            self.trace.emit(Store(self.buffer, index, total, place))
+            self.trace.emit(ir.Store(self.buffer, index, total, place))
         return True
 
-    def _expr(self, value: Any) -> Expr:
-        value = in_type(value, self.dtype)
-        return value if isinstance(value, Expr) else const(float(value), self.dtype)
+    def _expr(self, value: Any) -> ir.Expr:
+        if isinstance(value, ir.Expr):
+            return value.known_in(self.dtype) if isinstance(value, ir.Weak) else value
+        return ir.const(float(value), self.dtype)
 
-    def load(self, offsets: Scalars, where: Mask = None) -> Any:
+    def load(self, offsets: Scalars | Moved, where: Mask = None) -> Any:
         """The elements at `offsets`, each named; 0 where the mask is false."""
-        table, place = self._table(offsets), user_place()
+        (base, table), place = self._table(offsets), user_place()
         found = np.empty(table.size, object)
         private = self.buffer.space != "storage"
-        for access in _accesses(self.trace, table, where, self.dtype):
-            value = load(self.buffer, access.index, lanes=len(access.positions), where=access.where, place=place)
-            if isinstance(value, Load):
+        for access in _accesses(self.trace, table, where, self.dtype, base=base):
+            value = ir.load(self.buffer, access.index, lanes=len(access.positions), where=access.where, place=place)
+            if isinstance(value, ir.Load):
                 value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
             for lane, positions in enumerate(access.positions):
-                entry = component(value, lane)
+                entry = ir.component(value, lane)
                 for position in positions:
                     found[position] = entry
         return found[0] if table.ndim == 0 else found.reshape(table.shape)
 
-    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
+    def store(self, offsets: Scalars | Moved, values: Scalars, where: Mask = None) -> None:
         """Write the values at `offsets`, in order, where the mask holds."""
         place = user_place()
         if not self.writable:
             raise TensorError(f"{place}: store to {self.name}: it is read-only; pass a writable tensor")
         self.mark_written()
-        table = self._table(offsets)
-        flat = np.broadcast_to(np.asarray(values, object), table.shape).ravel()
-        known: dict[int, Expr] = {}
-        for access in _accesses(self.trace, table, where, self.dtype, store=True):
+        base, table = self._table(offsets)
+        given = np.asarray(values, object)
+        try:
+            flat = np.broadcast_to(given, table.shape).ravel()
+        except ValueError:
+            raise KernelError(
+                f"{place}: store of an array of shape {given.shape} in {self.name}, at {table.size} of its elements; "
+                "store one value in each, by a coordinate, gpu.loop or copy"
+            ) from None
+        known: dict[int, ir.Expr] = {}
+        for access in _accesses(self.trace, table, where, self.dtype, base=base, store=True):
             lanes = []
             for positions in access.positions:
                 last = flat[positions[-1]]
                 if id(last) not in known:
                     known[id(last)] = self._fit(last, place)
                 lanes.append(known[id(last)])
-            stmt = Store(self.buffer, access.index, pack(lanes), place)
-            self.trace.emit(stmt if access.where is None else If(access.where, (stmt,), place=place))
+            stmt = ir.Store(self.buffer, access.index, pack(lanes), place)
+            self.trace.emit(stmt if access.where is None else ir.If(access.where, (stmt,), place=place))
 
-    def _table(self, offsets: Scalars) -> Array:
-        """The offsets of one access as an array; each entry becomes a line of the kernel, so not too many."""
-        table = np.asarray(offsets)
+    def _table(self, offsets: Scalars | Moved) -> tuple[Sum | None, Array]:
+        """The offsets of one access: what all are moved by, and an array; each entry becomes a line of the kernel, so
+        not too many."""
+        base = linear(simplify(as_index(ir.as_expr(offsets.base)))) if isinstance(offsets, Moved) else None
+        table = offsets.table if isinstance(offsets, Moved) else np.asarray(offsets)
         if table.size > MOST_ELEMENTS:
             raise KernelError(
                 f"{user_place()}: {table.size} elements of {self.name} in one thread, to be written out one by one; "
                 "partition the tensor among the threads, or go through it with gpu.loop"
             )
-        return table
+        return base, table
 
     def mark_written(self) -> None:
         """A binding is read_write from its first store on."""
         if not self.buffer.writable:
             object.__setattr__(self.buffer, "writable", True)
 
-    def _fit(self, value: object, place: str) -> Expr:
+    def _fit(self, value: object, place: str) -> ir.Expr:
         """`value` in the element type: numbers are weak, kinds widen, and fractions are never dropped unasked."""
         dtype = self.dtype
-        value = in_type(value, dtype)
-        if isinstance(value, Expr):
+        value = ir.in_type(value, dtype)
+        if isinstance(value, ir.Expr):
             if value.dtype is dtype:
                 return value
             if _BREADTH[value.dtype.kind] > _BREADTH[dtype.kind]:
@@ -159,43 +176,45 @@ class BufferEngine:
                     f"{place}: store of a {value.dtype} value in {self.name}, which holds {dtype}: it would lose its "
                     f"fraction or size; convert it with gpu.cast"
                 )
-            return cast(value, dtype)
+            return ir.cast(value, dtype)
         number = value.item() if isinstance(value, np.generic) else value
         if not isinstance(number, bool | int | float):
             raise KernelError(f"{place}: store of {value!r} in {self.name}, which holds {dtype}: it is not a number")
         if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
             raise KernelError(f"{place}: store of {number} in {self.name}, which holds {dtype}; round it first")
-        return const(number, dtype)
+        return ir.const(number, dtype)
 
 
-class _Lanes(dict[tuple[int, ...], Expr]):
+class _Lanes(dict[tuple[int, ...], ir.Expr]):
     """Entries of `values`, packed as vectors, each made once."""
 
     def __init__(self, values: Array, engine: BufferEngine) -> None:
         super().__init__()
         self.table, self.engine = values, engine
 
-    def __missing__(self, places: tuple[int, ...]) -> Expr:
+    def __missing__(self, places: tuple[int, ...]) -> ir.Expr:
         found = self[places] = pack([self.engine._expr(self.table[i]) for i in places])
         return found
 
 
-def _accesses(trace: Trace, table: Array, where: Scalars | None, dtype: DType, *, store: bool = False) -> list[Access]:
-    """The accesses that cover a table of offsets, in order of the first entry of each; for a store without those that
-    never happen."""
-    if where is None and table.dtype != object:
+def _accesses(
+    trace: Trace, table: Array, where: Scalars | None, dtype: DType, *, base: Sum | None = None, store: bool = False
+) -> list[Access]:
+    """The accesses that cover a table of offsets from `base`, in order of the first entry of each; for a store without
+    those that never happen."""
+    if where is None and base is None and table.dtype != object:
         known: dict[int, list[int]] = {}
         for position, number in enumerate(table.ravel().tolist()):
             known.setdefault(number, []).append(position)
         return list(_runs({}, known, None, 1 if dtype is bool_ else 4))
-    groups: dict[tuple[object, int], tuple[Sum, Expr | None, dict[int, list[int]]]] = {}
+    groups: dict[tuple[object, int], tuple[Sum, ir.Expr | None, dict[int, list[int]]]] = {}
     masks = _masks(trace, where, table)
     for position, offset in enumerate(table.ravel().tolist()):
         mask = masks[position]
         if mask is False and store:
             continue
-        form = _offset_form(offset)
-        condition = mask if isinstance(mask, Expr) else const(mask, bool_) if mask is not None else None
+        form = _offset_form(offset) if base is None else Congruent(base.terms, signed(base.constant + offset))
+        condition = mask if isinstance(mask, ir.Expr) else ir.const(mask, bool_) if mask is not None else None
         key = (frozenset((id(a), c) for a, c in form.terms.items()), id(condition))
         _, _, places = groups.setdefault(key, (form, condition, {}))
         places.setdefault(form.constant, []).append(position)
@@ -204,27 +223,27 @@ def _accesses(trace: Trace, table: Array, where: Scalars | None, dtype: DType, *
     return sorted(found, key=lambda access: min(p[0] for p in access.positions))
 
 
-def _masks(trace: Trace, where: Scalars | None, table: Array) -> list[Expr | bool | None]:
+def _masks(trace: Trace, where: Scalars | None, table: Array) -> list[ir.Expr | bool | None]:
     """The predicate of each entry: None where it always holds, False where never."""
     if where is None:
         return [None] * table.size
     flat = np.broadcast_to(np.asarray(where, object), table.shape).ravel()
-    known: dict[int, Expr | bool | None] = {}
-    out: list[Expr | bool | None] = []
+    known: dict[int, ir.Expr | bool | None] = {}
+    out: list[ir.Expr | bool | None] = []
     for mask in flat:
         if id(mask) not in known:
-            if isinstance(mask, Expr):
+            if isinstance(mask, ir.Expr):
                 short = trace.open_part(simplify(mask))
-                known[id(mask)] = (None if short.value else False) if isinstance(short, Const) else short
+                known[id(mask)] = (None if short.value else False) if isinstance(short, ir.Const) else short
             else:
                 known[id(mask)] = None if mask else False
         out.append(known[id(mask)])
     return out
 
 
-def as_index(offset: Expr) -> Expr:
+def as_index(offset: ir.Expr) -> ir.Expr:
     """An offset as a whole number of one type. Raises KernelError for a fraction or a bool."""
-    index = settled(offset)
+    index = ir.settled(offset)
     if index.dtype.kind not in "iu":
         raise KernelError(f'{user_place()}: an index of type {index.dtype}; convert it with gpu.cast(..., "u32")')
     return index
@@ -234,18 +253,20 @@ def _offset_form(offset: object) -> Sum:
     """An offset as a linear form with simple atoms."""
     if isinstance(offset, int):
         return Congruent({}, offset)
-    if not isinstance(offset, Expr):
+    if not isinstance(offset, ir.Expr):
         raise KernelError(f"{user_place()}: offset {offset!r} is neither an integer nor a value of the kernel")
     offset = as_index(offset)
-    if isinstance(offset, Binary) and offset.op == "+":
-        if isinstance(offset.left, Const):
+    if isinstance(offset, ir.Binary) and offset.op == "+":
+        if isinstance(offset.left, ir.Const):
             return linear(simplify(offset.right)).plus(linear(offset.left))
-        if isinstance(offset.right, Const):
+        if isinstance(offset.right, ir.Const):
             return linear(simplify(offset.left)).plus(linear(offset.right))
     return linear(simplify(offset))
 
 
-def _runs(terms: dict[Expr, int], places: dict[int, list[int]], where: Expr | None, most: int) -> Iterator[Access]:
+def _runs(
+    terms: dict[ir.Expr, int], places: dict[int, list[int]], where: ir.Expr | None, most: int
+) -> Iterator[Access]:
     """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
     step = gcd(*terms.values()) if terms else 0
     base = from_linear(Congruent(terms, 0), u32) if terms and min(terms.values()) > 0 else None
@@ -261,3 +282,40 @@ def _runs(terms: dict[Expr, int], places: dict[int, list[int]], where: Expr | No
         index = base + first if base is not None and first >= 0 else from_linear(Congruent(terms, first), u32)
         yield Access(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
         at += lanes
+
+
+def pack(values: Sequence[ir.Expr], known: dict[tuple[int, ...], ir.Expr] | None = None) -> ir.Expr:
+    """One vector expression whose lanes are `values`, all scalars of one type; `known` are lists that were packed.
+
+    >>> from cutepy.gpu.ir import component, splat, var
+    >>> x, y = var("x", f32, lanes=2), var("y", f32)
+    >>> pack([component(x, i) * y for i in range(2)]) is x * splat(y, 2)
+    True
+    """
+    first, kind = values[0], type(values[0])
+    if len(values) == 1:
+        return first
+    if all(value is first for value in values):
+        return ir.splat(first, len(values))
+    form = _FORMS[kind](first) if kind in _FORMS else None
+    if form is None or any(type(v) is not kind or _FORMS[kind](v) != form for v in values):
+        return ir.vector(*values)
+    known = {} if known is None else known
+    key = tuple(map(id, values))
+    if key not in known:
+        columns = list(zip(*[value.operands for value in values], strict=True))
+        if isinstance(first, ir.Select):
+            known[key] = ir.select(first.condition, *[pack(column, known) for column in columns[1:]])
+        else:
+            known[key] = ir.rebuild(first, [pack(column, known) for column in columns])
+    return known[key]
+
+
+#: What scalars that one vector operation computes have in common; None for what no such operation gives.
+_FORMS: dict[type[ir.Expr], Callable[[Any], object]] = {
+    ir.Binary: lambda value: None if value.op in COMPARE or value.dtype.kind == "b" else value.op,
+    ir.Call: lambda value: value.name if value.name in BY_WGSL else None,
+    ir.Unary: lambda value: value.op,
+    ir.Cast: lambda value: (value.bits, value.value.dtype),
+    ir.Select: lambda value: id(value.condition),
+}

@@ -6,94 +6,89 @@ epilogue and its reference.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, overload
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NoReturn, overload
 
 import numpy as np
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType, bool_, gpu_dtype
+from ...ops.functions import IN_KERNELS, NAMED, Function
+from ...tensor.dtypes import bool_, gpu_dtype
 from ...tensor.engine import Place, Scalars
 from ...tensor.tensor import Tensor
-from ..evaluate import FUNCTIONS as NUMPY
 from ..ir import Expr, as_expr, call
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
-from ..ir.operators import BY_NAME, BY_NUMPY
-from ..ir.place import user_place
-from ..ir.weak import Weak, own_type, strong_type
+from ..ir.functions import applied
+from ..ir.place import advice, user_place
+from ..ir.weak import SCALARS, meeting, strong_type
 from .language import atomic
+from .registers import python_number
 from .state import current
 
 
-def _each(function: Callable[..., Expr], *values: Scalars) -> Any:
+def _each(function: Callable[..., object], *values: Scalars) -> Any:
     """`function` of single values, or of the entries of object arrays."""
     if any(isinstance(v, np.ndarray) for v in values):
-        return np.frompyfunc(function, len(values), 1)(*values)
+        return np.frompyfunc(function, len(values), 1)(*[_boxed(v) if isinstance(v, Expr) else v for v in values])
     return function(*values)
+
+
+def _boxed(value: Expr) -> np.ndarray:
+    """An array of one object, which NumPy goes through without asking it."""
+    box = np.empty((), object)
+    box[()] = value
+    return box
 
 
 def _traced(values: tuple[Scalars, ...]) -> bool:
     return any(isinstance(v, Expr) or (isinstance(v, np.ndarray) and v.dtype == object) for v in values)
 
 
-def _function(name: str) -> Callable[..., Any]:
-    function = BY_NAME[name]
+def _plain(values: tuple[Scalars, ...]) -> bool:
+    """Whether all are Python's own numbers: what is made of them is one."""
+    return all(type(v) in (bool, int, float) for v in values)
+
+
+@cache
+def of_table(function: Function) -> Callable[..., Any]:
+    """`gpu.NAME`: the device's own function, where it has one, of values of a kernel; NumPy's of arrays."""
+    if function.conditional:
+        return select
+    one = partial(call, function.wgsl) if function.wgsl else _by_law(function)
 
     def apply(*values: Scalars) -> Any:
-        if _traced(values):
-            return _each(partial(call, function.wgsl), *values)
-        if len(values) != function.operands:
-            raise KernelError(f"gpu.{name} takes {function.operands} operands, given are {len(values)}")
-        return NUMPY[function.wgsl](*[np.asarray(v) for v in values])
+        traced = _traced(values)
+        if len(values) != function.arity:
+            where, takes = f"{user_place()}: " * traced, f"{function.arity} operands, given are {len(values)}"
+            raise KernelError(f"{where}gpu.{function.in_kernels} takes {takes}")
+        if traced:
+            return _each(one, *values)
+        found = function.numpy(*[np.asarray(v) for v in values])
+        return found.item() if _plain(values) else found
 
-    apply.__name__ = apply.__qualname__ = name
-    apply.__doc__ = function.law
+    apply.__name__ = apply.__qualname__ = function.in_kernels
+    apply.__doc__ = function.law + f" WGSL's `{function.wgsl}`: {function.accuracy}." * bool(function.wgsl)
     return apply
 
 
-absolute = _function("absolute")
-arccos = _function("arccos")
-arccosh = _function("arccosh")
-arcsin = _function("arcsin")
-arcsinh = _function("arcsinh")
-arctan = _function("arctan")
-arctan2 = _function("arctan2")
-arctanh = _function("arctanh")
-ceil = _function("ceil")
-clip = _function("clip")
-cos = _function("cos")
-cosh = _function("cosh")
-exp = _function("exp")
-exp2 = _function("exp2")
-floor = _function("floor")
-fma = _function("fma")
-fract = _function("fract")
-log = _function("log")
-log2 = _function("log2")
-maximum = _function("maximum")
-minimum = _function("minimum")
-nan_maximum = _function("nan_maximum")
-nan_minimum = _function("nan_minimum")
-power = _function("power")
-round = _function("round")
-rsqrt = _function("rsqrt")
-sign = _function("sign")
-sin = _function("sin")
-sinh = _function("sinh")
-sqrt = _function("sqrt")
-tan = _function("tan")
-tanh = _function("tanh")
-trunc = _function("trunc")
+def _by_law(function: Function) -> Callable[..., Expr]:
+    """A function of single values by NumPy's law."""
+    return function.python or partial(applied, function)
+
+
+def __getattr__(name: str) -> Any:
+    if name in IN_KERNELS:
+        return of_table(IN_KERNELS[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def select(condition: Any, then: Any, other: Any) -> Any:
     """`then` where the condition holds, else `other`; both are computed."""
     if not _traced((condition, then, other)):
-        return np.where(condition, then, other)
-
+        found = np.where(condition, then, other)
+        return found.item() if _plain((condition, then, other)) else found
     return _each(_choose, condition, then, other)
 
 
@@ -104,11 +99,11 @@ def _choose(condition: object, then: object, other: object) -> Expr:
             f"{user_place()}: gpu.select by a {test.dtype} value; compare it, as in gpu.select(v != 0, ...)"
         )
 
-    def chosen(dtype: DType) -> Expr:
-        return select_expr(test, as_expr(then, dtype), as_expr(other, dtype))
+    def side(value: object) -> Expr:
+        return value if isinstance(value, Expr) else python_number(value) if strong is None else as_expr(value, strong)
 
     strong = strong_type((then, other))
-    return chosen(strong) if strong is not None else Weak(chosen(own_type((then, other))), chosen)
+    return meeting(partial(select_expr, test), [side(then), side(other)], wraps=strong is None)
 
 
 @overload
@@ -128,51 +123,47 @@ def constant(value: float, dtype: object) -> Expr:
     return as_expr(value, gpu_dtype(dtype))
 
 
-#: NumPy wants bools of these, which only the GPU knows.
-_COMPARISONS: dict[str, Callable[..., Expr]] = {
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-}
-
-
 def _ufunc(self: Expr, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """NumPy's functions of kernel values: the same as gpu's by the table of functions, or element by element."""
+    """NumPy's functions of kernel values: by their law, as the table of functions has it; others are refused."""
     name = ufunc.__name__ if method == "__call__" and not options else ""
-    if name in _COMPARISONS:
-        return _each(_COMPARISONS[name], *inputs)
-    if name in BY_NUMPY and name != "power":
-        return _each(partial(call, BY_NUMPY[name].wgsl), *inputs)
-    try:
-        return getattr(ufunc, method)(*_boxed(inputs), **options)
-    except (TypeError, AttributeError) as error:
-        if isinstance(error, KernelError):
-            raise
-        raise KernelError(f"{user_place()}: np.{ufunc.__name__} has no meaning for values of a kernel") from None
+    found = _each(_by_law(NAMED[name]), *_literals(inputs)) if name in NAMED else NotImplemented
+    return _refused(ufunc.__name__) if found is NotImplemented else found
+
+
+def _literals(values: tuple[Any, ...]) -> list[Any]:
+    """Operands in which NumPy's scalars, and arrays without axes, are literals of the type that they have."""
+    plain = [v[()] if isinstance(v, np.ndarray) and v.ndim == 0 and v.dtype != object else v for v in values]
+    met = strong_type([v for v in plain if isinstance(v, Expr)])
+    own = [SCALARS.get(type(v)) for v in plain]
+    return [
+        v if not isinstance(v, np.generic) else v.item() if kind is None else as_expr(v, met or kind)
+        for v, kind in zip(plain, own, strict=True)
+    ]
 
 
 def _array_function(self: Expr, function: Callable[..., Any], kinds: object, given: Any, options: Any) -> Any:
-    """`np.where`, `np.clip` and `np.round` of kernel values; other functions of arrays see an array of one object."""
-    own = {np.where: select, np.clip: clip, np.round: round}.get(function)
-    if own is not None and not options and len(given) == (1 if function is np.round else 3):
-        return own(*given)
-    return function(*_boxed(given), **options)
+    """What the table has, as `np.where` and `np.round`, of kernel values; NumPy's others are those of arrays."""
+    own = NAMED.get(function.__name__)
+    if own is None or options or len(given) != own.arity:
+        _refused(function.__name__)
+    return of_table(own)(*given)
 
 
-def _boxed(values: Sequence[Any]) -> list[Any]:
-    boxed = []
-    for value in values:
-        if isinstance(value, Expr):
-            box = np.empty((), object)
-            box[()] = value
-            value = box
-        boxed.append(_boxed(value) if isinstance(value, list | tuple) else value)
-    return boxed
+def _refused(name: str) -> NoReturn:
+    instead = advice()
+    if not instead.startswith("write"):
+        instead = "use operators, the functions of cutepy.gpu, and gpu.loop over a tensor"
+    raise KernelError(f"{user_place()}: np.{name} has no meaning for values of a kernel; {instead}")
 
 
+def _method(function: Function) -> Callable[..., Expr]:
+    return lambda *values, **_: _by_law(function)(*values)
+
+
+for _name, _row in NAMED.items():
+    if _row.python is None and isinstance(getattr(np, _name, None), np.ufunc):
+        # NumPy's functions call a method of their own name on the entries of an object array.
+        setattr(Expr, _name, _method(_row))
 Expr.__array_ufunc__ = _ufunc
 Expr.__array_function__ = _array_function
 

@@ -47,16 +47,10 @@ def _statements(root: ast.AST, *, inside: bool) -> Iterator[ast.AST]:
                 yield from _statements(node, inside=inside)
 
 
-def foreign(function: ast.AST) -> set[str]:
-    """The names that a function declares as another scope's."""
-    found = [n for n in _statements(function, inside=False) if isinstance(n, ast.Global | ast.Nonlocal)]
-    return {name for node in found for name in node.names}
-
-
-def shared(function: ast.AST) -> set[str]:
-    """The names that functions inside a function may bind around them."""
-    found = [n for n in _statements(function, inside=True) if isinstance(n, ast.Nonlocal)]
-    return {name for node in found for name in node.names}
+def declared(function: ast.AST, *kinds: type[ast.Global | ast.Nonlocal], inside: bool) -> set[str]:
+    """The names that a function, or functions `inside` it, declare as another scope's."""
+    found = [n for n in _statements(function, inside=inside) if isinstance(n, ast.Global | ast.Nonlocal)]
+    return {name for node in found if isinstance(node, kinds) for name in node.names}
 
 
 @dataclass(slots=True)
@@ -70,22 +64,17 @@ class _Scope:
 
 
 class Hooks(ast.NodeTransformer):
-    """Rewrites one function; `blocks` holds what the calls that it puts in do."""
+    """Rewrites one function in place; `blocks` holds what the calls that it puts in do."""
 
     def __init__(self) -> None:
         self.count = 0
         self.scope: _Scope | None = None
 
-    def rewrite(self, node: Function) -> Function:
-        """The function with its hooks; it is changed in place."""
-        self.visit(node)
-        return node
-
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         self.visit(node.args)
-        others = foreign(node)
-        outer, self.scope = self.scope, _Scope(others, shared(node) - others)
+        others = declared(node, ast.Global, ast.Nonlocal, inside=False)
+        outer, self.scope = self.scope, _Scope(others, declared(node, ast.Nonlocal, inside=True) - others)
         if any(isinstance(n, ast.If) and _returns(n) for n in node.body):
             node.body = with_one_return(node)
         node.body = self.body(node.body)
@@ -270,18 +259,14 @@ class Hooks(ast.NodeTransformer):
         names = [name for name, _ in self.scope.blocks[len(self.scope.blocks) - count :] if name]
         return ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
 
-    def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        return self.yielding(node)
-
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        return self.yielding(node)
-
-    def yielding(self, node: ast.Yield | ast.YieldFrom) -> ast.AST:
+    def visit_Yield(self, node: ast.Yield | ast.YieldFrom) -> ast.AST:
         self.generic_visit(node)
         if self.scope is not None and self.scope.blocks:
             value = node.value or ast.Constant(None)
             node.value = _at(_call("leave", ast.Constant("yield"), self.blocks(len(self.scope.blocks)), value), node)
         return node
+
+    visit_YieldFrom = visit_Yield
 
 
 def _may_change(stmt: ast.stmt) -> bool:
@@ -384,6 +369,6 @@ Node = TypeVar("Node", bound=ast.AST)
 
 def _at(node: Node, place: ast.AST) -> Node:
     """`node` on the line on which `place` begins; what is new in it comes to stand there too, when all is complete."""
-    ast.copy_location(node, place)
-    node.end_lineno, node.end_col_offset = node.lineno, node.col_offset  # type: ignore[attr-defined]
+    fields = vars(ast.copy_location(node, place))
+    fields.update(end_lineno=fields["lineno"], end_col_offset=fields["col_offset"])
     return node

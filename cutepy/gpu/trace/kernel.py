@@ -7,34 +7,61 @@ the static values.
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import update_wrapper
-from typing import cast
+from warnings import warn
 
 from ...errors import KernelError
+from ...layout.values.above import Shown
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
+from ..check import interpret_checked
 from ..compile import compile_kernel
 from ..interpret import interpret
-from ..ir import Buffer, Expr, Kernel, Param, all_nodes, new_arena, param, weak_param
+from ..ir import (
+    Buffer,
+    Expr,
+    Kernel,
+    Param,
+    Print,
+    all_nodes,
+    new_arena,
+    param,
+    statements,
+    weak_param,
+    without,
+)
 from ..ir.place import KERNEL_FILE
-from ..lower import finish, lower
+from ..lower import drop_unused, finish, lower
+from ..replay import Replay, replay
 from ..report import Hardware, Report, report
 from ..runtime import default_device
 from ..runtime.program import Limits, Program
+from ..steps import Step, steps
 from ..verify import CHECKS, Verification, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
-from .arguments import Call, Structure, bind_call
-from .blame import check_limits, naming, unbound
-from .blocks import Block
+from .call import (
+    Call,
+    Ready,
+    Structure,
+    aliases,
+    bind_call,
+    copies_on_host,
+    device_of,
+    launch_on_device,
+    limits_of,
+    quick_call,
+    ready,
+    run_on_host,
+)
 from .captures import Captures
 from .control import target
 from .engine import BufferEngine
 from .language import allocate
-from .launching import Ready, aliases, device_of, launch_on_device, limits_of, quick_call, ready, run_on_host
+from .source import check_limits, naming, unbound
 from .state import _TRACE, Trace
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.
@@ -43,9 +70,11 @@ KEPT = 128
 
 @dataclass(slots=True)
 class Traced:
-    """One traced form of a kernel, with its program, and what has been proven about it."""
+    """One traced form of a kernel, with its program, and what has been proven about it; `told` is what is interpreted:
+    the kernel, with what it prints."""
 
     kernel: Kernel
+    told: Kernel
     program: Program
     places: Mapping[str, str]
     proven: Program | None = None
@@ -62,7 +91,16 @@ class Traced:
         return self.proven
 
 
-class KernelFunction:
+class KernelText(str):
+    """The WGSL of a kernel, which a session shows as it is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class KernelFunction(Shown):
     """A kernel that can be run, printed and interpreted; `@kernel` makes it.
 
     `k(A, B, ..., static=...)` runs it on the device of its tensors, or, for arrays of the host, on the default device
@@ -83,10 +121,18 @@ class KernelFunction:
         self._positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
         self._quick: dict[Hashable, Ready] = {}
+        self._told = False
         update_wrapper(self, function)
 
     def __repr__(self) -> str:
         return f"<kernel {self.function.__name__}{self.signature}>"
+
+    def __str__(self) -> str:
+        """The text that the kernel was written as, where it is known."""
+        try:
+            return inspect.getsource(self.function).rstrip()
+        except (OSError, TypeError):
+            return repr(self)
 
     def __call__(self, *args: object, checks: object = "auto", **static: object) -> None:
         whole = len(args) >= self._positional and static.keys() <= self._static
@@ -101,6 +147,10 @@ class KernelFunction:
             traced = self._form(call := self._bind(args, static))
             program = traced.runnable(checks)
             device = device_of(call)
+            if traced.told is not traced.kernel and not self._told:
+                self._told = True
+                name = self.function.__name__
+                warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=2)
         device = device or default_device()
         with self._naming():
             check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
@@ -110,13 +160,37 @@ class KernelFunction:
                 self._quick.clear()
             self._quick[key] = ready(program, call)
 
-    def interpret(self, *args: object, **static: object) -> None:
-        """Run the kernel in NumPy on arrays of the host, in place."""
+    def interpret(self, *args: object, check: object = False, **static: object) -> None:
+        """Run the kernel in NumPy on arrays of the host, in place.
+
+        With `check`, raises VerificationError for a race, a read of shared memory that nobody has written, or a barrier
+        that not all threads come to, as they happen for this data; then the arrays are as they were.
+        """
+        traced, call = self._told_of(args, static)
+        run = interpret_checked if check else interpret
+        run_on_host(call, lambda arrays, params: run(traced.told, arrays, params))
+
+    def steps(self, *args: object, workgroup: tuple[int, int, int] = (0, 0, 0), **static: object) -> Iterator[Step]:
+        """Run one workgroup in NumPy, on copies of the arrays, from barrier to barrier: each step shows where it is,
+        who comes there, the shared memory, and the registers of every thread.
+        """
+        traced, call = self._told_of(args, static)
+        arrays = copies_on_host(call)
+        return steps(traced.told, arrays, call.params, workgroup)
+
+    def replay(self, *args: object, **static: object) -> tuple[Replay, ...]:
+        """What `verify` refutes, on these arrays: the invocations of each counter-example, their lines, their values,
+        and a picture of the element. The arrays stay as they are."""
+        traced, call = self._told_of(args, static)
+        return replay(traced.kernel, copies_on_host(call), call.params, self._verified(call))
+
+    def _told_of(self, args: tuple[object, ...], static: dict[str, object]) -> tuple[Traced, Call]:
+        """What is interpreted; numbers that its parameters cannot hold are refused as a launch refuses them."""
         call = self._bind(args, static)
         traced = self._form(call)
         with self._naming():
             traced.program.pack([call.params[p.name] for p in traced.program.params])
-        run_on_host(call, lambda arrays, params: interpret(traced.kernel, arrays, params))
+        return traced, call
 
     def ir(self, *args: object, **static: object) -> Kernel:
         """The kernel's IR for these arguments."""
@@ -131,7 +205,9 @@ class KernelFunction:
 
         `limits` are a device's: by default those of the device of the tensors, or what every WebGPU device can.
         """
-        call = self._bind(args, static)
+        return self._verified(self._bind(args, static), limits)
+
+    def _verified(self, call: Call, limits: Limits | None = None) -> Verification:
         traced = self._form(call)
         key = limits if limits is not None else limits_of(call), aliases(call, traced.kernel)
         if key not in traced.verified:
@@ -152,9 +228,9 @@ class KernelFunction:
         """The WGSL text for these arguments, for naga or for Tint."""
         traced = self._form(self._bind(args, static))
         if dialect == "naga":
-            return traced.program.wgsl
+            return KernelText(traced.program.wgsl)
         with new_arena():
-            return print_wgsl(lower(traced.kernel), dialect)
+            return KernelText(print_wgsl(lower(traced.kernel), dialect))
 
     def _naming(self) -> AbstractContextManager[None]:
         """Errors that name no line of the kernel name that of its definition."""
@@ -189,7 +265,7 @@ class KernelFunction:
             if trace.error is not None:
                 raise trace.error
             arena.name = None
-            kernel = finish(
+            told = finish(
                 Kernel(
                     trace.name,
                     tuple(trace.buffers),
@@ -198,14 +274,19 @@ class KernelFunction:
                     trace.launched("the launch"),
                     tuple(trace.local),
                     notes=tuple(trace.notes),
+                    lanes=trace.lanes,
                 )
             )
-            kernel = replace(kernel, params=_used(kernel, call))
-            return Traced(kernel, compile_kernel(kernel), trace.places)
+            told = replace(told, params=_used(told, call))
+            kernel = told
+            if any(isinstance(stmt, Print) for stmt in statements(told.body)):
+                kernel = drop_unused(replace(told, body=without(told.body, Print)))
+                kernel = replace(kernel, params=_used(kernel, call))
+            return Traced(kernel, told, compile_kernel(kernel), trace.places)
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""
-        function = cast(Callable[..., object], target(self.function))
+        function = target(self.function)
         try:
             given = function(*values, **static)
         except NameError as error:
@@ -214,8 +295,7 @@ class KernelFunction:
                 raise KernelError(why) from error
             raise
         if trace.open:
-            block = cast(Block, trace.open[-1])
-            raise block.caught(block.place)
+            raise trace.open[-1].caught(trace.open[-1].place)
         if given is not None:
             raise KernelError(f"{trace.name} returns {type(given).__name__}; a kernel's results go into its tensors")
         silent = trace.buffers and not any(buffer.writable for buffer in trace.buffers)

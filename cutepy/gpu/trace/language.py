@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import cast as typed
 
 import numpy as np
 
 from ...errors import KernelError
 from ...layout import ComposedLayout, IntTuple, Layout
+from ...tensor.bulk import offset_range
 from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
 from ...tensor.engine import Place, Scalars, offset_of
-from ...tensor.reach import offset_range
 from ...tensor.tensor import Tensor, _check
 from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, Weak, as_expr, builtin, const, var
 from ..ir.place import user_place
 from ..ranges import domain, range_of
 from ..simplify import simplify
 from .engine import BufferEngine, as_index
-from .names import assigned_name
+from .source import assigned_name
 from .state import Size3, Trace, current, is_known
 
 
@@ -166,6 +165,9 @@ def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Ex
     if isinstance(given[2], int) and given[2] < 1:
         raise KernelError(f"{text}: a loop counts up by 1 or more; turn it round, and subtract its counter")
     dtype = types.pop() if types else i32 if numbers[0] < 0 else u32
+    for value in given:
+        if isinstance(value, Weak):
+            value.check_meets(dtype, wraps=False)
     least, most = domain(dtype)
     if isinstance(given[1], int) and given[1] < least:
         given[1] = least  # an end below all numbers of the type: no turn
@@ -295,7 +297,7 @@ def atomic(op: str, tensor: Tensor, crd: Place, value: Scalars) -> Expr:
     _check(crd, tensor.layout.shape, tensor)
     offset = tensor.offset + offset_of(tensor.layout, crd)
     index = simplify(as_index(as_expr(offset)))
-    operand = as_expr(typed("Expr | int", value), engine.dtype)
+    operand = as_expr(value, engine.dtype)
     if operand.dtype is not engine.dtype:
         raise KernelError(f"{place}: an atomic on {engine.name} ({engine.dtype}) with a {operand.dtype} value")
     count = trace.counts["old"] = trace.counts.get("old", -1) + 1
@@ -307,5 +309,5 @@ def atomic(op: str, tensor: Tensor, crd: Place, value: Scalars) -> Expr:
         return result
     kept = var(f"old_{count}", engine.dtype)
     trace.emit(Declare(kept))
-    trace.emit(If(typed(Expr, inside), (stmt, Assign(kept, result)), place=place))
+    trace.emit(If(as_expr(inside, bool_), (stmt, Assign(kept, result)), place=place))
     return kept

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...layout import ComposedLayout, Layout, Swizzle
+from ...layout import BitMap, ComposedLayout, Layout, Swizzle
 from ...tensor.dtypes import DType
 from ...tensor.tensor import Tensor
 
@@ -48,7 +48,7 @@ _FREE = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _SKIPPED = frozenset({"CACHE", "PRECALL", "RESUME", "NOP", "EXTENDED_ARG"})
 _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size", "layout"})
 #: Values that cannot change, which are the same where they are equal.
-BY_VALUE = (Layout, ComposedLayout, Swizzle, DType, np.dtype)
+BY_VALUE = (Layout, ComposedLayout, Swizzle, BitMap, DType, np.dtype)
 _EQUAL = (int, str, bytes, *BY_VALUE)
 _MADE_WITH = ("cutepy", "numpy", "sympy", "wgpu")
 _PURE = frozenset({*_MADE_WITH, "builtins", "typing", "abc", "enum", "functools", "collections"})

@@ -1,39 +1,18 @@
 """What is known while a kernel is traced: the statements so far, the arrays, the launch."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import chain
 from operator import and_
-from types import CodeType
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, Protocol
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.engine import CURRENT_THREAD
-from ..ir import (
-    Atomic,
-    Binary,
-    Block,
-    Buffer,
-    Builtin,
-    Const,
-    Expr,
-    For,
-    If,
-    Let,
-    Load,
-    Stmt,
-    Var,
-    builtin,
-    children,
-    const,
-    expressions,
-    nodes,
-    var,
-    variables,
-)
+from .. import ir
 from ..ir.expr import describe
 from ..ir.place import user_place
 from ..ranges import range_of
@@ -45,47 +24,58 @@ Size3 = tuple[int, int, int]
 MOST_GROUPS = 65535
 
 
+class Open(Protocol):
+    """A block of the user's code that is being traced; `missing` are the names that it loses."""
+
+    frame: FrameType
+    place: str
+    missing: set[str]
+
+    def look(self, place: str = "") -> None: ...
+    def caught(self, place: str) -> KernelError: ...
+
+
 @dataclass(slots=True)
 class Trace:
     """A kernel being written. `blocks` holds the open blocks, innermost last; `divergent` tells which of them some
     invocations of a workgroup may skip."""
 
     name: str
-    blocks: list[list[Stmt]] = field(default_factory=lambda: [[]])
+    blocks: list[list[ir.Stmt]] = field(default_factory=lambda: [[]])
     divergent: list[str] = field(default_factory=lambda: [""])
-    buffers: list[Buffer] = field(default_factory=list)
-    local: list[Buffer] = field(default_factory=list)
+    buffers: list[ir.Buffer] = field(default_factory=list)
+    local: list[ir.Buffer] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    uniform: set[Expr] = field(default_factory=set)
-    agreed: dict[Expr, bool] = field(default_factory=dict)
-    held: list[Expr] = field(default_factory=list)
+    uniform: set[ir.Expr] = field(default_factory=set)
+    agreed: dict[ir.Expr, bool] = field(default_factory=dict)
+    held: list[tuple[ir.Expr, ...]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    #: How many threads a subgroup must have for the shuffles that were asked for.
+    lanes: int = 0
     grid: Size3 = (1, 1, 1)
     workgroup: Size3 | None = None
-    group: tuple[Expr, Expr, Expr] | None = None
-    folded: Stmt | None = None
+    group: tuple[ir.Expr, ir.Expr, ir.Expr] | None = None
+    folded: ir.Stmt | None = None
     error: KernelError | None = None
     #: Whether a block was left out, for no thread would run it.
     skipped: bool = False
     #: Where the launch ("") and each array of shared memory (its name) were written.
     places: dict[str, str] = field(default_factory=dict)
     #: The names that blocks bound which are complete, with the block; and why a variable of the user's is not bound.
-    closed: dict[Expr, str] = field(default_factory=dict)
+    closed: dict[ir.Expr, str] = field(default_factory=dict)
     lost: dict[tuple[CodeType, str], str] = field(default_factory=dict)
-    #: The register from which a name was read, for each register the name that was read last and still is in it, and
-    #: the names of Python numbers, which meet their type later.
-    read_from: dict[Expr, Buffer] = field(default_factory=dict)
-    latest: dict[Buffer, Expr] = field(default_factory=dict)
-    owners: dict[Buffer, tuple[int, str, int]] = field(default_factory=dict)
-    weak: set[Expr] = field(default_factory=set)
+    #: The register from which a name was read, for each register the name that was read last and still is in it.
+    read_from: dict[ir.Expr, ir.Buffer] = field(default_factory=dict)
+    latest: dict[ir.Buffer, ir.Expr] = field(default_factory=dict)
+    owners: dict[ir.Buffer, tuple[int, str, int]] = field(default_factory=dict)
     #: The blocks of the user's code that are being traced, innermost last.
-    open: list[object] = field(default_factory=list)
+    open: list[Open] = field(default_factory=list)
 
-    def emit(self, stmt: Stmt) -> None:
+    def emit(self, stmt: ir.Stmt) -> None:
         """Add a statement to the innermost block. Raises KernelError for a value bound in a block that is complete."""
         if self.closed:
-            for root in expressions(stmt):
-                for name in variables(root):
+            for root in stmt.expressions:
+                for name in ir.variables(root):
                     if name in self.closed:
                         raise KernelError(
                             f"{user_place()}: {describe(name)} is bound inside {self.closed[name]} and used after it: "
@@ -96,23 +86,23 @@ class Trace:
     def let(
         self,
         stem: str,
-        value: Expr,
+        value: ir.Expr,
         *,
         uniform: bool | None = None,
         place: str = "",
         bounds: tuple[int, int] | None = None,
-    ) -> Var:
+    ) -> ir.Var:
         """Name a value now; the name is `stem` and a number. `uniform` says whether a workgroup agrees on it, `bounds`
         where an integer lies that says nothing itself."""
         count = self.counts[stem] = self.counts.get(stem, -1) + 1
         lo, hi = bounds or (range_of(value) if value.dtype.kind in "iub" else (0, 0))
-        name = var(f"{stem}_{count}", value.dtype, lanes=value.lanes, lo=lo, hi=hi)
+        name = ir.var(f"{stem}_{count}", value.dtype, lanes=value.lanes, lo=lo, hi=hi)
         if self.is_uniform(value) if uniform is None else uniform:
             self.uniform.add(name)
-        self.emit(Let(name, value, place or user_place()))
+        self.emit(ir.Let(name, value, place or user_place()))
         return name
 
-    def name_deep(self, value: Expr) -> Expr:
+    def name_deep(self, value: ir.Expr) -> ir.Expr:
         """A name for a value of so many levels that it is better computed here: what memory holds is read where it is
         asked for, so such a value is the same wherever it is computed."""
         return self.let("value", value) if self.workgroup is not None else value
@@ -122,67 +112,60 @@ class Trace:
         count = self.counts[wish] = self.counts.get(wish, -1) + 1
         return f"{wish}_{count}" if count else wish
 
-    def is_uniform(self, value: Expr) -> bool:
+    def is_uniform(self, value: ir.Expr) -> bool:
         """Whether all invocations of a workgroup are sure to agree on `value`."""
-        known = self.agreed
-        for node in nodes(value, known=known):
-            match node:
-                case Var():
-                    known[node] = node in self.uniform
-                case Builtin(name=name):
-                    known[node] = name.startswith(("workgroup_id", "num_"))
-                case _:
-                    known[node] = all(known[x] for x in children(node))
-            if isinstance(node, Load) and (node.buffer.space != "storage" or node.buffer.writable):
-                known[node] = False
-        return known[value]
 
-    @contextmanager
-    def block(self, what: str, *, divergent: str = "", holds: Expr | None = None) -> Iterator[list[Stmt]]:
+        def agreed(leaf: ir.Expr) -> bool:
+            shared = isinstance(leaf, ir.Builtin) and leaf.name.startswith(("workgroup_id", "num_"))
+            return leaf in self.uniform or shared or isinstance(leaf, ir.Param)
+
+        return ir.is_uniform(value, agreed, lambda b: b.space == "storage" and not b.writable, self.agreed)
+
+    def begin_block(self, divergent: str, holds: ir.Expr | None = None) -> list[ir.Stmt]:
         """An inner block, whose statements the caller puts where they belong when it is complete; `holds` is true
-        all through it, and `what` says to a reader which block it is."""
-        inner: list[Stmt] = []
-        known = len(self.held)
-        self.held += [] if holds is None else _conjuncts(holds)
+        all through it, and `divergent` says what some threads skip it by."""
+        inner: list[ir.Stmt] = []
+        self.held.append(() if holds is None else ir.conjuncts(holds))
         self.blocks.append(inner)
         self.divergent.append(divergent or self.divergent[-1])
-        try:
-            yield inner
-        finally:
-            self.blocks.pop()
-            self.divergent.pop()
-            del self.held[known:]
-            for stmt in inner:
-                bound = stmt.result if isinstance(stmt, Atomic) else stmt.var if isinstance(stmt, Let | For) else None
-                if bound is not None:
-                    self.closed[bound] = what
+        return inner
+
+    def end_block(self, what: str) -> None:
+        """The innermost block is complete; `what` says to a reader which it is."""
+        self.divergent.pop()
+        self.held.pop()
+        for stmt in self.blocks.pop():
+            bound = (
+                stmt.result if isinstance(stmt, ir.Atomic) else stmt.var if isinstance(stmt, ir.Let | ir.For) else None
+            )
+            if bound is not None:
+                self.closed[bound] = what
 
     def checkpoint(self) -> Callable[[], None]:
         """A function that takes back what is emitted, declared and counted from here on."""
         lists: tuple[list[Any], ...] = self.blocks[-1], self.local, self.notes
-        tables: tuple[dict[Any, Any], ...] = self.counts, self.places, self.read_from, self.latest
-        lengths, kept = [len(items) for items in lists], [dict(table) for table in tables]
+        lengths = [len(items) for items in lists]
+        tables = {name: dict(getattr(self, name)) for name in ("counts", "places", "read_from", "latest")}
 
         def back() -> None:
             for items, length in zip(lists, lengths, strict=True):
                 del items[length:]
-            for table, old in zip(tables, kept, strict=True):
-                table.clear()
-                table.update(old)
+            for name, table in tables.items():
+                setattr(self, name, dict(table))
 
         return back
 
-    def open_part(self, condition: Expr) -> Expr:
+    def open_part(self, condition: ir.Expr) -> ir.Expr:
         """What of a simplified condition is not known to hold in the block being written."""
-        if not self.held:
+        held = set(chain(*self.held))
+        if not held:
             return condition
-        held = set(self.held)
-        left = [part for part in _conjuncts(condition) if part not in held]
-        return reduce(and_, left) if left else const(True, bool_)
+        left = [part for part in ir.conjuncts(condition) if part not in held]
+        return reduce(and_, left) if left else ir.const(True, bool_)
 
-    def local_array(self, dtype: DType, length: int, space: str, wish: str, note: str = "") -> Buffer:
+    def local_array(self, dtype: DType, length: int, space: str, wish: str, note: str = "") -> ir.Buffer:
         """A new workgroup or private array."""
-        buffer = Buffer(self.unique(wish), gpu_dtype(dtype), length, space, writable=True, note=note)
+        buffer = ir.Buffer(self.unique(wish), gpu_dtype(dtype), length, space, writable=True, note=note)
         self.local.append(buffer)
         if space == "workgroup":
             self.places[buffer.name] = user_place()
@@ -198,16 +181,22 @@ class Trace:
         if x > MOST_GROUPS and (y, z) == (1, 1):
             rows = -(-x // MOST_GROUPS)
             grid = MOST_GROUPS, rows, 1
-            total = builtin("workgroup_id.y", 0, rows - 1) * MOST_GROUPS + builtin("workgroup_id.x", 0, MOST_GROUPS - 1)
-            group = var("group_index", lo=0, hi=x - 1)
+            total = ir.builtin("workgroup_id.y", 0, rows - 1) * MOST_GROUPS + ir.builtin(
+                "workgroup_id.x", 0, MOST_GROUPS - 1
+            )
+            group = ir.var("group_index", lo=0, hi=x - 1)
             self.uniform.add(group)
-            self.emit(Let(group, simplify(total)))
-            self.folded = If(simplify(total < x), ())
-            first: Expr = group
+            self.emit(ir.Let(group, simplify(total)))
+            self.folded = ir.If(simplify(total < x), ())
+            first: ir.Expr = group
         else:
-            first = builtin("workgroup_id.x", 0, max(0, x - 1))
+            first = ir.builtin("workgroup_id.x", 0, max(0, x - 1))
         self.grid = grid
-        self.group = (first, builtin("workgroup_id.y", 0, max(0, y - 1)), builtin("workgroup_id.z", 0, max(0, z - 1)))
+        self.group = (
+            first,
+            ir.builtin("workgroup_id.y", 0, max(0, y - 1)),
+            ir.builtin("workgroup_id.z", 0, max(0, z - 1)),
+        )
         CURRENT_THREAD.set(self.thread)
 
     @property
@@ -217,9 +206,9 @@ class Trace:
         return x * y * z
 
     @property
-    def thread(self) -> Expr:
+    def thread(self) -> ir.Expr:
         """The index of the invocation in its workgroup."""
-        return builtin("local_invocation_index", 0, self.threads - 1)
+        return ir.builtin("local_invocation_index", 0, self.threads - 1)
 
     def launched(self, what: str) -> Size3:
         """The workgroup's size, or a refusal to give `what` before it is known."""
@@ -230,18 +219,12 @@ class Trace:
             )
         return self.workgroup
 
-    def body(self) -> Block:
+    def body(self) -> ir.Block:
         """The whole body, complete."""
         body = tuple(self.blocks[0])
-        if isinstance(self.folded, If):
-            return (If(self.folded.condition, body),)
+        if isinstance(self.folded, ir.If):
+            return (ir.If(self.folded.condition, body),)
         return body
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if isinstance(condition, Binary) and condition.op == "&":
-        return _conjuncts(condition.left) + _conjuncts(condition.right)
-    return [condition]
 
 
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
@@ -262,6 +245,6 @@ def tracing() -> Trace | None:
 
 def is_known(value: object, truth: bool) -> bool:
     """Whether a condition is a constant of that truth."""
-    if isinstance(value, Const):
+    if isinstance(value, ir.Const):
         return bool(value.value) is truth
-    return not isinstance(value, Expr) and bool(value) is truth
+    return not isinstance(value, ir.Expr) and bool(value) is truth

@@ -66,7 +66,7 @@ def _rewrite(function: FunctionType) -> CodeType | None:
     try:
         for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
             if _same(_compiled(node, function), code) or _asserts(node):
-                return _compiled(ast.fix_missing_locations(Hooks().rewrite(node)), function)
+                return _compiled(ast.fix_missing_locations(Hooks().visit(node)), function)
     except (SyntaxError, TokenError):
         pass
     return None

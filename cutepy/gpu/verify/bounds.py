@@ -18,15 +18,9 @@ from .model import (
     Access,
     Domain,
     Model,
-    domain_of,
-    environment,
     happens,
-    ids_of,
     named,
-    split_guards,
     total,
-    unknowns,
-    use,
 )
 from .verdict import Verdict, Witness
 
@@ -214,9 +208,9 @@ def _doubt(model: Model, access: Access, racing: Set[Buffer]) -> str:
 
 def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:
     """An invocation that is outside; or why there may be one, '' if there is none. `most` evaluations are made."""
-    known, unknown = split_guards(model, access)
-    strange = unknowns(model, [access.index])
-    over = domain_of(model, ids_of(model, (access.index, *access.guards)), each=model.threads, most=most)
+    known, unknown = model.split_guards(access)
+    strange = model.unknowns([access.index])
+    over = model.domain(model.ids_of((access.index, *access.guards)), each=model.threads, most=most)
     found = _outside(model, access, known, over, None)
     if found is None and not strange:
         return None, "" if over.complete else "no bound on its index follows from the guards"
@@ -228,28 +222,28 @@ def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | No
         except Unknown:
             found = None
         if found is not None:
-            told = [e for e in (access.index, *unknown) if unknowns(model, [e])]
+            told = [e for e in (access.index, *unknown) if model.unknowns([e])]
             return replace(found, given=f"for data that give these {' and '.join(map(show, told))}"), ""
     if strange:
         return None, f"its index depends on {named(strange)}"
-    return None, f"it is guarded by what {named(unknowns(model, unknown))} holds"
+    return None, f"it is guarded by what {named(model.unknowns(unknown))} holds"
 
 
 def _is_tamed(model: Model, index: Expr) -> bool:
     """Whether the kernel itself limits what memory contributes to an index: then it means to deal with any contents."""
-    strange = [atom for atom in linear(index).terms if unknowns(model, [atom])]
+    strange = [atom for atom in linear(index).terms if model.unknowns([atom])]
     return all(range_of(atom) != domain(atom.dtype) for atom in strange)
 
 
 def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, data: Data | None) -> Witness | None:
     """The first invocation of a domain that is outside: with made-up data, or whatever memory holds."""
     last = last_of(access)
-    least = data is None and bool(unknowns(model, [access.index]))
+    least = data is None and bool(model.unknowns([access.index]))
     if least and exact(access.index) is None:
         return None
     for numbers in over.chunks(model.threads):
         ids = over.at(numbers)
-        env = environment(model, ids)
+        env = model.environment(ids)
         memo: dict[Expr, Array] = {}
         active = happens(guards, env, memo, data)
         at = _least(model, access.index, ids) if least else evaluate(access.index, env, memo, data).astype(np.int64)
@@ -259,7 +253,7 @@ def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domai
             element = int(np.broadcast_to(at, active.shape)[row, thread])
             point = {leaf: int(v[row]) for leaf, v in ids.items()}
             which = element if element < 0 else max(element, last + access.lanes)
-            invocation = use(model, access, point, thread, access.verb)
+            invocation = model.use(access, point, thread, access.verb)
             return Witness(access.buffer.name, access.buffer.note, which, (invocation,))
     return None
 
@@ -268,7 +262,7 @@ def _least(model: Model, index: Expr, ids: dict[Expr, Integers]) -> Integers:
     """The least that a sum can be, row by row, if what is not known is as small as it gets."""
     form = exact(index)
     assert form is not None
-    strange = {atom: c for atom, c in form.terms.items() if unknowns(model, [atom])}
+    strange = {atom: c for atom, c in form.terms.items() if model.unknowns([atom])}
     least = form.constant + sum(c * range_of(atom)[c < 0] for atom, c in strange.items())
     known = {atom: c for atom, c in form.terms.items() if atom not in strange}
-    return np.atleast_2d(total(known, environment(model, ids), {}) + least)
+    return np.atleast_2d(total(known, model.environment(ids), {}) + least)

@@ -1,54 +1,98 @@
 """All claims about a kernel, and what follows from them for how it runs."""
 
-from math import prod
 from typing import Literal, get_args
 
-from ..ir import Buffer, Kernel, check, new_arena
+import numpy as np
+
+from ..evaluate import Unknown
+from ..ir import Buffer, Const, Expr, Kernel, Param, check, is_uniform, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
-from .barriers import decide_barriers, decide_loops
+from ..wgsl import show
 from .bounds import decide_bounds, is_in_bounds
 from .collect import collect, uses_subgroups
-from .model import Model
+from .model import Fence, Model, happens
 from .races import decide_races
-from .verdict import Verdict, Verification
+from .verdict import Verdict, Verification, Witness
 from .written import decide_written
 
 
 def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ()) -> Verdict:
     """Workgroup size and memory, grid, bindings and parameters; `aliases` names bindings that share memory."""
+    shared = kernel.shared_bytes
     found = [f"{names} share memory that the kernel writes" for names in aliases]
+    found += limits.exceeded(kernel.workgroup, shared, len(kernel.buffers), len(kernel.params))
     found += [
-        f"{size} threads along {axis}, the device allows {most}"
-        for axis, size, most in zip("xyz", kernel.workgroup, limits.workgroup_size, strict=True)
-        if size > most
-    ]
-    found += [
-        f"{count} workgroups along {axis}, the device allows {limits.workgroups}"
+        f"{count} workgroups along {axis}, the device has {limits.workgroups}"
         for axis, count in zip("xyz", kernel.grid, strict=True)
         if count > limits.workgroups
     ]
     found += [
-        f"{b.name} has {_bytes(b.length, b.width, b.dtype.bytes)} bytes, the device binds {limits.binding_bytes}"
+        f"{b.name} has {nbytes} bytes, the device binds {limits.binding_bytes}"
         for b in kernel.buffers
-        if _bytes(b.length, b.width, b.dtype.bytes) > limits.binding_bytes
+        if (nbytes := -(-b.length // b.width) * b.width * b.dtype.bytes) > limits.binding_bytes
     ]
-    shared = kernel.shared_bytes
-    for amount, most, what in (
-        (kernel.threads, limits.invocations, f"invocations in a workgroup of {' x '.join(map(str, kernel.workgroup))}"),
-        (shared, limits.workgroup_bytes, "bytes of workgroup memory"),
-        (len(kernel.buffers), limits.bindings, "storage buffers"),
-        (4 * len(kernel.params), limits.uniform_bytes, "bytes of parameters"),
-    ):
-        if amount > most:
-            found.append(f"{amount} {what}, the device has {most}")
     if found:
         return Verdict("within limits", "refuted", "; ".join(found))
     return Verdict("within limits", "proven", f"{kernel.threads} threads, {shared} bytes of workgroup memory")
 
 
-def _bytes(length: int, width: int, each: int) -> int:
-    return prod((-(-length // width), width, each))
+def decide_loops(model: Model) -> Verdict:
+    """Whether no loop can run for ever."""
+    for loop in model.loops:
+        step = loop.stmt.step
+        name = loop.stmt.var.name
+        if loop.bounded:
+            continue
+        where = f" ({loop.stmt.place})" if loop.stmt.place else ""
+        if isinstance(step, Const) and int(step.value) == 0:
+            return Verdict("bounded loops", "refuted", f"the loop over {name}{where} steps by 0")
+        return Verdict("bounded loops", "undecided", f"{name}{where} may step over its end {show(loop.stmt.stop)}")
+    count = len(model.loops)
+    return Verdict("bounded loops", "proven", f"{count} loops" if count != 1 else "1 loop")
+
+
+def decide_barriers(model: Model) -> Verdict:
+    """Whether each barrier is in uniform control flow: what decides who comes there is the same for all threads."""
+    known: dict[Expr, bool] = {}
+
+    def agreed(leaf: Expr) -> bool:
+        return leaf is not model.tid and (model.is_id(leaf) or isinstance(leaf, Param))
+
+    for fence in model.fences:
+        for condition in fence.conditions:
+            if is_uniform(condition, agreed, model.readable.__contains__, known):
+                continue
+            found = _divided(model, fence)
+            if found is not None:
+                return found
+            reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
+            return Verdict("uniform barriers", "undecided", f"{fence.text}: {reason}")
+    count = len(model.fences)
+    return Verdict("uniform barriers", "proven", f"{count} barriers" if count != 1 else "1 barrier")
+
+
+def _divided(model: Model, fence: Fence) -> Verdict | None:
+    """A workgroup of which some threads come to the barrier and some do not."""
+    domain = model.domain(model.ids_of(fence.guards), each=model.threads)
+    strange = model.unknowns(fence.guards)
+    for numbers in domain.chunks(model.threads):
+        ids = domain.at(numbers)
+        try:
+            comes = happens(fence.guards, model.environment(ids), {}, model.data if strange else None)
+        except Unknown:
+            return None
+        mixed = comes.any(axis=1) & ~comes.all(axis=1)
+        if mixed.any():
+            row = int(np.argmax(mixed))
+            point = {leaf: int(v[row]) for leaf, v in ids.items()}
+            who = int(np.argmax(comes[row])), int(np.argmin(comes[row]))
+            verbs = "comes to", "does not come to"
+            uses = tuple(model.use(fence, point, t, verb) for t, verb in zip(who, verbs, strict=True))
+            given = "for some data" if strange else ""
+            witness = Witness("", "", 0, uses, given)
+            return Verdict("uniform barriers", "refuted", "threads of one workgroup part", witness=witness)
+    return None
 
 
 Checks = Literal["auto", "always"]

@@ -7,84 +7,49 @@ unknowns of its own. A register holds what was last put there, as long as that i
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...errors import KernelError
 from ...tensor.dtypes import bool_, u32
-from ..ir import (
-    Assign,
-    Atomic,
-    Barrier,
-    Binary,
-    Block,
-    Buffer,
-    Builtin,
-    Call,
-    Const,
-    Declare,
-    Expr,
-    For,
-    If,
-    Kernel,
-    Let,
-    Load,
-    Stmt,
-    Store,
-    Var,
-    all_nodes,
-    ask_operands_first,
-    binary,
-    builtin,
-    children,
-    conjuncts,
-    const,
-    expressions,
-    nodes,
-    rewrite,
-    select,
-    statements,
-    unary,
-)
-from ..ir.operators import SUBGROUP, U32_LIMIT
+from .. import ir
+from ..ir.operators import U32_LIMIT
 from ..ranges import domain, linear, range_of
 from ..simplify import simplify
 from ..wgsl import show
 from .model import Access, Branch, Fence, Item, Loop, Model, Repeat, Verb
 
 #: A variable, or an element of a private array.
-Cell = Expr | tuple[Buffer, int]
-Cells = dict[Cell, Expr]
+Cell = ir.Expr | tuple[ir.Buffer, int]
+Cells = dict[Cell, ir.Expr]
 
 
 class State:
     """The values of registers at one place of the text. `readable` are the bindings that are never written."""
 
-    def __init__(self, readable: frozenset[Buffer], body: Iterable[Stmt]) -> None:
+    def __init__(self, readable: frozenset[ir.Buffer], body: Iterable[ir.Stmt]) -> None:
         self.readable = readable
-        self.changing = {s.var for s in body if isinstance(s, Declare | Assign)}
+        self.changing = {v for s in body if (v := s.var if isinstance(s, ir.Declare) else s.sets) is not None}
         self.cells: Cells = {}
-        self.read: dict[Expr, Expr] = {}
-        self.read_from: dict[Expr, Buffer] = {}
-        self.lasting: dict[Expr, bool] = {}
+        self.read: dict[ir.Expr, ir.Expr] = {}
+        self.read_from: dict[ir.Expr, ir.Buffer] = {}
+        self.lasting: dict[ir.Expr, bool] = {}
 
     def statement(self) -> None:
         """The next statement begins: what it reads, it reads anew."""
         self.read = {}
 
-    def is_lasting(self, value: Expr) -> bool:
+    def is_lasting(self, value: ir.Expr) -> bool:
         """Whether `value` is the same wherever it is computed: it reads nothing that the kernel changes."""
         known = self.lasting.get(value)
         if known is None:
-            ask_operands_first(value, self.lasting, self.is_lasting)
-            known = self.lasting[value] = not self._is_read_anew(value) and all(map(self.is_lasting, children(value)))
+            ir.ask_operands_first(value, self.lasting, self.is_lasting)
+            known = self.lasting[value] = not self._is_read_anew(value) and all(map(self.is_lasting, value.operands))
         return known
 
-    def _is_read_anew(self, value: Expr) -> bool:
-        match value:
-            case Load(buffer=buffer):
-                return buffer not in self.readable
-            case Call(name=name):
-                return name in SUBGROUP
-        return value in self.changing
+    def _is_read_anew(self, value: ir.Expr) -> bool:
+        if isinstance(value, ir.Load):
+            return value.buffer not in self.readable
+        return not ir.is_told(value) or value in self.changing
 
-    def now(self, node: Expr) -> Expr:
+    def now(self, node: ir.Expr) -> ir.Expr:
         """What a node with resolved operands stands for here."""
         if not self._is_read_anew(node):
             return node
@@ -96,37 +61,37 @@ class State:
                 self.cells[cell] = known
             else:
                 self.read[node] = known
-            if isinstance(node, Load) and node.buffer.space != "private":
+            if isinstance(node, ir.Load) and node.buffer.space != "private":
                 self.read_from[known] = node.buffer
         return known
 
-    def named(self, name: Var, value: Expr) -> Expr:
+    def named(self, name: ir.Var, value: ir.Expr) -> ir.Expr:
         """What a name stands for: an unknown lies where the name does, for whoever bound it knew the bounds to hold."""
-        known = isinstance(value, Var) and value.order == 0 and not (name.lo <= value.lo and value.hi <= name.hi)
+        known = isinstance(value, ir.Var) and value.order == 0 and not (name.lo <= value.lo and value.hi <= name.hi)
         if not known:
             return value
-        assert isinstance(value, Var)
-        narrow = Var(value.name, value.dtype, value.lanes, max(name.lo, value.lo), min(name.hi, value.hi), 0)
+        assert isinstance(value, ir.Var)
+        narrow = ir.Var(value.name, value.dtype, value.lanes, max(name.lo, value.lo), min(name.hi, value.hi), 0)
         self.cells = {cell: narrow if held is value else held for cell, held in self.cells.items()}
         if value in self.read_from:
             self.read_from[narrow] = self.read_from[value]
         return narrow
 
-    def put(self, cell: Cell, value: Expr | None) -> None:
+    def put(self, cell: Cell, value: ir.Expr | None) -> None:
         """A register is set. Only integers and conditions are kept: the rest decides no address."""
         if value is None or value.lanes != 1 or value.dtype.kind not in "iub":
             self.cells.pop(cell, None)
         else:
             self.cells[cell] = value
 
-    def store(self, buffer: Buffer, index: Expr, value: Expr) -> None:
+    def store(self, buffer: ir.Buffer, index: ir.Expr, value: ir.Expr) -> None:
         """An element of a private array is set, or several, or one that nobody knows."""
-        if isinstance(index, Const) and value.lanes == buffer.width == 1:
+        if isinstance(index, ir.Const) and value.lanes == buffer.width == 1:
             self.put((buffer, int(index.value)), value)
         else:
-            self._forget_array(buffer)
+            self.forget_array(buffer)
 
-    def _forget_array(self, buffer: Buffer) -> None:
+    def forget_array(self, buffer: ir.Buffer) -> None:
         self.cells = {c: v for c, v in self.cells.items() if not (isinstance(c, tuple) and c[0] is buffer)}
 
     def saved(self, instead: Cells | None = None) -> Cells:
@@ -135,54 +100,57 @@ class State:
         self.cells = dict(now if instead is None else instead)
         return now
 
-    def join(self, test: Expr, other: Cells) -> None:
+    def join(self, test: ir.Expr, other: Cells) -> None:
         """Two ways meet: the one where `test` holds came with `other`."""
         here = self.cells
-        self.cells = {c: select(test, other[c], here[c]) for c in here if c in other}
+        self.cells = {c: ir.select(test, other[c], here[c]) for c in here if c in other}
 
-    def forget(self, body: Block) -> None:
+    def forget(self, body: ir.Block) -> None:
         """A loop over `body` begins or ends: nothing is known of the registers that it sets."""
-        for stmt in statements(body):
-            if isinstance(stmt, Declare | Assign):
-                self.cells.pop(stmt.var, None)
-            elif isinstance(stmt, Store) and stmt.buffer.space == "private":
-                self._forget_array(stmt.buffer)
+        for stmt in ir.statements(body):
+            changed = stmt.var if isinstance(stmt, ir.Declare) else stmt.sets
+            if changed is not None:
+                self.cells.pop(changed, None)
+            elif isinstance(stmt, ir.Change) and stmt.buffer.space == "private":
+                self.forget_array(stmt.buffer)
 
 
-def _cell(node: Expr) -> Cell | None:
-    if isinstance(node, Load) and node.buffer.space == "private" and node.lanes == node.buffer.width == 1:
-        return (node.buffer, int(node.index.value)) if isinstance(node.index, Const) and node.where is None else None
-    return node if isinstance(node, Var) else None
+def _cell(node: ir.Expr) -> Cell | None:
+    if isinstance(node, ir.Load) and node.buffer.space == "private" and node.lanes == node.buffer.width == 1:
+        return (node.buffer, int(node.index.value)) if isinstance(node.index, ir.Const) and node.where is None else None
+    return node if isinstance(node, ir.Var) else None
 
 
-def _unknown(node: Expr) -> Var:
-    lo, hi = (node.lo, node.hi) if isinstance(node, Var) else domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
-    return Var(show(node), node.dtype, node.lanes, lo, hi, 0)
+def _unknown(node: ir.Expr) -> ir.Var:
+    lo, hi = (
+        (node.lo, node.hi) if isinstance(node, ir.Var) else domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
+    )
+    return ir.Var(show(node), node.dtype, node.lanes, lo, hi, 0)
 
 
 _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
-def collect(kernel: Kernel, subgroup: int = 32) -> Model:
+def collect(kernel: ir.Kernel, subgroup: int = 32) -> Model:
     """The model of `kernel`, with `subgroup` consecutive threads in a subgroup."""
     fold = _folded(kernel, subgroup)
     if fold is not None:
         model = _model(kernel, subgroup, fold)
         values = [e for access in model.accesses for e in (access.index, *access.guards)]
         values += [e for fence in model.fences for e in fence.guards]
-        if not any(isinstance(leaf, Builtin) and leaf is not model.tid for e in values for leaf in model.leaves(e)):
+        if not any(isinstance(leaf, ir.Builtin) and leaf is not model.tid for e in values for leaf in model.leaves(e)):
             return model
     return _model(kernel, subgroup, None)
 
 
-def _model(kernel: Kernel, subgroup: int, fold: "_Fold | None") -> Model:
+def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None") -> Model:
     walk = _Walk(kernel, subgroup, fold)
     items = walk.block(kernel.body if fold is None else fold.body, _Around())
     x = kernel.grid[0]
-    groups: tuple[Expr, ...] = walk.groups
+    groups: tuple[ir.Expr, ...] = walk.groups
     workgroup = walk.groups
     if fold is not None:
-        groups, workgroup = (fold.group,), (simplify(fold.group % x), simplify(fold.group // x), const(0))
+        groups, workgroup = (fold.group,), (simplify(fold.group % x), simplify(fold.group // x), ir.const(0))
     readable = walk.storage - walk.written
     found = walk.accesses, walk.fences, walk.loops
     return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, walk.state.read_from)
@@ -192,97 +160,97 @@ def _model(kernel: Kernel, subgroup: int, fold: "_Fold | None") -> Model:
 class _Fold:
     """A long grid of one dimension, folded over two: `group` stands for `total`, which the rest of the body uses."""
 
-    total: Expr
-    group: Var
-    body: Block
+    total: ir.Expr
+    group: ir.Var
+    body: ir.Block
 
 
-def _folded(kernel: Kernel, subgroup: int) -> _Fold | None:
+def _folded(kernel: ir.Kernel, subgroup: int) -> _Fold | None:
     """The fold, if the whole body but for names is under `y * columns + x < count`."""
     x, y, z = kernel.grid
     *names, last = kernel.body or (None,)
-    if not isinstance(last, If) or last.orelse or not all(isinstance(s, Let | Declare) for s in names):
+    if not isinstance(last, ir.If) or last.orelse or not all(isinstance(s, ir.Let | ir.Declare) for s in names):
         return None
     walk = _Walk(kernel, subgroup, None)
     prefix = tuple(s for s in names if s is not None)
     walk.block(prefix, _Around())
     match walk.resolve(last.condition):
-        case Binary(op="<", left=total, right=Const(value=count)) if not walk.accesses and z == 1:
+        case ir.Binary(op="<", left=total, right=ir.Const(value=count)) if not walk.accesses and z == 1:
             form = linear(total)
-            axes = {n.name: c for n, c in form.terms.items() if isinstance(n, Builtin)}
+            axes = {n.name: c for n, c in form.terms.items() if isinstance(n, ir.Builtin)}
             whole = len(form.terms) == 2 and not form.constant
             if whole and axes == {"workgroup_id.x": 1, "workgroup_id.y": x} and int(count) <= x * y:
-                return _Fold(total, Var("group", u32, 1, 0, int(count) - 1, -(1 << 30)), prefix + last.then)
+                return _Fold(total, ir.Var("group", u32, 1, 0, int(count) - 1, -(1 << 30)), prefix + last.then)
     return None
 
 
-def uses_subgroups(kernel: Kernel) -> bool:
+def uses_subgroups(kernel: ir.Kernel) -> bool:
     """Whether the kernel asks how its threads fall into subgroups."""
-    return any(isinstance(n, Builtin) and "subgroup" in n.name for n in all_nodes(kernel.body))
+    return any(isinstance(n, ir.Builtin) and "subgroup" in n.name for n in ir.all_nodes(kernel.body))
 
 
-def negated(condition: Expr) -> Expr:
+def negated(condition: ir.Expr) -> ir.Expr:
     """A condition that holds where this one does not."""
-    if isinstance(condition, Binary) and condition.left.dtype.kind in "iu" and condition.op in _NEGATED:
-        return binary(_NEGATED[condition.op], condition.left, condition.right)
-    if isinstance(condition, Binary) and condition.dtype.kind == "b" and condition.op in "&|":
+    if isinstance(condition, ir.Binary) and condition.left.dtype.kind in "iu" and condition.op in _NEGATED:
+        return ir.binary(_NEGATED[condition.op], condition.left, condition.right)
+    if isinstance(condition, ir.Binary) and condition.dtype.kind == "b" and condition.op in "&|":
         other = "|" if condition.op == "&" else "&"
-        return binary(other, negated(condition.left), negated(condition.right))
-    return unary("!", condition)
+        return ir.binary(other, negated(condition.left), negated(condition.right))
+    return ir.unary("!", condition)
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
     """What is around a statement: `conditions` are whole, also those that decide how often a loop runs."""
 
-    guards: tuple[Expr, ...] = ()
+    guards: tuple[ir.Expr, ...] = ()
     loops: tuple[Loop, ...] = ()
-    conditions: tuple[Expr, ...] = ()
+    conditions: tuple[ir.Expr, ...] = ()
 
-    def within(self, test: Expr, condition: Expr) -> "_Around":
+    def within(self, test: ir.Expr, condition: ir.Expr) -> "_Around":
         """Inside the side of `condition` where `test` holds."""
-        return _Around(self.guards + conjuncts(test), self.loops, (*self.conditions, condition))
+        return _Around(self.guards + ir.conjuncts(test), self.loops, (*self.conditions, condition))
 
 
 class _Walk:
-    def __init__(self, kernel: Kernel, subgroup: int, fold: _Fold | None) -> None:
+    def __init__(self, kernel: ir.Kernel, subgroup: int, fold: _Fold | None) -> None:
         self.accesses: list[Access] = []
         self.fences: list[Fence] = []
         self.loops: list[Loop] = []
-        self.work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]] = []
-        self.lets: dict[Expr, Expr] = {}
-        self.known: dict[Expr, Expr] = {}
-        self.memo: dict[Expr, Expr] = {}
+        self.work: list[tuple[ir.Stmt, tuple[ir.Expr, ...], tuple[Loop, ...]]] = []
+        self.lets: dict[ir.Expr, ir.Expr] = {}
+        self.known: dict[ir.Expr, ir.Expr] = {}
+        self.memo: dict[ir.Expr, ir.Expr] = {}
         self.storage = frozenset(kernel.buffers)
-        self.written = frozenset(s.buffer for s in statements(kernel.body) if isinstance(s, Store | Atomic))
-        self.state = State(self.storage - self.written, statements(kernel.body))
-        self.tid = builtin("local_invocation_index", 0, kernel.threads - 1)
-        x, y, z = (builtin(f"workgroup_id.{a}", 0, max(n, 1) - 1) for a, n in zip("xyz", kernel.grid, strict=True))
+        self.written = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change))
+        self.state = State(self.storage - self.written, ir.statements(kernel.body))
+        self.tid = ir.builtin("local_invocation_index", 0, kernel.threads - 1)
+        x, y, z = (ir.builtin(f"workgroup_id.{a}", 0, max(n, 1) - 1) for a, n in zip("xyz", kernel.grid, strict=True))
         self.groups = x, y, z
-        self.ids: dict[str, Expr] = {
+        self.ids: dict[str, ir.Expr] = {
             "local_invocation_index": self.tid,
-            "subgroup_size": const(subgroup),
-            "num_subgroups": const(-(-kernel.threads // subgroup)),
+            "subgroup_size": ir.const(subgroup),
+            "num_subgroups": ir.const(-(-kernel.threads // subgroup)),
             "subgroup_id": simplify(self.tid // subgroup),
             "subgroup_invocation_id": simplify(self.tid % subgroup),
         }
         for axis, group, count in zip("xyz", self.groups, kernel.grid, strict=True):
-            self.ids[f"workgroup_id.{axis}"], self.ids[f"num_workgroups.{axis}"] = group, const(count)
+            self.ids[f"workgroup_id.{axis}"], self.ids[f"num_workgroups.{axis}"] = group, ir.const(count)
         self.fold = fold
 
-    def resolve(self, value: Expr) -> Expr:
+    def resolve(self, value: ir.Expr) -> ir.Expr:
         """`value` over ids, iterations and unknowns, as it is now, in its shortest form."""
-        if isinstance(value, Const):
+        if isinstance(value, ir.Const):
             return value
-        new = rewrite(value, self.change, self.memo if self.state.is_lasting(value) else {})
+        new = ir.rewrite(value, self.change, self.memo if self.state.is_lasting(value) else {})
         return simplify(new) if new.dtype.kind in "iub" and new.lanes == 1 else new
 
-    def change(self, node: Expr) -> Expr:
-        if isinstance(node, Builtin):
+    def change(self, node: ir.Expr) -> ir.Expr:
+        if isinstance(node, ir.Builtin):
             return self.ids.get(node.name, node)
-        if isinstance(node, Var) and node in self.known:
+        if isinstance(node, ir.Var) and node in self.known:
             return self.known[node]
-        if isinstance(node, Var) and node in self.lets:
+        if isinstance(node, ir.Var) and node in self.lets:
             meant = self.resolve(self.lets[node])
             if self.fold is not None and meant is self.fold.total:
                 meant = self.fold.group
@@ -290,48 +258,52 @@ class _Walk:
             return meant
         return self.state.now(node)
 
-    def block(self, block: Block, around: _Around) -> tuple[Item, ...]:
+    def block(self, block: ir.Block, around: _Around) -> tuple[Item, ...]:
         out: list[Item] = []
         for stmt in block:
             self.state.statement()
-            start = self.resolve(stmt.start) if isinstance(stmt, For) else None
-            if isinstance(stmt, For):
+            start = self.resolve(stmt.start) if isinstance(stmt, ir.For) else None
+            if isinstance(stmt, ir.For):
                 self.state.forget(stmt.body)
             self.reads(stmt, around, out)
             self.work.append((stmt, around.guards, around.loops))
             match stmt:
-                case Let(var=var, value=value):
+                case ir.Let(var=var, value=value):
                     self.let(var, value)
-                case Declare(var=var, value=value):
-                    self.state.put(var, const(0, var.dtype) if value is None else self.resolve(value))
-                case Assign(var=var, value=value, lane=lane):
+                case ir.Declare(var=var, value=value):
+                    self.state.put(var, ir.const(0, var.dtype) if value is None else self.resolve(value))
+                case ir.Assign(var=var, value=value, lane=lane):
                     self.state.put(var, None if lane is not None else self.resolve(value))
-                case Store(buffer=buffer, value=value):
-                    out.append(self.access("writes", stmt, value.lanes, around))
-                    if buffer.space == "private":
+                case ir.Change(buffer=buffer, value=value):
+                    out.append(self.access(stmt.VERB, stmt, value.lanes, around))
+                    if isinstance(stmt, ir.Store) and buffer.space == "private":
                         self.state.store(buffer, stmt.index, self.resolve(value))
-                case Atomic():
-                    out.append(self.access("updates", stmt, 1, around))
-                case Barrier():
+                    elif buffer.space == "private":
+                        self.state.forget_array(buffer)
+                case ir.Barrier():
                     fence = Fence(stmt, around.guards, around.loops, around.conditions)
                     self.fences.append(fence)
                     out.append(fence)
-                case If():
+                case ir.If():
                     out += self.branch(stmt, around)
-                case For() if start is not None:
+                case ir.For() if start is not None:
                     out += self.repeat(stmt, start, around)
+                case _ if stmt.blocks:
+                    raise KernelError(f"{type(stmt).__name__}: nothing tells how its blocks run, so nothing is proven")
+            if stmt.sets is not None and not isinstance(stmt, ir.Assign):
+                self.state.put(stmt.sets, None)
         return tuple(out)
 
-    def let(self, var: Var, value: Expr) -> None:
+    def let(self, var: ir.Var, value: ir.Expr) -> None:
         """A name for a value: looked at when it is needed, or now if it will be another one then."""
         if self.state.is_lasting(value):
             self.lets[var] = value
         elif value.lanes == 1 and value.dtype.kind in "iub":
             self.known[var] = self.state.named(var, self.resolve(value))
 
-    def branch(self, stmt: If, around: _Around) -> tuple[Item, ...]:
+    def branch(self, stmt: ir.If, around: _Around) -> tuple[Item, ...]:
         test = self.resolve(stmt.condition)
-        if isinstance(test, Const):
+        if isinstance(test, ir.Const):
             return self.block(stmt.then if test.value else stmt.orelse, around)
         before = self.state.saved()
         yes = self.block(stmt.then, around.within(test, test))
@@ -340,17 +312,17 @@ class _Walk:
         self.state.join(test, after)
         return (Branch(test, yes, no),)
 
-    def reads(self, stmt: Stmt, around: _Around, out: list[Item]) -> None:
+    def reads(self, stmt: ir.Stmt, around: _Around, out: list[Item]) -> None:
         """The loads in the expressions of `stmt`, operands first."""
-        for node in nodes(*expressions(stmt)):
-            if not isinstance(node, Load):
+        for node in ir.nodes(*stmt.expressions):
+            if not isinstance(node, ir.Load):
                 continue
-            where = const(True, bool_) if node.where is None else self.resolve(node.where)
-            if isinstance(where, Const) and not where.value:
+            where = ir.const(True, bool_) if node.where is None else self.resolve(node.where)
+            if isinstance(where, ir.Const) and not where.value:
                 continue
             out.append(self.access("reads", node, node.lanes, around.within(where, where)))
 
-    def access(self, verb: Verb, node: Load | Store | Atomic, lanes: int, around: _Around) -> Access:
+    def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> Access:
         buffer, at = node.buffer, self.resolve(node.index)
         if buffer.width > 1:
             at = self.elements(at, buffer.width)
@@ -359,47 +331,47 @@ class _Walk:
         self.accesses.append(found)
         return found
 
-    def elements(self, at: Expr, width: int) -> Expr:
+    def elements(self, at: ir.Expr, width: int) -> ir.Expr:
         """An index in vectors as one in elements; nobody knows what, where that may wrap around."""
         low, high = range_of(at)
         if low < 0 or high * width >= U32_LIMIT:
-            return Var("index", at.dtype, 1, *domain(at.dtype), 0)
+            return ir.Var("index", at.dtype, 1, *domain(at.dtype), 0)
         return simplify(at * width)
 
-    def repeat(self, stmt: For, start: Expr, around: _Around) -> list[Item]:
+    def repeat(self, stmt: ir.For, start: ir.Expr, around: _Around) -> list[Item]:
         loop = self.loop(stmt, start, self.resolve(stmt.stop), self.resolve(stmt.step))
         self.loops.append(loop)
         if loop.count == 0:
             return []
         bounds = *around.conditions, start, *map(self.resolve, (stmt.stop, stmt.step))
-        guards = around.guards if loop.inside is None else around.guards + conjuncts(loop.inside)
+        guards = around.guards if loop.inside is None else around.guards + ir.conjuncts(loop.inside)
         body = self.block(stmt.body, _Around(guards, (*around.loops, loop), bounds))
         self.state.forget(stmt.body)
         return [Repeat(loop, body)]
 
-    def loop(self, stmt: For, start: Expr, stop: Expr, step: Expr) -> Loop:
+    def loop(self, stmt: ir.For, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Loop:
         """The loop numbered from 0; its counter is `start + step * number`, as long as that does not wrap around."""
         name, dtype = stmt.var.name, stmt.var.dtype
         (low, high), (_, end), (least, most) = range_of(start), range_of(stop), range_of(step)
         top = domain(dtype)[1]
         if least < 1 or not self.state.is_lasting(stmt.step):
-            self.known[stmt.var] = free = Var(name, dtype, 1, domain(dtype)[0], max(end - 1, low), 0)
-            index = Var(name, dtype, 1, 0, top, -1 - len(self.loops))
-            turn = binary("&", Var(f"a turn of {name}", bool_, 1, 0, 1, 0), binary("<", free, stop))
+            self.known[stmt.var] = free = ir.Var(name, dtype, 1, domain(dtype)[0], max(end - 1, low), 0)
+            index = ir.Var(name, dtype, 1, 0, top, -1 - len(self.loops))
+            turn = ir.binary("&", ir.Var(f"a turn of {name}", bool_, 1, 0, 1, 0), ir.binary("<", free, stop))
             return Loop(stmt, index, free, 1 + top, turn, bounded=False)
         count = max(0, -(-(end - low) // least))
-        index = Var(name, dtype, 1, 0, max(0, count - 1), -1 - len(self.loops))
+        index = ir.Var(name, dtype, 1, 0, max(0, count - 1), -1 - len(self.loops))
         counter = simplify(start + step * index) if count != 1 else start
         self.known[stmt.var] = counter
         bounded = end - 1 + most <= top
-        if bounded and all(isinstance(x, Const) for x in (start, stop, step)):
+        if bounded and all(isinstance(x, ir.Const) for x in (start, stop, step)):
             return Loop(stmt, index, counter, count, None, bounded)
-        inside = binary("<", counter, stop)
+        inside = ir.binary("<", counter, stop)
         if high + most * max(0, count - 1) > top:  # numbers beyond the end, whose counters have wrapped around
-            inside = binary("&", inside, binary(">=", counter, start))
+            inside = ir.binary("&", inside, ir.binary(">=", counter, start))
             if most * (count - 1) >= U32_LIMIT:
-                inside = binary("&", inside, binary("<=", index, (top - start) // step))
+                inside = ir.binary("&", inside, ir.binary("<=", index, (top - start) // step))
         inside = simplify(inside)
         return Loop(
-            stmt, index, counter, count, None if isinstance(inside, Const) and inside.value else inside, bounded
+            stmt, index, counter, count, None if isinstance(inside, ir.Const) and inside.value else inside, bounded
         )

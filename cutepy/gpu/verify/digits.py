@@ -17,7 +17,7 @@ from ..evaluate import Array, Integers
 from ..ir import Const, Expr
 from ..ranges import domain, linear, range_of
 from .bounds import Facts, Form, Wrapping, at, facts_of, sum_of
-from .model import Access, Model, domain_of, total, typed
+from .model import Access, Model, total, typed
 
 #: Entries of all tables together, and digits into which an address is taken apart.
 _ENTRIES, _DIGITS, _GRID = 1 << 18, 24, 1 << 20
@@ -164,7 +164,7 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
         return True
     if prod(map(model.extent, moving)) > _GRID:
         return False
-    domain = domain_of(model, moving, each=1)
+    domain = model.domain(moving, each=1)
     env: dict[Expr, Array] = typed(domain.every)
     memo: dict[Expr, Array] = {}
     rows = [total(terms, env, memo) for terms in sums]

@@ -12,7 +12,7 @@ from ..ranges import Sum, linear, range_of
 from ..simplify import from_linear
 from ..wgsl import show
 from .bounds import last_of
-from .model import Access, Domain, Model, Verb, domain_of, ids_of, index_at, named, period, split_guards, unknowns, use
+from .model import Access, Domain, Model, Verb, named
 from .phases import Phase
 from .verdict import Witness
 
@@ -180,16 +180,16 @@ def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
 
     An index that the kernel does not itself keep in bounds is the caller's affair: nothing is said about it.
     """
-    strange = unknowns(model, [a.index for a in accesses])
+    strange = model.unknowns([a.index for a in accesses])
     if not strange:
         found, complete = search(None)
         if found is None:
             return Answer() if complete else Answer(doubt="there are too many invocations to try them all")
-        strange = unknowns(model, [g for a in found.accesses for g in split_guards(model, a)[1]])
+        strange = model.unknowns([g for a in found.accesses for g in model.split_guards(a)[1]])
         if not strange:
             return Answer(found.witness)
     for access in accesses:
-        if unknowns(model, [access.index]):
+        if model.unknowns([access.index]):
             low, high = range_of(access.index)
             if low < 0 or high > last_of(access):
                 return Answer(doubt=f"{access.text} depends on {named(strange)}")
@@ -199,15 +199,15 @@ def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
         found = None
     if found is None:
         return Answer(doubt=f"it depends on {named(strange)}")
-    told = [e for a in found.accesses for e in (a.index, *a.guards) if unknowns(model, [e])]
+    told = [e for a in found.accesses for e in (a.index, *a.guards) if model.unknowns([e])]
     given = "for data that give these " + " and ".join(dict.fromkeys(map(show, told)))
     return Answer(replace(found.witness, given=given))
 
 
 def found_by(model: Model, met: Sequence[tuple[Access, dict[Expr, int], int]]) -> Found:
     """The meeting of two invocations, each given by its access, its ids and its thread, for people."""
-    uses = tuple(use(model, access, ids, thread, access.verb) for access, ids, thread in met)
-    element = max(index_at(model, access, ids, thread) for access, ids, thread in met)
+    uses = tuple(model.use(access, ids, thread, access.verb) for access, ids, thread in met)
+    element = max(model.index_at(access, ids, thread) for access, ids, thread in met)
     accesses = tuple(access for access, _, _ in met)
     buffer = accesses[0].buffer
     return Found(accesses, Witness(buffer.name, buffer.note, element, uses))
@@ -227,19 +227,19 @@ class Scene:
 
     def shared_ids(self, values: Iterable[Expr]) -> set[Expr]:
         """The ids and iterations in `values` on which all threads of a workgroup agree."""
-        return {leaf for leaf in ids_of(self.model, values) if self.is_shared(leaf)}
+        return {leaf for leaf in self.model.ids_of(values) if self.is_shared(leaf)}
 
     def domain(self, ids: set[Expr], each: int, values: Sequence[Expr]) -> Domain:
         """The values of shared ids, as far as they make a difference to `values`."""
         extents = {
-            leaf: min(n, period(self.model, leaf, values)) for leaf, n in self.phase.shared.items() if leaf in ids
+            leaf: min(n, self.model.period(leaf, values)) for leaf, n in self.phase.shared.items() if leaf in ids
         }
-        return domain_of(self.model, ids, each=each, extents=extents)
+        return self.model.domain(ids, each=each, extents=extents)
 
     def own_domain(self, access: Access) -> Domain:
         """The iterations of an access that each thread runs through at its own pace."""
-        ids = ids_of(self.model, (access.index, *access.guards))
-        return domain_of(self.model, {i for i in ids if not self.is_shared(i)}, each=self.model.threads)
+        ids = self.model.ids_of((access.index, *access.guards))
+        return self.model.domain({i for i in ids if not self.is_shared(i)}, each=self.model.threads)
 
     def still_indices(self) -> list[Expr]:
         """The indices, without what moves all of them alike."""

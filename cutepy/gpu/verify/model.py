@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ..evaluate import Array, Data, Integers, Mask, evaluate, is_opaque
-from ..ir import Barrier, Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first, children
+from ..ir import Barrier, Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
 from ..ranges import exact, linear, range_of
 from ..wgsl import show
 from .verdict import Use
@@ -120,6 +120,48 @@ def flat(items: Iterable[Item]) -> Iterator[Access | Fence]:
                 yield item
 
 
+#: Evaluations that an exact answer may take.
+MOST = 1 << 22
+_CHUNK = 1 << 19
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """Values for ids and numbers of iterations; `complete` tells whether they are all there are."""
+
+    ids: tuple[Expr, ...]
+    values: tuple[Integers, ...]
+    complete: bool
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are."""
+        return prod(len(v) for v in self.values)
+
+    def at(self, numbers: Integers) -> dict[Expr, Integers]:
+        """The values of the combinations with these numbers, the first id fastest."""
+        found: dict[Expr, Integers] = {}
+        for leaf, values in zip(self.ids, self.values, strict=True):
+            found[leaf] = values[numbers % len(values)]
+            numbers = numbers // len(values)
+        return found
+
+    @property
+    def every(self) -> dict[Expr, Integers]:
+        """The values of all combinations."""
+        return self.at(np.arange(self.size))
+
+    def point(self, number: int) -> dict[Expr, int]:
+        """The values of one combination."""
+        return {leaf: int(v) for leaf, v in self.at(np.asarray(number)).items()}
+
+    def chunks(self, each: int) -> Iterator[Integers]:
+        """The numbers of all combinations, in runs such that `each` evaluations for one fit."""
+        step = max(1, _CHUNK // each)
+        for start in range(0, self.size, step):
+            yield np.arange(start, min(start + step, self.size))
+
+
 @dataclass(slots=True, eq=False)
 class Model:
     """A kernel, ready to reason about, with what was worked out about its expressions.
@@ -163,10 +205,10 @@ class Model:
         known = self._leaves.get(value)
         if known is None:
             ask_operands_first(value, self._leaves, self.leaves)
-            inner = frozenset[Expr]().union(*map(self.leaves, children(value)))
+            inner = frozenset[Expr]().union(*map(self.leaves, value.operands))
             if is_opaque(value):  # what is not known inside is hidden by what is not known of the whole
                 inner = frozenset(filter(self.is_id, inner)) | {value}
-            known = self._leaves[value] = inner if children(value) or isinstance(value, Const) else frozenset((value,))
+            known = self._leaves[value] = inner if value.operands or isinstance(value, Const) else frozenset((value,))
         return known
 
     def is_id(self, leaf: Expr) -> bool:
@@ -185,64 +227,78 @@ class Model:
         """How many values, from 0 on, an id or the number of an iteration takes."""
         return range_of(leaf)[1] + 1
 
+    def unknowns(self, values: Iterable[Expr]) -> list[Expr]:
+        """What `values` depend on beyond ids and iterations."""
+        return [leaf for value in values for leaf in self.leaves(value) if not self.is_id(leaf)]
 
-#: Evaluations that an exact answer may take.
-MOST = 1 << 22
-_CHUNK = 1 << 19
+    def ids_of(self, values: Iterable[Expr]) -> set[Expr]:
+        """The ids and iterations that `values` depend on, but for the thread."""
+        return {leaf for value in values for leaf in self.leaves(value) if self.is_id(leaf) and leaf is not self.tid}
 
+    def split_guards(self, access: Access) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+        """The guards that ids decide, and those that memory or the host decides."""
+        known = tuple(g for g in access.guards if not self.unknowns([g]))
+        return known, tuple(g for g in access.guards if self.unknowns([g]))
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Domain:
-    """Values for ids and numbers of iterations; `complete` tells whether they are all there are."""
+    def period(self, leaf: Expr, values: Iterable[Expr]) -> int:
+        """After how many steps of an id or iteration all `values` come again, if they see it through remainders alone;
+        else how many values it has."""
+        found = 1
+        for value in values:
+            for atom in linear(value).terms if value.dtype.kind in "iu" else (value,):
+                if leaf not in self.leaves(atom):
+                    continue
+                match atom:
+                    case Binary(op="%", left=left, right=Const(value=by)) if (form := exact(left)) is not None:
+                        if any(leaf in self.leaves(a) for a in form.terms if a is not leaf):
+                            return self.extent(leaf)
+                        found = lcm(found, int(by))
+                    case _:
+                        return self.extent(leaf)
+        return min(found, self.extent(leaf))
 
-    ids: tuple[Expr, ...]
-    values: tuple[Integers, ...]
-    complete: bool
+    def domain(
+        self, ids: Iterable[Expr], *, each: int, most: int | None = None, extents: Mapping[Expr, int] | None = None
+    ) -> Domain:
+        """All values of `ids` if they cost no more than `most` evaluations, `each` for a combination; else edge values,
+        at a sixteenth of the cost. `extents` says how many values some have, where that is not what their ranges say.
+        """
+        most = MOST if most is None else min(most, MOST)
+        chosen = tuple(sorted(ids, key=lambda leaf: (leaf.order if isinstance(leaf, Var) else 0, str(leaf))))
+        counts = [(extents or {}).get(leaf, self.extent(leaf)) for leaf in chosen]
+        if not chosen or prod(counts) * each <= most:
+            return Domain(chosen, tuple(np.arange(n) for n in counts), True)
+        room = max(1, most // 16 // each)
+        many = max(2, int(room ** (1 / len(chosen)) + 1e-9))
+        values = tuple(_edges(n, many) for n in counts)
+        return Domain(chosen, values, all(len(v) == n for v, n in zip(values, counts, strict=True)))
 
-    @property
-    def size(self) -> int:
-        """How many combinations there are."""
-        return prod(len(v) for v in self.values)
+    def environment(self, *over: Mapping[Expr, Integers]) -> dict[Expr, Array]:
+        """Each of `over` along an axis of its own, threads along the last one, in the types of the kernel."""
+        env: dict[Expr, Array] = {self.tid: np.arange(self.threads, dtype=np.uint32)[(None,) * len(over)]}
+        for axis, ids in enumerate(over):
+            shape = tuple(-1 if i == axis else 1 for i in range(len(over) + 1))
+            env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
+        return env
 
-    def at(self, numbers: Integers) -> dict[Expr, Integers]:
-        """The values of the combinations with these numbers, the first id fastest."""
-        found: dict[Expr, Integers] = {}
-        for leaf, values in zip(self.ids, self.values, strict=True):
-            found[leaf] = values[numbers % len(values)]
-            numbers = numbers // len(values)
-        return found
+    def use(self, item: Access | Fence, ids: dict[Expr, int], thread: int, verb: str) -> Use:
+        """One invocation at an access or a barrier, for a witness."""
+        known = [(name, counter) for name, counter in item.counters if not self.unknowns([counter])]
+        env = self._at([counter for _, counter in known], ids, thread)
+        counters = tuple((name, int(evaluate(counter, env, {}))) for name, counter in known)
+        x, y, z = (int(evaluate(group, env, {})) for group in self.workgroup)
+        return Use((x, y, z), thread, counters, verb, item.text, item.place)
 
-    @property
-    def every(self) -> dict[Expr, Integers]:
-        """The values of all combinations."""
-        return self.at(np.arange(self.size))
+    def index_at(self, access: Access, ids: dict[Expr, int], thread: int) -> int:
+        """The first element that one invocation accesses."""
+        return int(evaluate(access.index, self._at([access.index], ids, thread), {}, self.data))
 
-    def point(self, number: int) -> dict[Expr, int]:
-        """The values of one combination."""
-        return {leaf: int(v) for leaf, v in self.at(np.asarray(number)).items()}
-
-    def chunks(self, each: int) -> Iterator[Integers]:
-        """The numbers of all combinations, in runs such that `each` evaluations for one fit."""
-        step = max(1, _CHUNK // each)
-        for start in range(0, self.size, step):
-            yield np.arange(start, min(start + step, self.size))
-
-
-def domain_of(
-    model: Model, ids: Iterable[Expr], *, each: int, most: int | None = None, extents: Mapping[Expr, int] | None = None
-) -> Domain:
-    """All values of `ids` if they cost no more than `most` evaluations, `each` for a combination; else edge values,
-    at a sixteenth of the cost. `extents` says how many values some have, where that is not what their ranges say.
-    """
-    most = MOST if most is None else min(most, MOST)
-    chosen = tuple(sorted(ids, key=lambda leaf: (leaf.order if isinstance(leaf, Var) else 0, str(leaf))))
-    counts = [(extents or {}).get(leaf, model.extent(leaf)) for leaf in chosen]
-    if not chosen or prod(counts) * each <= most:
-        return Domain(chosen, tuple(np.arange(n) for n in counts), True)
-    room = max(1, most // 16 // each)
-    many = max(2, int(room ** (1 / len(chosen)) + 1e-9))
-    values = tuple(_edges(n, many) for n in counts)
-    return Domain(chosen, values, all(len(v) == n for v, n in zip(values, counts, strict=True)))
+    def _at(self, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> dict[Expr, Array]:
+        env: dict[Expr, Array] = {leaf: np.asarray(n, leaf.dtype.numpy) for leaf, n in ids.items()}
+        env[self.tid] = np.asarray(thread, np.uint32)
+        for leaf in (*self.groups, *self.ids_of(values)):
+            env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
+        return env
 
 
 def _edges(extent: int, many: int) -> Integers:
@@ -257,15 +313,6 @@ def _edges(extent: int, many: int) -> Integers:
 def typed(ids: Mapping[Expr, Integers]) -> dict[Expr, Array]:
     """Ids in the types of the kernel."""
     return {leaf: v.astype(leaf.dtype.numpy) for leaf, v in ids.items()}
-
-
-def environment(model: Model, *over: Mapping[Expr, Integers]) -> dict[Expr, Array]:
-    """Each of `over` along an axis of its own, threads along the last one, in the types of the kernel."""
-    env: dict[Expr, Array] = {model.tid: np.arange(model.threads, dtype=np.uint32)[(None,) * len(over)]}
-    for axis, ids in enumerate(over):
-        shape = tuple(-1 if i == axis else 1 for i in range(len(over) + 1))
-        env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
-    return env
 
 
 def total(terms: Mapping[Expr, int], env: dict[Expr, Array], memo: dict[Expr, Array]) -> Integers:
@@ -284,62 +331,6 @@ def happens(guards: Iterable[Expr], env: dict[Expr, Array], memo: dict[Expr, Arr
     return active
 
 
-def split_guards(model: Model, access: Access) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-    """The guards that ids decide, and those that memory or the host decides."""
-    known = tuple(g for g in access.guards if not unknowns(model, [g]))
-    return known, tuple(g for g in access.guards if unknowns(model, [g]))
-
-
-def unknowns(model: Model, values: Iterable[Expr]) -> list[Expr]:
-    """What `values` depend on beyond ids and iterations."""
-    return [leaf for value in values for leaf in model.leaves(value) if not model.is_id(leaf)]
-
-
 def named(unknown: Iterable[Expr]) -> str:
     """What unknowns are called, for a reason."""
-    return " and ".join(dict.fromkeys(leaf.name if isinstance(leaf, Var) else show(leaf) for leaf in unknown))
-
-
-def ids_of(model: Model, values: Iterable[Expr]) -> set[Expr]:
-    """The ids and iterations that `values` depend on, but for the thread."""
-    return {leaf for value in values for leaf in model.leaves(value) if model.is_id(leaf) and leaf is not model.tid}
-
-
-def period(model: Model, leaf: Expr, values: Iterable[Expr]) -> int:
-    """After how many steps of an id or iteration all `values` come again, if they see it through remainders alone; else
-    how many values it has."""
-    found = 1
-    for value in values:
-        for atom in linear(value).terms if value.dtype.kind in "iu" else (value,):
-            if leaf not in model.leaves(atom):
-                continue
-            match atom:
-                case Binary(op="%", left=left, right=Const(value=by)) if (form := exact(left)) is not None:
-                    if any(leaf in model.leaves(a) for a in form.terms if a is not leaf):
-                        return model.extent(leaf)
-                    found = lcm(found, int(by))
-                case _:
-                    return model.extent(leaf)
-    return min(found, model.extent(leaf))
-
-
-def use(model: Model, item: Access | Fence, ids: dict[Expr, int], thread: int, verb: str) -> Use:
-    """One invocation at an access or a barrier, for a witness."""
-    known = [(name, counter) for name, counter in item.counters if not unknowns(model, [counter])]
-    env = _single(model, [counter for _, counter in known], ids, thread)
-    counters = tuple((name, int(evaluate(counter, env, {}))) for name, counter in known)
-    x, y, z = (int(evaluate(group, env, {})) for group in model.workgroup)
-    return Use((x, y, z), thread, counters, verb, item.text, item.place)
-
-
-def index_at(model: Model, access: Access, ids: dict[Expr, int], thread: int) -> int:
-    """The first element that one invocation accesses."""
-    return int(evaluate(access.index, _single(model, [access.index], ids, thread), {}, model.data))
-
-
-def _single(model: Model, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> dict[Expr, Array]:
-    env: dict[Expr, Array] = {leaf: np.asarray(n, leaf.dtype.numpy) for leaf, n in ids.items()}
-    env[model.tid] = np.asarray(thread, np.uint32)
-    for leaf in (*model.groups, *ids_of(model, values)):
-        env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
-    return env
+    return " and ".join(sorted({leaf.name if isinstance(leaf, Var) else show(leaf) for leaf in unknown}))

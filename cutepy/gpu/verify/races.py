@@ -24,14 +24,9 @@ from .model import (
     Domain,
     Model,
     Verb,
-    domain_of,
-    environment,
     happens,
-    ids_of,
-    split_guards,
     total,
     typed,
-    unknowns,
 )
 from .phases import Phase, phases
 from .verdict import Verdict
@@ -70,7 +65,7 @@ def part_of(scene: Scene, access: Access) -> Part | None:
     model, own = scene.model, scene.own_domain(access)
     if not own.complete:
         return None
-    env = environment(model, own.every)
+    env = model.environment(own.every)
     memo: dict[Expr, Array] = {}
     form = linear(access.index)
     table: Integers = np.full((1, model.threads), form.constant, np.int64)
@@ -106,7 +101,7 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer()
-    strange = unknowns(model, [a.index for a in scene.accesses])
+    strange = model.unknowns([a.index for a in scene.accesses])
     if strange:
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
@@ -154,7 +149,7 @@ def _quick(scene: Scene) -> Answer | None:
 def _search_phase(scene: Scene, data: Data | None) -> tuple[Found | None, bool]:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares."""
     model, indices = scene.model, scene.still_indices()
-    guards = [a.guards if data else split_guards(model, a)[0] for a in scene.accesses]
+    guards = [a.guards if data else model.split_guards(a)[0] for a in scene.accesses]
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
     own = [scene.own_domain(a) for a in scene.accesses]
     each = sum(d.size for d in own) * model.threads
@@ -182,7 +177,7 @@ def _table(
 ) -> tuple[Integers, Mask]:
     """Addresses, and who is there, by what is shared, own iteration and thread."""
     ids, own = over
-    env = environment(model, ids, own.every)
+    env = model.environment(ids, own.every)
     memo: dict[Expr, Array] = {}
     active = happens(guards, env, memo, data)
     at = np.asarray(evaluate(index, env, memo, data).astype(np.int64))
@@ -228,10 +223,10 @@ def _search_groups(model: Model, accesses: Sequence[Access], data: Data | None) 
     moving = {g for g in model.groups if not isinstance(g, Const)}
     places, domains = [], []
     for access in accesses:
-        guards = access.guards if data else split_guards(model, access)[0]
-        ids = ids_of(model, (access.index, *guards)) | moving
-        domain = domain_of(model, ids, each=model.threads * access.lanes, most=MOST // len(accesses))
-        env = environment(model, domain.every)
+        guards = access.guards if data else model.split_guards(access)[0]
+        ids = model.ids_of((access.index, *guards)) | moving
+        domain = model.domain(ids, each=model.threads * access.lanes, most=MOST // len(accesses))
+        env = model.environment(domain.every)
         memo: dict[Expr, Array] = {}
         active = happens(guards, env, memo, data)
         at = np.atleast_2d(evaluate(access.index, env, memo, data).astype(np.int64))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import VerificationError
+from ...layout.values.above import Shown
 
 Status = Literal["proven", "refuted", "undecided"]
 Claim = Literal["in bounds", "bounded loops", "uniform barriers", "no races", "written before read", "within limits"]
@@ -63,8 +64,8 @@ class Verdict:
         return f"{self.status:<9}  {self.claim}{about}: {self.reason}{witness}"
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verification(Shown):
     """All verdicts about one traced form of a kernel."""
 
     kernel: str
@@ -88,6 +89,8 @@ class Verification:
     def __str__(self) -> str:
         word = "refuted" if self.refuted else "undecided" if self.undecided else "proven"
         return "\n".join([f"{self.kernel}: {word}", *(f"  {v}" for v in self.verdicts)])
+
+    __repr__ = __str__
 
     def raise_if_refuted(self) -> None:
         """Raise VerificationError with every counter-example, if there is one."""

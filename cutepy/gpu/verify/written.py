@@ -28,15 +28,9 @@ from .model import (
     Loop,
     Model,
     Repeat,
-    domain_of,
-    environment,
     flat,
     happens,
-    ids_of,
     named,
-    period,
-    unknowns,
-    use,
 )
 from .verdict import Verdict, Witness
 
@@ -125,8 +119,8 @@ class _Run:
         model = self.model
         decisive = [e for a in self.accesses for e in (a.index, *a.guards)]
         decisive += [g for f in model.fences for g in f.guards]
-        groups = {i for i in ids_of(model, decisive) if i in model.workgroup_ids}
-        domain = domain_of(model, groups, each=model.threads, most=_ROWS)
+        groups = {i for i in model.ids_of(decisive) if i in model.workgroup_ids}
+        domain = model.domain(groups, each=model.threads, most=_ROWS)
         if not domain.complete:
             self.doubt = "there are too many workgroups to try them all"
         for row in self.kinds(decisive, domain.every, {}):
@@ -135,7 +129,7 @@ class _Run:
     def scope(self, ids: dict[Expr, int]) -> _Scope:
         model = self.model
         given = {leaf: np.full(1, n) for leaf, n in (dict.fromkeys(model.groups, 0) | ids).items()}
-        return _Scope(ids, environment(model, given))
+        return _Scope(ids, model.environment(given))
 
     def kinds(self, values: Iterable[Expr], over: dict[Expr, Integers], fixed: dict[Expr, int]) -> list[int]:
         """The first row of each kind: rows of `over` in which all of `values` are the same are one kind."""
@@ -145,7 +139,7 @@ class _Run:
         known = {*over, *fixed, *model.groups, model.tid}
         if any(not model.leaves(e) <= known for e in varying if not self.strange([e])):
             return list(range(rows))
-        env = self.scope(fixed).env | environment(model, over)
+        env = self.scope(fixed).env | model.environment(over)
         memo: dict[Expr, Array] = {}
         tables = [evaluate(e, env, memo) for e in varying if not self.strange([e])]
         seen: dict[bytes, int] = {}
@@ -198,10 +192,10 @@ class _Run:
         unsure = {g for g in guards if self.strange([g])}
         indices, fences = [a.index for a in inside], [g for f in flat(body) if isinstance(f, Fence) for g in f.guards]
         values = [e for e in (*indices, *(g for a in inside for g in a.guards), *fences) if e not in unsure]
-        count, outside = min(loop.count, period(self.model, loop.index, values)), self.masked
+        count, outside = min(loop.count, self.model.period(loop.index, values)), self.masked
         if count * self.model.threads > 1 << 24:  # what its guards say of the iteration is left open
             self.masked, values = outside | {loop.index}, indices
-            count = min(loop.count, period(self.model, loop.index, values))
+            count = min(loop.count, self.model.period(loop.index, values))
         if count * self.model.threads > 1 << 24:
             self.doubt = f"the loop over {loop.stmt.var.name} is too long"
             return
@@ -255,7 +249,7 @@ class _Run:
             missing = ~memory.written[elements] & ~_seen(memory.since, keys, own, loops)
             if missing.any():
                 i, lane = np.argwhere(missing)[0].tolist()
-                who = use(model, access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), access.verb)
+                who = model.use(access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), access.verb)
                 witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), _given(access, strange))
                 self.missing(access, witness, bool(unsure) and not strange, loops)
             elif strange:
@@ -302,13 +296,13 @@ class _Run:
         the elements of all lanes. None where there are too many."""
         model = self.model
         values = (access.index, *guards)
-        ids = {i for i in ids_of(model, values) if i not in scope.ids and i not in model.workgroup_ids}
-        own = domain_of(model, ids, each=model.threads * access.lanes, most=_ROWS)
+        ids = {i for i in model.ids_of(values) if i not in scope.ids and i not in model.workgroup_ids}
+        own = model.domain(ids, each=model.threads * access.lanes, most=_ROWS)
         if not own.complete:
             return None
         env, memo = scope.env, scope.memo
         if ids or data:
-            env, memo = env | environment(model, own.every), {}
+            env, memo = env | model.environment(own.every), {}
         active = happens(guards, env, memo, data)
         at = np.broadcast_to(evaluate(access.index, env, memo, data).astype(np.int64), active.shape)
         active = active & (at >= 0) & (at + access.lanes <= self.memory[access.buffer].written.size)
@@ -319,11 +313,11 @@ class _Run:
         """Note a read of what may not have been written; surely not, unless data or earlier iterations decide it."""
         buffer, model = access.buffer, self.model
         earlier = [a for a in self.accesses if a.buffer is buffer and a.verb == "writes"]
-        strange = [g for a in earlier for g in (a.index, *a.guards) if unknowns(model, [g])]
-        strange += [g for f in model.fences for g in f.guards if unknowns(model, [g])]  # it may have shown a write
+        strange = [g for a in earlier for g in (a.index, *a.guards) if model.unknowns([g])]
+        strange += [g for f in model.fences for g in f.guards if model.unknowns([g])]  # it may have shown a write
         again = any(loops & {loop.index for loop in a.loops} for a in earlier)
         if vague or strange or again or self.doubt or self.masked or buffer in self.partial:
-            why = f"{named(unknowns(model, strange))} decides" if strange else "an iteration may rely on earlier ones"
+            why = f"{named(model.unknowns(strange))} decides" if strange else "an iteration may rely on earlier ones"
             self.doubts.setdefault(buffer, f"{access.text}: {'its guard depends on data' if vague else why}")
             return
         self.witnesses.setdefault(buffer, witness)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
 
 from ...errors import LayoutError
 from ..text.write import extents, offset_rows
@@ -245,5 +244,4 @@ def _offsets(call: str, layout: AnyLayout) -> list[list[int]]:
     table = offset_rows(flat, *map(range, extents(flat)))
     if any(type(offset) is not int for offset in table[0]):
         raise LayoutError(f"{call}: it gives {table[0][-1]}, not offsets that are numbers")
-    rows = cast("list[list[int]]", table)
-    return rows if layout.rank > 1 else [[offset] for offset in rows[0]]
+    return table if layout.rank > 1 else [[offset] for offset in table[0]]

@@ -7,15 +7,15 @@ So composition is a matrix product, inverses are Gauss elimination, and all of i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...errors import LayoutError
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, Swizzle
-from ..values.int_tuple import IntTuple, leaves, map_leaves, product
+from ..values.bit_map import Columns, Image, OfBits, Swizzle, apply, named
+from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, plain_part
+from ..values.int_tuple import IntTuple, fold_profile, leaves, product
 from ..values.layout import Layout, _make
 from .rearrange import coalesced, coalesced_open, from_modes
 
-Columns = tuple[int, ...]
 Matrix = tuple[tuple[int, ...], ...]
 
 
@@ -35,12 +35,14 @@ def to_f2(layout: AnyLayout) -> Matrix:
 
 
 def from_f2(matrix: Iterable[Iterable[int]], shape: IntTuple | None = None) -> AnyLayout:
-    """The layout, or the swizzle after a layout, whose bit matrix this is; nested to refine `shape` where one is given.
+    """The layout whose bit matrix this is, or a swizzle, or else a map of bits, after one; nested to refine `shape`.
 
     >>> print(from_f2([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), from_f2([[1, 0, 1], [0, 1, 0], [0, 0, 1]]))
     (2,4):(4,1) S<1,0,2> o 0 o 8:1
+    >>> print(from_f2([[1, 1, 0], [0, 1, 1], [0, 0, 1]]))
+    F2<1,3,6> o 0 o 8:1
 
-    Raises LayoutError where no single swizzle makes it a layout, or `shape` has another size.
+    Raises LayoutError where it is no matrix of 0 and 1, or `shape` has another size.
     """
     rows = [tuple(int(bit) for bit in row) for row in matrix]
     width = len(rows[0]) if rows else 0
@@ -51,17 +53,12 @@ def from_f2(matrix: Iterable[Iterable[int]], shape: IntTuple | None = None) -> A
         raise LayoutError(
             f"from_f2: {width} columns are {1 << width} coordinates, the shape {shape} has {product(shape)}"
         )
-    found = layout_of_columns(columns, shape)
-    if found is None:
-        raise LayoutError(
-            f"from_f2: columns {_sharing(columns)} of {rows} share bits, and no swizzle takes all such bits apart"
-        )
-    return found
+    return layout_of_columns(columns, shape) or mapped_layout(columns, shape)
 
 
 def columns_of(function: Function, bits: int | None = None) -> Columns | None:
     """The columns of a map that is linear over XOR, None where it is not; `bits` of input, more than the size too."""
-    if isinstance(function, Swizzle):
+    if isinstance(function, OfBits):
         return tuple(function(1 << bit) for bit in range(bits or 0))
     if isinstance(function, (ComposedLayout, Chained)):
         inner = columns_of(function.inner, bits) if function.offset == 0 else None
@@ -81,20 +78,6 @@ def columns_of(function: Function, bits: int | None = None) -> Columns | None:
     return tuple(columns) if disjoint(columns) else None
 
 
-def apply(columns: Sequence[int], vector: int) -> int:
-    """The XOR of the columns at the set bits of `vector`.
-
-    >>> apply((1, 2, 5), 0b101)
-    4
-    """
-    total = 0
-    while vector:
-        low = vector & -vector
-        total ^= columns[low.bit_length() - 1]
-        vector ^= low
-    return total
-
-
 def disjoint(columns: Sequence[int]) -> bool:
     """True if no two columns share a bit, so that their sums are their XORs."""
     seen = 0
@@ -109,17 +92,63 @@ def layout_of_columns(columns: Columns, shape: IntTuple | None = None) -> AnyLay
     """The layout with these columns, or the swizzled one of fewest bits, then fewest modes; None if none is."""
     if disjoint(columns):
         return _layout(columns, shape)
+
+    def before(swizzle: Swizzle) -> tuple[int, Layout] | None:
+        unmixed = tuple(swizzle(column) for column in columns)
+        return (0, _layout(unmixed, shape)) if disjoint(unmixed) else None
+
+    return cheapest(before, swizzles(max(column.bit_length() for column in columns)))
+
+
+def cheapest(
+    before: Callable[[Swizzle], tuple[int, Layout] | None], choices: Iterable[Swizzle]
+) -> ComposedLayout | None:
+    """The swizzle of fewest bits, then fewest modes, after the offset and the layout `before` it; None if none is.
+
+    `choices` come in order of their bits.
+    """
     best: tuple[tuple[int, ...], ComposedLayout] | None = None
-    for swizzle in swizzles(max(column.bit_length() for column in columns)):
+    for swizzle in choices:
         if best is not None and swizzle.bits > best[0][0]:
             break
-        unmixed = tuple(swizzle(column) for column in columns)
-        if disjoint(unmixed):
-            inner = _layout(unmixed, shape)
+        found = before(swizzle)
+        if found is not None:
+            offset, inner = found
             cost = (swizzle.bits, len(leaves(inner.shape)), abs(swizzle.shift), swizzle.base, -swizzle.shift)
             if best is None or cost < best[0]:
-                best = cost, ComposedLayout(swizzle, 0, inner)
+                best = cost, ComposedLayout(swizzle, offset, inner)
     return None if best is None else best[1]
+
+
+def mapped_layout(columns: Columns, shape: IntTuple | None = None) -> ComposedLayout:
+    """The map of bits with these columns, after a layout that counts the coordinates which move; any can be said so."""
+    moved = [column for column in columns if column]
+    width = max([len(moved), *(column.bit_length() for column in moved)])
+    counted = iter(range(len(moved)))
+    inner = _layout(tuple(1 << next(counted) if column else 0 for column in columns), shape)
+    while len(moved) < width:  # what no coordinate reaches; chosen so that the map can be undone, if any can
+        image = Image(moved)
+        moved.append(next(1 << bit for bit in (len(moved), *range(width)) if image.solve(1 << bit) is None))
+    return ComposedLayout(named(moved), 0, inner)
+
+
+def strided_over_f2(shape: IntTuple, steps: Sequence[int]) -> AnyLayout:
+    """The layout whose offset is the XOR, over the leaves of `shape`, of the carryless products of entry and step.
+
+    >>> print(strided_over_f2((8, 8), (9, 1)), "|", strided_over_f2((3, 2), (3, 1)))
+    S<3,0,3> o 0 o (8,8):(8,1) | F2<3,6,1> o 0 o (3,2):(1,4)
+
+    Source: NVlabs, CuTe's strides over F2.
+    """
+    bits = [(extent - 1).bit_length() for extent in leaves(shape)]
+    columns = tuple(step << bit for step, count in zip(steps, bits, strict=True) for bit in range(count))
+    rounded = fold_profile(iter([1 << count for count in bits]), shape)
+    if rounded == shape:
+        return layout_of_columns(columns, shape) or mapped_layout(columns, shape)
+    if disjoint(columns):
+        return _make(shape, fold_profile(iter(steps), shape))
+    mapped = mapped_layout(columns, rounded)
+    return mapped.with_inner(_make(shape, mapped.inner.stride))
 
 
 def swizzles(width: int) -> Iterator[Swizzle]:
@@ -134,19 +163,18 @@ def swizzles(width: int) -> Iterator[Swizzle]:
 def _layout(columns: Columns, shape: IntTuple | None) -> Layout:
     if shape is None:
         return from_modes(*coalesced(_make((2,) * len(columns), columns)))
-    rest = list(columns)
-
-    def mode(extent: int) -> Layout:
-        count = extent.bit_length() - 1
-        taken, rest[:] = tuple(rest[:count]), rest[count:]
-        return from_modes(*coalesced(_make((2,) * count, taken)))
-
-    modes = map_leaves(mode, shape)  # type: ignore[arg-type]
-    return _make(map_leaves(lambda leaf: leaf.shape, modes), map_leaves(lambda leaf: leaf.stride, modes))
+    modes: list[Layout] = []
+    start = 0
+    for extent in leaves(shape):
+        end = start + extent.bit_length() - 1
+        modes.append(_layout(columns[start:end], None))
+        start = end
+    extents, strides = (iter([mode.shape for mode in modes]), iter([mode.stride for mode in modes]))
+    return _make(fold_profile(extents, shape), fold_profile(strides, shape))
 
 
 def _not_linear(layout: AnyLayout) -> str:
-    plain = layout.inner if isinstance(layout, ComposedLayout) else layout
+    plain = plain_part(layout)
     for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True):
         if type(extent) is not int or extent & (extent - 1):
             return f"the extent {extent} is no power of two"
@@ -170,53 +198,3 @@ def _sharing(columns: Sequence[int]) -> str:
             if left & right:
                 return f"{left} and {right}"
     return ""
-
-
-class Image:
-    """The span of columns, reduced so that each pivot bit stands in one vector only (Gauss elimination).
-
-    >>> Image((2, 4)).solve(6), Image((2, 4)).solve(1)
-    (3, None)
-    """
-
-    __slots__ = ("pivots",)
-
-    def __init__(self, columns: Sequence[int]) -> None:
-        self.pivots: dict[int, tuple[int, int]] = {}
-        for position, column in enumerate(columns):
-            vector, combination = self._reduced(column, 1 << position)
-            if vector:
-                bit = (vector & -vector).bit_length() - 1
-                for other, (reduced, made_of) in self.pivots.items():
-                    if reduced >> bit & 1:
-                        self.pivots[other] = reduced ^ vector, made_of ^ combination
-                self.pivots[bit] = vector, combination
-
-    def _reduced(self, vector: int, combination: int) -> tuple[int, int]:
-        for bit, (pivot, made_of) in self.pivots.items():
-            if vector >> bit & 1:
-                vector, combination = vector ^ pivot, combination ^ made_of
-        return vector, combination
-
-    def solve(self, target: int) -> int | None:
-        """Which columns XOR to `target`, as bits; None if none do."""
-        vector, combination = self._reduced(target, 0)
-        return None if vector else combination
-
-    def project(self, bit: int) -> int:
-        """Column `bit` of a left inverse: the coordinate of the pivot at that bit, 0 where there is none."""
-        return self.pivots[bit][1] if bit in self.pivots else 0
-
-    def greatest(self, start: int) -> int:
-        """The greatest value of `start` XOR any combination of the columns."""
-        highest: dict[int, int] = {}
-        for vector, _ in self.pivots.values():
-            while vector:
-                top = vector.bit_length()
-                if top not in highest:
-                    highest[top] = vector
-                    break
-                vector ^= highest[top]
-        for top in sorted(highest, reverse=True):
-            start = max(start, start ^ highest[top])
-        return start

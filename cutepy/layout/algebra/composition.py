@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import cast
 
 from ...errors import CompositionError, LayoutError
 from ..values.basis import BasisSum, as_stride, has_basis, path_of, value_of
@@ -54,7 +53,7 @@ class Leaves:
             for position, (extent, step) in enumerate(zip(extents, steps, strict=True))
         ]
         carries = any(top >= extent for top, extent in zip(self.filled[:-1], self.shape, strict=False))
-        if carries and len(extents) > 1 and not (self.tabled and self._adds_up()):
+        if carries and len(extents) > 1 and not (self.tabled and additive_witness(self.outer, self.inner) is None):
             raise Refused("carry")
         return found
 
@@ -91,9 +90,6 @@ class Leaves:
             return rest, stride * self.stride[digit]
         return (*extents, rest), (*strides, stride * self.stride[digit])
 
-    def _adds_up(self) -> bool:
-        return additive_witness(self.outer, self.inner) is None
-
     def _single(self, step: int) -> int:
         """The stride of a mode of size 1, which nothing takes: where it would lead, if that is along one axis."""
         there = flat_index(step, tuple(self.shape), tuple(self.stride))
@@ -101,7 +97,7 @@ class Leaves:
             offset: int = there
             return offset
         terms = [term for term in there.terms if term.value != 0]
-        return cast(int, terms[0]) if len(terms) == 1 else 0
+        return as_stride(terms[0].value, terms[0].path) if len(terms) == 1 else 0
 
     def _from_table(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
         """The modes along a leaf whose steps do not line up with the digits: read off its table."""
@@ -146,7 +142,8 @@ def composition_error(outer: Layout, inner: Layout, refused: Refused) -> Composi
             (None, None),
             refused.clause,
         )
-    way_out = _way_out(outer, inner)
+    works = ", ".join(map(str, nearest(outer, inner)))
+    way_out = f" Right operands that work: {works}." if works else ""
     if has_basis(outer.stride):
         return CompositionError(
             f"{outer} o {inner}: {_CLAUSES[refused.clause]}, and with strides along several axes only what lines up is "
@@ -235,12 +232,6 @@ def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
     return tuple(extent - 1 for extent in extents)
 
 
-def _way_out(outer: Layout, inner: Layout) -> str:
-    """Up to two right operands near `inner` that compose, tried one after the other."""
-    works = [str(candidate) for candidate in nearest(outer, inner)]
-    return f" Right operands that work: {', '.join(works)}." if works else ""
-
-
 def nearest(outer: Layout, inner: Layout, limit: int = 2) -> Iterator[Layout]:
     """Layouts that differ from `inner` in one stride or one extent and compose with `outer`."""
     working = (candidate for candidate in _neighbours(outer, inner) if composes(outer, candidate))
@@ -267,12 +258,13 @@ def _neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
             yield _make(fold_profile(iter(shorter), inner.shape), inner.stride)
 
 
-@operation(composed=composition_of, tiled=True, on_tensor="extended")
+@operation(composed=composition_of, tiled=True, on_tensor="extended", of_bits=True)
 def composition(outer: Layout, inner: object) -> Layout:
     """The layout `c -> outer(inner(c))`, whose shape refines that of `inner`.
 
     `inner` is a layout, an integer N (for `N:1`), or a tuple of those, taken mode by mode: `_` and None keep a mode,
-    modes that the tuple does not name are dropped. Beyond its size `outer` goes on in its last mode.
+    modes that the tuple does not name are dropped. Beyond its size `outer` goes on in its last mode. A map of bits may
+    stand on either side: after `inner`, or before `outer`, on its indices.
 
     >>> print(composition(Layout((10, 2), (16, 4)), Layout((5, 4), (1, 5))))
     (5,(2,2)):(16,(80,4))

@@ -16,7 +16,7 @@ from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
 from .composition import composition
 from .operation import OfPlain, operation
-from .rearrange import coalesce, from_modes, moving
+from .rearrange import coalesce, coalesced, from_modes, moving
 from .search import largest_right_inverse, some_left_inverse
 from .swizzled import left_inverse_of, right_inverse_of
 
@@ -39,6 +39,7 @@ def right_inverse(layout: Layout) -> Layout:
 
     A layout with basis strides gives the inverse of each axis as a mode. Overlapping or negative strides are searched
     exhaustively up to 65,536 coordinates; beyond that the result is the largest that a chain of whole modes gives.
+    Raises LayoutError where that search is cut off, after about a second.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.3.4.
     """
     if has_basis(layout.stride):
@@ -81,7 +82,7 @@ def _right(modes: Moving) -> Layout:
             extents.append(extent)
             strides.append(position)
             reached *= extent
-    return coalesce(from_modes(extents, strides))
+    return from_modes(*coalesced(_make(tuple(extents), tuple(strides))))
 
 
 def _left(modes: Moving) -> Layout | None:

@@ -14,9 +14,11 @@ from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from ...errors import LayoutError
 from ..values.above import above
-from ..values.basis import has_basis
-from ..values.composed import AnyLayout, ComposedLayout, Swizzle
-from ..values.layout import Layout
+from ..values.basis import Basis, has_basis
+from ..values.bit_map import BitMap, OfBits, Swizzle
+from ..values.composed import AnyLayout, ComposedLayout
+from ..values.int_tuple import IntTuple
+from ..values.layout import Entries, Layout
 from ..values.size import is_unknown
 
 First = TypeVar("First", contravariant=True)
@@ -26,6 +28,8 @@ Act = Callable[..., object]
 Elements = Literal["none", "mode", "kept", "refolded", "extended", "divided", "multiplied"]
 """What an operation does with a tensor: it acts on layouts alone; takes the subtensor of a mode; keeps modes; refolds
 the shape; may go beyond the elements; divides them, rounded up to whole tiles; needs more memory, and is refused."""
+Tiles = Literal["", "tile", "block", "rake"]
+"""How the result of an operation holds tiles: not at all, as mode 0, mode by mode (tile, rest), or (rest, tile)."""
 
 
 class Holder(Protocol):
@@ -45,6 +49,25 @@ class Acting(Protocol[First, Given, Result]):
     @overload
     def __call__(self, layout: First, /, *operands: Given.args, **named: Given.kwargs) -> Result: ...
     @overload
+    def __call__(
+        self, layout: ComposedLayout, /, *operands: Given.args, **named: Given.kwargs
+    ) -> Result | ComposedLayout: ...
+    @overload
+    def __call__(self, layout: Held, /, *operands: Given.args, **named: Given.kwargs) -> Held: ...
+
+
+class Rearranging(Acting[First, Given, Result], Protocol[First, Given, Result]):
+    """An operation that moves modes, as it is called: on a tuple its entries are what moves."""
+
+    @overload
+    def __call__(self, layout: int | tuple[Any, ...], /, *operands: Any, **named: Any) -> IntTuple: ...
+    @overload
+    def __call__(self, layout: First, /, *operands: Given.args, **named: Given.kwargs) -> Result: ...
+    @overload
+    def __call__(
+        self, layout: ComposedLayout, /, *operands: Given.args, **named: Given.kwargs
+    ) -> Result | ComposedLayout: ...
+    @overload
     def __call__(self, layout: Held, /, *operands: Given.args, **named: Given.kwargs) -> Held: ...
 
 
@@ -59,8 +82,9 @@ class Operation:
     `composed` is called as `composed(call, *operands)` where an operand has a function outside, or says why none may.
     A `structural` operation moves modes about, so unknown sizes are nothing to it; of a `tiled` one a size is a tile.
     Where a text calls it, the first `layouts` operands are layouts; no text calls one with 0. An operation that is
-    another one, its modes put otherwise, says as `put` which one and how, to be told so. `on_tensor` says what
-    becomes of the elements of a tensor.
+    another one, its modes put otherwise, says as `put` which one and how, to be told so. `tiles` says how the result
+    holds tiles, to be coloured so. `on_tensor` says what becomes of the elements of a tensor. What moves modes moves
+    entries of int tuples too: operands number `entries` are such. `of_bits`: a map of bits is an operand as well.
     """
 
     call: Act
@@ -69,7 +93,11 @@ class Operation:
     tiled: bool
     layouts: int
     put: tuple[Act, str] | None
-    on_tensor: Elements = "none"
+    tiles: Tiles
+    on_tensor: Elements
+    plain: Act
+    entries: tuple[int, ...]
+    of_bits: bool
 
     def on(self, operands: tuple[object, ...]) -> object:
         """The operation on operands of which some are no plain layouts of known sizes."""
@@ -77,13 +105,15 @@ class Operation:
         holder = getattr(first, "lift_layout", None)
         if holder is not None:
             return holder(self.call, *operands[1:])
-        if not isinstance(first, (Layout, ComposedLayout)):
+        if self.entries and (isinstance(first, (int, tuple, Basis)) or hasattr(first, "free_symbols")):
+            return _of_entries(self, operands)
+        if not isinstance(first, (Layout, ComposedLayout)) and not (self.of_bits and isinstance(first, OfBits)):
             raise LayoutError(f"{self.said(operands)}: {_no_layout(first)}")
         if _any_composed(operands):
             if isinstance(self.composed, str):
                 raise LayoutError(f"{self.said(operands)}: {self.composed}")
             return self.composed(self.call, *operands)
-        return above("lifted")(self.call, *operands, tiled=self.tiled)
+        return above("lifted", object)(self.call, *operands, tiled=self.tiled)
 
     def said(self, operands: tuple[object, ...]) -> str:
         """The call in words."""
@@ -101,7 +131,10 @@ def operation(
     tiled: bool = False,
     layouts: int = 1,
     put: tuple[Act, str] | None = None,
+    tiles: Tiles = "",
     on_tensor: Elements = "none",
+    entries: tuple[int, ...] = (),
+    of_bits: bool = False,
 ) -> Callable[[Callable[Concatenate[First, Given], Result]], Acting[First, Given, Result]]:
     """Make a function over plain layouts an operation: on all else it does what its record says (see `Operation`)."""
 
@@ -114,8 +147,8 @@ def operation(
                 bound = signature(function).bind(*operands, **named)
                 bound.apply_defaults()
                 operands = bound.args
-            if type(operands[0]) is Layout:
-                for operand in operands:  # spelt out for speed: every operation comes through here
+            if type(operands[0]) is Layout:  # spelt out for speed: every operation comes through here
+                for operand in operands:
                     if type(operand) is Layout:
                         if operand.facts is not None and not structural:
                             break
@@ -125,10 +158,32 @@ def operation(
                     return plain(*operands)
             return record.on(operands)
 
-        record = OPERATIONS[function.__name__] = Operation(call, composed, structural, tiled, layouts, put, on_tensor)
+        record = Operation(call, composed, structural, tiled, layouts, put, tiles, on_tensor, plain, entries, of_bits)
+        OPERATIONS[function.__name__] = record
         return cast("Acting[First, Given, Result]", call)
 
     return decorated
+
+
+def rearranging(
+    *, entries: tuple[int, ...] = (0,), layouts: int = 1, on_tensor: Elements = "none"
+) -> Callable[[Callable[Concatenate[First, Given], Result]], Rearranging[First, Given, Result]]:
+    """Make a function that moves modes an operation on what has modes: layouts of every kind, tensors, int tuples."""
+
+    def decorated(function: Callable[Concatenate[First, Given], Result]) -> Rearranging[First, Given, Result]:
+        made = operation(composed=on_inner, structural=True, entries=entries, layouts=layouts, on_tensor=on_tensor)
+        return cast("Rearranging[First, Given, Result]", made(function))
+
+    return decorated
+
+
+def _of_entries(record: Operation, operands: tuple[object, ...]) -> IntTuple:
+    """What the operation makes of an int tuple."""
+    found = record.plain(
+        *(Entries.of(cast("IntTuple", each)) if at in record.entries else each for at, each in enumerate(operands))
+    )
+    assert isinstance(found, Layout)
+    return found.stride
 
 
 def _admitted(operand: object, structural: bool) -> bool:
@@ -140,20 +195,22 @@ def _admitted(operand: object, structural: bool) -> bool:
         return True
     if type(operand) is Layout:
         return structural or operand.facts is None
-    return type(operand) is not ComposedLayout and (structural or not hasattr(operand, "free_symbols"))
+    return type(operand) not in (ComposedLayout, Swizzle, BitMap) and (
+        structural or not hasattr(operand, "free_symbols")
+    )
 
 
 def _any_composed(operands: tuple[object, ...]) -> bool:
     return any(
-        _any_composed(operand) if isinstance(operand, tuple) else isinstance(operand, ComposedLayout)
+        _any_composed(operand) if isinstance(operand, tuple) else isinstance(operand, (ComposedLayout, OfBits))
         for operand in operands
     )
 
 
 def _no_layout(thing: object) -> str:
     """What stands where a layout is meant, and what to write instead."""
-    if isinstance(thing, Swizzle):
-        return f"the first operand is a swizzle; make_composed_layout({thing!r}, 0, layout) is a layout after it"
+    if isinstance(thing, OfBits):
+        return f"the first operand is a map of bits; make_composed_layout({thing!r}, 0, layout) is a layout after it"
     kind = type(thing).__name__
     return f"the first operand is a {kind}, not a layout; write Layout(...), or make_tensor(...) for an array"
 

@@ -8,18 +8,17 @@ shifts the offsets, so strides count by size. Sorted by stride, the modes before
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import gcd
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
 from ...errors import CoordinateError, LayoutError
-from ..values.basis import Basis, BasisSum, as_stride, has_basis, path_of, value_of
-from ..values.composed import AnyLayout, ComposedLayout, Swizzle
-from ..values.int_tuple import IntTuple, as_tuple, compatible_shapes, depth_of, leaves, map_leaves, product, show
-from ..values.int_tuple import congruent as congruent_trees
-from ..values.int_tuple import weakly_congruent as weakly_congruent_trees
+from ..values.basis import Basis, BasisSum, as_stride, path_of, value_of
+from ..values.bit_map import Image, OfBits
+from ..values.composed import AnyLayout, ComposedLayout, plain_part
+from ..values.int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
 from ..values.layout import Layout
-from .bits import Image, columns_of
-from .complement import gaps
+from .bits import columns_of
 from .operation import Act, known_sizes, on_any, operation
 from .rearrange import coalesced, get
 from .swizzled import listed
@@ -107,10 +106,10 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
     layout = get(layout, *modes)
     if isinstance(layout, ComposedLayout):
         return layout.cosize
-    total: object = 0
+    total: Any = 0
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
-        total = total + as_stride((extent - 1) * abs(value_of(step)), path_of(step))  # type: ignore[operator]
-    tree = total.coordinate() if isinstance(total, (Basis, BasisSum)) else cast(IntTuple, total)
+        total = total + as_stride((extent - 1) * abs(value_of(step)), path_of(step))
+    tree: IntTuple = total.coordinate() if isinstance(total, (Basis, BasisSum)) else total
     return map_leaves(lambda top: top + 1, tree)
 
 
@@ -130,7 +129,7 @@ def congruent(left: Shaped, right: Shaped) -> bool:
     >>> congruent(Layout((4, (2, 8))), Layout((1, (1, 1))))
     True
     """
-    return congruent_trees(shape(left), shape(right))
+    return _nested(shape(left), shape(right), lambda _one, other: not isinstance(other, tuple))
 
 
 def weakly_congruent(left: Shaped, right: Shaped) -> bool:
@@ -139,7 +138,7 @@ def weakly_congruent(left: Shaped, right: Shaped) -> bool:
     >>> weakly_congruent(Layout((4, 16)), Layout((4, (2, 8))))
     True
     """
-    return weakly_congruent_trees(shape(left), shape(right))
+    return _nested(shape(left), shape(right), lambda _one, _other: True)
 
 
 def compatible(left: Shaped, right: Shaped) -> bool:
@@ -148,34 +147,16 @@ def compatible(left: Shaped, right: Shaped) -> bool:
     >>> compatible(Layout(24), Layout((4, 6))), compatible(Layout((4, 6)), Layout(24))
     (True, False)
     """
-    return compatible_shapes(shape(left), shape(right))
+    return _nested(shape(left), shape(right), lambda one, other: one == product(other))
 
 
-def evenly_divides(left: Shaped, right: Shaped) -> bool:
-    """True if tiles of the right one fill the left shape: what `logical_divide` asks of a tiler, entry by entry.
-
-    >>> evenly_divides((8, 16), (4, 4)), evenly_divides((8, 10), (4, 4)), evenly_divides((8, 10), 20)
-    (True, False, True)
-    >>> evenly_divides(48, Layout(8, 3)), evenly_divides(32, Layout(8, 3))
-    (True, False)
-
-    An integer divides the size, a layout has a complement in it. Raises LayoutError for another tiler.
-    """
-    whole = shape(left)
-    if isinstance(right, tuple):
-        entries = as_tuple(whole)
-        return len(right) <= len(entries) and all(map(evenly_divides, entries, right))
-    if type(right) is int and right > 0:
-        return product(whole) % right == 0
-    if not isinstance(right, Layout) or has_basis(right.stride):
-        raise LayoutError(
-            f"evenly_divides({left}, {right}): a tile is a layout of offsets, a size, or a tuple of these"
-        )
-    try:
-        extents, _strides, even = gaps(right, product(whole))
-    except LayoutError:
+def _nested(left: IntTuple, right: IntTuple, holds: Callable[[IntTuple, IntTuple], bool]) -> bool:
+    """True if `right` nests as `left` does, and `holds` wherever `left` stops."""
+    if not isinstance(left, tuple):
+        return holds(left, right)
+    if not isinstance(right, tuple) or len(left) != len(right):
         return False
-    return even and right.size * product(tuple(extents)) == product(whole)
+    return all(_nested(one, other, holds) for one, other in zip(left, right, strict=True))
 
 
 Modes = list[tuple[int, int]]
@@ -183,15 +164,13 @@ Modes = list[tuple[int, int]]
 
 def _all_differ(call: Act, layout: ComposedLayout) -> bool:
     """`is_injective` of a composed layout: a swizzle takes no two offsets to one."""
-    if isinstance(layout.outer, Swizzle):
+    if isinstance(layout.outer, OfBits) and len(Image(layout.outer.columns).pivots) == len(layout.outer.columns):
         return bool(call(layout.inner))
     known_sizes(call, layout)
     columns = columns_of(layout)
     if columns is not None:
         return len(Image(columns).pivots) == len(columns)
-    import numpy as np
-
-    return len(np.unique(listed(layout))) == layout.size
+    return len(set(listed(layout))) == layout.size
 
 
 def _all_reached(call: Act, layout: ComposedLayout) -> bool:
@@ -201,10 +180,8 @@ def _all_reached(call: Act, layout: ComposedLayout) -> bool:
     if columns is not None:
         image = Image(columns)
         return image.greatest(0) + 1 == 1 << len(image.pivots)
-    import numpy as np
-
-    offsets = np.unique(listed(layout))
-    return int(offsets[-1] - offsets[0]) + 1 == len(offsets)
+    offsets = set(listed(layout))
+    return max(offsets) - min(offsets) + 1 == len(offsets)
 
 
 def _one_to_one_and_onto(_call: Act, layout: ComposedLayout) -> bool:
@@ -218,7 +195,7 @@ def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
     if columns is not None:
         return all(column == 1 << bit for bit, column in enumerate(columns))
     offsets = listed(layout)
-    return bool((offsets[1:] - offsets[:-1] == 1).all())
+    return offsets == [*range(offsets[0], offsets[0] + len(offsets))]
 
 
 @operation(composed=_all_differ, layouts=0)
@@ -283,13 +260,13 @@ def is_contiguous(layout: AnyLayout) -> bool:
     >>> is_contiguous(Layout((4, 8))), is_contiguous(Layout((4, 8), (8, 1)))
     (True, False)
     """
-    return coalesced(cast(Layout, layout))[1] in ([], [1])
+    return coalesced(plain_part(layout))[1] in ([], [1])
 
 
 def _by_axis(layout: AnyLayout) -> list[Modes]:
     """The modes that move, by stride, for each axis of the codomain; one axis for offsets. No mode moves two."""
     axes: dict[tuple[int, ...], Modes] = {}
-    plain = cast(Layout, layout)
+    plain = plain_part(layout)
     for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True):
         if extent != 1:
             axes.setdefault(path_of(step), []).append((abs(value_of(step)), extent))
@@ -309,11 +286,12 @@ class _Collision:
             self.common.append(gcd(self.common[-1], step))
 
     def exists(self) -> bool:
-        return any(self._closes(mode, step) for mode, (step, _) in enumerate(self.modes))
-
-    def _closes(self, top: int, step: int) -> bool:
-        """A collision in which mode `top` is the slowest that differs; its difference may be taken positive."""
-        return any(self._fills(top, step * c) for c in range(1, self.modes[top][1]))
+        """Whether some mode is the slowest that differs; its difference may be taken positive."""
+        return any(
+            self._fills(top, step * c)
+            for top, (step, extent) in enumerate(self.modes)
+            for c in range(1, min(extent - 1, self.reach[top] // step) + 1)
+        )
 
     def _fills(self, below: int, gap: int) -> bool:
         """Whether the modes before `below` can make up `gap` by differences."""
@@ -321,11 +299,11 @@ class _Collision:
             return False
         if below == 0:
             return gap == 0
-        if gap % self.common[below]:
-            return False
         self.steps_left -= 1
         if self.steps_left < 0:
             raise LayoutError(f"is_injective({self.layout}): undecided after a million steps; divide the layout first")
+        if gap % self.common[below]:
+            return False
         step, extent = self.modes[below - 1]
         rest = self.reach[below - 1]
         low = max(1 - extent, -((rest - gap) // step))

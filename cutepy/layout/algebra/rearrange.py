@@ -1,4 +1,4 @@
-"""Modes taken out, grouped, flattened, merged: the function may be restricted or refolded, never changed.
+"""Modes taken out, grouped, flattened, merged, put in order: the function may be restricted or refolded, never changed.
 
 Law of `coalesce`: same size, same value at every integer coordinate, depth at most 1, and no shorter layout has both.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ...errors import LayoutError
-from ..values.basis import mixed_codomain
+from ..values.basis import has_basis, mixed_codomain
+from ..values.composed import plain_part
 from ..values.coordinates import keeps
-from ..values.int_tuple import IntTuple, fold_profile, leaves
+from ..values.int_tuple import IntTuple, Order, fold_profile, leaves
 from ..values.layout import Layout, _make, united_facts
-from .operation import on_inner, operation
+from .operation import on_inner, operation, rearranging
 
 Modes = tuple[list[int], list[int]]
 
@@ -116,19 +117,21 @@ def _tiler_text(tiler: object) -> str:
     return f"[{';'.join(map(_tiler_text, tiler))}]" if isinstance(tiler, tuple) else str(tiler)
 
 
-@operation(composed=on_inner, structural=True, on_tensor="refolded")
+@rearranging(on_tensor="refolded")
 def flatten(layout: Layout) -> Layout:
     """The same leaves with no nesting.
 
     >>> print(flatten(Layout(((4, 3), (2, 5)), ((1, 0), (2, 4)))))
     (4,3,2,5):(1,0,2,4)
+    >>> flatten(((4, 3), (2, 5)))
+    (4, 3, 2, 5)
     """
     if not isinstance(layout.shape, tuple):
         return layout
     return _make(leaves(layout.shape), leaves(layout.stride), layout.facts)
 
 
-@operation(composed=on_inner, structural=True, layouts=0, on_tensor="refolded")
+@rearranging(layouts=0, on_tensor="refolded")
 def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     """The leaves of a flat layout nested as `profile`.
 
@@ -145,7 +148,7 @@ def unflatten(layout: Layout, profile: IntTuple) -> Layout:
     return _make(fold_profile(iter(extents), profile), fold_profile(iter(steps), profile), layout.facts)
 
 
-@operation(composed=on_inner, structural=True, on_tensor="mode")
+@rearranging(on_tensor="mode")
 def get(layout: Layout, *path: int) -> Layout:
     """The mode at `path`: `get(L, 1, 0)` is mode 0 of mode 1.
 
@@ -157,17 +160,19 @@ def get(layout: Layout, *path: int) -> Layout:
     return layout
 
 
-@operation(composed=on_inner, structural=True, on_tensor="kept")
+@rearranging(on_tensor="kept")
 def select(layout: Layout, *modes: int) -> Layout:
     """The layout of the named modes, in that order.
 
     >>> print(select(Layout((4, 8, 2)), 2, 0))
     (2,4):(32,1)
+    >>> select((2, 3, 5), 2, 0)
+    (5, 2)
     """
     return joined(layout[mode] for mode in modes)
 
 
-@operation(composed=on_inner, structural=True, on_tensor="kept")
+@rearranging(on_tensor="kept")
 def take(layout: Layout, begin: int, end: int) -> Layout:
     """Modes `begin` up to, not including, `end`; a single one stays itself, as in CuTe.
 
@@ -178,7 +183,7 @@ def take(layout: Layout, begin: int, end: int) -> Layout:
     return layout[begin] if end == begin + 1 else joined(list(layout)[begin:end])
 
 
-@operation(composed=on_inner, structural=True, on_tensor="refolded")
+@rearranging(on_tensor="refolded")
 def group_modes(layout: Layout, begin: int, end: int) -> Layout:
     """Modes `begin` up to `end` nested into one.
 
@@ -197,18 +202,20 @@ def _check_range(call: str, layout: Layout, begin: int, end: int) -> None:
         )
 
 
-@operation(composed=on_inner, structural=True, layouts=0, on_tensor="extended")
+@rearranging(entries=(0, 1), layouts=0, on_tensor="extended")
 def append(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """`mode` as one more last mode; `append(L, rank)` adds modes 1:0 until the rank is reached.
 
     >>> print(append(Layout(4), Layout(3, 4)), append(Layout((4, 2)), 3))
     (4,3):(1,4) (4,2,1):(1,4,0)
+    >>> append((4, 2), 3)
+    (4, 2, 3)
     """
     more = _more_modes("append", layout, mode, up_to)
     return joined([*layout, *more]) if more else layout
 
 
-@operation(composed=on_inner, structural=True, layouts=0, on_tensor="extended")
+@rearranging(entries=(0, 1), layouts=0, on_tensor="extended")
 def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Layout:
     """As `append`, at the front.
 
@@ -239,7 +246,7 @@ def _check_codomain(call: str, *modes: Layout) -> None:
         )
 
 
-@operation(composed=on_inner, structural=True, layouts=0)
+@rearranging(entries=(0, 2), layouts=0)
 def replace(layout: Layout, mode: int, new: Layout) -> Layout:
     """Mode number `mode` replaced by `new`.
 
@@ -275,3 +282,54 @@ def filter(layout: Layout) -> Layout:
     6:1
     """
     return coalesce(filter_zeros(layout))
+
+
+def make_ordered_layout(shape: IntTuple, order: IntTuple | Order) -> Layout:
+    """The compact layout of `shape` whose strides grow in the order of the numbers in `order`.
+
+    >>> print(make_ordered_layout((2, (2, 2), 2), (0, (2, 3), 1)))
+    (2,(2,2),2):(1,(4,8),2)
+
+    An entry of `order` that stops nesting orders all below it, first mode fastest. Raises LayoutError where it nests
+    deeper.
+    """
+    if isinstance(order, Order):
+        return Layout(shape, order)
+    whole = Layout(shape)
+    ranked = _ranks(shape, order, whole)
+    return _compact(whole, [(rank, leaf) for leaf, rank in enumerate(ranked)])
+
+
+def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
+    if not isinstance(order, tuple):
+        return [order] * len(leaves(shape))
+    if not isinstance(shape, tuple) or len(shape) != len(order):
+        raise LayoutError(
+            f"make_ordered_layout({whole.shape}, {order}): it must nest no deeper than the shape, one entry a mode"
+        )
+    return [rank for part, entry in zip(shape, order, strict=True) for rank in _ranks(part, entry, whole)]
+
+
+def make_layout_like(layout: Layout) -> Layout:
+    """A compact layout of the same shape whose strides grow in the same order; stride-0 modes stay.
+
+    >>> print(make_layout_like(Layout((4, 8), (32, 2))))
+    (4,8):(8,1)
+    """
+    layout = plain_part(layout)
+    if has_basis(layout.stride):
+        raise LayoutError(f"make_layout_like({layout}): strides along axes have no order; use make_layout(shape)")
+    steps = leaves(layout.stride)
+    return _compact(layout, [(abs(step), leaf) for leaf, step in enumerate(steps) if step != 0])
+
+
+def _compact(layout: Layout, order: list[tuple[int, int]]) -> Layout:
+    """The shape of `layout` with compact strides that grow in the order of (rank, leaf); 0 for leaves not in it."""
+    extents = leaves(layout.shape)
+    strides = [0] * len(extents)
+    running = 1
+    for _rank, leaf in sorted(order):
+        if extents[leaf] != 1:
+            strides[leaf] = running
+            running *= extents[leaf]
+    return _make(layout.shape, fold_profile(iter(strides), layout.shape))

@@ -7,13 +7,14 @@ Law of `upcast`: `upcast(L, n)(c // k) == L(c) // n`, mode by mode, where k elem
 from __future__ import annotations
 
 from math import gcd
-from typing import Any, cast
+from typing import Any, overload
 
 from ...errors import LayoutError
 from ..values.basis import as_stride, has_basis, path_of, value_of
-from ..values.composed import AnyLayout, ComposedLayout, Function, Swizzle, chained, plain_part
+from ..values.bit_map import OfBits
+from ..values.composed import AnyLayout, ComposedLayout, Function, chained, plain_part
 from ..values.coordinates import Coordinate
-from ..values.int_tuple import fold_profile, leaves
+from ..values.int_tuple import fold_profile, leaves, tuple_add
 from ..values.layout import Layout, _make
 from .bits import columns_of
 from .composition import composition
@@ -43,8 +44,8 @@ def _outside(function: Function, count: int, finer: bool, said: str) -> Function
     """A function outside of a layout in other units."""
     if count == 1:
         return function
-    if isinstance(function, Swizzle):
-        return _swizzle(function, count, finer, said)
+    if isinstance(function, OfBits):
+        return _of_bits(function, count, finer, said)
     if not isinstance(function, Layout):
         outer, inner = (_outside(part, count, finer, said) for part in (function.outer, function.inner))
         return chained(outer, _offset(function.offset, count, finer, said), inner)
@@ -58,9 +59,9 @@ def _outside(function: Function, count: int, finer: bool, said: str) -> Function
     return downcast(function, count) if finer else upcast(function, count)
 
 
-def _swizzle(swizzle: Swizzle, count: int, finer: bool, said: str) -> Swizzle:
-    """A swizzle moves along with the bits of the unit, which it must not reach into."""
-    if swizzle.bits == 0:
+def _of_bits(swizzle: OfBits, count: int, finer: bool, said: str) -> OfBits:
+    """A map of bits moves along with the bits of the unit, which it must not reach into."""
+    if swizzle.span == 1:
         return swizzle
     zoom = count.bit_length() - 1
     if count != 1 << zoom:
@@ -70,7 +71,7 @@ def _swizzle(swizzle: Swizzle, count: int, finer: bool, said: str) -> Swizzle:
             f"{said}: {swizzle} permutes offsets from bit {swizzle.base} on, inside units of {count}; units of at most "
             f"{1 << swizzle.base} stay together"
         )
-    return Swizzle(swizzle.bits, swizzle.base + (zoom if finer else -zoom), swizzle.shift)
+    return swizzle.zoomed(zoom if finer else -zoom)
 
 
 def _offset(offset: int, count: int, finer: bool, said: str) -> int:
@@ -204,10 +205,12 @@ def max_common_layout(left: Layout, right: Layout) -> Layout:
     Largest among the beginnings of the right inverse of `right`. Raises LayoutError where that is refused.
     Source: CuTe, `layout.hpp`.
     """
-    return cast(Layout, _common(max_common_layout, left, right))
+    found = _common(max_common_layout, left, right)
+    assert isinstance(found, Layout)
+    return found
 
 
-def max_common_vector(left: Layout, right: Layout) -> int:
+def max_common_vector(left: AnyLayout, right: Layout) -> int:
     """How many elements, from the first on, lie next to each other in both layouts at the same coordinates.
 
     >>> max_common_vector(Layout((4, 8), (1, 4)), Layout((4, 8), (1, 8)))
@@ -230,10 +233,7 @@ def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     columns = columns_of(both)
     if columns is not None:
         return 1 << next((bit for bit, column in enumerate(columns) if column != 1 << bit), len(columns))
-    import numpy as np
-
-    wrong = np.nonzero(listed(both) != np.arange(both.size))[0]
-    return int(wrong[0]) if len(wrong) else both.size
+    return next((index for index, offset in enumerate(listed(both)) if offset != index), both.size)
 
 
 @operation(composed="what a function outside maps to 0 is no layout; ask for that of the inner layout", layouts=0)
@@ -255,7 +255,11 @@ def nullspace(layout: Layout) -> Layout:
     return from_modes(*coalesced(_make(tuple(extents), tuple(strides))))
 
 
-def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
+@overload
+def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]: ...
+@overload
+def domain_offset(crd: Coordinate, layout: ComposedLayout) -> tuple[ComposedLayout, int]: ...
+def domain_offset(crd: Coordinate, layout: AnyLayout) -> tuple[AnyLayout, int]:
     """The layout that starts at `crd`, and the offset there: `layout(crd + c)` is the offset plus `moved(c)`.
 
     >>> domain_offset((1, 2), Layout((4, 8)))
@@ -267,13 +271,9 @@ def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
     if hasattr(layout, "lift_layout"):
         raise LayoutError(f"domain_offset({crd}, {layout}): of a layout only; slice the tensor at {crd} instead")
     if isinstance(layout, ComposedLayout):
-        if has_basis(layout.inner.stride):
-            raise LayoutError(
-                f"domain_offset({crd}, {layout}): the inner layout gives coordinates, the offset is a number"
-            )
         flat: Any = layout.inner(crd)
-        moved = ComposedLayout(layout.outer, layout.offset + flat, layout.inner)
-        return cast(Layout, moved), 0
+        moved: Any = tuple_add(layout.offset, flat) if isinstance(flat, tuple) else layout.offset + flat
+        return ComposedLayout(layout.outer, moved, layout.inner), 0
     if not isinstance(layout, Layout):
         raise LayoutError(f"domain_offset({crd}, {layout!r}): the second operand is a layout; write Layout(...)")
     start: Any = layout(crd)

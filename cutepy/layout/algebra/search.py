@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
-from typing import TYPE_CHECKING
 
 from ...errors import LayoutError
 from ..values.int_tuple import leaves
@@ -20,45 +19,58 @@ from ..values.layout import Layout
 from ..values.size import list_coordinates
 from .rearrange import coalesce, from_modes, moving
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 Options = dict[int, frozenset[int]]
 
 
-def largest_right_inverse(layout: Layout) -> Layout:
-    """The largest R with `layout(R(i)) == i`, every R(i) a coordinate of `layout`, by exhaustive search."""
-    import numpy as np
+MOST_COMPARED = 1 << 25
+"""How many offsets the search for a right inverse compares before it gives up: about a second."""
 
-    offsets = layout.offsets().ravel(order="F")
+
+def largest_right_inverse(layout: Layout) -> Layout:
+    """The largest R with `layout(R(i)) == i`, every R(i) a coordinate of `layout`, by exhaustive search.
+
+    Raises LayoutError where the search is cut off.
+    """
+    offsets = [layout(position) for position in range(layout.size)]
     wanted: dict[int, list[int]] = {}
-    for position, offset in enumerate(offsets.tolist()):
+    for position, offset in enumerate(offsets):
         wanted.setdefault(offset, []).append(position)
     bound = 0
     while bound in wanted:
         bound += 1
     best: tuple[int, list[int], list[int]] = (1, [], [])
+    left = MOST_COMPARED
 
-    def extend(reached: NDArray[np.int64], extents: list[int], strides: list[int]) -> None:
-        nonlocal best
+    def extend(reached: list[int], extents: list[int], strides: list[int]) -> None:
+        nonlocal best, left
         count = len(reached)
         if count > best[0]:
             best = (count, extents, strides)
         if best[0] == bound or count * 2 > bound:
             return
         for step in wanted.get(count, ()):
+            if strides and step == strides[-1] * extents[-1]:
+                continue  # the mode before, longer: that was tried
             grown, factor = reached, 1
             while (factor + 1) * count <= bound:
-                more = reached + step * factor
-                if int(more.max()) >= len(offsets) or (offsets[more] != np.arange(count) + count * factor).any():
+                left -= count + 320  # a try costs more than its offsets
+                if left < 0:
+                    raise LayoutError(
+                        f"right_inverse({layout}): the modes overlap in too many ways; the largest inverse is open "
+                        f"after {MOST_COMPARED} comparisons, so divide the layout first"
+                    )
+                more = [position + step * factor for position in reached]
+                start = count * factor
+                if more[0] >= len(offsets) or offsets[more[0]] != start or max(more) >= len(offsets):
                     break
-                grown = np.concatenate([grown, more])
+                if list(map(offsets.__getitem__, more)) != list(range(start, start + count)):
+                    break
+                grown = grown + more
                 factor += 1
             for shorter in range(factor, 1, -1):
                 extend(grown[: shorter * count], [*extents, shorter], [*strides, step])
 
-    extend(np.zeros(1, np.int64), [], [])
+    extend([0], [], [])
     return coalesce(from_modes(best[1], best[2]))
 
 
@@ -86,7 +98,7 @@ def _among_all(layout: Layout) -> tuple[tuple[list[int], list[int]] | None, str]
     if layout.cosize > 512 or layout.size > 1 << 16:
         return None, f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})"
     options: dict[int, set[int]] = {}
-    for position, offset in enumerate(layout.offsets().ravel(order="F").tolist()):
+    for position, offset in enumerate(map(layout, range(layout.size))):
         options.setdefault(offset, set()).add(position)
     if len(options) < layout.size:
         if len(options) > 64:
@@ -155,6 +167,8 @@ def _blocks(known: Options, extent: int, step: int) -> Options | None:
 
 
 LARGEST_STRIDE = 1 << 22
+SMALL_STRIDE = 1 << 10
+"""Up to here NumPy is not loaded."""
 NODES = 4000
 
 
@@ -208,15 +222,21 @@ class _Search:
 
     def _candidates(self, steps: list[int]) -> list[int]:
         """The radices in which the lowest digit never carries, those that divide the strides best first."""
+        if max(steps) <= SMALL_STRIDE:
+            most = {
+                radix: sum((extent - 1) * (step % radix) for extent, step in zip(self.extents, steps, strict=True))
+                for radix in range(2, max(steps) + 1)
+            }
+            return sorted((radix for radix in most if most[radix] < radix), key=lambda radix: most[radix] / radix)
         import numpy as np
 
-        radix = np.arange(2, max(steps) + 1)
-        most = np.zeros(len(radix), np.int64)
+        radices = np.arange(2, max(steps) + 1)
+        carried = np.zeros(len(radices), np.int64)
         for extent, step in zip(self.extents, steps, strict=True):
-            most += (extent - 1) * (step % radix)
-        fits = most < radix
-        order = np.argsort(most[fits] / radix[fits], kind="stable")
-        return [int(r) for r in radix[fits][order]]
+            carried += (extent - 1) * (step % radices)
+        fits = carried < radices
+        order = np.argsort(carried[fits] / radices[fits], kind="stable")
+        return [int(radix) for radix in radices[fits][order]]
 
 
 class SearchEnded(Exception):

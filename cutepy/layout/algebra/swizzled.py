@@ -7,23 +7,19 @@ layout or one swizzle after a layout it is returned as that, otherwise as the ch
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ...errors import LayoutError
 from ..values.basis import has_basis, value_of
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, Swizzle, chained
-from ..values.int_tuple import leaves, map_leaves
+from ..values.bit_map import BitMap, Columns, Image, OfBits, apply
+from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
+from ..values.int_tuple import IntTuple, leaves, map_leaves
 from ..values.layout import Layout, _make
 from ..values.size import is_unknown
-from .bits import Image, apply, columns_of, layout_of_columns
+from .bits import columns_of, layout_of_columns, mapped_layout
 from .operation import OfPlain, known_sizes, on_any, on_inner
 from .rearrange import coalesced_open
 from .table import LARGEST_TABLE
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 LARGEST_SET = 1 << 20
 """How many offsets of the highest block of a swizzle are looked at."""
@@ -36,18 +32,18 @@ def greatest_offset(layout: ComposedLayout) -> int:
         return Image(columns).greatest(0)
     if layout.facts is not None:
         raise LayoutError(f"cosize of {layout}: its sizes are not known; put values in with subs")
-    if isinstance(layout.outer, Swizzle):
+    if isinstance(layout.outer, OfBits):
         return _greatest_swizzled(layout.outer, layout.offset, layout.inner)
-    return int(listed(layout).max())
+    return max(listed(layout))
 
 
-def _greatest_swizzled(swizzle: Swizzle, offset: int, inner: Layout) -> int:
+def _greatest_swizzled(swizzle: OfBits, offset: int, inner: Layout) -> int:
     """A swizzle permutes aligned blocks of `span`, so only offsets in the highest block matter; those are listed."""
     pairs = sorted(zip(leaves(inner.stride), leaves(inner.shape), strict=True), key=lambda pair: abs(pair[0]))
     top = offset + sum((extent - 1) * step for step, extent in pairs if step > 0)
     bottom = offset + sum((extent - 1) * step for step, extent in pairs if step < 0)
-    if bottom >= 0 and top < swizzle.mask & -swizzle.mask:
-        return top  # no offset has a bit that the swizzle reads
+    if bottom >= 0 and top < swizzle.lowest:
+        return top  # no offset has a bit that the swizzle moves
     least = top // swizzle.span * swizzle.span
     reached = {top}
     reach = sum((extent - 1) * abs(step) for step, extent in pairs)
@@ -62,31 +58,37 @@ def _greatest_swizzled(swizzle: Swizzle, offset: int, inner: Layout) -> int:
                     "have to be listed; slice the layout"
                 )
             reached = {at - down * x for at, room in rooms for x in range(room)}
-    return max(map(swizzle, reached))
+    return max(swizzle(at) for at in reached)
 
 
-def composition_of(call: OfPlain, outer: object, inner: object) -> AnyLayout:
-    """`outer o inner` with a composed layout on either side."""
+def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> AnyLayout:
+    """`outer o inner` with a composed layout, or a map of bits, on either side."""
+    if isinstance(outer, OfBits):
+        if not isinstance(inner, AnyLayout):
+            raise LayoutError(f"composition({outer}, {inner}): after a map of bits comes a layout")
+        return (_through_bits(outer, inner) if isinstance(inner, ComposedLayout) else None) or chained(outer, 0, inner)
+    if isinstance(inner, OfBits):
+        inner = ComposedLayout(inner, 0, Layout(outer.shape))
     if not isinstance(inner, ComposedLayout):
         return on_inner(call, outer, inner)
     known_sizes(call, outer)
     if is_unknown(inner):
-        return cast(AnyLayout, chained(cast(Function, outer), 0, inner))
-    bits = _through_bits(cast(AnyLayout, outer), inner)
+        return chained(outer, 0, inner)
+    bits = _through_bits(outer, inner)
     if bits is not None:
         return bits
     if isinstance(outer, ComposedLayout):
         return chained(outer.outer, outer.offset, on_any(call, outer.inner, inner))
-    shape, stride = coalesced_open(cast(Layout, outer))
+    shape, stride = coalesced_open(outer)
     if len(shape) == 1:
         return _scaled(stride[0], inner)
-    if isinstance(inner.outer, Layout) and _stays_inside(inner):
+    if isinstance(inner.outer, Layout) and _stays_inside(inner.outer, inner):
         with suppress(LayoutError):
             return ComposedLayout(call(outer, inner.outer), inner.offset, inner.inner)
-    return cast(AnyLayout, chained(cast(Layout, outer), 0, inner))
+    return chained(outer, 0, inner)
 
 
-def _through_bits(outer: AnyLayout, inner: ComposedLayout) -> AnyLayout | None:
+def _through_bits(outer: Function, inner: ComposedLayout) -> AnyLayout | None:
     """`outer o inner` as a product of bit matrices; None where it is none, or no layout and swizzle."""
     columns = columns_of(inner)
     if columns is None:
@@ -94,11 +96,19 @@ def _through_bits(outer: AnyLayout, inner: ComposedLayout) -> AnyLayout | None:
     through = columns_of(outer, max([column.bit_length() for column in columns], default=0))
     if through is None:
         return None
-    return layout_of_columns(tuple(apply(through, column) for column in columns), inner.shape)
+    return _said(tuple(apply(through, column) for column in columns), (outer, inner), inner.shape)
 
 
-def _stays_inside(layout: ComposedLayout) -> bool:
-    """True if the layout outside is indexed within its size only.
+def _said(columns: Columns, operands: tuple[Function, ...], shape: IntTuple | None = None) -> AnyLayout | None:
+    """The layout with these columns; after a map of bits only where an operand has one, for chains read better."""
+    found = layout_of_columns(columns, shape)
+    if found is None and any(isinstance(part, ComposedLayout) and isinstance(part.outer, BitMap) for part in operands):
+        return mapped_layout(columns, shape)
+    return found
+
+
+def _stays_inside(outer: Layout, layout: ComposedLayout) -> bool:
+    """True if the layout outside, `outer`, is indexed within its size only.
 
     `A o B` is A after B on the coordinates of B alone. Beyond them it goes on in its own last mode, B goes on in B's:
     so `(A o B) o L` is `A o (B o L)` only while L stays within B.
@@ -109,7 +119,7 @@ def _stays_inside(layout: ComposedLayout) -> bool:
     ends = [(extent - 1) * step for extent, step in zip(leaves(layout.inner.shape), steps, strict=True)]
     least = layout.offset + sum(end for end in ends if end < 0)
     greatest = layout.offset + sum(end for end in ends if end > 0)
-    return 0 <= least and greatest < cast(Layout, layout.outer).size
+    return 0 <= least and greatest < outer.size
 
 
 def _scaled(step: int, inner: ComposedLayout) -> AnyLayout:
@@ -117,9 +127,8 @@ def _scaled(step: int, inner: ComposedLayout) -> AnyLayout:
     zoom = value_of(step).bit_length() - 1
     if step == 0:
         return _make(inner.shape, map_leaves(lambda extent: 0, inner.shape))
-    if isinstance(inner.outer, Swizzle) and step == 1 << zoom:
-        swizzle = Swizzle(inner.outer.bits, inner.outer.base + zoom, inner.outer.shift)
-        return ComposedLayout(swizzle, inner.offset * step, _times(inner.inner, step))
+    if isinstance(inner.outer, OfBits) and step == 1 << zoom:
+        return ComposedLayout(inner.outer.zoomed(zoom), inner.offset * step, _times(inner.inner, step))
     if isinstance(inner.outer, Layout):
         return ComposedLayout(_times(inner.outer, step), inner.offset, inner.inner)
     return chained(_make(1, step), 0, inner)
@@ -138,53 +147,64 @@ def right_inverse_of(layout: ComposedLayout, inverses: tuple[OfPlain, OfPlain]) 
         found: list[int] = []
         while (solution := image.solve(1 << len(found))) is not None:
             found.append(solution)
-        recovered = layout_of_columns(tuple(found))
+        recovered = _said(tuple(found), (layout,))
         if recovered is not None:
             return recovered
-    swizzle = _only_swizzle("right_inverse", layout)
+    outside = _of_bits("right_inverse", layout)
     reached = _prefix_reached(layout)
     if reached == 0:
         raise LayoutError(f"right_inverse({layout}): no coordinate has the offset 0")
-    table = _inner_inverse(layout.inner, swizzle, layout.offset, reached, inverses)
-    return ComposedLayout(Chained(table, -layout.offset, swizzle), 0, Layout(reached, 1))
+    table = _inner_inverse(layout.inner, outside, layout.offset, reached, inverses)
+    return ComposedLayout(Chained(table, -layout.offset, outside.inverse()), 0, Layout(reached, 1))
 
 
 def _prefix_reached(layout: ComposedLayout) -> int:
     """How many offsets from 0 on are reached, one after the other."""
-    import numpy as np
+    offsets = listed(layout)
+    seen = bytearray(len(offsets) + 1)
+    for offset in offsets:
+        if 0 <= offset < len(seen):
+            seen[offset] = 1
+    return seen.index(0)
 
-    seen = np.unique(listed(layout))
-    seen = seen[seen >= 0]
-    gaps = np.nonzero(seen != np.arange(len(seen)))[0]
-    return int(gaps[0]) if len(gaps) else len(seen)
 
-
-def listed(layout: AnyLayout) -> NDArray[np.int64]:
+def listed(layout: AnyLayout) -> list[int]:
     """Every offset in order. Raises LayoutError where there are more than 16 million."""
     if layout.size > LARGEST_TABLE:
         raise LayoutError(
             f"{layout}: {layout.size} coordinates are too many to list, and its parts are no powers of two"
         )
-    return layout.offsets().ravel(order="F")
+    plain = layout if isinstance(layout, Layout) else layout.inner
+    if has_basis(plain.stride):
+        return cast("list[int]", [layout(index) for index in range(layout.size)])
+    table = [0]
+    for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True):
+        starts = range(0, extent * step, step) if step else [0] * extent
+        table = [start + offset for start in starts for offset in table]
+    if isinstance(layout, Layout):
+        return table
+    outer, start = layout.outer, layout.offset
+    return cast("list[int]", [outer(start + offset) for offset in table])
 
 
 def _inner_inverse(
-    inner: Layout, swizzle: Swizzle, offset: int, reached: int, inverses: tuple[OfPlain, OfPlain]
+    inner: Layout, outside: OfBits, offset: int, reached: int, inverses: tuple[OfPlain, OfPlain]
 ) -> Layout:
     """A layout that finds the coordinates of the inner offsets behind the first `reached` swizzled ones."""
     import numpy as np
 
-    wanted = swizzle(np.arange(reached, dtype=np.int64)) - offset
+    undo = outside.inverse()
+    wanted = undo(np.arange(reached)) - offset
     for inverse in inverses:
         try:
             found = inverse(inner)
         except LayoutError:
             continue
-        back = np.asarray(found(wanted))
-        if bool(((back >= 0) & (back < inner.size) & (np.asarray(inner(back)) == wanted)).all()):
+        back = found(wanted)
+        if back.min() >= 0 and back.max() < inner.size and bool((inner(back) == wanted).all()):
             return found
     raise LayoutError(
-        f"right_inverse({ComposedLayout(swizzle, offset, inner)}): no layout inverts {inner} on the offsets it reaches"
+        f"right_inverse({ComposedLayout(outside, offset, inner)}): no layout inverts {inner} on the offsets it reaches"
     )
 
 
@@ -195,16 +215,16 @@ def left_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     if columns is not None:
         image = Image(columns)
         width = max([column.bit_length() for column in columns], default=0)
-        recovered = layout_of_columns(tuple(image.project(bit) for bit in range(width)))
+        recovered = _said(tuple(image.project(bit) for bit in range(width)), (layout,))
         if recovered is not None:
             return recovered
-    swizzle = _only_swizzle("left_inverse", layout)
-    back: Function = Chained(call(layout.inner), -layout.offset, swizzle)
+    undo = _of_bits("left_inverse", layout).inverse()
+    back: Function = Chained(call(layout.inner), -layout.offset, undo)
     return ComposedLayout(back, 0, Layout(layout.cosize, 1))
 
 
-def _only_swizzle(call: str, layout: ComposedLayout) -> Swizzle:
-    if not isinstance(layout.outer, Swizzle):
+def _of_bits(call: str, layout: ComposedLayout) -> OfBits:
+    if not isinstance(layout.outer, OfBits):
         raise LayoutError(
             f"{call}({layout}): {layout.outer} is not known to be invertible; compose it with {layout.inner} first"
         )

@@ -12,14 +12,16 @@ these offsets.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from math import gcd, prod
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import LayoutError, TableError
-from ..values.composed import AnyLayout, ComposedLayout, Swizzle
+from ..values.bit_map import Swizzle
+from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout, _make
-from .bits import swizzles
+from .bits import cheapest, swizzles
 from .rearrange import coalesced_open
 
 if TYPE_CHECKING:
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Table = NDArray[np.int64]
+    Listed = list[int] | Table
 
 LARGEST_TABLE = 1 << 24
+SHORT = 1 << 12
+"""Up to so many values stand in a list, and NumPy is not loaded; more are an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,6 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
     >>> modes_of_values(np.array([0, 1, 2, 5]))
     Broken(index=3, expected=3)
     """
-    import numpy as np
-
     if len(values) and values[0] != 0:
         return Broken(0, 0)
     extents: list[int] = []
@@ -57,22 +60,43 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
     scale = 1
     while len(values) > 1:
         step = int(values[1])
-        broken = np.nonzero(values != np.arange(len(values)) * step)[0]
-        if not len(broken):
+        linear = _bent(values, step)
+        if linear is None:
             return [*extents, len(values)], [*strides, step]
-        linear = int(broken[0])
         if len(values) % linear:
             return Broken(linear * scale, linear * step)
-        blocks = values.reshape(-1, linear)
-        wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
-        if len(wrong):
-            block, within = divmod(int(wrong[0]), linear)
-            return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
+        if (unlike := _unlike(values, linear, scale)) is not None:
+            return unlike
         extents.append(linear)
         strides.append(step)
-        values = blocks[:, 0]
+        values = values[::linear]
         scale *= linear
     return (extents, strides) if extents else ([1], [0])
+
+
+def _unlike(values: Listed, linear: int, scale: int) -> Broken | None:
+    """Where a block of `linear` values, each `scale` steps, differs from the first by more than a constant."""
+    if isinstance(values, list):
+        led = (values[at - at % linear] + values[at % linear] for at in range(len(values)))
+        return next((Broken(at * scale, to) for at, to in enumerate(led) if values[at] != to), None)
+    import numpy as np
+
+    blocks = values.reshape(-1, linear)
+    wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
+    if not len(wrong):
+        return None
+    block, within = divmod(int(wrong[0]), linear)
+    return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
+
+
+def _bent(values: Listed, step: int) -> int | None:
+    """The first place where the values are not 0, step, 2 * step and so on."""
+    if isinstance(values, list):
+        return next((at for at, value in enumerate(values) if value != at * step), None)
+    import numpy as np
+
+    bent = np.nonzero(values != np.arange(len(values)) * step)[0]
+    return int(bent[0]) if len(bent) else None
 
 
 def leaf_modes(outer: Layout, extent: int, step: int) -> tuple[list[int], list[int]] | Broken:
@@ -86,8 +110,6 @@ def leaf_modes(outer: Layout, extent: int, step: int) -> tuple[list[int], list[i
 
     Raises LayoutError where one period is longer than 16 million coordinates.
     """
-    import numpy as np
-
     extents: list[int] = []
     strides: list[int] = []
     period = period_of(coalesced_open(outer)[0], step)
@@ -95,19 +117,15 @@ def leaf_modes(outer: Layout, extent: int, step: int) -> tuple[list[int], list[i
     while True:
         values = leaf_values(outer, min(extent, period + 1), step)
         first = int(values[1]) if extent > 1 else 0
-        bent = np.nonzero(values != np.arange(len(values)) * first)[0]
-        if not len(bent):
+        linear = _bent(values, first)
+        if linear is None:
             return [*extents, extent], [*strides, first]
-        linear = int(bent[0])
         if extent % linear:
             return Broken(linear * scale, linear * first)
         period //= gcd(period, linear)
         looked_at = linear * min(extent // linear, period + 1)
-        blocks = leaf_values(outer, looked_at, step).reshape(-1, linear)
-        wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
-        if len(wrong):
-            block, within = divmod(int(wrong[0]), linear)
-            return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
+        if (unlike := _unlike(leaf_values(outer, looked_at, step), linear, scale)) is not None:
+            return unlike
         extents.append(linear)
         strides.append(first)
         extent, step, scale = extent // linear, step * linear, scale * linear
@@ -119,31 +137,40 @@ def period_of(shape: list[int], step: int) -> int:
     return whole // gcd(whole, step)
 
 
-def leaf_values(outer: Layout, extent: int, step: int) -> NDArray[np.int64]:
+def leaf_values(outer: Layout, extent: int, step: int) -> Listed:
     """`outer(step * x)` for every x below `extent`. Raises LayoutError above 16 million of them, or beyond 63 bits."""
-    import numpy as np
-
     reach = abs(step) * extent
     if extent > LARGEST_TABLE or max([reach, *(abs(d) * (reach + 1) for d in leaves(outer.stride))]) >= 1 << 62:
         raise LayoutError(
             f"{outer} o {extent}:{step}: arithmetic does not decide this, and {extent} offsets up to stride "
             f"{max(map(abs, leaves(outer.stride)), default=0)} are too many or too large to list; divide it first"
         )
+    if extent <= SHORT:
+        return [outer(index * step) for index in range(extent)]
+    import numpy as np
+
     return outer(np.arange(extent, dtype=np.int64) * step)
 
 
 def digits_of(shape: list[int], extent: int, step: int) -> list[int]:
     """The greatest value of each digit of `step * x`, x below `extent`, in the mixed radix `shape` (last unbounded)."""
+    last = (extent - 1) * abs(step) // prod(shape[:-1]) + 1
+    if step <= 0:
+        return [*shape[:-1], last]
+    count, tops, below = min(extent, period_of(shape, step)), [], 1
+    for radix in shape[:-1]:
+        tops.append(_greatest_digit(count, step, below, radix))
+        below *= radix
+    return [*tops, last]
+
+
+def _greatest_digit(count: int, step: int, below: int, radix: int) -> int:
+    """The greatest of `step * x // below % radix` for x below `count`."""
+    if count <= SHORT:
+        return max(step * index // below % radix for index in range(count))
     import numpy as np
 
-    last = (extent - 1) * abs(step) // prod(shape[:-1]) + 1
-    index = np.arange(min(extent, period_of(shape, step)), dtype=np.int64) * step
-    tops = []
-    for radix in shape[:-1]:
-        digit = index % radix
-        tops.append(int(digit.max()) if step > 0 else radix)
-        index //= radix
-    return [*tops, last]
+    return int((np.arange(count, dtype=np.int64) * step // below % radix).max())
 
 
 def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
@@ -152,8 +179,6 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
     >>> additive_witness(Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
     (2, 1)
     """
-    import numpy as np
-
     extents, steps = leaves(inner.shape), leaves(inner.stride)
     if inner.size > LARGEST_TABLE:
         raise LayoutError(
@@ -161,10 +186,18 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
             f"list; divide the layouts first"
         )
     flat = Layout(tuple(extents), tuple(steps))
+    if inner.size <= SHORT:
+        for backwards in product(*map(range, reversed(extents))):
+            crd = backwards[::-1]
+            if outer(flat(crd)) != sum(outer(at * step) for at, step in zip(crd, steps, strict=True)):
+                return crd
+        return None
+    import numpy as np
+
     whole = outer(flat.offsets())
     added = np.zeros((1,) * len(extents), np.int64)
     for axis, (extent, step) in enumerate(zip(extents, steps, strict=True)):
-        added = added + leaf_values(outer, extent, step).reshape((-1,) + (1,) * (len(extents) - 1 - axis))
+        added = added + np.asarray(leaf_values(outer, extent, step)).reshape((-1,) + (1,) * (len(extents) - 1 - axis))
     wrong = np.nonzero((whole != added).ravel(order="F"))[0]
     if not len(wrong):
         return None
@@ -269,20 +302,14 @@ def _swizzled(values: Table) -> ComposedLayout | None:
     """The layout with an offset, or after the swizzle of fewest bits, whose offsets these are."""
     if int(values.min()) < 0:
         return None
-    best: tuple[tuple[int, ...], ComposedLayout] | None = None
-    for swizzle in (Swizzle(0, 0, 0), *swizzles(int(values.max()).bit_length())):
-        if best is not None and swizzle.bits > best[0][0]:
-            break
+
+    def before(swizzle: Swizzle) -> tuple[int, Layout] | None:
         unmixed = swizzle(values)
         offset = int(unmixed.flat[0])
-        if not _plausible(unmixed - offset):
-            continue
-        inner = _plain(unmixed - offset)
-        if isinstance(inner, Layout):
-            cost = (swizzle.bits, len(leaves(inner.shape)), abs(swizzle.shift), swizzle.base, -swizzle.shift)
-            if best is None or cost < best[0]:
-                best = cost, ComposedLayout(swizzle, offset, inner)
-    return None if best is None else best[1]
+        inner = _plain(unmixed - offset) if _plausible(unmixed - offset) else None
+        return (offset, inner) if isinstance(inner, Layout) else None
+
+    return cheapest(before, (Swizzle(0, 0, 0), *swizzles(int(values.max()).bit_length())))
 
 
 def _plausible(values: Table) -> bool:

@@ -1,5 +1,7 @@
-"""Divides and products: a layout split into a tile and the tiles' arrangement, copies of a block laid out by a tiler.
+"""Complements, divides and products: what a layout leaves out; a layout split into tiles; copies of a block.
 
+Law: `R = complement(L, M)` is ordered, the translates of L by R's offsets are disjoint, and together they cover [0, M)
+wherever the strides of L divide one another in order (where they do not, no layout covers it).
 Law: `logical_divide(L, T) == composition(L, (T, complement(T, size(L))))`; the size is kept or the call is refused.
 `logical_product(A, B) == (A, composition(A*, B))`, where A* is the complement of A without an end: mode 0 is the block,
 mode 1 its copies, disjoint and ordered as the tiler. Zipped, tiled and flat ones rearrange the modes.
@@ -8,32 +10,154 @@ mode 1 its copies, disjoint and ordered as the tiler. Zipped, tiled and flat one
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from math import gcd
 
 from ...errors import LayoutError
-from ..values.basis import has_basis
-from ..values.composed import ComposedLayout
+from ..values.basis import as_stride, has_basis, path_of, value_of
 from ..values.coordinates import keeps
-from ..values.int_tuple import IntTuple, fold_profile, leaves, product_each
-from ..values.layout import Layout, Order, _make
-from .complement import complement, gaps
+from ..values.int_tuple import IntTuple, Order, as_tuple, fold_profile, leaves, map_leaves, product, product_each
+from ..values.layout import Layout, _make
+from ..values.size import Size
 from .composition import composition
 from .operation import on_inner, operation
-from .queries import is_bijective
-from .rearrange import append, by_mode, from_modes, joined
+from .queries import Shaped, is_bijective, shape
+from .rearrange import append, by_mode, from_modes, joined, make_ordered_layout
 
 
-@operation(composed=on_inner, tiled=True, on_tensor="divided")
-def logical_divide(layout: Layout, tiler: object) -> Layout:
+@operation(composed="what a function outside leaves out is no layout; ask for that of the inner layout")
+def complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Layout:
+    """The ordered layout whose translates of `layout` are disjoint and reach `cotarget` offsets.
+
+    `cotarget` is a size, a shape or a layout (its size); left out, `cosize(layout)`.
+
+    >>> print(complement(Layout(4, 2), 24), complement(Layout((2, 4), (1, 4)), 14))
+    (2,3):(1,8) 2:2
+
+    Raises LayoutError where modes of `layout` overlap or a stride is negative, for then no layout is disjoint from it.
+    Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.4.
+    """
+    if has_basis(layout.stride):
+        return _complement_by_axis(layout, cotarget)
+    reach = layout.cosize if cotarget is None else _target_size(layout, cotarget)
+    extents, strides, _ = gaps(layout, reach, cotarget is None)
+    return from_modes(extents, strides)
+
+
+def gaps(layout: Layout, reach: int, always_extend: bool = False) -> tuple[list[int], list[int], bool]:
+    """Extents and strides of the complement up to `reach`, and whether no offset is left out."""
+    pairs = sorted([(d, s) for s, d in zip(leaves(layout.shape), leaves(layout.stride)) if s != 1 and d != 0])  # noqa: B905  (congruent)
+    if pairs and pairs[0][0] < 0:
+        raise LayoutError(
+            f"complement({layout}, {reach}): stride {pairs[0][0]} is negative; "
+            f"offsets below 0 have no complement in [0, {reach})"
+        )
+    extents: list[int] = []
+    strides: list[int] = []
+    filled, even = 1, True
+    for step, extent in pairs:
+        if step < filled:
+            raise LayoutError(
+                f"complement({layout}, {reach}): modes overlap: mode {extent}:{step} starts within the {filled} "
+                f"offsets that the smaller strides span; a stride of {filled} would not"
+            )
+        gap = step // filled
+        if gap > 1:
+            extents.append(gap)
+            strides.append(filled)
+        if step != gap * filled:
+            even = False
+        filled = step * extent
+    more = -(-reach // filled)
+    if more > 1 or not extents or always_extend:
+        extents.append(more)
+        strides.append(filled)
+    return extents, strides, even
+
+
+def _target_size(layout: Layout, cotarget: IntTuple | Layout) -> int:
+    size = cotarget.size if isinstance(cotarget, Layout) else product(cotarget)
+    if not (type(size) is int or isinstance(size, Size)) or size < 1:
+        raise LayoutError(
+            f"complement({layout}, {cotarget}): the cotarget must be a size, a shape or a layout of at least 1"
+        )
+    return size
+
+
+def _complement_by_axis(layout: Layout, cotarget: IntTuple | Layout | None) -> Layout:
+    """The complement of a layout with basis strides, axis by axis of its codomain."""
+    pairs = [(s, d) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if path_of(d)]
+    width = 1 + max(path_of(d)[0] for _, d in pairs)
+    named: tuple[IntTuple | Layout | None, ...] = cotarget if isinstance(cotarget, tuple) else (cotarget,)
+    width = max(width, len(named))
+    targets = (named + (None,) * width)[:width]
+    modes = [_one_axis(layout, axis, pairs, target) for axis, target in enumerate(targets)]
+    return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+
+
+def _one_axis(layout: Layout, axis: int, pairs: list[tuple[int, int]], target: IntTuple | Layout | None) -> Layout:
+    inner = [(s, as_stride(value_of(d), path_of(d)[1:])) for s, d in pairs if path_of(d)[0] == axis]
+    if not inner:
+        return _make(1 if target is None else _target_size(layout, target), as_stride(1, (axis,)))
+    left = _make(tuple(s for s, _ in inner), tuple(d for _, d in inner))
+    return _under(axis, complement(left, target))
+
+
+def _under(axis: int, layout: Layout) -> Layout:
+    """The layout one axis deeper: every offset becomes a step along `axis`."""
+    deeper = map_leaves(lambda step: as_stride(value_of(step), (axis, *path_of(step))), layout.stride)
+    return _make(layout.shape, deeper)
+
+
+def evenly_divides(left: Shaped, right: Shaped) -> bool:
+    """True if tiles of the right one fill the left shape: what `logical_divide` asks of a tiler, entry by entry.
+
+    >>> evenly_divides((8, 16), (4, 4)), evenly_divides((8, 10), (4, 4)), evenly_divides((8, 10), 20)
+    (True, False, True)
+    >>> evenly_divides(48, Layout(8, 3)), evenly_divides(32, Layout(8, 3))
+    (True, False)
+
+    An integer divides the size, a layout has a complement in it. Raises LayoutError for another tiler.
+    """
+    whole = shape(left)
+    if isinstance(right, tuple):
+        entries = as_tuple(whole)
+        return len(right) <= len(entries) and all(map(evenly_divides, entries, right))
+    if type(right) is int and right > 0:
+        return product(whole) % right == 0
+    if not isinstance(right, Layout) or has_basis(right.stride):
+        raise LayoutError(
+            f"evenly_divides({left}, {right}): a tile is a layout of offsets, a size, or a tuple of these"
+        )
+    try:
+        extents, _strides, even = gaps(right, product(whole))
+    except LayoutError:
+        return False
+    return even and right.size * product(tuple(extents)) == product(whole)
+
+
+a_divide = partial(operation, composed=on_inner, tiled=True, tiles="tile", on_tensor="divided")
+a_product = partial(operation, composed=on_inner, tiled=True, tiles="tile", on_tensor="multiplied")
+
+
+@a_divide()
+def logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Layout:
     """`(tile, rest)` of the whole layout, or mode by mode for a tuple tiler: `((tile, rest), (tile, rest), ...)`.
 
-    An integer N tiles by `N:1`; `_` and None keep a mode, as do modes that the tiler does not name.
+    An integer N tiles by `N:1`; `_` and None keep a mode, as do modes that the tiler does not name. With `round_up` the
+    last tile may reach beyond the layout, which goes on there; the same of `make_identity_layout(shape)` is the guard:
+    a coordinate is real where `elem_less(guard(c), shape)`.
 
     >>> print(logical_divide(Layout((4, 8)), 2), logical_divide(Layout((6, 8), (8, 1)), (3, 4)))
     (2,16):(1,2) ((3,2),(4,2)):((8,24),(1,4))
+    >>> print(logical_divide(Layout(1000), 128, round_up=True))
+    (128,8):(1,128)
 
     Raises LayoutError where the tile does not divide the size, CompositionError where it does not fit the modes.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.5.
     """
+    if round_up is not False:
+        layout = rounded_up(layout, tiler, round_up)
     if isinstance(tiler, tuple):
         return by_mode(logical_divide, layout, tiler)
     if keeps(tiler):
@@ -52,6 +176,26 @@ def logical_divide(layout: Layout, tiler: object) -> Layout:
     return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
 
 
+def rounded_up(layout: Layout, tiler: object, wanted: object) -> Layout:
+    """`layout` with its last mode, or that of each mode of a tuple tiler, long enough for whole tiles."""
+    if wanted is not True:
+        raise LayoutError(f"logical_divide({layout}, {tiler}, {wanted}): round_up is True or False")
+
+    def whole(mode: Layout, entry: object) -> Layout:
+        if isinstance(entry, tuple):
+            return by_mode(whole, mode, entry)
+        tile = tile_of(logical_divide, mode, entry)
+        sizes = leaves(mode.shape)
+        if has_basis(tile.stride) or not sizes:
+            return mode
+        unit = tile.size * product(tuple(gaps(tile, 1)[0]))
+        unit //= gcd(unit, product(sizes[:-1]))
+        longer = -(-sizes[-1] // unit) * unit
+        return _make(fold_profile(iter([*sizes[:-1], longer]), mode.shape), mode.stride)
+
+    return layout if keeps(tiler) else whole(layout, tiler)
+
+
 def tile_of(call: Callable[..., Layout], layout: Layout, tiler: object) -> Layout:
     """The layout that a tiler of a whole layout is: an integer N is `N:1`."""
     if isinstance(tiler, Layout):
@@ -66,8 +210,8 @@ def _uneven(layout: Layout, tile: Layout, rest: Layout, even: bool) -> str:
     if even:
         return (
             f"{call}: the tile and its rest {rest} have {tile.size} * {rest.size} = {tile.size * rest.size} "
-            f"coordinates, the layout {layout.size}; choose a tile that divides {layout.size}, or round the shape up "
-            f"and guard the edge"
+            f"coordinates, the layout {layout.size}; choose a tile that divides {layout.size}, or pass "
+            f"round_up=True and guard the edge"
         )
     return (
         f"{call}: copies of the tile {tile} leave gaps, for its strides do not divide one another; choose some that do"
@@ -85,8 +229,8 @@ def unzipped(layout: Layout, guide: object) -> tuple[Layout, Layout]:
     return joined(tile for tile, _ in pairs), joined([rest for _, rest in pairs] + modes[len(guide) :])
 
 
-@operation(composed=on_inner, tiled=True, put=(logical_divide, "((tiles), (rests))"), on_tensor="divided")
-def zipped_divide(layout: Layout, tiler: object) -> Layout:
+@a_divide(put=(logical_divide, "((tiles), (rests))"))
+def zipped_divide(layout: Layout, tiler: object, round_up: bool = False) -> Layout:
     """`((tile, tile, ...), (rest, rest, ...))`: mode 0 is one tile, mode 1 chooses among them.
 
     >>> print(zipped_divide(Layout((6, 8), (8, 1)), (3, 4)))
@@ -94,11 +238,11 @@ def zipped_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    return joined(unzipped(logical_divide(layout, tiler), tiler))
+    return joined(unzipped(logical_divide(layout, tiler, round_up), tiler))
 
 
-@operation(composed=on_inner, tiled=True, put=(logical_divide, "((tiles), rest, rest, ...)"), on_tensor="divided")
-def tiled_divide(layout: Layout, tiler: object) -> Layout:
+@a_divide(put=(logical_divide, "((tiles), rest, rest, ...)"))
+def tiled_divide(layout: Layout, tiler: object, round_up: bool = False) -> Layout:
     """`((tile, tile, ...), rest, rest, ...)`.
 
     >>> print(tiled_divide(Layout((6, 8), (8, 1)), (3, 4)))
@@ -106,12 +250,12 @@ def tiled_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    tile, rest = unzipped(logical_divide(layout, tiler), tiler)
+    tile, rest = unzipped(logical_divide(layout, tiler, round_up), tiler)
     return joined([tile, *rest])
 
 
-@operation(composed=on_inner, tiled=True, put=(logical_divide, "(tile, ..., rest, ...)"), on_tensor="divided")
-def flat_divide(layout: Layout, tiler: object) -> Layout:
+@a_divide(put=(logical_divide, "(tile, ..., rest, ...)"))
+def flat_divide(layout: Layout, tiler: object, round_up: bool = False) -> Layout:
     """`(tile, tile, ..., rest, rest, ...)`.
 
     >>> print(flat_divide(Layout((6, 8), (8, 1)), (3, 4)))
@@ -119,11 +263,11 @@ def flat_divide(layout: Layout, tiler: object) -> Layout:
 
     Raises as `logical_divide`.
     """
-    tile, rest = unzipped(logical_divide(layout, tiler), tiler)
+    tile, rest = unzipped(logical_divide(layout, tiler, round_up), tiler)
     return joined([*tile, *rest])
 
 
-@operation(composed=on_inner, tiled=True, on_tensor="multiplied")
+@a_product()
 def logical_product(block: Layout, tiler: object) -> Layout:
     """`(block, copies)`, or mode by mode for a tuple tiler.
 
@@ -152,7 +296,7 @@ def room_for(block: Layout, copies: Layout) -> Layout:
     return from_modes(extents, strides)
 
 
-@operation(composed=on_inner, tiled=True, put=(logical_product, "((blocks), (copies))"), on_tensor="multiplied")
+@a_product(put=(logical_product, "((blocks), (copies))"))
 def zipped_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), (copies, copies, ...))`.
 
@@ -164,7 +308,7 @@ def zipped_product(block: Layout, tiler: object) -> Layout:
     return joined(unzipped(logical_product(block, tiler), tiler))
 
 
-@operation(composed=on_inner, tiled=True, put=(logical_product, "((blocks), copy, copy, ...)"), on_tensor="multiplied")
+@a_product(put=(logical_product, "((blocks), copy, copy, ...)"))
 def tiled_product(block: Layout, tiler: object) -> Layout:
     """`((block, block, ...), copies, copies, ...)`.
 
@@ -177,7 +321,7 @@ def tiled_product(block: Layout, tiler: object) -> Layout:
     return joined([inner, *copies])
 
 
-@operation(composed=on_inner, tiled=True, put=(logical_product, "(block, ..., copy, ...)"), on_tensor="multiplied")
+@a_product(put=(logical_product, "(block, ..., copy, ...)"))
 def flat_product(block: Layout, tiler: object) -> Layout:
     """`(block, block, ..., copies, copies, ...)`.
 
@@ -190,13 +334,7 @@ def flat_product(block: Layout, tiler: object) -> Layout:
     return joined([*inner, *copies])
 
 
-@operation(
-    composed=on_inner,
-    tiled=True,
-    layouts=2,
-    put=(logical_product, "((block, copies), ...) mode by mode"),
-    on_tensor="multiplied",
-)
+@a_product(layouts=2, put=(logical_product, "((block, copies), ...) mode by mode"), tiles="block")
 def blocked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(block, copies)`: neighbouring elements of a block stay neighbours.
 
@@ -208,13 +346,7 @@ def blocked_product(block: Layout, tiler: Layout) -> Layout:
     return _interleaved(blocked_product, block, tiler, False)
 
 
-@operation(
-    composed=on_inner,
-    tiled=True,
-    layouts=2,
-    put=(logical_product, "((copies, block), ...) mode by mode"),
-    on_tensor="multiplied",
-)
+@a_product(layouts=2, put=(logical_product, "((copies, block), ...) mode by mode"), tiles="rake")
 def raked_product(block: Layout, tiler: Layout) -> Layout:
     """Mode by mode `(copies, block)`: neighbouring elements belong to neighbouring copies.
 
@@ -243,59 +375,6 @@ def _interleaved(call: Callable[..., Layout], block: Layout, tiler: Layout, copi
 def _in_modes(layout: Layout) -> Layout:
     """An integer layout as its one mode, so that what becomes of it stays one mode."""
     return layout if isinstance(layout.shape, tuple) else joined([layout])
-
-
-def make_ordered_layout(shape: IntTuple, order: IntTuple | Order) -> Layout:
-    """The compact layout of `shape` whose strides grow in the order of the numbers in `order`.
-
-    >>> print(make_ordered_layout((2, (2, 2), 2), (0, (2, 3), 1)))
-    (2,(2,2),2):(1,(4,8),2)
-
-    An entry of `order` that stops nesting orders all below it, first mode fastest. Raises LayoutError where it nests
-    deeper.
-    """
-    if isinstance(order, Order):
-        return Layout(shape, order)
-    whole = Layout(shape)
-    ranked = _ranks(shape, order, whole)
-    extents = leaves(shape)
-    strides = [0] * len(extents)
-    running = 1
-    for leaf in sorted(range(len(extents)), key=lambda i: (ranked[i], i)):
-        if extents[leaf] != 1:
-            strides[leaf] = running
-            running *= extents[leaf]
-    return _make(whole.shape, fold_profile(iter(strides), whole.shape))
-
-
-def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
-    if not isinstance(order, tuple):
-        return [order] * len(leaves(shape))
-    if not isinstance(shape, tuple) or len(shape) != len(order):
-        raise LayoutError(
-            f"make_ordered_layout({whole.shape}, {order}): it must nest no deeper than the shape, one entry a mode"
-        )
-    return [rank for part, entry in zip(shape, order, strict=True) for rank in _ranks(part, entry, whole)]
-
-
-def make_layout_like(layout: Layout) -> Layout:
-    """A compact layout of the same shape whose strides grow in the same order; stride-0 modes stay.
-
-    >>> print(make_layout_like(Layout((4, 8), (32, 2))))
-    (4,8):(8,1)
-    """
-    if isinstance(layout, ComposedLayout):
-        layout = layout.inner
-    if has_basis(layout.stride):
-        raise LayoutError(f"make_layout_like({layout}): strides along axes have no order; use make_layout(shape)")
-    extents, steps = leaves(layout.shape), leaves(layout.stride)
-    strides = [0] * len(extents)
-    running = 1
-    for leaf in sorted(range(len(extents)), key=lambda i: (abs(steps[i]), i)):
-        if steps[leaf] != 0 and extents[leaf] != 1:
-            strides[leaf] = running
-            running *= extents[leaf]
-    return _make(layout.shape, fold_profile(iter(strides), layout.shape))
 
 
 @operation(composed=on_inner, on_tensor="multiplied")

@@ -13,20 +13,19 @@ from functools import partial
 from itertools import pairwise
 
 from ...errors import LayoutError
-from ..algebra.complement import complement
 from ..algebra.composition import composition
 from ..algebra.inverse import left_inverse, right_inverse
-from ..algebra.operation import OPERATIONS, Act, on_any
+from ..algebra.operation import OPERATIONS, Act, Operation, on_any
 from ..algebra.queries import size
 from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
-from ..algebra.tile import logical_divide, logical_product, room_for, tile_of
+from ..algebra.tile import complement, logical_divide, logical_product, room_for, rounded_up, tile_of
+from ..values.above import Shown
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, leaves, show
 from ..values.layout import Layout, _make
 from ..values.size import is_unknown
-from .expression import FUNCTIONS, parse_call
-from .parse import parse_layout
+from .parse import parse_call, parse_layout
 from .write import spelt
 
 CHECKED = 1 << 16
@@ -46,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Shown):
     """The call, its steps in order, and the result or the error that ends them."""
 
     call: str
@@ -78,21 +77,23 @@ def explain(function: Act | str, *operands: object) -> Explanation:
     Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
     does not take.
     """
-    told: Act | str = function
+    told: Act | None = None
     if isinstance(function, str):
-        called, operands = parse_call(function)
-        told = FUNCTIONS.get(called, function)
+        told, operands = parse_call(function)
+    else:
+        told = function
     operands = tuple(parse_layout(operand) if isinstance(operand, str) else operand for operand in operands)
-    name = getattr(told, "__name__", str(told))
-    if isinstance(told, str) or told not in STORIES:
-        known = ", ".join(sorted(known.__name__ for known in STORIES))
+    name = getattr(told, "__name__", str(function))
+    stories = STORIES | {record.call: partial(_put, record) for record in OPERATIONS.values() if record.put}
+    if told not in stories:
+        known = ", ".join(sorted(known.__name__ for known in stories))
         raise LayoutError(f"explain({name}, ...): there is no story for it; there is one for {known}")
     call = f"{name}({', '.join(map(spelt, operands))})"
     if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
         raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
     steps: list[Step] = []
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
-        for step in STORIES[told](*operands):
+        for step in stories[told](*operands):
             steps.append(step)
     try:
         result = told(*operands)
@@ -221,7 +222,10 @@ def _disjoint(layout: Layout, rest: Layout) -> Step:
     return Step(text, rest, len(reached))
 
 
-def _logical_divide(layout: Layout, tiler: object) -> Iterator[Step]:
+def _logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Iterator[Step]:
+    if round_up is not False:
+        layout = rounded_up(layout, tiler, round_up)
+        yield Step(f"Long enough for whole tiles the layout is {layout}.", layout)
     if isinstance(tiler, tuple):
         yield from _by_mode_steps(logical_divide, layout, tiler)
         return
@@ -236,13 +240,13 @@ def _logical_divide(layout: Layout, tiler: object) -> Iterator[Step]:
     yield _claim(f"The layout after that choice: {layout} o {pair} = {result}.", result, lambda i: layout(pair(i)))
 
 
-def _rearranged(function: Act, basic: Act, forms: str) -> Callable[..., Iterator[Step]]:
-    def story(layout: Layout, tiler: object) -> Iterator[Step]:
-        yield from STORIES[basic](layout, tiler)
-        result = on_any(function, layout, tiler)
-        yield Step(f"The modes of {basic(layout, tiler)} are put as {forms}: {result}.", result)
-
-    return story
+def _put(record: Operation, *operands: object) -> Iterator[Step]:
+    """The story of an operation that is another one, its modes put otherwise."""
+    assert record.put is not None
+    basic, forms = record.put
+    yield from STORIES[basic](*operands)
+    result = on_any(record.call, *operands)
+    yield Step(f"The modes of {basic(*operands)} are put as {forms}: {result}.", result)
 
 
 def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
@@ -300,4 +304,3 @@ STORIES: dict[Act, Callable[..., Iterator[Step]]] = {
     right_inverse: _inverse(right_inverse),
     left_inverse: _inverse(left_inverse),
 }
-STORIES |= {record.call: _rearranged(record.call, *record.put) for record in OPERATIONS.values() if record.put}

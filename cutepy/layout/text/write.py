@@ -1,19 +1,21 @@
 """Writing layouts: C++ source, pycute source, LaTeX, the text table of CuTe's `print_layout`.
 
-Law: `parse_layout` reads back what `to_cpp`, `to_pycute` and `to_latex` write.
+Law: `parse_layout` reads back what `to_cpp`, `to_pycute`, `to_latex` and `to_f2_strides` write.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any
 
 from ...errors import LayoutError
+from ..algebra.bits import columns_of, to_f2
 from ..values.basis import Basis
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, Swizzle
-from ..values.int_tuple import IntTuple, leaves, product, show
-from ..values.layout import Layout
+from ..values.bit_map import BitMap, Swizzle
+from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, plain_part
+from ..values.int_tuple import IntTuple, fold_profile, leaves, product, show
+from .tree import OverF2
 
 _CPP_NAMES = frozenset((*range(-10, 11), 12, 16, 24, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))
 """The integers that every CuTe release names `_N` (`_mN` below 0); others are spelled `Int<N>`."""
@@ -22,13 +24,14 @@ _CPP_NAMES = frozenset((*range(-10, 11), 12, 16, 24, 32, 64, 96, 128, 192, 256, 
 def spelt(operand: object) -> str:
     """An operand as the text of a call has it.
 
+    >>> from cutepy.layout import Layout
     >>> spelt((4, Layout((2, 4))))
     '(4, (2,4):(1,2))'
     """
     return f"({', '.join(map(spelt, operand))})" if isinstance(operand, tuple) else str(operand)
 
 
-def to_cpp(layout: AnyLayout) -> str:
+def to_cpp(layout: Function) -> str:
     """CuTe C++ source: a static layout as its type, one with unknown sizes as a call of `make_layout`.
 
     >>> from cutepy.layout import Layout
@@ -39,20 +42,18 @@ def to_cpp(layout: AnyLayout) -> str:
 
     Raises LayoutError for sizes that have no C++ spelling (SymPy functions).
     """
-    return _cpp(layout)
-
-
-def _cpp(function: Function) -> str:
-    if isinstance(function, Swizzle):
-        return f"Swizzle<{function.bits},{function.base},{function.shift}>{{}}"
-    if isinstance(function, (ComposedLayout, Chained)):
-        parts = _cpp(function.outer), _cpp(function.inner)
-        if function.offset == 0 and isinstance(function.outer, Swizzle):
+    if isinstance(layout, Swizzle):
+        return f"Swizzle<{layout.bits},{layout.base},{layout.shift}>{{}}"
+    if isinstance(layout, BitMap):
+        raise LayoutError(f"to_cpp: CuTe C++ has swizzles, no other map of bits, and {layout} is none")
+    if isinstance(layout, (ComposedLayout, Chained)):
+        parts = to_cpp(layout.outer), to_cpp(layout.inner)
+        if layout.offset == 0 and isinstance(layout.outer, Swizzle):
             return f"composition({parts[0]},{parts[1]})"
-        return f"make_composed_layout({parts[0]},{_cpp_value(function.offset)},{parts[1]})"
-    if function.facts is None:
-        return f"Layout<{_cpp_type(function.shape, 'Shape')},{_cpp_type(function.stride, 'Stride')}>{{}}"
-    return f"make_layout({_cpp_tuple(function.shape, 'make_shape')},{_cpp_tuple(function.stride, 'make_stride')})"
+        return f"make_composed_layout({parts[0]},{_cpp_tuple(layout.offset, 'make_coord')},{parts[1]})"
+    if layout.facts is None:
+        return f"Layout<{_cpp_type(layout.shape, 'Shape')},{_cpp_type(layout.stride, 'Stride')}>{{}}"
+    return f"make_layout({_cpp_tuple(layout.shape, 'make_shape')},{_cpp_tuple(layout.stride, 'make_stride')})"
 
 
 def _cpp_type(tree: IntTuple, name: str) -> str:
@@ -97,6 +98,8 @@ def to_pycute(layout: AnyLayout) -> str:
         if isinstance(layout.outer, (Chained, ComposedLayout)):
             raise LayoutError(f"to_pycute({layout}): pycute composes one function with a layout, here are more")
         outer = layout.outer
+        if isinstance(outer, BitMap):
+            raise LayoutError(f"to_pycute({layout}): pycute has swizzles, no other map of bits, and {outer} is none")
         first = f"Swizzle({outer.bits},{outer.base},{outer.shift})" if isinstance(outer, Swizzle) else to_pycute(outer)
         return f"ComposedLayout({first},{layout.offset},{to_pycute(layout.inner)})"
     if any(isinstance(step, Basis) for step in leaves(layout.stride)):
@@ -104,7 +107,35 @@ def to_pycute(layout: AnyLayout) -> str:
     return f"Layout({layout.shape!r},{layout.stride!r})"
 
 
-def to_latex(layout: AnyLayout) -> str:
+def to_f2_strides(layout: AnyLayout) -> str:
+    """The layout with strides over F2, where XOR adds: any map of bits after a layout is one, where all is known.
+
+    >>> from cutepy.layout import Layout
+    >>> to_f2_strides(ComposedLayout(Swizzle(3, 0, 3), 0, Layout((8, 8), (8, 1))))
+    'Layout((8, 8), (F2(9), F2(1)))'
+
+    A mode of several steps is nested. Raises LayoutError where the layout is not linear over XOR, as `to_f2`.
+    Source: NVlabs, CuTe's strides over F2.
+    """
+    to_f2(layout)  # raises where the layout is not linear
+    columns = [*(columns_of(layout) or ())]
+    modes: list[tuple[IntTuple, Any]] = []
+    shape = plain_part(layout).shape
+    for extent in leaves(shape):
+        steps: list[list[int]] = []
+        for _bit in range(extent.bit_length() - 1):
+            column = columns.pop(0)
+            if steps and column == steps[-1][0] << len(steps[-1]):
+                steps[-1].append(column)
+            else:
+                steps.append([column])
+        found = [(1 << len(step), OverF2(step[0])) for step in steps] or [(1, OverF2(0))]
+        modes.append(found[0] if len(found) == 1 else tuple(zip(*found, strict=True)))  # type: ignore[arg-type]
+    sizes, strides = (fold_profile(iter(parts), shape) for parts in zip(*modes, strict=True))
+    return f"Layout({sizes!r}, {strides!r})"
+
+
+def to_latex(layout: Function) -> str:
     r"""LaTeX for math mode.
 
     >>> from cutepy.layout import Layout
@@ -115,15 +146,13 @@ def to_latex(layout: AnyLayout) -> str:
 
     Basis strides are `e_{i,j}`, the outer axis first.
     """
-    return _latex(layout)
-
-
-def _latex(function: Function) -> str:
-    if isinstance(function, Swizzle):
-        return rf"S\langle {function.bits},{function.base},{function.shift}\rangle"
-    if isinstance(function, (ComposedLayout, Chained)):
-        return rf"{_latex(function.outer)} \circ {function.offset} \circ {_latex(function.inner)}"
-    return f"{_latex_tree(function.shape)}{{:}}{_latex_tree(function.stride)}"
+    if isinstance(layout, Swizzle):
+        return rf"S\langle {layout.bits},{layout.base},{layout.shift}\rangle"
+    if isinstance(layout, BitMap):
+        return rf"F_2\langle {','.join(map(str, layout.columns))}\rangle"
+    if isinstance(layout, (ComposedLayout, Chained)):
+        return rf"{to_latex(layout.outer)} \circ {show(layout.offset)} \circ {to_latex(layout.inner)}"
+    return f"{_latex_tree(layout.shape)}{{:}}{_latex_tree(layout.stride)}"
 
 
 def _latex_tree(tree: IntTuple) -> str:
@@ -138,9 +167,10 @@ def _latex_tree(tree: IntTuple) -> str:
 LARGEST_GRID = 1 << 16
 
 
-def text_grid(layout: Layout | ComposedLayout) -> str:
+def text_grid(layout: AnyLayout) -> str:
     """A header line with the layout, column numbers, and a ruled row for each row of offsets.
 
+    >>> from cutepy.layout import Layout
     >>> print(text_grid(Layout((2, (2, 2)), (4, (2, 1)))))
     (2,(2,2)):(4,(2,1))
           0   1   2   3
@@ -164,7 +194,9 @@ def text_grid(layout: Layout | ComposedLayout) -> str:
     rows, columns = extents(layout)
     cells = [[show(value) for value in row] for row in offset_rows(layout, range(rows), range(columns))]
     widest = max(len(cell) for row in cells for cell in row)
-    digits = widest if any(type(step) is not int for step in _steps(layout)) else len(str(layout.cosize))
+    digits = (
+        widest if any(type(step) is not int for step in leaves(plain_part(layout).stride)) else len(str(layout.cosize))
+    )
     if any(cell.startswith("-") for row in cells for cell in row):
         digits = max(digits, widest)
     return "\n".join([str(layout), *ruled(cells, digits)])
@@ -179,9 +211,10 @@ def ruled(cells: Sequence[Sequence[str]], digits: int) -> list[str]:
     return lines
 
 
-def extents(layout: Layout | ComposedLayout) -> tuple[int, int]:
+def extents(layout: AnyLayout) -> tuple[int, int]:
     """Rows and columns of the table of a layout: its first two modes, or one row for a vector.
 
+    >>> from cutepy.layout import Layout
     >>> extents(Layout((4, (2, 8)))), extents(Layout(8))
     ((4, 16), (1, 8))
     """
@@ -189,38 +222,31 @@ def extents(layout: Layout | ComposedLayout) -> tuple[int, int]:
     return (sizes[0], sizes[1]) if len(sizes) > 1 else (1, sizes[0] if sizes else 1)
 
 
-def offset_rows(
-    layout: Layout | ComposedLayout, rows: Sequence[int], columns: Sequence[int]
-) -> list[list[int | tuple[object, ...]]]:
+def offset_rows(layout: AnyLayout, rows: Sequence[int], columns: Sequence[int]) -> list[list[Any]]:
     """What the layout gives at the chosen rows and columns of its table; each mode is evaluated once, then added.
 
+    >>> from cutepy.layout import Layout
     >>> offset_rows(Layout((4, (2, 2)), (1, (10, 100))), [0, 3], range(4))
     [[0, 10, 100, 110], [3, 13, 103, 113]]
     """
-    outer, start, plain = _taken_apart(layout)
-    if plain.rank < 2 or any(type(step) is not int for step in leaves(plain.stride)):
-        flat = plain.rank < 2
-        return [[_value(layout, (column,) if flat else (row, column)) for column in columns] for row in rows]
+    plain = plain_part(layout)
+    if plain.rank < 2:
+        return [[layout(column if layout.rank else ()) for column in columns] for _row in rows]
+    if any(type(step) is not int for step in leaves(plain.stride)):
+        return [[layout((row, column)) for column in columns] for row in rows]
     down, across = plain[0], plain[1]
     along = [across(column) for column in columns]
-    table: list[list[int | tuple[object, ...]]] = []
-    for row in rows:
-        base = start + down(row)
-        table.append([base + step for step in along] if outer is None else [outer(base + step) for step in along])
-    return table
+    if not isinstance(layout, ComposedLayout):
+        return [[base + step for step in along] for base in map(down, rows)]
+    outer: Callable[[int], object] = layout.outer
+    return [[outer(layout.offset + base + step) for step in along] for base in map(down, rows)]
 
 
-def _value(layout: Layout | ComposedLayout, crd: tuple[int, ...]) -> int | tuple[object, ...]:
-    index = crd[0] if len(crd) == 1 else crd
-    return cast("int | tuple[object, ...]", layout(index if layout.rank else ()))
-
-
-def _taken_apart(layout: Layout | ComposedLayout) -> tuple[Callable[[int], int] | None, int, Layout]:
-    """The outer function or None, its offset, and the plain layout inside."""
-    if isinstance(layout, ComposedLayout):
-        return cast("Callable[[int], int]", layout.outer), layout.offset, layout.inner
-    return None, 0, layout
-
-
-def _steps(layout: Layout | ComposedLayout) -> tuple[object, ...]:
-    return leaves(_taken_apart(layout)[2].stride)
+NOTATIONS: dict[str, Callable[[AnyLayout], str]] = {
+    "cute": str,
+    "python": repr,
+    "cpp": to_cpp,
+    "pycute": to_pycute,
+    "latex": to_latex,
+}
+"""A layout in each notation, by its name."""

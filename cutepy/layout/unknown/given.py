@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError
 from ..text.parse import parse_tiler
@@ -204,13 +204,16 @@ def _subs_operand(operand: Any, table: Mapping[object, object]) -> object:
     return put(operand, table) if hasattr(operand, "free_symbols") else operand
 
 
-def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, named: Mapping[str, object]) -> int:
+def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, named: Mapping[str, object]) -> Term:
     """The offset of a composed layout, which a slice may have made symbolic, with values for symbols."""
-    offset = layout.offset
+    offset: Any = layout.offset
+    found: Term = offset
     if type(offset) is int or layout.inner.facts is None:
-        return offset
+        return found
     together: dict[object, object] = dict(values or {})
-    return cast(int, put(offset, _by_symbol(layout.inner, layout.inner.facts, together | dict(named))))
+    table = _by_symbol(layout.inner, layout.inner.facts, together | dict(named))
+    put_in: Term = _subs_operand(offset, table)
+    return put_in
 
 
 def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, Any]) -> dict[object, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError
 from ..values.basis import Basis
@@ -20,15 +20,6 @@ from ..values.size import (
     Poly,
     Size,
     Undecided,
-    added,
-    as_constant,
-    constant,
-    multiplied,
-    power,
-    quotient,
-    replaced,
-    scaled,
-    unknowns,
 )
 from .prover import Context
 
@@ -57,7 +48,8 @@ class Knowledge:
     def of(operands: Iterable[object]) -> Knowledge:
         """What the operands say about their sizes."""
         facts = Facts()
-        todo, terms = list(operands), []
+        todo = list(operands)
+        terms: list[Any] = []
         while todo:
             thing = todo.pop()
             if isinstance(thing, tuple):
@@ -66,7 +58,7 @@ class Knowledge:
                 facts = facts | thing.facts
                 terms += [*leaves(thing.shape), *leaves(thing.stride)]
             elif hasattr(thing, "free_symbols"):
-                terms.append(thing)  # type: ignore[arg-type]
+                terms.append(thing)
         knowledge = Knowledge(Context(), facts, {})
         for fact in facts.stated:
             terms += [fact.left, fact.right]
@@ -86,13 +78,13 @@ class Knowledge:
         if meaning not in self.polys:
             number = self.context.number(low)
             self.context.meaning[number] = meaning
-            self.polys[meaning] = {((number, 1),): 1}
+            self.polys[meaning] = Poly.unknown(number)
         return self.polys[meaning]
 
     def poly(self, term: object) -> Poly:
         """A SymPy expression as a polynomial. Raises Undecided where it is an integer only if something divides."""
         above, below = self._ratio(term)
-        exact = quotient(above, below)
+        exact = above.divided(below)
         if exact is not None:
             return exact
         if self.context.known_multiple(above, below):
@@ -102,38 +94,38 @@ class Knowledge:
     def _ratio(self, term: Any) -> tuple[Poly, Poly]:
         """Numerator and denominator."""
         if isinstance(term, int):
-            return constant(term), constant(1)
+            return Poly.of(term), Poly.of(1)
         tree: sympy.Expr = term
         if tree in self.polys:
-            return self.polys[tree], constant(1)
+            return self.polys[tree], Poly.of(1)
         if tree.is_Rational:
-            return constant(int(tree.p)), constant(int(tree.q))
+            return Poly.of(int(tree.p)), Poly.of(int(tree.q))
         if tree.is_Add or tree.is_Mul:
-            above, below = constant(0 if tree.is_Add else 1), constant(1)
+            above, below = Poly.of(0 if tree.is_Add else 1), Poly.of(1)
             for part in tree.args:
                 p, q = self._ratio(part)
                 if tree.is_Add:
-                    above = added(multiplied(above, q), multiplied(p, below))
+                    above = above * q + p * below
                 else:
-                    above = multiplied(above, p)
-                below = multiplied(below, q)
+                    above = above * p
+                below = below * q
             return above, below
         if tree.is_Pow and tree.exp.is_Integer and abs(int(tree.exp)) <= 64:
             p, q = self._ratio(tree.base)
             p, q = (p, q) if tree.exp > 0 else (q, p)
-            return power(p, abs(int(tree.exp))), power(q, abs(int(tree.exp)))
-        return self._function(tree), constant(1)
+            return p ** abs(int(tree.exp)), q ** abs(int(tree.exp))
+        return self._function(tree), Poly.of(1)
 
     def _function(self, tree: sympy.Expr) -> Poly:
         """`floor` and its kin in terms of sizes; other integers from 0, as SymPy knows, are unknowns of their own."""
         name = type(tree).__name__
         if name in ("floor", "ceiling"):
             above, below = self._ratio(tree.args[0])
-            up = added(added(above, below), constant(1), -1) if name == "ceiling" else above
+            up = above + below - 1 if name == "ceiling" else above
             return self.context.floor(up, below)
         if name == "Mod":
             value, divisor = (self.poly(part) for part in tree.args)
-            return added(value, multiplied(self.context.floor(value, divisor), divisor), -1)
+            return value - self.context.floor(value, divisor) * divisor
         if not (tree.is_integer and tree.is_nonnegative):
             raise LayoutError(
                 f"{tree} is no size: a size is a whole number, a positive symbol, or made of them by + - * /"
@@ -142,32 +134,32 @@ class Knowledge:
 
     def _state(self, fact: Fact) -> None:
         left, right = self._ratio(fact.left), self._ratio(fact.right)
-        difference = added(multiplied(left[0], right[1]), multiplied(right[0], left[1]), -1)
+        difference = left[0] * right[1] - right[0] * left[1]
         if fact.sign == "divides":
-            self._divide(multiplied(left[0], right[1]), multiplied(right[0], left[1]), fact)
+            self._divide(left[0] * right[1], right[0] * left[1], fact)
         elif fact.sign == "==" and not self._equate(difference):
-            self.context.at_least += [difference, scaled(difference, -1)]
+            self.context.at_least += [difference, -difference]
         elif fact.sign == "!=":
             self.context.differs.append(difference)
         elif fact.sign in (">=", "<="):
-            self._bound(difference if fact.sign == ">=" else scaled(difference, -1), fact)
+            self._bound(difference if fact.sign == ">=" else -difference, fact)
 
     def _replace(self, number: int, by: Poly) -> None:
         """An unknown is a polynomial in others from here on."""
         context = self.context
-        self.polys = {meaning: replaced(poly, number, by) for meaning, poly in self.polys.items()}
+        self.polys = {meaning: poly.put(number, by) for meaning, poly in self.polys.items()}
         context.replace(number, by)
-        context.floors = {n: (replaced(a, number, by), replaced(b, number, by)) for n, (a, b) in context.floors.items()}
+        context.floors = {n: (a.put(number, by), b.put(number, by)) for n, (a, b) in context.floors.items()}
 
     def _equate(self, difference: Poly) -> bool:
-        if any(number in self.context.floors for number in unknowns(difference)):
+        if any(number in self.context.floors for number in difference.unknowns()):
             return False
-        for number in reversed(unknowns(difference)):
+        for number in reversed(difference.unknowns()):
             alone = ((number, 1),)
-            rest = {monomial: c for monomial, c in difference.items() if monomial != alone}
-            if abs(difference.get(alone, 0)) == 1 and number not in unknowns(rest):
-                value = scaled(rest, -difference[alone])
-                self.context.at_least.append(added(value, constant(self.context.lows[number]), -1))
+            rest = difference.without(alone)
+            if abs(difference.get(alone, 0)) == 1 and number not in rest.unknowns():
+                value = rest * -difference[alone]
+                self.context.at_least.append(value - self.context.lows[number])
                 self._replace(number, value)
                 return True
         return False
@@ -176,16 +168,16 @@ class Knowledge:
         """State a divisor: where it is one of `a * x + b`, x becomes so many times a new unknown, and a rest."""
         if not divisor:
             raise LayoutError(f"the fact {fact} is impossible")
-        if quotient(of, divisor) is not None:
+        if of.divided(divisor) is not None:
             return
-        if as_constant(divisor) is not None and as_constant(of) is not None:
+        if divisor.number() is not None and of.number() is not None:
             raise LayoutError(f"the fact {fact} is impossible")
         divisor, of = _cancelled(divisor, of)
-        bases = [number for number in unknowns(of) if number not in unknowns(divisor)]
-        number = bases[0] if len(unknowns(of)) == 1 and bases else None
+        bases = [number for number in of.unknowns() if number not in divisor.unknowns()]
+        number = bases[0] if len(of.unknowns()) == 1 and bases else None
         factor = of.get(((number, 1),), 0) if number is not None else 0
-        rest = {monomial: c for monomial, c in of.items() if monomial != ((number, 1),)}
-        modulus, offset = as_constant(divisor), as_constant(rest)
+        rest = of.without(((number, 1),) if number is not None else ONE)
+        modulus, offset = divisor.number(), rest.number()
         if number is None or factor == 0 or offset is None or (modulus is None and (factor != 1 or offset)):
             self._product_rule(divisor, of)
             return
@@ -198,7 +190,7 @@ class Knowledge:
         low = max(0, -((start - self.context.lows[number]) // modulus)) if modulus is not None else 1
         meaning = (self.context.meaning[number] - start) / self.context.expression(divisor)
         fresh = self._unknown(meaning, low)
-        self._replace(number, added(multiplied(divisor, fresh), constant(start)))
+        self._replace(number, divisor * fresh + start)
 
     def _product_rule(self, divisor: Poly, of: Poly) -> None:
         """A divisor of a product, or of a number: the quotient becomes an unknown that the product is written with."""
@@ -206,16 +198,16 @@ class Knowledge:
             [(below, factor)], [(above, multiple)] = divisor.items(), of.items()
             fresh = self._unknown(self.context.expression(of) / self.context.expression(divisor), 1)
             if multiple == 1 and above:
-                self.context.rules.append((above, multiplied(divisor, fresh)))
+                self.context.rules.append((above, divisor * fresh))
                 return
             if factor == 1 and below:
-                self.context.rules.append((next(iter(multiplied(divisor, fresh))), of))
+                self.context.rules.append((next(iter(divisor * fresh)), of))
                 return
         self.context.divides.append((divisor, of))
 
     def _bound(self, poly: Poly, fact: Fact) -> None:
-        names = unknowns(poly)
-        value = as_constant(poly)
+        names = poly.unknowns()
+        value = poly.number()
         if value is not None:
             if value < 0:
                 raise LayoutError(f"the fact {fact} contradicts the others: {self.facts}")
@@ -236,7 +228,8 @@ class Knowledge:
         if tiler and isinstance(operand, tuple):
             return tuple(self.wrapped(entry, True) for entry in operand)
         found = mapped(size, operand)
-        return _make(cast(int, found), 1) if tiler and isinstance(found, Size) else found
+        in_a_row = tiler and type(found) is Size
+        return _make(found, 1) if in_a_row else found
 
     def unwrapped(self, result: object) -> object:
         """A result with SymPy expressions for sizes; a layout carries the facts."""
@@ -261,5 +254,7 @@ def _cancelled(divisor: Poly, of: Poly) -> tuple[Poly, Poly]:
     shared = min(divisor) if len(divisor) == 1 else ONE
     powers = {number: min(exponent, *(dict(monomial).get(number, 0) for monomial in of)) for number, exponent in shared}
     monomial = tuple(sorted((number, exponent) for number, exponent in powers.items() if exponent))
-    factor: Poly = {monomial: common}
-    return cast(Poly, quotient(divisor, factor)), cast(Poly, quotient(of, factor))
+    factor = Poly({monomial: common})
+    reduced, rest = divisor.divided(factor), of.divided(factor)
+    assert reduced is not None and rest is not None
+    return reduced, rest

@@ -11,14 +11,14 @@ with a fact that would decide.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ...errors import LayoutError, UndecidedError
 from ..values.basis import Basis
 from ..values.facts import Facts, Origin
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
-from ..values.size import Operand, Poly, Size, Undecided, added, as_constant, constant, replaced, unknowns
+from ..values.size import Operand, Poly, Size, Undecided
 from .knowledge import Knowledge, mapped
 from .prover import Assumption, Context
 
@@ -38,7 +38,7 @@ def undecided_error(call: str, facts: Facts, undecided: Undecided) -> UndecidedE
             f"{call}: this case is decided by listing all coordinates, and {left} is not known. "
             f"Put a value in with subs first.{known}"
         )
-    rounded = [number for number in unknowns(undecided.left) if number in context.floors]
+    rounded = [number for number in undecided.left.unknowns() if number in context.floors]
     if undecided.kind == "divides" or rounded:
         if rounded:
             _rounding, above, below = context.rounded(rounded[0])
@@ -76,7 +76,7 @@ def _inequality(difference: sympy.Expr, kind: str) -> tuple[str, str]:
     return f"{more} >= {sympy.Add(*less, bound)}", f"'{more} <= {sympy.Add(*less, bound - 1)}'"
 
 
-def lifted(function: Callable[..., object], *operands: object, tiled: bool = False) -> Layout:
+def lifted(function: Callable[..., object], *operands: object, tiled: bool = False) -> object:
     """`function(*operands)` with unknown sizes among the operands; the result carries their facts.
 
     In a `tiled` one a size after the first operand is a tile of that many.
@@ -89,7 +89,7 @@ def lifted(function: Callable[..., object], *operands: object, tiled: bool = Fal
     except Undecided as undecided:
         call = f"{function.__name__}({', '.join(map(str, operands))})"
         raise undecided_error(call, knowledge.facts, undecided) from None
-    answer = cast(Layout, knowledge.unwrapped(result))
+    answer = knowledge.unwrapped(result)
     if not isinstance(answer, Layout) or answer.facts is None:
         return answer
     origin = Origin(function, operands, answer.shape, answer.stride)
@@ -135,11 +135,11 @@ def _agrees(
 
 
 def _depends_on(assumption: Assumption, context: Context) -> Undecided:
-    value = as_constant(assumption.value)
-    alone: Poly = {((assumption.number, 1),): 1}
+    value = assumption.value.number()
+    alone = Poly.unknown(assumption.number)
     if value is None:
-        return Undecided(context, "equal", added(alone, assumption.value, -1))
-    return Undecided(context, "less", added(alone, constant(value + 1), -1))
+        return Undecided(context, "equal", alone - assumption.value)
+    return Undecided(context, "less", alone - (value + 1))
 
 
 def _moved(thing: object, context: Context) -> object:
@@ -154,12 +154,12 @@ def _moved(thing: object, context: Context) -> object:
 def _translated(poly: Poly, origin: Context, context: Context) -> Poly:
     """A polynomial of one context in another; what rounds down is looked at again, for it may now be a number."""
     for number, value in context.solved.items():
-        poly = replaced(poly, number, value)
+        poly = poly.put(number, value)
     for number in reversed(origin.floors):
-        if number in unknowns(poly):
+        if number in poly.unknowns():
             above, below = (_translated(part, origin, context) for part in origin.floors[number])
             if context.floors.get(number) != (above, below):
-                poly = replaced(poly, number, context.floor(above, below))
+                poly = poly.put(number, context.floor(above, below))
     return poly
 
 

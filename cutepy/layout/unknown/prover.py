@@ -18,16 +18,7 @@ from ..values.size import (
     Poly,
     Size,
     Undecided,
-    added,
-    as_constant,
-    constant,
-    multiplied,
-    quotient,
-    replaced,
-    scaled,
-    shifted,
     times,
-    unknowns,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +76,7 @@ class Context:
 
     def not_negative(self, poly: Poly, depth: int = 3) -> bool:
         """True if `poly >= 0` follows."""
-        above = shifted(poly, self.lows)
+        above = poly.above(self.lows)
         if all(coefficient > 0 for coefficient in above.values()):
             return True
         if depth == 0:
@@ -95,19 +86,19 @@ class Context:
             for monomial in below:
                 if known.get(monomial, 0) < 0:
                     factor = -(-poly[monomial] // known[monomial])
-                    if self.not_negative(added(poly, known, -factor), depth - 1):
+                    if self.not_negative(poly + known * -factor, depth - 1):
                         return True
         return False
 
     def positive(self, poly: Poly) -> bool:
         """True if `poly >= 1` follows."""
-        if self.not_negative(added(poly, constant(1), -1)):
+        if self.not_negative(poly - 1):
             return True
-        return any(poly in (other, scaled(other, -1)) for other in self.differs) and self.not_negative(poly)
+        return any(poly in (other, -other) for other in self.differs) and self.not_negative(poly)
 
     def is_less(self, poly: Poly) -> bool | None:
         """Whether `poly < 0`, None where that does not follow either way."""
-        if self.positive(scaled(poly, -1)):
+        if self.positive(-poly):
             return True
         return False if self.not_negative(poly) else None
 
@@ -118,72 +109,72 @@ class Context:
         others = [coefficient for monomial, coefficient in poly.items() if monomial]
         if others and poly.get(ONE, 0) % gcd(*others):
             return False
-        if any(poly in (other, scaled(other, -1)) for other in self.differs):
+        if any(poly in (other, -other) for other in self.differs):
             return False
-        return False if self.positive(poly) or self.positive(scaled(poly, -1)) else None
+        return False if self.positive(poly) or self.positive(-poly) else None
 
     def decided(self, question: Callable[[Poly], bool | None], poly: Poly, kind: str) -> bool:
         """The answer to a question; where it follows for all but the least value of an unknown, that is assumed."""
         answer = question(poly)
         if answer is not None:
             return answer
-        names = unknowns(poly)
+        names = poly.unknowns()
         for chosen in [[number] for number in names] + ([names] if len(names) > 1 else []):
             for number in chosen:
                 self.lows[number] += 1
             answer = None if self.impossible() else question(poly)
             if answer is not None:
-                self.assumed += [Assumption(number, constant(self.lows[number] - 1)) for number in chosen]
+                self.assumed += [Assumption(number, Poly.of(self.lows[number] - 1)) for number in chosen]
                 return answer
             for number in chosen:
                 self.lows[number] -= 1
         if kind == "equal" and not any(number in self.floors for number in names):
             for number in names:
                 alone = ((number, 1),)
-                rest = {monomial: c for monomial, c in poly.items() if monomial != alone}
-                if abs(poly.get(alone, 0)) == 1 and number not in unknowns(rest):
+                rest = poly.without(alone)
+                if abs(poly.get(alone, 0)) == 1 and number not in rest.unknowns():
                     self.differs.append(poly)
-                    self.assumed.append(Assumption(number, scaled(rest, -poly[alone])))
+                    self.assumed.append(Assumption(number, rest * -poly[alone]))
                     return False
         raise Undecided(self, kind, poly)
 
     def impossible(self) -> bool:
         """True if it is seen that nothing satisfies all that is known."""
-        return any(self.positive(scaled(poly, -1)) for poly in self.at_least)
+        return any(self.positive(-poly) for poly in self.at_least)
 
     def exclude(self, assumption: Assumption) -> None:
         """State what an assumption states."""
-        value = as_constant(assumption.value)
+        value = assumption.value.number()
         if value == self.lows[assumption.number]:
             self.lows[assumption.number] += 1
         else:
-            self.differs.append(added({((assumption.number, 1),): 1}, assumption.value, -1))
+            self.differs.append(Poly.unknown(assumption.number) - assumption.value)
 
     def pin(self, assumption: Assumption) -> bool:
         """State the opposite: the unknown is that value. False where the facts exclude it."""
         number, value = assumption.number, assumption.value
         self.solved[number] = value
-        self.at_least.append(added(value, constant(self.lows[number]), -1))
+        self.at_least.append(value - self.lows[number])
         self.replace(number, value)
         rules, self.rules = self.rules, []
         for monomial, by in rules:
-            self._rule_with(replaced({monomial: 1}, number, value), replaced(by, number, value))
-        possible = all((as_constant(poly) or 0) >= 0 for poly in self.at_least) and {} not in self.differs
-        self.at_least = [poly for poly in self.at_least if as_constant(poly) is None]
+            self._rule_with(Poly({monomial: 1}).put(number, value), by.put(number, value))
+        possible = all((poly.number() or 0) >= 0 for poly in self.at_least) and {} not in self.differs
+        self.at_least = [poly for poly in self.at_least if poly.number() is None]
         return possible
 
     def replace(self, number: int, by: Poly) -> None:
         """Put a polynomial in an unknown's place in what is known."""
-        self.at_least = [replaced(poly, number, by) for poly in self.at_least]
-        self.differs = [replaced(poly, number, by) for poly in self.differs]
-        self.divides = [(replaced(d, number, by), replaced(p, number, by)) for d, p in self.divides]
+        self.at_least = [poly.put(number, by) for poly in self.at_least]
+        self.differs = [poly.put(number, by) for poly in self.differs]
+        self.divides = [(d.put(number, by), p.put(number, by)) for d, p in self.divides]
 
     def _rule_with(self, product: Poly, by: Poly) -> None:
         """A rule after a value was put in: still a rule, or the value of the one unknown that is left, or given up."""
         if len(product) != 1:
             return
         [(monomial, factor)] = product.items()
-        rest = quotient(by, constant(factor))
+        rest = by.divided(Poly.of(factor))
         if rest is not None and len(monomial) == 1 and monomial[0][1] == 1:
             self.pin(Assumption(monomial[0][0], rest))
         elif rest is not None and monomial:
@@ -196,47 +187,46 @@ class Context:
                 found = next((monomial for monomial in poly if _contains(monomial, product)), None)
                 if found is None:
                     break
-                rest = {times(found, product, -1): poly[found]}
-                poly = added({m: c for m, c in poly.items() if m != found}, multiplied(rest, by))
+                poly = poly.without(found) + Poly({times(found, product, -1): poly[found]}) * by
         return poly
 
     def size(self, poly: Poly) -> Operand:
         """The polynomial as a size, or as the integer that it is."""
         poly = self.normal(poly) if self.rules else poly
-        value = as_constant(poly)
+        value = poly.number()
         return Size(self, poly) if value is None else value
 
     def parts(self, poly: Poly, divisor: Poly) -> tuple[Poly, Poly] | None:
         """`poly == quotient * divisor + rest` with `0 <= rest < divisor`, where that follows; else None."""
         exact = self.exact(poly, divisor)
         if exact is not None:
-            return exact, {}
+            return exact, Poly()
         if len(divisor) == 1:
             [(monomial, modulus)] = divisor.items()
-            rest = {m: c % modulus if _contains(m, monomial) else c for m, c in poly.items()}
-            rest = {m: c for m, c in rest.items() if c}
+            rest = Poly({m: c % modulus if _contains(m, monomial) else c for m, c in poly.items()})
+            rest = Poly({m: c for m, c in rest.items() if c})
         else:
-            rest = {monomial: c for monomial, c in poly.items() if quotient({monomial: c}, divisor) is None}
+            rest = Poly({monomial: c for monomial, c in poly.items() if Poly({monomial: c}).divided(divisor) is None})
         for candidate in (rest, poly):
-            whole = quotient(added(poly, candidate, -1), divisor)
-            below = added(divisor, candidate, -1)
+            whole = (poly - candidate).divided(divisor)
+            below = divisor - candidate
             if whole is not None and self.not_negative(candidate) and self.positive(below):
                 return whole, candidate
         return None
 
     def exact(self, poly: Poly, divisor: Poly) -> Poly | None:
         """`poly / divisor` where that is known to be whole."""
-        found = quotient(poly, divisor)
+        found = poly.divided(divisor)
         for product, by in self.rules if found is None else ():
-            factor = quotient(poly, by)
-            found = found if factor is None else quotient(multiplied(factor, {product: 1}), divisor)
+            factor = poly.divided(by)
+            found = found if factor is None else (factor * Poly({product: 1})).divided(divisor)
         return found
 
     def known_multiple(self, poly: Poly, divisor: Poly) -> bool:
         """True if a stated divisor of something that `poly` is a multiple of shows that `divisor` divides it."""
         for known, of in self.divides:
-            factor = quotient(poly, of)
-            if factor is not None and quotient(multiplied(known, factor), divisor) is not None:
+            factor = poly.divided(of)
+            if factor is not None and (known * factor).divided(divisor) is not None:
                 return True
         return False
 
@@ -245,25 +235,25 @@ class Context:
         found = self.parts(poly, divisor)
         if found is not None:
             return found[0]
-        if not self.not_negative(poly) and self.not_negative(scaled(poly, -1)):
-            up = added(added(scaled(poly, -1), divisor), constant(1), -1)
-            return scaled(self.floor(up, divisor), -1)
+        if not self.not_negative(poly) and self.not_negative(-poly):
+            up = -poly + divisor - 1
+            return -self.floor(up, divisor)
         for number, parts in self.floors.items():
             if parts == (poly, divisor):
-                return self.solved.get(number, {((number, 1),): 1})
+                return self.solved.get(number, Poly.unknown(number))
         if not (self.not_negative(poly) and self.positive(divisor)):
             raise Undecided(self, "less", poly)
-        number = self.number(1 if self.not_negative(added(poly, divisor, -1)) else 0)
+        number = self.number(1 if self.not_negative(poly - divisor) else 0)
         self.floors[number] = poly, divisor
-        alone: Poly = {((number, 1),): 1}
-        left_over = added(poly, multiplied(alone, divisor), -1)
-        self.at_least += [left_over, added(added(divisor, left_over, -1), constant(1), -1)]
+        alone = Poly.unknown(number)
+        left_over = poly - alone * divisor
+        self.at_least += [left_over, divisor - left_over - 1]
         return alone
 
     def rounded(self, number: int) -> tuple[str, Poly, Poly]:
         """How a quotient is rounded, what is divided, and by what: up where that says it shorter."""
         above, below = self.floors[number]
-        up = added(added(above, below, -1), constant(1))
+        up = above - below + 1
         return ("ceiling", up, below) if len(up) <= len(above) else ("floor", above, below)
 
     def expression(self, poly: Poly) -> sympy.Expr:

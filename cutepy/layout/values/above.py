@@ -8,36 +8,145 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from .int_tuple import Shaped
+
+Kind = TypeVar("Kind")
 _WHERE: dict[str, str] = {}
 
 
 def provide(**where: str) -> None:
     """Say where functions are, each as `name="module:function"`.
 
-    >>> provide(svg_of="cutepy.draw.drawing:svg_of")
+    >>> provide(bundle_of="cutepy.draw.drawing:bundle_of")
     """
     _WHERE.update(where)
-    above.cache_clear()
+    provided.cache_clear()
 
 
 @lru_cache(maxsize=256)
-def above(name: str) -> Callable[..., Any]:
-    """The function that an upper room provides under `name`.
-
-    >>> above("parse_layout")("(4,8):(8,1)")
-    Layout((4, 8), (8, 1))
-    """
+def provided(name: str) -> Callable[..., Any]:
+    """The function that an upper room provides under `name`, whatever it gives."""
     module, _, function = _WHERE[name].partition(":")
     found: Callable[..., Any] = getattr(import_module(module), function)
     return found
 
 
-def svg_of(thing: object) -> str | None:
-    """The picture that a notebook shows of a layout, as SVG; None where nobody draws, or nothing can be drawn of it."""
-    picture: str | None = above("svg_of")(thing) if "svg_of" in _WHERE else None
-    return picture
+def above(name: str, kind: type[Kind]) -> Callable[..., Kind]:
+    """The function that an upper room provides under `name`, which gives a `kind`.
+
+    >>> above("parse_layout", object)("(4,8):(8,1)")
+    Layout((4, 8), (8, 1))
+    """
+    return provided(name)
+
+
+class Later(ModuleType):
+    """A module that is loaded with the first of its names that is asked for; to call it is to call that module.
+
+    >>> later = Later("colorsys")
+    >>> later.rgb_to_hsv(1, 1, 1)
+    (0.0, 0.0, 1)
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.__name__), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(import_module(self.__name__), name, value)
+
+    def __dir__(self) -> list[str]:
+        return dir(import_module(self.__name__))
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return import_module(self.__name__)(*arguments, **options)  # type: ignore[operator]  # `draw` is such a module
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return import_module(self.__name__).__doc__
+
+
+class _Numpy(Later):
+    """NumPy, each name of it asked for once."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__[name] = getattr(import_module("numpy"), name)
+        return found
+
+
+if TYPE_CHECKING:
+    import numpy
+
+    numpy_later = numpy
+else:
+    numpy_later = _Numpy("numpy")
+
+
+class Shown:
+    """What a notebook shows without a call: a picture where there is one, else a readable text; who draws makes both.
+
+    >>> class Mine(Shown): ...
+    >>> Mine()._repr_mimebundle_()
+    {}
+    """
+
+    __slots__ = ()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return provided("bundle_of")(self) if "bundle_of" in _WHERE else {}
+
+
+class Told(Shaped, Shown):
+    """What upper rooms make of a layout of any kind: its text in other notations, its table, its picture."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return self.rank
+
+    def to_cpp(self) -> str:
+        """CuTe C++ source of this layout; see `write.to_cpp`.
+
+        >>> from cutepy import Layout
+        >>> Layout((4, 8), (8, 1)).to_cpp()
+        'Layout<Shape<_4,_8>,Stride<_8,_1>>{}'
+        """
+        return above("to_cpp", str)(self)
+
+    def to_pycute(self) -> str:
+        """pycute source of this layout; see `write.to_pycute`.
+
+        >>> from cutepy import Layout
+        >>> Layout((4, 8), (8, 1)).to_pycute()
+        'Layout((4, 8),(8, 1))'
+
+        Raises LayoutError for basis strides.
+        """
+        return above("to_pycute", str)(self)
+
+    def to_latex(self) -> str:
+        """LaTeX of this layout, for math mode; see `write.to_latex`.
+
+        >>> from cutepy import Layout
+        >>> Layout((4, 8), (8, 1)).to_latex()
+        '(4,8){:}(8,1)'
+        """
+        return above("to_latex", str)(self)
+
+    def to_f2_strides(self) -> str:
+        """This layout with strides over F2, as NVlabs' CuTe has them; see `write.to_f2_strides`.
+
+        >>> from cutepy import Layout
+        >>> Layout((4, 8), (8, 1)).to_f2_strides()
+        'Layout((4, 8), (F2(8), F2(1)))'
+        """
+        return above("to_f2_strides", str)(self)
+
+    def grid(self) -> str:
+        """The offsets as a text table, equal to CuTe's `print_layout`; ranks 1 and 2."""
+        return above("text_grid", str)(self)
 
 
 def exported(package: str, later: Mapping[str, str], name: str) -> object:

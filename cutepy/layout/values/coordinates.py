@@ -131,16 +131,21 @@ def _check_scalar(crd: object, shape: IntTuple) -> None:
         raise CoordinateError(f"coordinate {crd!r} of type {type(crd).__name__}: {hint}")
 
 
-def idx2crd(idx: int, shape: IntTuple, stride: IntTuple | None = None) -> IntTuple:
+def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> IntTuple:
     """The coordinate of index `idx`, nested as `shape`; the inverse of `crd2idx` on compact strides.
 
     >>> idx2crd(21, (4, (2, 8)))
     (1, (1, 2))
 
-    With `stride`, the entry of a mode is `idx // stride % extent`. The last mode is not bounded where strides are
-    compact.
+    A coordinate, or one with indices in places, is unfolded entry by entry: `idx2crd((1, 5), (3, (2, 3)))` is
+    `(1, (1, 2))`. With `stride`, the entry of a mode is `idx // stride % extent`. The last mode is not bounded where
+    strides are compact.
     """
     _check_tree("idx2crd", idx, shape)
+    if isinstance(idx, tuple):
+        if not isinstance(shape, tuple) or len(idx) != len(shape) or stride is not None:
+            raise CoordinateError(f"idx2crd({idx}, {shape}): a coordinate has an entry for each mode, and no strides")
+        return tuple(map(idx2crd, idx, shape))
     if stride is not None:
         return map_leaves(lambda s, d: idx // d % s if s != 1 and d != 0 else 0, shape, stride)
     if not isinstance(shape, tuple):
@@ -167,6 +172,21 @@ def crd2crd(crd: IntTuple, source: IntTuple, target: IntTuple) -> IntTuple:
     ):
         return tuple(map(crd2crd, crd, source, target))
     return idx2crd(crd2idx(crd, source), target)
+
+
+def elem_less(crd: IntTuple, limits: IntTuple) -> bool:
+    """True if every entry of a coordinate is below its limit; limits beyond the coordinate are not asked.
+
+    >>> elem_less((3, 4), (5, 6)), elem_less((3, 7), (5, 6)), elem_less((3, (4, 0)), (5, (6, 1)))
+    (True, False, True)
+
+    Raises CoordinateError where one nests and the other does not. Source: CuTe, `int_tuple.hpp`.
+    """
+    if isinstance(crd, tuple) and isinstance(limits, tuple):
+        return len(crd) <= len(limits) and all(map(elem_less, crd, limits))
+    if type(crd) is not int or type(limits) is not int:
+        raise CoordinateError(f"elem_less({crd}, {limits}): an entry and its limit are whole numbers, nested alike")
+    return crd < limits
 
 
 def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import LayoutError
-from .basis import Basis
-from .int_tuple import MAX_DEPTH, IntTuple, leaves, show
+from .basis import Basis, as_stride
+from .int_tuple import MAX_DEPTH, IntTuple, show
 from .size import Size
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ class Fact:
         if self.sign in ("==", "!="):
             zero = more == 0 or getattr(more, "is_zero", None)
             return zero if zero is None or self.sign == "==" else not zero
-        return cast("bool | None", getattr(more, "is_nonnegative", more >= 0 if type(more) is int else None))
+        known: bool | None = getattr(more, "is_nonnegative", more >= 0 if type(more) is int else None)
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +100,10 @@ def check_symbol(symbol: object) -> None:
 
 def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
     """What writing a layout states: each size is an integer from 1, each stride an integer. None without symbols."""
-    shape, stride = list(shape), list(stride)
     symbolic = False
     found: list[Fact] = []
-    for position, term in enumerate(shape + stride):
-        if isinstance(term, int):
+    for term, least in [*((extent, 1) for extent in shape), *((step, None) for step in stride)]:
+        if isinstance(term, (int, Size)):
             continue
         if not term.free_symbols:
             raise LayoutError(f"{term} is no size: a size is a whole number")
@@ -112,8 +112,8 @@ def implied(shape: Iterable[Term], stride: Iterable[Term]) -> Facts | None:
             check_symbol(symbol)
         if not term.is_integer:
             found.append(_integral(term))
-        if position < len(shape) and not term.is_positive:
-            found.append(Fact(term, ">=", 1))
+        if least is not None and not term.is_positive:
+            found.append(Fact(term, ">=", least))
     return Facts(tuple(dict.fromkeys(found))) if symbolic else None
 
 
@@ -131,11 +131,37 @@ def validated(shape: object, stride: object) -> tuple[IntTuple, IntTuple, Facts 
 
     Raises LayoutError, which says where they are not.
     """
-    extents, steps = checked(shape, stride, shape, stride, 0)
-    values = [step.value if isinstance(step, Basis) else step for step in leaves(steps)]
-    if all(type(leaf) is int or isinstance(leaf, Size) for leaf in (*leaves(extents), *values)):
-        return extents, steps, None
-    return extents, steps, implied(leaves(extents), values)
+    sizes: list[Term] = []
+    values: list[int] = []
+
+    def checked(part: object, along: object, depth: int) -> tuple[IntTuple, IntTuple]:
+        if depth > MAX_DEPTH:
+            raise LayoutError(f"Layout(...): the shape nests deeper than {MAX_DEPTH} levels; flatten it")
+        if isinstance(part, tuple):
+            if not isinstance(along, tuple) or len(part) != len(along):
+                raise LayoutError(
+                    f"Layout({_short(shape)}, {_short(stride)}): the stride must nest as the shape; "
+                    f"{_short(along)} stands against {_short(part)}"
+                    + (f"; {_way_out(along)}" if isinstance(along, list) or hasattr(along, "tolist") else "")
+                )
+            pairs = [checked(s, d, depth + 1) for s, d in zip(part, along, strict=True)]
+            return tuple(s for s, _ in pairs), tuple(d for _, d in pairs)
+        if isinstance(along, tuple):
+            raise LayoutError(
+                f"Layout({_short(shape)}, {_short(stride)}): the stride {_short(along)} nests where the shape is {part}"
+            )
+        extent = _whole_number(part, "a size", shape)
+        if type(extent) is int and extent < 1:
+            raise LayoutError(f"Layout({_short(shape)}): a size is {extent}; sizes are at least 1")
+        sizes.append(extent)
+        if isinstance(along, Basis):
+            values.append(along.value)
+            return extent, as_stride(along.value, along.path)
+        values.append(_whole_number(along, "a stride", stride))
+        return extent, values[-1]
+
+    extents, steps = checked(shape, stride, 0)
+    return extents, steps, implied(sizes, values)
 
 
 def is_plain(shape: object, stride: object) -> bool:
@@ -160,39 +186,17 @@ def _is_plain_tuple(shape: tuple[object, ...], stride: object, depth: int) -> bo
     return True
 
 
-def checked(shape: object, stride: object, whole: object, steps: object, depth: int) -> tuple[IntTuple, IntTuple]:
-    """`shape` and `stride` with every leaf an int, a basis stride or a symbol, or the error that says why not."""
-    if depth > MAX_DEPTH:
-        raise LayoutError(f"Layout(...): the shape nests deeper than {MAX_DEPTH} levels; flatten it")
-    if isinstance(shape, tuple):
-        if not isinstance(stride, tuple) or len(shape) != len(stride):
-            raise LayoutError(
-                f"Layout({_short(whole)}, {_short(steps)}): the stride must nest as the shape; "
-                f"{_short(stride)} stands against {_short(shape)}"
-                + (f"; {_way_out(stride)}" if isinstance(stride, list) or hasattr(stride, "tolist") else "")
-            )
-        pairs = [checked(s, d, whole, steps, depth + 1) for s, d in zip(shape, stride, strict=True)]
-        return tuple(s for s, _ in pairs), tuple(d for _, d in pairs)
-    if isinstance(stride, tuple):
-        raise LayoutError(
-            f"Layout({_short(whole)}, {_short(steps)}): the stride {_short(stride)} nests where the shape is {shape}"
-        )
-    extent = _whole_number(shape, "a size", whole)
-    if type(extent) is int and extent < 1:
-        raise LayoutError(f"Layout({_short(whole)}): a size is {extent}; sizes are at least 1")
-    return extent, stride if isinstance(stride, Basis) else _whole_number(stride, "a stride", steps)  # type: ignore[return-value]
-
-
-def _whole_number(value: object, what: str, whole: object) -> int:
+def _whole_number(value: Any, what: str, whole: object) -> int:
+    number: int
     if type(value) is int:
         return value
-    if isinstance(value, Size):
-        return cast(int, value)
-    if hasattr(value, "free_symbols"):
-        return cast(int, int(value) if getattr(value, "is_Integer", False) else value)  # type: ignore[call-overload]
+    if type(value) is Size or hasattr(value, "free_symbols"):
+        number = int(value) if getattr(value, "is_Integer", False) else value
+        return number
     truth = isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool"
     if not truth and hasattr(value, "__index__") and not getattr(value, "shape", ()):
-        return value.__index__()  # type: ignore[no-any-return]
+        number = value.__index__()
+        return number
     raise LayoutError(
         f"Layout({_short(whole)}): {what} is {_short(value)} of type {type(value).__name__}; {_way_out(value)}"
     )

@@ -6,8 +6,9 @@ Law: a *profile* is the nesting of a tuple; `flatten` forgets it and `unflatten`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import Enum
 from math import prod
-from typing import TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from ...errors import LayoutError
 
@@ -15,6 +16,31 @@ IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
 
 MAX_DEPTH = 100
 """How deep a shape may nest: far more than any kernel needs, far less than Python's own recursion limit."""
+
+
+class Shaped:
+    """What has a shape: a layout, a tensor."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+
+        @property
+        def shape(self) -> IntTuple: ...
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates."""
+        return product(self.shape)
+
+    @property
+    def rank(self) -> int:
+        """The number of top-level modes; 1 for an integer shape."""
+        return len(self.shape) if isinstance(self.shape, tuple) else 1
+
+    @property
+    def depth(self) -> int:
+        """How deep the shape nests: 0 for an integer."""
+        return depth_of(self.shape)
 
 
 def leaves(tree: IntTuple) -> tuple[int, ...]:
@@ -76,39 +102,6 @@ def as_tuple(tree: IntTuple) -> tuple[IntTuple, ...]:
     return tree if isinstance(tree, tuple) else (tree,)
 
 
-def congruent(left: IntTuple, right: IntTuple) -> bool:
-    """True if both have the same profile.
-
-    >>> congruent((4, (2, 8)), (0, (1, 1))), congruent((4, 2), (4, (2,)))
-    (True, False)
-    """
-    if isinstance(left, tuple):
-        return isinstance(right, tuple) and len(left) == len(right) and all(map(congruent, left, right))
-    return not isinstance(right, tuple)
-
-
-def weakly_congruent(left: IntTuple, right: IntTuple) -> bool:
-    """True if `right` nests at least as finely as `left`: an integer on the left meets anything.
-
-    >>> weakly_congruent((4, 2), (4, (2, 8))), weakly_congruent((4, (2, 8)), (4, 2))
-    (True, False)
-    """
-    if isinstance(left, tuple):
-        return isinstance(right, tuple) and len(left) == len(right) and all(map(weakly_congruent, left, right))
-    return True
-
-
-def compatible_shapes(left: IntTuple, right: IntTuple) -> bool:
-    """True if every coordinate of `left` is one of `right`: sizes agree wherever `left` stops nesting.
-
-    >>> compatible_shapes(24, (4, 6)), compatible_shapes((4, 6), ((2, 2), 6)), compatible_shapes((4, 6), 24)
-    (True, True, False)
-    """
-    if isinstance(left, tuple):
-        return isinstance(right, tuple) and len(left) == len(right) and all(map(compatible_shapes, left, right))
-    return left == product(right)
-
-
 def map_leaves(function: Callable[..., IntTuple], *trees: IntTuple) -> IntTuple:
     """Apply `function` to corresponding leaves of congruent trees.
 
@@ -116,10 +109,7 @@ def map_leaves(function: Callable[..., IntTuple], *trees: IntTuple) -> IntTuple:
     (4, (8, 64))
     """
     if isinstance(trees[0], tuple):
-        return tuple(
-            map_leaves(function, *entries)
-            for entries in zip(*cast("tuple[tuple[IntTuple, ...], ...]", trees), strict=True)
-        )
+        return tuple([map_leaves(function, *entries) for entries in zip(*map(as_tuple, trees), strict=True)])
     return function(*trees)
 
 
@@ -150,6 +140,70 @@ def prefix_product(shape: IntTuple, start: int = 1) -> IntTuple:
     return map_leaves(step, shape)
 
 
+def inner_product(left: Any, right: Any) -> Any:
+    """The sum of the products of corresponding entries; with basis elements on one side, a coordinate.
+
+    >>> inner_product((1, (2, 3)), (4, (5, 6)))
+    32
+
+    Raises LayoutError where one nests in another way.
+    """
+    if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
+        total = sum(_products(left, right), 0)
+        return total.coordinate() if hasattr(total, "coordinate") else total
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        raise LayoutError(f"inner_product({left}, {right}): both nest alike")
+    return left * right
+
+
+def _products(left: tuple[Any, ...], right: tuple[Any, ...]) -> Iterator[Any]:
+    """The products of corresponding leaves."""
+    for one, other in zip(left, right, strict=True):
+        if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+            yield from _products(one, other)
+        else:
+            yield inner_product(one, other)
+
+
+class Order(Enum):
+    """How compact strides grow: `LayoutLeft` (first mode fastest) or `LayoutRight` (last mode fastest)."""
+
+    LEFT = "LayoutLeft"
+    RIGHT = "LayoutRight"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+LayoutLeft = Order.LEFT
+LayoutRight = Order.RIGHT
+
+
+def compact_stride(shape: IntTuple, order: Order = LayoutLeft) -> IntTuple:
+    """Compact strides of `shape`; size-1 modes get stride 0, as CuTe's static integers do.
+
+    >>> compact_stride((4, 1, 3)), compact_stride((4, 1, 3), LayoutRight)
+    ((1, 0, 4), (3, 0, 1))
+    """
+    running = 1
+
+    def step(extent: int) -> int:
+        nonlocal running
+        if extent == 1:
+            return 0
+        stride, running = running, running * extent
+        return stride
+
+    if order is LayoutLeft:
+        return step(shape) if not isinstance(shape, tuple) else map_leaves(step, shape)
+    return mirrored(map_leaves(step, mirrored(shape)))
+
+
+def mirrored(tree: IntTuple) -> IntTuple:
+    """`tree` with the order of modes reversed at every level."""
+    return tuple(map(mirrored, reversed(tree))) if isinstance(tree, tuple) else tree
+
+
 @overload
 def ceil_div(numerator: int, denominator: int) -> int: ...
 @overload
@@ -157,10 +211,11 @@ def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple: ...
 def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
     """Quotients rounded up, entry by entry; entries that the denominator does not name are kept.
 
-    A layout as denominator (a tile) counts as its size, and meets all of the numerator that stands against it.
+    An integer divides through the modes of a tuple. A layout as denominator (a tile) counts as its size, and meets all
+    of the numerator that stands against it.
 
-    >>> ceil_div(7, 3), ceil_div((8, 10, 6), (3, 4))
-    (3, (3, 3, 6))
+    >>> ceil_div(7, 3), ceil_div((8, 10, 6), (3, 4)), ceil_div((4, 8), 2)
+    (3, (3, 3, 6), (2, 8))
 
     Raises LayoutError where the denominator nests in another way, or is below 1.
     """
@@ -168,7 +223,13 @@ def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
     if tile is not None:
         numerator, denominator = product(numerator), product(tile)
     if isinstance(numerator, tuple):
-        if not isinstance(denominator, tuple) or len(denominator) > len(numerator):
+        if not isinstance(denominator, tuple):
+            quotients: list[IntTuple] = []
+            for entry in numerator:
+                quotients.append(ceil_div(entry, denominator))
+                denominator = ceil_div(denominator, product(entry))
+            return tuple(quotients)
+        if len(denominator) > len(numerator):
             raise LayoutError(
                 f"ceil_div({numerator}, {denominator}): the divisor must be a tuple of at most {len(numerator)} entries"
             )
@@ -184,7 +245,7 @@ def round_up(value: IntTuple, multiple: IntTuple) -> IntTuple:
     (9, (9, 12))
     """
     if isinstance(value, tuple):
-        quotient = cast("tuple[IntTuple, ...]", ceil_div(value, multiple))
+        quotient = as_tuple(ceil_div(value, multiple))
         factors = as_tuple(multiple) + (1,) * (len(value) - len(as_tuple(multiple)))
         return tuple(
             round_up(v, m) if isinstance(v, tuple) else product(q) * product(m)

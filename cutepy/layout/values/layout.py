@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...errors import CoordinateError, LayoutError
-from .above import above, svg_of
-from .basis import Basis, BasisSum, has_basis, mixed_codomain, path_of, value_of
+from .above import Told, above, provided
+from .basis import Basis, BasisSum, as_stride, has_basis, mixed_codomain, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
 from .facts import Facts, is_plain, validated
-from .int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
+from .int_tuple import IntTuple, LayoutLeft, Order, as_tuple, compact_stride, leaves, map_leaves, show
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,22 +35,8 @@ LARGEST_ARRAY = 1 << 27
 MOST_AXES = 32
 
 
-class Order(Enum):
-    """How compact strides grow: `LayoutLeft` (first mode fastest) or `LayoutRight` (last mode fastest)."""
-
-    LEFT = "LayoutLeft"
-    RIGHT = "LayoutRight"
-
-    def __repr__(self) -> str:
-        return self.value
-
-
-LayoutLeft = Order.LEFT
-LayoutRight = Order.RIGHT
-
-
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class Layout:
+class Layout(Told):
     """A function from coordinates to offsets.
 
     `shape` is an integer or a nested tuple of integers from 1; `stride`, nested alike, holds integers (0 and negative
@@ -82,20 +67,16 @@ class Layout:
 
     def __init__(self, shape: IntTuple, stride: IntTuple | Order | Basis | None = None) -> None:
         facts: Facts | None = None
-        if stride is None or isinstance(stride, Order):
+        if stride is not None and not isinstance(stride, Order):
+            if not is_plain(shape, stride):
+                shape, stride, facts = validated(shape, stride)
+        else:
             if not is_plain(shape, shape):
                 shape, _same, facts = validated(shape, shape)
-            stride = compact_stride(shape, LayoutLeft if stride is None else stride)
-        elif not is_plain(shape, stride):
-            shape, stride, facts = validated(shape, stride)
+            stride = compact_stride(shape, stride or LayoutLeft)
         _set_shape(self, shape)
         _set_stride(self, stride)
         _set_facts(self, facts)
-
-    @property
-    def size(self) -> int:
-        """The number of coordinates."""
-        return product(self.shape)
 
     @property
     def cosize(self) -> int:
@@ -109,19 +90,6 @@ class Layout:
                 axes[path_of(step)] = axes.get(path_of(step), 1) + (extent - 1) * abs(value_of(step))
             return prod(axes.values())
         return 1 + sum((s - 1) * abs(d) for s, d in zip(leaves(self.shape), leaves(self.stride), strict=True))
-
-    @property
-    def rank(self) -> int:
-        """The number of top-level modes; 1 for an integer shape."""
-        return len(self.shape) if isinstance(self.shape, tuple) else 1
-
-    @property
-    def depth(self) -> int:
-        """How deep the shape nests: 0 for an integer."""
-        return depth_of(self.shape)
-
-    def __len__(self) -> int:
-        return self.rank
 
     def __getitem__(self, mode: int) -> Layout:
         try:
@@ -147,12 +115,12 @@ class Layout:
     def __call__(self, *crd: Coordinate) -> Layout: ...
     @overload
     def __call__(self, crd: Scalar, /) -> Scalar: ...
-    def __call__(self, *crd: object) -> object:
+    def __call__(self, *crd: Any) -> Any:
         coordinate = crd[0] if len(crd) == 1 else crd
         try:
             offset = inner_product(coordinate, self.shape, self.stride)
         except Slicing:
-            return slice_and_offset(cast(Coordinate, coordinate), self)[0]
+            return slice_and_offset(coordinate, self)[0]
         return offset.coordinate() if isinstance(offset, (Basis, BasisSum)) else offset
 
     def offsets(self) -> NDArray[np.int64]:
@@ -192,8 +160,7 @@ class Layout:
 
         A text with a swizzle gives a ComposedLayout. Raises NotationError, with a caret under the place.
         """
-        found: Layout = above("parse_layout")(text)
-        return found
+        return above("parse_layout", Layout)(text)
 
     @classmethod
     def from_offsets(cls, table: object) -> Layout:
@@ -204,8 +171,7 @@ class Layout:
 
         Raises TableError, with the index, where the table is that of none.
         """
-        found: Layout = above("from_offsets")(table)
-        return found
+        return above("from_offsets", Layout)(table)
 
     @classmethod
     def from_strides(cls, array: object) -> Layout:
@@ -216,8 +182,7 @@ class Layout:
 
         Raises LayoutError where a stride is no whole number of elements.
         """
-        found: Layout = above("from_strides")(array)
-        return found
+        return above("from_strides", Layout)(array)
 
     def given(self, *statements: object) -> Layout:
         """This layout with facts about its unknown sizes; see `given.given`.
@@ -227,8 +192,7 @@ class Layout:
 
         Raises LayoutError for what is no fact, and for facts that contradict each other.
         """
-        stated: Layout = above("given")(self, *statements)
-        return stated
+        return above("given", Layout)(self, *statements)
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> Layout:
         """This layout with values for its unknown sizes; see `given.subs`.
@@ -238,8 +202,7 @@ class Layout:
 
         Raises LayoutError where a fact does not hold.
         """
-        found: Layout = above("subs")(self, values, **named)
-        return found
+        return above("subs", Layout)(self, values, **named)
 
     def formula(self) -> Formula:
         """The offset as a SymPy formula over the coordinates; see `given.formula`.
@@ -249,46 +212,8 @@ class Layout:
 
         Raises LayoutError for basis strides.
         """
-        found: Formula = above("formula")(self)
+        found: Formula = provided("formula")(self)
         return found
-
-    def to_cpp(self) -> str:
-        """CuTe C++ source of this layout; see `write.to_cpp`.
-
-        >>> Layout((4, 8), (8, 1)).to_cpp()
-        'Layout<Shape<_4,_8>,Stride<_8,_1>>{}'
-        """
-        text: str = above("to_cpp")(self)
-        return text
-
-    def to_pycute(self) -> str:
-        """pycute source of this layout; see `write.to_pycute`.
-
-        >>> Layout((4, 8), (8, 1)).to_pycute()
-        'Layout((4, 8),(8, 1))'
-
-        Raises LayoutError for basis strides.
-        """
-        text: str = above("to_pycute")(self)
-        return text
-
-    def to_latex(self) -> str:
-        """LaTeX of this layout, for math mode; see `write.to_latex`.
-
-        >>> Layout((4, 8), (8, 1)).to_latex()
-        '(4,8){:}(8,1)'
-        """
-        text: str = above("to_latex")(self)
-        return text
-
-    def _repr_svg_(self) -> str | None:
-        """The picture that a notebook shows; the draw layer makes it."""
-        return svg_of(self)
-
-    def grid(self) -> str:
-        """The offsets as a text table, equal to CuTe's `print_layout`; ranks 1 and 2."""
-        text: str = above("text_grid")(self)
-        return text
 
 
 def check_listing(layout: Layout) -> None:
@@ -315,6 +240,24 @@ def _make(shape: IntTuple, stride: IntTuple, facts: Facts | None = None) -> Layo
     return layout
 
 
+class Entries(Layout):
+    """An int tuple as the layout that is its own stride: what is done with modes is done with entries."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tree: IntTuple) -> Entries:
+        """The entries of a tuple, a coordinate, a tile."""
+        entries = object.__new__(cls)
+        _set_shape(entries, tree)
+        _set_stride(entries, tree)
+        _set_facts(entries, None)
+        return entries
+
+    def __str__(self) -> str:
+        return show(self.shape)
+
+
 def united_facts(layouts: Iterable[Layout]) -> Facts | None:
     """What is stated about the sizes of any of these layouts; None if all are known."""
     facts: Facts | None = None
@@ -324,31 +267,6 @@ def united_facts(layouts: Iterable[Layout]) -> Facts | None:
     return facts
 
 
-def compact_stride(shape: IntTuple, order: Order = LayoutLeft) -> IntTuple:
-    """Compact strides of `shape`; size-1 modes get stride 0, as CuTe's static integers do.
-
-    >>> compact_stride((4, 1, 3)), compact_stride((4, 1, 3), LayoutRight)
-    ((1, 0, 4), (3, 0, 1))
-    """
-    running = 1
-
-    def step(extent: int) -> int:
-        nonlocal running
-        if extent == 1:
-            return 0
-        stride, running = running, running * extent
-        return stride
-
-    if order is LayoutLeft:
-        return step(shape) if not isinstance(shape, tuple) else map_leaves(step, shape)
-    return mirrored(map_leaves(step, mirrored(shape)))
-
-
-def mirrored(tree: IntTuple) -> IntTuple:
-    """`tree` with the order of modes reversed at every level."""
-    return tuple(map(mirrored, reversed(tree))) if isinstance(tree, tuple) else tree
-
-
 @overload
 def make_layout(first: IntTuple, second: IntTuple | Order | None = None) -> Layout: ...
 @overload
@@ -356,6 +274,7 @@ def make_layout(first: Layout, *modes: Layout) -> Layout: ...
 def make_layout(first: IntTuple | Layout, *rest: IntTuple | Order | Layout | None) -> Layout:  # type: ignore[misc]
     """`make_layout(shape, stride)`, or the layout whose modes are the given layouts.
 
+    >>> from cutepy.layout import LayoutRight
     >>> make_layout((4, 8), LayoutRight), make_layout(Layout(4, 1), Layout((2, 3), (4, 8)))
     (Layout((4, 8), (8, 1)), Layout((4, (2, 3)), (1, (4, 8))))
 
@@ -400,7 +319,7 @@ def make_identity_layout(shape: IntTuple) -> Layout:
     def axes(part: IntTuple, path: tuple[int, ...]) -> IntTuple:
         if isinstance(part, tuple):
             return tuple(axes(entry, (*path, axis)) for axis, entry in enumerate(part))
-        return cast(IntTuple, Basis(1, path))
+        return as_stride(1, path)
 
     checked, _same, facts = validated(shape, shape)
     return _make(checked, axes(checked, ()) if isinstance(checked, tuple) else 1, facts)

@@ -4,61 +4,122 @@ A `Size` is a polynomial over unknowns of a `Context`. `+ - * // %` give sizes o
 the context from the facts, or for all but one value of an unknown (which is then assumed and checked by itself:
 `lift.py`), or raises `Undecided` with the fact that would do. So an algorithm over integers runs over sizes as it
 stands.
-
-A polynomial is a dict from monomials to coefficients, none of them 0; a monomial is a tuple of (unknown, exponent),
-sorted, the empty one for the constant. Exponents below 0 occur only while text is being read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import add, mul, sub
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from ..unknown.prover import Context
 
 Monomial: TypeAlias = tuple[tuple[int, int], ...]
-Poly: TypeAlias = dict[Monomial, int]
+"""A product of powers: (unknown, exponent), sorted, none 0; exponents below 0 occur only while text is being read."""
 
 ONE: Monomial = ()
 
 
-def constant(value: int) -> Poly:
-    """The polynomial that is a number."""
-    return {ONE: value} if value else {}
+class Poly(dict[Monomial, int]):
+    """A polynomial with integer coefficients: from monomials to coefficients, none of them 0. It is never changed.
 
-
-def unknown(number: int) -> Poly:
-    """The polynomial that is one unknown."""
-    return {((number, 1),): 1}
-
-
-def as_constant(poly: Poly) -> int | None:
-    """The number that a polynomial is, or None.
-
-    >>> as_constant({}), as_constant({(): 3}), as_constant({((0, 1),): 3})
-    (0, 3, None)
+    >>> x = Poly.unknown(0)
+    >>> (x + 1) * (x - 1), (x * x - x).divided(x)
+    ({((0, 2),): 1, (): -1}, {((0, 1),): 1, (): -1})
     """
-    if not poly:
-        return 0
-    return poly[ONE] if len(poly) == 1 and ONE in poly else None
 
+    __slots__ = ()
 
-def added(left: Poly, right: Poly, factor: int = 1) -> Poly:
-    """`left + factor * right`."""
-    total = dict(left)
-    for monomial, coefficient in right.items():
-        value = total.get(monomial, 0) + factor * coefficient
-        if value:
-            total[monomial] = value
-        else:
-            total.pop(monomial, None)
-    return total
+    @staticmethod
+    def of(value: int) -> Poly:
+        """The polynomial that is a number."""
+        return Poly({ONE: value} if value else {})
 
+    @staticmethod
+    def unknown(number: int) -> Poly:
+        """The polynomial that is one unknown."""
+        return Poly({((number, 1),): 1})
 
-def scaled(poly: Poly, factor: int) -> Poly:
-    """`factor * poly`."""
-    return {monomial: factor * coefficient for monomial, coefficient in poly.items()} if factor else {}
+    def number(self) -> int | None:
+        """The number that the polynomial is, or None."""
+        if not self:
+            return 0
+        return self[ONE] if len(self) == 1 and ONE in self else None
+
+    def plus(self, other: Poly | int, factor: int) -> Poly:
+        """This polynomial plus `factor` times another one."""
+        total = Poly(self)
+        for monomial, coefficient in (Poly.of(other) if isinstance(other, int) else other).items():
+            value = total.get(monomial, 0) + factor * coefficient
+            if value:
+                total[monomial] = value
+            else:
+                total.pop(monomial, None)
+        return total
+
+    def __add__(self, other: Poly | int) -> Poly:
+        return self.plus(other, 1)
+
+    def __sub__(self, other: Poly | int) -> Poly:
+        return self.plus(other, -1)
+
+    def __neg__(self) -> Poly:
+        return self * -1
+
+    def __mul__(self, other: Poly | int) -> Poly:
+        if isinstance(other, int):
+            return Poly({monomial: other * coefficient for monomial, coefficient in self.items()} if other else {})
+        total = Poly()
+        for one, a in self.items():
+            total = total.plus(Poly({times(one, another): b for another, b in other.items()}), a)
+        return total
+
+    def __pow__(self, exponent: int) -> Poly:
+        total = Poly.of(1)
+        for _ in range(exponent):
+            total = total * self
+        return total
+
+    def without(self, monomial: Monomial) -> Poly:
+        """This polynomial less one of its terms."""
+        return Poly({m: c for m, c in self.items() if m != monomial})
+
+    def put(self, number: int, by: Poly) -> Poly:
+        """This polynomial with `by` in the place of one unknown."""
+        total = Poly()
+        for monomial, coefficient in self.items():
+            exponent = dict(monomial).get(number, 0)
+            rest = tuple(entry for entry in monomial if entry[0] != number)
+            total = total + Poly({rest: coefficient}) * by**exponent
+        return total
+
+    def above(self, lows: Mapping[int, int]) -> Poly:
+        """This polynomial in new unknowns, each less by its low: what it is made of above its least value."""
+        poly = self
+        for number in self.unknowns():
+            if lows[number]:
+                poly = poly.put(number, Poly.unknown(number) + lows[number])
+        return poly
+
+    def unknowns(self) -> list[int]:
+        """The numbers of the unknowns, in order."""
+        return sorted({number for monomial in self for number, _exponent in monomial})
+
+    def divided(self, divisor: Poly) -> Poly | None:
+        """The quotient where that is a polynomial with integer coefficients, else None."""
+        if not divisor:
+            return None
+        lead = max(divisor, key=_rank)
+        result, rest = Poly(), self
+        while rest:
+            top = max(rest, key=_rank)
+            monomial = times(top, lead, -1)
+            if rest[top] % divisor[lead] or any(exponent < 0 for _number, exponent in monomial):
+                return None
+            term = Poly({monomial: rest[top] // divisor[lead]})
+            result, rest = result + term, rest - term * divisor
+        return result
 
 
 def times(left: Monomial, right: Monomial, sign: int = 1) -> Monomial:
@@ -73,83 +134,6 @@ def times(left: Monomial, right: Monomial, sign: int = 1) -> Monomial:
     return tuple(sorted(powers.items()))
 
 
-def multiplied(left: Poly, right: Poly) -> Poly:
-    """`left * right`.
-
-    >>> multiplied({((0, 1),): 1, (): 1}, {((0, 1),): 1, (): -1})
-    {((0, 2),): 1, (): -1}
-    """
-    total: Poly = {}
-    for one, a in left.items():
-        for other, b in right.items():
-            monomial = times(one, other)
-            value = total.get(monomial, 0) + a * b
-            if value:
-                total[monomial] = value
-            else:
-                del total[monomial]
-    return total
-
-
-def power(poly: Poly, exponent: int) -> Poly:
-    """`poly ** exponent`."""
-    total = constant(1)
-    for _ in range(exponent):
-        total = multiplied(total, poly)
-    return total
-
-
-def replaced(poly: Poly, number: int, by: Poly) -> Poly:
-    """`poly` with one unknown replaced by a polynomial."""
-    total: Poly = {}
-    for monomial, coefficient in poly.items():
-        exponent = dict(monomial).get(number, 0)
-        if not exponent:
-            total = added(total, {monomial: coefficient})
-            continue
-        rest = tuple(entry for entry in monomial if entry[0] != number)
-        total = added(total, multiplied({rest: coefficient}, power(by, exponent)))
-    return total
-
-
-def shifted(poly: Poly, lows: Mapping[int, int]) -> Poly:
-    """`poly` in new unknowns, each less by its low: what it is made of above its least value."""
-    for number in unknowns(poly):
-        low = lows[number]
-        if low:
-            poly = replaced(poly, number, {((number, 1),): 1, ONE: low})
-    return poly
-
-
-def unknowns(poly: Poly) -> list[int]:
-    """The numbers of the unknowns, in order."""
-    return sorted({number for monomial in poly for number, _exponent in monomial})
-
-
-def quotient(poly: Poly, divisor: Poly) -> Poly | None:
-    """`poly / divisor` where that is a polynomial with integer coefficients, else None.
-
-    >>> quotient({((0, 2),): 4, ((0, 1),): 4}, {((0, 1),): 2})
-    {((0, 1),): 2, (): 2}
-    >>> quotient({((0, 1),): 1}, {(): 2}) is None
-    True
-    """
-    if not divisor:
-        return None
-    lead = max(divisor, key=_rank)
-    result: Poly = {}
-    rest = poly
-    while rest:
-        top = max(rest, key=_rank)
-        monomial = times(top, lead, -1)
-        if rest[top] % divisor[lead] or any(exponent < 0 for _number, exponent in monomial):
-            return None
-        term = {monomial: rest[top] // divisor[lead]}
-        result = added(result, term)
-        rest = added(rest, multiplied(term, divisor), -1)
-    return result
-
-
 def _rank(monomial: Monomial) -> tuple[int, list[tuple[int, int]]]:
     """A monomial order: by degree, then by unknowns."""
     return sum(exponent for _number, exponent in monomial), [(-number, exponent) for number, exponent in monomial]
@@ -162,7 +146,7 @@ class Undecided(Exception):
     """Inside a lifted operation: nobody stated what decides it. `lift.py` puts the polynomials into words."""
 
     def __init__(self, context: Context, kind: str, left: Poly, right: Poly | None = None) -> None:
-        self.context, self.kind, self.left, self.right = context, kind, left, right or {}
+        self.context, self.kind, self.left, self.right = context, kind, left, right or Poly()
 
 
 def is_unknown(thing: object) -> bool:
@@ -192,42 +176,40 @@ class Size:
 
     def _other(self, other: object) -> Poly | None:
         if type(other) is int:
-            return constant(other)
+            return Poly.of(other)
         return other.poly if isinstance(other, Size) else None
 
-    def __add__(self, other: Operand) -> Operand:
+    def _with(self, other: object, combine: Callable[[Poly, Poly], Poly]) -> Operand:
         right = self._other(other)
-        return NotImplemented if right is None else self.context.size(added(self.poly, right))
+        return NotImplemented if right is None else self.context.size(combine(self.poly, right))
+
+    def __add__(self, other: Operand) -> Operand:
+        return self._with(other, add)
 
     __radd__ = __add__
 
     def __sub__(self, other: Operand) -> Operand:
-        right = self._other(other)
-        return NotImplemented if right is None else self.context.size(added(self.poly, right, -1))
+        return self._with(other, sub)
 
     def __rsub__(self, other: Operand) -> Operand:
-        right = self._other(other)
-        return NotImplemented if right is None else self.context.size(added(right, self.poly, -1))
+        return self._with(other, lambda right, left: left - right)
 
     def __mul__(self, other: Operand) -> Operand:
-        right = self._other(other)
-        return NotImplemented if right is None else self.context.size(multiplied(self.poly, right))
+        return self._with(other, mul)
 
     __rmul__ = __mul__
 
     def __neg__(self) -> Operand:
-        return self.context.size(scaled(self.poly, -1))
+        return self.context.size(-self.poly)
 
     def __abs__(self) -> Operand:
         return -self if self < 0 else self
 
     def __floordiv__(self, other: Operand) -> Operand:
-        right = self._other(other)
-        return NotImplemented if right is None else self.context.size(self.context.floor(self.poly, right))
+        return self._with(other, self.context.floor)
 
     def __rfloordiv__(self, other: Operand) -> Operand:
-        left = self._other(other)
-        return NotImplemented if left is None else self.context.size(self.context.floor(left, self.poly))
+        return self._with(other, lambda below, above: self.context.floor(above, below))
 
     def __mod__(self, other: Operand) -> Operand:
         right = self._other(other)
@@ -243,8 +225,7 @@ class Size:
             return self.context.size(found[1])
         if self.context.known_multiple(poly, divisor):
             return 0
-        rest = added(poly, multiplied(self.context.floor(poly, divisor), divisor), -1)
-        return Size(self.context, rest, (poly, divisor))
+        return Size(self.context, poly - self.context.floor(poly, divisor) * divisor, (poly, divisor))
 
     def __eq__(self, other: object) -> bool:
         right = self._other(other)
@@ -252,7 +233,7 @@ class Size:
             return False
         if self.of is not None and not right:
             raise Undecided(self.context, "divides", self.of[1], self.of[0])
-        return self.context.decided(self.context.is_zero, added(self.poly, right, -1), "equal")
+        return self.context.decided(self.context.is_zero, self.poly - right, "equal")
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -275,7 +256,7 @@ class Size:
     def _less(self, other: Operand, left: Poly | None, right: Poly | None) -> bool:
         if left is None or right is None:
             raise TypeError(f"an unknown size has no order with {other!r}")
-        return self.context.decided(self.context.is_less, added(left, right, -1), "less")
+        return self.context.decided(self.context.is_less, left - right, "less")
 
     def __hash__(self) -> int:
         return hash(frozenset(self.poly.items()))

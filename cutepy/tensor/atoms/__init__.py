@@ -1,12 +1,12 @@
 """Atoms: the copies and multiply-adds that hardware does in one step, as data."""
 
-from . import amd, apple, intel, nvidia
+from . import nvidia, others
 from .atom import FMA as FMA
 from .atom import CopyAtom as CopyAtom
 from .atom import MMAAtom as MMAAtom
 from .atom import universal_copy as universal_copy
 
-MMA_ATOMS: dict[str, MMAAtom] = {FMA.name: FMA} | nvidia.MMA_ATOMS | amd.MMA_ATOMS | intel.MMA_ATOMS | apple.MMA_ATOMS
+MMA_ATOMS: dict[str, MMAAtom] = {FMA.name: FMA} | nvidia.MMA_ATOMS | others.MMA_ATOMS
 """Every multiply-add atom by name."""
 
 COPY_ATOMS: dict[str, CopyAtom] = {atom.name: atom for atom in map(universal_copy, (1, 2, 3, 4))} | nvidia.COPY_ATOMS

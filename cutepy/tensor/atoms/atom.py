@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import cast
-
-import numpy as np
 
 from ...errors import TensorError
 from ...layout import Layout
+from ...layout.values.above import Shown
+from ...layout.values.above import numpy_later as np
 from ...layout.values.int_tuple import IntTuple
 from ..engine import Array
 
 
 @dataclass(frozen=True, slots=True)
-class MMAAtom:
+class MMAAtom(Shown):
     """One matrix instruction `D = A * B + C`, with B as (N, K).
 
     `threads` numbers the threads that take part, `types` are the element types of A, B and C (D is as C). An
@@ -56,7 +55,8 @@ class MMAAtom:
         """
         left, right, total = (self._gathered(name, held) for name, held in zip("abc", (a, b, c), strict=True))
         total = total + np.einsum("mkz,nkz->mnz", left, right)
-        return cast(Array, total.ravel(order="F")[self.c.offsets()])
+        result: Array = total.ravel(order="F")[self.c.offsets()]
+        return result
 
     def _gathered(self, operand: str, held: Array) -> Array:
         """The tile that registers hold, with the blocks as a last axis."""
@@ -70,7 +70,7 @@ class MMAAtom:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyAtom:
+class CopyAtom(Shown):
     """One copy instruction: `read` and `write` map (thread, value) to the element that a thread reads, and writes.
 
     Elements have `bits` bits (0: any) and are counted colexicographically in `tile`. `memory` names the spaces that the

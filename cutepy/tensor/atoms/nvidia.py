@@ -1,6 +1,6 @@
 """Register layouts of NVIDIA's tensor-core instructions, from the PTX ISA.
 
-Imports `atom`. Most are built of one core matrix: thread `4 * g + t` of a warp has, of 8 rows of four 32-bit registers,
+Most are built of one core matrix: thread `4 * g + t` of a warp has, of 8 rows of four 32-bit registers,
 register t of row g, with 32 / bits elements side by side. Sections are those of "Parallel Thread Execution ISA", 8.x.
 """
 

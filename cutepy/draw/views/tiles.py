@@ -1,0 +1,181 @@
+"""A layout in tiles: all of them, or one framed in the whole, with who has what in it.
+
+Law: which tile an element is in is read off `zipped_divide` of the layout of indices: its mode 0 numbers the places
+within a tile, its mode 1 the tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from ...errors import DrawError
+from ...layout import Layout, crd2idx, idx2crd, zipped_divide
+from ...layout.text.write import extents, offset_rows
+from ...layout.values.composed import AnyLayout
+from ...layout.values.int_tuple import as_tuple
+from .. import palette
+from ..grid import ELLIPSIS, Figure, Grid
+from ..look import CellFunction, Look
+from .layouts import MOST_PANELS, layout_grid, title_of
+from .owners import Owners, legend_of, number_set, owners_of
+from .table import LABELS, Part, as_layout, paint_from, parts, table_of, written
+
+LARGEST_TILED = 1 << 20
+
+Place = tuple[int, int]
+"""The number of a tile, and of a place within it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """View "tiles": a layout with each tile of `tiler` in its own colour and a heavy line round it.
+
+    `tile`, a number or a coordinate, is the one that is shown in the whole. With a layout `threads` of (thread, value)
+    over a tile its elements have the colours of their threads, and those of `thread` are framed.
+    """
+
+    tiler: object
+    tile: object = None
+    threads: object = None
+    thread: int | None = None
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """The grids of the layout, coloured by tile, or by thread in one tile."""
+        layout = as_layout(thing, "tiles")
+        tiles = tile_numbers(layout, self.tiler)
+        count = 1 + max(tile for tile, _place in tiles)
+        title = title_of(f"{layout} in tiles of {written(self.tiler)}", look)
+        some = list(islice(parts(layout), MOST_PANELS))
+        if self.tile is None and self.threads is None and self.thread is None:
+            named = look.style.legend and look.color in (None, "tile") and count <= palette.COLORS
+            return Figure(
+                (tuple(_tiled(part, tiles, count, look) for part in some),),
+                title=title,
+                description=f"Layout {layout} in {count} tiles of {written(self.tiler)}.",
+                legend=tuple((look.hue(tile, count), str(tile)) for tile in range(count)) if named else (),
+                subject="tile",
+            )
+        chosen = self._chosen(layout, count)
+        owners = self._owners(layout)
+        grids = [_one_tile(part, tiles, chosen, owners, self.thread, look) for part in some]
+        whose = f", thread {self.thread} framed" if self.thread is not None else ""
+        return Figure(
+            (tuple(grids),),
+            title=title,
+            description=f"Tile {written(self.tile or 0)} of layout {layout} in tiles of {written(self.tiler)}{whose}.",
+            legend=legend_of(owners, "thread", look),
+            notes=(f"tile {written(self.tile or 0)} of {count}{whose}",),
+            subject="thread",
+        )
+
+    def _chosen(self, layout: AnyLayout, count: int) -> int:
+        tiles = as_tuple(zipped_divide(Layout(layout.shape), self.tiler).shape)[1]
+        try:
+            found = crd2idx(self.tile, tiles) if isinstance(self.tile, tuple) else self.tile or 0
+        except (TypeError, ValueError) as error:
+            raise DrawError(f"tile={written(self.tile)}: {error}") from error
+        if (
+            not isinstance(found, int)
+            or not 0 <= found < count
+            or self.tile not in (None, found, idx2crd(found, tiles))
+        ):
+            raise DrawError(f"tile={written(self.tile)}: there are {count} tiles of shape {written(tiles)}, from 0 on")
+        return found
+
+    def _owners(self, layout: AnyLayout) -> Owners:
+        if self.threads is None:
+            if self.thread is not None:
+                raise DrawError(f"thread={self.thread}: give threads, the layout of (thread, value) over a tile, too")
+            return {}
+        threads = as_layout(self.threads, "tiles")
+        if threads.rank < 2:
+            raise DrawError(f"threads={threads}: it is a layout of (thread, value)")
+        places = extents(zipped_divide(Layout(layout.shape), self.tiler))[0]
+        owners = owners_of(threads)
+        if outside := [at for at in owners if not isinstance(at, int) or not 0 <= at < places]:
+            raise DrawError(f"threads={threads}: it reaches {written(outside[0])}, a tile has {places} elements")
+        if self.thread is not None and not 0 <= self.thread < extents(threads)[0]:
+            raise DrawError(f"thread={self.thread}: {threads} has {extents(threads)[0]} threads")
+        return owners
+
+
+def tile_numbers(layout: AnyLayout, tiler: object) -> list[Place]:
+    """For every index of `layout` the tile that it is in and its place within the tile.
+
+    >>> tile_numbers(Layout((2, 4)), (2, 2))
+    [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (1, 3)]
+    """
+    if layout.size > LARGEST_TILED:
+        raise DrawError(f"tiles of {layout}: {layout.size} coordinates; pictures of tiles go up to {LARGEST_TILED}")
+    divided = zipped_divide(Layout(layout.shape), tiler)
+    within, tiles = extents(divided)
+    found = [(0, 0)] * layout.size
+    for place, row in enumerate(offset_rows(divided, range(within), range(tiles))):
+        for tile, index in enumerate(row):
+            if isinstance(index, int):
+                found[index] = (tile, place)
+    return found
+
+
+def _tiled(part: Part, tiles: Sequence[Place], count: int, look: Look) -> Grid:
+    color, label = look.colored_by("tile", "place", "none"), look.labelled_by(*LABELS, "tile", "place")
+    own = label in ("tile", "place")
+    plain = layout_grid(part, Look("none", "none" if own else label, look.style))
+    here = _places(part, tiles, look)
+    labels = tuple(ELLIPSIS if found is None else str(found[label == "place"]) for found in here)
+    return replace(
+        plain,
+        labels=labels if own else plain.labels,
+        paints=tuple(palette.GAP if found is None else _paint(color, found, count, look) for found in here),
+        hints=tuple(
+            hint if found is None else f"{hint}, tile {found[0]}" for hint, found in zip(plain.hints, here, strict=True)
+        ),
+        groups=tuple(-1 if found is None else found[0] for found in here),
+    )
+
+
+def _places(part: Part, tiles: Sequence[Place], look: Look) -> list[Place | None]:
+    table = table_of(part, look.style.limit)
+    return [
+        None if row is None or column is None else tiles[table.index(row, column)] for row, column, _ in table.cells
+    ]
+
+
+def _paint(color: str | CellFunction, found: Place, count: int, look: Look) -> str:
+    if not isinstance(color, str):
+        return paint_from(color(found, None))
+    return palette.PLAIN if color == "none" else look.hue(found[color == "place"], count)
+
+
+def _one_tile(part: Part, tiles: Sequence[Place], chosen: int, owners: Owners, thread: int | None, look: Look) -> Grid:
+    """One tile in the whole: a frame round it, colours in it, a frame round what `thread` has."""
+    color, label = look.colored_by("thread", "value", "none"), look.labelled_by(*LABELS, "thread,value")
+    told = label == "thread,value"
+    plain = layout_grid(part, Look("none", None if told else label, look.style))
+    labels, paints, hints, marked = list(plain.labels), list(plain.paints), list(plain.hints), set()
+    here = _places(part, tiles, look)
+    for cell, found in enumerate(here):
+        if found is None or found[0] != chosen:
+            continue
+        mine = owners.get(found[1], ())
+        paints[cell] = palette.HOLE if owners else look.hue(0)
+        if mine:
+            who = f"T{number_set(o[0] for o in mine)}\nV{number_set(o[1] for o in mine)}"
+            labels[cell] = who if told else labels[cell]
+            hints[cell] = f"{hints[cell]}: {who.replace(chr(10), ' ')}"
+            if not isinstance(color, str):
+                paints[cell] = paint_from(color(mine[0], None))
+            else:
+                paints[cell] = palette.PLAIN if color == "none" else look.hue(mine[0][color == "value"])
+        if thread in [owner[0] for owner in mine]:
+            marked.add(cell)
+    return replace(
+        plain,
+        labels=tuple(labels),
+        paints=tuple(paints),
+        hints=tuple(hints),
+        groups=tuple(int(found is not None and found[0] == chosen) for found in here),
+        marked=plain.marked | marked,
+    )

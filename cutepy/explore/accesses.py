@@ -1,0 +1,344 @@
+"""What threads do with a layout: a map from (thread, value) to the offset of an element.
+
+Law: banks and segments are those of `bank_conflicts` and `transactions`; what is proposed was counted by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ..draw import Grid
+from ..errors import LayoutError
+from ..layout import ComposedLayout, Layout, Swizzle, bank_conflicts, group_modes, parse_tiler, select, transactions
+from ..layout.algebra.operation import on_any
+from ..layout.values.composed import AnyLayout
+from ..layout.values.coordinates import idx2crd
+from ..layout.values.int_tuple import as_tuple, show
+
+WORD, BANKS = 4, 32
+WIDTHS = (16, 8, 4, 2, 1)
+MOST_ROWS = 64
+COUNTED = 1 << 14
+SEARCHED = 1 << 12
+"""A swizzle is sought for layouts of up to so many elements."""
+
+CELLS = ("tv", "grid", "banks", "tiles")
+"""Views whose cells are coordinates of the layout, or elements that coordinates give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the elements are taken: their bytes, the bytes of one access, and which mode counts the threads."""
+
+    element_bytes: int = 4
+    access_bytes: int = 4
+    lanes: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.element_bytes <= self.access_bytes <= 1024 or self.access_bytes % self.element_bytes:
+            raise LayoutError(
+                f"accesses of {self.access_bytes} bytes to elements of {self.element_bytes}: an access takes whole "
+                "elements, up to 1024 bytes of them"
+            )
+
+    def by_thread(self, layout: AnyLayout) -> AnyLayout:
+        """The layout as a map of (thread, value).
+
+        >>> print(Access(lanes=1).by_thread(Layout((4, 8, 2), (1, 4, 32))))
+        (8,(4,2)):(4,(1,32))
+        """
+        if layout.rank > 1 and self.lanes:
+            rest = (mode for mode in range(layout.rank) if mode != self.lanes)
+            layout = on_any(select, layout, self.lanes, *rest)
+        return on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else layout
+
+    @property
+    def count(self) -> int:
+        """The elements that one access takes."""
+        return max(1, self.access_bytes // self.element_bytes)
+
+    def at(self, offset: int) -> list[str]:
+        """Offset, byte address and bank of an element."""
+        byte = offset * self.element_bytes
+        return [str(offset), hex(byte), str(byte // WORD % BANKS)]
+
+
+def offsets_of(layout: AnyLayout, thread: int, access: Access) -> list[int]:
+    """The offsets that a thread touches, value by value."""
+    lanes = access.by_thread(layout)
+    if lanes.rank < 2:
+        return [_whole(lanes(thread))]
+    return [_whole(lanes(thread, value)) for value in range(lanes[1].size)]
+
+
+def _whole(offset: object) -> int:
+    if type(offset) is not int:
+        raise LayoutError(f"accesses: the layout gives {offset}, which is no offset")
+    return offset
+
+
+def thread_rows(layout: AnyLayout, thread: int, access: Access) -> list[list[str]]:
+    """A row for each value of a thread: value, coordinate, offset, address, bank.
+
+    >>> thread_rows(Layout((4, 2), (2, 1)), 3, Access())
+    [['0', '(3,0)', '6', '0x18', '6'], ['1', '(3,1)', '7', '0x1c', '7']]
+    """
+    lanes = access.by_thread(layout)
+    threads = lanes[0].size
+    return [
+        [str(value), show(idx2crd(thread + threads * value, lanes.shape)), *access.at(offset)]
+        for value, offset in enumerate(offsets_of(layout, thread, access)[:MOST_ROWS])
+    ]
+
+
+def verdicts(layout: AnyLayout, thread: int, access: Access) -> list[str]:
+    """For each access of a thread: the elements that it takes at once, or why it cannot.
+
+    >>> verdicts(Layout((4, 4), (4, 1)), 1, Access(4, 16)), verdicts(Layout((4, 2), (1, 4)), 1, Access(4, 8))
+    (['values 0 to 3: one access of 16 bytes'], ['values 0, 1: not one access of 8 bytes, offset 5 does not follow 1'])
+    """
+    offsets, count = offsets_of(layout, thread, access), access.count
+    return [_verdict(start, offsets[start : start + count], access) for start in range(0, len(offsets), count)][
+        :MOST_ROWS
+    ]
+
+
+def summed(told: list[str]) -> list[str]:
+    """Verdicts with those that are alike counted: all is well in one line, what is not each in its own.
+
+    >>> summed(["value 0: one access of 4 bytes", "value 1: one access of 4 bytes"])
+    ['2 of 2 accesses are whole: one access of 4 bytes each']
+    """
+    good = [line for line in told if "not one" not in line]
+    first = f"{len(good)} of {len(told)} accesses are whole"
+    each = f": {good[0].partition(': ')[2]} each" if good else ""
+    return [first + each, *(line for line in told if "not one" in line)]
+
+
+def _verdict(start: int, offsets: Sequence[int], access: Access) -> str:
+    several = len(offsets) > 1
+    last = start + len(offsets) - 1
+    told = f"values {start}{',' if last == start + 1 else ' to'} {last}" if several else f"value {start}"
+    wide = access.count * access.element_bytes
+    if len(offsets) < access.count:
+        return f"{told}: not one access of {wide} bytes, {access.count} values are needed"
+    for before, after in pairwise(offsets):
+        if after != before + 1:
+            return f"{told}: not one access of {wide} bytes, offset {after} does not follow {before}"
+    if offsets[0] % access.count:
+        return f"{told}: not one access of {wide} bytes, offset {offsets[0]} is no multiple of {access.count}"
+    return f"{told}: one access of {wide} bytes"
+
+
+def index_of(layout: AnyLayout, view: str, over: str, grid: Grid, place: int, number: int) -> int | None:
+    """The index in the layout of the cell at `place` of grid `number`; None where a cell is no coordinate of it.
+
+    In view "tv" a cell is an element of `over`, and its index that of the first thread and value that own it.
+    """
+    row, column = grid.rows.places[place // grid.columns.size], grid.columns.places[place % grid.columns.size]
+    if row is None or column is None or view not in CELLS:
+        return None
+    if view == "tv":
+        wanted = _element(_base(over), row, column)
+        return next((index for index in range(layout.size) if layout(index) == wanted), None)
+    return column if layout.rank < 2 else row + layout[0].size * (column + layout[1].size * number)
+
+
+def _base(over: str) -> Layout | None:
+    """The tile that a partition lies over; None for the line of all elements."""
+    if not over.strip():
+        return None
+    asked = parse_tiler(over)
+    return asked if isinstance(asked, Layout) else Layout(asked)  # type: ignore[arg-type]
+
+
+def _element(base: Layout | None, row: int, column: int) -> object:
+    """The element of a tile at a row and a column: what a partition gives there."""
+    if base is None:
+        return column
+    return base(row, column) if base.rank > 1 else base(column)
+
+
+def thread_of(layout: AnyLayout, index: int, access: Access) -> tuple[int, int]:
+    """The thread and the value that an index is.
+
+    >>> thread_of(Layout((4, 8)), 6, Access()), thread_of(Layout((4, 8)), 6, Access(lanes=1))
+    ((2, 1), (1, 2))
+    """
+    before, count = _below(layout, access)
+    return index // before % count, index % before + index // (before * count) * before
+
+
+def cell_rows(layout: AnyLayout, index: int, access: Access) -> list[list[str]]:
+    """What is known of one index: coordinate, offset, address, bank, and whether its thread takes it at once.
+
+    >>> cell_rows(Layout((4, 8), (8, 1)), 6, Access())[2:4]
+    [['offset', '17'], ['address', '0x44, 4 bytes']]
+    """
+    where, address, bank = access.at(_whole(layout(index)))
+    thread, value = thread_of(layout, index, access)
+    return [
+        ["coordinate", show(idx2crd(index, layout.shape))],
+        ["index", str(index)],
+        ["offset", where],
+        ["address", f"{address}, {access.element_bytes} bytes"],
+        ["bank", f"{bank} of {BANKS}"],
+        [f"thread {thread}", verdicts(layout, thread, access)[value // access.count]],
+    ]
+
+
+def places_of(
+    layout: AnyLayout, view: str, over: str, grids: Sequence[Grid], thread: int, value: int | None, access: Access
+) -> list[list[int]]:
+    """The cells of a thread, or of one value of it, in each grid of the picture."""
+    offsets = offsets_of(layout, thread, access)
+    chosen = range(len(offsets)) if value is None else range(value, min(value + 1, len(offsets)))
+    if view == "tv":
+        base, held = _base(over), {offsets[place] for place in chosen}
+        places = ((row, column) for row in grids[0].rows.places for column in grids[0].columns.places)
+        return [
+            [
+                place
+                for place, (row, column) in enumerate(places)
+                if row is not None and column is not None and _element(base, row, column) in held
+            ]
+        ]
+    found: list[list[int]] = [[] for _ in grids]
+    rows = layout[0].size if layout.rank > 1 else 1
+    columns = layout[layout.rank - 1 if layout.rank < 2 else 1].size if layout.rank else 1
+    for each in chosen:
+        rest, row = divmod(_index(layout, thread, each, access), rows)
+        number, column = divmod(rest, columns)
+        if number < len(grids):
+            grid = grids[number]
+            if row in grid.rows.places and column in grid.columns.places:
+                place = grid.rows.places.index(row) * grid.columns.size + grid.columns.places.index(column)
+                found[number].append(place)
+    return [sorted(places) for places in found]
+
+
+def _index(layout: AnyLayout, thread: int, value: int, access: Access) -> int:
+    """The index that is a value of a thread; the other way round is `thread_of`."""
+    before, count = _below(layout, access)
+    return value % before + before * (thread + count * (value // before))
+
+
+def _below(layout: AnyLayout, access: Access) -> tuple[int, int]:
+    """The size of the modes before the one that counts threads, and its own."""
+    lanes = access.lanes if layout.rank > 1 else 0
+    before = 1
+    for mode in range(lanes):
+        before *= layout[mode].size
+    return before, layout[lanes].size if layout.rank else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The accesses of a whole layout, counted."""
+
+    layout: AnyLayout
+    access: Access
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Conflicts, transactions and the widest access that every thread can make, each with its reason."""
+        if self.layout.size > COUNTED:
+            return [["accesses", f"counted for layouts of up to {COUNTED} elements, here are {self.layout.size}"]]
+        lanes, wide = self.access.by_thread(self.layout), self.access.element_bytes
+        rows = []
+        try:
+            rows.append(["banks", str(bank_conflicts(lanes, wide, self.access.access_bytes))])
+            rows.append(["segments", str(transactions(lanes, wide, self.access.access_bytes))])
+        except LayoutError as error:
+            rows.append([f"{self.access.access_bytes} bytes at once", str(error).partition(": ")[2]])
+        return [*rows, ["widest access", self._widest(lanes)]]
+
+    def _widest(self, lanes: AnyLayout) -> str:
+        """The most bytes at once, and what forbids twice as many."""
+        why = ""
+        for wide in WIDTHS:
+            if wide < self.access.element_bytes or wide % self.access.element_bytes:
+                continue
+            try:
+                if lanes.rank > 1 or wide == self.access.element_bytes:
+                    bank_conflicts(lanes, self.access.element_bytes, wide)
+                    return f"{wide} bytes{f'; {2 * wide}: {why}' if why else ''}"
+            except LayoutError as error:
+                why = str(error).partition(": ")[2]
+        return f"{self.access.element_bytes} bytes"
+
+
+def better(layout: AnyLayout, access: Access) -> list[list[str]]:
+    """The swizzle and the padding with the fewest ways for the access, and then for the other mode as threads.
+
+    Each as what it is, its expression, and what it costs: nothing, or so many more elements. A swizzle is one of all
+    `S<B,M,S>` that keep an access whole and the elements within; a padding is the smallest of the larger stride.
+
+    >>> better(Layout((32, 32), (32, 1)), Access())[0]
+    ['swizzle', 'S<5,0,5> o 0 o (32,32):(32,1)', '1-way; 1-way with mode 1 as threads; no more memory']
+    >>> better(Layout((32, 32), (32, 1)), Access())[1][1]
+    '(32,32):(33,1)'
+    """
+    if not isinstance(layout, Layout) or layout.rank != 2 or layout.size > SEARCHED:
+        raise LayoutError(f"{layout}: a swizzle is sought for plain layouts of rank 2 and up to {SEARCHED} elements")
+    now = _ways(layout, access)
+    if now[0] == 1:
+        return [["nothing", str(layout), "the access has no conflict as it is"]]
+    found = []
+    swizzled = _fewest(_swizzles(layout, access), access)
+    if swizzled:
+        ways, best = swizzled
+        if ways[0] < now[0]:
+            found.append(["swizzle", str(best), f"{_told(ways, access)}; no more memory"])
+    padded = _fewest(_padded(layout, access), access)
+    if padded:
+        ways, best = padded
+        if ways[0] < now[0]:
+            found.append(["padding", str(best), f"{_told(ways, access)}; {best.cosize - layout.cosize} more elements"])
+    return found or [["nothing", str(layout), f"no swizzle and no padding has fewer ways than {now[0]}"]]
+
+
+def _fewest(candidates: Iterator[AnyLayout], access: Access) -> tuple[tuple[int, int], AnyLayout] | None:
+    """The first candidate with the fewest ways, and these; a candidate that the access cannot be made of is none."""
+    best: tuple[tuple[int, int], AnyLayout] | None = None
+    for candidate in candidates:
+        with suppress(LayoutError):
+            ways = _ways(candidate, access)
+            if best is None or ways < best[0]:
+                best = ways, candidate
+        if best is not None and best[0] == (1, 1):
+            break
+    return best
+
+
+def _told(ways: tuple[int, int], access: Access) -> str:
+    return f"{ways[0]}-way; {ways[1]}-way with mode {1 - access.lanes} as threads"
+
+
+def _ways(layout: AnyLayout, access: Access) -> tuple[int, int]:
+    """The worst phase of the access itself, and of single elements with the other mode as threads."""
+    other = replace(access, lanes=1 - access.lanes, access_bytes=access.element_bytes)
+    return (
+        bank_conflicts(access.by_thread(layout), access.element_bytes, access.access_bytes).ways,
+        bank_conflicts(other.by_thread(layout), other.element_bytes).ways,
+    )
+
+
+def _swizzles(layout: Layout, access: Access) -> Iterator[AnyLayout]:
+    """The layout after every swizzle that stays within a power of two of elements and keeps accesses whole."""
+    top = (layout.cosize - 1).bit_length()
+    for bits in range(1, 6):
+        for base in range((access.count - 1).bit_length(), top):
+            for shift in range(bits, top - base - bits + 1):
+                yield ComposedLayout(Swizzle(bits, base, shift), 0, layout)
+
+
+def _padded(layout: Layout, access: Access) -> Iterator[AnyLayout]:
+    """The layout with its larger stride made larger, by whole accesses up to one row of all banks."""
+    first, second = as_tuple(layout.stride)
+    if isinstance(first, int) and isinstance(second, int):
+        for more in range(access.count, BANKS * WORD // access.element_bytes + 1, access.count):
+            yield Layout(layout.shape, (first, second + more) if second > first else (first + more, second))

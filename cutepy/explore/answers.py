@@ -1,0 +1,304 @@
+"""What the page asks and how cutepy answers: JSON in, JSON out, through the functions that everybody calls.
+
+Law: a picture, a text or an error of the page is what `drawing_of`, `explain`, a writer or `parse_expression` gives. A
+question holds all that its answer depends on, so answers can be given in any order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from inspect import signature
+from math import gcd
+from typing import TypeAlias
+
+from ..draw import Drawing, Grid, drawing_of, palette
+from ..draw.sheet import Box, Texts, sheet_of
+from ..errors import CutepyError, DrawError, NotationError
+from ..layout import Swizzle, explain, is_bijective, is_contiguous, is_injective
+from ..layout.text.meaning import functions
+from ..layout.text.parse import parse_expression
+from ..layout.text.write import NOTATIONS
+from ..layout.values.composed import AnyLayout
+from .accesses import (
+    CELLS,
+    Access,
+    Memory,
+    better,
+    cell_rows,
+    index_of,
+    places_of,
+    summed,
+    thread_of,
+    thread_rows,
+    verdicts,
+)
+
+Answer: TypeAlias = dict[str, object]
+
+IN_SVG = 512
+"""Pictures of more cells come as cells, for the page to draw those that are seen."""
+IN_STEPS = 1024
+MOST_CELLS = 1 << 18
+JUDGED = 1 << 16
+"""Layouts of more coordinates are not asked whether they are injective."""
+
+OFFERS = {
+    "grid": (("offset", "row", "column", "index", "tile", "bank", "none"), ("offset", "coordinate", "index", "none")),
+    "steps": ((), ()),
+    "tv": (
+        ("thread", "value", "thread,value", "rest", "none"),
+        ("thread,value", "thread", "value", "index", "none"),
+    ),
+    "tiles": (("tile", "place", "none"), ("offset", "coordinate", "index", "none")),
+    "memory": (("index", "offset", "none"), ("coordinate", "index", "offset", "none")),
+    "banks": (("bank", "none"), ("bank", "offset", "coordinate", "index", "none")),
+    "swizzle": (("chunk", "row", "column", "offset", "none"), ("offset", "coordinate", "index", "none")),
+    "tree": ((), ()),
+}
+"""The colours and labels of every view that the page shows, the usual one first."""
+
+
+def answer(question: str) -> str:
+    """The answer to `{"ask": name, ...}`; where cutepy refuses, `error` is its message and `column` where it points.
+
+    >>> answer('{"ask": "result", "text": "coalesce((2,4):(1,2))"}')
+    '{"value": "8:1"}'
+    >>> answer('{"ask": "result", "text": "(4,"}')[:30]
+    '{"error": "expected a number o'
+    """
+    asked = json.loads(question)
+    found: Answer
+    try:
+        found = QUESTIONS[asked.pop("ask")](**asked)
+    except NotationError as error:
+        found = {"error": str(error), "column": error.column}
+    except CutepyError as error:
+        found = {"error": str(error)}
+    except ImportError as error:
+        what = "a name is a size known later, which" if error.name == "sympy" else "this"
+        found = {"error": f"{asked.get('text', '')}: {what} needs {error.name}, and that is not in this page"}
+    return json.dumps(found, ensure_ascii=False)
+
+
+def result(text: str) -> Answer:
+    """What an expression gives, as text."""
+    return {"value": str(parse_expression(text).value)}
+
+
+def names() -> Answer:
+    """What an expression may call, each with its parameters and the first sentence about it."""
+    return {
+        name: [
+            f"{name}({', '.join(signature(function).parameters)})",
+            (function.__doc__ or "").strip().partition("\n")[0],
+        ]
+        for name, function in functions().items()
+    }
+
+
+def look(text: str, view: str = "", options: Mapping[str, str] | None = None) -> Answer:
+    """An expression's value, what is true of it, the views that fit it, and the picture in one of them.
+
+    A `view` that does not fit gives way to one that does. Where a picture is refused for its options, `refused` says
+    why and the rest is answered.
+    """
+    expression = parse_expression(text)
+    value = expression.value
+    found: Answer = {"value": str(value), "text": expression.text}
+    if not isinstance(value, AnyLayout) or type(value.size) is not int:
+        return found | {"views": [], "facts": []}
+    views = list(_views(expression.function, value))
+    chosen = view if view in views else views[0]
+    found |= {"views": views, "view": chosen, "facts": list(_facts(value)), "rank": value.rank}
+    found |= {"offers": OFFERS[chosen], "threads": _extent(value, 0), "values": _extent(value, 1)}
+    found |= {"modes": [mode.size for mode in value] or [1], "called": expression.function}
+    asked = _options(chosen, options or {}, value)
+    try:
+        return found | {"options": dict(asked)} | _picture(_drawn(text, asked))
+    except CutepyError as error:
+        return found | {"refused": str(error), "options": dict(asked)}
+
+
+def _views(function: str, value: AnyLayout) -> Iterator[str]:
+    """The views that fit, the most telling first."""
+    offsets = type(value(0)) is int
+    if function and value.size <= IN_STEPS:
+        yield "steps"
+    yield "grid"
+    if offsets and value.rank > 1:
+        yield "tv"
+    yield "tiles"
+    if offsets:
+        yield from ("memory", "banks")
+    if isinstance(getattr(value, "outer", None), Swizzle) and value.rank <= 2:
+        yield "swizzle"
+    yield "tree"
+
+
+def _facts(value: AnyLayout) -> Iterator[str]:
+    yield f"size {value.size}"
+    if type(value(0)) is int:
+        yield f"cosize {value.cosize}"
+    yield f"rank {value.rank}"
+    if value.size <= JUDGED and type(value(0)) is int:
+        one_to_one = is_injective(value)
+        yield (
+            "bijective" if is_bijective(value) else "injective" if one_to_one else "several coordinates share an offset"
+        )
+        if is_contiguous(value):
+            yield "contiguous"
+
+
+def _extent(value: AnyLayout, mode: int) -> int:
+    """The size of the first mode, or of all others together."""
+    first = value[0].size if value.rank else 1
+    return first if mode == 0 else value.size // first
+
+
+def _options(view: str, options: Mapping[str, str], value: AnyLayout) -> tuple[tuple[str, str], ...]:
+    """The options of a fence that ask for the view: those that are given, and a tiler where one is needed."""
+    given = {name: text for name, text in options.items() if text.strip()}
+    if view == "tiles":
+        given.setdefault("tiler", f"({','.join(str(gcd(mode.size, 4)) for mode in value)})")
+    return ("view", view), *given.items()
+
+
+@lru_cache(maxsize=4)
+def _drawn(text: str, options: tuple[tuple[str, str], ...]) -> Drawing:
+    return drawing_of(text, {"limit": str(MOST_CELLS), **dict(options)})
+
+
+def _picture(drawing: Drawing) -> Answer:
+    """The SVG of a small figure, or the placed cells of a large one; and where the cells of each grid are."""
+    sheet = sheet_of(drawing.figure)
+    found: Answer = {
+        "width": sheet.width,
+        "height": sheet.height,
+        "description": drawing.figure.description,
+        "grids": [_placed(box) for box in sheet.boxes],
+    }
+    if drawing.figure.cells <= IN_SVG:
+        return found | {"svg": drawing.svg()}
+    paints = drawing.figure.paints
+    number = {paint: place for place, paint in enumerate(paints)}
+    return found | {
+        "paints": [[palette.css(paint, "light"), palette.css(paint, "dark")] for paint in paints],
+        "cells": [_cells(box, number) for box in sheet.boxes],
+        "texts": [_line(texts) for texts in sheet.texts],
+        "samples": [[s.x, s.y, s.width, s.height, number[s.paint]] for s in sheet.samples],
+    }
+
+
+def _placed(box: Box) -> Answer:
+    grid = box.grid
+    return {
+        "x": box.x,
+        "y": box.y,
+        "wide": box.cell_width,
+        "high": box.cell_height,
+        "rows": grid.rows.size,
+        "columns": grid.columns.size,
+        "spans": {str(place): span for place, span in grid.spans.items()},
+    }
+
+
+def _cells(box: Box, number: Mapping[str, int]) -> Answer:
+    """All that stands in and around a grid, in cells."""
+    return {
+        "labels": box.grid.labels,
+        "paints": [number[paint] for paint in box.grid.paints],
+        "strokes": [[stroke.kind, stroke.weight, *stroke.segment] for stroke in box.strokes],
+        "texts": [_line(texts) for texts in box.texts if texts.kind != "label"],
+    }
+
+
+def _line(texts: Texts) -> list[object]:
+    return [texts.kind, texts.x, texts.y, list(zip(texts.places, texts.texts, strict=True))]
+
+
+def cell(text: str, view: str, options: Mapping[str, str], grid: int, place: int, access: Mapping[str, int]) -> Answer:
+    """What one cell of the picture says: the sum, and where that is in memory."""
+    value = _layout(text)
+    drawn = _grids(text, view, options)[grid]
+    found: Answer = {"say": drawn.detail(place) if drawn.detail else drawn.hints[place] if drawn.hints else ""}
+    index = index_of(value, view, options.get("over", ""), drawn, place, grid)
+    if index is not None:
+        asked = _access(view, access)
+        found |= {"thread": thread_of(value, index, asked)[0], "rows": cell_rows(value, index, asked)}
+    return found
+
+
+def thread(
+    text: str, view: str, options: Mapping[str, str], thread: int, value: int | None, access: Mapping[str, int]
+) -> Answer:
+    """All that one thread touches: a row for each value, whether wide accesses do it, and its cells in the picture."""
+    layout = _layout(text)
+    grids = _grids(text, view, options) if view in CELLS else []
+    asked = _access(view, access)
+    return {
+        "rows": thread_rows(layout, thread, asked),
+        "places": places_of(layout, view, options.get("over", ""), grids, thread, value, asked),
+        "verdicts": summed(verdicts(layout, thread, asked)),
+    }
+
+
+def _access(view: str, access: Mapping[str, int]) -> Access:
+    """The access that is asked for; in a picture of threads the first mode counts them."""
+    return Access(**{**access, "lanes": 0}) if view == "tv" else Access(**access)
+
+
+def _grids(text: str, view: str, options: Mapping[str, str]) -> list[Grid]:
+    return _drawn(text, _options(view, options, _layout(text))).figure.grids
+
+
+def _layout(text: str) -> AnyLayout:
+    value = parse_expression(text).value
+    if not isinstance(value, AnyLayout):
+        raise DrawError(f"{text}: it gives {value}, not a layout")
+    return value
+
+
+def memory(text: str, access: Mapping[str, int]) -> Answer:
+    """Banks and segments that the accesses of a layout take."""
+    return {"rows": Memory(_layout(text), Access(**access)).rows}
+
+
+def found(text: str, access: Mapping[str, int]) -> Answer:
+    """The swizzle and the padding that serve the accesses best, each as an expression to go on with."""
+    return {"found": better(_layout(text), Access(**access))}
+
+
+def told(text: str) -> Answer:
+    """The steps of `explain`, each with the layout that it gives."""
+    explanation = explain(text)
+    return {
+        "call": explanation.call,
+        "steps": [[str(step), str(step.layout or "")] for step in explanation.steps],
+        "result": str(explanation.result) if explanation.error is None else "",
+        "refused": str(explanation.error or ""),
+    }
+
+
+def export(text: str, view: str, options: Mapping[str, str], format: str) -> Answer:
+    """The expression or its picture in another notation."""
+    if format in NOTATIONS:
+        return {"text": NOTATIONS[format](_layout(text))}
+    asked = {**dict(_options(view, options, _layout(text)))}
+    if format == "fence":
+        lines = [text.strip(), *(f"{name}: {value}" for name, value in asked.items())]
+        return {"text": "```layout\n" + "\n".join(lines) + "\n```"}
+    drawing = drawing_of(text, asked)
+    return {"text": _PRINTERS[format](drawing)}
+
+
+_PRINTERS: dict[str, Callable[[Drawing], str]] = {
+    "svg": Drawing.svg,
+    "tikz": Drawing.tikz,
+    "text": Drawing.text,
+}
+QUESTIONS: dict[str, Callable[..., Answer]] = {
+    question.__name__: question for question in (result, names, look, cell, thread, memory, found, told, export)
+}
+"""Everything that the page may ask."""

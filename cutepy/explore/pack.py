@@ -1,0 +1,221 @@
+"""The page as one HTML file: its own few files, cutepy's source, and Python for the browser.
+
+Law: the same expression gives the same bytes; nothing is fetched, neither when the file is made nor when it is opened.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from base64 import b64encode
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from tempfile import mkdtemp
+from webbrowser import open_new_tab
+
+from ..draw import Drawing, Style, drawing_of
+from ..draw.views import NAMED
+from ..draw.views.table import written
+from ..errors import DrawError, LayoutError
+from ..layout.values.composed import AnyLayout
+from ..layout.values.coordinates import keeps
+from .answers import look, names
+
+FIRST = "zipped_divide((8,8):(8,1), (4,4))"
+"""What a page shows that was asked for nothing."""
+PYTHON = ("pyodide-lock.json", "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+RUNTIME = (*PYTHON, "kernels.json")
+PARTS = ("errors.py", "draw", "layout", "explore")
+"""What of cutepy runs in the page."""
+SCRIPTS = ("python.js", "picture.js", "expression.js", "panels.js", "kernels.js", "main.js")
+MISSING = (
+    "explore: Python for the browser is not installed: the package cutepy-runtime, which `make explorer` in cutepy's "
+    "repository packs and installs"
+)
+FIRST_CELLS = 1024
+USUAL = Style()
+
+
+def own_files() -> bytes:
+    """cutepy's own source, as far as the page runs it, as a zip that is always the same for the same files."""
+    root = files("cutepy")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name in ("__init__.py", *PARTS):
+            todo = [(f"cutepy/{name}", root / name)]
+            while todo:
+                path, place = todo.pop()
+                if place.is_dir():
+                    todo += [(f"{path}/{inner.name}", inner) for inner in place.iterdir()]
+                elif path.endswith(".py"):
+                    archive.writestr(zipfile.ZipInfo(path), place.read_bytes())
+    return _sorted(out.getvalue())
+
+
+def _sorted(archive: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
+        for name in sorted(old.namelist()):
+            new.writestr(zipfile.ZipInfo(name), old.read(name))
+    return out.getvalue()
+
+
+def compiled_name(source: bytes) -> str:
+    """The name of the same modules compiled, as a runtime that was packed beside this source has them."""
+    return f"cutepy-{sha256(source).hexdigest()[:16]}.zip"
+
+
+def _own_packed() -> bytes:
+    """What of cutepy runs in the page, packed: compiled where the runtime has that of this very source."""
+    source = own_files()
+    with suppress(ModuleNotFoundError):
+        compiled = files("cutepy_runtime") / f"{compiled_name(source)}.gz"
+        if compiled.is_file():
+            return compiled.read_bytes()
+    return gzip.compress(source, 9, mtime=0)
+
+
+def runtime() -> dict[str, bytes]:
+    """The packed files of Python for the browser, each with gzip; DrawError where they are not installed."""
+    try:
+        folder = files("cutepy_runtime")
+        return {name: (folder / f"{name}.gz").read_bytes() for name in RUNTIME}
+    except (ModuleNotFoundError, FileNotFoundError):
+        raise DrawError(MISSING) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    """The explorer, opened at an expression; a notebook shows it in place.
+
+    >>> Explorer("(8,8):(8,1)")
+    Explorer('(8,8):(8,1)')
+    """
+
+    text: str = FIRST
+    view: str = ""
+    options: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def html(self) -> str:
+        """The whole page. Raises DrawError where Python for the browser is not installed."""
+        return self.page({**runtime(), "cutepy.zip": _own_packed()})
+
+    def page(self, packed: dict[str, bytes]) -> str:
+        """The page with these files in it."""
+        web = files("cutepy") / "explore" / "web"
+        first = look(self.text, self.view, self.options)
+        state = {"text": self.text, "view": self.view, "options": self.options, "names": names()}
+        data = "".join(
+            f'<script type="application/octet-stream" id="{name}">{b64encode(packed[name]).decode()}</script>\n'
+            for name in sorted(packed)
+        )
+        parts = {
+            "style": (web / "style.css").read_text(encoding="utf-8"),
+            "text": escape(self.text),
+            "value": escape(str(first["value"])),
+            "picture": self._picture(),
+            "state": json.dumps(state).replace("<", "\\u003c"),
+            "worker": (web / "worker.js").read_text(encoding="utf-8"),
+            "script": "\n".join((web / name).read_text(encoding="utf-8") for name in SCRIPTS),
+            "files": data,
+        }
+        page = (web / "page.html").read_text(encoding="utf-8")
+        for name, part in parts.items():
+            before, mark, after = page.partition(f"<!--{name}-->")
+            assert mark, f"page.html has no place for {name}"
+            page = before + part + after
+        return page
+
+    def _picture(self) -> str:
+        """The picture that stands in the page before Python does; corners where it is large."""
+        found = look(self.text, self.view, self.options)
+        asked = found.get("options", {})
+        assert isinstance(asked, dict)
+        if "refused" in found or not found["views"]:
+            return ""
+        return drawing_of(self.text, {"limit": str(FIRST_CELLS), **asked}).svg()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page; returns the path."""
+        target = Path(path)
+        target.write_text(self.html(), encoding="utf-8")
+        return target
+
+    def open(self) -> Path:
+        """Write the page into a temporary folder and open it in the browser; returns the path."""
+        page = self.html()
+        path = Path(mkdtemp(prefix="cutepy-")) / "explorer.html"
+        path.write_text(page, encoding="utf-8")
+        open_new_tab(path.as_uri())
+        return path
+
+    def _repr_html_(self) -> str:
+        frame = 'style="width:100%;height:760px;border:0" title="cutepy explorer"'
+        try:
+            return f'<iframe {frame} srcdoc="{escape(self.html())}"></iframe>'
+        except DrawError as error:
+            return f"<pre>{escape(str(error))}</pre>"
+
+    def __repr__(self) -> str:
+        return f"Explorer({self.text!r})"
+
+
+def explore(
+    thing: object = FIRST,
+    view: object = None,
+    color: object = None,
+    label: object = None,
+    *,
+    style: Style = USUAL,
+    **options: object,
+) -> Explorer:
+    """The explorer at a layout, a call, a drawing or the text of an expression; view and options as `draw` has them.
+
+    >>> from cutepy.layout import Layout
+    >>> page = explore(Layout((4, 8), (8, 1)), "banks", element_bytes=2)
+    >>> page, page.view, page.options
+    (Explorer('(4,8):(8,1)'), 'banks', {'element_bytes': '2'})
+
+    Raises NotationError for a text that is no expression, LayoutError for a thing that no text writes down, and
+    DrawError for a view that does not fit.
+    """
+    if isinstance(thing, Drawing):
+        return explore(*thing.asked, style=thing.style)
+    name, given = _named(view)
+    given |= {"color": color, "label": label, **options}
+    text = thing if isinstance(thing, str) else str(getattr(thing, "call", getattr(thing, "layout", thing)))
+    try:
+        found = look(text)
+    except LayoutError as error:
+        if isinstance(thing, str):
+            raise
+        raise LayoutError(f"explore({thing!r}): it takes layouts, calls and texts of these") from error
+    views = found["views"]
+    assert isinstance(views, list)
+    if name and name not in views:
+        raise DrawError(f"explore({text}): no view {name!r} fits; there are {', '.join(views)}")
+    said = {one.name: getattr(style, one.name) for one in fields(Style)}
+    given |= {name: value for name, value in said.items() if value != getattr(USUAL, name)}
+    asked = {option: _written(value) for option, value in given.items() if value is not None}
+    return Explorer(text, name or (str(found["view"]) if asked else ""), asked)
+
+
+def _named(view: object) -> tuple[str, dict[str, object]]:
+    """A view by its name, with the parameters that a view object holds."""
+    if view is None or isinstance(view, str):
+        return view or "", {}
+    name = next((name for name, kind in NAMED.items() if kind is type(view)), "")
+    known = [entry.name for entry in fields(view)] if is_dataclass(view) and name else []
+    return name, {option: getattr(view, option) for option in known}
+
+
+def _written(value: object) -> str:
+    if callable(value) and not isinstance(value, AnyLayout) and not keeps(value):
+        raise DrawError(f"explore: {value!r} is a function; the page takes colours and labels by name")
+    return value if isinstance(value, str) else written(value).replace(" ", "")

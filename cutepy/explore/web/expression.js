@@ -1,0 +1,104 @@
+// The expression box: an error's place under the text, and the operations that may follow what is typed.
+const expression = {
+  names: {},
+  offered: [],
+  chosen: 0,
+  oninput: () => {},
+
+  start(names) {
+    this.names = names;
+    const box = $("expression");
+    box.addEventListener("input", () => (this.offer(), this.oninput(box.value)));
+    box.addEventListener("blur", () => this.close());
+    box.addEventListener("scroll", () => this.point(this.column));
+    box.addEventListener("keydown", (event) => this.key(event));
+    $("completions").addEventListener("pointerdown", (event) => {
+      const item = event.target.closest("li");
+      event.preventDefault();
+      if (item) this.take(this.offered[Number(item.dataset.place)]);
+    });
+  },
+
+  complain({ error = "", column }) {
+    $("complaint").textContent = error;
+    $("expression").setAttribute("aria-invalid", String(Boolean(error)));
+    this.point(error ? column : undefined);
+  },
+
+  // A wave under the character where reading stopped.
+  point(column) {
+    this.column = column;
+    const [box, caret] = [$("expression"), $("caret")];
+    caret.hidden = column === undefined;
+    if (column !== undefined) caret.style.left = `calc(var(--pad) + ${Array.from(box.value.slice(0, column)).length}ch - ${box.scrollLeft}px)`;
+  },
+
+  word() {
+    const box = $("expression");
+    const before = box.value.slice(0, box.selectionStart);
+    return /(?<![\w)])[A-Za-z_]\w*$/.exec(before)?.[0] ?? "";
+  },
+
+  offer() {
+    const word = this.word().toLowerCase();
+    const all = Object.keys(this.names);
+    const first = word ? all.filter((name) => name.startsWith(word)) : [];
+    const more = word.length > 1 ? all.filter((name) => !name.startsWith(word) && name.includes(word)) : [];
+    this.offered = [...first, ...more];
+    this.chosen = 0;
+    this.list();
+  },
+
+  list() {
+    const [box, list] = [$("expression"), $("completions")];
+    list.hidden = !this.offered.length;
+    box.setAttribute("aria-expanded", String(!list.hidden));
+    list.replaceChildren(
+      ...this.offered.map((name, place) => {
+        const item = document.createElement("li");
+        const [call, law] = this.names[name];
+        item.append(element("code", call), element("small", law));
+        item.id = `completion-${place}`;
+        item.setAttribute("role", "option");
+        item.setAttribute("aria-selected", String(place === this.chosen));
+        item.dataset.place = place;
+        return item;
+      }),
+    );
+    if (list.hidden) return box.removeAttribute("aria-activedescendant");
+    box.setAttribute("aria-activedescendant", `completion-${this.chosen}`);
+    list.children[this.chosen].scrollIntoView({ block: "nearest" });
+  },
+
+  key(event) {
+    if (!this.offered.length) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) this.chosen = (this.chosen + step + this.offered.length) % this.offered.length;
+    if (step) this.list();
+    else if (event.key === "Enter" || event.key === "Tab") this.take(this.offered[this.chosen]);
+    else if (event.key === "Escape") this.close();
+    else return;
+    event.preventDefault();
+  },
+
+  take(name) {
+    const box = $("expression");
+    const [end, word] = [box.selectionStart, this.word()];
+    const called = box.value[end] === "(";
+    box.setRangeText(name + (called ? "" : "("), end - word.length, end, "end");
+    this.close();
+    this.oninput(box.value);
+  },
+
+  close() {
+    this.offered = [];
+    this.list();
+  },
+};
+
+function element(name, text = "", attributes = {}) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}

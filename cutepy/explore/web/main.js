@@ -1,0 +1,245 @@
+// The page: what is asked for, kept in its address; views as tabs; everything wired together.
+const EXAMPLES = {
+  "One layout": ["(8,8):(8,1)", "((2,2),(4,2)):((1,8),(2,16))", "(2,4,3):(4,1,8)", "((4,2),8):((1,16),4)"],
+  "Operations": ["zipped_divide((8,8):(8,1), (4,4))", "composition((6,2):(8,2), (4,3):(3,1))", "coalesce((2,(1,6)):(1,(6,2)))", "complement((2,2):(1,4), 16)", "blocked_product((2,5):(5,1), (3,4):(1,3))", "raked_product((2,5):(5,1), (3,4):(1,3))", "right_inverse((4,8):(8,1))"],
+  "Threads and values": ["((4,8),(2,2)):((32,1),(16,8))|tv|over=(16,8)", "((8,4),(4,1)):((4,128),(1,1))|tv|over=(32,16)"],
+  "Banks and swizzles": ["(32,32):(32,1)|banks", "S<5,0,5> o 0 o (32,32):(32,1)|banks", "S<3,0,3> o 0 o (8,8):(8,1)|swizzle", "(8,64):(64,1)|banks|element_bytes=2"],
+  "Large": ["(64,64):(64,1)", "((16,32),(32,16)):((1,512),(16,16384))"],
+};
+const TITLES = { steps: "Steps", grid: "Offsets", tv: "Threads", tiles: "Tiles", memory: "Memory", banks: "Banks", swizzle: "Swizzle", tree: "Tree" };
+const FIELDS = { tiles: [["tiler", "tile"], ["tile", "show tile"], ["threads", "its threads"]], tv: [["over", "over the tile"]], memory: [["width", "offsets a row"]], banks: [["element_bytes", "bytes an element"], ["banks", "banks"]], grid: [["highlight", "frame"]] };
+const HINTS = { tiler: "(4,4)", tile: "none", threads: "none", over: "(16,8)", width: "16", element_bytes: "4", banks: "32", highlight: "(1,_)" };
+const THEMES = { auto: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
+
+const page = {
+  state: { text: "", view: "", options: {}, thread: null, value: null, access: { element_bytes: 4, access_bytes: 4, lanes: 0 } },
+  dark: matchMedia("(prefers-color-scheme: dark)"),
+  chosen: "auto",
+
+  theme() {
+    return this.chosen === "auto" ? (this.dark.matches ? "dark" : "light") : this.chosen;
+  },
+
+  read(first) {
+    const { state } = this;
+    clearTimeout(this.writing);
+    const given = new URLSearchParams(location.hash.slice(1));
+    Object.assign(state, { text: first.text, view: first.view, options: first.view ? { [first.view]: first.options } : {}, thread: null, value: null });
+    if (!given.has("e")) return;
+    const number = (name, other) => (/^\d{1,6}$/.test(given.get(name) ?? "") ? Number(given.get(name)) : other);
+    Object.assign(state, { text: given.get("e"), view: given.get("view") ?? "", thread: number("thread", null), value: number("value", null) });
+    const named = [...given].filter(([name]) => !["e", "view", "thread", "value", "bytes", "access", "lanes"].includes(name));
+    state.options = state.view ? { [state.view]: Object.fromEntries(named) } : {};
+    state.access = { element_bytes: number("bytes", 4), access_bytes: number("access", number("bytes", 4)), lanes: number("lanes", 0) ? 1 : 0 };
+  },
+
+  write() {
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.address(), 150); // browsers forbid too many changes in a short time
+  },
+
+  address() {
+    const { text, view, options, thread, value, access } = this.state;
+    const given = new URLSearchParams({ e: text });
+    if (view) given.set("view", view);
+    for (const [name, option] of Object.entries(options[view] ?? {})) if (option) given.set(name, option);
+    if (thread !== null) given.set("thread", thread);
+    if (value !== null) given.set("value", value);
+    if (access.element_bytes !== 4) given.set("bytes", access.element_bytes);
+    if (access.access_bytes !== access.element_bytes) given.set("access", access.access_bytes);
+    if (access.lanes) given.set("lanes", "1");
+    const address = `#${given}`;
+    if (address !== location.hash && location.protocol !== "about:") history.replaceState(null, "", address);
+  },
+
+  async look(quiet) {
+    const { state } = this;
+    const { text, view } = state;
+    if (!quiet) this.write();
+    const looked = await python.ask("look", { ask: "look", text, view, options: state.options[view] ?? {} });
+    if (!looked) return;
+    expression.complain(looked);
+    for (const id of ["shown", "answer"]) $(id).classList.toggle("old", Boolean(looked.error));
+    if (!looked.error) this.show(looked);
+    performance.mark("pictured", { detail: looked.text ?? text });
+  },
+
+  show(looked) {
+    const { state } = this;
+    $("result").textContent = looked.value;
+    $("facts").replaceChildren(...looked.facts.map((fact) => element("span", fact)));
+    if (state.view && looked.view !== state.view) state.view = "";
+    this.tabs(looked);
+    this.fields(looked);
+    $("say").classList.toggle("no", Boolean(looked.refused));
+    $("say").textContent = looked.refused ?? "";
+    picture.marked = [];
+    if (looked.grids) {
+      const same = JSON.stringify(picture.drawn?.grids) === JSON.stringify(looked.grids);
+      if (!same) picture.cursor = null;
+      picture.show(looked);
+    }
+    $("shown").hidden = !looked.views.length;
+    clearTimeout(this.details);
+    panels.looked = looked;
+    if (looked.views.length) this.details = setTimeout(() => panels.refresh(looked), 100); // what is typed next comes first
+  },
+
+  tabs({ views, view }) {
+    const before = this.tabbed;
+    this.tabbed = `${views} ${view}`;
+    if (this.tabbed === before) return;
+    if (views.join() !== [...$("views").children].map((tab) => tab.dataset.view).join())
+      $("views").replaceChildren(...views.map((name) => element("button", TITLES[name], { role: "tab", id: `view-${name}`, "data-view": name, "aria-controls": "shown" })));
+    for (const tab of $("views").children) {
+      tab.setAttribute("aria-selected", String(tab.dataset.view === view));
+      tab.tabIndex = tab.dataset.view === view ? 0 : -1;
+      if (tab.tabIndex === 0) $("views").scrollLeft = tab.offsetLeft - 60;
+    }
+  },
+
+  choose(view) {
+    this.state.view = view;
+    this.look();
+  },
+
+  fields({ view, offers, options }) {
+    const given = this.state.options[view] ?? {};
+    const before = this.fielded;
+    this.fielded = JSON.stringify([view, options]);
+    if (this.fielded === before || $("options").contains(document.activeElement)) return;
+    const [colors, labels] = offers;
+    const fields = (FIELDS[view] ?? []).map(([name, title]) => {
+      const input = element("input", "", { name, placeholder: options?.[name] ?? HINTS[name], size: 7, spellcheck: "false", autocomplete: "off" });
+      input.value = given[name] ?? "";
+      return [title, input];
+    });
+    const palettes = ["tv", "tiles", "banks", "swizzle"].includes(view) ? ["usual", "distinct", "ordered"] : [];
+    for (const [name, all] of [["color", colors], ["label", labels], ["palette", palettes]]) {
+      if (!all.length) continue;
+      const select = element("select", "", { name });
+      select.append(...all.map((one) => element("option", one)));
+      select.value = given[name] ?? all[0];
+      fields.push([name, select]);
+    }
+    $("options").replaceChildren(
+      ...fields.map(([title, input]) => {
+        const label = element("label", title);
+        label.append(input);
+        return label;
+      }),
+    );
+  },
+
+  option({ target }) {
+    const view = panels.looked?.view ?? this.state.view;
+    this.state.view = view;
+    const given = (this.state.options[view] ??= {});
+    const usual = target.tagName === "SELECT" && target.selectedIndex === 0;
+    if (usual || !target.value.trim()) delete given[target.name];
+    else given[target.name] = target.value;
+    this.look();
+  },
+
+  go(text, view = "", options = {}) {
+    Object.assign(this.state, { text, view, options: view ? { [view]: options } : {}, thread: null, value: null });
+    $("expression").value = text;
+    expression.close();
+    this.look();
+  },
+
+  paint() {
+    const [sign, name] = THEMES[this.chosen];
+    document.documentElement.dataset.theme = this.theme();
+    $("theme").textContent = sign;
+    $("theme").setAttribute("aria-label", `Theme: ${name}`);
+    $("theme").title = `Theme: ${name}`;
+    picture.mark();
+  },
+};
+
+function wire(first) {
+  page.read(first);
+  $("expression").value = page.state.text;
+  if (!$("figure").shadowRoot) $("figure").attachShadow({ mode: "open" }); // a browser that knows no declarative one
+  if (page.state.text !== first.text) $("figure").shadowRoot.replaceChildren();
+  page.paint();
+  $("theme").addEventListener("click", () => {
+    const all = Object.keys(THEMES);
+    page.chosen = all[(all.indexOf(page.chosen) + 1) % all.length];
+    page.paint();
+  });
+  page.dark.addEventListener("change", () => page.paint());
+  python.onstatus = (text, broken, stoppable) => {
+    $("status").textContent = text;
+    $("status").classList.toggle("no", Boolean(broken));
+    $("stop").hidden = !stoppable;
+  };
+  $("stop").addEventListener("click", () => python.start());
+  $("share").addEventListener("click", () => (page.address(), copied($("share"), location.href)));
+  for (const [group, all] of Object.entries(EXAMPLES)) {
+    const options = element("optgroup", "", { label: group });
+    options.append(...all.map((example) => element("option", example.split("|")[0], { value: example })));
+    $("examples").append(options);
+  }
+  $("examples").addEventListener("change", ({ target }) => {
+    const [text, view, option] = target.value.split("|");
+    if (text) page.go(text, view, Object.fromEntries(option ? [option.split("=")] : []));
+    target.value = "";
+  });
+  expression.start(first.names);
+  expression.oninput = (text) => ((page.state.text = text), page.look());
+  panels.start(page.state, (marks) => (marks ? page.write() : page.look()));
+  panels.go = (text) => page.go(text);
+  addEventListener("hashchange", () => (page.read(first), ($("expression").value = page.state.text), page.look(true)));
+  kernels.start();
+  wireViews();
+  wirePicture();
+  page.look(true);
+  addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => python.start(), 0)));
+}
+
+function wireViews() {
+  $("views").addEventListener("click", ({ target }) => target.dataset.view && page.choose(target.dataset.view));
+  $("views").addEventListener("keydown", (event) => {
+    const tabs = [...$("views").children];
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const to = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+    to.focus();
+    page.choose(to.dataset.view);
+    event.preventDefault();
+  });
+  $("options").addEventListener("input", (event) => page.option(event));
+  $("options").addEventListener("submit", (event) => event.preventDefault());
+}
+
+function wirePicture() {
+  const stage = $("stage");
+  picture.oncell = (cell) => panels.cell(cell, false);
+  const choose = (cell) => (picture.put(cell), panels.cell(cell, true));
+  stage.addEventListener("pointermove", (event) => event.pointerType !== "touch" && picture.put(picture.at(event)));
+  stage.addEventListener("pointerleave", () => document.activeElement === stage || picture.put(null));
+  stage.addEventListener("click", (event) => {
+    const cell = picture.at(event);
+    if (cell) choose(cell);
+  });
+  stage.addEventListener("scroll", () => picture.drawn?.cells && picture.paint());
+  new ResizeObserver(() => picture.drawn?.cells && picture.paint()).observe(stage);
+  stage.addEventListener("keydown", (event) => {
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-16, 0], PageDown: [16, 0], Home: [0, -1e9], End: [0, 1e9] };
+    if (steps[event.key]) picture.move(...steps[event.key]);
+    else if ((event.key === "Enter" || event.key === " ") && picture.cursor) choose(picture.cursor);
+    else if (event.key === "Escape") {
+      [page.state.thread, page.state.value] = [null, null];
+      picture.put(null);
+      panels.thread();
+      page.write();
+    } else return;
+    event.preventDefault();
+  });
+  $("smaller").addEventListener("click", () => picture.zoom(1 / 1.25));
+  $("larger").addEventListener("click", () => picture.zoom(1.25));
+}
+
+wire(JSON.parse($("state").textContent));

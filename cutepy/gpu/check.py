@@ -1,0 +1,218 @@
+"""A run that is looked over: the races, the reads before writes and the parted barriers of this very data.
+
+Law: two accesses of one element race where different invocations make them, one writes, not both are atomic, and no
+barrier of the element's memory lies between them; none ever does between two workgroups. So an element is raced for
+where it is written, or both read and updated, by more than one invocation since the last barrier: it is enough to keep,
+for each kind of access, the largest and the smallest number of those who made it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..errors import VerificationError
+from .follow import Followed, Phased, Spot, conflict, follow, use_of
+from .interpret import interpret
+from .interpret_memory import Reach, State
+from .ir import Barrier, Buffer, Kernel
+from .ir.laws import Array
+from .verify.verdict import Use
+
+
+def interpret_checked(kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float]) -> None:
+    """Run `kernel` as `interpret` does, and look over every access and every barrier.
+
+    Raises VerificationError for the first race, shared memory read before it is written, or barrier that not all
+    threads come to, and KernelError for an index outside; then the arrays are as they were.
+    """
+    copies = [array.copy() for array in arrays]
+    try:
+        interpret(kernel, copies, params, watch=Checks(kernel))
+    except Race as race:
+        raise VerificationError(_race(kernel, race, follow(kernel, arrays, params, race.spot))) from None
+    for array, copy, buffer in zip(arrays, copies, kernel.buffers, strict=True):
+        if buffer.writable:
+            array[...] = copy
+
+
+class Race(Exception):
+    """Two invocations met at `spot`."""
+
+    def __init__(self, spot: Spot) -> None:
+        self.spot = spot
+
+
+@dataclass(slots=True)
+class Marks:
+    """For each element, the largest and the smallest that came by, as keys that only grow: 0 where nobody did."""
+
+    most: Array
+    least: Array
+
+    def add(self, at: Array, number: Array, below: int, base: Array | int = 0) -> None:
+        """Add accesses by numbers under `below`; those under a larger `base` count for nothing any more."""
+        np.maximum.at(self.most, at, base + number + 1)
+        np.maximum.at(self.least, at, base + below - number)
+
+
+@dataclass(slots=True)
+class Shadow:
+    """Who accessed each element of one array: by threads since the last barrier and, where workgroups share the array,
+    by invocations of the grid since the launch."""
+
+    size: int
+    threads: int
+    total: int
+    across: bool
+    near: dict[str, Marks] = field(default_factory=dict)
+    far: dict[str, Marks] = field(default_factory=dict)
+
+    def note(self, verb: str, at: Array, group: Array, thread: Array, epoch: Array) -> None:
+        """Note accesses of elements `at`."""
+        for level, number, below, base in self.levels(group, thread, epoch):
+            if verb not in level:
+                level[verb] = Marks(np.zeros(self.size, np.int64), np.zeros(self.size, np.int64))
+            level[verb].add(at, number, below, base)
+
+    def levels(self, group: Array, thread: Array, epoch: Array) -> list[tuple[dict[str, Marks], Array, int, Any]]:
+        """The marks, with the number of each invocation, what is above all numbers, and where an epoch begins. Those of
+        the grid come first: where they show no race, an element that is written was accessed by one workgroup only, and
+        its epochs are those of that workgroup."""
+        near = self.near, thread, self.threads, epoch * self.threads
+        return [(self.far, group * self.threads + thread, self.total, 0), near] if self.across else [near]
+
+    def met(self, at: Array, group: Array, thread: Array, epoch: Array) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """The first of the accesses whose element is raced for, and who meet, by workgroup and thread; -1 if none."""
+        for level, _, below, base in self.levels(group, thread, epoch):
+            if not ("writes" in level or {"reads", "updates"} <= level.keys()):
+                continue
+            raced = self._raced(level, at, below, base)
+            if raced.any():
+                which = int(raced.argmax())
+                start = int(np.broadcast_to(base, at.shape)[which])
+                numbers = self._pair(level, int(at[which]), below, start)
+                if level is self.far:
+                    return which, tuple((n // self.threads, n % self.threads) for n in numbers)
+                return which, tuple((int(group[which]), n) for n in numbers)
+        return -1, ()
+
+    def _raced(self, level: dict[str, Marks], at: Array, below: int, base: Any) -> Array:
+        most = {verb: marks.most[at] for verb, marks in level.items()}
+        here = {verb: found > base for verb, found in most.items()}
+        none = np.zeros(at.shape, bool)
+        strong = here.get("writes", none) | (here.get("reads", none) & here.get("updates", none))
+        last = np.maximum.reduce(list(most.values())) - base - 1
+        first = below - (np.maximum.reduce([marks.least[at] for marks in level.values()]) - base)
+        if level is self.far:
+            last, first = last // self.threads, first // self.threads
+        found: Array = strong & (last != first)
+        return found
+
+    def _pair(self, level: dict[str, Marks], at: int, below: int, base: int) -> tuple[int, int]:
+        """Two invocations of one element that are in conflict."""
+        each = self.threads if level is self.far else 1
+        here = [
+            (verb, number)
+            for verb, marks in level.items()
+            if marks.most[at] > base
+            for number in (int(marks.most[at]) - base - 1, below - (int(marks.least[at]) - base))
+        ]
+        return next(
+            (a, b) for (one, a), (two, b) in product(here, here) if a // each != b // each and conflict(one, two)
+        )
+
+
+class Checks(Phased):
+    """Looks over a whole run; raises at the first fault."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.shadows: dict[Buffer, Shadow] = {}
+        self.written: dict[Buffer, Array] = {}
+
+    def begin(self, s: State) -> None:
+        super().begin(s)
+        total = s.kernel.threads * int(np.prod(s.kernel.grid))
+        for buffer, array in s.arrays.items():
+            own = buffer.space == "workgroup"
+            if own:
+                self.written[buffer] = np.zeros(array.size, bool)
+            if own or (buffer.space == "storage" and buffer.writable and buffer not in self.shadows):
+                self.shadows[buffer] = Shadow(array.size, s.kernel.threads, total, not own)
+
+    def access(self, s: State, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
+        shadow = self.shadows.get(reach.buffer)
+        if shadow is None:
+            return
+        on = np.broadcast_to(np.True_ if active is None else active, s.shape)
+        group, thread = np.nonzero(on)
+        first = np.broadcast_to(at, s.shape)[group, thread]
+        if reach.buffer.space == "workgroup":
+            first = first + group * (shadow.size // s.groups)
+        if reach.lanes > 1:
+            first = (first[:, None] + np.arange(reach.lanes)).reshape(-1)
+            group, thread = np.repeat(group, reach.lanes), np.repeat(thread, reach.lanes)
+        if reach.buffer.space == "workgroup":
+            self.initialise(s, reach, first, group, thread)
+        who = self.groups[group], thread, self.epochs[reach.buffer.space][group]
+        shadow.note(reach.verb, first, *who)
+        which, met = shadow.met(first, *who)
+        if which >= 0:
+            element = int(first[which])
+            if reach.buffer.space == "workgroup":
+                element %= shadow.size // s.groups
+            raise Race(Spot(reach.buffer, element, frozenset(met)))
+
+    def initialise(self, s: State, reach: Reach, at: Array, group: Array, thread: Array) -> None:
+        """Raise VerificationError where shared memory is read that nobody has written; note what is written."""
+        written = self.written[reach.buffer]
+        if reach.verb != "writes" and not written[at].all():
+            which = int(np.argmin(written[at]))
+            element = int(at[which]) % (written.size // s.groups)
+            use = use_of(s, reach, int(group[which]), int(thread[which]))
+            raise VerificationError(
+                f"kernel {self.kernel.name} reads what nobody has written, {named(reach.buffer, element)}: {use}; "
+                "write every element that is read, with a gpu.barrier() before the read"
+            )
+        if reach.verb != "reads":
+            written[at] = True
+
+    def barrier(self, s: State, stmt: Barrier) -> None:
+        here = s.everyone
+        parted = here.any(axis=1) & ~here.all(axis=1)
+        if parted.any():
+            group = int(parted.argmax())
+            comes, waits = int(here[group].argmax()), int(here[group].argmin())
+            use = Use(s.workgroup(group), comes, s.counters(group, comes), "comes to", "gpu.barrier()", stmt.place)
+            raise VerificationError(
+                f"kernel {self.kernel.name} parts a workgroup at a barrier: {use}; thread {waits} does not, and they "
+                "would wait for ever; move the barrier out of what only some threads run"
+            )
+        super().barrier(s, stmt)
+
+
+def named(buffer: Buffer, element: int) -> str:
+    """An element, as a message says it."""
+    return f"element {element} of {buffer.name}" + (f", {buffer.note}" if buffer.note else "")
+
+
+def _race(kernel: Kernel, race: Race, met: tuple[Followed, ...]) -> str:
+    """What a race is, who makes it, and what to do about it."""
+    one, two = met
+    lines = [f"kernel {kernel.name} has a race for {named(race.spot.buffer, race.spot.element)}:"]
+    return "\n".join([*lines, f"  {one}", f"  {two}", f"  {_way_out(race.spot.buffer, one, two)}"])
+
+
+def _way_out(buffer: Buffer, one: Followed, two: Followed) -> str:
+    storage = buffer.space == "storage"
+    if one.use.workgroup != two.use.workgroup:
+        return "no barrier orders workgroups: give each element one workgroup, update it by atomics, or launch twice"
+    barrier = "gpu.barrier(storage=True)" if storage else "gpu.barrier()"
+    if one.use.place == two.use.place and one.use.verb == two.use.verb:
+        return (
+            "let one thread do it, give each thread an element of its own, or update it by gpu.atomic_add and its kin"
+        )
+    return f"put {barrier} between the two, or update it by atomics in both"

@@ -1,0 +1,59 @@
+"""The functions of the table as expressions: a function of WGSL, or what it is made of."""
+
+from functools import partial
+
+from ...ops.decompositions import Language, Value, is_true
+from ...ops.functions import Function
+from ...tensor.dtypes import DType, bool_, f16, f32
+from .expr import Expr
+from .make import as_expr, call, cast, select, taken_by
+from .operators import Number
+from .weak import Weak, meeting
+
+
+class _Words(Language):
+    """The language of kernels, as decompositions speak it."""
+
+    def call(self, name: str, *values: Value) -> Expr:
+        return call(name, *values)
+
+    def select(self, condition: Value, then: Value, other: Value) -> Expr:
+        like = next((x.dtype for x in (then, other) if isinstance(x, Expr)), f32)
+        return select(as_expr(condition, bool_), as_expr(then, like), as_expr(other, like))
+
+    def cast(self, value: Value, dtype: DType) -> Expr:
+        return cast(value, dtype)
+
+    def bits(self, value: Value, dtype: DType) -> Expr:
+        return cast(value, dtype, bits=True)
+
+
+_WORDS = _Words()
+
+
+def spelt(function: Function, *values: Expr) -> Expr:
+    """`function` by NumPy's law of values in the types that it takes, f16 in f32."""
+    if function.spelt is not None:
+        return as_expr(function.spelt(_WORDS, *values), bool_ if function.gives == "bool" else values[-1].dtype)
+    found: Expr = call(function.wgsl, *values) if function.python is None else function.python(*values)
+    return found
+
+
+def truth(value: Expr) -> Expr:
+    """Whether a value is not 0, as NaN is."""
+    return as_expr(is_true(_WORDS, value), bool_)
+
+
+def applied(function: Function, *values: Expr | Number) -> Expr:
+    """The same as the kernel language has it: operands of one type, numbers in the type they meet, f16 gives f16."""
+    if any(isinstance(value, Weak) for value in values):
+        return meeting(partial(_applied, function), values, fractions=function.gives == "fraction")
+    return _applied(function, *values)
+
+
+def _applied(function: Function, *values: Expr | Number) -> Expr:
+    like = next(value for value in values if isinstance(value, Expr)).dtype
+    operands = tuple([as_expr(value, like) for value in values])
+    taken = taken_by(function, function.in_kernels, function.kinds, operands)
+    found = spelt(function, *[cast(x, x.dtype.accumulator) for x in taken])
+    return cast(found, f16) if found.dtype is f32 and taken[0].dtype is f16 else found

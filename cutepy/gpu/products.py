@@ -1,0 +1,248 @@
+"""Products of any shape and rank: their axes in groups, and the launches that suit them.
+
+Law: `c[i] = sum over k of a[i, k] * b[i, k]`, several axes behind each letter, and those at stride 0 along which an
+operand does not vary. Axes of `c` along which only one operand varies are its rows or columns, the others are batches.
+Sums are in f32 (in i32 and u32 for those), in an order that the layouts and the plan give: equal inputs, equal bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from ..errors import KernelError
+from ..layout import Layout, ceil_div, composition, select
+from ..layout.algebra.rearrange import from_modes, joined
+from ..layout.values.int_tuple import leaves
+from ..ops.rules import broadcast_shape, matmul_shapes, result_type
+from ..tensor.algorithms import fill
+from ..tensor.bulk import common_refinement, mode_sizes
+from ..tensor.dtypes import DType, bool_, u32
+from ..tensor.make import make_tensor
+from ..tensor.tensor import Tensor
+from .array import DeviceEngine
+from .matmul import Plan, choose_plan, matmul_kernel, whole_splits
+from .operations.copies import copy
+from .operations.domain import zipped
+from .operations.fold import fold_kernel, sum_products
+from .operations.operand import Place, modes_of, over, place_of, steps_of, tensor_of
+from .operations.pointwise import converted, pointwise
+from .operations.reductions import Reduction, launches
+
+Operands = tuple[Tensor, Tensor, Tensor]
+Piece = tuple[int, int, int, int]
+"""The extent of an axis, or of a factor of one, and its strides in A, in B and in C."""
+Modes = tuple[Layout, ...]
+"""The axes of an operand."""
+NO_AXIS: Piece = (1, 0, 0, 0)
+SLAB = 16
+"""What the first of several summed axes has to be a multiple of, to be cut into slabs by every plan."""
+
+
+def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
+    """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
+    a new tensor, on the device of the operands or, of arrays, on the host.
+
+    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter).
+
+    >>> import numpy as np
+    >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
+    [[3.0, 2.0], [7.0, 4.0]]
+
+    Raises TensorError for shapes and types that do not meet, KernelError for a `C` that does not fit.
+    """
+    a, b = (tensor_of("matmul", x) for x in (A, B))
+    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    dtype, shape = result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
+    if C is not None and (mode_sizes(C) != shape or C.dtype is not dtype):
+        raise KernelError(f"matmul({a}, {b}, {C}): C must be {dtype} of shape {shape}")
+    place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
+    working = u32 if dtype is bool_ else dtype
+    a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
+    c = place.zeros(shape, working) if C is None or working is not dtype else place.bring(C)
+    if c.size and k:
+        contract(place, _stretched(place.bring(a), place.bring(b), c), plan=plan)
+    elif c.size:
+        fill(c, 0)
+    if working is not dtype:
+        return pointwise("x != 0")(c, out=C, engine=engine)
+    if C is not None and c is not C:
+        copy(c, C, engine=engine)
+        return C
+    stays = place.device is None or any(isinstance(t.engine, DeviceEngine) for t in (a, b))
+    return c if stays or C is not None else make_tensor(c.numpy())
+
+
+def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -> Tensor:
+    """The sum over `axes` of a * b, broadcast by NumPy's rule, on the device of the operands, in a type of numbers."""
+    call = "fused_multiply_add"
+    shape = broadcast_shape(call, mode_sizes(a), mode_sizes(b))
+    place = place_of(call, "wgpu", [a, b])
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    c = place.zeros(tuple(shape[axis] for axis in kept), dtype)
+    if c.size and 0 not in shape:
+        met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine="wgpu") for t in (a, b)]
+        order = *kept, *axes
+        modes = [_repeated(modes_of(t), shape) for t in met]
+        x, y = (over(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
+        contract(place, (x, y, c))
+    return c
+
+
+def _stretched(a: Tensor, b: Tensor, c: Tensor) -> Operands:
+    """A and B of a matrix product over the axes of C and then k: at stride 0 along those that they do not have."""
+    left, right, sizes = modes_of(a), modes_of(b), mode_sizes(c)
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else []
+    batch = len(sizes) - len(rows) - len(columns)
+    of_a = [*_repeated(left[:-2], sizes[:batch]), *rows, *_repeated([], sizes[batch + len(rows) :]), left[-1]]
+    of_b = [*_repeated(right[:-2], sizes[:batch]), *_repeated([], sizes[batch:][: len(rows)]), *columns, right[-2:][0]]
+    return over(a, joined(of_a)), over(b, joined(of_b)), c
+
+
+def _repeated(modes: Sequence[Layout], sizes: tuple[int, ...]) -> list[Layout]:
+    """The modes broadcast to these sizes: new ones in front and those of size 1 at stride 0."""
+    missing = len(sizes) - len(modes)
+    kept = zip(modes, sizes[missing:], strict=True)
+    return [
+        *(from_modes([size], [0]) for size in sizes[:missing]),
+        *(mode if mode.size == size else from_modes([size], [0]) for mode, size in kept),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The axes of a product by what varies along them: A and C, B and C, all three, or A and B, which is summed."""
+
+    m: list[Piece]
+    n: list[Piece]
+    batch: list[Piece]
+    k: list[Piece]
+
+    def turned(self) -> Groups:
+        """The same product with A and B exchanged."""
+        m, n, batch, k = ([(e, b, a, c) for e, a, b, c in group] for group in (self.m, self.n, self.batch, self.k))
+        return Groups(n, m, batch, k)
+
+    def operands(self, a: Tensor, b: Tensor, c: Tensor, *, batched: bool) -> Operands:
+        """A (m, k, batch), B (n, k, batch) and C (m, n, batch): the longest pieces of m and n are modes of their own,
+        the others are among the batches. Without any of these, and not `batched`, that mode is left out."""
+        m, n = (max(group, key=lambda piece: piece[0], default=NO_AXIS) for group in (self.m, self.n))
+        rest = [piece for piece in (*self.m, *self.n, *self.batch) if piece is not m and piece is not n]
+
+        def view(tensor: Tensor, operand: int, *groups: list[Piece]) -> Tensor:
+            taken = [*groups, rest] if rest or batched else groups
+            return over(tensor, joined([_mode(group, operand) for group in taken]))
+
+        return view(a, 1, [m], self.k), view(b, 2, [n], self.k), view(c, 3, [m], [n])
+
+
+def _mode(pieces: Sequence[Piece], operand: int) -> Layout:
+    return from_modes([piece[0] for piece in pieces], [piece[operand] for piece in pieces])
+
+
+def _flat(pieces: Sequence[Piece], *operands: int) -> list[list[Layout]]:
+    """The pieces of each operand as `zipped` takes them."""
+    return [[_mode([piece], operand) for piece in pieces] for operand in operands]
+
+
+@lru_cache(maxsize=512)
+def grouped(a: Modes, b: Modes, c: Modes) -> Groups | None:
+    """The axes of `c` and then the summed ones in groups; None where their factors do not divide one another."""
+    groups = Groups([], [], [], [])
+    for axis, (of_a, of_b) in enumerate(zip(a, b, strict=True)):
+        summed = axis >= len(c)
+        shared = common_refinement(of_a, of_b, from_modes([of_a.size], [0]) if summed else c[axis])
+        if shared is None:
+            return None
+        for piece in zip(*shared, strict=True):
+            kept = groups.m if not piece[2] else groups.batch if piece[1] else groups.n
+            (groups.k if summed else kept).append(piece)
+    found = Groups(*(_merged(group) for group in (groups.m, groups.n, groups.batch, groups.k)))
+    found.k.sort(key=lambda piece: piece[0] % SLAB != 0)
+    return found
+
+
+def _merged(pieces: list[Piece]) -> list[Piece]:
+    """Pieces that follow one another in all operands as one, in the order of the strides of C, B and A."""
+    found = zipped(_flat(pieces, 1, 2, 3))
+    assert found is not None, "pieces are flat"
+    extents = leaves(found[0].shape)
+    return [piece for piece in zip(extents, *(leaves(layout.stride) for layout in found), strict=True) if piece[0] > 1]
+
+
+def contract(place: Place, operands: Operands, *, plan: Plan | None = None) -> None:
+    """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
+    a, b, c = operands
+    groups = grouped(*(tuple(modes_of(t)) for t in operands))
+    if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB):
+        _contract_copies(place, operands, plan)
+        return
+    m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
+    if plan is None and min(m, n) == 1:
+        _sum_products(place, groups if n == 1 else groups.turned(), (a, b, c) if n == 1 else (b, a, c))
+        return
+    rows, columns = (max([piece[0] for piece in group], default=1) for group in (groups.m, groups.n))
+    if plan is None and columns <= 16 < rows:
+        groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
+    adapter = None if place.device is None else place.device.adapter
+    copies = m * n * batch // (rows * columns)
+    chosen = choose_plan(rows, columns, k, adapter, copies) if plan is None else whole_splits(plan, k, plan.splits)
+    arranged = groups.operands(a, b, c, batched=chosen.splits > 1)
+    if chosen.splits == 1:
+        place.run(matmul_kernel, *arranged, plan=chosen)
+    else:
+        _in_splits(place, arranged, chosen)
+
+
+def _in_splits(place: Place, operands: Operands, plan: Plan) -> None:
+    """A product with partial sums in a tensor of their own, of whole tiles, which a second pass adds in their order."""
+    A, B, C = operands
+    m, n, batch = mode_sizes(C)
+    whole = (
+        *(ceil_div(extent, tile) * tile for extent, tile in zip((m, n), plan.tile, strict=False)),
+        batch,
+        plan.splits,
+    )
+    near = steps_of(C)
+    partial = place.zeros(whole, C.dtype.accumulator, (0, 1, 2, 3) if near[0] < near[1] else (1, 0, 2, 3))
+    rows, columns, batches, parts = modes_of(partial)
+    place.run(matmul_kernel, A, B, over(partial, joined([rows, columns, joined([batches, parts])])), plan=plan)
+    inside = [composition(rows, Layout(m)), composition(columns, Layout(n))]
+    call = Reduction(over(partial, joined([*inside, batches, parts])), (3,), keepdims=False)
+    for tensors, static in launches("sum", call, place, C):
+        place.run(fold_kernel, *tensors, **static)
+
+
+def _sum_products(place: Place, groups: Groups, operands: Operands) -> None:
+    """The same where only A and C have rows: a sum over each row of A, of products with a row of B that may repeat."""
+    rows = zipped(_flat([*groups.m, *groups.batch], 3, 2, 1))
+    columns = zipped(_flat(groups.k, 2, 1))
+    assert rows is not None and columns is not None, "pieces are flat"
+    a, b, c = operands
+    x, y = over(a, joined([rows[2], columns[1]])), over(b, joined([rows[1], columns[0]]))
+    sum_products(place, x, y, over(c, joined([rows[0], Layout(1, 0)])))
+
+
+def _contract_copies(place: Place, operands: Operands, plan: Plan | None) -> None:
+    """The same through compact copies of the operands, whose axes have no factors that do not meet."""
+    a, b, c = operands
+    fresh = place.zeros(mode_sizes(c), c.dtype)
+    contract(place, (_compact(place, a), _compact(place, b), fresh), plan=plan)
+    copy(fresh, c, engine=place.engine)
+
+
+def _compact(place: Place, tensor: Tensor) -> Tensor:
+    """A copy in the order of NumPy, with the axes at stride 0 still there."""
+    modes = modes_of(tensor)
+    varying = [axis for axis, mode in enumerate(modes) if any(leaves(mode.stride))]
+    fresh = place.zeros(tuple(modes[axis].size for axis in varying), tensor.dtype)
+    copy(over(tensor, joined([modes[axis] for axis in varying])), fresh, engine=place.engine)
+    found = dict(zip(varying, modes_of(fresh), strict=True))
+    return over(fresh, joined([found.get(axis, from_modes([mode.size], [0])) for axis, mode in enumerate(modes)]))
+
+
+def products(a: Tensor, b: Tensor, c: Tensor) -> Operands:
+    """What the kernel takes for the product of two matrices: A (m, k), B (n, k) and C (m, n)."""
+    return a, select(b, 1, 0), c

@@ -1,0 +1,147 @@
+"""How the threads of a workgroup bring slabs of an operand to shared memory: who brings what, and what is at the edges.
+
+Law: after `load` and `store` the staged slab has the elements of the operand that are there, and zeros beyond its k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import gcd
+
+from ..errors import KernelError
+from ..layout import Layout, size
+from ..layout import _ as ALL
+from ..layout.algebra.rearrange import from_modes
+from ..layout.values.int_tuple import leaves
+from ..tensor.algorithms import copy, transform
+from ..tensor.dtypes import u32
+from ..tensor.make import make_counting_tensor
+from ..tensor.partition import local_tile, thread_value_partition
+from ..tensor.tensor import Tensor
+from .ir import Expr
+from .trace import functions
+from .trace import language as gpu
+from .trace.functions import cast, select
+
+
+def copy_block(tile: tuple[int, int], threads: int, *, along_k: bool) -> tuple[int, int]:
+    """The rows and columns of k that a thread brings at a time: 4 rows, which shared memory takes as one vector, and
+    as many columns as its share has and one vector reads where k is contiguous.
+
+    >>> copy_block((128, 8), 128, along_k=True), copy_block((128, 8), 128, along_k=False)
+    ((4, 2), (4, 1))
+    """
+    rows, bk = tile
+    share = rows * bk // threads
+    vm = gcd(4, rows, share)
+    return vm, gcd(4, bk, share // vm) if along_k else 1
+
+
+def copy_layout(tile: tuple[int, int], block: tuple[int, int] | None, threads: int, *, along_k: bool) -> Layout:
+    """(thread, value) -> index in the tile: blocks of `block` elements (None: `copy_block` chooses), neighbouring
+    threads along k or along the rows.
+
+    >>> str(copy_layout((8, 4), (4, 1), 8, along_k=True))
+    '((4,2),(4,1,1,1)):((8,4),(1,8,8,32))'
+    """
+    rows, bk = tile
+    vm, vk = block or copy_block(tile, threads, along_k=along_k)
+    if along_k:
+        tk = gcd(threads, bk // vk)
+        tm = threads // tk
+        shape, stride = (tk, tm), (vk * rows, vm)
+    else:
+        tm = gcd(threads, rows // vm)
+        tk = threads // tm
+        shape, stride = (tm, tk), (vm, vk * rows)
+    if rows % (tm * vm) or bk % (tk * vk):
+        raise KernelError(
+            f"{threads} threads with blocks {block} do not share out a tile {tile}; change the plan's copies"
+        )
+    repeats = rows // (tm * vm), bk // (tk * vk)
+    return Layout((shape, (vm, vk, *repeats)), (stride, (1, rows, tm * vm, tk * vk * rows)))
+
+
+@dataclass(frozen=True, slots=True)
+class Slabs:
+    """What a thread brings of an operand (rows, k): slabs of `tile`, the `block`-th along the rows, by the layout
+    `copies` of (thread, value).
+
+    Where tiles do not divide an operand, what is not there is read from the nearest place that is, so that no load
+    waits for a predicate: of such rows nothing is stored in the end, and such columns are 0 in shared memory.
+    """
+
+    source: Tensor
+    tile: tuple[int, int]
+    block: Expr
+    copies: Layout
+
+    def part(self, slab: Expr | int) -> Tensor:
+        """What the thread brings of a slab, guarded where tiles do not divide the operand."""
+        tiles = local_tile(self.source, self.tile, (self.block, ALL))
+        return thread_value_partition(tiles(ALL, ALL, slab), self.copies)
+
+    def target(self, staged: Tensor) -> Tensor:
+        """Where it brings it in shared memory."""
+        return thread_value_partition(staged, self.copies)
+
+    @property
+    def nearest(self) -> bool:
+        """Whether loads are moved inside; a swizzled operand keeps its predicates."""
+        uneven = any(size(self.source, mode) % self.tile[mode] for mode in (0, 1))
+        return uneven and isinstance(self.source.layout, Layout)
+
+    def load(self, slab: Expr | int, registers: Tensor) -> None:
+        """Bring a slab to the registers."""
+        if not self.nearest:
+            copy(self.part(slab), registers)
+            return
+        (rows, depth), (vm, vk, *repeats) = self.tile, leaves(self.copies[1].shape)
+        for i, j in product(*map(range, repeats)):
+            at = self.copies(0, (0, 0, i, j))
+            row = self.block * (rows // vm) + self._unit(0, vm) + at % rows // vm
+            column = slab * (depth // vk) + self._unit(1, vk) + at // rows // vk
+            for (x, wide, r), (y, deep, c) in product(self._inside(0, row, vm), self._inside(1, column, vk)):
+                copy(self._block(r, c, (wide, deep)), _block_of(registers, (x, y, i, j), (wide, deep)))
+
+    def store(self, registers: Tensor, staged: Tensor, slab: Expr | int) -> None:
+        """Bring what is in the registers, which was slab `slab`, to shared memory."""
+        (rows, depth), extent = self.tile, size(self.source, 1)
+        if not self.nearest or extent % depth == 0:
+            copy(registers, self.target(staged))
+            return
+        columns = self.target(make_counting_tensor(Layout((rows, depth), (0, 1)), dtype=u32))
+
+        def kept(value: Expr, column: Expr) -> Expr:
+            found: Expr = select(slab * depth + column < extent, cast(value, staged.dtype), 0)
+            return found
+
+        transform(registers, columns, self.target(staged), op=kept)
+
+    def _unit(self, mode: int, width: int) -> Expr:
+        """The first vector of the thread along the rows or along k of a tile."""
+        rows, shape, stride = self.tile[0], leaves(self.copies[0].shape), leaves(self.copies[0].stride)
+        steps = [step // rows if mode else step % rows for step in stride]
+        return from_modes(shape, [step // width for step in steps])(gpu.thread())
+
+    def _inside(self, mode: int, unit: Expr, width: int) -> list[tuple[int, int, Expr]]:
+        """Where vector `unit` lies, moved inside, as pieces (first, count, place): whole, or element by element."""
+        extent = size(self.source, mode)
+        if extent % width == 0:
+            return [(0, width, functions.minimum(unit, extent // width - 1) * width)]
+        return [(first, 1, functions.minimum(unit * width + first, extent - 1)) for first in range(width)]
+
+    def _block(self, row: Expr, column: Expr, shape: tuple[int, int]) -> Tensor:
+        """A block of the operand from (row, column) on."""
+        along = self.source.layout
+        assert isinstance(along, Layout)
+        steps = leaves(along[0].stride)[0], leaves(along[1].stride)[0]
+        return Tensor(self.source.engine, Layout(shape, steps), self.source.offset + along[0](row) + along[1](column))
+
+
+def _block_of(registers: Tensor, at: tuple[int, int, int, int], shape: tuple[int, int]) -> Tensor:
+    """A block of the registers (rows, k, repeats along both)."""
+    steps = leaves(registers.stride)
+    place = sum(step * index for step, index in zip(steps, at, strict=True))
+    return Tensor(registers.engine, Layout(shape, steps[:2]), registers.offset + place)

@@ -1,0 +1,312 @@
+"""A call of a kernel: its arguments, the key under which the traced kernel is kept, and how it is run over them."""
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CutepyError, KernelError
+from ...layout import ComposedLayout, Layout
+from ...layout.unknown.given import symbols_of
+from ...tensor.dtypes import DType, as_dtype, f32, gpu_dtype, u32
+from ...tensor.engine import ViewEngine
+from ...tensor.make import make_tensor
+from ...tensor.tensor import Tensor
+from ..array import DeviceEngine
+from ..ir import Kernel
+from ..ir.weak import SCALARS
+from ..runtime.program import Limits, Program
+from .captures import Captures, key_of
+
+Array = npt.NDArray[Any]  # of any element type
+
+
+Structure = int | tuple["Structure", ...]
+"""Which of all arguments a positional argument is, or of which it is a tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A tensor over binding `slot`, or a number (`tensor` is None), which is weak where it has no type of its own."""
+
+    name: str
+    dtype: DType
+    tensor: Tensor | None = None
+    slot: int = 0
+    offset: int = 0
+    length: int = 0
+    writable: bool = False
+    value: float = 0
+    weak: bool = False
+
+    @property
+    def key(self) -> Hashable:
+        """What of it the traced kernel depends on."""
+        if self.tensor is None:
+            return self.dtype, self.weak
+        guard = None if self.tensor.guard is None else key_of(self.tensor.guard, self.name)
+        return self.dtype, self.tensor.layout, self.offset, self.length, self.slot, self.writable, guard
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The arguments of one call, and the key of the kernel traced for them."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    structure: tuple[Structure, ...]
+    static: Mapping[str, object]
+    key: Hashable
+    engines: tuple[ViewEngine | DeviceEngine, ...]
+
+    @property
+    def params(self) -> dict[str, float]:
+        """The numbers, by name."""
+        return {a.name: a.value for a in self.arguments if a.tensor is None}
+
+
+def bind_call(
+    captures: Captures, signature: inspect.Signature, args: tuple[object, ...], static: Mapping[str, object]
+) -> Call:
+    """Sort the arguments of a call. Raises KernelError for ones that a kernel cannot take, naming each."""
+    name = captures.function.__name__
+    try:
+        bound = signature.bind(*args, **static)
+    except TypeError as error:
+        raise KernelError(f"{name}{signature}: {error}") from None
+    bound.apply_defaults()
+    fixed: dict[str, object] = {}
+    found = _Arguments(name)
+    structure: list[Structure] = []
+    for key, value in bound.arguments.items():
+        parameter = signature.parameters[key]
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            fixed[key] = value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            fixed |= value
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            structure += [found.add(f"{key}_{i}", part, parameter) for i, part in enumerate(value)]
+        else:
+            structure.append(found.add(key, value, parameter))
+    for key, value in fixed.items():
+        if isinstance(value, Layout) and (unknown := sorted(map(str, symbols_of(value)))):
+            raise KernelError(
+                f"{name}: static argument {key} is {value}, and a kernel has to know {', '.join(unknown)}; "
+                f"give it a number, {key}.subs({unknown[0]}=...)"
+            )
+    keys = tuple([a.key for a in found.arguments]), tuple(structure), captures.captured(), captures.static(fixed)
+    return Call(name, tuple(found.arguments), tuple(structure), fixed, keys, tuple(found.engines))
+
+
+class _Arguments:
+    """The arguments of one call as they are met; tuples and lists of them are taken apart."""
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self.arguments: list[Argument] = []
+        self.engines: list[ViewEngine | DeviceEngine] = []
+
+    def add(self, name: str, value: object, parameter: inspect.Parameter) -> Structure:
+        """Where the argument is among all from now on."""
+        where = f"{self.kernel}: argument {name}"
+        if type(value) is list and any(isinstance(part, int | float) for part in value):
+            raise KernelError(f"{where} is a list of numbers; write np.array({name}, np.float32) for a tensor of them")
+        if isinstance(value, tuple | list) and type(value) in (tuple, list):
+            return tuple([self.add(f"{name}_{i}", part, parameter) for i, part in enumerate(value)])
+        while any(a.name == name for a in self.arguments):
+            name += "_"
+        if isinstance(value, int | float | np.generic):
+            self.arguments.append(_number(where, name, value, parameter.annotation))
+        else:
+            self.arguments.append(self.tensor(where, name, value))
+        return len(self.arguments) - 1
+
+    def tensor(self, where: str, name: str, value: object) -> Argument:
+        """A tensor, or an array as one."""
+        if isinstance(value, Layout | ComposedLayout):
+            raise KernelError(f"{where} is the layout {value}; make {name} keyword-only, so that it is static")
+        try:
+            tensor = value if isinstance(value, Tensor) else make_tensor(value)
+            dtype = gpu_dtype(tensor.dtype)
+        except CutepyError as error:
+            raise KernelError(f"{where}: {error}") from error
+        engine = tensor.engine
+        if not isinstance(engine, ViewEngine | DeviceEngine):
+            raise KernelError(f"{where} is {tensor}: a kernel takes tensors over arrays or over a device's memory")
+        origin = engine.origin if isinstance(engine, ViewEngine) else 0
+        length = len(engine.memory) if isinstance(engine, ViewEngine) else engine.length
+        slot = _slot(where, engine, self.engines)
+        offset = cast(int, tensor.offset) + origin
+        return Argument(name, dtype, tensor, slot, offset, length, engine.writable)
+
+
+def _number(where: str, name: str, value: float | np.generic, annotation: object) -> Argument:
+    if isinstance(value, bool | np.bool_):
+        raise KernelError(f"{where} is a bool; make it keyword-only, so that it is static")
+    fixed = fixed_type(annotation)
+    if fixed is None and isinstance(value, np.generic) and type(value) not in SCALARS:
+        fitting = "np.float32" if isinstance(value, np.floating) else "np.int32 or np.uint32"
+        plain = "float" if isinstance(value, np.floating) else "int"
+        raise KernelError(
+            f"{where} is {value!r}, and a GPU has no numbers of type {value.dtype}; give it a type by {fitting}, or "
+            f"write {plain}({name}), a number that takes the type it meets"
+        )
+    number = value.item() if isinstance(value, np.generic) else value
+    dtype = fixed or SCALARS.get(type(value))
+    if dtype is not None and dtype.kind != "f" and isinstance(number, float):
+        raise KernelError(f"{where} is {number!r}, and annotated as {dtype}; give a whole number")
+    return Argument(name, dtype or (f32 if isinstance(number, float) else u32), value=number, weak=dtype is None)
+
+
+def fixed_type(annotation: object) -> DType | None:
+    """The type that the annotation of a parameter gives to numbers: `a: "f32"`, `a: np.int32`."""
+    text = annotation.strip("'\"").removeprefix("np.") if isinstance(annotation, str) else annotation
+    try:
+        dtype = as_dtype(text)
+    except CutepyError:
+        return None
+    return dtype if dtype in SCALARS.values() else None
+
+
+def _slot(where: str, engine: ViewEngine | DeviceEngine, engines: list[ViewEngine | DeviceEngine]) -> int:
+    """The binding of an engine: one memory is bound once, and memories that overlap in part are refused."""
+    for slot, other in enumerate(engines):
+        if other is engine:
+            return slot
+        if isinstance(engine, DeviceEngine) and isinstance(other, DeviceEngine):
+            if engine.buffer is other.buffer and engine.dtype is other.dtype and engine.length == other.length:
+                return slot
+        elif isinstance(engine, ViewEngine) and isinstance(other, ViewEngine):
+            if np.may_share_memory(engine.memory, other.memory):
+                one, two = engine.memory, other.memory
+                if one.ctypes.data == two.ctypes.data and one.shape == two.shape and one.dtype == two.dtype:
+                    return slot
+                if (engine.writable or other.writable) and np.shares_memory(one, two):
+                    raise KernelError(f"{where} overlaps another argument in part; pass a copy of one of them")
+    engines.append(engine)
+    return len(engines) - 1
+
+
+if TYPE_CHECKING:
+    from ..runtime import Device, DeviceBuffer
+
+
+def launch_on_device(program: Program, call: Call, device: "Device") -> None:
+    """Launch over the device's buffers; host arrays are uploaded before, and read back if the kernel wrote them."""
+    buffers = [e.buffer if isinstance(e, DeviceEngine) else device.upload(e.memory, e.name) for e in call.engines]
+    params = call.params
+    device.launch(program, buffers, [params[p.name] for p in program.params])
+    for engine, buffer, binding in zip(call.engines, buffers, program.bindings, strict=True):
+        if isinstance(engine, ViewEngine) and binding.access == "read_write":
+            engine.memory[...] = buffer.read(engine.memory.dtype, len(engine.memory))
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A program, and which of a call's numbers each of its parameters is."""
+
+    program: Program
+    numbers: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Quick:
+    """What a launch needs once its program is known; two calls with one key have the same program."""
+
+    key: Hashable
+    buffers: list["DeviceBuffer"]
+    numbers: list[float]
+    device: "Device"
+
+    def launch(self, ready: Ready) -> None:
+        self.device.launch(ready.program, self.buffers, [self.numbers[i] for i in ready.numbers])
+
+
+def ready(program: Program, call: Call) -> Ready:
+    """The program as later calls of the same kind launch it."""
+    names = list(call.params)
+    return Ready(program, tuple([names.index(p.name) for p in program.params]))
+
+
+def quick_call(args: tuple[object, ...]) -> Quick | None:
+    """A call over tensors of one device, each in a buffer of its own; None for any other, which goes the long way."""
+    key: list[Hashable] = []
+    buffers: list[DeviceBuffer] = []
+    numbers: list[float] = []
+    for value in args:
+        kind: type = type(value)
+        if type(value) is Tensor:
+            engine = value.engine
+            if type(engine) is not DeviceEngine or value.guard is not None or engine.buffer in buffers:
+                return None
+            key.append((value.layout, value.offset, engine.dtype.name, engine.length, engine.writable))
+            buffers.append(engine.buffer)
+        elif kind is float or kind is int or kind in SCALARS:
+            key.append(kind)
+            numbers.append(cast(float, value))
+        else:
+            return None
+    if not buffers or any(b.device is not buffers[0].device for b in buffers):
+        return None
+    return Quick(tuple(key), buffers, numbers, buffers[0].device)
+
+
+def device_of(call: Call) -> "Device | None":
+    """The one device of all device tensors; None where there are none. Raises KernelError for tensors of several."""
+    devices = {id(e.device): e.device for e in call.engines if isinstance(e, DeviceEngine)}
+    if len(devices) > 1:
+        names = ", ".join(str(d) for d in devices.values())
+        raise KernelError(f"{call.name}: the tensors are on {len(devices)} devices ({names}); move them to one")
+    return next(iter(devices.values()), None)
+
+
+def copies_on_host(call: Call) -> list[Array]:
+    """The memory of host arrays, as it is now."""
+    return [array.copy() for array in _on_host(call)]
+
+
+def _on_host(call: Call) -> list[Array]:
+    arrays: list[Array] = []
+    for engine in call.engines:
+        if isinstance(engine, DeviceEngine):
+            raise KernelError(
+                f"{call.name}.interpret runs on arrays of the host; {engine.name or 'a tensor'} is on a device"
+            )
+        memory = engine.memory
+        arrays.append(memory if memory.flags.c_contiguous else np.ascontiguousarray(memory))
+    return arrays
+
+
+def run_on_host(call: Call, run: Callable[[list[Array], dict[str, float]], None]) -> None:
+    """Run on the memory of host arrays, in place."""
+    arrays = _on_host(call)
+    run(arrays, call.params)
+    for engine, array in zip(call.engines, arrays, strict=True):
+        if isinstance(engine, ViewEngine) and array is not engine.memory and engine.writable:
+            engine.memory[...] = array
+
+
+def limits_of(call: Call) -> Limits:
+    """The limits of the device that holds the tensors; what every WebGPU device can, where none does."""
+    for engine in call.engines:
+        if isinstance(engine, DeviceEngine):
+            return engine.device.limits
+    return Limits()
+
+
+def aliases(call: Call, kernel: Kernel) -> tuple[str, ...]:
+    """The pairs of bindings over one memory of which the kernel writes one: WebGPU forbids that."""
+    bound = list(zip(call.engines, kernel.buffers, strict=True))
+    return tuple(
+        f"{a.name} and {b.name}"
+        for (one, a), (two, b) in combinations(bound, 2)
+        if (a.writable or b.writable) and _memory(one) is _memory(two)
+    )
+
+
+def _memory(engine: ViewEngine | DeviceEngine) -> object:
+    return engine.buffer if isinstance(engine, DeviceEngine) else engine.memory

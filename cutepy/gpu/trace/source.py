@@ -1,0 +1,151 @@
+"""What the user's source says of what is running: the line that an error is about, the name of what is being made."""
+
+import dis
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from traceback import extract_tb, walk_tb
+from types import CodeType
+
+from ...errors import CutepyError, DeviceError, KernelError
+from ..ir import Kernel
+from ..ir.place import is_foreign, place_of, user_frame
+from ..runtime.program import Limits, Program
+
+
+@contextmanager
+def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
+    """Begin the message of an error with a line of `file`, where it names none: `line`, or, of errors that are raised
+    `inside` the user's function, the one that was running. A call that Python refuses there is a KernelError too."""
+    try:
+        yield
+    except CutepyError as error:
+        place = _place(error, file, line, inside)
+        if place_of(file, 0).removesuffix("0") not in str(error):
+            error.args = (f"{place}: {error}", *error.args[1:])
+        raise
+    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
+        if not inside or not _is_misuse(error, file):
+            raise
+        raise KernelError(f"{_place(error, file, line, inside)}: {type(error).__name__}: {error}") from error
+
+
+def _place(error: Exception, file: str, line: int, inside: bool) -> str:
+    lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file] if inside else []
+    return place_of(file, (lines[-1] if lines else None) or line)
+
+
+def _is_misuse(error: Exception, file: str) -> bool:
+    """Whether the error came of calling what is not the user's own: it was raised there, or by Python at the call."""
+    files = [entry.filename for entry in extract_tb(error.__traceback__)]
+    called = files[len(files) - files[::-1].index(file) :] if file in files else []
+    refused = re.match(r"[\w.<>]+\(\) (missing|takes|got)|dispatcher for", str(error)) is not None
+    return refused or any(is_foreign(name, file) for name in called)
+
+
+def unbound(error: NameError, lost: Mapping[tuple[CodeType, str], str]) -> str:
+    """Why a name of the user's is not bound, where a block of the kernel is the reason, with the line of its use; ""
+    where it is not."""
+    name = re.search(r"'([\w.]+)'", str(error))
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        for (code, known), why in lost.items():
+            inner = code is frame.f_code or known in frame.f_code.co_freevars
+            if name is not None and known == name[1] and inner:
+                return f"{place_of(frame.f_code.co_filename, line)}: {why}; bind it before the block, to what it holds"
+    return ""
+
+
+def check_limits(
+    program: Program, kernel: Kernel, places: Mapping[str, str], limits: Limits, features: frozenset[str], device: str
+) -> None:
+    """Raise DeviceError where a device cannot run the program, naming the line that asks for too much.
+
+    `places` are those of the launch ("") and of each shared array.
+    """
+    try:
+        program.check(limits, features, device)
+    except DeviceError as error:
+        shared = [b for b in kernel.local if b.space == "workgroup"]
+        place = ""
+        if program.shared_bytes > limits.workgroup_bytes and shared:
+            largest = max(shared, key=lambda b: b.length * b.dtype.bytes)
+            place = places.get(largest.name, "")
+        elif kernel.threads > limits.invocations or any(
+            size > most for size, most in zip(kernel.workgroup, limits.workgroup_size, strict=True)
+        ):
+            place = places.get("", "")
+        raise DeviceError(f"{place}: {error}" if place else str(error)) from None
+
+
+_ASSIGNS = frozenset({"STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL"})
+_SKIPPED = frozenset({"CACHE", "PRECALL", "RESUME", "NOP", "EXTENDED_ARG", "KW_NAMES"})
+#: How many values an instruction takes from the stack, of those that the neighbours in a tuple of calls are made of.
+_TAKES = {"LOAD_ATTR": 1, "LOAD_METHOD": 1, "BINARY_OP": 2, "BINARY_SUBSCR": 2, "UNARY_NEGATIVE": 1, "PUSH_NULL": 0}
+_CALLS = {"CALL": 2, "CALL_KW": 3}
+
+
+def assigned_name(default: str) -> str:
+    """The variable to which the user's line gives the value being made, `default` where it does something else.
+
+    It reads the byte code after the call in progress: `a, b = make_fragment_like(x), make_fragment_like(y)` leaves both
+    on Python's stack, and then stores the one to `a` and the other to `b`.
+    """
+    frame = user_frame(sys._getframe(1))
+    return default if frame is None else _stored_to(frame.f_code, frame.f_lasti) or default
+
+
+@lru_cache(maxsize=4096)
+def _stored_to(code: CodeType, last: int) -> str:
+    """The variable that gets the value which the instruction at `last` puts on the stack; "" if it goes elsewhere."""
+    stack: list[object] = [_stored_to]  # the value, by this mark; what lies below it is not known
+    for name, count, argument, change in _steps(code, last):
+        if name == "SWAP":
+            stack = [None] * (count - len(stack)) + stack
+            stack[-1], stack[-count] = stack[-count], stack[-1]
+            continue
+        taken = _taken(name, count)
+        if taken is None:
+            return ""
+        stack = [None] * (taken - len(stack)) + stack
+        gone = stack[len(stack) - taken :]
+        del stack[len(stack) - taken :]
+        if name in _ASSIGNS and gone == [_stored_to]:
+            return str(argument)
+        if name == "BUILD_TUPLE":
+            stack.append(gone)
+        elif name == "UNPACK_SEQUENCE":
+            parts = gone[0] if isinstance(gone[0], list) else [None] * count
+            stack += parts[::-1]
+        elif _stored_to in gone or any(isinstance(part, list) and _stored_to in part for part in gone):
+            return ""
+        else:
+            stack += [None] * (1 if name in _CALLS else change + taken)  # 3.11 counts a call's operands elsewhere
+    return ""
+
+
+def _steps(code: CodeType, last: int) -> Iterator[tuple[str, int, object, int]]:
+    """Name, argument, its meaning and the growth of the stack of the instructions after `last`; one for each store."""
+    for step in dis.get_instructions(code):
+        if step.offset <= last or step.opname in _SKIPPED:
+            continue
+        if step.opname.startswith("STORE_FAST_"):  # two in one
+            first, second = step.argval
+            yield "STORE_FAST", 0, first, -1
+            stores = step.opname == "STORE_FAST_STORE_FAST"
+            yield ("STORE_FAST", 0, second, -1) if stores else ("LOAD_FAST", 0, second, 1)
+        else:
+            growth = dis.stack_effect(step.opcode, step.arg, jump=False)
+            yield step.opname, step.arg or 0, step.argval, growth
+
+
+def _taken(name: str, count: int) -> int | None:
+    """How many values an instruction takes from the stack; None where that does not matter for a tuple of calls."""
+    if name in _CALLS:
+        return count + _CALLS[name]
+    if name == "BUILD_TUPLE":
+        return count
+    if name in _ASSIGNS or name == "UNPACK_SEQUENCE":
+        return 1
+    return 0 if name.startswith("LOAD_") and name not in _TAKES else _TAKES.get(name)

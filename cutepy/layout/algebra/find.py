@@ -1,0 +1,354 @@
+"""The layout of a tile in workgroup memory that no access waits in: found from the accesses, or shown not to exist.
+
+Law: an access of a tile of powers of two is a linear map from lanes to elements over F2, and so is every layout that is
+an order of the modes and a map of bits. A phase is free of conflicts when the bits that choose the bank tell its words
+apart, that is, when they have full rank on the span of its lanes. Two accesses always have such bits, for two subspaces
+of one dimension have a complement in common; three may have none, and then trying all bits on their span proves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice, permutations
+from math import prod
+
+from ...errors import LayoutError
+from ..values.bit_map import Columns, Image, apply
+from ..values.composed import AnyLayout, ComposedLayout
+from ..values.int_tuple import IntTuple, leaves
+from ..values.layout import Layout, make_layout
+from .banks import WORD, served, served_together
+from .bits import columns_of, layout_of_columns, mapped_layout
+from .operation import on_any
+from .rearrange import group_modes
+from .rows import Problem, columns_for, completed, rank_of, rows_for
+
+MOST_COUNTED = 1 << 16
+"""The most elements of a tile."""
+Orders = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
+
+    `free` says that no access takes more rounds than its bytes make it.
+    """
+
+    layout: AnyLayout
+    ways: tuple[int, ...]
+    free: bool
+    certificate: str
+
+    def __str__(self) -> str:
+        free = "free of conflicts; " if self.free else ""
+        return f"{self.layout}, {' and '.join(f'{ways}-way' for ways in self.ways)}: {free}{self.certificate}"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A map from (lane, value) to elements of the tile, of which a lane takes `vector`, `wide` bytes, at once."""
+
+    said: str
+    layout: AnyLayout
+    wide: int
+    vector: int
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Lanes and values."""
+        lanes = self.layout[0].size
+        return lanes, self.layout.size // lanes
+
+    def torn(self, count: str) -> LayoutError:
+        """That the elements which a lane takes at once cannot be neighbours."""
+        return LayoutError(f"{self.said}: {count}; give smaller access_bytes")
+
+    def elements(self, count: int) -> list[list[int]]:
+        """The elements of each lane in order. Raises LayoutError for one that is not in the tile."""
+        lanes, values = self.sizes
+        table = [[self.layout(lane, value) for value in range(values)] for lane in range(lanes)]
+        for lane, row in enumerate(table):
+            for value, element in enumerate(row):
+                if type(element) is not int or not 0 <= element < count:
+                    raise LayoutError(
+                        f"{self.said}: at lane {lane}, value {value} it is {element}, and the tile has the elements 0 "
+                        f"to {count - 1}; an access gives the index of an element, with the first mode fastest"
+                    )
+        return table  # type: ignore[return-value]
+
+
+def _rounds(
+    table: list[list[int]], access: Access, offsets: Sequence[int], element_bytes: int, lanes: int, banks: int
+) -> tuple[int, int] | None:
+    """The rounds of the worst phase where element i lies at `offsets[i]`, those that its words need; None if torn."""
+    worst, needed = 0, 0
+    for start in range(0, len(table[0]), access.vector):
+        firsts: list[int | None] = []
+        for values in table:
+            at = [offsets[element] for element in values[start : start + access.vector]]
+            if at != list(range(at[0], at[0] + access.vector)) or at[0] % access.vector:
+                return None
+            firsts.append(at[0] * element_bytes)
+        for phase in served(firsts, access.wide, lanes, banks):
+            worst, needed = max(worst, phase.ways), max(needed, phase.perfect(banks))
+    return worst, needed
+
+
+def conflict_free(
+    shape: IntTuple,
+    accesses: Sequence[AnyLayout],
+    element_bytes: int = 4,
+    access_bytes: int | Sequence[int] | None = None,
+    lanes: int = 32,
+    banks: int = 32,
+    pad: bool = False,
+) -> Found:
+    """The simplest layout of a tile of `shape` in which every access takes as few rounds as its words need.
+
+    An access is a layout from (lane, value) to the index of an element, which counts the coordinates of `shape` with
+    the first mode fastest. A lane takes `access_bytes` at once (a number, or one an access): its first values, which
+    stay neighbours. What is simple: an order of the modes, then a swizzle after it, then another map of bits.
+
+    >>> rows, columns = Layout((32, 32), (1, 32)), Layout((32, 32), (32, 1))
+    >>> print(conflict_free((32, 32), [rows, columns]))
+    S<5,0,5> o 0 o (32,32):(1,32), 1-way and 1-way: free of conflicts; 5 bits choose the bank and tell the words apart
+    >>> print(conflict_free((32, 32), [rows, columns], pad=True).layout)
+    (32,32):(1,33)
+
+    With `pad` it is the smallest pitch that does it, in any order of the modes; so it is for extents that are no powers
+    of two, where no map of bits is tried. Where the tile allows none the certificate says so, and the layout is the
+    best there is. Raises LayoutError for an access that is no map into the tile, that tears what a lane takes at once,
+    for unknown sizes, and for more than 65,536 elements.
+    """
+    call = f"conflict_free({shape}, ...)"
+    count = _checked(call, shape, accesses, element_bytes=element_bytes, lanes=lanes, banks=banks)
+    wides = access_bytes if isinstance(access_bytes, (list, tuple)) else [access_bytes] * len(accesses)
+    if len(wides) != len(accesses):
+        raise LayoutError(f"{call}: {len(wides)} access_bytes for {len(accesses)} accesses; give one, or one an access")
+    asked = [
+        _access(f"{call}: access {number}, {layout}", layout, wide or element_bytes, element_bytes)
+        for number, (layout, wide) in enumerate(zip(accesses, wides, strict=True))
+    ]
+    powers = [element_bytes, lanes, banks, *leaves(shape)]
+    spans = [_span(access, count, lanes) for access in asked]
+    if pad or any(number & (number - 1) for number in powers) or None in spans or element_bytes > WORD * banks:
+        return _padded(call, shape, asked, element_bytes, lanes, banks)
+    return _mapped(shape, [span for span in spans if span is not None], element_bytes, banks)
+
+
+def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **numbers: int) -> int:
+    """The elements of the tile."""
+    sizes = leaves(shape)
+    if not sizes or any(type(extent) is not int or extent < 1 for extent in sizes):
+        raise LayoutError(f"{call}: its sizes are whole numbers from 1; put values in for unknown ones")
+    if (count := prod(sizes)) > MOST_COUNTED:
+        raise LayoutError(
+            f"{call}: {count} elements, of which at most {MOST_COUNTED} are looked at; choose a smaller tile"
+        )
+    for name, number in numbers.items():
+        if type(number) is not int or not 1 <= number <= 1024:
+            raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1 to 1024")
+    if not isinstance(accesses, (list, tuple)) or not accesses:
+        raise LayoutError(f"{call}: give a list of accesses, layouts from (lane, value) to an element of the tile")
+    return count
+
+
+def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Access:
+    if not isinstance(layout, AnyLayout) or any(type(extent) is not int for extent in leaves(layout.shape)):
+        raise LayoutError(f"{said}: an access is a layout of known sizes, from (lane, value) to an element of the tile")
+    if layout.size > MOST_COUNTED:
+        raise LayoutError(f"{said}: {layout.size} elements, of which at most {MOST_COUNTED} are looked at; slice it")
+    if type(wide) is not int or wide < 1 or wide % element_bytes:
+        raise LayoutError(f"{said}: {wide!r} bytes at once are no whole number of elements of {element_bytes}")
+    access = Access(said, _pair(layout), wide, wide // element_bytes)
+    if access.sizes[1] % access.vector:
+        raise access.torn(f"{access.sizes[1]} values a lane are no whole accesses of {access.vector}")
+    return access
+
+
+def _pair(layout: AnyLayout) -> AnyLayout:
+    """(lane, value): all further modes together are the values, one where there is none."""
+    if layout.rank == 2:
+        return layout
+    if layout.rank > 2:
+        return on_any(group_modes, layout, 1, layout.rank)
+    one = Layout(1, 0)
+    if isinstance(layout, ComposedLayout):
+        return ComposedLayout(layout.outer, layout.offset, make_layout(layout.inner, one))
+    return make_layout(layout[0] if layout.rank else layout, one)
+
+
+# Tiles of powers of two: linear algebra over F2.
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What one phase takes: elements that its lanes add up to by XOR; those of a lane at once, in order; the others."""
+
+    access: Access
+    lanes: Columns
+    vector: Columns
+    others: Columns
+
+
+def _span(access: Access, count: int, lanes: int) -> Span | None:
+    """None for an access that is not linear, or not into the tile."""
+    columns = columns_of(access.layout)
+    if columns is None or access.vector & (access.vector - 1) or max(columns, default=0) >= count:
+        return None
+    first = access.sizes[0].bit_length() - 1
+    last = first + access.vector.bit_length() - 1
+    together = min(first, served_together(access.wide, lanes).bit_length() - 1)
+    return Span(access, columns[:together], columns[first:last], columns[together:first] + columns[last:])
+
+
+def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: int) -> Found:
+    """The best over the choices of elements that share a word, which matters where lanes want less than words."""
+    bits = prod(leaves(shape)).bit_length() - 1
+    word = min(bits, max(0, (WORD // element_bytes).bit_length() - 1))
+    told = min(bits - word, banks.bit_length() - 1 - max(0, (element_bytes // WORD).bit_length() - 1))
+    least = tuple(max(0, rank_of((*span.lanes, *span.vector)) - word - told) for span in spans)
+    best: tuple[tuple[int, int], Found] | None = None
+    for together in _word_mates(spans, word):
+        basis = _turned(spans, together, bits)
+        back = Image(basis)
+        fixed = max(word, *(len(span.vector) for span in spans))
+        turned = tuple(tuple(back.solve(c) or 0 for c in (*span.lanes, *span.vector)) for span in spans)
+        problem = Problem(bits, word, fixed, max(0, word + told - fixed), turned)
+        rows, reason = rows_for(problem)
+        lacking = [problem.words(phase) - problem.rank(phase, rows) for phase in turned]
+        cost = max(lacking), sum(lacking)
+        if best is None or cost < best[0]:
+            columns = columns_for(problem, rows)
+            mapped = tuple(apply(columns, back.solve(1 << bit) or 0) for bit in range(bits))
+            layout = layout_of_columns(mapped, shape) or mapped_layout(mapped, shape)
+            if free := cost == (max(least), sum(least)):
+                reason = f"{told} bits choose the bank and tell the words apart"
+            best = cost, Found(layout, tuple(1 << short for short in lacking), free, reason)
+            if free:
+                break
+    assert best is not None
+    return best[1]
+
+
+def _word_mates(spans: Sequence[Span], word: int) -> Iterator[Columns]:
+    """Elements that may share a word beside those taken at once: the lowest, then what phases have in common."""
+    taken = max((span.vector for span in spans), key=len)
+    yield ()
+    if word > len(taken):
+        spaces = [_spanned((*span.lanes, *span.vector)) for span in spans]
+        for count in range(len(spaces), 0, -1):
+            for some in combinations(spaces, count):
+                mates = list(taken)
+                for vector in sorted(set.intersection(*some)):
+                    if len(mates) < word and rank_of([*mates, vector]) > len(mates):
+                        mates.append(vector)
+                yield tuple(mates[len(taken) :])
+
+
+def _spanned(vectors: Sequence[int]) -> set[int]:
+    found = {0}
+    for vector in vectors:
+        found |= {vector ^ other for other in found}
+    return found
+
+
+def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
+    """A basis: what lanes take at once, in order; then vectors that keep the place within it, `together` first.
+
+    Bit k of the offset is 1 on the k-th value taken at once and 0 on all else of the access. Raises LayoutError where
+    two accesses, or an access by itself, ask for different things.
+    """
+    widest = max(spans, key=lambda span: len(span.vector))
+    tests: list[Image] = []
+    wanted: list[list[int]] = []
+    for bit in range(len(widest.vector)):
+        vectors: list[int] = []
+        ones: list[int] = []
+        for span in spans:
+            if bit < len(span.vector):
+                for at, vector in enumerate((*span.vector, *span.lanes, *span.others)):
+                    known = Image(vectors).solve(vector)
+                    value = int(at == bit)
+                    if known is None:
+                        vectors.append(vector)
+                        ones.append(value)
+                    elif apply(ones, known) != value:
+                        raise span.access.torn(
+                            f"what it takes at once cannot be neighbours and begin at a multiple of {span.access.wide} "
+                            f"bytes, for it or another access reaches element {vector} in another place of its own"
+                        )
+        tests.append(Image(completed(vectors, bits)))
+        wanted.append(ones + [0] * (bits - len(ones)))
+
+    def place(vector: int) -> int:
+        """The elements taken at once whose place a vector shares, joined by XOR."""
+        shared = 0
+        for test, ones, value in zip(tests, wanted, widest.vector, strict=True):
+            shared ^= value if apply(ones, test.solve(vector) or 0) else 0
+        return shared
+
+    basis = list(widest.vector)
+    for vector in (*together, *(1 << bit for bit in range(bits))):
+        while (moved := vector ^ place(vector)) != vector:
+            vector = moved
+        if len(basis) < bits and Image(basis).solve(vector) is None:
+            basis.append(vector)
+    return basis
+
+
+# Any tile: a pitch.
+
+
+def _padded(call: str, shape: IntTuple, asked: Sequence[Access], element_bytes: int, lanes: int, banks: int) -> Found:
+    """The order of the modes and the smallest pitch of its first, counted out; pitches repeat after all banks."""
+    sizes = leaves(shape)
+    period = max(1, banks * WORD // element_bytes)
+    tables = [access.elements(prod(sizes)) for access in asked]
+    best: tuple[tuple[int, ...], Found] | None = None
+    for order in islice(permutations(range(len(sizes))), 24):
+        for pitch in range(sizes[order[0]], sizes[order[0]] + period + 1):
+            layout = _with_pitch(shape, order, pitch)
+            offsets = [layout(element) for element in range(layout.size)]
+            rounds = [_rounds(*pair, offsets, element_bytes, lanes, banks) for pair in zip(tables, asked, strict=True)]
+            counted = [entry for entry in rounds if entry is not None]
+            if len(counted) < len(rounds):
+                continue
+            ways = tuple(worst for worst, _needed in counted)
+            cost = (sum(worst > needed for worst, needed in counted), max(ways), sum(ways), layout.cosize)
+            if best is None or cost < best[0]:
+                best = cost, Found(layout, ways, cost[0] == 0, _why(cost, pitch, sizes[order[0]], period))
+            if cost[0] == 0:
+                break
+    if best is None:
+        raise LayoutError(
+            f"{call}: no order of the modes keeps together what lanes take at once; give smaller access_bytes"
+        )
+    return best[1]
+
+
+def _with_pitch(shape: IntTuple, order: Orders, pitch: int) -> Layout:
+    """The layout of `shape` in which mode `order[0]` is fastest and the next one begins after `pitch`."""
+    sizes = leaves(shape)
+    steps, step = [0] * len(sizes), pitch
+    for mode in order[1:]:
+        steps[mode] = step
+        step *= sizes[mode]
+    steps[order[0]] = 1
+    taken = iter(steps)
+    return Layout(shape, _refold(shape, taken))
+
+
+def _refold(shape: IntTuple, steps: Iterator[int]) -> IntTuple:
+    return tuple(_refold(entry, steps) for entry in shape) if isinstance(shape, tuple) else next(steps)
+
+
+def _why(cost: tuple[int, ...], pitch: int, extent: int, period: int) -> str:
+    if cost[0]:
+        return f"the best of all orders of the modes and pitches up to {extent + period}, after which they repeat"
+    smaller = (
+        "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"
+    )
+    return smaller

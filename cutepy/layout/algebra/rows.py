@@ -1,0 +1,246 @@
+"""Which sums of bits tell the words of every access apart: linear algebra over F2, by itself.
+
+Law: rows do when they have full rank on the span of each access. What is simple comes first: single bits, sums of two,
+then all, up to a change of basis of the bank; trying all of those proves that none do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+from ..values.bit_map import Columns, Image, apply
+
+MOST_TRIED = 1 << 17
+"""How many partial choices are tried before a search for three or more accesses gives up without a proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Bits of an element, so turned that the ones taken at once are the lowest `fixed`; `word` of them share a word.
+
+    Wanted are `free` rows: sums of the bits from `fixed` on that, with the bits between, choose the bank.
+    """
+
+    bits: int
+    word: int
+    fixed: int
+    free: int
+    phases: tuple[tuple[int, ...], ...]  # the vectors of each access
+
+    def words(self, phase: Sequence[int]) -> int:
+        """The dimension of the words that a phase wants."""
+        return rank_of([vector >> self.word for vector in phase])
+
+    def needed(self, phase: Sequence[int]) -> int:
+        """The rank that no choice of rows exceeds: that of the fixed bits, and one more for each row."""
+        low = (1 << self.fixed) - 1
+        return min(self.words(phase), rank_of([(vector & low) >> self.word for vector in phase]) + self.free)
+
+    def rank(self, phase: Sequence[int], rows: Sequence[int]) -> int:
+        """How many dimensions of a phase the bank tells apart."""
+        low = (1 << self.fixed) - 1
+        return rank_of(
+            [
+                (vector & low) >> self.word
+                | sum(((vector >> self.fixed & row).bit_count() & 1) << self.fixed + at for at, row in enumerate(rows))
+                for vector in phase
+            ]
+        )
+
+    def lacking(self, rows: Sequence[int]) -> tuple[int, ...]:
+        """By how many dimensions each access falls short."""
+        return tuple(self.needed(phase) - self.rank(phase, rows) for phase in self.phases)
+
+
+def completed(vectors: Sequence[int], bits: int) -> list[int]:
+    """A basis that begins with these vectors and goes on with single bits, the lowest first."""
+    basis = list(vectors)
+    for bit in range(bits):
+        if len(basis) < bits and Image(basis).solve(1 << bit) is None:
+            basis.append(1 << bit)
+    return basis
+
+
+def rank_of(vectors: Sequence[int]) -> int:
+    reduced: list[int] = []
+    for vector in vectors:
+        for other in reduced:
+            vector = min(vector, vector ^ other)
+        if vector:
+            reduced.append(vector)
+    return len(reduced)
+
+
+def rows_for(problem: Problem) -> tuple[list[int], str]:
+    """The rows that lack least, and the certificate."""
+    high = problem.bits - problem.fixed
+    fixed = problem.fixed - problem.word
+    told = fixed + problem.free
+    bound = [problem.needed(phase) for phase in problem.phases]
+    reason = "the best of the choices tried of elements that share a word"
+    for at, phase in enumerate(problem.phases):
+        if bound[at] < min(told, problem.words(phase)):
+            reason = (
+                f"none has fewer: what is taken at once fixes {fixed} of the {told} bits that choose the bank, and the "
+                f"lanes of access {at} differ in {bound[at] - problem.free} of those"
+            )
+    for rows in _simple(problem, high):
+        if not any(problem.lacking(rows)):
+            return rows, reason
+    for allowed in range(max(bound) + 1):
+        search = Search(problem, allowed)
+        found = search.run()
+        if found is not None and allowed == 0:
+            return found, reason
+        if found is not None:
+            proof = "none has fewer: every choice of bank bits on the span of the accesses was tried"
+            return found, proof if search.proven else f"the best of {MOST_TRIED} choices that were tried, not of all"
+    raise AssertionError("without a demand any rows do")
+
+
+def _simple(problem: Problem, high: int) -> Iterator[list[int]]:
+    """Rows of single bits, an order of the modes; then rows of two bits, a swizzle after an order."""
+    singles = [[1 << bit for bit in chosen] for chosen in islice(combinations(range(high), problem.free), 1000)]
+    yield from singles
+    singles.sort(key=lambda rows: sum(problem.lacking(rows)))
+    for rows in singles[:40]:
+        yield _paired(problem, rows, high)
+
+
+def _paired(problem: Problem, rows: list[int], high: int) -> list[int]:
+    """Add to rows of one bit a second one each, where an access gains and none loses; those with two come first."""
+    best = problem.lacking(rows)
+    for other in range(high):
+        if not any(best) or 1 << other in rows:
+            continue
+        for at, row in enumerate(rows):
+            if row.bit_count() == 1:
+                tried = [*rows[:at], row | 1 << other, *rows[at + 1 :]]
+                lacking = problem.lacking(tried)
+                if sum(lacking) < sum(best) and all(new <= old for new, old in zip(lacking, best, strict=True)):
+                    rows, best = tried, lacking
+                    break
+    return sorted(rows, key=lambda row: row.bit_count() == 1)
+
+
+class Search:
+    """All rows on the span of the accesses, up to a change of basis of the bank: what depends on nothing else.
+
+    A basis of the span gets its values one vector after the other, each from the values that exist or one more. Each
+    access has at most one vector that ends there: its image must be new to the access, but for `allowed` times more
+    than its bound makes. `proven` says that all were tried.
+    """
+
+    def __init__(self, problem: Problem, allowed: int) -> None:
+        self.problem, self.left, self.proven = problem, MOST_TRIED, True
+        self.basis: list[int] = []
+        for phase in problem.phases:
+            for vector in phase:
+                if rank_of([*self.basis, vector >> problem.fixed]) > len(self.basis):
+                    self.basis.append(vector >> problem.fixed)
+        image = Image(self.basis)
+        self.ends: list[dict[int, tuple[int, int]]] = []  # by access: where its vectors end, the vector, made of what
+        self.start: list[tuple[tuple[int, ...], int]] = []  # by access: images so far, how many more may be old
+        for phase in problem.phases:
+            inside, ends = _echelon([(vector, image.solve(vector >> problem.fixed) or 0) for vector in phase])
+            self.ends.append(ends)
+            spare = problem.words(phase) - problem.needed(phase) + allowed
+            self.start.append((tuple(vector >> problem.word for vector in inside), spare))
+
+    def run(self) -> list[int] | None:
+        """Rows that do it, or None."""
+        values = self._extended([], 0, self.start)
+        return None if values is None else self._rows(values)
+
+    def _extended(self, values: list[int], used: int, state: list[tuple[tuple[int, ...], int]]) -> list[int] | None:
+        if len(values) == len(self.basis):
+            return values
+        fresh = [1 << used] if used < self.problem.free else []
+        for value in [*fresh, *sorted(range(1 << used), key=int.bit_count)]:
+            self.left -= 1
+            if self.left < 0:
+                self.proven = False
+                return None
+            found = [*values, value]
+            after = self._after(found, state)
+            if after is not None:
+                done = self._extended(found, used + (value >> used), after)
+                if done is not None or self.left < 0:
+                    return done
+        return None
+
+    def _after(
+        self, values: list[int], state: list[tuple[tuple[int, ...], int]]
+    ) -> list[tuple[tuple[int, ...], int]] | None:
+        """The images of each access with those that end here; None if one has too few."""
+        problem, end = self.problem, len(values)
+        low = (1 << problem.fixed) - 1
+        after = list(state)
+        for at, ends in enumerate(self.ends):
+            if end in ends:
+                vector, made_of = ends[end]
+                new = (vector & low | apply(values, made_of) << problem.fixed) >> problem.word
+                images, spare = after[at]
+                for image in images:
+                    new = min(new, new ^ image)
+                if not new and not spare:
+                    return None
+                after[at] = (_reduced(images, new), spare) if new else (images, spare - 1)
+        return after
+
+    def _rows(self, values: list[int]) -> list[int]:
+        """The values of all bits: of the span as found, of the rest so that the rows are independent."""
+        high = self.problem.bits - self.problem.fixed
+        basis, values = list(self.basis), list(values)
+        for vector in completed(basis, high)[len(basis) :]:
+            missing = next(
+                (1 << at for at in range(self.problem.free) if rank_of([*values, 1 << at]) > rank_of(values)), 0
+            )
+            basis.append(vector)
+            values.append(missing)
+        image = Image(basis)
+        columns = [apply(values, image.solve(1 << bit) or 0) for bit in range(high)]
+        return [
+            sum((column >> row & 1) << bit for bit, column in enumerate(columns)) for row in range(self.problem.free)
+        ]
+
+
+def _reduced(vectors: tuple[int, ...], new: int) -> tuple[int, ...]:
+    """Vectors, so reduced that each one's highest bit is in no other, with one more."""
+    top = new.bit_length() - 1
+    return (*(vector ^ new if vector >> top & 1 else vector for vector in vectors), new)
+
+
+def _echelon(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], dict[int, tuple[int, int]]]:
+    """A basis of the span of vectors: those made of no basis vector, reduced; the others, each ending at its own."""
+    ends: dict[int, tuple[int, int]] = {}
+    inside: tuple[int, ...] = ()
+    for vector, made_of in pairs:
+        while made_of and made_of.bit_length() in ends:
+            other, other_made_of = ends[made_of.bit_length()]
+            vector, made_of = vector ^ other, made_of ^ other_made_of
+        if made_of:
+            ends[made_of.bit_length()] = vector, made_of
+            continue
+        for other in inside:
+            vector = min(vector, vector ^ other)
+        if vector:
+            inside = _reduced(inside, vector)
+    return inside, ends
+
+
+def columns_for(problem: Problem, rows: Sequence[int]) -> Columns:
+    """What each bit becomes: the fixed ones stay, the rows follow, then single bits that complete them.
+
+    The second bits of the rows come first of those, in order: so rows of two bits are one swizzle.
+    """
+    high = problem.bits - problem.fixed
+    seconds = [row & (row - 1) for row in rows if row.bit_count() == 2]
+    complete = list(rows)
+    for row in (*seconds, *(1 << bit for bit in range(high))):
+        if len(complete) < high and rank_of([*complete, row]) > len(complete):
+            complete.append(row)
+    columns = [sum((row >> bit & 1) << at for at, row in enumerate(complete)) for bit in range(high)]
+    return (*(1 << bit for bit in range(problem.fixed)), *(column << problem.fixed for column in columns))

@@ -1,0 +1,440 @@
+"""What the tree of a text means: numbers, strides, layouts, and the results of the operations that it calls.
+
+A call is a name and the parts in its brackets, as source code spells layouts (C++'s `Layout<Shape<_4>,Stride<_1>>`,
+Python's `make_layout(4, stride=1)`), or an operation of the algebra. Python evaluates nothing, and an error points at
+the part that it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import LayoutError, NotationError
+from ..algebra.bits import strided_over_f2
+from ..algebra.operation import OPERATIONS, Act
+from ..algebra.rearrange import filter, make_layout_like, make_ordered_layout
+from ..values.basis import Basis, as_stride
+from ..values.bit_map import BitMap, OfBits, Swizzle
+from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
+from ..values.coordinates import keeps
+from ..values.int_tuple import IntTuple, Order, leaves
+from ..values.layout import Layout, make_identity_layout, make_layout
+from .tree import Call, Chain, Fail, Joined, Node, OverF2, Pair, Pointer, Tree, is_number
+
+LARGEST_POWER = 64
+LARGEST_RESULT = 10**40
+
+
+def tree_of(node: Node, fail: Fail, what: str, *, basis: bool = False) -> IntTuple:
+    """The int tuple that a node is; `basis` allows basis strides."""
+    if isinstance(node.value, tuple):
+        return tuple([tree_of(entry, fail, what, basis=basis) for entry in node.value])
+    if basis and isinstance(node.value, Basis):
+        return as_stride(node.value.value, node.value.path)
+    if is_number(node.value):
+        return node.value
+    raise fail(f"{what} holds numbers and tuples of them, not {_named(node.value)}", node.column)
+
+
+def _named(value: object) -> str:
+    if keeps(value):
+        return "`_`"
+    names = {
+        Pointer: "a pointer",
+        Basis: "a basis stride",
+        tuple: "a tuple",
+        Order: "an order",
+        Swizzle: "a swizzle",
+        BitMap: "a map of bits",
+        OverF2: "a stride over F2",
+    }
+    return names.get(type(value), "a number" if is_number(value) else "a layout")
+
+
+def layout_of_pair(shape: Node, stride: Node, fail: Fail) -> AnyLayout:
+    """`shape:stride`, checked leaf by leaf so that an error points at the leaf."""
+    extents = tree_of(shape, fail, "a shape")
+    if isinstance(stride.value, Order):
+        return _built(shape, extents, stride.value, fail)
+    _check_congruent(shape, stride, fail)
+    if any(isinstance(node.value, OverF2) for node in _leaf_nodes(stride)):
+        return _over_f2(_built(shape, extents, None, fail), stride, fail)
+    return _built(shape, extents, tree_of(stride, fail, "a stride", basis=True), fail)
+
+
+def _leaf_nodes(node: Node) -> list[Node]:
+    if isinstance(node.value, tuple):
+        return [leaf for entry in node.value for leaf in _leaf_nodes(entry)]
+    return [node]
+
+
+def _over_f2(compact: Layout, stride: Node, fail: Fail) -> AnyLayout:
+    """The layout of that shape with strides over F2."""
+    steps: list[int] = []
+    for node in _leaf_nodes(stride):
+        if not isinstance(node.value, OverF2) and node.value != 0:
+            raise fail("one stride is over F2, so all are: write F2(1) for 1", node.column)
+        steps.append(node.value.step if isinstance(node.value, OverF2) else 0)
+    if compact.facts is not None:
+        raise fail("strides over F2 take known sizes", stride.column)
+    return strided_over_f2(compact.shape, steps)
+
+
+def _check_congruent(shape: Node, stride: Node, fail: Fail) -> None:
+    if isinstance(shape.value, tuple) and isinstance(stride.value, tuple):
+        if len(shape.value) != len(stride.value):
+            raise fail(
+                f"{len(stride.value)} strides for {len(shape.value)} sizes; the stride nests as the shape",
+                stride.column,
+            )
+        for extent, step in zip(shape.value, stride.value, strict=True):
+            _check_congruent(extent, step, fail)
+    elif isinstance(shape.value, tuple) or isinstance(stride.value, tuple):
+        inner, outer = (
+            ("a tuple", "one size") if isinstance(stride.value, tuple) else ("one stride", "a tuple of sizes")
+        )
+        raise fail(f"{inner} stands against {outer}; the stride nests as the shape", stride.column)
+
+
+def _built(shape: Node, extents: IntTuple, stride: IntTuple | Order | None, fail: Fail) -> Layout:
+    _check_sizes(shape, fail)
+    try:
+        return Layout(extents, stride)
+    except LayoutError as error:
+        raise fail(str(error), shape.column) from None
+
+
+def _check_sizes(node: Node, fail: Fail) -> None:
+    if isinstance(node.value, tuple):
+        for entry in node.value:
+            _check_sizes(entry, fail)
+    elif type(node.value) is int and node.value < 1:
+        raise fail(f"a size is {node.value}; sizes are at least 1", node.column)
+
+
+def layout_of(node: Node, fail: Fail) -> AnyLayout:
+    """The layout that the whole text is: itself, a layout in one more pair of parentheses, or a shape."""
+    value = node.value
+    if isinstance(value, AnyLayout):
+        return value
+    inner = node.grouped
+    if inner is not None and isinstance(inner.value, AnyLayout):
+        return inner.value
+    if isinstance(value, tuple) and any(isinstance(entry.value, AnyLayout) for entry in value):
+        raise fail("a tuple of layouts is a tiler, not a layout; read it with parse_tiler", node.column)
+    if isinstance(value, OfBits):
+        raise fail("a swizzle alone has no shape; write what it follows: S<3,4,3> o 0 o (8,64):(64,1)", node.column)
+    return _built(node, tree_of(node, fail, "a layout"), None, fail)
+
+
+def tiler_of(node: Node, fail: Fail) -> object:
+    """An integer, a layout, `_`, or a tuple of tilers."""
+    if isinstance(node.value, tuple):
+        return tuple([tiler_of(entry, fail) for entry in node.value])
+    if is_number(node.value) or keeps(node.value) or isinstance(node.value, (Layout, ComposedLayout, Basis)):
+        return node.value
+    raise fail(f"a tiler holds numbers, layouts, `_` and tuples of them, not {_named(node.value)}", node.column)
+
+
+def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> Function:
+    """`outer o offset o inner`, with any number of links; the last is a layout, pointers are left out.
+
+    `part_of_chain`: a swizzle may be the last, for a layout follows outside.
+    """
+    last = parts[-1].grouped or parts[-1]
+    if is_number(last.value):
+        raise fail("the last link is a number; it must be a layout, shape:stride", last.column)
+    chain: Function | None = None
+    offset: IntTuple = 0
+    for part in parts[:-1]:
+        value = (part.grouped or part).value
+        if is_number(value) and chain is not None and offset == 0:
+            offset = value
+        elif isinstance(value, tuple) and not any(leaf != 0 for leaf in leaves(tree_of(part, fail, "a coordinate"))):
+            continue
+        elif isinstance(value, tuple) and chain is not None and offset == 0:
+            offset = tree_of(part, fail, "a coordinate")
+        elif isinstance(value, (OfBits, Layout, Chained, ComposedLayout)):
+            chain, offset = chained(chain, offset, value), 0
+        elif isinstance(value, Pointer):
+            chain = _of_elements(chain, value, part, fail)
+        else:
+            raise fail(
+                f"{_named(value)} cannot stand here; a chain is S<3,4,3> o 2 o (8,64):(64,1), and a tensor's print has "
+                "a pointer or an origin of zeros in front",
+                part.column,
+            )
+    inner = last.value if isinstance(last.value, OfBits) and part_of_chain else layout_of(last, fail)
+    try:
+        return chained(chain, offset, inner)
+    except LayoutError as error:
+        raise fail(str(error), last.column) from None
+
+
+def _of_elements(chain: Function | None, pointer: Pointer, part: Node, fail: Fail) -> Function | None:
+    """The swizzle of a pointer, which moves bytes, as one of elements; without one, what stands in front."""
+    swizzle = chain if pointer.swizzle is None else Swizzle(*pointer.swizzle)
+    if not isinstance(swizzle, OfBits):
+        return chain
+    width = pointer.width
+    if not width or width & (width - 1):
+        said = "does not say how wide an element is" if not width else f"has elements of {width} bits, no power of two"
+        raise fail(f"{swizzle} moves bytes, and this pointer {said}; write the swizzle of elements, o 0 o", part.column)
+    zoom = 4 - width.bit_length()
+    if zoom < -swizzle.base:
+        raise fail(f"{swizzle} moves bytes within an element of {width} bits; no layout of elements does", part.column)
+    return swizzle.zoomed(zoom)
+
+
+def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
+    """`left sign right` of two numbers; a number may also scale a basis stride."""
+    if sign == "**":
+        return _power(left, right, fail)
+    left, right = left.grouped or left, right.grouped or right
+    a: Any = left.value
+    b: Any = right.value
+    if sign == "*" and isinstance(b, Basis) and is_number(a):
+        return Node(left.column, b * a)
+    if sign == "*" and isinstance(a, Basis) and is_number(b):
+        return Node(left.column, a * b)
+    for node in (left, right):
+        if not is_number(node.value):
+            raise fail(f"{sign!r} joins numbers, not {_named(node.value)}", node.column)
+    if sign in ("/", "//", "%") and b == 0:
+        raise fail("division by 0", right.column)
+    return Node(left.column, _whole(_combined(sign, a, b), left, fail))
+
+
+def _combined(sign: str, a: Any, b: Any) -> object:
+    if sign == "/":
+        from sympy import Integer
+
+        return (Integer(a) if type(a) is int else a) / b
+    if sign in ("+", "-"):
+        return a + b if sign == "+" else a - b
+    return a * b if sign == "*" else a // b if sign == "//" else a % b
+
+
+def _whole(value: Any, node: Node, fail: Fail) -> object:
+    if getattr(value, "is_Rational", False):
+        if not getattr(value, "is_Integer", False):
+            raise fail(f"this is {value}; sizes and strides are whole numbers", node.column)
+        value = int(value)
+    if type(value) is int and abs(value) >= LARGEST_RESULT:
+        raise fail("this number is too large for a size or a stride", node.column)
+    return value
+
+
+def _power(base: Node, exponent: Node, fail: Fail) -> Node:
+    """`base ** exponent`, the exponent a small number."""
+    base = base.grouped or base
+    if not is_number(base.value) or type(exponent.value) is not int or not 0 <= exponent.value <= LARGEST_POWER:
+        raise fail(f"a power has a number below and one from 0 to {LARGEST_POWER} above", exponent.column)
+    if type(base.value) is int and abs(base.value) ** exponent.value >= LARGEST_RESULT:
+        raise fail("this number is too large for a size or a stride", base.column)
+    value: Any = base.value
+    return Node(base.column, value**exponent.value)
+
+
+_ARGUMENTS = {"floor": 1, "ceiling": 1, "Mod": 2}
+
+
+def _layout(call: Call) -> AnyLayout:
+    swizzle = call.keywords.get("swizzle")
+    if swizzle is not None and not keeps(swizzle.value):
+        others = {name: part for name, part in call.keywords.items() if name != "swizzle"}
+        plain = _layout(Call(call.name, call.column, call.entries, others, call.fail))
+        if not isinstance(swizzle.value, OfBits):
+            raise call.wrong("takes a swizzle as swizzle=")
+        return chained(swizzle.value, 0, plain)
+    layouts = [entry.value for entry in call.entries if isinstance(entry.value, Layout)]
+    if layouts and len(layouts) == len(call.entries):
+        return layouts[0] if len(layouts) == 1 and call.name == "Layout" else make_layout(*layouts)
+    parts = call.parts("shape", "stride")
+    if not 1 <= len(parts) <= 2:
+        raise call.wrong(f"takes a shape and a stride, or layouts; here are {len(parts)} arguments")
+    stride = parts[1] if len(parts) == 2 else Node(call.column, Order.LEFT)
+    return layout_of_pair(parts[0], stride, call.fail)
+
+
+def _composed(call: Call) -> object:
+    entries = call.entries
+    if len(entries) == 2 and "offset" in call.keywords:
+        entries = [entries[0], call.keywords["offset"], entries[1]]
+    if len(entries) < 2 or (call.name == "composition" and not isinstance(entries[0].value, OfBits)):
+        raise call.wrong("is read where it joins a swizzle and a layout; compute others in Python")
+    return compose(entries, call.fail, part_of_chain=True)
+
+
+def _bit_map(call: Call) -> BitMap:
+    """`F2<1,3,6>`, or `BitMap((1, 3, 6))`."""
+    columns = [leaf for entry in call.entries for leaf in leaves(tree_of(entry, call.fail, "a map of bits"))]
+    if not all(type(column) is int for column in columns):
+        raise call.wrong("takes whole numbers, what each bit becomes")
+    return BitMap(tuple(columns))
+
+
+def _identity(call: Call) -> Layout:
+    parts = call.parts("shape")
+    if len(parts) != 1:
+        raise call.wrong("takes a shape")
+    return make_identity_layout(tree_of(parts[0], call.fail, "a shape"))
+
+
+def _ordered(call: Call) -> Layout:
+    parts = call.parts("shape", "order")
+    if len(parts) != 2:
+        raise call.wrong("takes a shape and an order")
+    return make_ordered_layout(tree_of(parts[0], call.fail, "a shape"), tree_of(parts[1], call.fail, "an order"))
+
+
+def _scaled(call: Call) -> Basis:
+    value, *path = call.integers(range(2, 100))
+    return Basis(value, tuple(path))
+
+
+def _function(call: Call) -> object:
+    import sympy
+
+    values: list[IntTuple] = [tree_of(entry, call.fail, call.name) for entry in call.entries]
+    count = _ARGUMENTS.get(call.name, max(1, len(values)))
+    if len(values) != count or not all(map(is_number, values)):
+        raise call.wrong(f"takes {count} numbers")
+    value = getattr(sympy, call.name)(*values)
+    return int(value) if value.is_Integer else value
+
+
+def _over(call: Call) -> OverF2:
+    step = call.integers((1,))[0]
+    if step < 0:
+        raise call.wrong("takes a whole number from 0")
+    return OverF2(step)
+
+
+_SPELLINGS: dict[Callable[[Call], object], str] = {
+    lambda call: tuple(call.entries): "Shape Stride Step Coord Tile Tiler tuple Tuple IntTuple make_shape make_stride "
+    "make_tuple make_coord make_tile make_step make_int_tuple ArithTuple ArithmeticTuple make_arithmetic_tuple "
+    "make_arithmetic_tuple_iterator",
+    lambda call: Swizzle(*call.integers((3,))): "Swizzle Sw S make_swizzle",
+    _bit_map: "F2 BitMap",
+    _over: "F2(",
+    lambda call: call.integers((1,))[0]: "Int C constant Integer",
+    lambda call: Basis(1, tuple(call.integers(range(1, 100)))): "E",
+    _scaled: "ScaledBasis",
+    _layout: "Layout make_layout",
+    _composed: "ComposedLayout Chained make_composed_layout composition",
+    _identity: "make_identity_layout",
+    _ordered: "make_ordered_layout",
+    _function: "floor ceiling Mod Max Min",
+}
+CALLS = {name: meaning for meaning, names in _SPELLINGS.items() for name in names.split()}
+"""What a call means, by its name."""
+
+LARGEST_OPERAND = 1 << 24
+"""How many coordinates an operand after the first may have: the algebra may have to look at every one of them."""
+
+
+def functions() -> dict[str, Act]:
+    """What an expression may call beside the spellings of layouts; each takes a layout first."""
+    known = {name: record.call for name, record in OPERATIONS.items() if record.layouts}
+    return dict(sorted({**known, "filter": filter, "make_layout_like": make_layout_like}.items()))
+
+
+class Meaning:
+    """What one tree means, where calls may name `functions`."""
+
+    __slots__ = ("fail", "functions", "tree")
+
+    def __init__(self, tree: Tree, functions: Mapping[str, Act]) -> None:
+        self.tree, self.functions, self.fail = tree, functions, tree.error
+
+    def layout(self) -> AnyLayout:
+        """The layout that the whole text is."""
+        return self.stated(layout_of(self.of(self.tree.node), self.fail))
+
+    def tiler(self) -> object:
+        """The tiler that the whole text is."""
+        return tiler_of(self.of(self.tree.node), self.fail)
+
+    def call(self) -> Call | None:
+        """The call of a function that the whole text is, not computed yet; None where it is something else."""
+        if not isinstance(self.tree.node.value, Call):
+            return None
+        call = self._spelt(self.tree.node.value)
+        return call if self._computes(call) else None
+
+    def of(self, node: Node) -> Node:
+        """A part of the text with what it means as its value."""
+        column, value = node.column, node.value
+        if isinstance(value, tuple):
+            return Node(column, tuple([self.of(entry) for entry in value]), node.comma)
+        if isinstance(value, Joined):
+            left = self.of(value.first)
+            for sign, right in value.rest:
+                left = arithmetic(sign, left, self.of(right), self.fail)
+            return left
+        if isinstance(value, Pair):
+            return Node(column, layout_of_pair(self.of(value.shape), self.of(value.stride), self.fail))
+        if isinstance(value, Chain):
+            return Node(column, compose([self.of(link) for link in value.links], self.fail))
+        return Node(column, self._called(self._spelt(value))) if isinstance(value, Call) else node
+
+    def _spelt(self, call: Call) -> Call:
+        keywords = {name: self.of(part) for name, part in call.keywords.items()}
+        return Call(call.name, call.column, [self.of(entry) for entry in call.entries], keywords, call.fail)
+
+    def _computes(self, call: Call) -> bool:
+        """True for a call of a function; a composition that begins with a swizzle spells a layout."""
+        swizzles = call.name == "composition" and call.entries and isinstance(call.entries[0].value, OfBits)
+        return call.name in self.functions and not swizzles
+
+    def _called(self, call: Call) -> object:
+        """A spelling of a layout, or the result of a function; what the former refuses is an error at its name."""
+        if self._computes(call):
+            return self.computed(call, self.operands(call))
+        try:
+            return CALLS[call.name](call.bare())
+        except NotationError:
+            raise
+        except LayoutError as error:
+            raise call.fail(str(error), call.column) from None
+
+    def operands(self, call: Call) -> tuple[object, ...]:
+        """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""
+        if call.keywords:
+            raise call.wrong(f"takes no {', '.join(call.keywords)}=; write its operands in order")
+        layouts = OPERATIONS[call.name].layouts if call.name in OPERATIONS else 1
+        first = [self.stated(layout_of(part, call.fail)) for part in call.entries[:layouts]]
+        tilers = [tiler_of(part, call.fail) for part in call.entries[layouts:]]
+        return (*first, *(self.stated(tiler) if isinstance(tiler, AnyLayout) else tiler for tiler in tilers))
+
+    def computed(self, call: Call, operands: tuple[object, ...]) -> object:
+        """The result of a function."""
+        for operand in operands[1:]:
+            _check_size(operand, call)
+        if call.name in ("select", "get") and len(operands) == 2:
+            path = operands[1]
+            operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
+        try:
+            return self.functions[call.name](*operands)
+        except TypeError as error:
+            raise call.wrong(f"does not take these operands: {error}") from error
+        except (OverflowError, MemoryError, RecursionError) as error:
+            text = self.tree.text.strip()
+            raise LayoutError(f"{text}: too large to compute ({type(error).__name__})") from error
+
+    def stated(self, layout: AnyLayout) -> AnyLayout:
+        """The layout with the facts that the text states of its unknown sizes."""
+        facts = self.tree.facts
+        return layout.given(*facts) if facts and layout.facts is not None else layout
+
+
+def _check_size(operand: object, call: Call) -> None:
+    if isinstance(operand, tuple):
+        for entry in operand:
+            _check_size(entry, call)
+    elif isinstance(operand, AnyLayout) and type(operand.size) is int and operand.size > LARGEST_OPERAND:
+        raise call.wrong(
+            f"has the operand {operand} of {operand.size} coordinates; expressions take up to {LARGEST_OPERAND}"
+        )

@@ -1,0 +1,435 @@
+"""The text of a layout as a tree: words, brackets, signs and calls, each part with its column; nothing is computed.
+
+A hand-written recursive descent over
+
+    chain  := pair { "o" pair }                          swizzle o offset o layout, pointer o layout
+    pair   := value [ ":" value ]                        shape:stride
+    value  := number | name | "?" | basis | call | group, joined by + - * / // % ** and @
+    group  := "(" [ chain { "," chain } ] ")"            also [ ; ] and < , > for tilers
+    call   := name ( "(" | "<" ) arguments ( ")" | ">" ) Layout<Shape<_4>,Stride<_1>>, make_layout(4, 1), E(0), ...
+
+Law: reading is linear in the text and never goes back further than one token, so a text of megabytes fails as fast as
+its first wrong character. Nesting stops at `MAX_DEPTH`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from ...errors import LayoutError, NotationError
+from ..values.basis import Basis
+from ..values.coordinates import _ as underscore
+from ..values.int_tuple import MAX_DEPTH, Order
+from .tree import Call, Chain, Joined, Node, Pair, Pointer, Tree, is_number
+
+LONGEST_NUMBER = 40
+"""Digits of the longest number that is read: far beyond any address, far below where integers grow slow."""
+LARGEST_COUNT = 1024
+"""The most numbers that one text may hold: a compact stride is a product of all sizes before it."""
+
+_SKIPPED = re.compile(
+    r"(?:\s|\{\s*\}|\\(?:left|right|mathrm)(?![A-Za-z])|\\[,;!]|!\w{1,99}\s*=|!?(?:cute|cutlass|cutepy|pycute|tensor_layouts)(?:::|\.))+"
+)
+_TOKEN = re.compile(
+    r"(?P<number>_-?[0-9]+|[0-9]+|_m[0-9]+(?!\w))"
+    r"|(?P<braced>\{\s*-?[0-9]{1,40}\s*\})"
+    r"|(?P<dynamic>\?(?:\{[^{}]*\})?)"
+    r"|(?P<basis>e_\{\s*\d+(?:\s*,\s*\d+)*\s*\})"
+    r"|(?P<name>[A-Za-z]\w*|_(?!\w))"
+    r"|(?P<spelling>\{:\}|\\(?:circ|langle|rangle|cdot)(?![A-Za-z])|∘|\^|_(?=\w*_ptr))"
+    r"|(?P<sign>\*\*|//|[()\[\]<>:,;@*+\-/%=\"])"
+)
+_SPELLINGS = {"{:}": ":", "\\circ": "o", "∘": "o", "\\langle": "<", "\\rangle": ">", "\\cdot": "*", "^": "**", "_": "o"}
+_PAIRS = {"(": ")", "[": "]", "<": ">", "{": "}"}
+_BRACKET = re.compile(r"[()\[\]<>{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word: its kind ("number", "name", "sign", "dynamic", "basis", "end"), its meaning, where it stands."""
+
+    kind: str
+    text: str
+    column: int
+    end: int
+
+
+class Tokens:
+    """The tokens of a text from left to right, with one token of look-ahead.
+
+    >>> words = Tokens("(_4,8)")
+    >>> [words.take().text for _ in range(5)], words.next.kind
+    (['(', '_4', ',', '8', ')'], 'end')
+    """
+
+    __slots__ = ("next", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.next = self._read(0)
+
+    def take(self) -> Token:
+        """The next token, read over."""
+        token = self.next
+        self.next = self._read(token.end)
+        return token
+
+    def sees(self, *texts: str) -> bool:
+        """True if the next token is one of `texts`."""
+        return self.next.text in texts and self.next.kind in ("sign", "name")
+
+    def accept(self, *texts: str) -> Token | None:
+        """The next token if it is one of `texts`, read over; None if it is something else."""
+        return self.take() if self.sees(*texts) else None
+
+    def expect(self, text: str, why: str) -> Token:
+        """The next token, which must be `text`."""
+        token = self.accept(text)
+        if token is None:
+            raise self.error(f"expected {text!r} {why}, found {self.found()}")
+        return token
+
+    def skip_brackets(self) -> None:
+        """Read over bracketed groups, whatever stands in them: the inside of a pointer's print."""
+        while self.sees("(", "[", "<"):
+            self.skip_group(self.next, self.next.end)
+
+    def skip_group(self, opening: Token, at: int) -> None:
+        """Read from column `at` over the bracket that closes `opening`, whatever stands before it."""
+        stack = [_PAIRS[opening.text]]
+        while stack:
+            bracket = _BRACKET.search(self.text, at)
+            if bracket is None:
+                raise self.error(f"this {opening.text!r} is never closed; {stack[0]!r} is missing", opening.column)
+            at = bracket.end()
+            if bracket.group() in _PAIRS:
+                stack.append(_PAIRS[bracket.group()])
+            elif stack.pop() != bracket.group():
+                raise self.error(f"{bracket.group()!r} closes nothing that is open", bracket.start())
+        self.next = self._read(at)
+
+    def skip_to(self, at: int) -> None:
+        """Read on from column `at`."""
+        self.next = self._read(at)
+
+    def found(self) -> str:
+        """The next token in words."""
+        return "the end of the text" if self.next.kind == "end" else repr(self.next.text[:40])
+
+    def error(self, message: str, column: int | None = None) -> NotationError:
+        """The error that points at `column`, or at the next token."""
+        return NotationError(message, self.text, self.next.column if column is None else column)
+
+    def _read(self, at: int) -> Token:
+        skipped = _SKIPPED.match(self.text, at)
+        at = skipped.end() if skipped else at
+        if at >= len(self.text):
+            return Token("end", "", len(self.text), len(self.text))
+        match = _TOKEN.match(self.text, at)
+        if match is None and self.text[at] == "!":
+            raise NotationError("this is an alias of a type; paste the line that says what it is", self.text, at)
+        if match is None:
+            raise NotationError(f"{self.text[at]!r} has no meaning in a layout", self.text, at)
+        kind, word = str(match.lastgroup), match.group()
+        if kind == "number":
+            after = self.text[match.end() : match.end() + 1]
+            if after.isalnum() or after == "_" or after == ".":
+                raise NotationError(
+                    f"{after!r} follows the number {word[:LONGEST_NUMBER]}; sizes and strides are whole numbers",
+                    self.text,
+                    match.end(),
+                )
+            if len(word) > LONGEST_NUMBER:
+                raise NotationError(
+                    f"a number of {len(word)} digits; a size or stride has at most {LONGEST_NUMBER}", self.text, at
+                )
+        if kind == "braced":
+            kind, word = "number", word[1:-1].strip()
+        if kind == "spelling":
+            word = _SPELLINGS[word]
+            kind = "name" if word == "o" else "sign"
+        return Token(kind, word, at, match.end())
+
+
+def number(word: str) -> int:
+    """The value of a number token: `4`, `_4`, `_-4` or `_m4`.
+
+    >>> number("_4"), number("_-4"), number("_m4")
+    (4, -4, -4)
+    """
+    return int(word.lstrip("_").replace("m", "-"))
+
+
+_ORDERS = {
+    "LayoutLeft": Order.LEFT,
+    "GenColMajor": Order.LEFT,
+    "LayoutRight": Order.RIGHT,
+    "GenRowMajor": Order.RIGHT,
+}
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2}
+_CLOSING = {"(": ")", "[": "]", "<": ">"}
+_KEYWORD = re.compile(r"(shape|stride|order|offset|swizzle|loc|ip)\s*=")
+_DIVISOR = re.compile(r"div\s*=\s*([0-9]{1,18})")
+_MACHINE_INTEGERS = frozenset("int unsigned long int32_t uint32_t int64_t uint64_t size_t".split())
+"""Types of sizes that a C++ type does not know: each is another unknown."""
+_TYPES = frozenset("layout composed_layout tile shape stride int_tuple coord step memref coord_tensor".split())
+"""Types of the compiler's dialect, which hold a text."""
+_PYCUTE_SWIZZLE = re.compile(r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})")
+
+
+def read(text: str, calls: Collection[str], examples: str) -> Tree:
+    """The tree of a text in which `calls` may be called; `examples` names some of them.
+
+    >>> read("4:1 o 8", (), "").node.value.links[1]
+    Node(column=6, value=8, comma=True)
+
+    Raises NotationError, with the column where reading stopped.
+    """
+    if not isinstance(text, str):
+        raise LayoutError(f"a layout is parsed from text, not from {text!r}; write Layout(shape, stride) instead")
+    reader = Reader(text, calls, examples)
+    node = reader.whole()
+    return Tree(text, node, tuple(reader.facts))
+
+
+class Reader:
+    """One text being read."""
+
+    __slots__ = ("calls", "count", "depth", "examples", "facts", "names", "templates", "tokens")
+
+    def __init__(self, text: str, calls: Collection[str], examples: str) -> None:
+        self.calls, self.examples = calls, examples
+        self.tokens = Tokens(text)
+        self.depth = self.templates = self.count = 0
+        self.facts: list[str] = []
+        self.names: set[str] | None = None
+
+    def whole(self) -> Node:
+        """The text as one chain with nothing after it."""
+        tokens = self.tokens
+        if tokens.next.kind == "end":
+            raise tokens.error("there is no text; a layout is written (4,8):(1,4)")
+        try:
+            node = self.chain()
+        except RecursionError:
+            raise tokens.error("the text nests too deep for what is left of Python's stack") from None
+        tokens.accept(";")
+        if tokens.next.kind != "end":
+            missing = " or ':' and a stride" if isinstance(node.value, tuple) else ""
+            raise tokens.error(f"{tokens.found()} follows a complete layout; expected the end of the text{missing}")
+        return node
+
+    def chain(self) -> Node:
+        """`pair o pair o ...`"""
+        parts = [self.pair()]
+        while self.tokens.accept("o"):
+            parts.append(self.pair())
+        if len(parts) == 1:
+            return parts[0]
+        return Node(parts[0].column, Chain(parts))
+
+    def pair(self) -> Node:
+        """`shape`, or `shape:stride`."""
+        shape = self.value(0)
+        colon = self.tokens.accept(":")
+        if colon is None:
+            return shape
+        stride = self.value(0)
+        if isinstance(shape.value, tuple) and _is_one(stride):
+            raise self.tokens.error("':' stands between a tuple of sizes and one stride", colon.column)
+        if _is_one(shape) and isinstance(stride.value, tuple):
+            why = "':' stands between one size and a tuple of strides; is ')' missing before it?"
+            raise self.tokens.error(why, colon.column)
+        return Node(shape.column, Pair(shape, stride))
+
+    def value(self, floor: int) -> Node:
+        """Numbers joined by signs that bind tighter than `floor`; one group, call or name otherwise."""
+        tokens = self.tokens
+        first = self.unit()
+        rest: list[tuple[str, Node]] = []
+        while tokens.next.kind in ("sign", "basis"):
+            sign = tokens.next.text
+            if tokens.next.kind == "basis":
+                rest.append(("*", self.unit()))
+            elif sign == "@":
+                rest.append(("*", self._axes()))
+            elif sign == "**":
+                tokens.take()
+                rest.append((sign, self.unit()))
+            elif _PRECEDENCE.get(sign, 0) > floor:
+                tokens.take()
+                rest.append((sign, self.value(_PRECEDENCE[sign])))
+            else:
+                break
+        return Node(first.column, Joined(first, rest)) if rest else first
+
+    def unit(self) -> Node:
+        """A number, a name, a call or a group."""
+        token = self.tokens.take()
+        if token.kind == "number":
+            return self._counted(token, number(token.text))
+        if token.kind == "basis":
+            return self._counted(token, Basis(1, tuple(map(int, re.findall(r"\d+", token.text)))))
+        if token.kind == "dynamic":
+            return self._counted(token, self._unknown(token))
+        if token.kind == "name":
+            return self._named(token)
+        if token.text in _CLOSING:
+            return self._group(token)
+        if token.text == '"':
+            return self._quoted(token)
+        if token.text == "-":
+            return Node(token.column, Joined(Node(token.column, -1), [("*", self.value(1))]))
+        found = "the end of the text" if token.kind == "end" else repr(token.text)
+        raise self.tokens.error(f"expected a number or '(', found {found}", token.column)
+
+    def _counted(self, token: Token, value: object) -> Node:
+        self.count += 1
+        if self.count > 2 * LARGEST_COUNT:
+            raise self.tokens.error(
+                f"more than {LARGEST_COUNT} modes; a layout of that many is built with Layout(...), not parsed",
+                token.column,
+            )
+        return Node(token.column, value)
+
+    def listed(self, opening: Token, name: str = "") -> tuple[list[Node], dict[str, Node], bool]:
+        """What stands between brackets, `name=...` apart, and whether a comma makes it a tuple."""
+        tokens = self.tokens
+        closing = _CLOSING[opening.text]
+        self.depth += 1
+        if self.depth > MAX_DEPTH + 2:
+            raise tokens.error(f"the text nests deeper than {MAX_DEPTH} levels; no layout does", opening.column)
+        entries: list[Node] = []
+        keywords: dict[str, Node] = {}
+        comma = True
+        while not tokens.accept(closing):
+            if not comma:
+                what = f"the arguments of {name}" if name else "the tuple"
+                raise tokens.error(f"expected ',' or {closing!r} in {what}, found {tokens.found()}")
+            keyword = _KEYWORD.match(tokens.text, tokens.next.column) if name else None
+            if keyword:
+                tokens.take()
+                tokens.take()
+                keywords[keyword.group(1)] = self.chain()
+            else:
+                entries.append(self.chain())
+            comma = tokens.accept(",", ";") is not None
+        self.depth -= 1
+        return entries, keywords, comma or len(entries) != 1
+
+    def _group(self, opening: Token) -> Node:
+        entries, _, comma = self.listed(opening)
+        return Node(opening.column, tuple(entries), comma or opening.text != "(")
+
+    def _quoted(self, opening: Token) -> Node:
+        """What stands between quotes, as the compiler's types have it."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH + 2:
+            raise self.tokens.error(f"the text nests deeper than {MAX_DEPTH} levels; no layout does", opening.column)
+        node = self.chain()
+        self.tokens.expect('"', "after what it opens")
+        self.depth -= 1
+        return node
+
+    def _type(self, name: str) -> Node:
+        """A type of the compiler: `layout<"...">`, `coord_tensor<"origin", "...">`, `memref<f16, smem, "...">`."""
+        tokens = self.tokens
+        opening = tokens.take()
+        links: list[Node] = []
+        if name == "memref":
+            quote = tokens.text.find('"', opening.end)
+            if quote < 0:
+                raise tokens.error("a memref has its layout in quotes, and here are none", opening.column)
+            links.append(Node(opening.column, Pointer.printed(tokens.text[opening.end : quote])))
+            tokens.skip_to(quote)
+        if name == "coord_tensor":
+            links.append(self.unit())
+            tokens.expect(",", "after the origin")
+        links.append(self.chain())
+        tokens.expect(">", f"after what {name}< holds")
+        return links[0] if len(links) == 1 else Node(opening.column, Chain(links))
+
+    def _tensor(self) -> Node:
+        """`tensor<ptr o layout ...>`: the layout; what a print of a tensor says after it is left out."""
+        opening = self.tokens.take()
+        node = self.chain()
+        self.tokens.skip_group(opening, self.tokens.next.column)
+        return node
+
+    def _axes(self) -> Node:
+        """`@1@0`: the axes from the innermost to the outermost."""
+        tokens, column = self.tokens, self.tokens.next.column
+        path: list[int] = []
+        while tokens.accept("@"):
+            axis = tokens.take()
+            if axis.kind != "number" or number(axis.text) < 0:
+                raise tokens.error("an axis is a number from 0", axis.column)
+            path.insert(0, number(axis.text))
+            if len(path) > MAX_DEPTH:
+                raise tokens.error(f"more than {MAX_DEPTH} axes", axis.column)
+        return Node(column, Basis(1, tuple(path)))
+
+    def _named(self, token: Token) -> Node:
+        """A name: a call where brackets follow, a pointer, an order, or an unknown size."""
+        tokens, name = self.tokens, token.text
+        if name in ("_", "None"):
+            return Node(token.column, underscore)
+        if name in _ORDERS:
+            if tokens.accept("("):
+                tokens.expect(")", f"after {name}(")
+            return Node(token.column, _ORDERS[name])
+        if swizzle := _PYCUTE_SWIZZLE.fullmatch(name):
+            numbers = [Node(token.column, int(number)) for number in swizzle.groups()]
+            return Node(token.column, Call("Swizzle", token.column, numbers, {}, tokens.error))
+        if "ptr" in name or name == "counting_iter":
+            tokens.skip_brackets()
+            return Node(token.column, Pointer.printed(tokens.text[token.end : tokens.next.column]))
+        if name in _TYPES and tokens.sees("<"):
+            return self._type(name)
+        if tokens.sees("(", "<", "["):
+            return self._tensor() if name == "tensor" else self._call(token)
+        if name in _MACHINE_INTEGERS or (name == "X" and self.templates):
+            return self._counted(token, self._unknown(token))
+        if name in ("o", "True", "False") or len(name) > LONGEST_NUMBER:
+            raise tokens.error("expected a number, a name or '('", token.column)
+        return self._counted(token, symbol(name))
+
+    def _call(self, token: Token) -> Node:
+        """The call whose name is `token`; its opening bracket comes next."""
+        called = "F2(" if token.text == "F2" and self.tokens.sees("(") else token.text
+        if called not in self.calls:
+            name = token.text[:LONGEST_NUMBER]
+            near = get_close_matches(name, self.calls, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {self.examples}, ..."
+            raise self.tokens.error(f"{name} is no call that is known here; {hint}", token.column)
+        template = self.tokens.sees("<")
+        self.templates += template
+        entries, keywords, _ = self.listed(self.tokens.take(), token.text)
+        self.templates -= template
+        return Node(token.column, Call(called, token.column, entries, keywords, self.tokens.error))
+
+    def _unknown(self, token: Token) -> object:
+        """`?`, with its divisor as a fact: a symbol that no name of the text collides with."""
+        if self.names is None:
+            self.names = set(re.findall(r"\bn[0-9]+\b", self.tokens.text))
+        name = next(name for name in (f"n{i}" for i in range(len(self.names) + 1)) if name not in self.names)
+        self.names.add(name)
+        divisor = _DIVISOR.search(token.text)
+        if divisor and int(divisor.group(1)) > 1:
+            self.facts.append(f"{divisor.group(1)} divides {name}")
+        return symbol(name)
+
+
+def symbol(name: str) -> object:
+    """The unknown size of that name: a SymPy symbol, integer and positive."""
+    from sympy import Symbol
+
+    return Symbol(name, integer=True, positive=True)
+
+
+def _is_one(node: Node) -> bool:
+    """True for a number or a sum of them, where a tuple might stand."""
+    return is_number(node.value) or isinstance(node.value, Joined)

@@ -1,0 +1,85 @@
+"""The filter of pandoc, and so of Quarto: code blocks of class `layout` become pictures.
+
+    pandoc --filter cutepy-pandoc page.md -o page.html
+
+In `_quarto.yml`: `filters: [{type: json, path: cutepy-pandoc}]`. HTML and EPUB get SVG, LaTeX and PDF get TikZ, every
+other format text. Law: the document is as it was but for these blocks; a layout that cannot be drawn ends the build.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+
+from .docs import drawing_of_body, figure, inline, latex
+from .draw.printers.tikz import LARGEST
+from .errors import CutepyError, DrawError
+
+HTML = ("html", "epub", "revealjs", "slidy", "s5", "dzslides")
+TIKZ = {
+    "t": "MetaList",
+    "c": [{"t": "MetaBlocks", "c": [{"t": "RawBlock", "c": ["latex", "\\usepackage{tikz}"]}]}],
+}
+
+
+def main() -> int:
+    """Filter standard input to standard output for the format that is named; 1 for a layout that cannot be drawn."""
+    target = sys.argv[1] if len(sys.argv) > 1 else "html"
+    document = json.load(sys.stdin)
+    try:
+        found = pictures(document["blocks"], target)
+    except CutepyError as error:
+        print(f"cutepy-pandoc: {error}", file=sys.stderr)
+        return 1
+    meta = dict(document["meta"])
+    if found != document["blocks"] and target in ("latex", "beamer"):
+        before = meta.get("header-includes", {"t": "MetaList", "c": []})
+        listed = before["c"] if before["t"] == "MetaList" else [before]
+        meta["header-includes"] = {"t": "MetaList", "c": [*listed, *TIKZ["c"]]}
+    json.dump({**document, "meta": meta, "blocks": found}, sys.stdout)
+    return 0
+
+
+def pictures(node: object, target: str) -> object:
+    """A part of a document with its layouts drawn.
+
+    >>> block = {"t": "CodeBlock", "c": [["", ["layout"], []], "(2,2):(2,1)"]}
+    >>> pictures([block], "html")[0]["c"][0], pictures([block], "plain")[0]["t"]
+    ('html', 'CodeBlock')
+
+    Raises CutepyError for a layout that cannot be drawn.
+    """
+    if isinstance(node, list):
+        return [pictures(part, target) for part in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("t") == "CodeBlock" and "layout" in node["c"][0][1]:
+        (name, classes, options), body = node["c"]
+        return _picture(name, classes, dict(options), body, target)
+    return {key: pictures(part, target) for key, part in node.items()}
+
+
+def _picture(name: str, classes: Sequence[str], options: Mapping[str, str], body: str, target: str) -> object:
+    try:
+        drawing, said = drawing_of_body(body, options)
+    except CutepyError as error:
+        raise DrawError(f"layout {body.partition(chr(10))[0]!r}: {error}") from error
+    label, caption = name or said.get("name", ""), said.get("caption", "")
+    if target.startswith(HTML):
+        attributes = f'class="{" ".join(["cutepy", *classes])}"' + (f' id="{label}"' if label else "")
+        return {"t": "RawBlock", "c": ["html", figure(drawing, said, attributes, inline(caption, None))]}
+    picture: dict[str, object]
+    if target in ("latex", "beamer") and drawing.figure.cells <= LARGEST:
+        picture = {"t": "RawBlock", "c": ["latex", f"\\begin{{center}}\n{latex(drawing, said)}\\end{{center}}"]}
+    else:
+        picture = {"t": "CodeBlock", "c": [["", [], []], drawing.text()]}
+    if not caption:
+        return picture
+    words = [{"t": "Str", "c": word} for word in caption.split()]
+    spaced = [part for word in words for part in (word, {"t": "Space"})][:-1]
+    return {"t": "Div", "c": [[label, [], []], [picture, {"t": "Para", "c": spaced}]]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

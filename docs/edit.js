@@ -1,0 +1,12 @@
+/* "Edit me" below every picture that a fence drew: its layout in the explorer, which `make docs` puts beside these pages. */
+{
+  const explorer = new URL("explore.html", document.currentScript.src);
+  for (const figure of document.querySelectorAll("figure.cutepy[data-layout]")) {
+    const link = document.createElement("a");
+    link.className = "cutepy-edit";
+    link.textContent = "edit me";
+    link.title = `${figure.dataset.layout} in the explorer`;
+    link.href = `${explorer}#${new URLSearchParams({ e: figure.dataset.layout })}`;
+    figure.append(link);
+  }
+}

@@ -1,0 +1,75 @@
+"""Products of any shape on a device: every plan around its tiles' edges, batches, vectors, the same bits every time."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cutepy import gpu, ops
+from cutepy.gpu.matmul import whole_splits
+from cutepy.gpu.runtime import Device
+from cutepy.gpu.trace.kernel import KernelFunction
+from cutepy.tensor import make_tensor
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+from ops import test_einsum as test_einsum_on_host
+from test_products import PLANS, error, stored
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_plan_at_uneven_edges(device: Device, name: str) -> None:
+    g = np.random.default_rng(8)
+    bm, bn, bk = PLANS[name].tile
+    if PLANS[name].shared_bytes > device.limits.workgroup_bytes:
+        pytest.skip("NOT TESTED: the device has too little workgroup memory")
+    for m, n, k in ((bm + 1, bn - 1, 3 * bk + 1), (bm - 4, bn + 4, 2 * bk + 4)):
+        a, b = (g.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
+        c = gpu.array(np.full((m, n), np.nan, np.float32), device=device)
+        x, y = gpu.array(a, device=device), gpu.array(b, device=device)
+        for splits in (1, 3):
+            bits = set()
+            for _ in range(3):
+                gpu.matmul(x, y, c, plan=whole_splits(PLANS[name], k, splits))
+                bits.add(c.numpy().tobytes())
+            assert len(bits) == 1 and error(c.numpy(), a.astype(np.float64) @ b) <= 1e-6, (m, n, k, splits)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_batches(device: Device, seed: int) -> None:
+    g = np.random.default_rng(seed)
+    for one, other in (
+        ((3, 1, 20, 33), (2, 33, 18)),
+        ((5, 7, 64), (64, 30)),
+        ((4, 1, 300), (4, 300, 9)),
+        ((2000,), (2000, 70)),
+        ((6, 50, 90), (90,)),
+    ):
+        a, b = stored(g, one), stored(g, other)
+        found = gpu.matmul(gpu.array(a, device=device), gpu.array(b, device=device))
+        assert error(found.numpy(), np.asarray(a.astype(np.float64) @ b)) <= 1e-6, (one, other)
+
+
+def test_a_product_into_the_memory_of_the_host(device: Device) -> None:
+    a, b, c = np.ones((9, 8), np.float32), np.ones((8, 7), np.float32), np.zeros((7, 9), np.float32)
+    gpu.matmul(gpu.array(a, device=device), b, make_tensor(c.T))
+    assert (c == 8).all()
+
+
+@pytest.mark.parametrize("text", ["abc,cd->abd", "abcd,dcb->a", "ab,ac,ad->bcd", "abc,bcd,d->a", "a,b->ab"])
+def test_einsum(device: Device, text: str) -> None:
+    given = test_einsum_on_host.operands(text)
+    found = ops.einsum(text, *(gpu.array(x, device=device) for x in given))
+    assert found.engine.device is device  # type: ignore[attr-defined]
+    np.testing.assert_allclose(found.numpy(), np.einsum(text, *given), rtol=1e-4, atol=1e-4)
+
+
+def test_a_sum_of_products_is_never_stored_as_products(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = np.ones((6, 7, 8), np.float32), np.ones((7, 8), np.float32)
+    launched = []
+    whole = KernelFunction.__call__
+    monkeypatch.setattr(
+        KernelFunction, "__call__", lambda self, *x, **y: (launched.append(self.__name__), whole(self, *x, **y))[1]
+    )
+    found = ops.fused_multiply_add(gpu.array(a, device=device), gpu.array(b, device=device), (1, 2))
+    assert (found.numpy() == 56).all() and launched == ["dot_kernel"]

@@ -1,0 +1,88 @@
+"""The filter of pandoc and Quarto: by itself, and in pandoc where there is one (`CUTEPY_REQUIRE_PANDOC=1` insists)."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cutepy.draw import drawing_of
+
+ROOT = Path(__file__).parents[2]
+PAGE = """# Page
+
+> ```{.layout #fig-a color=row}
+> (4,8):(8,1)
+> caption: Four *rows* & more
+> ```
+
+```python
+layout = "(4,8)"
+```
+"""
+
+
+def code(body: str, *classes: str, name: str = "", **options: str) -> dict[str, object]:
+    return {"t": "CodeBlock", "c": [[name, list(classes), [list(item) for item in options.items()]], body]}
+
+
+def filtered(blocks: list[object], target: str) -> subprocess.CompletedProcess[str]:
+    document = {"pandoc-api-version": [1, 23], "meta": {"title": {"t": "MetaString", "c": "T"}}, "blocks": blocks}
+    return subprocess.run(
+        [sys.executable, "-m", "cutepy.pandoc", target],
+        input=json.dumps(document),
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_html_holds_the_very_picture() -> None:
+    quote = {"t": "BlockQuote", "c": [code("(4,8):(8,1)\ncaption: a < b", "layout", name="fig-a", color="row")]}
+    other = code("print(1)", "python")
+    found = json.loads(filtered([quote, other], "html5").stdout)
+    kind, text = found["blocks"][0]["c"][0]["c"]
+    assert kind == "html" and drawing_of("(4,8):(8,1)", {"color": "row"}).svg().rstrip() in text
+    assert text.startswith('<figure class="cutepy layout" id="fig-a"') and "<figcaption>a &lt; b</figcaption>" in text
+    assert found["blocks"][1] == other and "header-includes" not in found["meta"]
+
+
+def test_latex_and_text() -> None:
+    block = code("(2,2):(2,1)\ncaption: two by two\nwidth: 50%", "layout")
+    found = json.loads(filtered([block], "latex").stdout)
+    picture, caption = found["blocks"][0]["c"][1]
+    assert "\\begin{tikzpicture}" in picture["c"][1] and "0.5\\linewidth" in picture["c"][1]
+    assert [part.get("c") for part in caption["c"]] == ["two", None, "by", None, "two"]
+    assert "\\usepackage{tikz}" in json.dumps(found["meta"]).replace("\\\\", "\\")
+    found = json.loads(filtered([block], "docx").stdout)
+    assert "| 2 | 3 |" in found["blocks"][0]["c"][1][0]["c"][1]
+
+
+def test_what_is_wrong_ends_the_build() -> None:
+    for body, said in (("(4,8:(8,1)", "' stands"), ("(4,8)\ncolour: row", "did you mean color?"), ("", "nothing")):
+        done = filtered([code(body, "layout")], "html")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("cutepy-pandoc: layout") and said in done.stderr
+
+
+@pytest.mark.parametrize("target", ["html", "latex", "plain"])
+def test_pandoc(target: str, tmp_path: Path) -> None:
+    pandoc = shutil.which("pandoc")
+    if pandoc is None:
+        if os.environ.get("CUTEPY_REQUIRE_PANDOC", "0") != "0":
+            pytest.fail("CUTEPY_REQUIRE_PANDOC is set, but there is no pandoc")
+        pytest.skip("NOT TESTED: no pandoc to run the filter in: apt install pandoc")
+    script = tmp_path / "cutepy-pandoc"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m cutepy.pandoc "$@"\n')
+    script.chmod(0o755)
+    command = [pandoc, "--standalone", "--metadata", "title=T", "--filter", str(script), "--to", target]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, input=PAGE, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {"html": "<svg", "latex": "\\usepackage{tikz}", "plain": "|  0 |  1 |"}[target] in done.stdout
+    assert "(4,8)" in done.stdout and "Four" in done.stdout
+    wrong = subprocess.run(command, input=PAGE.replace("(8,1)", "(8"), env=environment, capture_output=True, text=True)
+    assert wrong.returncode and "cutepy-pandoc: layout" in wrong.stderr

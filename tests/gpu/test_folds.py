@@ -1,0 +1,111 @@
+"""How reductions share out their operands: tiles follow memory, cover it once, and every kernel is proven."""
+
+import numpy as np
+import pytest
+
+from cutepy import gpu
+from cutepy.gpu.operations import fold
+from cutepy.gpu.operations.fold import fold_kernel, plan_for, plan_of_whole_rows
+from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.operations.reductions import Reduction, launches
+from cutepy.gpu.runtime import Limits
+from cutepy.gpu.trace.kernel import KernelFunction
+from cutepy.layout import Layout
+from cutepy.tensor import Tensor, make_tensor
+
+ROOMY = Limits(binding_bytes=1 << 31)
+LAYOUTS = {
+    "row-major": Layout((96, 160), (160, 1)),
+    "column-major": Layout((96, 160), (1, 96)),
+    "tiled": Layout(((32, 3), (16, 10)), ((1, 5120), (32, 512))),
+    "odd": Layout((37, 131), (131, 1)),
+    "four axes": Layout((4, 32, 8, 24), (6144, 192, 24, 1)),
+    "odd axes": Layout((3, 7, 5, 9), (315, 45, 9, 1)),
+    "padded": Layout((70, 64), (72, 1)),
+    "reversed": Layout((64, 32), (32, -1)),
+}
+
+
+def filled(layout: Layout) -> Tensor:
+    """A tensor of random elements in this layout, ties among them."""
+    least = int(layout.offsets().min())
+    values = np.random.default_rng(0).integers(-9, 10, layout.cosize - least).astype(np.float32)
+    return Tensor(make_tensor(values).engine, layout, -least)
+
+
+def axes_of(layout: Layout) -> list[tuple[int, ...]]:
+    every = tuple(range(layout.rank))
+    return [every, *((axis,) for axis in every), *([(0, 2), (1, 3)] if layout.rank == 4 else [])]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("threads", [16, 256])
+def test_any_axes_of_any_layout(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "THREADS", threads)
+    monkeypatch.setattr(fold, "RUN", 8)
+    layout = LAYOUTS[name]
+    x = filled(layout)
+    host = x.numpy()
+    for axes in axes_of(layout):
+        assert np.array_equal(np.asarray(gpu.sum(x, axes, engine="numpy").numpy()), host.sum(axes)), axes
+        assert np.array_equal(gpu.min(x, axes, engine="numpy").numpy(), host.min(axes)), axes
+        rest = [axis for axis in range(layout.rank) if axis not in axes]
+        rows = host.transpose(*rest, *axes).reshape(*(host.shape[axis] for axis in rest), -1)
+        for call in ("argmax", "argmin") * (len(axes) in (1, layout.rank)):
+            found = getattr(gpu, call)(x, axes, engine="numpy").numpy()
+            assert np.array_equal(found, getattr(np, call)(rows, -1)), (call, axes)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_plan_covers_its_tile_once(name: str) -> None:
+    layout = LAYOUTS[name]
+    for axes in axes_of(layout):
+        call = Reduction(filled(layout), axes, keepdims=False)
+        rows, _ = call.rows(Place(None).zeros(call.shape, call.tensor.dtype))
+        for plan in (plan_for(rows), plan_for(rows, run=4), plan_for(rows, tiled=False), plan_of_whole_rows(rows, 64)):
+            if plan is not None:
+                places = sorted(plan.owned.offsets().ravel().tolist())
+                assert places == list(range(plan.tile[0] * plan.tile[1]))
+                assert plan.threads <= 256 and 8 * plan.scratch.size <= 16384
+
+
+@pytest.mark.parametrize("name", ["row-major", "column-major", "tiled", "four axes"])
+def test_a_tile_is_read_in_the_order_of_memory(name: str) -> None:
+    """Neighbouring threads of a subgroup meet one stretch of memory, whichever axes are reduced."""
+    layout = LAYOUTS[name]
+    for axes in axes_of(layout):
+        call = Reduction(filled(layout), axes, keepdims=False)
+        (operands, static), *_ = launches("sum", call, Place(None), Place(None).zeros(call.shape, call.tensor.dtype))
+        reads = [a for a in fold_kernel.report(*operands, **static).accesses if a.array == "x"]
+        assert reads and all(read.excess == 1 for read in reads), (axes, static["plan"])
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_launch_is_proven(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = 0
+
+    def proven(kernel: KernelFunction, *operands: object, **static: object) -> None:
+        nonlocal launched
+        launched += 1
+        proof = kernel.verify(*operands, limits=ROOMY, **static)
+        assert not proof.refuted and not proof.undecided, proof
+
+    monkeypatch.setattr(KernelFunction, "interpret", proven)
+    x = filled(LAYOUTS[name])
+    for axes in axes_of(x.layout):
+        gpu.sum(x, axes, keepdims=True, engine="numpy")
+        gpu.argmax(x, axes, keepdims=True, engine="numpy")
+    gpu.softmax(x, 0, engine="numpy")
+    gpu.softmax(x, -1, engine="numpy")
+    assert launched >= 2 * len(axes_of(x.layout)) + 2
+
+
+def test_the_first_of_equals_in_numpys_order_whatever_memory_has() -> None:
+    x = np.zeros((300, 40), np.float32)
+    x[7, 30] = x[9, 2] = 1
+    for stored in (x, np.asfortranarray(x)):
+        assert gpu.argmax(stored, engine="numpy") == 7 * 40 + 30
+    low = np.full((5, 3000), -np.inf, np.float32)
+    assert gpu.argmax(low, 1, engine="numpy").numpy().tolist() == [0] * 5
+    low[3, 2222] = np.nan
+    assert gpu.argmax(low, 1, engine="numpy").numpy().tolist() == [0, 0, 0, 2222, 0]

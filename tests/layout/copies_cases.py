@@ -1,0 +1,190 @@
+"""Random copies of small tiles, and the best of all ways to share them out; `tools/fuzz/copies.py` runs hundreds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+from math import prod
+
+from cutepy.layout import Layout, Swizzle, make_composed_layout
+from cutepy.layout.algebra.copies import WidestCopy, widest_copy
+from cutepy.layout.values.composed import AnyLayout
+
+Groups = list[list[int]]
+"""The elements that are moved at once."""
+
+
+def random_side(rng: random.Random, shape: tuple[int, ...]) -> AnyLayout:
+    """An order of the modes, each maybe followed by unused elements, maybe swizzled."""
+    order = rng.sample(range(len(shape)), len(shape))
+    steps, step = [0] * len(shape), rng.choice((1, 1, 1, 1, 1, 2))
+    for mode in order:
+        steps[mode] = step
+        step = step * shape[mode] + rng.choice((0, 0, 0, 0, 1, 2, 4, 8))
+    layout = Layout(shape, tuple(steps))
+    if rng.random() < 0.25:
+        bits = rng.randint(1, 2)
+        return make_composed_layout(Swizzle(bits, rng.randint(0, 3), rng.randint(bits, 3)), 0, layout)
+    return layout
+
+
+def random_copy(rng: random.Random, extents: Sequence[int], most: int) -> dict[str, object]:
+    while True:
+        shape = tuple(rng.choice(extents) for _mode in range(rng.randint(1, 3)))
+        if 8 <= prod(shape) <= most:
+            break
+    size = prod(shape)
+    source = random_side(rng, shape)
+    target = source if rng.random() < 0.4 else random_side(rng, shape)
+    element_bytes = rng.choice((1, 2, 4, 8))
+    return {
+        "source": source,
+        "target": target,
+        "threads": rng.choice([n for n in (4, 6, 8, 12, 16) if size % n == 0] or [1]),
+        "element_bytes": element_bytes,
+        "align": (max(element_bytes, rng.choice((16, 32, 128, 8, 4))), 16),
+        "spaces": rng.choice((("gmem", "smem"), ("gmem", "gmem"), ("smem", "gmem"))),
+        "lanes": rng.choice((4, 8)),
+        "banks": 8,
+    }
+
+
+def offsets_of(layout: AnyLayout) -> list[int]:
+    return [layout(index) for index in range(layout.size)]
+
+
+def groups_of(case: dict[str, object], count: int) -> Groups | None:
+    """The elements that can be moved `count` at a time; None where some cannot."""
+    source, target = offsets_of(case["source"]), offsets_of(case["target"])  # type: ignore[arg-type]
+    wide = count * case["element_bytes"]  # type: ignore[operator]
+    if any(known % wide for known in case["align"]) or len(source) // case["threads"] % count:  # type: ignore[attr-defined, operator]
+        return None
+    found = []
+    for index in sorted(range(len(source)), key=source.__getitem__):
+        if found and len(found[-1]) < count:
+            last = found[-1][-1]
+            if source[index] != source[last] + 1 or target[index] != target[last] + 1:
+                return None
+            found[-1].append(index)
+        elif source[index] % count or target[index] % count:
+            return None
+        else:
+            found.append([index])
+    return found if len(found[-1]) == count else None
+
+
+def cost(case: dict[str, object], accesses: Sequence[Sequence[int]], count: int) -> int:
+    """What accesses take, each by so many threads that begin at these elements, byte by byte."""
+    total = 0
+    lanes, banks, size = (case[name] for name in ("lanes", "banks", "element_bytes"))
+    wide = count * size  # type: ignore[operator]
+    together = max(1, lanes * 4 // max(4, wide))  # type: ignore[operator, call-overload]
+    for side, space in zip(("source", "target"), case["spaces"], strict=True):  # type: ignore[call-overload]
+        layout = case[side]
+        for access in accesses:
+            for start in range(0, len(access), lanes):  # type: ignore[call-overload]
+                bytes_of = [
+                    range(layout(element) * size, layout(element) * size + wide)  # type: ignore[operator]
+                    for element in access[start : start + lanes]  # type: ignore[operator]
+                ]
+                if space == "gmem":
+                    total += len({byte // 32 for some in bytes_of for byte in some})
+                    continue
+                for first in range(0, len(bytes_of), together):
+                    words = {byte // 4 for some in bytes_of[first : first + together] for byte in some}
+                    total += max(sum(word % banks == bank for word in words) for bank in range(banks))  # type: ignore[call-overload]
+    return total
+
+
+def accesses_of(case: dict[str, object], found: WidestCopy) -> list[list[int]]:
+    return [
+        [found.layout_tv(thread, value) for thread in range(case["threads"])]  # type: ignore[call-overload]
+        for value in range(0, found.layout_tv[1].size, found.elements)
+    ]
+
+
+def orders(case: dict[str, object], count: int) -> Iterator[list[list[int]]]:
+    """The accesses by every layout of (thread, value) that orders the prime digits of the tile's index."""
+    shape = case["source"].shape  # type: ignore[attr-defined]
+    groups = groups_of(case, count)
+    assert groups is not None
+    first = {group[0] for group in groups}
+    digits, step = [], 1
+    for extent in shape:
+        factor = 2
+        while extent > 1:
+            while extent % factor == 0:
+                digits.append((factor, step))
+                step, extent = step * factor, extent // factor
+            factor += 1
+    rest = [digit for digit in digits if digit[1] in first]
+    if prod(extent for extent, _ in rest) * count != prod(shape) or len(rest) > 6:
+        return
+    threads = case["threads"]
+    seen = set()
+    for order in permutations(rest):
+        if threads not in {prod(extent for extent, _ in order[:size]) for size in range(len(order) + 1)}:
+            continue  # no layout of (thread, value): the threads end within a digit
+        elements = [0]
+        for extent, by in order:
+            elements = [element + by * number for number in range(extent) for element in elements]
+        if not set(elements) <= first:
+            return
+        accesses = [elements[start : start + threads] for start in range(0, len(elements), threads)]  # type: ignore[call-overload, operator]
+        key = tuple(map(tuple, accesses))
+        if key not in seen:
+            seen.add(key)
+            yield accesses
+
+
+def every_sharing(units: Sequence[int], size: int) -> Iterator[list[list[int]]]:
+    """All ways to share units out to accesses of so many."""
+    if not units:
+        yield []
+        return
+    for others in combinations(units[1:], size - 1):
+        rest = [unit for unit in units[1:] if unit not in others]
+        for more in every_sharing(rest, size):
+            yield [[units[0], *others], *more]
+
+
+def judged(seed: int, extents: Sequence[int] = (2, 3, 4, 6, 8, 16), most: int = 128) -> tuple[str, float]:
+    """What is wrong with the copy that is found, '' if nothing is; and how its cost compares with the least."""
+    rng = random.Random(f"copy {seed}")
+    case = random_copy(rng, extents, most)
+    found = widest_copy(**case)  # type: ignore[arg-type]
+    widest = 16 // case["element_bytes"]  # type: ignore[operator]
+    while groups_of(case, widest) is None:
+        widest //= 2
+    while widest > found.elements and any("only a table would" in said for said in found.limits):
+        if len({tuple(at - group[0] for at in group) for group in groups_of(case, widest) or []}) == 1:
+            return f"all accesses of {widest} are alike, so a layout says them: {found} for {case}", 1
+        widest //= 2
+    layout = found.layout_tv
+    if sorted(layout(index) for index in range(layout.size)) != list(range(case["source"].size)):  # type: ignore[attr-defined]
+        return f"no permutation: {found} for {case}", 1
+    if found.elements != widest or len(found.limits) != (16 // case["element_bytes"] // widest).bit_length() - 1:  # type: ignore[operator]
+        return f"{widest} elements at once are possible: {found} for {case}", 1
+    for thread in range(case["threads"]):  # type: ignore[call-overload]
+        for value in range(0, layout[1].size, widest):
+            some = [layout(thread, value + step) for step in range(widest)]
+            if some not in (groups_of(case, widest) or []):
+                return f"{some} is no access: {found} for {case}", 1
+    counted = cost(case, accesses_of(case, found), widest)
+    if counted != found.reads[0] + found.writes[0]:
+        return f"{counted} counted, told are {found.reads[0]} and {found.writes[0]}: {found} for {case}", 1
+    least = min((cost(case, accesses, widest) for accesses in orders(case, widest)), default=counted)
+    return "", counted / least
+
+
+def judged_any(seed: int) -> float:
+    """How the cost compares with the least of all sharings out whatsoever of a very small tile."""
+    rng = random.Random(f"any {seed}")
+    case = random_copy(rng, (2, 3, 4, 6), 12) | {"threads": 4, "lanes": 4, "banks": 4}
+    if case["source"].size % 4:  # type: ignore[attr-defined]
+        return 1
+    found = widest_copy(**case)  # type: ignore[arg-type]
+    units = [group[0] for group in groups_of(case, found.elements) or []]
+    least = min(cost(case, [list(order) for order in sharing], found.elements) for sharing in every_sharing(units, 4))
+    return cost(case, accesses_of(case, found), found.elements) / least

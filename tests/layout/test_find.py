@@ -1,0 +1,82 @@
+"""Layouts found from accesses: free of conflicts, as told, or the best there is."""
+
+import pytest
+from layout.find_cases import judged, judged_padded, judged_small, rounds
+
+from cutepy import Layout, Swizzle, bank_conflicts, composition, conflict_free, make_composed_layout
+from cutepy.errors import LayoutError
+
+
+@pytest.mark.parametrize("kind", ["permuted", "linear"])
+def test_random_accesses(kind: str) -> None:
+    said = [judged(seed, kind, count, most_bits=10) for seed in range(30) for count in (2, 3)]
+    said += [judged(seed, kind, 2, same_width=True, most_bits=10) for seed in range(30)]
+    assert not any(said), "\n".join(filter(None, said))
+
+
+@pytest.mark.parametrize("kind", ["permuted", "linear"])
+def test_three_accesses_of_a_small_tile_against_every_layout(kind: str) -> None:
+    said = [judged_small(seed, kind) for seed in range(25)]
+    assert not any(said), "\n".join(filter(None, said))
+
+
+def test_padding_is_the_smallest() -> None:
+    said = [judged_padded(seed) for seed in range(40)]
+    assert not any(said), "\n".join(filter(None, said))
+
+
+def test_three_lines_of_a_plane_have_no_common_complement() -> None:
+    """Bits a, b and a ^ b: a bank bit that sees the first two does not see the third."""
+    lines = [
+        Layout((2, 2), (1, 2)),
+        Layout((2, 2), (2, 1)),
+        make_composed_layout(Swizzle(1, 0, 1), 0, Layout((2, 2), (2, 1))),
+    ]
+    found = conflict_free((2, 2), lines, lanes=2, banks=2)
+    assert not found.free and sorted(found.ways) == [1, 1, 2] and "every choice" in found.certificate
+
+
+@pytest.mark.parametrize("k", [16, 32, 64])
+def test_canonical_layouts_are_derived(k: int) -> None:
+    """What CUTLASS's SW32, SW64 and SW128 are for: 16-byte stores along k, and ldmatrix, 8 rows of 16 bytes at once."""
+    rows, chunks = 64, k // 8
+    stores = Layout(((chunks, 32 // chunks), (8, rows * chunks // 32)), ((8, k), (1, 32 // chunks * k)))
+    matrices = Layout((8, (8, (chunks, rows // 8))), (k, (1, (8, 8 * k))))
+    found = conflict_free((k, rows), [stores, matrices], element_bytes=2, access_bytes=16)
+    assert found.free and found.ways == (1, 1)
+    canonical = make_composed_layout(Swizzle(chunks.bit_length() - 1, 3, 3), 0, Layout((k, rows)))
+    for access in (stores, matrices):
+        assert rounds(canonical, access, 2, 16, 32) == rounds(found.layout, access, 2, 16, 32) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: conflict_free((8, 8), [Layout((8, 8), (1, 9))]), "lane 1, value 7 it is 64"),
+        (lambda: conflict_free((8, 8), [Layout(8, -1)]), "the tile has the elements 0 to 63"),
+        (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=6), "no whole number of elements"),
+        (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=[4, 4]), "2 access_bytes for 1"),
+        (lambda: conflict_free((8, 8), [Layout(8)], access_bytes=16), "no whole accesses of 4"),
+        (
+            lambda: conflict_free((8, 8), [Layout((8, 8), (1, 8)), Layout((8, 8), (8, 1))], access_bytes=16),
+            "cannot be neighbours",
+        ),
+        (lambda: conflict_free((8, 8), []), "give a list of accesses"),
+        (lambda: conflict_free((8, 8), Layout(8)), "give a list of accesses"),
+        (lambda: conflict_free((8, 8), ["8:1"]), "an access is a layout"),
+        (lambda: conflict_free(Layout.parse("(n,8)").shape, [Layout(8)]), "put values in for unknown"),
+        (lambda: conflict_free((1 << 12, 1 << 12), [Layout(8)]), "choose a smaller tile"),
+        (lambda: conflict_free((8, 8), [Layout(8)], lanes=0), "lanes=0"),
+    ],
+)
+def test_bad_input(call, words: str) -> None:
+    with pytest.raises(LayoutError, match=words):
+        call()
+
+
+def test_what_is_found_is_what_is_counted() -> None:
+    rows, columns = Layout((32, 32), (1, 32)), Layout((32, 32), (32, 1))
+    for pad in (False, True):
+        found = conflict_free((32, 32), [rows, columns], pad=pad)
+        for access in (rows, columns):
+            assert bank_conflicts(composition(found.layout, access)).ways == 1 == rounds(found.layout, access, 4, 4, 32)

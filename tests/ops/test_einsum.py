@@ -1,0 +1,61 @@
+"""einsum and tensordot against NumPy in f64, on the host; the same calls on a device are in tests/device."""
+
+import numpy as np
+import pytest
+
+from cutepy import ops
+from cutepy.errors import TensorError
+
+EXTENTS = dict(zip("abcdeg", (2, 3, 4, 5, 6, 1), strict=True))
+TEXTS = """
+ab,bc->ac  ab,bc  abc,cd->abd  abc,abd->cd  ab,ab  a,b->ab  ab->ba  ab->  abc->b  ab  abc,cd,de->abe  abcd,dcb->a
+ab,ac,ad->bcd  ag,gb->ab  abc,b->ca  abc,bcd,d->a  ba,bd->da
+""".split()
+
+
+def operands(text: str) -> list[np.ndarray]:
+    g = np.random.default_rng(len(text))
+    shapes = [[EXTENTS[c] for c in name] for name in text.replace(" ", "").split("->")[0].split(",")]
+    arrays = [g.standard_normal(shape, dtype=np.float32) for shape in shapes]
+    return [np.asfortranarray(x) if g.random() < 0.5 else x for x in arrays]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_einsum(text: str) -> None:
+    given = operands(text)
+    wanted = np.einsum(text, *(x.astype(np.float64) for x in given))
+    found = ops.einsum(text, *given)
+    assert found.numpy().shape == wanted.shape
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("axes", [0, 1, 2, ((0, 1), (1, 0)), ((-1,), (0,))])
+def test_tensordot(axes: object) -> None:
+    g = np.random.default_rng(0)
+    a, b = g.standard_normal((3, 4, 4), dtype=np.float32), g.standard_normal((4, 4, 3), dtype=np.float32)
+    b = b[:, :3] if axes == ((0, 1), (1, 0)) else b
+    wanted = np.tensordot(a.astype(np.float64), b, axes)  # type: ignore[arg-type]
+    np.testing.assert_allclose(ops.tensordot(a, b, axes).numpy(), wanted, rtol=1e-5, atol=1e-5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ab,bc,cd->ad", "name each axis"),
+        ("ab,b->a", "name each axis"),
+        ("aa,bc->ab", "each once in an operand"),
+        ("a...,bc->a", "name each axis"),
+        ("ab,bc->az", "no operand has an axis z"),
+        ("ab,cb->ac", "axis b has the sizes 3 and 4"),
+    ],
+)
+def test_what_is_not_said_so_is_refused(text: str, message: str) -> None:
+    with pytest.raises(TensorError, match=message):
+        ops.einsum(text, np.ones((2, 3), np.float32), np.ones((3, 4), np.float32))
+
+
+def test_axes_of_tensordot_that_do_not_meet_are_refused() -> None:
+    a, b = np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)
+    for axes, message in ((1, "the inner sizes 3 and 4 differ"), (3, "no such axis")):
+        with pytest.raises(TensorError, match=message):
+            ops.tensordot(a, b, axes)
