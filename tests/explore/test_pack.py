@@ -1,6 +1,7 @@
 """The file that the explorer is: complete, the same every time, with nothing that is fetched; and how one gets it."""
 
 import gzip
+import importlib
 import json
 import re
 import subprocess
@@ -186,3 +187,15 @@ def test_all_examples_of_the_page_are_expressions() -> None:
     assert len(texts) >= 15
     for text in texts:
         parse_expression(text)
+
+
+def test_the_kernels_of_the_page_need_no_npm_to_be_described() -> None:
+    sys.path.insert(0, str(Path(__file__).parents[2] / "runtime"))
+    try:
+        found = importlib.import_module("kernels").all_of_them()
+    finally:
+        sys.path.pop(0)
+    assert [one["name"] for one in found] == ["saxpy", "transpose", "matmul"]
+    for one in found:
+        assert "@compute" in one["wgsl"] and "proven" in one["proof"] and one["result"]
+        assert any(one["writes"]) and len(one["inputs"]) == len(one["writes"])
