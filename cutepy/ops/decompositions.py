@@ -76,6 +76,11 @@ def on_bits(symbol: Operator) -> Decomposition:
     return or_bool(lambda k, a, b: symbol(k.cast(a, u32), k.cast(b, u32)), operation(symbol))
 
 
+def shift(symbol: Operator) -> Decomposition:
+    """A shift, by the amount modulo the width of what is shifted."""
+    return lambda k, x, amount: symbol(x, amount & (x.dtype.bits - 1))
+
+
 def is_true(k: Language, x: Value) -> Value:
     """Whether x is not 0, as NaN is."""
     return ~(x == 0.0) if x.dtype.kind == "f" else k.cast(x, bool_)

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from operator import index
 from typing import SupportsIndex, TypeAlias
 
@@ -211,8 +210,7 @@ def softmax_type(dtype: DType) -> DType:
 
 def check_not_empty(call: str, shape: Shape, axes: tuple[int, ...]) -> None:
     """Nothing, or TensorError where `call` would have to choose one of no elements."""
-    kept = [size for axis, size in enumerate(shape) if axis not in axes]
-    if call not in OF_NOTHING and prod(shape) == 0 and prod(kept) > 0:
+    if call not in OF_NOTHING and any(shape[axis] == 0 for axis in axes):
         raise TensorError(f"{call} over the axes {axes} of the shape {shape}: of no elements none is chosen")
 
 

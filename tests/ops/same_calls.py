@@ -112,7 +112,9 @@ def outcome(call: Callable[[], object]) -> Outcome:
         with np.errstate(all="ignore"):
             found = call()
     except CutepyError as error:
-        return Outcome(None, f"{type(error).__name__}: {str(error).partition(': ')[2]}")
+        said = str(error).partition(": ")[2]  # a formula names itself, then the function in it
+        function, _colon, rest = said.partition(": ")
+        return Outcome(None, f"{type(error).__name__}: {rest if function in FUNCTIONS else said}")
     except Exception as error:  # nothing but a CutepyError may come out of a call
         return Outcome(None, f"raw {type(error).__name__}: {error}")
     return Outcome(found.numpy() if hasattr(found, "numpy") else np.asarray(found))
