@@ -183,7 +183,7 @@ def elementwise_call(rng: np.random.Generator, types: tuple[str, ...] = TYPES) -
     else:
         host = lambda: getattr(ops, name)(*given)  # noqa: E731
     text = table[name]
-    angles = np.asarray(ops.astype(given[0], "f32")) if name in (*OF_ANGLES, "mod") and types is TYPES else None
+    angles = np.asarray(given[0]).astype(np.float32) if name in (*OF_ANGLES, "mod") and types is TYPES else None
     return Call(
         f"{name}({described(given)})",
         host,
