@@ -307,6 +307,11 @@ def select(condition: Expr, then: Expr, other: Expr) -> Expr:
     if then is other:
         return then
     then, other = _one_type("select", then, other)
+    if then.dtype is bool_ and then.lanes == other.lanes == condition.lanes:  # `and`, `or`: proofs read them
+        if other is condition or other is const(False, bool_):
+            return binary("&", condition, then)
+        if then is condition or then is const(True, bool_):
+            return binary("|", condition, other)
     operands = condition, then, other
     return made(Select, then.dtype, max(then.lanes, other.lanes), operands, *operands)
 
