@@ -31,6 +31,7 @@ from .operators import (
     FOLD,
     INTEGER,
     SUBGROUP,
+    SUBGROUP_VOTE,
     U32_LIMIT,
     WRAPS,
     Number,
@@ -347,7 +348,9 @@ def _call(name: str, *operands: Expr | Number) -> Expr:
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:
-        node = _interned(key, Call, args[0].dtype, max([a.lanes for a in args]), args, name, args)
+        words = name == "subgroupBallot"  # 128 bits, in four words
+        dtype, lanes = (u32, 4) if words else (args[0].dtype, max([a.lanes for a in args]))
+        node = _interned(key, Call, dtype, lanes, args, name, args)
     return node
 
 
@@ -383,8 +386,13 @@ def taken_by(function: Function, name: str, kinds: str, args: tuple[Expr, ...]) 
 
 
 def _of_subgroup(name: str, value: Expr, *lane: Expr) -> tuple[Expr, ...]:
-    """The operands of a subgroup operation: a number, and a u32 for the lane, distance or mask of a shuffle."""
-    if value.dtype is bool_:
+    """The operands of a subgroup operation: a number, and a u32 for the lane, distance or mask of a shuffle; a bool
+    for a vote."""
+    if name in SUBGROUP_VOTE and value.dtype is not bool_:
+        raise KernelError(f"{user_place()}: {name} of a {value.dtype} value; compare it, as in {name}(v != 0)")
+    if name == "subgroupBroadcast" and not all(isinstance(x, Const) for x in lane):
+        raise KernelError(f"{user_place()}: {name} from a lane known only on the GPU; use gpu.subgroup_shuffle")
+    if value.dtype is bool_ and name not in SUBGROUP_VOTE:
         raise KernelError(f"{user_place()}: {name} is not defined on bool; use gpu.select to make a number of it")
     if any(x.dtype.kind not in "iu" or (isinstance(x, Const) and not 0 <= x.value < 128) for x in lane):
         raise KernelError(f"{user_place()}: {name} by {lane[0]} ({lane[0].dtype}); give a whole number from 0 to 127")

@@ -252,6 +252,7 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
             return None
     if not buffers or any(b.device is not buffers[0].device for b in buffers):
         return None
+    key.append("subgroups" in buffers[0].device.features)
     return Quick(tuple(key), buffers, numbers, buffers[0].device)
 
 
@@ -296,6 +297,11 @@ def limits_of(call: Call) -> Limits:
         if isinstance(engine, DeviceEngine):
             return engine.device.limits
     return Limits()
+
+
+def has_subgroups(call: Call) -> bool:
+    """Whether the device that holds the tensors has subgroups; False where none does."""
+    return any("subgroups" in e.device.features for e in call.engines if isinstance(e, DeviceEngine))
 
 
 def aliases(call: Call, kernel: Kernel) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from ...ops.functions import IN_KERNELS, NAMED, Function
 from ...tensor.dtypes import bool_, gpu_dtype
 from ...tensor.engine import Place, Scalars
 from ...tensor.tensor import Tensor
-from ..ir import Expr, as_expr, call
+from ..ir import Expr, as_expr, call, component
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
 from ..ir.functions import applied
@@ -169,7 +169,7 @@ Expr.__array_function__ = _array_function
 
 
 def _subgroup(name: str, doc: str) -> Callable[..., Any]:
-    operands = 2 if "Shuffle" in name else 1
+    operands = 2 if "Shuffle" in name or name == "subgroupBroadcast" else 1
 
     def apply(*values: Scalars) -> Any:
         trace = current(f"gpu.{apply.__name__}")
@@ -194,6 +194,19 @@ subgroup_shuffle_xor = _subgroup(
 )
 subgroup_shuffle_down = _subgroup("subgroupShuffleDown", "The value of the thread `delta` further up in index.")
 subgroup_shuffle_up = _subgroup("subgroupShuffleUp", "The value of the thread `delta` lower in index.")
+subgroup_broadcast = _subgroup("subgroupBroadcast", "The value of thread `lane` of the subgroup, a number known now.")
+subgroup_any = _subgroup("subgroupAny", "Whether a bool holds in one of the active threads of the subgroup.")
+subgroup_all = _subgroup("subgroupAll", "Whether a bool holds in all active threads of the subgroup.")
+_ballot = _subgroup("subgroupBallot", "")
+
+
+def subgroup_ballot(condition: Scalars) -> tuple[Expr, Expr, Expr, Expr]:
+    """In which active threads of the subgroup a bool holds: a bit for each, from thread 0 on, in four u32."""
+    words = _ballot(condition)
+    first, second, third, fourth = (component(words, i) for i in range(4))
+    return first, second, third, fourth
+
+
 subgroup_broadcast_first = _subgroup("subgroupBroadcastFirst", "The value of the first active thread.")
 
 
