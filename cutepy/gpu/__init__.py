@@ -49,6 +49,7 @@ from .trace.functions import atomic_min as atomic_min
 from .trace.functions import atomic_or as atomic_or
 from .trace.functions import atomic_sub as atomic_sub
 from .trace.functions import atomic_xor as atomic_xor
+from .trace.functions import bitcast as bitcast
 from .trace.functions import cast as cast
 from .trace.functions import constant as constant
 from .trace.functions import of_table as _of_table

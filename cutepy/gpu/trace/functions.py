@@ -13,7 +13,7 @@ from typing import Any, NoReturn, overload
 import numpy as np
 
 from ...errors import KernelError
-from ...ops.functions import IN_KERNELS, NAMED, Function
+from ...ops.functions import IN_KERNELS, NAMED, Function, Word
 from ...tensor.dtypes import bool_, gpu_dtype
 from ...tensor.engine import Place, Scalars
 from ...tensor.tensor import Tensor
@@ -56,7 +56,9 @@ def of_table(function: Function) -> Callable[..., Any]:
     """`gpu.NAME`: the device's own function, where it has one, of values of a kernel; NumPy's of arrays."""
     if function.conditional:
         return select
-    one = partial(call, function.wgsl) if function.wgsl else _by_law(function)
+    one: Callable[..., object] = partial(call, function.wgsl) if function.wgsl else _by_law(function)
+    if isinstance(function, Word) and function.lanes > 1:
+        one = partial(_several, function)
 
     def apply(*values: Scalars) -> Any:
         traced = _traced(values)
@@ -66,11 +68,19 @@ def of_table(function: Function) -> Callable[..., Any]:
         if traced:
             return _each(one, *values)
         found = function.numpy(*[np.asarray(v) for v in values])
+        if isinstance(function, Word) and function.lanes > 1:
+            return tuple(found)
         return found.item() if _plain(values) else found
 
     apply.__name__ = apply.__qualname__ = function.in_kernels
     apply.__doc__ = function.law + f" WGSL's `{function.wgsl}`: {function.accuracy}." * bool(function.wgsl)
     return apply
+
+
+def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
+    """The values that a word holds."""
+    found = call(function.wgsl, as_expr(value))
+    return tuple([component(found, lane) for lane in range(function.lanes)])
 
 
 def _by_law(function: Function) -> Callable[..., Expr]:
@@ -116,6 +126,24 @@ def cast(value: Scalars, dtype: object) -> Any:
     if not _traced((value,)):
         return np.asarray(value).astype(kind.numpy)
     return _each(lambda v: cast_expr(v, kind), value)
+
+
+def bitcast(value: Scalars, dtype: object) -> Any:
+    """The bits of `value` as a value of `dtype`, which has as many.
+
+    >>> import numpy as np
+    >>> bitcast(np.float32(1.0), "u32")
+    np.uint32(1065353216)
+
+    Raises KernelError for another width.
+    """
+    kind = gpu_dtype(dtype)
+    if _traced((value,)):
+        return _each(lambda v: cast_expr(v, kind, bits=True), value)
+    array = np.asarray(value)
+    if array.dtype.itemsize != np.dtype(kind.numpy).itemsize:
+        raise KernelError(f"the bits of {array.dtype} are not those of {kind}: widths differ")
+    return array.view(kind.numpy)[()]
 
 
 def constant(value: float, dtype: object) -> Expr:

@@ -18,6 +18,7 @@ from ...errors import KernelError
 from ...layout.values.above import Shown
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
+from ...tensor.words import PackedEngine
 from ..check import interpret_checked
 from ..compile import compile_kernel
 from ..interpret import interpret
@@ -344,11 +345,13 @@ def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:
             continue
         buffer = arrays.get(argument.slot)
         if buffer is None:
-            buffer = Buffer(argument.name, argument.dtype, argument.length, note=str(argument.tensor.layout))
+            held = call.engines[argument.slot].dtype if argument.packed else argument.dtype
+            buffer = Buffer(argument.name, held, argument.length, note=str(argument.tensor.layout))
             arrays[argument.slot] = buffer
             trace.buffers.append(buffer)
         trace.notes.append(f"{argument.name} {argument.dtype} {argument.tensor.layout}")
-        engine = BufferEngine(trace, buffer, argument.writable)
+        words = BufferEngine(trace, buffer, argument.writable)
+        engine = PackedEngine(words, argument.dtype) if argument.packed else words
         values.append(Tensor(engine, argument.tensor.layout, argument.offset, argument.tensor.guard))
     return values
 
