@@ -36,6 +36,10 @@ from .runtime import adapters as adapters
 from .runtime import default_device as default_device
 from .runtime import open_device as open_device
 from .trace import language as _language
+from .trace.collectives import workgroup_argmax as workgroup_argmax
+from .trace.collectives import workgroup_argmin as workgroup_argmin
+from .trace.collectives import workgroup_reduce as workgroup_reduce
+from .trace.collectives import workgroup_scan as workgroup_scan
 from .trace.convert import convert as convert
 from .trace.functions import atomic_add as atomic_add
 from .trace.functions import atomic_and as atomic_and
@@ -45,11 +49,16 @@ from .trace.functions import atomic_min as atomic_min
 from .trace.functions import atomic_or as atomic_or
 from .trace.functions import atomic_sub as atomic_sub
 from .trace.functions import atomic_xor as atomic_xor
+from .trace.functions import bitcast as bitcast
 from .trace.functions import cast as cast
 from .trace.functions import constant as constant
 from .trace.functions import of_table as _of_table
 from .trace.functions import select as select
 from .trace.functions import subgroup_add as subgroup_add
+from .trace.functions import subgroup_all as subgroup_all
+from .trace.functions import subgroup_any as subgroup_any
+from .trace.functions import subgroup_ballot as subgroup_ballot
+from .trace.functions import subgroup_broadcast as subgroup_broadcast
 from .trace.functions import subgroup_broadcast_first as subgroup_broadcast_first
 from .trace.functions import subgroup_exclusive_add as subgroup_exclusive_add
 from .trace.functions import subgroup_inclusive_add as subgroup_inclusive_add
@@ -71,6 +80,8 @@ from .trace.language import unroll as unroll
 from .trace.language import when as when
 from .trace.language import workgroup as workgroup
 from .trace.printing import print as print
+from .trace.rows import reduce_columns as reduce_columns
+from .trace.rows import reduce_rows as reduce_rows
 
 lane: Expr
 subgroup: Expr

@@ -15,6 +15,7 @@ from ..tensor.dtypes import DType, gpu_dtype
 from ..tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable
 from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
+from ..tensor.words import PackedEngine, in_words
 from .runtime import Device, DeviceBuffer, default_device
 
 Array = npt.NDArray[Any]  # of any element type
@@ -70,6 +71,10 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
     Raises DeviceError where there is no device, TensorError for data that is no array.
     """
     tensor = on_host(data) if isinstance(data, Tensor) else make_tensor(data)
+    if (packed := in_words(tensor)) is not None:
+        found, words = packed
+        moved = array(Tensor(words, Layout(len(words.memory))), device=device, name=name)
+        return Tensor(PackedEngine(moved.engine, found.dtype), found.layout, found.offset, found.guard)
     kind = gpu_dtype(tensor.dtype)
     if tensor.guard is not None or not isinstance(tensor.layout, Layout) or not isinstance(tensor.engine, ViewEngine):
         tensor = make_tensor(np.asfortranarray(tensor.numpy(), kind.numpy))
@@ -77,8 +82,8 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
     assert isinstance(engine, ViewEngine)
     target = device if device is not None else default_device()
     buffer = target.upload(engine.memory, name or engine.name)
-    moved = DeviceEngine(buffer, kind, len(engine.memory), name=name or engine.name)
-    return Tensor(moved, tensor.layout, tensor.offset + engine.origin)
+    there = DeviceEngine(buffer, kind, len(engine.memory), name=name or engine.name)
+    return Tensor(there, tensor.layout, tensor.offset + engine.origin)
 
 
 def empty(shape: IntTuple, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:

@@ -149,11 +149,13 @@ _REDUCE: dict[str, tuple[Law, float]] = {
     "subgroupMax": (np.fmax.reduce, float("-inf")),
     "subgroupAnd": (np.bitwise_and.reduce, -1),
     "subgroupOr": (np.bitwise_or.reduce, 0),
+    "subgroupAny": (np.logical_or.reduce, 0),
+    "subgroupAll": (np.logical_and.reduce, 1),
 }
 
 
 def _neutral(number: float, dtype: np.dtype[Any]) -> object:
-    if dtype.kind == "f":
+    if dtype.kind in "fb":
         return number
     limits = np.iinfo(dtype)
     if np.isinf(number):
@@ -176,14 +178,18 @@ def subgroup_call(name: str, args: list[Array], shape: tuple[int, int], active: 
         result = np.broadcast_to(reduce(kept, axis=-1)[..., None], rows.shape)
     elif name in ("subgroupInclusiveAdd", "subgroupExclusiveAdd"):
         kept = np.where(live, rows, value.dtype.type(0))
-        result = np.cumsum(kept, axis=-1, dtype=value.dtype)
         if name == "subgroupExclusiveAdd":
-            result = result - kept
+            kept = np.concatenate([np.zeros_like(kept[..., :1]), kept[..., :-1]], axis=-1)
+        result = np.cumsum(kept, axis=-1, dtype=value.dtype)
+    elif name == "subgroupBallot":
+        bits = np.pad(live & rows, [*[(0, 0)] * (rows.ndim - 1), (0, 128 - size)]).astype(np.uint32)
+        words = (bits.reshape(*bits.shape[:-1], 4, 32) << np.arange(32, dtype=np.uint32)).sum(-1, dtype=np.uint32)
+        result = np.broadcast_to(np.moveaxis(words, -1, 0)[..., None], (4, *rows.shape))
     elif name == "subgroupBroadcastFirst":
         result = np.broadcast_to(np.take_along_axis(rows, live.argmax(-1)[..., None], -1), rows.shape)
     else:
         result = np.take_along_axis(rows, _partners(name, args[1], rows, shape, size), -1)
-    return result.reshape(*value.shape[:-1], -1)[..., :threads]
+    return result.reshape(*result.shape[:-2], -1)[..., :threads]
 
 
 def _partners(name: str, operand: Array, rows: Array, shape: tuple[int, int], size: int) -> npt.NDArray[np.intp]:
@@ -193,6 +199,7 @@ def _partners(name: str, operand: Array, rows: Array, shape: tuple[int, int], si
     lane = np.arange(size)
     moves = {
         "subgroupShuffle": padded,
+        "subgroupBroadcast": padded,
         "subgroupShuffleXor": lane ^ padded,
         "subgroupShuffleDown": lane + padded,
         "subgroupShuffleUp": lane - padded,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import KernelError
-from ..ops.functions import BY_WGSL
+from ..ops.functions import BY_WGSL, Word
 from ..tensor.dtypes import DType, f16, f32, u32
 from . import ir
 from .ir.operators import SUBGROUP
@@ -314,6 +314,12 @@ class Printer:
         text = f"{self.show(left, first)} {spelled} {self.show(right, second)}"
         return f"({text})" if binds < outer else text
 
+    def call(self, node: ir.Call, outer: int) -> str:
+        inside = self.arguments(*node.args)
+        if isinstance(word := BY_WGSL.get(node.name), Word) and word.joined:
+            inside = f"{type_name(node.args[0].dtype, len(node.args))}({inside})"
+        return f"{self.function(node)}({inside})"
+
     def function(self, node: ir.Call) -> str:
         if node.name not in _HELPERS:
             return node.name
@@ -342,7 +348,7 @@ SPELLINGS: dict[type[ir.Expr], Callable[[Any, Any, int], str]] = {
     ir.Unary: lambda printer, value, outer: f"{value.op}{printer.show(value.value, PRIMARY)}",
     ir.Select: lambda printer, value, outer: f"select({printer.arguments(value.other, value.then, value.condition)})",
     ir.Cast: Printer.cast,
-    ir.Call: lambda printer, value, outer: f"{printer.function(value)}({printer.arguments(*value.args)})",
+    ir.Call: Printer.call,
     ir.Load: Printer.load,
     ir.Vector: Printer.vector,
     ir.Component: Printer.component,

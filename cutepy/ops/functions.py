@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import TensorError
-from ..tensor.dtypes import DType, bool_
+from ..tensor.dtypes import DType, bool_, f32, i32, u32
 from ..tensor.engine import Array
 from . import decompositions as by
 from .rules import KINDS, Typed, fraction_type, result_type
@@ -83,8 +83,21 @@ class Function:
         return "f" if self.gives == "fraction" else self.takes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Word(Function):
+    """A function of numbers packed in a word of 32 bits, or that packs them: in kernels alone, by WGSL's name.
+
+    It gives `lanes` values of type `dtype`; where it has several, `numpy` gives them along a first axis. In WGSL the
+    operands are one vector where they are `joined`; and no operand is a vector of several threads' work.
+    """
+
+    dtype: DType = u32
+    lanes: int = 1
+    joined: bool = False
+
+
 FUNCTIONS: dict[str, Function] = {}
-"""Every function by its name."""
+"""Every function by its name, but those of packed words."""
 NAMED: dict[str, Function] = {}
 """By its name or another: NumPy's, or a short one."""
 IN_KERNELS: dict[str, Function] = {}
@@ -98,9 +111,10 @@ def define(function: Function) -> Function:
 
     Raises TensorError for a name that is taken.
     """
+    everywhere = not isinstance(function, Word)
     tables = (
-        (FUNCTIONS, {function.name}),
-        (NAMED, {function.name, *function.aliases}),
+        (FUNCTIONS, {function.name} if everywhere else set()),
+        (NAMED, {function.name, *function.aliases} if everywhere else set()),
         (IN_KERNELS, {function.in_kernels}),
         (BY_WGSL, {function.wgsl} - {""}),
     )
@@ -147,6 +161,45 @@ def _of_bits(function: Callable[[int, int], int]) -> Callable[[Array], Array]:
 def _high_product(a: Array, b: Array) -> Array:
     """In Python's integers, whose products are as long as they need to be."""
     return np.asarray((a.astype(object) * b.astype(object)) >> 8 * a.itemsize, a.dtype)
+
+
+def _parts(word: Array, bits: int, signed: bool) -> Array:
+    """The parts of words, along a first axis."""
+    steps = np.arange(0, 32, bits).reshape(-1, *[1] * word.ndim)
+    fields = (word[None].astype(np.int64) >> steps) & ((1 << bits) - 1)
+    half = (1 << bits - 1) * signed
+    return (fields ^ half) - half
+
+
+def _word(*parts: Array) -> Array:
+    """A word of parts, of which the low bits count."""
+    bits = 32 // len(parts)
+    fields = [(part.astype(np.int64) & ((1 << bits) - 1)) << bits * at for at, part in enumerate(parts)]
+    return np.asarray(sum(fields[1:], fields[0]), np.uint32)
+
+
+def _dot(signed: bool) -> Callable[[Array, Array], Array]:
+    return lambda a, b: (_parts(a, 8, signed) * _parts(b, 8, signed)).sum(0).astype(np.int32 if signed else np.uint32)
+
+
+def _normal(bits: int, signed: bool) -> Callable[..., Array]:
+    """Numbers from -1 or 0 to 1 as fractions of the largest integer."""
+    most = (1 << bits - signed) - 1
+    return lambda *parts: _word(*[np.floor(0.5 + most * np.clip(x.astype(np.float64), -signed, 1)) for x in parts])
+
+
+def _fractions(bits: int, signed: bool) -> Callable[[Array], Array]:
+    most = (1 << bits - signed) - 1
+    return lambda word: np.maximum(_parts(word, bits, signed) / most, -1).astype(np.float32)
+
+
+def _parts_as(dtype: type, bits: int, signed: bool, word: Array) -> Array:
+    return _parts(word, bits, signed).astype(dtype)
+
+
+def _word_of(name: str, numpy: Callable[..., Array], law: str, **more: Any) -> Word:
+    takes = more.pop("takes")
+    return Word(name, numpy, law, takes=takes, on=takes, wgsl=name, accuracy=more.pop("accuracy", "exact"), **more)
 
 
 # A record a row or two, to be read as a table: hence no formatting.
@@ -296,6 +349,30 @@ _TABLE = (
              wgsl="fma", spelt=by.by_kind(lambda k, a, b, c: a * b + c, by.called("fma")), accuracy="as a * b + c"),
     Function("where", np.where, "`a` where `condition` is not 0, else `b`.", arity=3,
              spelt=lambda k, *values: k.select(*values), conditional=True),
+    _word_of("dot4I8Packed", _dot(True), "The sum of the products of four i8 in each word.", takes="u", arity=2,
+             dtype=i32),
+    _word_of("dot4U8Packed", _dot(False), "The sum of the products of four u8 in each word.", takes="u", arity=2),
+    _word_of("pack4xI8", _word, "The low 8 bits of four i32 as a word, the first lowest.", takes="i", arity=4,
+             joined=True),
+    _word_of("pack4xU8", _word, "The low 8 bits of four u32 as a word, the first lowest.", takes="u", arity=4,
+             joined=True),
+    _word_of("unpack4xI8", partial(_parts_as, np.int32, 8, True), "The four i8 of a word, as i32.", takes="u", lanes=4,
+             dtype=i32),
+    _word_of("unpack4xU8", partial(_parts_as, np.uint32, 8, False), "The four u8 of a word, as u32.", takes="u",
+             lanes=4),
+    _word_of("pack2x16float", lambda a, b: _word(*[x.astype(np.float16).view(np.uint16) for x in (a, b)]),
+             "Two f32 as f16 in a word.", takes="f", arity=2, joined=True,
+             accuracy="to one of the two nearest; beyond f16 the device decides"),
+    _word_of("unpack2x16float", lambda w: _parts(w, 16, False).astype(np.uint16).view(np.float16).astype(np.float32),
+             "The two f16 of a word, as f32.", takes="u", lanes=2, dtype=f32),
+    _word_of("pack4x8snorm", _normal(8, True), "Four numbers from -1 to 1 as i8, of which 127 is 1.", takes="f",
+             arity=4, joined=True, accuracy="floor(0.5 + 127 * x)"),
+    _word_of("pack4x8unorm", _normal(8, False), "Four numbers from 0 to 1 as u8, of which 255 is 1.", takes="f",
+             arity=4, joined=True, accuracy="floor(0.5 + 255 * x)"),
+    _word_of("unpack4x8snorm", _fractions(8, True), "The four i8 of a word, as numbers from -1 to 1.", takes="u",
+             lanes=4, dtype=f32, accuracy="3 ULP"),
+    _word_of("unpack4x8unorm", _fractions(8, False), "The four u8 of a word, as numbers from 0 to 1.", takes="u",
+             lanes=4, dtype=f32, accuracy="3 ULP"),
 )
 # fmt: on
 for _row in _TABLE:

@@ -179,8 +179,9 @@ def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> 
     return init
 
 
-def reduce_tree(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> Any:
-    """`reduce` for an associative `op`: neighbours are combined first, then neighbouring pairs, and `init` last.
+def reduce_tree(tensor: Tensor, init: Scalars | None, op: Callable[[Any, Any], Scalars]) -> Any:
+    """`reduce` for an associative `op`: neighbours are combined first, then neighbouring pairs, and `init` last, where
+    it is not None.
 
     The operations do not wait for one another, and rounding grows with the depth of the tree alone: kernels sum so.
     On arrays `op` takes whole arrays.
@@ -199,6 +200,8 @@ def reduce_tree(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]
         left = values[2 * half :]
         paired = np.asarray(combine(values[0 : 2 * half : 2], values[1 : 2 * half : 2]))
         values = np.concatenate([paired, left])
+    if init is None and len(values):
+        return values[0]
     return op(init, values[0]) if len(values) else init
 
 

@@ -33,7 +33,12 @@ class DType:
     @property
     def bytes(self) -> int:
         """Bytes an element takes in a buffer. A bool is stored as a u32 on a device: 4."""
-        return 4 if self.kind == "b" else self.bits // 8
+        return 4 if self.kind == "b" else -(-self.bits // 8)
+
+    @property
+    def register(self) -> "DType":
+        """The type in which a kernel holds such an element: i32 and u32 for integers of fewer bits."""
+        return self if self.bits >= 32 or self.kind not in "iu" else i32 if self.kind == "i" else u32
 
     def __str__(self) -> str:
         return self.name
@@ -55,6 +60,10 @@ c128 = DType("c128", "complex128", 128, "c")
 bool_ = DType("bool", "bool", 8, "b", on_gpu=True)
 
 DTYPES = {d.name: d for d in (f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, c64, c128, bool_)}
+#: Integers of less than a byte, several in one: what `recast` makes of others. NumPy has no arrays of them.
+i4 = DType("i4", "int8", 4, "i")
+u4 = DType("u4", "uint8", 4, "u")
+PACKED = {"i4": i4, "u4": u4}
 _SPELLINGS = DTYPES | {dtype.numpy: dtype for dtype in DTYPES.values()}
 
 

@@ -15,9 +15,10 @@ from ..layout.values.composed import plain_part
 from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves
 from ..layout.values.layout import _make
 from .bulk import confined, offset_range
-from .dtypes import DType, as_dtype, i32
+from .dtypes import PACKED, DType, as_dtype, i32
 from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
 from .tensor import Tensor, expect_tensors
+from .words import PackedEngine
 
 
 def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
@@ -248,25 +249,56 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     >>> A = make_tensor(np.arange(8, dtype=np.float32), (4, 2))
     >>> recast(A, "f16").layout, recast(recast(A, "f16"), "f32").numpy().tolist() == A.numpy().tolist()
     (Layout((8, 2), (1, 8)), True)
+    >>> recast(make_tensor(np.uint8([0x21, 0xF3])), "i4").numpy().tolist()
+    [1, 2, 3, -1]
 
-    Raises TensorError where it does not begin or end at a whole element, is guarded, or is not in host memory, and
+    "i4" and "u4" are integers of 4 bits, the lowest bits of a byte first. In a kernel elements of 32 bits in any memory
+    are recast to as many or fewer: a load takes the word and what is wanted of it, and whole words are written.
+
+    Raises TensorError where it does not begin or end at a whole element, is guarded, or is in memory of a device, and
     LayoutError where the new width does not fit the strides. Source: CuTe, `tensor_impl.hpp`.
     """
     expect_tensors("recast", tensor)
-    wanted = as_dtype(dtype)
-    old, new = (np.dtype(kind.numpy).itemsize for kind in (tensor.dtype, wanted))
-    engine = tensor.engine
-    if not isinstance(engine, ViewEngine) or tensor.guard is not None or not isinstance(tensor.layout, Layout):
-        raise TensorError(f"recast({tensor}, {wanted}): only plain tensors in host memory are recast; copy it first")
-    first = (tensor.offset + engine.origin) * old
-    if first % new:
-        raise TensorError(f"recast({tensor}, {wanted}): it begins {first % new} bytes into an element of {new} bytes")
-    layout = tensor.layout if new == old else recast_layout(new * 8, old * 8, tensor.layout)
-    if layout.size * new != tensor.size * old:
+    wanted = PACKED.get(str(dtype)) or as_dtype(dtype)
+    old, new = tensor.dtype.bits, wanted.bits
+    engine, call = tensor.engine, f"recast({tensor}, {wanted})"
+    held = engine.words if isinstance(engine, PackedEngine) else engine
+    packed = held is not engine or new < 8 or hasattr(held, "unpack")
+    if not isinstance(tensor.layout, Layout) or tensor.guard is not None:
+        raise TensorError(f"{call}: only plain tensors are recast; recast what it is a part of")
+    if not (isinstance(held, ViewEngine) or (hasattr(held, "unpack") and held.dtype.bits == 32)):
         raise TensorError(
-            f"recast({tensor}, {wanted}): {tensor.size} elements of {old} bytes are no whole number of {new}"
+            f"{call}: only plain tensors in host memory, and of 32 bits in kernels, are recast; copy it first"
         )
-    whole = len(engine.memory) * old // new * new // old
-    memory = engine.memory[:whole].view(wanted.numpy)
-    view = ViewEngine(memory, wanted, engine.origin * old // new, engine.space, engine.name)
+    layout = tensor.layout if new == old else recast_layout(new, old, tensor.layout)
+    if layout.size * new != tensor.size * old:
+        raise TensorError(f"{call}: {tensor.size} elements of {_width(old)} are no whole number of {_width(new)}")
+    if packed:
+        return _packed(call, tensor, held, layout, wanted)
+    assert isinstance(held, ViewEngine)
+    first = (tensor.offset + held.origin) * old
+    if first % new:
+        raise TensorError(f"{call}: it begins {_width(first % new)} into an element of {_width(new)}")
+    whole = len(held.memory) * old // new * new // old
+    memory = held.memory[:whole].view(wanted.numpy)
+    view = ViewEngine(memory, wanted, held.origin * old // new, held.space, held.name)
     return Tensor(view, layout, first // new - view.origin)
+
+
+def _packed(call: str, tensor: Tensor, words: Engine, layout: Layout, wanted: DType) -> Tensor:
+    """The same memory by words, of which elements are parts."""
+    old, new, whole = tensor.dtype.bits, wanted.bits, words.dtype.bits
+    if new > whole or whole % new or wanted.kind == "b":
+        raise TensorError(f"{call}: it is in words of {_width(whole)}, which hold no whole number of {wanted}")
+    offset = tensor.offset
+    if new > old:
+        if not isinstance(offset, int) or offset * old % new:
+            raise TensorError(f"{call}: it may begin inside an element of {_width(new)}; recast what it is a part of")
+        offset = offset * old // new
+    elif new < old:
+        offset = offset * (old // new)
+    return Tensor(words if wanted is words.dtype else PackedEngine(words, wanted), layout, offset)
+
+
+def _width(bits: int) -> str:
+    return f"{bits // 8} bytes" if bits % 8 == 0 else f"{bits} bits"

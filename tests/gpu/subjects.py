@@ -12,8 +12,9 @@ from cutepy import gpu
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import Buffer, Kernel
 from cutepy.gpu.matmul import Plan, matmul_kernel
-from cutepy.gpu.operations.fold import Fold, FoldPlan, fold_kernel
+from cutepy.gpu.operations.fold import FoldPlan, fold_kernel
 from cutepy.gpu.trace.call import bind_call, run_on_host
+from cutepy.gpu.trace.folds import Fold
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout, ceil_div, size
 from cutepy.tensor import copy, f32, make_layout_tv, thread_value_partition

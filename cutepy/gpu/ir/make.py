@@ -4,7 +4,7 @@ import math
 from functools import partial
 
 from ...errors import KernelError
-from ...ops.functions import BY_WGSL, Function
+from ...ops.functions import BY_WGSL, Function, Word
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .expr import (
     MOST_DEPTH,
@@ -39,6 +39,7 @@ from .operators import (
 )
 from .place import user_place
 from .stmt import Buffer
+from .subgroup import BALLOT, check_subgroup
 from .weak import SCALARS, Weak, meeting, number_of, settled
 
 
@@ -327,9 +328,17 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
     if isinstance(value, Const) and not bits:
         whole = value.dtype.kind == "f" and dtype.kind in "iu"
         return const(clamped(float(value.value), value.dtype, dtype) if whole else value.value, dtype)
+    if isinstance(value, Cast) and value.dtype is f16 and not bits and _has_halves(value.value):
+        return cast(value.value, dtype)  # an f32 that is a value of f16
     if isinstance(value, Cast) and value.value.dtype is dtype and {dtype.kind, value.dtype.kind} <= {"i", "u"}:
         return value.value  # u32 and i32 have the same bits
     return made(Cast, dtype, value.lanes, (value,), value, bits)
+
+
+def _has_halves(value: Expr) -> bool:
+    """Whether an f32 is one of two halves of a word."""
+    source = value.value if isinstance(value, Component) else value
+    return isinstance(source, Call) and source.name == "unpack2x16float"
 
 
 def call(name: str, *operands: Expr | Number) -> Expr:
@@ -352,18 +361,25 @@ def _call(name: str, *operands: Expr | Number) -> Expr:
     key = (name, *map(id, args))
     node = nodes.get(key)
     if node is None:
-        node = _interned(key, Call, args[0].dtype, max([a.lanes for a in args]), args, name, args)
+        dtype, lanes = args[0].dtype, max([a.lanes for a in args])
+        if name == BALLOT:
+            dtype, lanes = u32, 4  # 128 bits
+        elif isinstance(word := BY_WGSL.get(name), Word):
+            dtype, lanes = word.dtype, word.lanes
+        node = _interned(key, Call, dtype, lanes, args, name, args)
     return node
 
 
 def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The operands of a function as it wants them: of one type, floats where it is defined on those alone."""
     if name in SUBGROUP:
-        return _of_subgroup(name, *args)
+        check_subgroup(name, *args)
+        return args[0], *[cast(x, u32) for x in args[1:]]
     taken = BY_WGSL.get(name)
     if taken is None:
         raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(BY_WGSL))}")
-    return taken_by(taken, name, taken.on, args)
+    found = taken_by(taken, name, taken.on, args)
+    return tuple([cast(x, x.dtype.accumulator) for x in found]) if isinstance(taken, Word) else found
 
 
 def taken_by(function: Function, name: str, kinds: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -385,15 +401,6 @@ def taken_by(function: Function, name: str, kinds: str, args: tuple[Expr, ...]) 
             listed = ", ".join(str(a.dtype) for a in args)
             raise KernelError(f"{user_place()}: {name}({listed}): the operands differ in type; convert with gpu.cast")
     return args
-
-
-def _of_subgroup(name: str, value: Expr, *lane: Expr) -> tuple[Expr, ...]:
-    """The operands of a subgroup operation: a number, and a u32 for the lane, distance or mask of a shuffle."""
-    if value.dtype is bool_:
-        raise KernelError(f"{user_place()}: {name} is not defined on bool; use gpu.select to make a number of it")
-    if any(x.dtype.kind not in "iu" or (isinstance(x, Const) and not 0 <= x.value < 128) for x in lane):
-        raise KernelError(f"{user_place()}: {name} by {lane[0]} ({lane[0].dtype}); give a whole number from 0 to 127")
-    return value, *[cast(x, u32) for x in lane]
 
 
 def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = None, place: str = "") -> Expr:

@@ -37,9 +37,14 @@ WRAPS = frozenset({"+", "-", "*", "&", "|", "^", "~", "<<"})
 FOLD: dict[str, Callable[..., Number]] = {**ARITHMETIC, **INTEGER, **BITS, **COMPARE}
 
 SUBGROUP_REDUCE = frozenset("subgroupAdd subgroupMul subgroupMin subgroupMax subgroupAnd subgroupOr".split())
-SUBGROUP = SUBGROUP_REDUCE | frozenset(
-    "subgroupInclusiveAdd subgroupExclusiveAdd subgroupShuffle subgroupShuffleXor subgroupShuffleDown"
-    " subgroupShuffleUp subgroupBroadcastFirst".split()
+SUBGROUP_VOTE = frozenset("subgroupAny subgroupAll subgroupBallot".split())
+SUBGROUP = (
+    SUBGROUP_REDUCE
+    | SUBGROUP_VOTE
+    | frozenset(
+        "subgroupInclusiveAdd subgroupExclusiveAdd subgroupShuffle subgroupShuffleXor subgroupShuffleDown"
+        " subgroupShuffleUp subgroupBroadcast subgroupBroadcastFirst".split()
+    )
 )
 
 

@@ -15,15 +15,15 @@ from ...layout import Layout, ceil_div, size
 from ...layout import _ as ALL
 from ...layout.algebra.rearrange import from_modes, joined
 from ...layout.values.int_tuple import leaves, map_leaves
-from ...ops.rules import folded_type
 from ...tensor.algorithms import fill, reduce_tree, transform
-from ...tensor.dtypes import DType, bool_, u32
+from ...tensor.dtypes import u32
 from ...tensor.make import make_counting_tensor, make_tensor
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..trace import functions
 from ..trace import language as gpu
+from ..trace.folds import Fold, fold_lanes
 from ..trace.kernel import kernel
 from .domain import power_of_two
 from .operand import Place, steps_of
@@ -35,52 +35,6 @@ LARGE = 1 << 22
 """Elements from which a thread takes 16 at a time, and 4 below."""
 RUN = 128
 """Neighbouring rows, where these lie side by side in memory, that a workgroup takes."""
-LEAST = {"f": float("-inf"), "i": -(1 << 31), "u": 0}
-GREATEST = {"f": float("inf"), "i": (1 << 31) - 1, "u": (1 << 32) - 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """An associative operation by its name, and the type in which it is done. `mean` divides by `count` at the end."""
-
-    name: str
-    dtype: DType
-    count: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.name} in {self.dtype}"
-
-    @property
-    def identity(self) -> float:
-        """The value that changes nothing."""
-        kind = self.dtype.kind
-        ends = {"max": LEAST[kind], "min": GREATEST[kind]}
-        return {"sum": 0, "mean": 0, "prod": 1, "any": 0, "all": 1, **ends}[self.name]
-
-    def taken(self, value: Expr) -> Expr:
-        """An element as it is folded."""
-        met = functions.cast(value, bool_) if self.name in ("any", "all") else value
-        return functions.cast(met, self.dtype)
-
-    def combine(self, a: Expr, b: Expr) -> Expr:
-        """Two values folded into one; NaN wins in max and min."""
-        return _COMBINE[self.name](a, b)
-
-    def finish(self, value: Expr, dtype: DType) -> Expr:
-        """The result from the folded value, in its type."""
-        whole = value / float(self.count) if self.name == "mean" else value
-        return whole != 0 if dtype is bool_ else functions.cast(whole, dtype)
-
-
-_COMBINE: dict[str, Callable[..., Expr]] = {
-    "sum": lambda a, b: a + b,
-    "mean": lambda a, b: a + b,
-    "prod": lambda a, b: a * b,
-    "max": functions.nan_maximum,
-    "min": functions.nan_minimum,
-    "any": functions.maximum,
-    "all": functions.minimum,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,16 +260,6 @@ def columns_like(x: Tensor, counted: Layout | None = None) -> Tensor:
     return make_counting_tensor(joined([repeated, columns]), dtype=u32)
 
 
-def fold_lanes(lanes: int, lane: Expr, step: Callable[[Expr, Expr], None]) -> None:
-    """A tree over the lanes of a row: `step(a, b)` folds what lane b has into lane a; lane 0 has all in the end."""
-    half = lanes // 2
-    while half:
-        gpu.barrier()
-        with gpu.when(lane < half):
-            step(lane, lane + half)
-        half //= 2
-
-
 Pass = tuple[tuple[Tensor, Tensor], dict[str, object]]
 """One launch of `fold_kernel`: its tensors and its static arguments."""
 
@@ -344,12 +288,3 @@ def sum_products(place: Place, x: Tensor, y: Tensor, out: Tensor) -> None:
     if target is not out:
         for operands, static in passes(place, target, out, fold):
             place.run(fold_kernel, *operands, **static)
-
-
-def accumulator(name: str, dtype: DType) -> DType:
-    """The type in which elements of `dtype` are folded."""
-    if name in ("any", "all"):
-        return u32
-    if name in ("sum", "prod", "mean"):
-        return folded_type(name, dtype).accumulator
-    return u32 if dtype is bool_ else dtype.accumulator

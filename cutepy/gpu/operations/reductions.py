@@ -18,8 +18,9 @@ from ...ops import reductions as ops
 from ...ops.rules import OF_NOTHING, Axes, Shape, check_not_empty, chosen_axes, folded_shape, folded_type
 from ...tensor.bulk import mode_sizes
 from ...tensor.tensor import Tensor
+from ..trace.folds import Fold, accumulator
 from .domain import zipped
-from .fold import Fold, Pass, accumulator, fold_kernel, passes
+from .fold import Pass, fold_kernel, passes
 from .operand import Place, modes_of, over, place_of, tensor_of
 from .search import search_rows
 

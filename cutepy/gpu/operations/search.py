@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from ...layout import Layout, ceil_div, size
 from ...tensor.algorithms import fill, transform
-from ...tensor.dtypes import DType, f32, i32, u32
+from ...tensor.dtypes import i32, u32
 from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
 from ..ir import Expr
-from ..ir import cast as cast_bits
 from ..trace import functions
 from ..trace import language as gpu
+from ..trace.folds import GREATEST, LEAST, Element, accumulator, beats, better, fold_lanes, ordered, wins
 from ..trace.kernel import kernel
-from .fold import GREATEST, LEAST, FoldPlan, accumulator, columns_like, fold_lanes, owned_parts, plan_for
+from .fold import FoldPlan, columns_like, owned_parts, plan_for
 from .operand import Place
 
 NOWHERE = (1 << 32) - 1
-Element = tuple[Expr, Expr]
-"""A value and its index."""
 
 
 @kernel
@@ -61,12 +59,12 @@ def _search(
 
     def meet(register: int, met: Element) -> None:
         kept = value[register], at[register]
-        wins = _beats(met[0], kept[0], greatest) if plan.tiled and in_order else _wins(met, kept, greatest)
-        value[register], at[register] = (functions.select(wins, m, k) for m, k in zip(met, kept, strict=True))
+        won = beats(met[0], kept[0], greatest) if plan.tiled and in_order else wins(met, kept, greatest)
+        value[register], at[register] = (functions.select(won, m, k) for m, k in zip(met, kept, strict=True))
 
     def meet_tile(t: Expr | int) -> None:
         met, index = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
-        transform(values_of(t), met, op=lambda v: _ordered(v, dtype, greatest))
+        transform(values_of(t), met, op=lambda v: ordered(v, dtype, greatest))
         transform(indices_of(t), index, op=lambda j: functions.cast(j, u32))
         if t is last:
             transform(columns_of(t), met, met, op=lambda j, v: functions.select(j < columns, v, beaten))
@@ -89,7 +87,7 @@ def _search(
         with gpu.when(mine < rows):
             for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
                 found, index = (t[mine, j] for t in elements)
-                meet(0, (_ordered(found, dtype, greatest), functions.cast(index, u32)))
+                meet(0, (ordered(found, dtype, greatest), functions.cast(index, u32)))
     _search_lanes((value, at), out, plan, greatest)
 
 
@@ -101,12 +99,12 @@ def _search_lanes(found: tuple[Tensor, Tensor], out: tuple[Tensor, Tensor], plan
     for i, height in enumerate(plan.heights):
         kept = value[i, 0], at[i, 0]
         for j in range(1, plan.registers[1].size):
-            kept = _better(kept, (value[i, j], at[i, j]), greatest)
+            kept = better(kept, (value[i, j], at[i, j]), greatest)
         values[row + height, lane], indices[row + height, lane] = kept
 
     def step(a: Expr, b: Expr) -> None:
         for mine in (row + height for height in plan.heights):
-            pair = _better((values[mine, a], indices[mine, a]), (values[mine, b], indices[mine, b]), greatest)
+            pair = better((values[mine, a], indices[mine, a]), (values[mine, b], indices[mine, b]), greatest)
             values[mine, a], indices[mine, a] = pair
 
     fold_lanes(plan.lanes, lane, step)
@@ -115,36 +113,6 @@ def _search_lanes(found: tuple[Tensor, Tensor], out: tuple[Tensor, Tensor], plan
         with gpu.when((lane == 0) & (mine < size(best, 0))):
             best[mine, split] = values[row + height, 0]
             places[mine, split] = functions.cast(indices[row + height, 0], places.dtype)
-
-
-def _better(kept: Element, met: Element, greatest: bool) -> Element:
-    """The one of two elements that wins."""
-    wins = _wins(met, kept, greatest)
-    return functions.select(wins, met[0], kept[0]), functions.select(wins, met[1], kept[1])
-
-
-def _wins(met: Element, kept: Element, greatest: bool) -> Expr:
-    """Whether an element beats another, or equals it and comes before it."""
-    return _beats(met[0], kept[0], greatest) | (~_beats(kept[0], met[0], greatest) & (met[1] < kept[1]))
-
-
-def _beats(a: Expr, b: Expr, greatest: bool) -> Expr:
-    """Whether a place in the order is beyond another."""
-    return a > b if greatest else a < b
-
-
-def _ordered(value: Expr, dtype: DType, greatest: bool) -> Expr:
-    """A float's place in the order of floats, a whole number: of 0 for either sign, of NaN beyond all that it may be.
-
-    NaN is told by its bits, for a compiler may compare as if there were none; and whole numbers compare at once.
-    """
-    if value.dtype.kind != "f":
-        return functions.cast(value, dtype)
-    signed = cast_bits(functions.cast(value, f32), i32, bits=True)
-    magnitude = signed & 0x7FFF_FFFF
-    place = functions.select(signed < 0, -magnitude, magnitude)
-    found: Expr = functions.select(magnitude > 0x7F80_0000, 0x7FFF_FFFF if greatest else -0x7FFF_FFFF, place)
-    return found
 
 
 def search_rows(place: Place, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:

@@ -22,9 +22,10 @@ from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..trace import functions
 from ..trace import language as gpu
+from ..trace.folds import fold_lanes
 from ..trace.kernel import kernel
 from .domain import zipped
-from .fold import RUN, FoldPlan, columns_like, fold_lanes, owned_parts, plan_for, plan_of_whole_rows
+from .fold import RUN, FoldPlan, columns_like, owned_parts, plan_for, plan_of_whole_rows
 from .operand import Place, modes_of, over, place_of, tensor_of
 from .pointwise import converted
 

@@ -16,6 +16,7 @@ from ...tensor.dtypes import DType, as_dtype, f32, gpu_dtype, u32
 from ...tensor.engine import ViewEngine
 from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
+from ...tensor.words import PackedEngine, in_words
 from ..array import DeviceEngine
 from ..ir import Kernel
 from ..ir.weak import SCALARS
@@ -41,6 +42,7 @@ class Argument:
     length: int = 0
     writable: bool = False
     value: float = 0
+    packed: bool = False
     weak: bool = False
 
     @property
@@ -49,7 +51,7 @@ class Argument:
         if self.tensor is None:
             return self.dtype, self.weak
         guard = None if self.tensor.guard is None else key_of(self.tensor.guard, self.name)
-        return self.dtype, self.tensor.layout, self.offset, self.length, self.slot, self.writable, guard
+        return self.dtype, self.tensor.layout, self.offset, self.length, self.slot, self.writable, self.packed, guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +133,19 @@ class _Arguments:
             raise KernelError(f"{where} is the layout {value}; make {name} keyword-only, so that it is static")
         try:
             tensor = value if isinstance(value, Tensor) else make_tensor(value)
-            dtype = gpu_dtype(tensor.dtype)
+            tensor, _ = in_words(tensor) or (tensor, None)
+            dtype = tensor.dtype if isinstance(tensor.engine, PackedEngine) else gpu_dtype(tensor.dtype)
         except CutepyError as error:
             raise KernelError(f"{where}: {error}") from error
-        engine = tensor.engine
+        packed = isinstance(tensor.engine, PackedEngine)
+        engine = tensor.engine.words if isinstance(tensor.engine, PackedEngine) else tensor.engine
         if not isinstance(engine, ViewEngine | DeviceEngine):
             raise KernelError(f"{where} is {tensor}: a kernel takes tensors over arrays or over a device's memory")
         origin = engine.origin if isinstance(engine, ViewEngine) else 0
         length = len(engine.memory) if isinstance(engine, ViewEngine) else engine.length
         slot = _slot(where, engine, self.engines)
         offset = cast(int, tensor.offset) + origin
-        return Argument(name, dtype, tensor, slot, offset, length, engine.writable)
+        return Argument(name, dtype, tensor, slot, offset, length, engine.writable, packed=packed)
 
 
 def _number(where: str, name: str, value: float | np.generic, annotation: object) -> Argument:
@@ -252,6 +256,7 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
             return None
     if not buffers or any(b.device is not buffers[0].device for b in buffers):
         return None
+    key.append("subgroups" in buffers[0].device.features)
     return Quick(tuple(key), buffers, numbers, buffers[0].device)
 
 
@@ -296,6 +301,12 @@ def limits_of(call: Call) -> Limits:
         if isinstance(engine, DeviceEngine):
             return engine.device.limits
     return Limits()
+
+
+def has_subgroups(call: Call) -> bool:
+    """Whether the device that holds the tensors has subgroups; False where none does."""
+    device = device_of(call)
+    return device is not None and "subgroups" in device.features
 
 
 def aliases(call: Call, kernel: Kernel) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ...errors import KernelError, TensorError
 from ...layout.affine import Congruent, signed
-from ...ops.functions import BY_WGSL
+from ...ops.functions import BY_WGSL, Function
 from ...tensor.dtypes import DType, bool_, f32, u32
 from ...tensor.engine import Mask, Moved, Scalars, Space
 from .. import ir
@@ -29,6 +29,7 @@ from ..ir.place import user_place
 from ..ranges import Sum, linear
 from ..simplify import from_linear, simplify
 from .state import Trace
+from .words import boxed, unpack, whole_words
 
 Array = npt.NDArray[Any]  # of numbers or of expressions
 _SPACES: dict[str, Space] = {"storage": "gmem", "workgroup": "smem", "private": "rmem"}
@@ -146,6 +147,15 @@ class BufferEngine:
                 lanes.append(known[id(last)])
             stmt = ir.Store(self.buffer, access.index, pack(lanes), place)
             self.trace.emit(stmt if access.where is None else ir.If(access.where, (stmt,), place=place))
+
+    def unpack(self, words: Any, inside: Any, dtype: DType) -> Any:
+        """Parts of words that were loaded."""
+        return unpack(words, inside, dtype)
+
+    def store_packed(self, split: tuple[Any, Any], dtype: DType, values: Any, where: Mask = None) -> None:
+        """Write whole words, given by their parts. Raises KernelError for a part of a word."""
+        places, words, masks = whole_words(split, dtype, values, where, self.name)
+        self.store(places, boxed([ir.cast(word, self.dtype, bits=True) for word in words]), masks)
 
     def _table(self, offsets: Scalars | Moved) -> tuple[Sum | None, Array]:
         """The offsets of one access: what all are moved by, and an array; each entry becomes a line of the kernel, so
@@ -314,7 +324,7 @@ def pack(values: Sequence[ir.Expr], known: dict[tuple[int, ...], ir.Expr] | None
 #: What scalars that one vector operation computes have in common; None for what no such operation gives.
 _FORMS: dict[type[ir.Expr], Callable[[Any], object]] = {
     ir.Binary: lambda value: None if value.op in COMPARE or value.dtype.kind == "b" else value.op,
-    ir.Call: lambda value: value.name if value.name in BY_WGSL else None,
+    ir.Call: lambda value: value.name if type(BY_WGSL.get(value.name)) is Function else None,
     ir.Unary: lambda value: value.op,
     ir.Cast: lambda value: (value.bits, value.value.dtype),
     ir.Select: lambda value: id(value.condition),

@@ -13,11 +13,11 @@ from typing import Any, NoReturn, overload
 import numpy as np
 
 from ...errors import KernelError
-from ...ops.functions import IN_KERNELS, NAMED, Function
+from ...ops.functions import IN_KERNELS, NAMED, Function, Word
 from ...tensor.dtypes import bool_, gpu_dtype
 from ...tensor.engine import Place, Scalars
 from ...tensor.tensor import Tensor
-from ..ir import Expr, as_expr, call
+from ..ir import Expr, as_expr, call, component
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
 from ..ir.functions import applied
@@ -56,7 +56,9 @@ def of_table(function: Function) -> Callable[..., Any]:
     """`gpu.NAME`: the device's own function, where it has one, of values of a kernel; NumPy's of arrays."""
     if function.conditional:
         return select
-    one = partial(call, function.wgsl) if function.wgsl else _by_law(function)
+    one: Callable[..., object] = partial(call, function.wgsl) if function.wgsl else _by_law(function)
+    if isinstance(function, Word) and function.lanes > 1:
+        one = partial(_several, function)
 
     def apply(*values: Scalars) -> Any:
         traced = _traced(values)
@@ -66,11 +68,19 @@ def of_table(function: Function) -> Callable[..., Any]:
         if traced:
             return _each(one, *values)
         found = function.numpy(*[np.asarray(v) for v in values])
+        if isinstance(function, Word) and function.lanes > 1:
+            return tuple(found)
         return found.item() if _plain(values) else found
 
     apply.__name__ = apply.__qualname__ = function.in_kernels
     apply.__doc__ = function.law + f" WGSL's `{function.wgsl}`: {function.accuracy}." * bool(function.wgsl)
     return apply
+
+
+def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
+    """The values that a word holds."""
+    found = call(function.wgsl, as_expr(value))
+    return tuple([component(found, lane) for lane in range(function.lanes)])
 
 
 def _by_law(function: Function) -> Callable[..., Expr]:
@@ -116,6 +126,24 @@ def cast(value: Scalars, dtype: object) -> Any:
     if not _traced((value,)):
         return np.asarray(value).astype(kind.numpy)
     return _each(lambda v: cast_expr(v, kind), value)
+
+
+def bitcast(value: Scalars, dtype: object) -> Any:
+    """The bits of `value` as a value of `dtype`, which has as many.
+
+    >>> import numpy as np
+    >>> bitcast(np.float32(1.0), "u32")
+    np.uint32(1065353216)
+
+    Raises KernelError for another width.
+    """
+    kind = gpu_dtype(dtype)
+    if _traced((value,)):
+        return _each(lambda v: cast_expr(v, kind, bits=True), value)
+    array = np.asarray(value)
+    if array.dtype.itemsize != np.dtype(kind.numpy).itemsize:
+        raise KernelError(f"the bits of {array.dtype} are not those of {kind}: widths differ")
+    return array.view(kind.numpy)[()]
 
 
 def constant(value: float, dtype: object) -> Expr:
@@ -169,7 +197,7 @@ Expr.__array_function__ = _array_function
 
 
 def _subgroup(name: str, doc: str) -> Callable[..., Any]:
-    operands = 2 if "Shuffle" in name else 1
+    operands = 2 if "Shuffle" in name or name == "subgroupBroadcast" else 1
 
     def apply(*values: Scalars) -> Any:
         trace = current(f"gpu.{apply.__name__}")
@@ -194,6 +222,19 @@ subgroup_shuffle_xor = _subgroup(
 )
 subgroup_shuffle_down = _subgroup("subgroupShuffleDown", "The value of the thread `delta` further up in index.")
 subgroup_shuffle_up = _subgroup("subgroupShuffleUp", "The value of the thread `delta` lower in index.")
+subgroup_broadcast = _subgroup("subgroupBroadcast", "The value of thread `lane` of the subgroup, a number known now.")
+subgroup_any = _subgroup("subgroupAny", "Whether a bool holds in one of the active threads of the subgroup.")
+subgroup_all = _subgroup("subgroupAll", "Whether a bool holds in all active threads of the subgroup.")
+_ballot = _subgroup("subgroupBallot", "")
+
+
+def subgroup_ballot(condition: Scalars) -> tuple[Expr, Expr, Expr, Expr]:
+    """In which active threads of the subgroup a bool holds: a bit for each, from thread 0 on, in four u32."""
+    words = _ballot(condition)
+    first, second, third, fourth = (component(words, i) for i in range(4))
+    return first, second, third, fourth
+
+
 subgroup_broadcast_first = _subgroup("subgroupBroadcastFirst", "The value of the first active thread.")
 
 

@@ -18,6 +18,7 @@ from ...errors import KernelError
 from ...layout.values.above import Shown
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
+from ...tensor.words import PackedEngine
 from ..check import interpret_checked
 from ..compile import compile_kernel
 from ..interpret import interpret
@@ -51,6 +52,7 @@ from .call import (
     bind_call,
     copies_on_host,
     device_of,
+    has_subgroups,
     launch_on_device,
     limits_of,
     quick_call,
@@ -71,12 +73,13 @@ KEPT = 128
 @dataclass(slots=True)
 class Traced:
     """One traced form of a kernel, with its program, and what has been proven about it; `told` is what is interpreted:
-    the kernel, with what it prints."""
+    the kernel, with what it prints. `asked` tells that it is another on a device without subgroups."""
 
     kernel: Kernel
     told: Kernel
     program: Program
     places: Mapping[str, str]
+    asked: bool
     proven: Program | None = None
     verified: dict[object, Verification] = field(default_factory=dict)
 
@@ -145,7 +148,6 @@ class KernelFunction(Shown):
                     quick.launch(known)
                     return
             traced = self._form(call := self._bind(args, static))
-            program = traced.runnable(checks)
             device = device_of(call)
             if traced.told is not traced.kernel and not self._told:
                 self._told = True
@@ -153,6 +155,8 @@ class KernelFunction(Shown):
                 warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=2)
         device = device or default_device()
         with self._naming():
+            traced = self._form(call, subgroups="subgroups" in device.features)
+            program = traced.runnable(checks)
             check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
             launch_on_device(program, call, device)
         if quick is not None:
@@ -240,19 +244,23 @@ class KernelFunction(Shown):
         with self._naming():
             return bind_call(self.captures, self.signature, args, static)
 
-    def _form(self, call: Call) -> Traced:
-        found = self._traced.get(call.key)
+    def _form(self, call: Call, *, subgroups: bool | None = None) -> Traced:
+        """The kernel for these arguments, on devices with or without subgroups: those of the tensors, by default."""
+        key = call.key, has_subgroups(call) if subgroups is None else subgroups
+        found = self._traced.get(key)
         if found is None:
-            found = self._traced[call.key] = copy_context().run(self._trace, call)
-            if len(self._traced) > KEPT:
+            found = self._traced[key] = copy_context().run(self._trace, call, key[1])
+            if not found.asked:
+                self._traced[call.key, not key[1]] = found
+            while len(self._traced) > 2 * KEPT:
                 self._traced.popitem(last=False)
         else:
-            self._traced.move_to_end(call.key)
+            self._traced.move_to_end(key)
         return found
 
-    def _trace(self, call: Call) -> Traced:
+    def _trace(self, call: Call, subgroups: bool) -> Traced:
         """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on."""
-        trace = Trace(self.function.__name__)
+        trace = Trace(self.function.__name__, subgroups=subgroups)
         _TRACE.set(trace)
         KERNEL_FILE.set(self.file)
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
@@ -282,7 +290,7 @@ class KernelFunction(Shown):
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
                 kernel = drop_unused(replace(told, body=without(told.body, Print)))
                 kernel = replace(kernel, params=_used(kernel, call))
-            return Traced(kernel, told, compile_kernel(kernel), trace.places)
+            return Traced(kernel, told, compile_kernel(kernel), trace.places, trace.asked)
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""
@@ -337,11 +345,13 @@ def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:
             continue
         buffer = arrays.get(argument.slot)
         if buffer is None:
-            buffer = Buffer(argument.name, argument.dtype, argument.length, note=str(argument.tensor.layout))
+            held = call.engines[argument.slot].dtype if argument.packed else argument.dtype
+            buffer = Buffer(argument.name, held, argument.length, note=str(argument.tensor.layout))
             arrays[argument.slot] = buffer
             trace.buffers.append(buffer)
         trace.notes.append(f"{argument.name} {argument.dtype} {argument.tensor.layout}")
-        engine = BufferEngine(trace, buffer, argument.writable)
+        words = BufferEngine(trace, buffer, argument.writable)
+        engine = PackedEngine(words, argument.dtype) if argument.packed else words
         values.append(Tensor(engine, argument.tensor.layout, argument.offset, argument.tensor.guard))
     return values
 

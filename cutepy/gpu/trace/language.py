@@ -280,7 +280,7 @@ def _scaled(stride: IntTuple, by: int) -> IntTuple:
 
 def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine:
     """Registers for an owning tensor: what `make_fragment_like` gets inside a kernel."""
-    return BufferEngine(trace, trace.local_array(dtype, length, "private", name or assigned_name("fragment")))
+    return BufferEngine(trace, trace.local_array(dtype.register, length, "private", name or assigned_name("fragment")))
 
 
 def atomic(op: str, tensor: Tensor, crd: Place, value: Scalars) -> Expr:

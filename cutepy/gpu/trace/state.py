@@ -52,6 +52,9 @@ class Trace:
     notes: list[str] = field(default_factory=list)
     #: How many threads a subgroup must have for the shuffles that were asked for.
     lanes: int = 0
+    #: Whether the device has subgroups, as far as is known, and whether that was asked.
+    subgroups: bool = False
+    asked: bool = False
     grid: Size3 = (1, 1, 1)
     workgroup: Size3 | None = None
     group: tuple[ir.Expr, ir.Expr, ir.Expr] | None = None
@@ -70,6 +73,11 @@ class Trace:
     owners: dict[ir.Buffer, tuple[int, str, int]] = field(default_factory=dict)
     #: The blocks of the user's code that are being traced, innermost last.
     open: list[Open] = field(default_factory=list)
+
+    def has_subgroups(self) -> bool:
+        """Whether the kernel may ask what subgroups do without making its devices fewer."""
+        self.asked = True
+        return self.subgroups
 
     def emit(self, stmt: ir.Stmt) -> None:
         """Add a statement to the innermost block. Raises KernelError for a value bound in a block that is complete."""

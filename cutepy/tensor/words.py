@@ -1,0 +1,113 @@
+"""Elements inside the elements of another engine: integers of 4, 8 or 16 bits, or others of as many bits as a word.
+
+Law: element i of k in a word is bits [i * b, (i + 1) * b) of word i // k, the lowest first, as memory has them in the
+order of its bytes. Loads and stores go by whole words, in NumPy here, and in a kernel by what its engine offers:
+`unpack(words, inside, dtype)`, and `store_packed(places, values, where)` that takes whole words alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import TensorError
+from ..layout.values.above import numpy_later as np
+from .dtypes import DType, u32
+from .engine import Array, Engine, Mask, Scalars, Space, ViewEngine, check_writable
+from .tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedEngine:
+    """Elements of `dtype` in the elements of `words`."""
+
+    words: Engine
+    dtype: DType
+
+    @property
+    def space(self) -> Space:
+        return self.words.space
+
+    @property
+    def writable(self) -> bool:
+        return self.words.writable
+
+    @property
+    def name(self) -> str:
+        return self.words.name
+
+    @property
+    def confined(self) -> bool:
+        return bool(getattr(self.words, "confined", False))
+
+    @property
+    def per(self) -> int:
+        """Elements in a word."""
+        return self.words.dtype.bits // self.dtype.bits
+
+    def split(self, offsets: Any) -> tuple[Any, Any]:
+        """The words, and where the elements are inside of them."""
+        table = np.asarray(offsets) if isinstance(offsets, (list, tuple)) else offsets
+        return table // self.per, table % self.per
+
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
+        """The elements at `offsets`; 0 where the mask is false."""
+        places, inside = self.split(offsets)
+        return getattr(self.words, "unpack", unpacked)(self.words.load(places, where), inside, self.dtype)
+
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
+        """Write the elements at `offsets`.
+
+        Raises TensorError for values that they do not hold; in a kernel, KernelError for a part of a word: another
+        thread may write the rest.
+        """
+        check_writable(self)
+        in_kernel = getattr(self.words, "store_packed", None)
+        if in_kernel is not None:
+            in_kernel(self.split(offsets), self.dtype, values, where)
+            return
+        places, inside = self.split(np.asarray(offsets))
+        fitting = np.broadcast_to(self._fitting(values), places.shape)
+        chosen = np.broadcast_to(True if where is None else where, places.shape)
+        mask = (1 << self.dtype.bits) - 1
+        for part in range(self.per):
+            here = chosen & (inside == part)
+            if here.any():
+                held = np.asarray(self.words.load(places[here])).astype(np.int64)
+                new = (held & ~(mask << part * self.dtype.bits)) | (fitting[here] & mask) << part * self.dtype.bits
+                self.words.store(places[here], new.astype(f"u{self.words.dtype.bytes}").view(self.words.dtype.numpy))
+
+    def _fitting(self, values: Scalars) -> Array:
+        array = np.asarray(values)
+        bits, signed = self.dtype.bits, self.dtype.kind == "i"
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        if array.dtype.kind not in "iu" or (array.size and not low <= int(array.min()) <= int(array.max()) <= high):
+            raise TensorError(f"store in {self.name or 'a packed tensor'}: {self.dtype} holds {low} to {high}")
+        return array.astype(np.int64)
+
+
+def unpacked(words: Any, inside: Any, dtype: DType) -> Any:
+    """Integers out of words of the host."""
+    table = np.asarray(words)
+    field = (table.astype(np.int64) >> np.asarray(inside) * dtype.bits) & ((1 << dtype.bits) - 1)
+    half = 1 << dtype.bits - 1 if dtype.kind == "i" else 0
+    return ((field ^ half) - half).astype(dtype.numpy)[()]
+
+
+def in_words(tensor: Tensor) -> tuple[Tensor, ViewEngine] | None:
+    """A tensor of packed or of small integers in host memory as one over words of 32 bits, and these, by the same
+    memory; None for any other. Raises TensorError for memory that is no whole number of words."""
+    engine = tensor.engine
+    memory = engine.words if isinstance(engine, PackedEngine) else engine
+    small = engine.dtype.kind in "iu" and engine.dtype.bits < 32
+    if not isinstance(memory, ViewEngine) or not (small or isinstance(engine, PackedEngine)):
+        return None
+    per = memory.dtype.bits // engine.dtype.bits
+    if memory.memory.nbytes % 4 or not memory.memory.flags.c_contiguous:
+        raise TensorError(
+            f"{tensor}: a GPU has it in words of 32 bits, and it has {memory.memory.nbytes} bytes; pad its memory to a "
+            "multiple of 4"
+        )
+    words = ViewEngine(memory.memory.view(np.uint32), u32, 0, memory.space, memory.name)
+    offset = tensor.offset + memory.origin * per
+    return Tensor(PackedEngine(words, engine.dtype), tensor.layout, offset, tensor.guard), words
