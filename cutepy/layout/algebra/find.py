@@ -316,7 +316,8 @@ def _padded(call: str, shape: IntTuple, asked: Sequence[Access], element_bytes: 
             if len(counted) < len(rounds):
                 continue
             ways = tuple(worst for worst, _needed in counted)
-            cost = (sum(worst > needed for worst, needed in counted), max(ways), sum(ways), layout.cosize)
+            excess = [worst - needed for worst, needed in counted]
+            cost = (max(excess), sum(excess), layout.cosize)
             if best is None or cost < best[0]:
                 best = cost, Found(layout, ways, cost[0] == 0, _why(cost, pitch, sizes[order[0]], period))
             if cost[0] == 0:
