@@ -76,6 +76,7 @@ from .trace.language import launch as launch
 from .trace.language import loop as loop
 from .trace.language import note as note
 from .trace.language import shared as shared
+from .trace.language import solve as solve
 from .trace.language import unroll as unroll
 from .trace.language import when as when
 from .trace.language import workgroup as workgroup

@@ -11,10 +11,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from warnings import warn
 
 from ...errors import KernelError
+from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
@@ -41,6 +42,7 @@ from ..replay import Replay, replay
 from ..report import Hardware, Report, report
 from ..runtime import default_device
 from ..runtime.program import Limits, Program
+from ..solve import cost, found_for
 from ..steps import Step, steps
 from ..verify import CHECKS, Verification, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
@@ -259,8 +261,30 @@ class KernelFunction(Shown):
         return found
 
     def _trace(self, call: Call, subgroups: bool) -> Traced:
-        """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on."""
-        trace = Trace(self.function.__name__, subgroups=subgroups)
+        """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on.
+
+        Where it leaves layouts to be found, it runs again with what is found, once from each order of their modes.
+        """
+        new = partial(Trace, self.function.__name__, subgroups=subgroups)
+        trace = new()
+        traced = self._traced_as(call, trace)
+        if not trace.wishes:
+            return traced
+        tries: list[tuple[Traced, dict[str, Found]]] = []
+        for order in range(max(len(wish.orders) for wish in trace.wishes.values())):
+            if order:
+                trace = new(order=order)
+                traced = self._traced_as(call, trace)
+            found = found_for(traced.kernel, trace.wishes, trace.placed)
+            tries.append((self._traced_as(call, new(found=found)), found))
+        best = {name: min(range(len(tries)), key=lambda at: cost(tries[at][0].kernel, name)) for name in trace.wishes}
+        if len(set(best.values())) == 1:
+            return tries[next(iter(best.values()))][0]
+        found = {name: tries[at][1][name] for name, at in best.items()}
+        return self._traced_as(call, new(found=found))
+
+    def _traced_as(self, call: Call, trace: Trace) -> Traced:
+        """One run."""
         _TRACE.set(trace)
         KERNEL_FILE.set(self.file)
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import ComposedLayout, IntTuple, Layout
+from ...layout import IntTuple, Layout
+from ...layout.values.composed import AnyLayout
 from ...tensor.bulk import offset_range
 from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
 from ...tensor.engine import Place, Scalars, offset_of
@@ -233,22 +234,53 @@ def barrier(*, storage: bool = False) -> None:
     trace.emit(Barrier(storage, user_place()))
 
 
-def shared(kind: object, layout: Layout | ComposedLayout | IntTuple, *, pad: int = 0, name: str = "") -> Tensor:
-    """A tensor in memory that the workgroup shares, of an element type or the type of a tensor.
+class Solve:
+    """What `gpu.shared` takes for a layout that is to be found."""
 
-    A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`. It starts undefined.
+    def __repr__(self) -> str:
+        return "gpu.solve"
+
+
+solve = Solve()
+
+
+def shared(
+    kind: object,
+    tile: AnyLayout | IntTuple,
+    *,
+    pad: int = 0,
+    name: str = "",
+    layout: Solve | None = None,
+) -> Tensor:
+    """A tensor in memory that the workgroup shares, of an element type or the type of a tensor; `tile` is its layout.
+
+    A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`; with `layout=gpu.solve`
+    it means the layout in which no access of the kernel waits for another, found as `conflict_free` does from all that
+    the kernel reads and writes. The memory starts undefined.
+
+    Raises KernelError for an access that data decide, where the layout is to be found.
     """
-    trace = current("gpu.shared")
+    trace, place = current("gpu.shared"), user_place()
     dtype = kind.dtype if isinstance(kind, Tensor) else gpu_dtype(kind)
-    chosen = layout if isinstance(layout, Layout | ComposedLayout) else _padded(layout, pad)
-    if pad and chosen is layout:
-        raise KernelError(f"{user_place()}: gpu.shared(..., {layout}, pad={pad}): a layout has its strides already")
+    wanted = name or assigned_name(f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile")
+    note = "shared by a workgroup"
+    if layout is not None:
+        if not isinstance(layout, Solve) or isinstance(tile, AnyLayout) or pad:
+            raise KernelError(
+                f"{place}: gpu.shared(..., {tile}, pad={pad}, layout={layout}): layout=gpu.solve finds the layout of a "
+                "shape, without pad; a layout goes in the place of the shape"
+            )
+        chosen, why = trace.solution(wanted, tile, dtype.bytes, place)
+        note += why
+    else:
+        chosen = tile if isinstance(tile, AnyLayout) else _padded(tile, pad)
+        if pad and chosen is tile:
+            raise KernelError(f"{place}: gpu.shared(..., {tile}, pad={pad}): a layout has its strides already")
     low, high = offset_range(chosen)
     if low < 0:
-        raise KernelError(f"{user_place()}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
-    guess = f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile"
-    buffer = trace.local_array(dtype, high, "workgroup", name or assigned_name(guess), str(chosen))
-    trace.notes.append(f"{buffer.name} {dtype} {chosen}, shared by a workgroup")
+        raise KernelError(f"{place}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
+    buffer = trace.local_array(dtype, high, "workgroup", wanted, str(chosen))
+    trace.notes.append(f"{buffer.name} {dtype} {chosen}, {note}")
     return Tensor(BufferEngine(trace, buffer), chosen)
 
 
