@@ -121,8 +121,8 @@ def reach(model: Model, value: Expr, facts: Facts) -> Interval:
 
 
 def _spellings(form: Wrapping, facts: Facts) -> list[Wrapping]:
-    """The sum, also in the words of the guards: their remainders, and the values that they compare in place of sums that
-    may wrap."""
+    """The sum, also in words of the guards: the remainders in them, and values they compare in place of sums that may
+    wrap."""
     found = [form, *_taken_apart(form, facts)]
     for meant, atom in facts.names:
         named: Wrapping = Congruent({atom: 1}, np.zeros_like(form.constant))
@@ -141,7 +141,9 @@ def _taken_apart(form: Wrapping, facts: Facts) -> list[Wrapping]:
         for base in bases if y in whole.terms and range_of(y)[0] >= 0 else ():
             apart = linear(quotient(y, base)).times(base).plus(linear(remainder(y, base)))
             if y not in apart.terms and not words.isdisjoint(apart.terms):
-                whole = whole.plus(Congruent({y: 1}, 0).plus(apart, -1), -whole.terms[y])
+                difference = apart.plus(Congruent({y: 1}, 0), -1)
+                table = np.full_like(form.constant, difference.constant)
+                whole = whole.plus(Congruent(difference.terms, table), whole.terms[y])
                 waiting += apart.terms.keys() - words
                 break
     return [] if whole is form else [whole]
