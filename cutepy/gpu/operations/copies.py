@@ -19,6 +19,7 @@ from ...tensor.tensor import Tensor
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
+from ..repeat import repeatable
 from .domain import Tiling, crossing_mode
 from .operand import modes_of, over, place_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
@@ -48,6 +49,7 @@ def turn_kernel(source: Tensor, result: Tensor) -> None:
     copy_elements(thread_value_partition(staged, along_0), thread_value_partition(to_tile, along_0))
 
 
+@repeatable
 def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     """`target[i] = source[i]` for every i, between any layouts, types that convert without losing kind, and memories.
 

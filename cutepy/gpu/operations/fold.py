@@ -333,7 +333,7 @@ def passes(place: Place, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
 
 def _target(place: Place, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> Tensor:
     """Where a launch writes: `out`, or a new tensor (rows, splits)."""
-    return out if plan.splits == 1 else place.zeros((size(x, 0), plan.splits), fold.dtype)
+    return out if plan.splits == 1 else place.new((size(x, 0), plan.splits), fold.dtype)
 
 
 def sum_products(place: Place, x: Tensor, y: Tensor, out: Tensor) -> None:
