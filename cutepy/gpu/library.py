@@ -62,6 +62,8 @@ class OnDevice(Library):
 
 def _taken(operand: object) -> object:
     """An operand of `ops`, a list say, as `pointwise` takes it."""
+    if type(operand) in (Tensor, float, int):
+        return operand
     value = value_of(operand)
     return value.number if value.tensor is None else value.tensor
 

@@ -302,23 +302,28 @@ class Device:
             except wgpu.GPUError as error:
                 self._error = self.failure(error, "submit")
 
-    @contextmanager
-    def _working(self, doing: str) -> Iterator[None]:
-        """Hold the lock, refuse on a dead device, turn wgpu's errors into DeviceError."""
-        with self._lock:
-            if self._dead:
-                raise DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
-            if self._forgotten:
-                self._drain()
-            try:
-                yield
-            except (wgpu.GPUError, RuntimeError) as error:
-                if isinstance(error, CutepyError):
-                    raise
-                raise self.failure(error, doing) from error
+    def _working(self, doing: str) -> _Working:
+        """Hold the lock in a with block; see `_take` and `_leave`."""
+        return _Working(self, doing)
+
+    def _take(self, doing: str) -> None:
+        """Hold the lock, but refuse on a dead device."""
+        self._lock.acquire()
+        if self._dead or self._error is not None:
+            error, self._error = self._error, None
+            self._lock.release()
+            raise error or DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
+        if self._forgotten:
+            self._drain()
+
+    def _leave(self, error: BaseException | None, doing: str) -> None:
+        """Let the lock go, and turn an error of wgpu's into DeviceError."""
+        try:
+            if isinstance(error, Exception) and not isinstance(error, CutepyError):
+                if isinstance(error, (wgpu.GPUError, RuntimeError)):
+                    raise self.failure(error, doing) from error
+        finally:
+            self._lock.release()
 
     def _drain(self) -> None:
         while self._forgotten:
@@ -376,6 +381,21 @@ class Device:
             f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
             f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
         )
+
+
+class _Working:
+    """While it is entered, a thread has a device to itself. Cheaper than a generator, and every launch enters one."""
+
+    __slots__ = ("device", "doing")
+
+    def __init__(self, device: Device, doing: str) -> None:
+        self.device, self.doing = device, doing
+
+    def __enter__(self) -> None:
+        self.device._take(self.doing)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self.device._leave(error, self.doing)
 
 
 def _out_of_memory(error: Exception) -> bool:
