@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 KEPT = 256
 """Calls that one operation remembers."""
-_STATIC = {int, bool, str, type(None), DType, Function}
+_STATIC = {int, bool, float, str, type(None), DType, Function}
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -63,11 +63,8 @@ def seen(args: tuple[object, ...], *, numbers: bool = False) -> Seen | None:
             if type(engine) is not DeviceEngine or tensor.guard is not None:
                 return None
             buffer = engine.buffer
-            for slot, other in enumerate(buffers):
-                if other is buffer:
-                    break
-            else:
-                slot = len(buffers)
+            slot = buffers.index(buffer) if buffer in buffers else len(buffers)
+            if slot == len(buffers):
                 buffers.append(buffer)
             key.append((slot, tensor.layout, tensor.offset, engine.dtype.name, engine.length, engine.writable))
         elif numbers and (kind is float or kind is np.float32):
@@ -75,22 +72,21 @@ def seen(args: tuple[object, ...], *, numbers: bool = False) -> Seen | None:
             given.append(cast(float, value))
         elif kind in _STATIC:
             key.append((kind, value))
-        elif kind is tuple and all([type(part) is int for part in cast(tuple[object, ...], value)]):
-            key.append(cast(Hashable, value))
+        elif kind is tuple and all(type(part) is int for part in cast(tuple[object, ...], value)):
+            key.append(value)
         else:
             return None
     if not buffers:
         return None
     device = buffers[0].device
-    if any([buffer.device is not device for buffer in buffers]):
+    if any(buffer.device is not device for buffer in buffers):
         return None
     return Seen((device.uid, *key), device, buffers, given)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Where a call leaves its result: in its argument `argument`, or in a buffer, as a tensor of its own; or it has none,
-    and gives None."""
+    """Where a call leaves its result: in its argument `argument`, in a buffer, as a tensor of its own, or nowhere."""
 
     argument: int | None = None
     buffer: int = 0
@@ -224,4 +220,3 @@ def repeatable(operation: Callable[P, R]) -> Callable[P, R]:
         return memory.call(call, given, lambda: operation(*args, **named), also=tuple(named))
 
     return quick
-

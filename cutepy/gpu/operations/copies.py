@@ -16,10 +16,10 @@ from ...layout.values.int_tuple import leaves
 from ...tensor.algorithms import copy as copy_elements
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
+from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
-from ..repeat import repeatable
 from .domain import Tiling, crossing_mode
 from .operand import modes_of, over, place_of, tensor_of
 from .pointwise import each_element, shares_memory, walk

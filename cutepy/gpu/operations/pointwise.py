@@ -90,13 +90,17 @@ class Pointwise:
         The result is a new tensor, in the order of strides of the first operand that has its shape, or `out`.
         Raises KernelError for operands that do not broadcast, types that do not meet, and an `out` that does not fit.
         """
-        values = tuple(self._sorted(operands, named).values()) if named or len(operands) != len(self.names) else operands
+        values = (
+            tuple(self._sorted(operands, named).values()) if named or len(operands) != len(self.names) else operands
+        )
         args = *values, out, engine
         call = seen(args, numbers=True)
         if call is None:
             return self._run(values, out, engine)
         also = self.kernel.captures.captured()
-        return self._memory.call(call, args, lambda: self._run(values, out, engine), lambda: self._numbers(values), also)
+        return self._memory.call(
+            call, args, lambda: self._run(values, out, engine), lambda: self._numbers(values), also
+        )
 
     def _run(self, operands: tuple[object, ...], out: Tensor | None, engine: str) -> Tensor:
         """A call the long way, its operands in order."""

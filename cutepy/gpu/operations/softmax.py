@@ -20,10 +20,10 @@ from ...tensor.dtypes import f32
 from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
 from ..ir import Expr
+from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
-from ..repeat import repeatable
 from .domain import zipped
 from .fold import RUN, FoldPlan, columns_like, fold_lanes, owned_parts, plan_for, plan_of_whole_rows
 from .operand import Place, modes_of, over, place_of, tensor_of
