@@ -30,6 +30,12 @@ from .operations.reductions import min as min
 from .operations.reductions import prod as prod
 from .operations.reductions import sum as sum
 from .operations.softmax import softmax as softmax
+from .operations.statistics import cumprod as cumprod
+from .operations.statistics import cumsum as cumsum
+from .operations.statistics import logsumexp as logsumexp
+from .operations.statistics import norm as norm
+from .operations.statistics import std as std
+from .operations.statistics import var as var
 from .products import matmul as matmul
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters

@@ -30,7 +30,9 @@ from .operations.fold import fold_kernel, sum_products
 from .operations.operand import Place, modes_of, over, place_of, steps_of, tensor_of
 from .operations.pointwise import converted, pointwise
 from .operations.reductions import Reduction, launches
+from .repeat import repeatable, static_type
 
+static_type(Plan)
 Operands = tuple[Tensor, Tensor, Tensor]
 Piece = tuple[int, int, int, int]
 """The extent of an axis, or of a factor of one, and its strides in A, in B and in C."""
@@ -41,6 +43,7 @@ SLAB = 16
 """What the first of several summed axes has to be a multiple of, to be cut into slabs by every plan."""
 
 
+@repeatable
 def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
     """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
     a new tensor, on the device of the operands or, of arrays, on the host.
@@ -61,7 +64,7 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
     working = u32 if dtype is bool_ else dtype
     a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
-    c = place.zeros(shape, working) if C is None or working is not dtype else place.bring(C)
+    c = place.new(shape, working) if C is None or working is not dtype else place.bring(C)
     if c.size and k:
         contract(place, _stretched(place.bring(a), place.bring(b), c), plan=plan)
     elif c.size:
@@ -75,13 +78,14 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     return c if stays or C is not None else make_tensor(c.numpy())
 
 
+@repeatable
 def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -> Tensor:
     """The sum over `axes` of a * b, broadcast by NumPy's rule, on the device of the operands, in a type of numbers."""
     call = "fused_multiply_add"
     shape = broadcast_shape(call, mode_sizes(a), mode_sizes(b))
     place = place_of(call, "wgpu", [a, b])
     kept = [axis for axis in range(len(shape)) if axis not in axes]
-    c = place.zeros(tuple(shape[axis] for axis in kept), dtype)
+    c = place.new(tuple(shape[axis] for axis in kept), dtype)
     if c.size and 0 not in shape:
         met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine="wgpu") for t in (a, b)]
         order = *kept, *axes
@@ -206,7 +210,7 @@ def _in_splits(place: Place, operands: Operands, plan: Plan) -> None:
         plan.splits,
     )
     near = steps_of(C)
-    partial = place.zeros(whole, C.dtype.accumulator, (0, 1, 2, 3) if near[0] < near[1] else (1, 0, 2, 3))
+    partial = place.new(whole, C.dtype.accumulator, (0, 1, 2, 3) if near[0] < near[1] else (1, 0, 2, 3))
     rows, columns, batches, parts = modes_of(partial)
     place.run(matmul_kernel, A, B, over(partial, joined([rows, columns, joined([batches, parts])])), plan=plan)
     inside = [composition(rows, Layout(m)), composition(columns, Layout(n))]
@@ -228,7 +232,7 @@ def _sum_products(place: Place, groups: Groups, operands: Operands) -> None:
 def _contract_copies(place: Place, operands: Operands, plan: Plan | None) -> None:
     """The same through compact copies of the operands, whose axes have no factors that do not meet."""
     a, b, c = operands
-    fresh = place.zeros(mode_sizes(c), c.dtype)
+    fresh = place.new(mode_sizes(c), c.dtype)
     contract(place, (_compact(place, a), _compact(place, b), fresh), plan=plan)
     copy(fresh, c, engine=place.engine)
 
@@ -237,7 +241,7 @@ def _compact(place: Place, tensor: Tensor) -> Tensor:
     """A copy in the order of NumPy, with the axes at stride 0 still there."""
     modes = modes_of(tensor)
     varying = [axis for axis, mode in enumerate(modes) if any(leaves(mode.stride))]
-    fresh = place.zeros(tuple(modes[axis].size for axis in varying), tensor.dtype)
+    fresh = place.new(tuple(modes[axis].size for axis in varying), tensor.dtype)
     copy(over(tensor, joined([modes[axis] for axis in varying])), fresh, engine=place.engine)
     found = dict(zip(varying, modes_of(fresh), strict=True))
     return over(fresh, joined([found.get(axis, from_modes([mode.size], [0])) for axis, mode in enumerate(modes)]))

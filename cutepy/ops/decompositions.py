@@ -136,9 +136,9 @@ def copy_sign(k: Language, x: Value, y: Value) -> Value:
     return k.bits(magnitude(k, x) | (k.bits(y, u32) & _SIGN), f32)
 
 
-def arc_tangent(k: Language, x: Value) -> Value:
-    """NaN of NaN, which devices forget."""
-    return k.select(is_nan(k, x), x, k.call("atan", x))
+def nan_of_nan(name: str) -> Decomposition:
+    """A function of WGSL, and NaN of NaN, which devices forget."""
+    return lambda k, x: k.select(is_nan(k, x), x, k.call(name, x))
 
 
 def not_a_number(k: Language, x: Value) -> Value:

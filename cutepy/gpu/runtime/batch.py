@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,12 +103,16 @@ class InFlight:
 
 
 class Flusher:
-    """A thread that submits a device's batch a millisecond after its first launch. It keeps no device alive."""
+    """A thread that submits a device's batch a millisecond after its first launch. It keeps no device alive.
+
+    It waits for bare locks: an Event's Python code would hold up the thread that goes on launching.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = weakref.ref(device)
-        self._work = threading.Event()
-        self._stop = threading.Event()
+        self._work, self._stop = threading.Lock(), threading.Lock()
+        for lock in (self._work, self._stop):
+            lock.acquire()
         self._thread: threading.Thread | None = None
 
     def notice(self) -> None:
@@ -115,22 +120,28 @@ class Flusher:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="cutepy-flush", daemon=True)
             self._thread.start()
-        self._work.set()
+        _let_through(self._work)
 
     def stop(self) -> None:
-        self._stop.set()
-        self._work.set()
+        _let_through(self._stop)
+        _let_through(self._work)
 
     def _run(self) -> None:
-        while self._work.wait() and not self._stop.is_set():
-            self._work.clear()
-            if self._stop.wait(DELAY):
+        while self._work.acquire():
+            if self._stop.acquire(timeout=DELAY):
                 return
             device = self._device()
             if device is None:
                 return
             device.flush_quietly()
             del device
+
+
+def _let_through(gate: threading.Lock) -> None:
+    """Let one pass that waits for the lock, or the next that comes; not two."""
+    if gate.locked():
+        with suppress(RuntimeError):  # another thread did the same just now
+            gate.release()
 
 
 class Stopwatch:

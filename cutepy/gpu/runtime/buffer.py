@@ -31,14 +31,19 @@ _uids = itertools.count(1)
 class DeviceBuffer:
     """Memory on one device; made by `Device.allocate` and `Device.upload`, freed with its last reference or by `free`.
 
-    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros.
+    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros. A pooled one, where nobody
+    holds it any more, leaves its memory, and its number, to the next of its size.
     """
 
-    __slots__ = ("__weakref__", "_handle", "device", "name", "nbytes", "uid")
+    __slots__ = ("__weakref__", "_handle", "device", "key", "name", "nbytes", "pooled", "uid")
 
-    def __init__(self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str) -> None:
-        self.device, self.nbytes, self.name = device, nbytes, name
-        self.uid = next(_uids)
+    def __init__(
+        self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str, *, pooled: bool = False, uid: int = 0
+    ) -> None:
+        self.device, self.nbytes, self.name, self.pooled = device, nbytes, name, pooled
+        self.uid = uid or next(_uids)
+        self.key = self.uid, 0, padded(nbytes)
+        """What a launch binds: this buffer, from which byte, how many (as the device holds them)."""
         self._handle: wgpu.GPUBuffer | None = handle
 
     @property
@@ -51,11 +56,6 @@ class DeviceBuffer:
     @property
     def freed(self) -> bool:
         return self._handle is None
-
-    @property
-    def key(self) -> tuple[int, int, int]:
-        """What a launch binds: this buffer, from which byte, how many (as the device holds them)."""
-        return (self.uid, 0, padded(self.nbytes))
 
     def view(self, offset: int, nbytes: int) -> BufferView:
         """A part of this buffer, to bind where the whole is too large or too much.
@@ -81,11 +81,11 @@ class DeviceBuffer:
         """Give the memory back now; work that was launched before keeps it until it is done. Freeing twice is fine."""
         handle, self._handle = self._handle, None
         if handle is not None:
-            self.device.forget(self.uid, handle)
+            self.device.forget(self.uid)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
-            self.free()
+            self.device.forget(self.uid, self.nbytes if self.pooled else None)
 
     def __repr__(self) -> str:
         return f"DeviceBuffer({self.name or self.uid}, {self.nbytes} bytes)"
