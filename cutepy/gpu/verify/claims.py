@@ -10,10 +10,11 @@ from ..lower import lower
 from ..runtime.program import Limits
 from ..wgsl import show
 from .bounds import decide_bounds, is_in_bounds
-from .collect import collect, uses_subgroups
+from .collect import collect, uses_matrices, uses_subgroups
 from .model import Fence, Model, happens
 from .races import decide_races
 from .verdict import Verdict, Verification, Witness
+from .whole import decide_whole
 from .written import decide_written
 
 
@@ -145,6 +146,8 @@ def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
 
 def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
     """The sizes of subgroup to look at: those that the device may have, where the kernel asks for them."""
+    if uses_matrices(kernel):
+        return [kernel.lanes]
     least, most = limits.subgroup_sizes
     sizes = [1 << i for i in range(8) if least <= 1 << i <= most]
     return sizes if sizes and uses_subgroups(kernel) else [32]
@@ -167,7 +170,8 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
 def _decide(model: Model) -> list[Verdict]:
     barriers, races = _order(model)
     bounds = decide_bounds(model, _racing(model, races))
-    return [*bounds, decide_loops(model), barriers, *races, *_if_held(barriers, decide_written(model))]
+    written = _if_held(barriers, decide_written(model))
+    return [*bounds, decide_loops(model), barriers, *decide_whole(model), *races, *written]
 
 
 def _order(model: Model) -> tuple[Verdict, list[Verdict]]:

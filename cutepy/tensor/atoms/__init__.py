@@ -5,6 +5,7 @@ from .atom import FMA as FMA
 from .atom import CopyAtom as CopyAtom
 from .atom import MMAAtom as MMAAtom
 from .atom import universal_copy as universal_copy
+from .subgroup import subgroup_matrix as subgroup_matrix
 
 MMA_ATOMS: dict[str, MMAAtom] = {FMA.name: FMA} | nvidia.MMA_ATOMS | others.MMA_ATOMS
 """Every multiply-add atom by name."""
