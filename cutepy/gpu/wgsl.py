@@ -96,7 +96,7 @@ def show(value: ir.Expr) -> str:
     >>> show(tid // 4 * 16 + (tid % 4 | 1))
     '(tid / 4u) * 16u + ((tid % 4u) | 1u)'
     """
-    return _Sketch(ir.Kernel("expression", (), ()), "naga").show(value)
+    return _Sketch(ir.Kernel("expression", (), ()), "tint").show(value)
 
 
 def type_name(dtype: DType, lanes: int = 1, dialect: Dialect = "tint") -> str:
