@@ -40,9 +40,10 @@ class MatrixPlan:
     """How the product is cut up: `subgroups` along rows and columns share a tile of (rows, columns, k), in matrices of
     `shape`, with elements and sums in `types`.
 
-    Slabs of A and B are staged in shared memory, `padding` elements between two columns or rows, each along k or, by
-    `columns` (of A, of B), across it; the next slab is brought to registers while one is used, if `ahead`. `band` rows
-    of tiles are worked through together. k is summed in `splits` parts.
+    Slabs of A and B are staged in shared memory, `stages` of them, `padding` elements between two columns or rows, each
+    along k or, by `columns` (of A, of B), across it; the next slab is brought to registers while one is used, if
+    `ahead`. What is turned on its way, threads bring in `lanes` of (blocks along k, blocks across), if these are given.
+    `band` rows of tiles are worked through together. k is summed in `splits` parts.
     """
 
     tile: tuple[int, int, int] = (128, 128, 32)
@@ -52,6 +53,8 @@ class MatrixPlan:
     padding: int = 8
     columns: tuple[bool, bool] = (True, True)
     ahead: bool = True
+    stages: int = 1
+    lanes: tuple[int, int] | None = None
     band: int = 0
     splits: int = 1
 
@@ -72,11 +75,22 @@ class MatrixPlan:
         return SUBGROUP * self.subgroups[0], self.subgroups[1]
 
     def staged(self, operand: int) -> Layout:
-        """The layout of a slab of A (0) or B (1) in shared memory, (rows, k)."""
+        """The layout of the slabs of A (0) or B (1) in shared memory, (rows, k, stage)."""
         rows, depth = self.tile[operand], self.tile[2]
-        if self.columns[operand]:
-            return Layout((rows, depth), (1, rows + self.padding))
-        return Layout((rows, depth), (depth + self.padding, 1))
+        row, column = (1, rows + self.padding) if self.columns[operand] else (depth + self.padding, 1)
+        return Layout((rows, depth, self.stages), (row, column, max(rows * row, depth * column)))
+
+    def copies(self, operand: int, along_k: bool) -> Layout:
+        """(thread, value) -> index in a slab of A (0) or B (1): who brings what."""
+        tile, threads = (self.tile[operand], self.tile[2]), prod(self.threads)
+        if not (along_k and self.columns[operand] and self.lanes):
+            return copy_layout(tile, None, threads, along_k=along_k)
+        (rows, depth), (near_k, near_m) = tile, self.lanes
+        far_k = depth // 4 // near_k
+        far_m = threads // (near_k * near_m * far_k)
+        shape = (near_k, near_m, far_k, far_m), (4, 4, rows // (4 * near_m * far_m))
+        steps = (4 * rows, 4, 4 * rows * near_k, 4 * near_m), (1, rows, 4 * near_m * far_m)
+        return Layout(shape, steps)
 
     @property
     def shared_bytes(self) -> int:
@@ -94,21 +108,21 @@ class MatrixPlan:
 @kernel
 def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`."""
-    (bm, bn, bk), mma, threads = plan.tile, plan.mma, prod(plan.threads)
+    (bm, bn, bk), mma = plan.tile, plan.mma
     (column, row, batch), who = spread_over_grid(C, plan), SUBGROUP * gpu.subgroup()
     batches = size(A, 2) if A.rank > 2 else 1
     if plan.band:
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
     A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
     a, b = (
-        Slabs(t, (t_rows, bk), block, copy_layout((t_rows, bk), None, threads, along_k=_across(t)))
-        for t, t_rows, block in ((A, bm, row), (B, bn, column))
+        Slabs(t, (plan.tile[i], bk), block, plan.copies(i, _across(t)))
+        for i, (t, block) in enumerate(((A, row), (B, column)))
     )
     sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
     part_A, part_B = mma.partition_A(sA, who), mma.partition_B(sB, who)
     tile_C = local_tile(C, (bm, bn), (row, column))
     part_C = mma.partition_C(tile_C, who)
-    frag_A, frag_B = mma.make_fragment_A(part_A(ALL, ALL, 0)), mma.make_fragment_B(part_B(ALL, ALL, 0))
+    frag_A, frag_B = mma.make_fragment_A(part_A(ALL, ALL, 0, 0)), mma.make_fragment_B(part_B(ALL, ALL, 0, 0))
     acc = mma.make_fragment_C(part_C)
     clear(acc)
 
@@ -122,8 +136,9 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
         if not plan.ahead:
             a.load(first + k, next_A)
             b.load(first + k, next_B)
-        a.store(next_A, sA, first + k)
-        b.store(next_B, sB, first + k)
+        stage = k % plan.stages
+        a.store(next_A, sA(ALL, ALL, stage), first + k)
+        b.store(next_B, sB(ALL, ALL, stage), first + k)
         gpu.barrier()
         if plan.ahead:
             with gpu.when(k + 1 < turns):
@@ -131,10 +146,11 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
                 a.load(following, next_A)
                 b.load(following, next_B)
         for kk in gpu.unroll(bk // plan.shape[2]):
-            copy(part_A(ALL, ALL, kk), frag_A)
-            copy(part_B(ALL, ALL, kk), frag_B)
+            copy(part_A(ALL, ALL, kk, stage), frag_A)
+            copy(part_B(ALL, ALL, kk, stage), frag_B)
             gemm(frag_A, frag_B, acc)
-        gpu.barrier()
+        if plan.stages == 1:
+            gpu.barrier()
     if C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and _is_plain(C):
         copy(acc, part_C)
     else:
