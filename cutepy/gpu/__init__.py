@@ -17,6 +17,7 @@ from .ir import Expr as Expr
 from .ir import Kernel as Kernel
 from .library import OnDevice as OnDevice
 from .matmul import Plan as Plan
+from .matmul_matrices import MatrixPlan as MatrixPlan
 from .operations.copies import copy as copy
 from .operations.pointwise import Pointwise as Pointwise
 from .operations.pointwise import pointwise as pointwise
@@ -30,6 +31,7 @@ from .operations.reductions import min as min
 from .operations.reductions import prod as prod
 from .operations.reductions import sum as sum
 from .operations.softmax import softmax as softmax
+from .products import explain_matmul as explain_matmul
 from .products import matmul as matmul
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters

@@ -306,5 +306,10 @@ def whole_splits(plan: Plan, k: int, splits: int) -> Plan:
     >>> whole_splits(Plan(), 5 * 16, 4).splits
     3
     """
-    slabs = ceil_div(k, plan.tile[2])
-    return replace(plan, splits=ceil_div(slabs, ceil_div(slabs, splits)))
+    return replace(plan, splits=parts_of(k, plan.tile[2], splits))
+
+
+def parts_of(k: int, depth: int, most: int) -> int:
+    """How many parts of whole slabs there are of k, at most so many, none of them empty."""
+    slabs = ceil_div(k, depth)
+    return ceil_div(slabs, ceil_div(slabs, most))

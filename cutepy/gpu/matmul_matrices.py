@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
+from typing import Literal
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, size
@@ -24,13 +25,15 @@ from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, share_of, spread_over_grid
-from .operations.operand import modes_of, steps_of
+from .matmul import PROCESSORS, START, parts_of, share_of, spread_over_grid
+from .operations.operand import Place, modes_of, steps_of
 from .slabs import Slabs, copy_layout
 from .trace import functions
 from .trace import language as gpu
 from .trace.kernel import kernel
+from .wgsl import SUBGROUP_MATRIX as MATRICES
 
+Sums = Literal["f32", "f16"]
 SUBGROUP = 32
 """Threads of a subgroup, on the adapters that grant matrices so far."""
 
@@ -68,6 +71,13 @@ class MatrixPlan:
         """The matrices of all subgroups side by side."""
         element, sums = self.types
         return make_tiled_mma(subgroup_matrix(self.shape, (element, element, sums), SUBGROUP), (*self.subgroups, 1))
+
+    @property
+    def told(self) -> str:
+        """What a reader is told of it."""
+        (m, n, k), tile = self.shape, "x".join(map(str, self.tile))
+        way = f"matrices of a subgroup, {self.types[0]} with sums in {self.types[1]}, {m}x{n}x{k}, tiles of {tile}"
+        return way + (f", k in {self.splits} parts" if self.splits > 1 else "")
 
     @property
     def threads(self) -> tuple[int, int]:
@@ -190,6 +200,8 @@ def _in_bands(row: Expr, column: Expr, band: int, columns: int) -> tuple[Expr, E
     return row // band * band + number % band, number // band
 
 
+LEAST = 32
+"""Rows, columns and k below which tiles of matrices are mostly padding."""
 LARGE = MatrixPlan()
 WIDE = MatrixPlan((64, 128, 32))
 SMALL = MatrixPlan((64, 64, 32))
@@ -233,16 +245,24 @@ def choose_matrix_plan(m: int, n: int, k: int, batch: int = 1, types: tuple[str,
     for pace in PACES:
         for splits in (1, 2, 4, 8):
             took = pace.microseconds(m, n, k, batch, splits)
-            if took < least and k >= splits * pace.plan.tile[2] * 4:
-                best, least = replace(pace.plan, splits=splits), took
-    return for_types(best, types)
+            if took < least and (splits == 1 or k >= splits * pace.plan.tile[2] * 4):
+                best, least = replace(pace.plan, splits=parts_of(k, pace.plan.tile[2], splits)), took
+    return replace(best, types=types)
 
 
-def for_types(plan: MatrixPlan, types: tuple[str, str]) -> MatrixPlan:
-    """The plan with matrices of other types: k is as many bytes."""
-    return plan if plan.types == types else replace(plan, types=types)
-
-
-def types_for(dtype: DType, sums: str) -> tuple[str, str]:
-    """The element type, and the type of the sums: what a call asked for."""
-    return dtype.name, sums
+def matrix_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int], sums: Sums) -> MatrixPlan | str:
+    """The plan for a product of (m, n, k, batch) in f16, or why there is none here."""
+    m, n, k, batch = extents
+    if place.device is None:
+        return "the interpreter is asked for, not a device"
+    if dtype.name != "f16":
+        return f"they multiply f16, not {dtype}"
+    adapter = place.device.adapter
+    shapes = [(s.m, s.n, s.k) for s in getattr(adapter, "matrices", ()) if (s.operand, s.result) == (dtype.name, sums)]
+    if MATRICES not in place.device.features or not shapes:
+        return getattr(adapter, "no_matrices", "") or f"{adapter} lists none of {dtype} with sums in {sums}"
+    if LARGE.shape not in shapes:
+        return f"{adapter} lists {', '.join(map(str, shapes))} and not {LARGE.shape}, which the plans are of"
+    if min(m, n) < LEAST or k < LEAST:
+        return f"{m}x{n}x{k} has too little to share among tiles"
+    return choose_matrix_plan(m, n, k, batch, ("f16", sums))
