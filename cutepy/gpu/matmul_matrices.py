@@ -84,15 +84,34 @@ class MatrixPlan:
         """Threads of a workgroup."""
         return SUBGROUP * self.subgroups[0], self.subgroups[1]
 
+    @property
+    def packed(self) -> int:
+        """Elements in one of the numbers that memory holds: four of 8 bits in an i32 or u32, else one."""
+        return 4 if as_dtype(self.types[0]).bits == 8 else 1
+
+    def slab(self, operand: int) -> tuple[int, int]:
+        """Rows and k of a slab of A (0) or B (1) in memory: packed elements are neighbours along what is staged so."""
+        rows, depth = self.tile[operand], self.tile[2]
+        return (rows // self.packed, depth) if self.columns[operand] else (rows, depth // self.packed)
+
+    def unpacked(self, staged: Tensor, operand: int) -> Tensor:
+        """The staged slabs of A (0) or B (1), (rows, k, stage), element by element."""
+        layout = staged.layout
+        if self.packed == 1 or not isinstance(layout, Layout):
+            return staged
+        row, column, stage = (step * self.packed for step in leaves(layout.stride))
+        steps = (1, column, stage) if self.columns[operand] else (row, 1, stage)
+        return Tensor(staged.engine, Layout((self.tile[operand], self.tile[2], self.stages), steps))
+
     def staged(self, operand: int) -> Layout:
         """The layout of the slabs of A (0) or B (1) in shared memory, (rows, k, stage)."""
-        rows, depth = self.tile[operand], self.tile[2]
+        rows, depth = self.slab(operand)
         row, column = (1, rows + self.padding) if self.columns[operand] else (depth + self.padding, 1)
         return Layout((rows, depth, self.stages), (row, column, max(rows * row, depth * column)))
 
     def copies(self, operand: int, along_k: bool) -> Layout:
         """(thread, value) -> index in a slab of A (0) or B (1): who brings what."""
-        tile, threads = (self.tile[operand], self.tile[2]), prod(self.threads)
+        tile, threads = self.slab(operand), prod(self.threads)
         if not (along_k and self.columns[operand] and self.lanes):
             return copy_layout(tile, None, threads, along_k=along_k)
         (rows, depth), (near_k, near_m) = tile, self.lanes
@@ -106,8 +125,8 @@ class MatrixPlan:
     def shared_bytes(self) -> int:
         """Bytes of shared memory, those for results on their way out included."""
         width, sums = (as_dtype(kind).bytes for kind in self.types)
-        out = self.results().cosize * sums
-        return workgroup_bytes([*(self.staged(operand).cosize * width for operand in (0, 1)), out])
+        slabs = [self.staged(operand).cosize * width * self.packed for operand in (0, 1)]
+        return workgroup_bytes([*slabs, self.results().cosize * sums])
 
     def results(self, across: bool = True) -> Layout:
         """The layout of a row of matrices of the tile, on their way out."""
@@ -117,7 +136,10 @@ class MatrixPlan:
 
 @kernel
 def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
-    """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`."""
+    """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`.
+
+    Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so.
+    """
     (bm, bn, bk), mma = plan.tile, plan.mma
     (column, row, batch), who = spread_over_grid(C, plan), SUBGROUP * gpu.subgroup()
     batches = size(A, 2) if A.rank > 2 else 1
@@ -125,18 +147,18 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
     A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
     a, b = (
-        Slabs(t, (plan.tile[i], bk), block, plan.copies(i, _across(t)))
+        Slabs(t, plan.slab(i), block, plan.copies(i, _across(t)))
         for i, (t, block) in enumerate(((A, row), (B, column)))
     )
     sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
-    part_A, part_B = mma.partition_A(sA, who), mma.partition_B(sB, who)
+    part_A, part_B = mma.partition_A(plan.unpacked(sA, 0), who), mma.partition_B(plan.unpacked(sB, 1), who)
     tile_C = local_tile(C, (bm, bn), (row, column))
     part_C = mma.partition_C(tile_C, who)
     frag_A, frag_B = mma.make_fragment_A(part_A(ALL, ALL, 0, 0)), mma.make_fragment_B(part_B(ALL, ALL, 0, 0))
     acc = mma.make_fragment_C(part_C)
     clear(acc)
 
-    slabs = ceil_div(size(A, 1), bk)
+    slabs = ceil_div(size(A, 1), a.tile[1])
     first, turns = share_of(slabs, plan, batch // batches)
     next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     if plan.ahead:
