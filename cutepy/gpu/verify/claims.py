@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ...errors import KernelError
 from ..evaluate import Unknown
 from ..ir import Buffer, Const, Expr, Kernel, Param, check, is_uniform, new_arena
 from ..lower import lower
@@ -142,6 +143,24 @@ def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
             forms.append(kernel)  # vectors reach into padding: only where lowering made them so
         models = (collect(form, size) for form in forms for size in _sizes(ready, Limits()))
         return not all(decide_loops(m).status == "proven" and is_in_bounds(m, _racing(m)) for m in models)
+
+
+def check_matrices(kernel: Kernel) -> None:
+    """Raise KernelError for a kernel whose subgroups hold matrices and that is not proven to move and compute them as
+    a whole, inside its arrays: no runtime checks that."""
+    if not uses_matrices(kernel) or 0 in kernel.grid:
+        return
+    with new_arena():
+        model = collect(lower(kernel), kernel.lanes)
+        for verdict in decide_whole(model):
+            if verdict.status != "proven":
+                raise KernelError(f"{kernel.name} is not run: {verdict}")
+        if not is_in_bounds(model, _racing(model)):
+            found = [v for v in decide_bounds(model, _racing(model)) if v.status != "proven"]
+            told = f": {found[0]}" if found else ""
+            raise KernelError(
+                f"{kernel.name} is not run: its matrices are not proven to stay inside their memory{told}"
+            )
 
 
 def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
