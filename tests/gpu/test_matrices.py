@@ -341,3 +341,24 @@ def test_large_is_the_plan_of_the_notes() -> None:
         A, A.T, np.zeros((256, 256), np.float32), plan=LARGE, limits=matrix_mutants.LIMITS
     )
     assert found.ok
+
+
+@pytest.mark.parametrize("columns", [(True, True), (False, True), (True, False)])
+def test_padding_keeps_matrix_loads_free_of_bank_conflicts(columns: tuple[bool, bool]) -> None:
+    """The phases of a load are eight threads with 16 bytes each: without padding they meet in one bank."""
+    A, C = np.zeros((64, 64), np.float16), np.zeros((64, 64), np.float32)
+
+    def worst(padding: int) -> int:
+        plan = MatrixPlan((64, 64, 32), padding=padding, columns=columns)
+        found = matrix_matmul_kernel.report(A, A.T, C, plan=plan)
+        return max(a.ways or 1 for a in found.accesses if a.space == "workgroup" and a.verb == "reads")
+
+    assert worst(8) == 1 and worst(24) == 1
+    assert worst(0) >= 4
+
+
+def test_a_report_counts_what_matrices_compute() -> None:
+    A, B, C = operands(64, 32, 48)
+    found = staged_product.report(A, B, C)
+    assert found.flops == 2 * 64 * 32 * 48
+    assert next(a for a in found.arrays if a.name == "C").written_bytes == C.nbytes

@@ -370,15 +370,16 @@ class _Walk:
         return found
 
     def shares(self, at: ir.Expr, kind: MatrixType, stride: int, by_columns: bool) -> tuple[int, list[ir.Expr]]:
-        """How many neighbours each thread is taken to access of a matrix that begins at `at`, and where they begin."""
+        """How many neighbours each thread is taken to access of a matrix that begins at `at`, and where they begin:
+        threads go from row to row, as in NVIDIA's `ldmatrix`, by which bank conflicts are counted."""
         packed = 4 if kind.element.bits == 8 else 1
-        run = kind.rows if by_columns else kind.columns
+        run, slow = (kind.rows, kind.columns) if by_columns else (kind.columns, kind.rows)
         each = kind.rows * kind.columns // kind.threads
         lanes, lane = min(run, each), self.tid % kind.threads
         starts = []
         for part in range(each // lanes):
-            number = lane * (each // lanes) + part
-            share = at + number // (run // lanes) * stride + number % (run // lanes) * lanes
+            number = lane + part * kind.threads
+            share = at + number % slow * stride + number // slow * lanes
             starts.append(simplify(share // packed if packed > 1 else share))
         return max(1, lanes // packed), starts
 
