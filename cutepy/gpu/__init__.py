@@ -17,6 +17,7 @@ from .ir import Expr as Expr
 from .ir import Kernel as Kernel
 from .library import OnDevice as OnDevice
 from .matmul import Plan as Plan
+from .matmul_matrices import MatrixPlan as MatrixPlan
 from .operations.copies import copy as copy
 from .operations.pointwise import Pointwise as Pointwise
 from .operations.pointwise import pointwise as pointwise
@@ -36,6 +37,7 @@ from .operations.statistics import logsumexp as logsumexp
 from .operations.statistics import norm as norm
 from .operations.statistics import std as std
 from .operations.statistics import var as var
+from .products import explain_matmul as explain_matmul
 from .products import matmul as matmul
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters

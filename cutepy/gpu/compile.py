@@ -4,7 +4,7 @@ from ..tensor.dtypes import DType, f16, f32, i32, u32
 from .ir import Kernel
 from .lower import lower
 from .runtime.program import Binding, Param, ParamType, Program
-from .wgsl import Dialect, write_wgsl
+from .wgsl import SUBGROUP_MATRIX, Dialect, features, write_wgsl
 
 _TYPES: dict[DType, ParamType] = {f16: "f16", f32: "f32", i32: "i32", u32: "u32"}
 
@@ -12,6 +12,8 @@ _TYPES: dict[DType, ParamType] = {f16: "f16", f32: "f32", i32: "i32", u32: "u32"
 def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool = True) -> Program:
     """The program of `kernel` for a WGSL compiler; `checked=False` is for a kernel proven in bounds."""
     ready = lower(kernel)
+    if SUBGROUP_MATRIX in features(ready):
+        dialect = "tint"  # wgpu grants no matrices yet: what runs them is Dawn
     source = write_wgsl(ready, dialect)
     return Program(
         wgsl=source.text,

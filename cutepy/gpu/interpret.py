@@ -16,7 +16,9 @@ import numpy as np
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
+from ..tensor.matrix import MatrixType
 from . import ir
+from .interpret_matrix import agreed, by_subgroup, matrices_from, spread_out, unpacked, watch_lanes
 from .interpret_memory import Reach, State, Watch, atomic_update, both, gather, scatter, spread, subgroup_call
 from .interpret_print import say
 from .ir.laws import Array, lane_of
@@ -115,6 +117,9 @@ def _prepare(state: State, chunk: tuple[Array, Array, Array]) -> None:
         length = -(-buffer.length // buffer.width) * buffer.width
         if buffer.space == "workgroup":
             state.arrays[buffer] = np.full((state.groups, length), _poison(buffer.dtype), buffer.dtype.numpy)
+        elif isinstance(kind := buffer.dtype, MatrixType):
+            held = state.groups, -(-threads // kind.threads), kind.rows, kind.columns
+            state.arrays[buffer] = np.zeros((length, *held), kind.numpy)
         else:
             state.arrays[buffer] = np.zeros((length, *state.shape), buffer.dtype.numpy)
 
@@ -139,7 +144,7 @@ class Compiler:
                 self.fleeting.add(node)
         self.kept = {node for node in order if uses[node] > 1 and node.operands}
         named = [s.var for s in ir.statements(kernel.body) if isinstance(s, ir.Let | ir.Declare)]
-        self.held = sum(4 * value.lanes for value in (*named, *self.kept))
+        self.held = sum(max(4 * value.lanes, value.dtype.bytes) for value in (*named, *self.kept))
 
     def expr(self, value: ir.Expr) -> Compute:
         known = self.memo.get(value)
@@ -174,6 +179,10 @@ class Compiler:
             case ir.Call(name=name, args=args) if name in SUBGROUP:
                 given = [self.expr(a) for a in args]
                 return lambda s: subgroup_call(name, [a(s) for a in given], s.shape, s.active, s.subgroup_size)
+            case ir.MatrixLoad():
+                return self.load_matrix(value)
+            case ir.MatrixCall():
+                return self.call_matrix(value)
             case ir.Load():
                 return self.load(value)
         return self.computed(value)
@@ -210,6 +219,49 @@ class Compiler:
 
         return read
 
+    def load_matrix(self, node: ir.MatrixLoad) -> Compute:
+        buffer, index, kind = node.buffer, self.expr(node.index), node.dtype
+        assert isinstance(kind, MatrixType)
+        reach = Reach(self.kernel, buffer, 1, node.place, "reads", node.index)
+
+        def read(s: State) -> Array:
+            first = agreed(s, kind, index(s), node.place, "loads")
+            lanes = spread_out(s, reach, first, kind, (node.stride, node.by_columns))
+            lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
+            found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
+            watch_lanes(s, reach, lanes, lambda: found[0])
+            flat = np.moveaxis(found, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
+            return matrices_from(kind, unpacked(kind, flat), node.by_columns)
+
+        return read
+
+    def call_matrix(self, node: ir.MatrixCall) -> Compute:
+        law, kind, operands = ir.meaning(node), node.dtype, [self.expr(x) for x in node.operands]
+        assert law is not None and isinstance(kind, MatrixType)
+
+        def compute(s: State) -> Array:
+            by_subgroup(s, kind, node.place, "computes")
+            return law(*[x(s) for x in operands])
+
+        return compute
+
+    def store_matrix(self, stmt: ir.MatrixStore) -> Run:
+        buffer, index, value, kind = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.dtype
+        assert isinstance(kind, MatrixType)
+        reach = Reach(self.kernel, buffer, 1, stmt.place, "writes", stmt.index)
+
+        def write(s: State) -> None:
+            first = agreed(s, kind, index(s), stmt.place, "stores")
+            lanes = spread_out(s, reach, first, kind, (stmt.stride, stmt.by_columns))
+            held = np.broadcast_to(value(s), (s.groups, first.shape[1], kind.rows, kind.columns))
+            flat = (held.swapaxes(2, 3) if stmt.by_columns else held).reshape(s.groups, s.kernel.threads, -1)
+            put = np.moveaxis(flat, -1, 0)
+            watch_lanes(s, reach, lanes, lambda: put[0])
+            for lane, each in zip(lanes, put, strict=True):
+                scatter(s, buffer, lane, each, 1)
+
+        return write
+
     def block(self, block: ir.Block) -> Run:
         runs = [RUNS[type(stmt)](self, stmt) for stmt in block if not isinstance(stmt, ir.Comment)]
 
@@ -230,7 +282,8 @@ class Compiler:
 
     def declare(self, stmt: ir.Declare) -> Run:
         var, start = stmt.var, None if stmt.value is None else self.expr(stmt.value)
-        zero = np.zeros((1,) * (2 if var.lanes == 1 else 3), var.dtype.numpy)
+        axes = 4 if var.dtype.kind == "m" else 2 if var.lanes == 1 else 3
+        zero = np.zeros((1,) * axes, var.dtype.numpy)
 
         def declare(s: State) -> None:
             s.values[var] = zero if start is None else start(s)
@@ -238,29 +291,33 @@ class Compiler:
         return declare
 
     def assign(self, stmt: ir.Assign) -> Run:
-        var, compute, lane = stmt.var, self.expr(stmt.value), stmt.lane
+        var, compute, lane, kind = stmt.var, self.expr(stmt.value), stmt.lane, stmt.var.dtype
 
         def assign(s: State) -> None:
             new, old = compute(s), s.values[var]
             if lane is not None:
                 new = np.stack([new if i == lane else lane_of(old, i) for i in range(var.lanes)])
-            s.values[var] = new if s.active is None else np.where(s.active, new, old)
+            active = by_subgroup(s, kind, "", "sets") if isinstance(kind, MatrixType) else s.active
+            s.values[var] = new if active is None else np.where(active, new, old)
 
         return assign
 
     def store(self, stmt: ir.Store) -> Run:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
-        reach = Reach(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index)
+        reach, kind = Reach(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index), buffer.dtype
         if buffer.space == "private" and isinstance(stmt.index, ir.Const):
             first = int(stmt.index.value) * buffer.width
             reach.check_constant(first)
             part = slice(first, first + lanes) if lanes > 1 else first
 
             def keep(s: State) -> None:
-                if s.active is None:
-                    s.arrays[buffer][part] = value(s)
+                put, active = value(s), s.active
+                if isinstance(kind, MatrixType):
+                    active = by_subgroup(s, kind, stmt.place, "sets")
+                if active is None:
+                    s.arrays[buffer][part] = put
                 else:
-                    np.copyto(s.arrays[buffer][part], value(s), where=s.active)
+                    np.copyto(s.arrays[buffer][part], put, where=active)
 
             return keep
 
@@ -346,6 +403,7 @@ RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.Declare: Compiler.declare,
     ir.Assign: Compiler.assign,
     ir.Store: Compiler.store,
+    ir.MatrixStore: Compiler.store_matrix,
     ir.Atomic: Compiler.atomic,
     ir.If: Compiler.branch,
     ir.For: Compiler.loop,

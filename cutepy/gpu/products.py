@@ -8,7 +8,7 @@ Sums are in f32 (in i32 and u32 for those), in an order that the layouts and the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -19,11 +19,12 @@ from ..layout.values.int_tuple import leaves
 from ..ops.rules import broadcast_shape, matmul_shapes, result_type
 from ..tensor.algorithms import fill
 from ..tensor.bulk import common_refinement, mode_sizes
-from ..tensor.dtypes import DType, bool_, u32
+from ..tensor.dtypes import DType, as_dtype, bool_, u32
 from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .matmul import Plan, choose_plan, matmul_kernel, whole_splits
+from .matmul import Plan, choose_plan, matmul_kernel, parts_of
+from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy
 from .operations.domain import zipped
 from .operations.fold import fold_kernel, sum_products
@@ -33,6 +34,7 @@ from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
 
 static_type(Plan)
+static_type(MatrixPlan)
 Operands = tuple[Tensor, Tensor, Tensor]
 Piece = tuple[int, int, int, int]
 """The extent of an axis, or of a factor of one, and its strides in A, in B and in C."""
@@ -44,11 +46,21 @@ SLAB = 16
 
 
 @repeatable
-def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
+def matmul(
+    A: object,
+    B: object,
+    C: Tensor | None = None,
+    *,
+    plan: Plan | MatrixPlan | None = None,
+    engine: str = "wgpu",
+    sums: Sums = "f32",
+) -> Tensor:
     """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
     a new tensor, on the device of the operands or, of arrays, on the host.
 
-    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter).
+    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter). Where the device
+    grants matrices of a subgroup (tensor cores), f16 is multiplied by them, with sums in f32 or, if `sums` says so, in
+    f16; `explain_matmul` tells which way a product takes, and why.
 
     >>> import numpy as np
     >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
@@ -66,7 +78,7 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
     c = place.new(shape, working) if C is None or working is not dtype else place.bring(C)
     if c.size and k:
-        contract(place, _stretched(place.bring(a), place.bring(b), c), plan=plan)
+        contract(place, _stretched(place.bring(a), place.bring(b), c), plan=plan, sums=_sums_of(sums))
     elif c.size:
         fill(c, 0)
     if working is not dtype:
@@ -76,6 +88,35 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
         return C
     stays = place.device is None or any(isinstance(t.engine, DeviceEngine) for t in (a, b))
     return c if stays or C is not None else make_tensor(c.numpy())
+
+
+def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "f32") -> str:
+    """Which way `matmul(A, B)` takes here, and why, in a line or two.
+
+    >>> import numpy as np
+    >>> x = np.zeros((64, 64), np.float16)
+    >>> print(explain_matmul(x, x, engine="numpy"))
+    fused multiply-adds in f32, tiles of 64x64x16; no matrices of a subgroup: the interpreter is asked for, not a device
+
+    Raises as `matmul`.
+    """
+    a, b = (tensor_of("matmul", x) for x in (A, B))
+    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [a, b])
+    rows, columns, copies = prod(m), prod(n), prod(batch)
+    found = matrix_plan(place, dtype, (rows, columns, k, copies), _sums_of(sums)) if a.dtype is b.dtype else "two types"
+    if isinstance(found, MatrixPlan):
+        return f"{found.told} on {place.device}"
+    adapter = None if place.device is None else place.device.adapter
+    tile = "x".join(map(str, choose_plan(rows, columns, k, adapter, copies).tile))
+    way = f"fused multiply-adds in {dtype.accumulator}, tiles of {tile}"
+    return f"{'sums of products, row by row' if min(rows, columns) == 1 else way}; no matrices of a subgroup: {found}"
+
+
+def _sums_of(sums: Sums) -> Sums:
+    if sums not in ("f32", "f16"):
+        raise KernelError(f"matmul(sums={sums!r}): f16 is summed in 'f32' or, where matrices are, in 'f16'")
+    return sums
 
 
 @repeatable
@@ -176,12 +217,12 @@ def _merged(pieces: list[Piece]) -> list[Piece]:
     return [piece for piece in zip(extents, *(leaves(layout.stride) for layout in found), strict=True) if piece[0] > 1]
 
 
-def contract(place: Place, operands: Operands, *, plan: Plan | None = None) -> None:
+def contract(place: Place, operands: Operands, *, plan: Plan | MatrixPlan | None = None, sums: Sums = "f32") -> None:
     """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
     a, b, c = operands
     groups = grouped(*(tuple(modes_of(t)) for t in operands))
     if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB):
-        _contract_copies(place, operands, plan)
+        _contract_copies(place, operands, plan, sums)
         return
     m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
     if plan is None and min(m, n) == 1:
@@ -192,15 +233,48 @@ def contract(place: Place, operands: Operands, *, plan: Plan | None = None) -> N
         groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
     adapter = None if place.device is None else place.device.adapter
     copies = m * n * batch // (rows * columns)
-    chosen = choose_plan(rows, columns, k, adapter, copies) if plan is None else whole_splits(plan, k, plan.splits)
-    arranged = groups.operands(a, b, c, batched=chosen.splits > 1)
-    if chosen.splits == 1:
-        place.run(matmul_kernel, *arranged, plan=chosen)
+    chosen: Plan | MatrixPlan | str
+    if plan is None:
+        chosen = matrix_plan(place, a.dtype, (rows, columns, k, copies), sums) if b.dtype is a.dtype else ""
+        chosen = choose_plan(rows, columns, k, adapter, copies) if isinstance(chosen, str) else chosen
     else:
+        chosen = replace(plan, splits=parts_of(k, plan.tile[2], plan.splits))
+    arranged = groups.operands(a, b, c, batched=chosen.splits > 1)
+    if isinstance(chosen, MatrixPlan):
+        x, y, z = arranged
+        arranged = _of_whole_tiles(place, x, chosen, 0), _of_whole_tiles(place, y, chosen, 1), z
+    if chosen.splits > 1:
         _in_splits(place, arranged, chosen)
+    else:
+        _run(place, arranged, chosen)
 
 
-def _in_splits(place: Place, operands: Operands, plan: Plan) -> None:
+def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+    """One launch."""
+    if isinstance(plan, MatrixPlan):
+        place.run(matrix_matmul_kernel, *operands, plan=plan)
+    else:
+        place.run(matmul_kernel, *operands, plan=plan)
+
+
+def _of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int) -> Tensor:
+    """A (0) or B (1) as (rows, k) of whole tiles that are read in vectors: itself, or a copy among zeros."""
+    tile, sizes, near = (plan.tile[operand], plan.tile[2]), mode_sizes(tensor), steps_of(tensor)
+    steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
+    aligned = 1 in near and not any(place % 4 for place in (*steps, tensor.offset) if place != 1)
+    if aligned and all(size % extent == 0 for size, extent in zip(sizes, tile, strict=False)):
+        return tensor
+    whole = *(ceil_div(size, extent) * extent for size, extent in zip(sizes, tile, strict=False)), *sizes[2:]
+    order = (0, 1) if near[0] < near[1] else (1, 0)
+    fresh = place.new(whole, tensor.dtype, (*order, *range(2, len(sizes))))
+    fill(fresh, 0)
+    rows, columns, *batches = modes_of(fresh)
+    inside = [composition(rows, Layout(sizes[0])), composition(columns, Layout(sizes[1]))]
+    copy(tensor, over(fresh, joined([*inside, *batches])), engine=place.engine)
+    return fresh
+
+
+def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
     """A product with partial sums in a tensor of their own, of whole tiles, which a second pass adds in their order."""
     A, B, C = operands
     m, n, batch = mode_sizes(C)
@@ -210,9 +284,10 @@ def _in_splits(place: Place, operands: Operands, plan: Plan) -> None:
         plan.splits,
     )
     near = steps_of(C)
-    partial = place.new(whole, C.dtype.accumulator, (0, 1, 2, 3) if near[0] < near[1] else (1, 0, 2, 3))
+    kept = as_dtype(plan.types[1]) if isinstance(plan, MatrixPlan) else C.dtype.accumulator
+    partial = place.new(whole, kept, (0, 1, 2, 3) if near[0] < near[1] else (1, 0, 2, 3))
     rows, columns, batches, parts = modes_of(partial)
-    place.run(matmul_kernel, A, B, over(partial, joined([rows, columns, joined([batches, parts])])), plan=plan)
+    _run(place, (A, B, over(partial, joined([rows, columns, joined([batches, parts])]))), plan)
     inside = [composition(rows, Layout(m)), composition(columns, Layout(n))]
     call = Reduction(over(partial, joined([*inside, batches, parts])), (3,), keepdims=False)
     for tensors, static in launches("sum", call, place, C):
@@ -229,11 +304,11 @@ def _sum_products(place: Place, groups: Groups, operands: Operands) -> None:
     sum_products(place, x, y, over(c, joined([rows[0], Layout(1, 0)])))
 
 
-def _contract_copies(place: Place, operands: Operands, plan: Plan | None) -> None:
+def _contract_copies(place: Place, operands: Operands, plan: Plan | MatrixPlan | None, sums: Sums) -> None:
     """The same through compact copies of the operands, whose axes have no factors that do not meet."""
     a, b, c = operands
     fresh = place.new(mode_sizes(c), c.dtype)
-    contract(place, (_compact(place, a), _compact(place, b), fresh), plan=plan)
+    contract(place, (_compact(place, a), _compact(place, b), fresh), plan=plan, sums=sums)
     copy(fresh, c, engine=place.engine)
 
 

@@ -7,15 +7,19 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError
 from ..ops.functions import BY_WGSL, Word
 from ..tensor.dtypes import DType, f16, f32, u32
+from ..tensor.matrix import MatrixType
 from . import ir
 from .ir.operators import SUBGROUP
+from .wgsl_matrix import MATRIX_HEADER, MATRIX_WORDS, matrix_load, matrix_name, matrix_operation, matrix_store
+from .wgsl_matrix import SUBGROUP_MATRIX as SUBGROUP_MATRIX
+from .wgsl_matrix import Dialect as Dialect
 
 KEYWORDS = (
     "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
@@ -45,9 +49,7 @@ PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select w
 
 RESERVED = {*KEYWORDS.split(), *RESERVED_WORDS.split(), *PREDECLARED.split(), *SUBGROUP}
 RESERVED |= {f"atomic{name}" for name in _ATOMICS}
-
-
-Dialect = Literal["naga", "tint"]
+RESERVED |= MATRIX_WORDS
 
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, COMPARISON, BITS, LOGIC = 9, 8, 7, 6, 5, 4, 3, 2
 _BINDS = {"*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "+": SUM, "-": SUM, "<<": SHIFT, ">>": SHIFT}
@@ -94,11 +96,13 @@ def show(value: ir.Expr) -> str:
     >>> show(tid // 4 * 16 + (tid % 4 | 1))
     '(tid / 4u) * 16u + ((tid % 4u) | 1u)'
     """
-    return _Sketch(ir.Kernel("expression", (), ()), "naga").show(value)
+    return _Sketch(ir.Kernel("expression", (), ()), "tint").show(value)
 
 
-def type_name(dtype: DType, lanes: int = 1) -> str:
+def type_name(dtype: DType, lanes: int = 1, dialect: Dialect = "tint") -> str:
     """How WGSL calls a type."""
+    if isinstance(dtype, MatrixType):
+        return matrix_name(dtype, dialect)
     return dtype.name if lanes == 1 else f"vec{lanes}<{dtype.name}>"
 
 
@@ -112,7 +116,10 @@ def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
     half = f16 in arrays or any(n.dtype is f16 for n in seen)
     calls = any(isinstance(n, ir.Call) and n.name in SUBGROUP for n in seen)
     ids = any(isinstance(n, ir.Builtin) and "subgroup" in n.name for n in seen)
-    return ("shader-f16",) * half + ("subgroups",) * (calls or ids)
+    matrices = any(isinstance(n.dtype, MatrixType) for n in seen)
+    half = half or any(isinstance(n.dtype, MatrixType) and n.dtype.element is f16 for n in seen)
+    needs = ("shader-f16",) * half + ("subgroups",) * (calls or ids or matrices)
+    return needs + (SUBGROUP_MATRIX,) * matrices
 
 
 def literal(value: int | float | bool, dtype: DType) -> str:
@@ -175,6 +182,8 @@ class Printer:
         lines = [f"// {kernel.name}", *[f"// {note}" for note in kernel.notes], ""]
         lines += ["enable f16;"] * ("shader-f16" in self.needs)
         lines += ["enable subgroups;"] * ("subgroups" in self.needs and self.dialect == "tint")
+        if SUBGROUP_MATRIX in self.needs:
+            lines += MATRIX_HEADER[self.dialect]
         lines += [""] * (not lines[-1] == "")
         lines += declared + list(self.helpers.values())
         sizes = ", ".join(str(n) for n in kernel.workgroup[: 3 if kernel.workgroup[2] > 1 else 2])
@@ -219,7 +228,11 @@ class Printer:
 
     def declare(self, stmt: ir.Declare, depth: int) -> Iterator[str]:
         var = stmt.var
-        start = f": {type_name(var.dtype, var.lanes)}" if stmt.value is None else f" = {self.show(stmt.value)}"
+        start = (
+            f": {type_name(var.dtype, var.lanes, self.dialect)}"
+            if stmt.value is None
+            else f" = {self.show(stmt.value)}"
+        )
         yield f"var {self.name_of(var, var.name)}{start};"
 
     def assign(self, stmt: ir.Assign, depth: int) -> Iterator[str]:
@@ -276,6 +289,17 @@ class Printer:
     def load(self, value: ir.Load, outer: int) -> str:
         text = self.element_of(value.buffer, value.index)
         return f"atomicLoad(&{text})" if value.buffer.atomic else text
+
+    def load_matrix(self, value: ir.MatrixLoad, outer: int) -> str:
+        name, kind = self.name_of(value.buffer, value.buffer.name), matrix_name(value.dtype, self.dialect)
+        return matrix_load(self.dialect, kind, name, self.show(value.index), value)
+
+    def store_matrix(self, stmt: ir.MatrixStore, depth: int) -> Iterator[str]:
+        name, texts = self.name_of(stmt.buffer, stmt.buffer.name), (self.show(stmt.index), self.show(stmt.value))
+        yield matrix_store(self.dialect, name, *texts, stmt)
+
+    def call_matrix(self, value: ir.MatrixCall, outer: int) -> str:
+        return matrix_operation(self.dialect, value, [self.show(x) for x in value.operands])
 
     def vector(self, value: ir.Vector, outer: int) -> str:
         items = value.items
@@ -350,6 +374,8 @@ SPELLINGS: dict[type[ir.Expr], Callable[[Any, Any, int], str]] = {
     ir.Cast: Printer.cast,
     ir.Call: Printer.call,
     ir.Load: Printer.load,
+    ir.MatrixLoad: Printer.load_matrix,
+    ir.MatrixCall: Printer.call_matrix,
     ir.Vector: Printer.vector,
     ir.Component: Printer.component,
 }
@@ -362,6 +388,7 @@ LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
     ir.Declare: Printer.declare,
     ir.Assign: Printer.assign,
     ir.Store: Printer.store,
+    ir.MatrixStore: Printer.store_matrix,
     ir.Atomic: Printer.atomic,
     ir.If: Printer.branch,
     ir.For: Printer.loop,

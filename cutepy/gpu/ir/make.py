@@ -213,6 +213,8 @@ def operate(op: str, left: object, right: object = None) -> Expr:
 
 
 def _operate(op: str, left: object, right: object) -> Expr:
+    if any(isinstance(side, Expr) and side.dtype.kind == "m" for side in (left, right)):
+        return Expr.on_matrices(op, left, right)
     if right is None:
         assert isinstance(left, Expr)
         if left.dtype.kind == {"~": "f", "-": "b"}.get(op):

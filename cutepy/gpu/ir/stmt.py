@@ -119,6 +119,20 @@ class Store(Change):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MatrixStore(Change):
+    """Write a matrix of the subgroup as `MatrixLoad` reads one."""
+
+    COMPUTES = ("index", "value")
+    VERB = "writes"
+    buffer: Buffer
+    index: Expr
+    value: Expr
+    stride: int
+    by_columns: bool
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Atomic(Change):
     """`op` (Add Sub Min Max And Or Xor Exchange) on one element, atomically; `result` takes the old value."""
 

@@ -44,7 +44,7 @@ from ..runtime import default_device
 from ..runtime.program import Limits, Program
 from ..solve import cost, found_for
 from ..steps import Step, steps
-from ..verify import CHECKS, Verification, needs_checks, verify
+from ..verify import CHECKS, Verification, check_matrices, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
 from .call import (
     Call,
@@ -92,6 +92,7 @@ class Traced:
         if checks == "always":
             return self.program
         if self.proven is None:
+            check_matrices(self.kernel)
             self.proven = replace(self.program, checked=needs_checks(self.kernel))
         return self.proven
 

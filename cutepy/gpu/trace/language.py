@@ -14,6 +14,7 @@ from ...layout.values.composed import AnyLayout
 from ...tensor.bulk import offset_range
 from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
 from ...tensor.engine import Place, Scalars, offset_of
+from ...tensor.matrix import MatrixType
 from ...tensor.tensor import Tensor, _check
 from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, Weak, as_expr, builtin, const, var
 from ..ir.place import user_place
@@ -312,7 +313,10 @@ def _scaled(stride: IntTuple, by: int) -> IntTuple:
 
 def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine:
     """Registers for an owning tensor: what `make_fragment_like` gets inside a kernel."""
-    return BufferEngine(trace, trace.local_array(dtype.register, length, "private", name or assigned_name("fragment")))
+    if isinstance(dtype, MatrixType):
+        trace.lanes = max(trace.lanes, dtype.threads)
+    register = dtype if isinstance(dtype, MatrixType) else dtype.register
+    return BufferEngine(trace, trace.local_array(register, length, "private", name or assigned_name("fragment")))
 
 
 def atomic(op: str, tensor: Tensor, crd: Place, value: Scalars) -> Expr:

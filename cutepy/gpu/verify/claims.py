@@ -4,16 +4,18 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ...errors import KernelError
 from ..evaluate import Unknown
 from ..ir import Buffer, Const, Expr, Kernel, Param, check, is_uniform, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
 from ..wgsl import show
 from .bounds import decide_bounds, is_in_bounds
-from .collect import collect, uses_subgroups
+from .collect import collect, uses_matrices, uses_subgroups
 from .model import Fence, Model, happens
 from .races import decide_races
 from .verdict import Verdict, Verification, Witness
+from .whole import decide_whole
 from .written import decide_written
 
 
@@ -143,8 +145,28 @@ def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
         return not all(decide_loops(m).status == "proven" and is_in_bounds(m, _racing(m)) for m in models)
 
 
+def check_matrices(kernel: Kernel) -> None:
+    """Raise KernelError for a kernel whose subgroups hold matrices and that is not proven to move and compute them as
+    a whole, inside its arrays: no runtime checks that."""
+    if not uses_matrices(kernel) or 0 in kernel.grid:
+        return
+    with new_arena():
+        model = collect(lower(kernel), kernel.lanes)
+        for verdict in decide_whole(model):
+            if verdict.status != "proven":
+                raise KernelError(f"{kernel.name} is not run: {verdict}")
+        if not is_in_bounds(model, _racing(model)):
+            found = [v for v in decide_bounds(model, _racing(model)) if v.status != "proven"]
+            told = f": {found[0]}" if found else ""
+            raise KernelError(
+                f"{kernel.name} is not run: its matrices are not proven to stay inside their memory{told}"
+            )
+
+
 def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
     """The sizes of subgroup to look at: those that the device may have, where the kernel asks for them."""
+    if uses_matrices(kernel):
+        return [kernel.lanes]
     least, most = limits.subgroup_sizes
     sizes = [1 << i for i in range(8) if least <= 1 << i <= most]
     return sizes if sizes and uses_subgroups(kernel) else [32]
@@ -167,7 +189,8 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
 def _decide(model: Model) -> list[Verdict]:
     barriers, races = _order(model)
     bounds = decide_bounds(model, _racing(model, races))
-    return [*bounds, decide_loops(model), barriers, *races, *_if_held(barriers, decide_written(model))]
+    written = _if_held(barriers, decide_written(model))
+    return [*bounds, decide_loops(model), barriers, *decide_whole(model), *races, *written]
 
 
 def _order(model: Model) -> tuple[Verdict, list[Verdict]]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from ...errors import KernelError
 from ...tensor.dtypes import bool_, u32
+from ...tensor.matrix import MatrixType
 from .. import ir
 from ..ir.operators import U32_LIMIT
 from ..ranges import domain, linear, range_of
 from ..simplify import simplify
 from ..wgsl import show
-from .model import Access, Branch, Fence, Item, Loop, Model, Repeat, Verb
+from .model import Access, Branch, Fence, Gathering, Item, Loop, Model, Repeat, Verb
 
 #: A variable, or an element of a private array.
 Cell = ir.Expr | tuple[ir.Buffer, int]
@@ -153,7 +154,8 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None") -> Model:
         groups, workgroup = (fold.group,), (simplify(fold.group % x), simplify(fold.group // x), ir.const(0))
     readable = walk.storage - walk.written
     found = walk.accesses, walk.fences, walk.loops
-    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, walk.state.read_from)
+    told = walk.work, walk.state.read_from, walk.gatherings
+    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, *told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,11 @@ def uses_subgroups(kernel: ir.Kernel) -> bool:
     return any(isinstance(n, ir.Builtin) and "subgroup" in n.name for n in ir.all_nodes(kernel.body))
 
 
+def uses_matrices(kernel: ir.Kernel) -> bool:
+    """Whether subgroups of the kernel hold matrices: of as many threads as it says."""
+    return any(isinstance(node.dtype, MatrixType) for node in ir.all_nodes(kernel.body))
+
+
 def negated(condition: ir.Expr) -> ir.Expr:
     """A condition that holds where this one does not."""
     if isinstance(condition, ir.Binary) and condition.left.dtype.kind in "iu" and condition.op in _NEGATED:
@@ -217,6 +224,7 @@ class _Walk:
         self.accesses: list[Access] = []
         self.fences: list[Fence] = []
         self.loops: list[Loop] = []
+        self.gatherings: list[Gathering] = []
         self.work: list[tuple[ir.Stmt, tuple[ir.Expr, ...], tuple[Loop, ...]]] = []
         self.lets: dict[ir.Expr, ir.Expr] = {}
         self.known: dict[ir.Expr, ir.Expr] = {}
@@ -237,6 +245,7 @@ class _Walk:
         for axis, group, count in zip("xyz", self.groups, kernel.grid, strict=True):
             self.ids[f"workgroup_id.{axis}"], self.ids[f"num_workgroups.{axis}"] = group, ir.const(count)
         self.fold = fold
+        self.matrices = 0
 
     def resolve(self, value: ir.Expr) -> ir.Expr:
         """`value` over ids, iterations and unknowns, as it is now, in its shortest form."""
@@ -266,6 +275,7 @@ class _Walk:
             if isinstance(stmt, ir.For):
                 self.state.forget(stmt.body)
             self.reads(stmt, around, out)
+            self.gather(stmt, around)
             self.work.append((stmt, around.guards, around.loops))
             match stmt:
                 case ir.Let(var=var, value=value):
@@ -275,7 +285,7 @@ class _Walk:
                 case ir.Assign(var=var, value=value, lane=lane):
                     self.state.put(var, None if lane is not None else self.resolve(value))
                 case ir.Change(buffer=buffer, value=value):
-                    out.append(self.access(stmt.VERB, stmt, value.lanes, around))
+                    out += self.access(stmt.VERB, stmt, value.lanes, around)
                     if isinstance(stmt, ir.Store) and buffer.space == "private":
                         self.state.store(buffer, stmt.index, self.resolve(value))
                     elif buffer.space == "private":
@@ -320,16 +330,58 @@ class _Walk:
             where = ir.const(True, bool_) if node.where is None else self.resolve(node.where)
             if isinstance(where, ir.Const) and not where.value:
                 continue
-            out.append(self.access("reads", node, node.lanes, around.within(where, where)))
+            out += self.access("reads", node, node.lanes, around.within(where, where))
 
-    def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> Access:
+    def gather(self, stmt: ir.Stmt, around: _Around) -> None:
+        """What a whole subgroup does in `stmt`."""
+        found: list[ir.MatrixLoad | ir.MatrixCall | ir.MatrixStore] = [
+            node for node in ir.nodes(*stmt.expressions) if isinstance(node, ir.MatrixLoad | ir.MatrixCall)
+        ]
+        if isinstance(stmt, ir.MatrixStore):
+            found.append(stmt)
+        for node in found:
+            kind = node.value.dtype if isinstance(node, ir.MatrixStore) else node.dtype
+            assert isinstance(kind, MatrixType)
+            first, text = None, f"{node.name} of a matrix" if isinstance(node, ir.MatrixCall) else ""
+            if not isinstance(node, ir.MatrixCall):
+                first, text = self.resolve(node.index), f"{node.buffer.name}[{show(node.index)}], a matrix"
+            self.gatherings.append(
+                Gathering(node.place, text, kind.threads, first, around.guards, around.loops, around.conditions)
+            )
+
+    def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> list[Access]:
+        """An access; of a matrix one for each run of elements that a thread may have of it."""
         buffer, at = node.buffer, self.resolve(node.index)
         if buffer.width > 1:
             at = self.elements(at, buffer.width)
         counters = tuple((loop.stmt.var.name, loop.counter) for loop in around.loops)
-        found = Access(verb, buffer, at, lanes, around.guards, around.loops, node.index, node.place, counters)
-        self.accesses.append(found)
+        shares, moved = [at], 0
+        if isinstance(node, ir.MatrixLoad | ir.MatrixStore):
+            kind = node.dtype if isinstance(node, ir.MatrixLoad) else node.value.dtype
+            assert isinstance(kind, MatrixType)
+            self.matrices += 1
+            moved = self.matrices
+            lanes, shares = self.shares(at, kind, node.stride, node.by_columns)
+        found = [
+            Access(verb, buffer, share, lanes, around.guards, around.loops, node.index, node.place, counters, moved)
+            for share in shares
+        ]
+        self.accesses += found
         return found
+
+    def shares(self, at: ir.Expr, kind: MatrixType, stride: int, by_columns: bool) -> tuple[int, list[ir.Expr]]:
+        """How many neighbours each thread is taken to access of a matrix that begins at `at`, and where they begin:
+        threads go from row to row, as in NVIDIA's `ldmatrix`, by which bank conflicts are counted."""
+        packed = 4 if kind.element.bits == 8 else 1
+        run, slow = (kind.rows, kind.columns) if by_columns else (kind.columns, kind.rows)
+        each = kind.rows * kind.columns // kind.threads
+        lanes, lane = min(run, each), self.tid % kind.threads
+        starts = []
+        for part in range(each // lanes):
+            number = lane + part * kind.threads
+            share = at + number % slow * stride + number // slow * lanes
+            starts.append(simplify(share // packed if packed > 1 else share))
+        return max(1, lanes // packed), starts
 
     def elements(self, at: ir.Expr, width: int) -> ir.Expr:
         """An index in vectors as one in elements; nobody knows what, where that may wrap around."""

@@ -6,6 +6,7 @@ from .atom import Atoms as Atoms
 from .atom import CopyAtom as CopyAtom
 from .atom import MMAAtom as MMAAtom
 from .atom import universal_copy as universal_copy
+from .subgroup import subgroup_matrix as subgroup_matrix
 
 MMA_ATOMS: Atoms[MMAAtom] = Atoms(lambda: [FMA, *nvidia.mma_atoms(), *others.mma_atoms()])
 """Every multiply-add atom by name."""

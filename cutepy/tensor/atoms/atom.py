@@ -26,6 +26,7 @@ class MMAAtom(Shown):
 
     `threads` numbers the threads that take part, `types` are the element types of A, B and C (D is as C). An
     instruction of several independent `blocks` has them as a last mode of every tile. `source` names the document.
+    `opaque` registers are those of all threads together: each has the whole tile, and a fragment holds whole matrices.
     """
 
     name: str
@@ -37,6 +38,7 @@ class MMAAtom(Shown):
     types: tuple[str, str, str]
     source: str
     blocks: int = 1
+    opaque: bool = False
 
     def tile(self, operand: str) -> tuple[int, ...]:
         """The shape of the tile of operand "a", "b" or "c"."""
