@@ -79,6 +79,7 @@ from .trace.functions import subgroup_shuffle_up as subgroup_shuffle_up
 from .trace.functions import subgroup_shuffle_xor as subgroup_shuffle_xor
 from .trace.kernel import KernelFunction as KernelFunction
 from .trace.kernel import kernel as kernel
+from .trace.language import at_most as at_most
 from .trace.language import barrier as barrier
 from .trace.language import launch as launch
 from .trace.language import loop as loop

@@ -10,6 +10,7 @@ twice.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count as numbers
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ Run = Callable[[State], None]
 
 #: Invocations that run at once, and the bytes that their private and workgroup memory may take.
 LANES, MEMORY = 1 << 15, 1 << 27
+#: Turns of a loop without an end of its own, after which it is taken to have none.
+MOST_TURNS = 1 << 20
 
 
 def interpret(
@@ -363,25 +366,47 @@ class Compiler:
         return run
 
     def loop(self, stmt: ir.For) -> Run:
-        start, stop, step = self.expr(stmt.start), self.expr(stmt.stop), self.expr(stmt.step)
+        start, step = self.expr(stmt.start), self.expr(stmt.step)
+        stop = None if stmt.stop is None else self.expr(stmt.stop)
         body, var = self.block(stmt.body), stmt.var
 
         def run(s: State) -> None:
             outside, at = s.active, start(s)
             going = outside
             s.loops.append(var)
-            while True:
+            for turn in numbers():
+                if stop is None and turn > MOST_TURNS:
+                    raise KernelError(
+                        f"{stmt.place}: the while of {self.kernel.name} goes on after {turn} turns, in some threads: "
+                        "it may never end; gpu.at_most(n, condition) bounds it"
+                    )
                 s.values[var] = at
-                going = both(going, np.less(at, stop(s)))  # who has left is out, wherever its counter wraps to
-                if not going.any():
+                if stop is not None:
+                    going = both(going, np.less(at, stop(s)))  # who has left is out, wherever its counter wraps to
+                if going is not None and not going.any():
                     break
-                s.active = None if going.all() else going
+                s.active = None if going is None or going.all() else going
                 s.lasting.clear()
                 body(s)
+                going = s.active
                 s.fleeting.clear()
                 at = at + step(s)
             s.loops.pop()
             s.active = outside
+
+        return run
+
+    def leave(self, stmt: ir.Break) -> Run:
+        test, last = self.expr(stmt.condition), self.block(stmt.last)
+
+        def run(s: State) -> None:
+            condition = test(s)
+            here = both(s.active, condition)
+            if here.any():
+                staying = both(s.active, np.logical_not(condition))
+                s.active = here
+                last(s)
+                s.active = staying
 
         return run
 
@@ -407,6 +432,7 @@ RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.Atomic: Compiler.atomic,
     ir.If: Compiler.branch,
     ir.For: Compiler.loop,
+    ir.Break: Compiler.leave,
     ir.Barrier: Compiler.barrier,
     ir.Print: Compiler.say,
 }

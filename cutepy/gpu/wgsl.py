@@ -256,11 +256,24 @@ class Printer:
         yield "}"
 
     def loop(self, stmt: ir.For, depth: int) -> Iterator[str]:
-        yield self.loop_head(stmt)
-        yield from self.block(stmt.body, depth + 1)
+        first, *rest = stmt.body
+        if stmt.stop is None and isinstance(first, ir.Break) and not first.last:
+            yield f"while ({self.show(ir.negated(first.condition))}) {{"
+            yield from self.block(tuple(rest), depth + 1)
+        else:
+            yield self.loop_head(stmt)
+            yield from self.block(stmt.body, depth + 1)
+        yield "}"
+
+    def leave(self, stmt: ir.Break, depth: int) -> Iterator[str]:
+        yield f"if ({self.show(stmt.condition)}) {{"
+        yield from self.block(stmt.last, depth + 1)
+        yield INDENT * (depth + 1) + "break;"
         yield "}"
 
     def loop_head(self, loop: ir.For) -> str:
+        if loop.stop is None:
+            return "loop {"
         name = self.name_of(loop.var, loop.var.name)
         one = isinstance(loop.step, ir.Const) and loop.step.value == 1
         step = f"{name}++" if one else f"{name} += {self.show(loop.step)}"
@@ -392,6 +405,7 @@ LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
     ir.Atomic: Printer.atomic,
     ir.If: Printer.branch,
     ir.For: Printer.loop,
+    ir.Break: Printer.leave,
     ir.Barrier: lambda printer, stmt, depth: ["storageBarrier();" if stmt.storage else "workgroupBarrier();"],
     ir.Comment: lambda printer, stmt, depth: [f"// {stmt.text}"],
 }

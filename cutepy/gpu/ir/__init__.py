@@ -46,6 +46,7 @@ from .stmt import Assign as Assign
 from .stmt import Atomic as Atomic
 from .stmt import Barrier as Barrier
 from .stmt import Block as Block
+from .stmt import Break as Break
 from .stmt import Buffer as Buffer
 from .stmt import Change as Change
 from .stmt import Comment as Comment
@@ -68,6 +69,7 @@ from .walk import is_uniform as is_uniform
 from .walk import loads as loads
 from .walk import map_block as map_block
 from .walk import meaning as meaning
+from .walk import negated as negated
 from .walk import nodes as nodes
 from .walk import reads as reads
 from .walk import rebuild as rebuild

@@ -113,6 +113,19 @@ def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     return () if isinstance(condition, Const) and condition.value else (condition,)
 
 
+_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+
+
+def negated(condition: Expr) -> Expr:
+    """A condition that holds where this one does not."""
+    if isinstance(condition, Binary) and condition.left.dtype.kind in "iu" and condition.op in _NEGATED:
+        return binary(_NEGATED[condition.op], condition.left, condition.right)
+    if isinstance(condition, Binary) and condition.dtype.kind == "b" and condition.op in "&|":
+        other = "|" if condition.op == "&" else "&"
+        return binary(other, negated(condition.left), negated(condition.right))
+    return unary("!", condition)
+
+
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
     known = memo.get(value)
@@ -130,7 +143,7 @@ def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
     for fresh, old in zip(new, stmt.expressions, strict=True):
         if fresh is not old:
             rest = iter(new)
-            given = ((name, getattr(stmt, name)) for name in stmt.COMPUTES)
+            given = ((n, value) for n in stmt.COMPUTES if (value := getattr(stmt, n)) is not None)
             return with_fields(
                 stmt,
                 **{n: tuple(islice(rest, len(old))) if isinstance(old, tuple) else next(rest) for n, old in given},

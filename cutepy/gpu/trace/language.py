@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -105,7 +106,7 @@ class Loop:
     """What `gpu.loop` gives to a `for` in the text of a kernel: there it becomes a loop of the kernel."""
 
     start: Expr
-    stop: Expr
+    stop: Expr | None
     step: Expr
     bounds: tuple[int, int]
     uniform: bool
@@ -117,7 +118,7 @@ class Loop:
 
     def counter(self, name: str) -> Var:
         """The variable that counts, under the name that the user gives it."""
-        counter = var(name, self.stop.dtype, lo=self.bounds[0], hi=self.bounds[1])
+        counter = var(name, self.start.dtype, lo=self.bounds[0], hi=self.bounds[1])
         if self.uniform:
             current("gpu.loop").uniform.add(counter)
         return counter
@@ -186,6 +187,45 @@ def _whole(place: str, value: Scalars) -> Expr | int:
     if isinstance(value, int | np.integer):
         return int(value)
     raise KernelError(f"{place}: gpu.loop counts with whole numbers, not with {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """What `gpu.at_most` gives to a `while`."""
+
+    turns: Scalars
+    condition: object
+    place: str
+
+    def __bool__(self) -> bool:
+        raise KernelError(
+            f"{self.place}: gpu.at_most is the whole condition of a while: `while gpu.at_most(n, a < b):`"
+        )
+
+
+def at_most(turns: Scalars, condition: Any) -> Any:
+    """`while gpu.at_most(n, condition):` turns as long as the condition holds, and n times at most.
+
+    So a loop that ends by data is bounded: it needs no checks to be sure to end. n is a whole number, of Python's or of
+    the GPU, and is asked once. Raises KernelError anywhere but as the whole condition of a `while`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def halvings(x, y):
+    ...     gpu.launch(threads=4)
+    ...     v, turns = x[gpu.thread], 0
+    ...     while gpu.at_most(10, v > 1.0):
+    ...         v = v * 0.5
+    ...         turns += 1
+    ...     y[gpu.thread] = turns
+    >>> y = np.zeros(4, np.uint32)
+    >>> halvings.interpret(np.array([1, 8, 9, 1e30], np.float32), y)
+    >>> y
+    array([ 0,  3,  4, 10], dtype=uint32)
+    """
+    current("gpu.at_most")
+    return AtMost(turns, condition, user_place())
 
 
 def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:

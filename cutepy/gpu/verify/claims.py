@@ -47,6 +47,9 @@ def decide_loops(model: Model) -> Verdict:
         if loop.bounded:
             continue
         where = f" ({loop.stmt.place})" if loop.stmt.place else ""
+        if loop.stmt.stop is None:
+            why = "no counter moves by equal steps to a bound that stays; bound it with gpu.at_most(n, ...)"
+            return Verdict("bounded loops", "undecided", f"the while{where} may never end: {why}")
         if isinstance(step, Const) and int(step.value) == 0:
             return Verdict("bounded loops", "refuted", f"the loop over {name}{where} steps by 0")
         return Verdict("bounded loops", "undecided", f"{name}{where} may step over its end {show(loop.stmt.stop)}")
@@ -62,7 +65,7 @@ def decide_barriers(model: Model) -> Verdict:
         return leaf is not model.tid and (model.is_id(leaf) or isinstance(leaf, Param))
 
     for fence in model.fences:
-        for condition in fence.conditions:
+        for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
             if is_uniform(condition, agreed, model.readable.__contains__, known):
                 continue
             found = _divided(model, fence)

@@ -26,7 +26,8 @@ class Loop:
     """A loop of at most `count` iterations, numbered by `index`; number `index` happens where `inside` holds.
 
     `counter` is the value of the user's counter; `bounded` tells that it cannot wrap around past the end. Where it may,
-    the iterations are those before that.
+    the iterations are those before that. Threads leave the loop early where one of `leaving` holds, in the iteration
+    that it is about.
     """
 
     stmt: For
@@ -35,6 +36,7 @@ class Loop:
     count: int
     inside: Expr | None
     bounded: bool
+    leaving: list[Expr] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +123,11 @@ class Branch:
 
     then: "tuple[Item, ...]"
     other: "tuple[Item, ...]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exit(Branch):
+    """A place where a loop is left: `then` is what those do who leave, `other` the rest of the iteration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
