@@ -9,10 +9,13 @@ from .wgsl import Dialect, write_wgsl
 _TYPES: dict[DType, ParamType] = {f16: "f16", f32: "f32", i32: "i32", u32: "u32"}
 
 
-def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool = True) -> Program:
-    """The program of `kernel` for a WGSL compiler; `checked=False` is for a kernel proven in bounds."""
+def compile_kernel(
+    kernel: Kernel, *, dialect: Dialect = "naga", checked: bool = True, guarded: bool = False
+) -> Program:
+    """The program of `kernel` for a WGSL compiler; `checked=False` is for a kernel proven in bounds, `guarded` prints
+    checks into the text, for a device whose modules have none."""
     ready = lower(kernel)
-    source = write_wgsl(ready, dialect)
+    source = write_wgsl(ready, dialect, guarded=guarded)
     return Program(
         wgsl=source.text,
         entry=source.entry,
@@ -26,4 +29,5 @@ def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool =
         shared_bytes=ready.shared_bytes,
         checked=checked,
         lanes=kernel.lanes,
+        guarded=guarded,
     )

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..ops.functions import BY_WGSL
 from ..tensor.dtypes import DType, f16, f32, u32
 from . import ir
 from .ir.operators import SUBGROUP
+from .runtime.program import Dialect as Dialect
 
 KEYWORDS = (
     "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
@@ -46,9 +47,6 @@ PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select w
 RESERVED = {*KEYWORDS.split(), *RESERVED_WORDS.split(), *PREDECLARED.split(), *SUBGROUP}
 RESERVED |= {f"atomic{name}" for name in _ATOMICS}
 
-
-Dialect = Literal["naga", "tint"]
-
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, COMPARISON, BITS, LOGIC = 9, 8, 7, 6, 5, 4, 3, 2
 _BINDS = {"*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "+": SUM, "-": SUM, "<<": SHIFT, ">>": SHIFT}
 _BINDS |= dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), COMPARISON) | dict.fromkeys("&|^", BITS)
@@ -75,9 +73,9 @@ class Source:
     needs: tuple[str, ...]
 
 
-def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga") -> Source:
-    """A kernel that `lower` has prepared, in WGSL."""
-    printer = Printer(kernel, dialect)
+def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga", *, guarded: bool = False) -> Source:
+    """A kernel that `lower` has prepared, in WGSL; `guarded` keeps every index in its array, whatever it is."""
+    printer = Printer(kernel, dialect, guarded)
     return Source(printer.text(), printer.entry, printer.needs)
 
 
@@ -140,8 +138,8 @@ def literal(value: int | float | bool, dtype: DType) -> str:
 class Printer:
     """The text of one kernel."""
 
-    def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
-        self.kernel, self.dialect = kernel, dialect
+    def __init__(self, kernel: ir.Kernel, dialect: Dialect, guarded: bool = False) -> None:
+        self.kernel, self.dialect, self.guarded = kernel, dialect, guarded
         self.names: dict[object, str] = {}
         seen = ir.all_nodes(kernel.body)
         self.needs = _features(kernel, seen)
@@ -284,10 +282,19 @@ class Printer:
 
     def component(self, value: ir.Component, outer: int) -> str:
         text, lane = self.show(value.value, PRIMARY), value.lane
-        return f"{text}[{self.show(lane)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
+        return (
+            f"{text}[{self.index(lane, value.value.lanes)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
+        )
 
     def element_of(self, buffer: ir.Buffer, index: ir.Expr) -> str:
-        return f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
+        return f"{self.name_of(buffer, buffer.name)}[{self.index(index, -(-buffer.length // buffer.width))}]"
+
+    def index(self, index: ir.Expr, length: int) -> str:
+        """An index into so many elements; guarded, one beyond them is the last, as in a runtime's checks."""
+        if not self.guarded or (isinstance(index, ir.Const) and 0 <= index.value < length):
+            return self.show(index)
+        text = self.show(index) if index.dtype is u32 else f"u32({self.show(index)})"
+        return f"min({text}, {max(length, 1) - 1}u)"
 
     def arguments(self, *values: ir.Expr) -> str:
         """Arguments. Comparisons but the last are in parentheses: `f(a < b, c > d)` would be read as f(a<b, c>(d))."""
