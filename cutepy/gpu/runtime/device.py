@@ -7,7 +7,6 @@ nothing is submitted that `finish` has not just accepted (a submission to a lost
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,8 @@ from .buffer import Array, DeviceBuffer, Operand, Staging, as_bytes, from_bytes,
 from .native import wgpu
 from .pipeline import BindGroups, Pipeline, build_pipeline
 from .pool import Pool
-from .program import Program, Size3
+from .program import Dialect, Program, Size3
+from .runtimes import RUNTIMES
 from .tape import tell
 
 PIPELINES_KEPT = 512
@@ -52,16 +52,17 @@ class Device:
     Every method raises DeviceError after the device was lost or closed: open a new one, this one does not come back.
     """
 
-    def __init__(self, adapter: Adapter, gpu: wgpu.GPUDevice) -> None:
-        self.adapter, self.gpu, self.uid = adapter, gpu, next(_uids)
+    def __init__(self, adapter: Adapter, gpu: wgpu.GPUDevice, *, checked: bool = False) -> None:
+        self.adapter, self.gpu, self.checked, self.uid = adapter, gpu, checked, next(_uids)
+        self.runtime = RUNTIMES[adapter.runtime]
         self.limits, self.features = adapter.limits, webgpu_names(gpu.features)
-        self._lock = threading.Lock()
+        self._lock = self.runtime.lock()
         self._dead = ""
         self._error: CutepyError | None = None
         self._pipelines: OrderedDict[Program, Pipeline] = OrderedDict()
         self._groups = BindGroups()
         self._batch: Batch | None = None
-        self._in_flight = InFlight()
+        self._in_flight = InFlight(self.runtime, gpu)
         self._staging = Staging(gpu)
         usage = wgpu.BufferUsage
         self._storage = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
@@ -79,6 +80,11 @@ class Device:
     def alive(self) -> bool:
         """False once the device was closed or seen to be lost."""
         return not self._dead
+
+    @property
+    def dialect(self) -> Dialect:
+        """The WGSL that it takes."""
+        return self.runtime.dialect
 
     @property
     def stats(self) -> DeviceStats:
@@ -119,15 +125,15 @@ class Device:
         """A new buffer of wgpu's."""
         try:
             return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
-        except wgpu.GPUError as error:
-            if not _out_of_memory(error):
+        except self.runtime.errors as error:
+            if not self._out_of_memory(error):
                 raise
         try:
             self._let_go(self._pool.empty())
             self._flush()  # what finished work still holds is freed by waiting for it
-            self._in_flight.wait(self.gpu)
+            self._in_flight.wait()
             return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
-        except wgpu.GPUError as error:
+        except self.runtime.errors as error:
             raise self.failure(error, f"allocate {nbytes} bytes ({self._bytes} in use)") from error
 
     def upload(self, array: Array, name: str = "") -> DeviceBuffer:
@@ -208,7 +214,7 @@ class Device:
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
-        the program asked for none but this wgpu cannot leave them out (then a warning says so once).
+        the program asked for none but this wgpu cannot leave them out (then a warning says so once), or keeps its own.
         """
         with self._working(f"compile {program.entry}"):
             return self._pipeline(program).checked
@@ -222,7 +228,7 @@ class Device:
         """Block until everything launched so far is done."""
         with self._working("wait"):
             self._flush()
-            self._in_flight.wait(self.gpu)
+            self._in_flight.wait()
 
     @contextmanager
     def timed(self) -> Iterator[Stopwatch]:
@@ -284,10 +290,10 @@ class Device:
     def failure(self, error: Exception, doing: str) -> DeviceError:
         """The DeviceError for what wgpu raised; a lost device is remembered as lost."""
         text = str(error)
-        if "device is lost" in text.lower():
+        if self.runtime.lost_error(text) or self.runtime.lost(self.gpu):
             self._dead = "lost"
             return DeviceError(f"{doing}: {self.adapter.summary} was lost; {_REOPEN}")
-        if _out_of_memory(error):
+        if self._out_of_memory(error):
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
@@ -299,7 +305,7 @@ class Device:
                     self._flush()
             except CutepyError as error:
                 self._error = error
-            except wgpu.GPUError as error:
+            except self.runtime.errors as error:
                 self._error = self.failure(error, "submit")
 
     def _working(self, doing: str) -> _Working:
@@ -309,6 +315,8 @@ class Device:
     def _take(self, doing: str) -> None:
         """Hold the lock, but refuse on a dead device."""
         self._lock.acquire()
+        if not self._dead and self.runtime.lost(self.gpu):
+            self._dead = "lost"
         if self._dead or self._error is not None:
             error, self._error = self._error, None
             self._lock.release()
@@ -317,11 +325,10 @@ class Device:
             self._drain()
 
     def _leave(self, error: BaseException | None, doing: str) -> None:
-        """Let the lock go, and turn an error of wgpu's into DeviceError."""
+        """Let the lock go, and turn an error of the runtime into DeviceError."""
         try:
-            if isinstance(error, Exception) and not isinstance(error, CutepyError):
-                if isinstance(error, (wgpu.GPUError, RuntimeError)):
-                    raise self.failure(error, doing) from error
+            if isinstance(error, (*self.runtime.errors, RuntimeError)) and not isinstance(error, CutepyError):
+                raise self.failure(error, doing) from error
         finally:
             self._lock.release()
 
@@ -361,9 +368,9 @@ class Device:
             commands = batch.finish()
             if batch.params:
                 self.gpu.queue.write_buffer(self._params, 0, batch.params)
-        except wgpu.GPUError as error:
+        except self.runtime.errors as error:
             raise self.failure(error, f"submit {len(batch.entries)} launches ({', '.join(batch.entries)})") from error
-        self._in_flight.submit(self.gpu, commands)
+        self._in_flight.submit(commands)
 
     def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:
         tell(self, None)
@@ -375,6 +382,10 @@ class Device:
     def _own(self, buffer: Operand) -> None:
         if buffer.device is not self:
             raise DeviceError(f"{buffer} is on {buffer.device.adapter}, not on this {self.adapter}; use its own device")
+
+    def _out_of_memory(self, error: Exception) -> bool:
+        """The runtimes have a class for it, and wgpu for buffers raises a validation error all the same."""
+        return isinstance(error, self.runtime.errors[1]) or "not enough memory" in str(error).lower()
 
     def _bad_grid(self, program: Program, grid: Size3) -> DeviceError:
         return DeviceError(
@@ -396,11 +407,6 @@ class _Working:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.device._leave(error, self.doing)
-
-
-def _out_of_memory(error: Exception) -> bool:
-    """wgpu has a class for it, and for buffers raises a validation error all the same."""
-    return isinstance(error, wgpu.GPUOutOfMemoryError) or "not enough memory" in str(error).lower()
 
 
 _REOPEN = "open a new device (cutepy.gpu.default_device() does) and upload again"
