@@ -27,11 +27,11 @@ from .ir import Expr
 from .ir.stmt import workgroup_bytes
 from .matmul import PROCESSORS, START, parts_of, share_of, spread_over_grid
 from .operations.operand import Place, modes_of, steps_of
+from .runtime.program import MATRICES
 from .slabs import Slabs, copy_layout
 from .trace import functions
 from .trace import language as gpu
 from .trace.kernel import kernel
-from .wgsl import SUBGROUP_MATRIX as MATRICES
 
 Sums = Literal["f32", "f16", "i32", "u32"]
 SUBGROUP = 32
@@ -297,9 +297,9 @@ def matrix_shapes(place: Place, types: tuple[str, str]) -> list[tuple[int, int, 
     if place.device is None:
         return "the interpreter is asked for, not a device"
     adapter, least = place.device.adapter, LARGE.shared_bytes
-    found = [(s.m, s.n, s.k) for s in getattr(adapter, "matrices", ()) if (s.operand, s.result) == types]
+    found = [(s.m, s.n, s.k) for s in adapter.matrices if (s.operand, s.result) == types]
     if MATRICES not in place.device.features or not found:
-        return getattr(adapter, "no_matrices", "") or f"{adapter} lists none of {types[0]} with sums in {types[1]}"
+        return adapter.no_matrices or f"{adapter} lists none of {types[0]} with sums in {types[1]}"
     if adapter.limits.workgroup_bytes < least:
         return f"{adapter} has {adapter.limits.workgroup_bytes} bytes of shared memory, the plans need {least}"
     return found

@@ -17,9 +17,9 @@ from ..tensor.dtypes import DType, f16, f32, u32
 from ..tensor.matrix import MatrixType
 from . import ir
 from .ir.operators import SUBGROUP
+from .runtime.program import MATRICES
+from .runtime.program import Dialect as Dialect
 from .wgsl_matrix import MATRIX_HEADER, MATRIX_WORDS, matrix_load, matrix_name, matrix_operation, matrix_store
-from .wgsl_matrix import SUBGROUP_MATRIX as SUBGROUP_MATRIX
-from .wgsl_matrix import Dialect as Dialect
 
 KEYWORDS = (
     "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
@@ -77,9 +77,9 @@ class Source:
     needs: tuple[str, ...]
 
 
-def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga") -> Source:
-    """A kernel that `lower` has prepared, in WGSL."""
-    printer = Printer(kernel, dialect)
+def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga", *, guarded: bool = False) -> Source:
+    """A kernel that `lower` has prepared, in WGSL; `guarded` keeps every index in its array, whatever it is."""
+    printer = Printer(kernel, dialect, guarded)
     return Source(printer.text(), printer.entry, printer.needs)
 
 
@@ -119,7 +119,7 @@ def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
     matrices = any(isinstance(n.dtype, MatrixType) for n in seen)
     half = half or any(isinstance(n.dtype, MatrixType) and n.dtype.element is f16 for n in seen)
     needs = ("shader-f16",) * half + ("subgroups",) * (calls or ids or matrices)
-    return needs + (SUBGROUP_MATRIX,) * matrices
+    return needs + (MATRICES,) * matrices
 
 
 def literal(value: int | float | bool, dtype: DType) -> str:
@@ -147,8 +147,8 @@ def literal(value: int | float | bool, dtype: DType) -> str:
 class Printer:
     """The text of one kernel."""
 
-    def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
-        self.kernel, self.dialect = kernel, dialect
+    def __init__(self, kernel: ir.Kernel, dialect: Dialect, guarded: bool = False) -> None:
+        self.kernel, self.dialect, self.guarded = kernel, dialect, guarded
         self.names: dict[object, str] = {}
         seen = ir.all_nodes(kernel.body)
         self.needs = _features(kernel, seen)
@@ -182,7 +182,7 @@ class Printer:
         lines = [f"// {kernel.name}", *[f"// {note}" for note in kernel.notes], ""]
         lines += ["enable f16;"] * ("shader-f16" in self.needs)
         lines += ["enable subgroups;"] * ("subgroups" in self.needs and self.dialect == "tint")
-        if SUBGROUP_MATRIX in self.needs:
+        if MATRICES in self.needs:
             lines += MATRIX_HEADER[self.dialect]
         lines += [""] * (not lines[-1] == "")
         lines += declared + list(self.helpers.values())
@@ -308,10 +308,19 @@ class Printer:
 
     def component(self, value: ir.Component, outer: int) -> str:
         text, lane = self.show(value.value, PRIMARY), value.lane
-        return f"{text}[{self.show(lane)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
+        return (
+            f"{text}[{self.index(lane, value.value.lanes)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
+        )
 
     def element_of(self, buffer: ir.Buffer, index: ir.Expr) -> str:
-        return f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
+        return f"{self.name_of(buffer, buffer.name)}[{self.index(index, -(-buffer.length // buffer.width))}]"
+
+    def index(self, index: ir.Expr, length: int) -> str:
+        """An index into so many elements; guarded, one beyond them is the last, as in a runtime's checks."""
+        if not self.guarded or (isinstance(index, ir.Const) and 0 <= index.value < length):
+            return self.show(index)
+        text = self.show(index) if index.dtype is u32 else f"u32({self.show(index)})"
+        return f"min({text}, {max(length, 1) - 1}u)"
 
     def arguments(self, *values: ir.Expr) -> str:
         """Arguments. Comparisons but the last are in parentheses: `f(a < b, c > d)` would be read as f(a<b, c>(d))."""

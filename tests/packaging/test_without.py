@@ -14,7 +14,7 @@ BLOCK = """
 import sys
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("numpy", "sympy", "wgpu"):
+        if name.partition(".")[0] in ("numpy", "sympy", "wgpu", "wgpudawn"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Blocked())
 """

@@ -6,6 +6,8 @@ A dtype appears only where an array becomes bytes, or bytes an array.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DeviceError
-from . import native
 from .native import wgpu
 
 if TYPE_CHECKING:
@@ -171,9 +172,9 @@ class Staging:
             staging = self._at_least(size)
             encoder = self._gpu.create_command_encoder()
             encoder.copy_buffer_to_buffer(source, offset + start, staging, 0, size)
-            in_flight.submit(self._gpu, encoder.finish())
+            in_flight.submit(encoder.finish())
             self.copies += 1
-            with native.mapped_for_read(staging, size) as memory:
+            with _mapped_for_read(staging, size) as memory:
                 part[:] = np.frombuffer(memory, np.uint8, part.size)
 
     def _at_least(self, size: int) -> wgpu.GPUBuffer:
@@ -187,13 +188,26 @@ class Staging:
         return self._buffer
 
 
+@contextmanager
+def _mapped_for_read(buffer: wgpu.GPUBuffer, size: int) -> Iterator[memoryview]:
+    """The first bytes of a staging buffer as memory of the host, inside the block, once the copies to it are done.
+
+    wgpu-py's public "READ" submits an empty command buffer first; the copy before a read has been submitted already.
+    """
+    buffer.map_async("READ_NOSYNC", 0, size).sync_wait()
+    try:
+        yield buffer.read_mapped(0, size, copy=False)
+    finally:
+        buffer.unmap()
+
+
 def write_bytes(gpu: wgpu.GPUDevice, in_flight: InFlight, target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
     """Copy bytes into a buffer, by chunks, so that the staging memory that wgpu takes for it stays bounded."""
     whole = data.size // 4 * 4
     for start in range(0, whole, CHUNK):
         part = data[start : min(start + CHUNK, whole)]
         gpu.queue.write_buffer(target, offset + start, part)
-        in_flight.wrote(gpu, part.size)
+        in_flight.wrote(part.size)
     if whole < data.size:
         tail = np.zeros(4, np.uint8)
         tail[: data.size - whole] = data[whole:]

@@ -6,7 +6,6 @@ nothing is submitted that `finish` has not just accepted (a submission to a lost
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,8 @@ from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Stopwatch
 from .buffer import Array, DeviceBuffer, Operand, Staging, as_bytes, from_bytes, padded, stored_itemsize, write_bytes
 from .native import wgpu
 from .pipeline import BindGroups, Pipeline, build_pipeline
-from .program import Program, Size3
+from .program import Dialect, Program, Size3
+from .runtimes import RUNTIMES
 
 PIPELINES_KEPT = 512
 
@@ -46,16 +46,17 @@ class Device:
     Every method raises DeviceError after the device was lost or closed: open a new one, this one does not come back.
     """
 
-    def __init__(self, adapter: Adapter, gpu: wgpu.GPUDevice) -> None:
-        self.adapter, self.gpu = adapter, gpu
+    def __init__(self, adapter: Adapter, gpu: wgpu.GPUDevice, *, checked: bool = False) -> None:
+        self.adapter, self.gpu, self.checked = adapter, gpu, checked
+        self.runtime = RUNTIMES[adapter.runtime]
         self.limits, self.features = adapter.limits, webgpu_names(gpu.features)
-        self._lock = threading.Lock()
+        self._lock = self.runtime.lock()
         self._dead = ""
         self._error: CutepyError | None = None
         self._pipelines: OrderedDict[Program, Pipeline] = OrderedDict()
         self._groups = BindGroups()
         self._batch: Batch | None = None
-        self._in_flight = InFlight()
+        self._in_flight = InFlight(self.runtime, gpu)
         self._staging = Staging(gpu)
         usage = wgpu.BufferUsage
         self._storage = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
@@ -72,6 +73,11 @@ class Device:
     def alive(self) -> bool:
         """False once the device was closed or seen to be lost."""
         return not self._dead
+
+    @property
+    def dialect(self) -> Dialect:
+        """The WGSL that it takes."""
+        return self.runtime.dialect
 
     @property
     def stats(self) -> DeviceStats:
@@ -100,11 +106,11 @@ class Device:
         with self._working(f"allocate {nbytes} bytes ({self._bytes} in use)"):
             try:
                 handle = self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
-            except wgpu.GPUError as error:
-                if not _out_of_memory(error):
+            except self.runtime.errors as error:
+                if not self._out_of_memory(error):
                     raise
                 self._flush()  # what finished work still holds is freed by waiting for it
-                self._in_flight.wait(self.gpu)
+                self._in_flight.wait()
                 handle = self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
             buffer = DeviceBuffer(self, handle, nbytes, name)
             self._sizes[buffer.uid] = padded(nbytes)
@@ -187,7 +193,7 @@ class Device:
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
-        the program asked for none but this wgpu cannot leave them out (then a warning says so once).
+        the program asked for none but this wgpu cannot leave them out (then a warning says so once), or keeps its own.
         """
         with self._working(f"compile {program.entry}"):
             return self._pipeline(program).checked
@@ -201,7 +207,7 @@ class Device:
         """Block until everything launched so far is done."""
         with self._working("wait"):
             self._flush()
-            self._in_flight.wait(self.gpu)
+            self._in_flight.wait()
 
     @contextmanager
     def timed(self) -> Iterator[Stopwatch]:
@@ -263,10 +269,10 @@ class Device:
     def failure(self, error: Exception, doing: str) -> DeviceError:
         """The DeviceError for what wgpu raised; a lost device is remembered as lost."""
         text = str(error)
-        if "device is lost" in text.lower():
+        if self.runtime.lost_error(text) or self.runtime.lost(self.gpu):
             self._dead = "lost"
             return DeviceError(f"{doing}: {self.adapter.summary} was lost; {_REOPEN}")
-        if _out_of_memory(error):
+        if self._out_of_memory(error):
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
@@ -278,13 +284,15 @@ class Device:
                     self._flush()
             except CutepyError as error:
                 self._error = error
-            except wgpu.GPUError as error:
+            except self.runtime.errors as error:
                 self._error = self.failure(error, "submit")
 
     @contextmanager
     def _working(self, doing: str) -> Iterator[None]:
         """Hold the lock, refuse on a dead device, turn wgpu's errors into DeviceError."""
         with self._lock:
+            if not self._dead and self.runtime.lost(self.gpu):
+                self._dead = "lost"
             if self._dead:
                 raise DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
             if self._error is not None:
@@ -294,7 +302,7 @@ class Device:
                 self._drain()
             try:
                 yield
-            except (wgpu.GPUError, RuntimeError) as error:
+            except (*self.runtime.errors, RuntimeError) as error:
                 if isinstance(error, CutepyError):
                     raise
                 raise self.failure(error, doing) from error
@@ -330,9 +338,9 @@ class Device:
             commands = batch.finish()
             if batch.params:
                 self.gpu.queue.write_buffer(self._params, 0, batch.params)
-        except wgpu.GPUError as error:
+        except self.runtime.errors as error:
             raise self.failure(error, f"submit {len(batch.entries)} launches ({', '.join(batch.entries)})") from error
-        self._in_flight.submit(self.gpu, commands)
+        self._in_flight.submit(commands)
 
     def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:
         with self._working(f"write {data.size} bytes"):
@@ -344,16 +352,15 @@ class Device:
         if buffer.device is not self:
             raise DeviceError(f"{buffer} is on {buffer.device.adapter}, not on this {self.adapter}; use its own device")
 
+    def _out_of_memory(self, error: Exception) -> bool:
+        """The runtimes have a class for it, and wgpu for buffers raises a validation error all the same."""
+        return isinstance(error, self.runtime.errors[1]) or "not enough memory" in str(error).lower()
+
     def _bad_grid(self, program: Program, grid: Size3) -> DeviceError:
         return DeviceError(
             f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
             f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
         )
-
-
-def _out_of_memory(error: Exception) -> bool:
-    """wgpu has a class for it, and for buffers raises a validation error all the same."""
-    return isinstance(error, wgpu.GPUOutOfMemoryError) or "not enough memory" in str(error).lower()
 
 
 _REOPEN = "open a new device (cutepy.gpu.default_device() does) and upload again"

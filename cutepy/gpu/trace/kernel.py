@@ -70,26 +70,38 @@ KEPT = 128
 
 @dataclass(slots=True)
 class Traced:
-    """One traced form of a kernel, with its program, and what has been proven about it; `told` is what is interpreted:
+    """One traced form of a kernel, with its programs, and what has been proven about it; `told` is what is interpreted:
     the kernel, with what it prints."""
 
     kernel: Kernel
     told: Kernel
-    program: Program
     places: Mapping[str, str]
-    proven: Program | None = None
+    programs: dict[tuple[Dialect, bool], Program]
+    proven: bool | None = None
+    whole: bool = False
     verified: dict[object, Verification] = field(default_factory=dict)
 
-    def runnable(self, checks: object) -> Program:
-        """What is launched: without run-time checks where the kernel is proven not to need them."""
+    def checked(self, checks: object) -> bool:
+        """Whether it is launched with checks: without where it is proven not to need them."""
         if checks not in CHECKS:
             raise KernelError(f"{self.kernel.name}(checks={checks!r}): there are {' and '.join(map(repr, CHECKS))}")
-        if checks == "always":
-            return self.program
-        if self.proven is None:
+        if not self.whole:
             check_matrices(self.kernel)
-            self.proven = replace(self.program, checked=needs_checks(self.kernel))
-        return self.proven
+            self.whole = True
+        if checks == "auto" and self.proven is None:
+            self.proven = not needs_checks(self.kernel)
+        return checks == "always" or not self.proven
+
+    def program(self, dialect: Dialect, checked: bool) -> Program:
+        """What is launched. naga's modules have checks of their own; for Tint they are printed."""
+        key = dialect, checked
+        if key not in self.programs:
+            if dialect == "naga":
+                self.programs[key] = replace(self.programs["naga", not checked], checked=checked)
+            else:
+                with new_arena():
+                    self.programs[key] = compile_kernel(self.kernel, dialect=dialect, checked=checked, guarded=checked)
+        return self.programs[key]
 
 
 class KernelText(str):
@@ -140,13 +152,14 @@ class KernelFunction(Shown):
         quick = quick_call(args) if whole else None
         with self._naming():
             if quick is not None:
-                key = quick.key, self.captures.captured(), self.captures.static(static), checks
+                dialect = quick.device.dialect
+                key = quick.key, self.captures.captured(), self.captures.static(static), checks, dialect
                 known = self._quick.get(key)
                 if known is not None:
                     quick.launch(known)
                     return
             traced = self._form(call := self._bind(args, static))
-            program = traced.runnable(checks)
+            checked = traced.checked(checks)
             device = device_of(call)
             if traced.told is not traced.kernel and not self._told:
                 self._told = True
@@ -154,6 +167,7 @@ class KernelFunction(Shown):
                 warn(f"{name} prints in the interpreter only; {name}.interpret(...) shows it", stacklevel=2)
         device = device or default_device()
         with self._naming():
+            program = traced.program(device.dialect, checked)
             check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
             launch_on_device(program, call, device)
         if quick is not None:
@@ -190,16 +204,18 @@ class KernelFunction(Shown):
         call = self._bind(args, static)
         traced = self._form(call)
         with self._naming():
-            traced.program.pack([call.params[p.name] for p in traced.program.params])
+            program = traced.program("naga", True)
+            program.pack([call.params[p.name] for p in program.params])
         return traced, call
 
     def ir(self, *args: object, **static: object) -> Kernel:
         """The kernel's IR for these arguments."""
         return self._form(self._bind(args, static)).kernel
 
-    def program(self, *args: object, checks: object = "auto", **static: object) -> Program:
-        """What a runtime takes: the source and what it needs of a device."""
-        return self._form(self._bind(args, static)).runnable(checks)
+    def program(self, *args: object, checks: object = "auto", dialect: Dialect = "naga", **static: object) -> Program:
+        """What a runtime takes: the source and what it needs of a device; for Dawn's, with `dialect="tint"`."""
+        traced = self._form(self._bind(args, static))
+        return traced.program(dialect, traced.checked(checks))
 
     def verify(self, *args: object, limits: Limits | None = None, **static: object) -> Verification:
         """What is proven, refuted or undecided about the kernel for these arguments, whatever their contents.
@@ -229,7 +245,7 @@ class KernelFunction(Shown):
         """The WGSL text for these arguments, for naga or for Tint."""
         traced = self._form(self._bind(args, static))
         if dialect == "naga":
-            return KernelText(traced.program.wgsl)
+            return KernelText(traced.program("naga", True).wgsl)
         with new_arena():
             return KernelText(print_wgsl(lower(traced.kernel), dialect))
 
@@ -283,7 +299,7 @@ class KernelFunction(Shown):
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
                 kernel = drop_unused(replace(told, body=without(told.body, Print)))
                 kernel = replace(kernel, params=_used(kernel, call))
-            return Traced(kernel, told, compile_kernel(kernel), trace.places)
+            return Traced(kernel, told, trace.places, {("naga", True): compile_kernel(kernel)})
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""
