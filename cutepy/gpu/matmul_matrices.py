@@ -27,13 +27,13 @@ from .ir import Expr
 from .ir.stmt import workgroup_bytes
 from .matmul import PROCESSORS, START, parts_of, share_of, spread_over_grid
 from .operations.operand import Place, modes_of, steps_of
+from .runtime.program import MATRICES
 from .slabs import Slabs, copy_layout
 from .trace import functions
 from .trace import language as gpu
 from .trace.kernel import kernel
-from .wgsl import SUBGROUP_MATRIX as MATRICES
 
-Sums = Literal["f32", "f16"]
+Sums = Literal["f32", "f16", "i32", "u32"]
 SUBGROUP = 32
 """Threads of a subgroup, on the adapters that grant matrices so far."""
 
@@ -45,8 +45,9 @@ class MatrixPlan:
 
     Slabs of A and B are staged in shared memory, `stages` of them, `padding` elements between two columns or rows, each
     along k or, by `columns` (of A, of B), across it; the next slab is brought to registers while one is used, if
-    `ahead`. What is turned on its way, threads bring in `lanes` of (blocks along k, blocks across), if these are given.
-    `band` rows of tiles are worked through together. k is summed in `splits` parts.
+    `ahead`. What is turned on its way, threads bring in `lanes` of (blocks along k, blocks across), where these share
+    it out: 2 and 8 meet no bank twice at a padding of 8. `band` rows of tiles are worked through together. k is summed
+    in `splits` parts.
     """
 
     tile: tuple[int, int, int] = (128, 128, 32)
@@ -57,7 +58,7 @@ class MatrixPlan:
     columns: tuple[bool, bool] = (True, True)
     ahead: bool = True
     stages: int = 1
-    lanes: tuple[int, int] | None = None
+    lanes: tuple[int, int] | None = (2, 8)
     band: int = 0
     splits: int = 1
 
@@ -112,11 +113,12 @@ class MatrixPlan:
     def copies(self, operand: int, along_k: bool) -> Layout:
         """(thread, value) -> index in a slab of A (0) or B (1): who brings what."""
         tile, threads = self.slab(operand), prod(self.threads)
-        if not (along_k and self.columns[operand] and self.lanes):
+        (rows, depth), (near_k, near_m) = tile, self.lanes or (1, 1)
+        far_k = max(1, depth // (4 * near_k))
+        far_m = max(1, threads // (near_k * near_m * far_k))
+        shared = near_k * near_m * far_k * far_m == threads and depth == 4 * near_k * far_k
+        if not (along_k and self.columns[operand] and self.lanes and shared and rows % (4 * near_m * far_m) == 0):
             return copy_layout(tile, None, threads, along_k=along_k)
-        (rows, depth), (near_k, near_m) = tile, self.lanes
-        far_k = depth // 4 // near_k
-        far_m = threads // (near_k * near_m * far_k)
         shape = (near_k, near_m, far_k, far_m), (4, 4, rows // (4 * near_m * far_m))
         steps = (4 * rows, 4, 4 * rows * near_k, 4 * near_m), (1, rows, 4 * near_m * far_m)
         return Layout(shape, steps)
@@ -222,6 +224,8 @@ def _in_bands(row: Expr, column: Expr, band: int, columns: int) -> tuple[Expr, E
     return row // band * band + number % band, number // band
 
 
+SECOND = 8.0
+"""What a second pass takes in microseconds beside its bytes, the memory for the parts included."""
 LEAST = 32
 """Rows, columns and k below which tiles of matrices are mostly padding."""
 LARGE = MatrixPlan()
@@ -248,7 +252,7 @@ class Pace:
         rounds, rest = divmod(groups, PROCESSORS * self.most)
         took = rounds * (self.wait + self.work * self.most)
         took += self.wait + self.work * ceil_div(rest, PROCESSORS) if rest else 0.0
-        second = 3.0 + 4 * (2 * splits + 1) * m * n * batch / 4.2e6 if splits > 1 else 0.0
+        second = SECOND + 4 * (2 * splits + 1) * m * n * batch / 4.2e6 if splits > 1 else 0.0
         return START + turns * took + rounds + second
 
 
@@ -260,8 +264,8 @@ PACES = (Pace(LARGE, 0.39, 0.36, 2), Pace(WIDE, 0.39, 0.29, 3), Pace(SMALL, 0.37
 def choose_matrix_plan(m: int, n: int, k: int, batch: int = 1, types: tuple[str, str] = ("f16", "f32")) -> MatrixPlan:
     """The plan of the least time, by `PACES`.
 
-    >>> choose_matrix_plan(4096, 4096, 4096).tile, choose_matrix_plan(512, 512, 512).tile
-    ((128, 128, 32), (64, 64, 32))
+    >>> choose_matrix_plan(4096, 4096, 4096).tile
+    (128, 128, 32)
     """
     best, least = LARGE, float("inf")
     for pace in PACES:
@@ -272,19 +276,30 @@ def choose_matrix_plan(m: int, n: int, k: int, batch: int = 1, types: tuple[str,
     return replace(best, types=types)
 
 
-def matrix_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int], sums: Sums) -> MatrixPlan | str:
+def matrix_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int], sums: str) -> MatrixPlan | str:
     """The plan for a product of (m, n, k, batch) in f16, or why there is none here."""
     m, n, k, batch = extents
-    if place.device is None:
-        return "the interpreter is asked for, not a device"
-    if dtype.name != "f16":
+    if place.device is not None and dtype.name != "f16":
         return f"they multiply f16, not {dtype}"
-    adapter = place.device.adapter
-    shapes = [(s.m, s.n, s.k) for s in getattr(adapter, "matrices", ()) if (s.operand, s.result) == (dtype.name, sums)]
-    if MATRICES not in place.device.features or not shapes:
-        return getattr(adapter, "no_matrices", "") or f"{adapter} lists none of {dtype} with sums in {sums}"
+    types = dtype.name, sums
+    shapes = matrix_shapes(place, types)
+    if isinstance(shapes, str):
+        return shapes
     if LARGE.shape not in shapes:
-        return f"{adapter} lists {', '.join(map(str, shapes))} and not {LARGE.shape}, which the plans are of"
+        return f"{place.device} lists {', '.join(map(str, shapes))} and not {LARGE.shape}, which the plans are of"
     if min(m, n) < LEAST or k < LEAST:
         return f"{m}x{n}x{k} has too little to share among tiles"
-    return choose_matrix_plan(m, n, k, batch, ("f16", sums))
+    return choose_matrix_plan(m, n, k, batch, types)
+
+
+def matrix_shapes(place: Place, types: tuple[str, str]) -> list[tuple[int, int, int]] | str:
+    """The (m, n, k) of matrices of these types that the device grants, or why there are none."""
+    if place.device is None:
+        return "the interpreter is asked for, not a device"
+    adapter, least = place.device.adapter, LARGE.shared_bytes
+    found = [(s.m, s.n, s.k) for s in adapter.matrices if (s.operand, s.result) == types]
+    if MATRICES not in place.device.features or not found:
+        return adapter.no_matrices or f"{adapter} lists none of {types[0]} with sums in {types[1]}"
+    if adapter.limits.workgroup_bytes < least:
+        return f"{adapter} has {adapter.limits.workgroup_bytes} bytes of shared memory, the plans need {least}"
+    return found

@@ -12,10 +12,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
+import numpy as np
+
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, select
 from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.int_tuple import leaves
+from ..ops.operand import tensor_of as as_tensor
 from ..ops.rules import broadcast_shape, matmul_shapes, result_type
 from ..tensor.algorithms import fill
 from ..tensor.bulk import common_refinement, mode_sizes
@@ -24,6 +27,7 @@ from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .matmul import Plan, choose_plan, matmul_kernel, parts_of
+from .matmul_bytes import WIDE_OF, bytes_plan, multiply_bytes
 from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy
 from .operations.domain import zipped
@@ -60,7 +64,8 @@ def matmul(
 
     `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter). Where the device
     grants matrices of a subgroup (tensor cores), f16 is multiplied by them, with sums in f32 or, if `sums` says so, in
-    f16; `explain_matmul` tells which way a product takes, and why.
+    f16; `explain_matmul` tells which way a product takes, and why. Arrays of 8-bit integers are multiplied with exact
+    sums in i32 (of i8) or u32 (of u8), where `sums` says so.
 
     >>> import numpy as np
     >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
@@ -68,6 +73,8 @@ def matmul(
 
     Raises TensorError for shapes and types that do not meet, KernelError for a `C` that does not fit.
     """
+    if sums in ("i32", "u32"):
+        return _of_bytes(A, B, C, plan, engine)
     a, b = (tensor_of("matmul", x) for x in (A, B))
     batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, shape = result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
@@ -100,11 +107,17 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
 
     Raises as `matmul`.
     """
-    a, b = (tensor_of("matmul", x) for x in (A, B))
+    a, b = (as_tensor(x) if sums in ("i32", "u32") else tensor_of("matmul", x) for x in (A, B))
     batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [a, b])
     rows, columns, copies = prod(m), prod(n), prod(batch)
-    found = matrix_plan(place, dtype, (rows, columns, k, copies), _sums_of(sums)) if a.dtype is b.dtype else "two types"
+    extents = rows, columns, k, copies
+    if a.dtype is not b.dtype:
+        found: MatrixPlan | str = f"{a.dtype} meets {b.dtype}"
+    elif sums in ("i32", "u32"):
+        found, dtype = bytes_plan(place, dtype, extents), as_dtype(sums)
+    else:
+        found = matrix_plan(place, dtype, extents, _sums_of(sums))
     if isinstance(found, MatrixPlan):
         return f"{found.told} on {place.device}"
     adapter = None if place.device is None else place.device.adapter
@@ -115,8 +128,32 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
 
 def _sums_of(sums: Sums) -> Sums:
     if sums not in ("f32", "f16"):
-        raise KernelError(f"matmul(sums={sums!r}): f16 is summed in 'f32' or, where matrices are, in 'f16'")
+        ways = "f16 is summed in 'f32' or, where matrices are, in 'f16'; i8 in 'i32', u8 in 'u32'"
+        raise KernelError(f"matmul(sums={sums!r}): {ways}")
     return sums
+
+
+def _of_bytes(A: object, B: object, C: Tensor | None, plan: Plan | MatrixPlan | None, engine: str) -> Tensor:
+    """The product of arrays of 8-bit integers, in 32 bits."""
+    a, b = (as_tensor(x).numpy() for x in (A, B))
+    if a.dtype != b.dtype or a.dtype.name not in ("int8", "uint8") or C is not None:
+        kinds = f"{a.dtype} and {b.dtype}"
+        raise KernelError(
+            f"matmul(sums='i32' or 'u32'): it multiplies arrays of i8, or of u8, not {kinds}, into a new tensor"
+        )
+    batch, m, n, k = matmul_shapes(a.shape, b.shape)
+    place, shape = place_of("matmul", engine, []), (*batch, *m, *n)
+    extents = prod(m), prod(n), k, prod(batch)
+    dtype = as_dtype(a.dtype)
+    chosen = plan if isinstance(plan, MatrixPlan) else bytes_plan(place, dtype, extents)
+    if isinstance(chosen, str) or not k or 0 in shape:
+        wide = as_dtype(WIDE_OF[dtype.name])
+        found = matmul(a.astype(wide.numpy), b.astype(wide.numpy), engine=engine)
+        return found
+    x = np.broadcast_to(a if m else a[None, :], (*batch, extents[0], k)).reshape(-1, extents[0], k)
+    y = np.broadcast_to(b if n else b[:, None], (*batch, k, extents[1])).reshape(-1, k, extents[1])
+    found = multiply_bytes(place, x, y, shape, chosen)
+    return make_tensor(found.numpy())
 
 
 @repeatable

@@ -4,17 +4,12 @@ Sources: gpuweb/gpuweb, proposals/subgroup-matrix.md (2026-10-02); naga 29, coop
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
 from ..tensor.matrix import MatrixType
 from . import ir
-
-Dialect = Literal["naga", "tint"]
-
-#: The feature by which a device grants matrices of a subgroup, as Dawn calls it.
-SUBGROUP_MATRIX = "chromium-experimental-subgroup-matrix"
+from .runtime.program import Dialect
 
 #: What a text says before it may use them. That offsets are the same for a whole subgroup is proven here; Tint would
 #: ask that they are the same for the workgroup.

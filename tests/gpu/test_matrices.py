@@ -11,7 +11,8 @@ from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu import ir
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.lower import lower
-from cutepy.gpu.matmul_matrices import LARGE, PACES, MatrixPlan, choose_matrix_plan, matrix_matmul_kernel
+from cutepy.gpu.matmul_bytes import of_bytes
+from cutepy.gpu.matmul_matrices import LARGE, PACES, SMALL, MatrixPlan, choose_matrix_plan, matrix_matmul_kernel
 from cutepy.gpu.verify import verify
 from cutepy.gpu.wgsl import print_wgsl
 from cutepy.layout import Layout, Swizzle, _, make_composed_layout
@@ -362,3 +363,24 @@ def test_a_report_counts_what_matrices_compute() -> None:
     found = staged_product.report(A, B, C)
     assert found.flops == 2 * 64 * 32 * 48
     assert next(a for a in found.arrays if a.name == "C").written_bytes == C.nbytes
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize(
+    "shapes", [((64, 64), (64, 64)), ((70, 100), (100, 33)), ((2, 3, 40), (40, 5)), ((9,), (9, 7))]
+)
+def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple) -> None:
+    rng, limits = np.random.default_rng(0), np.iinfo(kind)
+    A, B = (rng.integers(limits.min, limits.max + 1, shape).astype(kind) for shape in shapes)
+    sums = {"int8": "i32", "uint8": "u32"}[kind]
+    plan = of_bytes(SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums))
+    right = A.astype(np.int64) @ B.astype(np.int64)
+    for found in (gpu.matmul(A, B, sums=sums, engine="numpy", plan=p) for p in (plan, None)):
+        assert found.dtype.name == sums
+        np.testing.assert_array_equal(found.numpy(), right)
+    assert "matrices of a subgroup" in gpu.explain_matmul(A, B, sums=sums, engine="numpy")
+
+
+def test_bytes_want_bytes() -> None:
+    with pytest.raises(KernelError, match="arrays of i8, or of u8"):
+        gpu.matmul(np.zeros((4, 4), np.int8), np.zeros((4, 4), np.uint8), sums="i32", engine="numpy")

@@ -4,8 +4,8 @@ import threading
 
 from ...errors import DeviceError
 from .adapters import Adapter, choose_adapter, quiet_loader
-from .dawn import MATRICES
 from .device import Device
+from .program import MATRICES
 from .runtimes import RUNTIMES
 
 _USEFUL = (

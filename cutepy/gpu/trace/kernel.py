@@ -83,14 +83,17 @@ class Traced:
     asked: bool
     programs: dict[tuple[Dialect, bool], Program]
     proven: bool | None = None
+    whole: bool = False
     verified: dict[object, Verification] = field(default_factory=dict)
 
     def checked(self, checks: object) -> bool:
         """Whether it is launched with checks: without where it is proven not to need them."""
         if checks not in CHECKS:
             raise KernelError(f"{self.kernel.name}(checks={checks!r}): there are {' and '.join(map(repr, CHECKS))}")
-        if checks == "auto" and self.proven is None:
+        if not self.whole:
             check_matrices(self.kernel)
+            self.whole = True
+        if checks == "auto" and self.proven is None:
             self.proven = not needs_checks(self.kernel)
         return checks == "always" or not self.proven
 
