@@ -275,6 +275,7 @@ class Compiler:
 
     def atomic(self, stmt: ir.Atomic) -> Run:
         buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
+        compare = None if stmt.compare is None else self.expr(stmt.compare)
         reach = Reach(self.kernel, buffer, 1, stmt.place, "updates", stmt.index)
 
         def update(s: State) -> None:
@@ -283,7 +284,9 @@ class Compiler:
             operand = np.broadcast_to(value(s), s.shape)
             if s.watch is not None:
                 s.watch.access(s, reach, first, s.active, operand)
-            old = atomic_update(stmt.op, s.arrays[buffer].reshape(-1), at, operand, s.everyone, result is not None)
+            wanted = None if compare is None else np.broadcast_to(compare(s), s.shape)
+            array = s.arrays[buffer].reshape(-1)
+            old = atomic_update(stmt.op, array, at, (operand, wanted), s.everyone, result is not None)
             if result is not None:
                 assert old is not None
                 s.values[result] = old

@@ -219,16 +219,24 @@ _UPDATE: dict[str, np.ufunc] = {
 }
 
 
-def atomic_update(op: str, array: Array, at: Array, value: Array, active: Array, wants_old: bool) -> Array | None:
-    """Apply `op` at each active invocation's element, one after the other; the values before, where wanted."""
+def atomic_update(
+    op: str, array: Array, at: Array, values: tuple[Array, Array | None], active: Array, wants_old: bool
+) -> Array | None:
+    """Apply `op` at each active invocation's element, one after the other, with its values: what is put, and what it is
+    compared with; the values before, where wanted."""
+    value, compare = values
     targets, operands = at[active], value[active]
     if not wants_old and op in _UPDATE:
         _UPDATE[op].at(array, targets, operands)
         return None
     old = np.zeros(at.shape, array.dtype)
     before = np.empty(targets.shape, array.dtype)
+    met = np.empty(targets.shape, bool) if compare is None else compare[active]
     for i, (target, operand) in enumerate(zip(targets.tolist(), operands, strict=True)):
         before[i] = array[target]
-        array[target] = operand if op == "Exchange" else _UPDATE[op](array[target], operand)
+        if op in ("Exchange", "Store") or (op == "CompareExchange" and before[i].tobytes() == met[i].tobytes()):
+            array[target] = operand
+        elif op in _UPDATE:
+            array[target] = _UPDATE[op](array[target], operand)
     old[active] = before
     return old

@@ -58,6 +58,8 @@ class Expr:
     operands: "tuple[Expr, ...]" = ()
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
+    #: What `.x`, `.y` and `.z` of the thread are, given by `trace.language`.
+    along: ClassVar[Callable[["Expr", int], "Expr"]]
     #: How an expression reads, given by the printer.
     written: ClassVar[Callable[["Expr"], str]]
     #: What NumPy's functions do, given by `trace.functions`.
@@ -90,6 +92,19 @@ class Expr:
 
     def __abs__(self) -> "Expr":
         return Expr.operate("abs", self, None)
+
+    @property
+    def x(self) -> "Expr":
+        """Of `gpu.thread`, its place along x in the workgroup; `y` and `z` likewise."""
+        return Expr.along(self, 0)
+
+    @property
+    def y(self) -> "Expr":
+        return Expr.along(self, 1)
+
+    @property
+    def z(self) -> "Expr":
+        return Expr.along(self, 2)
 
     def __repr__(self) -> str:
         try:
