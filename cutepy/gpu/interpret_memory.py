@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import KernelError
-from .ir import Barrier, Buffer, Expr, Kernel, Var
+from .ir import Barrier, Buffer, Expr, Kernel, Stmt, Var
 from .ir.laws import Array, Law
 
 
@@ -30,6 +31,9 @@ class State:
     subgroup_size: int = 32
     #: The counters of the loops that are running, outermost first, and who looks on.
     loops: list[Var] = field(default_factory=list)
+    #: How often each array was changed, and what an atomic that waits found last: in kernels that wait.
+    changes: Counter[Buffer] = field(default_factory=Counter)
+    found: dict[Stmt, tuple[int, bytes]] = field(default_factory=dict)
     watch: Watch | None = None
 
     @property
@@ -104,6 +108,22 @@ class Reach:
         if put is not None:
             who.append(f"value {' '.join(map(str, value_at(put(s), self.lanes, s.shape, group, thread)))}")
         raise KernelError(f"{self.context()} element {found}, {size}: {', '.join(who)}")
+
+
+def check_wait(s: State, reach: Reach, stmt: Stmt, at: Array, old: Array) -> None:
+    """Raise KernelError where invocations find at the same elements what they found before, and nobody has changed the
+    array since: then nobody will before they end."""
+    on = s.everyone
+    now = s.changes[reach.buffer], on.tobytes() + at[on].tobytes() + old[on].tobytes()
+    if on.any() and s.found.get(stmt) == now:
+        group, thread = map(int, np.argwhere(on)[0])
+        raise KernelError(
+            f"{reach.place}: kernel {reach.kernel.name} waits here for ever: workgroup {s.workgroup(group)}, thread "
+            f"{thread} finds {old[group, thread]} in element {at[group, thread]} of {reach.buffer.name} again, and none"
+            " that runs meanwhile changes it: the interpreter runs one workgroup after the other, and no device has to "
+            "run two at once; let workgroups wait for those before them, which took a number by gpu.atomic_add"
+        )
+    s.found[stmt] = now
 
 
 def value_at(values: Array, lanes: int, shape: tuple[int, int], group: int, thread: int) -> Array:

@@ -54,3 +54,35 @@ def floats(x: Tensor, y: Tensor) -> None:
     old, done = gpu.atomic_compare_exchange(y, 0, x[1], x[3])
     y[5], y[6] = old, gpu.cast(done, "f32")
     gpu.atomic_sub(y, 0, 0.5)
+
+
+@gpu.kernel
+def looked_back(
+    x: Tensor, out: Tensor, sums: Tensor, flags: Tensor, ticket: Tensor, *, turns: int, ahead: bool
+) -> None:
+    """out = the running sum of x, a tile a workgroup: each waits for the sum of those before it, by its ticket.
+
+    `ahead` makes each wait for the next one, which is wrong.
+    """
+    gpu.launch(grid=x.size // 64, threads=64)
+    mine, before = gpu.shared("u32", 1, name="mine"), gpu.shared(x, 1, name="before")
+    with gpu.when(gpu.thread == 0):
+        mine[0] = gpu.atomic_add(ticket, 0, 1)
+    gpu.barrier()
+    tile = mine[0]
+    v = x[gpu.minimum(tile * 64 + gpu.thread, x.size - 1)]
+    running, total = gpu.workgroup_scan(v), gpu.workgroup_reduce(v)
+    with gpu.when(gpu.thread == 0):
+        before[0] = gpu.constant(0, x.dtype)
+        wanted = tile + 1 if ahead else tile
+        if wanted > 0:
+            other = gpu.minimum(wanted, flags.size) - 1 if not ahead else gpu.minimum(wanted, flags.size - 1)
+            ready = gpu.constant(0, "u32")
+            for _turn in gpu.loop(turns):
+                if ready == 0:
+                    ready = gpu.atomic_load(flags, other)
+            before[0] = gpu.atomic_load(sums, other)
+        gpu.atomic_store(sums, gpu.minimum(tile, sums.size - 1), before[0] + total)
+        gpu.atomic_store(flags, gpu.minimum(tile, flags.size - 1), 1)
+    gpu.barrier()
+    out[gpu.minimum(tile * 64 + gpu.thread, out.size - 1)] = before[0] + running

@@ -106,7 +106,7 @@ def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
     for fresh, old in zip(new, stmt.expressions, strict=True):
         if fresh is not old:
             rest = iter(new)
-            given = ((name, getattr(stmt, name)) for name in stmt.COMPUTES)
+            given = ((n, value) for n in stmt.COMPUTES if (value := getattr(stmt, n)) is not None)
             return with_fields(
                 stmt,
                 **{n: tuple(islice(rest, len(old))) if isinstance(old, tuple) else next(rest) for n, old in given},

@@ -7,7 +7,15 @@ from ...errors import VerificationError
 from ...layout.values.above import Shown
 
 Status = Literal["proven", "refuted", "undecided"]
-Claim = Literal["in bounds", "bounded loops", "uniform barriers", "no races", "written before read", "within limits"]
+Claim = Literal[
+    "in bounds",
+    "bounded loops",
+    "uniform barriers",
+    "no races",
+    "written before read",
+    "forward progress",
+    "within limits",
+]
 
 
 @dataclass(frozen=True, slots=True)
