@@ -20,10 +20,22 @@ from ..tensor.dtypes import DType
 from ..tensor.matrix import MatrixType
 from . import ir
 from .interpret_matrix import agreed, by_subgroup, matrices_from, spread_out, unpacked, watch_lanes
-from .interpret_memory import Reach, State, Watch, atomic_update, both, gather, scatter, spread, subgroup_call
+from .interpret_memory import (
+    Reach,
+    State,
+    Watch,
+    atomic_update,
+    both,
+    check_wait,
+    gather,
+    scatter,
+    spread,
+    subgroup_call,
+)
 from .interpret_print import say
 from .ir.laws import Array, lane_of
 from .ir.operators import SUBGROUP
+from .waiting import waiting
 
 Compute = Callable[[State], Array]
 Run = Callable[[State], None]
@@ -69,7 +81,7 @@ def interpret(
     run = compiler.block(kernel.body)
     given: dict[ir.Expr, Array] = {p: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
     with np.errstate(all="ignore"):
-        for chunk in _chunks(kernel, compiler.held, only):
+        for chunk in _chunks(kernel, compiler.held, only, alone=bool(compiler.waits)):
             state = State(
                 kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size, watch=watch
             )
@@ -90,13 +102,14 @@ def _bound(buffer: ir.Buffer, array: Array) -> Array:
     return array if array.dtype == buffer.dtype.numpy else array.astype(buffer.dtype.numpy)
 
 
-def _chunks(kernel: ir.Kernel, held: int, only: int | None) -> Iterator[tuple[Array, Array, Array]]:
-    """The ids of the workgroups that run together, chunk by chunk; the values of a thread take `held` bytes."""
+def _chunks(kernel: ir.Kernel, held: int, only: int | None, *, alone: bool) -> Iterator[tuple[Array, Array, Array]]:
+    """The ids of the workgroups that run together, chunk by chunk; the values of a thread take `held` bytes. Where one
+    may wait for another each runs `alone`, in their order."""
     x, y, z = kernel.grid
     total, threads = x * y * z, kernel.threads
     private = sum(b.length * b.dtype.bytes for b in kernel.local if b.space == "private")
     each = threads * (private + held) + kernel.shared_bytes + 1
-    step = max(1, min(LANES // threads, MEMORY // each))
+    step = 1 if alone else max(1, min(LANES // threads, MEMORY // each))
     for start in range(0, total, step) if only is None else (only,):
         step = step if only is None else 1
         group = np.arange(start, min(start + step, total), dtype=np.int64)
@@ -137,6 +150,8 @@ class Compiler:
     def __init__(self, kernel: ir.Kernel) -> None:
         self.kernel = kernel
         self.memo: dict[ir.Expr, Compute] = {}
+        self.waits = waiting(kernel)
+        self.waited = {wait.atomic.buffer for wait in self.waits}
         self.fleeting: set[ir.Expr] = {s.var for s in ir.statements(kernel.body) if isinstance(s, ir.Declare)}
         roots = [root for stmt in ir.statements(kernel.body) for root in stmt.expressions]
         order = ir.nodes(*roots)
@@ -266,12 +281,25 @@ class Compiler:
         return write
 
     def block(self, block: ir.Block) -> Run:
-        runs = [RUNS[type(stmt)](self, stmt) for stmt in block if not isinstance(stmt, ir.Comment)]
+        runs = [self.counted(stmt, RUNS[type(stmt)](self, stmt)) for stmt in block if not isinstance(stmt, ir.Comment)]
 
         def run(s: State) -> None:
             for step in runs:
                 s.fleeting.clear()
                 step(s)
+
+        return run
+
+    def counted(self, stmt: ir.Stmt, change: Run) -> Run:
+        """A statement that may change what is waited for, counted where it does."""
+        if not isinstance(stmt, ir.Change) or stmt.buffer not in self.waited:
+            return change
+        buffer = stmt.buffer
+
+        def run(s: State) -> None:
+            before = s.arrays[buffer].tobytes()
+            change(s)
+            s.changes[buffer] += before != s.arrays[buffer].tobytes()
 
         return run
 
@@ -335,7 +363,9 @@ class Compiler:
 
     def atomic(self, stmt: ir.Atomic) -> Run:
         buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
+        compare = None if stmt.compare is None else self.expr(stmt.compare)
         reach = Reach(self.kernel, buffer, 1, stmt.place, "updates", stmt.index)
+        waits = any(wait.atomic is stmt for wait in self.waits)
 
         def update(s: State) -> None:
             first = reach.elements(s, index(s), s.active, value)
@@ -343,10 +373,14 @@ class Compiler:
             operand = np.broadcast_to(value(s), s.shape)
             if s.watch is not None:
                 s.watch.access(s, reach, first, s.active, operand)
-            old = atomic_update(stmt.op, s.arrays[buffer].reshape(-1), at, operand, s.everyone, result is not None)
+            wanted = None if compare is None else np.broadcast_to(compare(s), s.shape)
+            array = s.arrays[buffer].reshape(-1)
+            old = atomic_update(stmt.op, array, at, (operand, wanted), s.everyone, result is not None)
             if result is not None:
                 assert old is not None
                 s.values[result] = old
+                if waits:
+                    check_wait(s, reach, stmt, at, old)
 
         return update
 
@@ -369,11 +403,14 @@ class Compiler:
         start, step = self.expr(stmt.start), self.expr(stmt.step)
         stop = None if stmt.stop is None else self.expr(stmt.stop)
         body, var = self.block(stmt.body), stmt.var
+        repeated = [wait.atomic for wait in self.waits if wait.loop is stmt]
 
         def run(s: State) -> None:
             outside, at = s.active, start(s)
             going = outside
             s.loops.append(var)
+            for atomic in repeated:
+                s.found.pop(atomic, None)
             for turn in numbers():
                 if stop is None and turn > MOST_TURNS:
                     raise KernelError(

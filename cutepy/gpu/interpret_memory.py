@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import KernelError
-from .ir import Barrier, Buffer, Expr, Kernel, Var
+from .ir import Barrier, Buffer, Expr, Kernel, Stmt, Var
 from .ir.laws import Array, Law
 
 
@@ -30,6 +31,9 @@ class State:
     subgroup_size: int = 32
     #: The counters of the loops that are running, outermost first, and who looks on.
     loops: list[Var] = field(default_factory=list)
+    #: How often each array was changed, and what an atomic that waits found last: in kernels that wait.
+    changes: Counter[Buffer] = field(default_factory=Counter)
+    found: dict[Stmt, tuple[int, bytes]] = field(default_factory=dict)
     watch: Watch | None = None
 
     @property
@@ -104,6 +108,22 @@ class Reach:
         if put is not None:
             who.append(f"value {' '.join(map(str, value_at(put(s), self.lanes, s.shape, group, thread)))}")
         raise KernelError(f"{self.context()} element {found}, {size}: {', '.join(who)}")
+
+
+def check_wait(s: State, reach: Reach, stmt: Stmt, at: Array, old: Array) -> None:
+    """Raise KernelError where invocations find at the same elements what they found before, and nobody has changed the
+    array since: then nobody will before they end."""
+    on = s.everyone
+    now = s.changes[reach.buffer], on.tobytes() + at[on].tobytes() + old[on].tobytes()
+    if on.any() and s.found.get(stmt) == now:
+        group, thread = map(int, np.argwhere(on)[0])
+        raise KernelError(
+            f"{reach.place}: kernel {reach.kernel.name} waits here for ever: workgroup {s.workgroup(group)}, thread "
+            f"{thread} finds {old[group, thread]} in element {at[group, thread]} of {reach.buffer.name} again, and none"
+            " that runs meanwhile changes it: the interpreter runs one workgroup after the other, and no device has to "
+            "run two at once; let workgroups wait for those before them, which took a number by gpu.atomic_add"
+        )
+    s.found[stmt] = now
 
 
 def value_at(values: Array, lanes: int, shape: tuple[int, int], group: int, thread: int) -> Array:
@@ -219,16 +239,24 @@ _UPDATE: dict[str, np.ufunc] = {
 }
 
 
-def atomic_update(op: str, array: Array, at: Array, value: Array, active: Array, wants_old: bool) -> Array | None:
-    """Apply `op` at each active invocation's element, one after the other; the values before, where wanted."""
+def atomic_update(
+    op: str, array: Array, at: Array, values: tuple[Array, Array | None], active: Array, wants_old: bool
+) -> Array | None:
+    """Apply `op` at each active invocation's element, one after the other, with its values: what is put, and what it is
+    compared with; the values before, where wanted."""
+    value, compare = values
     targets, operands = at[active], value[active]
     if not wants_old and op in _UPDATE:
         _UPDATE[op].at(array, targets, operands)
         return None
     old = np.zeros(at.shape, array.dtype)
     before = np.empty(targets.shape, array.dtype)
+    met = np.empty(targets.shape, bool) if compare is None else compare[active]
     for i, (target, operand) in enumerate(zip(targets.tolist(), operands, strict=True)):
         before[i] = array[target]
-        array[target] = operand if op == "Exchange" else _UPDATE[op](array[target], operand)
+        if op in ("Exchange", "Store") or (op == "CompareExchange" and before[i].tobytes() == met[i].tobytes()):
+            array[target] = operand
+        elif op in _UPDATE:
+            array[target] = _UPDATE[op](array[target], operand)
     old[active] = before
     return old

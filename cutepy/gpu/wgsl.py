@@ -43,7 +43,9 @@ _HELPERS = {
     "nan_min": "min(a, b)",
     "nan_max": "max(a, b)",
 }
-_ATOMICS = "Add Sub Min Max And Or Xor Exchange Load Store".split()
+_ATOMICS = "Add Sub Min Max And Or Xor Exchange CompareExchangeWeak Load Store".split()
+#: What updates of floats compute of the element and the value: WGSL has atomics of integers alone.
+_OF_FLOATS = {"Add": "{} + {}", "Sub": "{} - {}", "Min": "min({}, {})", "Max": "max({}, {})"}
 #: Types and functions of the language that printed kernels use: hiding one would change what it means.
 PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select workgroupBarrier storageBarrier"
 
@@ -211,7 +213,8 @@ class Printer:
             yield from ("@group(1) @binding(0) var<uniform> params: Params;", "")
 
     def element(self, buffer: ir.Buffer) -> str:
-        name = type_name(buffer.dtype, buffer.width)
+        dtype = u32 if buffer.atomic and buffer.dtype is f32 else buffer.dtype  # there are no atomic floats: their bits
+        name = type_name(dtype, buffer.width)
         return f"atomic<{name}>" if buffer.atomic else name
 
     def sized(self, buffer: ir.Buffer) -> str:
@@ -241,11 +244,54 @@ class Printer:
 
     def store(self, stmt: ir.Store, depth: int) -> Iterator[str]:
         place, text = self.element_of(stmt.buffer, stmt.index), self.show(stmt.value)
+        if stmt.buffer.atomic and stmt.buffer.dtype is f32:
+            text = f"bitcast<u32>({text})"
         yield f"atomicStore(&{place}, {text});" if stmt.buffer.atomic else f"{place} = {text};"
 
     def atomic(self, stmt: ir.Atomic, depth: int) -> Iterator[str]:
-        old = "" if stmt.result is None else f"let {self.name_of(stmt.result, stmt.result.name)} = "
-        yield f"{old}atomic{stmt.op}(&{self.element_of(stmt.buffer, stmt.index)}, {self.show(stmt.value)});"
+        place, value, real = self.element_of(stmt.buffer, stmt.index), self.show(stmt.value), stmt.buffer.dtype is f32
+        name = "" if stmt.result is None else self.name_of(stmt.result, stmt.result.name)
+        if stmt.compare is not None or (real and stmt.op in _OF_FLOATS):
+            yield from self.exchanging(stmt, place, name, INDENT * (depth + 1))
+            return
+        inputs = (
+            f"&{place}" if stmt.op == "Load" else f"&{place}, bitcast<u32>({value})" if real else f"&{place}, {value}"
+        )
+        call = f"atomic{stmt.op}({inputs})"
+        bound = f"let {name} = " if name else "_ = " if stmt.op == "Load" else ""
+        yield f"{bound}{f'bitcast<f32>({call})' if real and name else call};"
+
+    def exchanging(self, stmt: ir.Atomic, place: str, name: str, indent: str) -> Iterator[str]:
+        """A loop of compare-exchanges, until one of them succeeds, or finds another value than it is to replace: what
+        WGSL's own may fail to do for no reason."""
+        real, value = stmt.buffer.dtype is f32, self.show(stmt.value)
+        bits = self.name_of((stmt, "bits"), "bits") if real or not name else name
+        tried = self.name_of((stmt, "tried"), "tried")
+        if stmt.compare is not None:
+            wanted = self.name_of((stmt, "wanted"), "wanted")
+            as_bits = "bitcast<u32>({})" if real else "{}"
+            yield f"let {wanted} = {as_bits.format(self.show(stmt.compare))};"
+            yield f"var {bits} = {wanted};"
+            new, ends = as_bits.format(value), f" || {bits} != {wanted}"
+        else:
+            wanted, ends = bits, ""
+            new = (
+                "bitcast<u32>("
+                + _OF_FLOATS[stmt.op].format(f"bitcast<f32>({bits})", self.show(stmt.value, SUM + 1))
+                + ")"
+            )
+            yield f"var {bits} = atomicLoad(&{place});"
+        yield "loop {"
+        yield f"{indent}let {tried} = atomicCompareExchangeWeak(&{place}, {wanted}, {new});"
+        if stmt.compare is not None:
+            yield f"{indent}{bits} = {tried}.old_value;"
+            yield f"{indent}if ({tried}.exchanged{ends}) {{ break; }}"
+        else:
+            yield f"{indent}if ({tried}.exchanged) {{ break; }}"
+            yield f"{indent}{bits} = {tried}.old_value;"
+        yield "}"
+        if name and real:
+            yield f"let {name} = bitcast<f32>({bits});"
 
     def branch(self, stmt: ir.If, depth: int) -> Iterator[str]:
         yield f"if ({self.show(stmt.condition)}) {{"
@@ -301,7 +347,10 @@ class Printer:
 
     def load(self, value: ir.Load, outer: int) -> str:
         text = self.element_of(value.buffer, value.index)
-        return f"atomicLoad(&{text})" if value.buffer.atomic else text
+        if value.buffer.atomic:
+            text = f"atomicLoad(&{text})"
+            return f"bitcast<f32>({text})" if value.dtype is f32 else text
+        return text
 
     def load_matrix(self, value: ir.MatrixLoad, outer: int) -> str:
         name, kind = self.name_of(value.buffer, value.buffer.name), matrix_name(value.dtype, self.dialect)

@@ -124,7 +124,7 @@ def folded_tile(x: Tensor, out: Tensor, *, mma: TiledMMA, op: object, columns: b
         source, target = source(0, _, _), target(0, _, _)
     acc = make_fragment_like(source)
     copy(source, acc)
-    for turn in gpu.loop(2):  # noqa: B007
+    for _turn in gpu.loop(2):
         found = (gpu.reduce_columns if columns else gpu.reduce_rows)(acc, mma, op, lanes=lanes)
         transform(found, acc, op=lambda v: v)
     copy(acc, target)

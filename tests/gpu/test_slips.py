@@ -12,7 +12,7 @@ import pytest
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError
 from cutepy.layout import Layout
-from cutepy.tensor import make_fragment_like, make_tensor, recast
+from cutepy.tensor import local_tile, make_fragment_like, make_tensor, recast
 
 X, U = np.arange(256, dtype=np.float32), np.arange(256, dtype=np.uint32)
 H = X.astype(np.float16)
@@ -67,7 +67,7 @@ SLIPS: list[tuple[Body, str]] = [
     (lambda x, u, v: gpu.subgroup_max(v > 0), "subgroupMax is not defined on bool"),
     (lambda x, u, v: gpu.clamp(v, 0.0, 1.0), "no attribute 'clamp'; is it 'clip'"),
     (lambda x, u, v: gpu.constant(1.5, "i32"), "1.5 meets a i32 value"),
-    (lambda x, u, v: gpu.atomic_add(x, 0, 1.0), "it needs a shared or global tensor of i32 or u32"),
+    (lambda x, u, v: gpu.atomic_or(x, 0, 1.0), "it needs a shared or global tensor of i32 or u32"),
     (lambda x, u, v: gpu.atomic_add(u, v, 1), r'an index of type f32; convert it with gpu\.cast\(\.\.\., "u32"\)'),
     (lambda x, u, v: x[v], "an index of type f32"),
     (lambda x, u, v: x[v > 0], r"\* is not defined on bool"),
@@ -79,7 +79,7 @@ SLIPS: list[tuple[Body, str]] = [
     (lambda x, u, v: gpu.barrier(3), "TypeError: barrier.. takes 0 positional arguments but 1 was given"),
     (lambda x, u, v: v + u[0], r"\+ of f32 and u32; convert one with gpu\.cast"),
     (lambda x, u, v: 2**gpu.thread, "pow is defined on f16 and f32, not on u32; cast first"),
-    (lambda x, u, v: recast(x, "u32"), "only plain tensors in host memory are recast"),
+    (lambda x, u, v: recast(local_tile(x, (48,), (5,)), "f16"), "only plain tensors are recast; recast what it is a"),
     (lambda x, u, v: Layout((4, -v)), "neither|known only|no|not"),
 ]
 

@@ -234,7 +234,7 @@ def lost_fraction(x):
 
 def float_atomic(x):
     gpu.launch(threads=64)
-    gpu.atomic_add(x, 0, 1)
+    gpu.atomic_xor(x, 0, 1)
 
 
 def wrong_type(x):

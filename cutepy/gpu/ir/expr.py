@@ -60,6 +60,8 @@ class Expr:
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
     #: What they do where a matrix is among the operands, given by `matrices`.
     on_matrices: ClassVar[Callable[[str, object, object], "Expr"]]
+    #: What `.x`, `.y` and `.z` of the thread are, given by `trace.language`.
+    along: ClassVar[Callable[["Expr", int], "Expr"]]
     #: How an expression reads, given by the printer.
     written: ClassVar[Callable[["Expr"], str]]
     #: What NumPy's functions do, given by `trace.functions`.
@@ -92,6 +94,19 @@ class Expr:
 
     def __abs__(self) -> "Expr":
         return Expr.operate("abs", self, None)
+
+    @property
+    def x(self) -> "Expr":
+        """Of `gpu.thread`, its place along x in the workgroup; `y` and `z` likewise."""
+        return Expr.along(self, 0)
+
+    @property
+    def y(self) -> "Expr":
+        return Expr.along(self, 1)
+
+    @property
+    def z(self) -> "Expr":
+        return Expr.along(self, 2)
 
     def __repr__(self) -> str:
         try:

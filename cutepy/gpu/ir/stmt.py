@@ -134,15 +134,18 @@ class MatrixStore(Change):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atomic(Change):
-    """`op` (Add Sub Min Max And Or Xor Exchange) on one element, atomically; `result` takes the old value."""
+    """`op` (Add Sub Min Max And Or Xor Exchange CompareExchange Load Store) on one element, atomically; `result` takes
+    the old value. CompareExchange writes `value` where the element has the bits of `compare`; Load has no use for one.
+    """
 
-    COMPUTES = ("index", "value")
+    COMPUTES = ("index", "value", "compare")
     BINDS = "result"
     VERB = "updates"
     op: str
     buffer: Buffer
     index: Expr
     value: Expr
+    compare: Expr | None = None
     result: Var | None = None
     place: str = ""
 

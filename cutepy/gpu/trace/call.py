@@ -1,8 +1,10 @@
 """A call of a kernel: its arguments, the key under which the traced kernel is kept, and how it is run over them."""
 
+from __future__ import annotations
+
 import inspect
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,8 +28,33 @@ from .captures import Captures, key_of
 Array = npt.NDArray[Any]  # of any element type
 
 
-Structure = int | tuple["Structure", ...]
-"""Which of all arguments a positional argument is, or of which it is a tuple."""
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What holds several arguments: a tuple, a dictionary with these keys, or a named tuple or dataclass of `kind` with
+    these fields."""
+
+    kind: type
+    names: tuple[Hashable, ...]
+    parts: tuple[Structure, ...]
+
+    def of(self, values: Sequence[object]) -> object:
+        """The same with the values of all arguments in place; a dataclass is not asked what it thinks of them."""
+        held: list[Any] = [part.of(values) if isinstance(part, Parts) else values[part] for part in self.parts]
+        if self.kind is tuple:
+            return tuple(held)
+        if self.kind is dict:
+            return dict(zip(self.names, held, strict=True))
+        if issubclass(self.kind, tuple):
+            made: object = self.kind(*held)
+            return made
+        record: object = object.__new__(self.kind)
+        for name, value in zip(self.names, held, strict=True):
+            object.__setattr__(record, str(name), value)
+        return record
+
+
+Structure = int | Parts
+"""Which of all arguments a positional argument is, or what it is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +118,10 @@ def bind_call(
         elif parameter.kind is parameter.VAR_KEYWORD:
             fixed |= value
         elif parameter.kind is parameter.VAR_POSITIONAL:
-            structure += [found.add(f"{key}_{i}", part, parameter) for i, part in enumerate(value)]
+            annotation = parameter.annotation
+            structure += [found.add(f"{key}_{i}", part, annotation) for i, part in enumerate(value)]
         else:
-            structure.append(found.add(key, value, parameter))
+            structure.append(found.add(key, value, parameter.annotation))
     for key, value in fixed.items():
         if isinstance(value, Layout) and (unknown := sorted(map(str, symbols_of(value)))):
             raise KernelError(
@@ -105,24 +133,26 @@ def bind_call(
 
 
 class _Arguments:
-    """The arguments of one call as they are met; tuples and lists of them are taken apart."""
+    """The arguments of one call as they are met; tuples, lists, dictionaries and dataclasses are taken apart."""
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
         self.arguments: list[Argument] = []
         self.engines: list[ViewEngine | DeviceEngine] = []
 
-    def add(self, name: str, value: object, parameter: inspect.Parameter) -> Structure:
+    def add(self, name: str, value: object, annotation: object) -> Structure:
         """Where the argument is among all from now on."""
         where = f"{self.kernel}: argument {name}"
         if type(value) is list and any(isinstance(part, int | float) for part in value):
             raise KernelError(f"{where} is a list of numbers; write np.array({name}, np.float32) for a tensor of them")
-        if isinstance(value, tuple | list) and type(value) in (tuple, list):
-            return tuple([self.add(f"{name}_{i}", part, parameter) for i, part in enumerate(value)])
+        if (held := _held(value, annotation)) is not None:
+            kind, entries = held
+            parts = tuple([self.add(f"{name}_{key}", part, told) for key, part, told in entries])
+            return Parts(kind, tuple([key for key, _, _ in entries]), parts)
         while any(a.name == name for a in self.arguments):
             name += "_"
         if isinstance(value, int | float | np.generic):
-            self.arguments.append(_number(where, name, value, parameter.annotation))
+            self.arguments.append(_number(where, name, value, annotation))
         else:
             self.arguments.append(self.tensor(where, name, value))
         return len(self.arguments) - 1
@@ -146,6 +176,20 @@ class _Arguments:
         slot = _slot(where, engine, self.engines)
         offset = cast(int, tensor.offset) + origin
         return Argument(name, dtype, tensor, slot, offset, length, engine.writable, packed=packed)
+
+
+def _held(value: object, annotation: object) -> tuple[type, list[tuple[Hashable, object, object]]] | None:
+    """What kind of thing holds arguments: each with its key and its annotation. None for an argument itself."""
+    if type(value) in (tuple, list) and isinstance(value, tuple | list):
+        return tuple, [(i, part, annotation) for i, part in enumerate(value)]
+    if type(value) is dict and isinstance(value, dict):
+        return dict, [(key, part, annotation) for key, part in value.items()]
+    if isinstance(value, tuple) and (names := getattr(value, "_fields", None)) is not None:
+        told = getattr(type(value), "__annotations__", {})
+        return type(value), [(key, part, told.get(key, "")) for key, part in zip(names, value, strict=True)]
+    if is_dataclass(value) and not isinstance(value, type | Tensor | Layout | ComposedLayout):
+        return type(value), [(f.name, getattr(value, f.name), f.type) for f in fields(value)]
+    return None
 
 
 def _number(where: str, name: str, value: float | np.generic, annotation: object) -> Argument:
@@ -199,7 +243,7 @@ if TYPE_CHECKING:
     from ..runtime import Device, DeviceBuffer
 
 
-def launch_on_device(program: Program, call: Call, device: "Device") -> None:
+def launch_on_device(program: Program, call: Call, device: Device) -> None:
     """Launch over the device's buffers; host arrays are uploaded before, and read back if the kernel wrote them."""
     buffers = [e.buffer if isinstance(e, DeviceEngine) else device.upload(e.memory, e.name) for e in call.engines]
     params = call.params
@@ -222,9 +266,9 @@ class Quick:
     """What a launch needs once its program is known; two calls with one key have the same program."""
 
     key: Hashable
-    buffers: list["DeviceBuffer"]
+    buffers: list[DeviceBuffer]
     numbers: list[float]
-    device: "Device"
+    device: Device
 
     def launch(self, ready: Ready) -> None:
         self.device.launch(ready.program, self.buffers, [self.numbers[i] for i in ready.numbers])
@@ -260,7 +304,7 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
     return Quick(tuple(key), buffers, numbers, buffers[0].device)
 
 
-def device_of(call: Call) -> "Device | None":
+def device_of(call: Call) -> Device | None:
     """The one device of all device tensors; None where there are none. Raises KernelError for tensors of several."""
     devices = {id(e.device): e.device for e in call.engines if isinstance(e, DeviceEngine)}
     if len(devices) > 1:

@@ -15,15 +15,13 @@ import numpy as np
 from ...errors import KernelError
 from ...ops.functions import IN_KERNELS, NAMED, Function, Word
 from ...tensor.dtypes import bool_, gpu_dtype
-from ...tensor.engine import Place, Scalars
-from ...tensor.tensor import Tensor
+from ...tensor.engine import Scalars
 from ..ir import Expr, as_expr, call, component
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
 from ..ir.functions import applied
 from ..ir.place import advice, user_place
 from ..ir.weak import SCALARS, meeting, strong_type
-from .language import atomic
 from .registers import python_number
 from .state import current
 
@@ -236,21 +234,3 @@ def subgroup_ballot(condition: Scalars) -> tuple[Expr, Expr, Expr, Expr]:
 
 
 subgroup_broadcast_first = _subgroup("subgroupBroadcastFirst", "The value of the first active thread.")
-
-
-def _atomic(op: str, doc: str) -> Callable[[Tensor, Place, Scalars], Expr]:
-    def apply(tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-        return atomic(op, tensor, crd, value)
-
-    apply.__name__, apply.__doc__ = f"atomic_{op.lower()}", doc
-    return apply
-
-
-atomic_add = _atomic("Add", "Add `value` to the element at `crd`, atomically; gives what it was.")
-atomic_sub = _atomic("Sub", "Subtract `value`, atomically; gives what it was.")
-atomic_min = _atomic("Min", "Keep the smaller, atomically; gives what it was.")
-atomic_max = _atomic("Max", "Keep the greater, atomically; gives what it was.")
-atomic_and = _atomic("And", "Keep the common bits, atomically; gives what it was.")
-atomic_or = _atomic("Or", "Join the bits, atomically; gives what it was.")
-atomic_xor = _atomic("Xor", "Flip the bits, atomically; gives what it was.")
-atomic_exchange = _atomic("Exchange", "Write `value`, atomically; gives what was there.")

@@ -7,7 +7,7 @@ the static values.
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -48,8 +48,8 @@ from ..verify import CHECKS, Verification, check_matrices, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
 from .call import (
     Call,
+    Parts,
     Ready,
-    Structure,
     aliases,
     bind_call,
     copies_on_host,
@@ -309,7 +309,11 @@ class KernelFunction(Shown):
             values = _stand_ins(trace, call)
             trace.notes += [f"{name} {_one_line(value)}" for name, value in call.static.items()]
             with naming(self.file, self.function.__code__.co_firstlineno, inside=True):
-                self._run(trace, [_arranged(part, values) for part in call.structure], call.static)
+                self._run(
+                    trace,
+                    [part.of(values) if isinstance(part, Parts) else values[part] for part in call.structure],
+                    call.static,
+                )
             if trace.error is not None:
                 raise trace.error
             arena.name = None
@@ -361,11 +365,6 @@ def _one_line(value: object) -> str:
     if " at 0x" in text:
         return type(value).__name__
     return text if len(text) <= 160 else f"{text[:150]}..."
-
-
-def _arranged(part: Structure, values: Sequence[Tensor | Expr]) -> object:
-    """A positional argument as the kernel's function gets it: alone, or in the tuples that it was given in."""
-    return values[part] if isinstance(part, int) else tuple([_arranged(inner, values) for inner in part])
 
 
 def _used(kernel: Kernel, call: Call) -> tuple[Param, ...]:

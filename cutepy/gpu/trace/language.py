@@ -14,16 +14,17 @@ from ...layout import IntTuple, Layout
 from ...layout.values.composed import AnyLayout
 from ...tensor.bulk import offset_range
 from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
-from ...tensor.engine import Place, Scalars, offset_of
+from ...tensor.engine import Scalars
 from ...tensor.matrix import MatrixType
-from ...tensor.tensor import Tensor, _check
-from ..ir import Assign, Atomic, Barrier, Declare, Expr, If, Var, Weak, as_expr, builtin, const, var
+from ...tensor.tensor import Tensor
+from ..ir import Barrier, Expr, Var, Weak, as_expr, builtin, const, var
+from ..ir.expr import describe
 from ..ir.place import user_place
 from ..ranges import domain, range_of
 from ..simplify import simplify
-from .engine import BufferEngine, as_index
+from .engine import BufferEngine
 from .source import assigned_name
-from .state import Size3, Trace, current, is_known
+from .state import Size3, Trace, current, tracing
 
 
 def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -> None:
@@ -76,8 +77,20 @@ workgroup = Workgroup()
 
 
 def thread() -> Expr:
-    """The index of the thread in its workgroup."""
+    """The index of the thread in its workgroup: `x + y * X + z * X * Y` of `gpu.thread.x`, `.y` and `.z`, where
+    `gpu.launch(threads=(X, Y, Z))`."""
     return current("gpu.thread").thread
+
+
+def _along(value: Expr, axis: int) -> Expr:
+    trace = tracing()
+    if trace is None or trace.workgroup is None or value is not trace.thread:
+        raise AttributeError(f"{describe(value)} has no attribute {'xyz'[axis]!r}; gpu.thread has, and gpu.workgroup")
+    x, y, _ = trace.workgroup
+    return simplify((value % x, value // x % y, value // (x * y))[axis])
+
+
+Expr.along = staticmethod(_along)
 
 
 def _subgroup_id(name: str, most: int) -> Expr:
@@ -357,33 +370,3 @@ def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine
         trace.lanes = max(trace.lanes, dtype.threads)
     register = dtype if isinstance(dtype, MatrixType) else dtype.register
     return BufferEngine(trace, trace.local_array(register, length, "private", name or assigned_name("fragment")))
-
-
-def atomic(op: str, tensor: Tensor, crd: Place, value: Scalars) -> Expr:
-    """`op` on the element at `crd` of an i32 or u32 tensor, atomically; gives the value before, 0 where the tensor's
-    guard keeps it from happening."""
-    trace = current(f"gpu.atomic_{op.lower()}")
-    engine = tensor.engine
-    place = user_place()
-    if not isinstance(engine, BufferEngine) or engine.buffer.space == "private" or engine.dtype.kind not in "iu":
-        raise KernelError(f"{place}: an atomic on {tensor}: it needs a shared or global tensor of i32 or u32")
-    if not engine.writable:
-        raise KernelError(f"{place}: an atomic on {engine.name}: it is read-only; pass a writable tensor")
-    engine.mark_written()
-    _check(crd, tensor.layout.shape, tensor)
-    offset = tensor.offset + offset_of(tensor.layout, crd)
-    index = simplify(as_index(as_expr(offset)))
-    operand = as_expr(value, engine.dtype)
-    if operand.dtype is not engine.dtype:
-        raise KernelError(f"{place}: an atomic on {engine.name} ({engine.dtype}) with a {operand.dtype} value")
-    count = trace.counts["old"] = trace.counts.get("old", -1) + 1
-    result = var(f"old_{count}", engine.dtype)
-    stmt = Atomic(op, engine.buffer, index, operand, result, place)
-    inside = None if tensor.guard is None else tensor.guard.inside(crd)
-    if inside is None or is_known(inside, True):
-        trace.emit(stmt)
-        return result
-    kept = var(f"old_{count}", engine.dtype)
-    trace.emit(Declare(kept))
-    trace.emit(If(as_expr(inside, bool_), (stmt, Assign(kept, result)), place=place))
-    return kept

@@ -9,6 +9,7 @@ from ..evaluate import Unknown
 from ..ir import Buffer, Const, Expr, Kernel, Param, check, is_uniform, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
+from ..waiting import waiting
 from ..wgsl import show
 from .bounds import decide_bounds, is_in_bounds
 from .collect import collect, uses_matrices, uses_subgroups
@@ -37,6 +38,19 @@ def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ())
     if found:
         return Verdict("within limits", "refuted", "; ".join(found))
     return Verdict("within limits", "proven", f"{kernel.threads} threads, {shared} bytes of workgroup memory")
+
+
+def decide_progress(kernel: Kernel) -> list[Verdict]:
+    """Of each array for which a loop waits; none where no loop does."""
+    found: dict[str, Verdict] = {}
+    for wait in waiting(kernel):
+        array = wait.atomic.buffer.name
+        reason = (
+            f"the loop at {wait.loop.place or 'one place'} goes on until another invocation has written what it reads "
+            f"at {wait.atomic.place or 'another'}, and no device has to run that one meanwhile"
+        )
+        found.setdefault(array, Verdict("forward progress", "undecided", reason, array))
+    return list(found.values())
 
 
 def decide_loops(model: Model) -> Verdict:
@@ -128,7 +142,7 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
     """
     chosen = limits if limits is not None else Limits()
     check(kernel)
-    verdicts = [*_for_sizes(kernel, chosen), decide_limits(kernel, chosen, aliases)]
+    verdicts = [*_for_sizes(kernel, chosen), *decide_progress(kernel), decide_limits(kernel, chosen, aliases)]
     return Verification(kernel.name, tuple(verdicts))
 
 

@@ -14,6 +14,7 @@ Claim = Literal[
     "whole subgroups",
     "no races",
     "written before read",
+    "forward progress",
     "within limits",
 ]
 

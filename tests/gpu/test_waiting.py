@@ -1,0 +1,91 @@
+"""Kernels that wait for other invocations: never called proven, and never wrong in silence in the interpreter."""
+
+import numpy as np
+import pytest
+from atomic_cases import locked, looked_back, summed
+
+from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.gpu.waiting import waiting
+from cutepy.tensor import Tensor
+
+
+def arrays(tiles: int) -> list[np.ndarray]:
+    x = np.random.default_rng(0).integers(0, 9, tiles * 64).astype(np.uint32)
+    return [x, np.zeros_like(x), np.zeros(tiles, np.uint32), np.zeros(tiles, np.uint32), np.zeros(1, np.uint32)]
+
+
+@pytest.mark.parametrize("tiles", [1, 2, 30])
+def test_a_scan_that_looks_back(tiles: int) -> None:
+    given = arrays(tiles)
+    looked_back.interpret(*given, turns=1000, ahead=False)
+    assert np.array_equal(given[1], np.cumsum(given[0], dtype=np.uint32))
+
+
+def test_it_is_said_to_need_progress() -> None:
+    found = looked_back.verify(*arrays(4), turns=1000, ahead=False)
+    verdicts = [v for v in found.verdicts if v.claim == "forward progress"]
+    assert [(v.status, v.array) for v in verdicts] == [("undecided", "flags")] and not found.ok
+    assert "atomic_cases.py:" in verdicts[0].reason and "no device has to run that one meanwhile" in verdicts[0].reason
+
+
+def test_who_waits_for_a_later_workgroup_is_told() -> None:
+    given = arrays(4)
+    with pytest.raises(
+        KernelError, match=r"atomic_cases\.py:\d+: kernel looked_back waits here for ever: workgroup"
+    ) as e:
+        looked_back.interpret(*given, turns=1000, ahead=True)
+    assert "finds 0 in element 1 of flags again" in str(e.value)
+
+
+def test_a_thread_that_waits_for_its_neighbour_is_told() -> None:
+    @gpu.kernel
+    def neighbours(flags: Tensor, out: Tensor) -> None:
+        gpu.launch(threads=64)
+        seen = gpu.constant(0, "u32")
+        for _turn in gpu.loop(100):
+            if seen == 0:
+                seen = gpu.atomic_load(flags, gpu.thread)
+        gpu.atomic_store(flags, (gpu.thread + 1) % 64, 1)
+        out[gpu.thread] = seen
+
+    flags = np.zeros(64, np.uint32)
+    flags[0] = 1
+    with pytest.raises(KernelError, match="thread 1 finds 0 in element 1 of flags again"):
+        neighbours.interpret(flags, np.zeros(64, np.uint32))
+
+
+def test_a_spin_lock_waits() -> None:
+    @gpu.kernel
+    def critical(lock: Tensor, total: Tensor) -> None:
+        gpu.launch(grid=4, threads=64)
+        done = gpu.constant(0, "u32")
+        for _turn in gpu.loop(1000):
+            if done == 0:
+                _old, got = gpu.atomic_compare_exchange(lock, 0, 0, 1)
+                if got:
+                    gpu.atomic_store(total, 0, gpu.atomic_load(total, 0) + 1)
+                    gpu.atomic_store(lock, 0, 0)
+                    done = gpu.constant(1, "u32")
+
+    lock, total = np.zeros(1, np.uint32), np.zeros(1, np.uint32)
+    critical.interpret(lock, total)
+    assert total[0] == 256
+    assert {v.array for v in critical.verify(lock, total).undecided} >= {"lock"}
+
+
+def test_what_only_updates_does_not_wait() -> None:
+    keys, out = np.ones(128, np.uint32), np.zeros(16, np.uint32)
+    assert not waiting(summed.ir(keys, keys.copy(), out, keys.copy(), op="add", shared=True))
+    assert not waiting(locked.ir(keys, np.zeros(64, np.uint32), keys.copy()))
+
+    @gpu.kernel
+    def skipping(stop: Tensor, x: Tensor) -> None:
+        gpu.launch(threads=64)
+        for k in gpu.loop(8):
+            if gpu.atomic_load(stop, 0) == 0:
+                x[gpu.thread, k] = 1
+
+    stop, x = np.zeros(1, np.uint32), np.zeros((64, 8), np.uint32)
+    skipping.interpret(stop, x)
+    assert x.all() and not waiting(skipping.ir(stop, x))
