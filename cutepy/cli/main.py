@@ -20,6 +20,7 @@ from ..draw.look import OPTIONS, SUFFIXES
 from ..errors import CommandError, CutepyError
 
 BAD_INPUT = 2
+REQUIRED = ("numpy", "sympy", "wgpu")
 _STDIN = "- reads it from standard input"
 _LAYOUT = (
     "a layout in any notation, (4,(2,2)):(1,(4,8)), or an expression, zipped_divide((8,8):(8,1), (4,4)); " + _STDIN
@@ -170,6 +171,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(f"{name}: {error}")
     except OSError as error:
         _complain(f"{name}: {error.filename or 'a file'}: {error.strerror or error}")
+    except ModuleNotFoundError as error:
+        if error.name not in REQUIRED:
+            raise
+        _complain(f"{name}: it needs the package {error.name}, and that is not here: pip install {error.name}")
     except MemoryError as error:
         _complain(f"{name}: not enough memory{f': {error}' if str(error) else ''}")
     except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from itertools import combinations, islice, permutations
 from math import prod
 
 from ...errors import LayoutError
+from ..values.above import Shown
 from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, leaves
@@ -30,7 +31,7 @@ Orders = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Found(Shown):
     """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
 
     `free` says that no access takes more rounds than its bytes make it.
