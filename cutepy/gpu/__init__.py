@@ -77,6 +77,8 @@ from .trace.language import unroll as unroll
 from .trace.language import when as when
 from .trace.language import workgroup as workgroup
 from .trace.printing import print as print
+from .tuner import Tuning as Tuning
+from .tuner import tune as tune
 
 lane: Expr
 subgroup: Expr

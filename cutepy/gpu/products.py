@@ -13,13 +13,14 @@ from functools import lru_cache
 from math import prod
 
 from ..errors import KernelError
-from ..layout import Layout, ceil_div, composition, select
+from ..layout import Layout, LayoutRight, ceil_div, composition, select
 from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.int_tuple import leaves
 from ..ops.rules import broadcast_shape, matmul_shapes, result_type
 from ..tensor.algorithms import fill
 from ..tensor.bulk import common_refinement, mode_sizes
 from ..tensor.dtypes import DType, bool_, u32
+from ..tensor.engine import CountingEngine
 from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
@@ -31,6 +32,8 @@ from .operations.operand import Place, modes_of, over, place_of, steps_of, tenso
 from .operations.pointwise import converted, pointwise
 from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
+from .runtime import Adapter
+from .tuned import Problem, tuned_plan
 
 static_type(Plan)
 Operands = tuple[Tensor, Tensor, Tensor]
@@ -129,14 +132,14 @@ class Groups:
         m, n, batch, k = ([(e, b, a, c) for e, a, b, c in group] for group in (self.m, self.n, self.batch, self.k))
         return Groups(n, m, batch, k)
 
-    def operands(self, a: Tensor, b: Tensor, c: Tensor, *, batched: bool) -> Operands:
+    def operands(self, a: Tensor, b: Tensor, c: Tensor) -> Operands:
         """A (m, k, batch), B (n, k, batch) and C (m, n, batch): the longest pieces of m and n are modes of their own,
-        the others are among the batches. Without any of these, and not `batched`, that mode is left out."""
+        the others are among the batches. Without any of these that mode is left out."""
         m, n = (max(group, key=lambda piece: piece[0], default=NO_AXIS) for group in (self.m, self.n))
         rest = [piece for piece in (*self.m, *self.n, *self.batch) if piece is not m and piece is not n]
 
         def view(tensor: Tensor, operand: int, *groups: list[Piece]) -> Tensor:
-            taken = [*groups, rest] if rest or batched else groups
+            taken = [*groups, rest] if rest else groups
             return over(tensor, joined([_mode(group, operand) for group in taken]))
 
         return view(a, 1, [m], self.k), view(b, 2, [n], self.k), view(c, 3, [m], [n])
@@ -183,21 +186,54 @@ def contract(place: Place, operands: Operands, *, plan: Plan | None = None) -> N
     if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB):
         _contract_copies(place, operands, plan)
         return
-    m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
+    m, n = (prod(piece[0] for piece in group) for group in (groups.m, groups.n))
     if plan is None and min(m, n) == 1:
         _sum_products(place, groups if n == 1 else groups.turned(), (a, b, c) if n == 1 else (b, a, c))
         return
-    rows, columns = (max([piece[0] for piece in group], default=1) for group in (groups.m, groups.n))
-    if plan is None and columns <= 16 < rows:
-        groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
+    arranged, problem = _arranged(groups, operands, turn=plan is None)
     adapter = None if place.device is None else place.device.adapter
+    p = problem
+    chosen = plan or tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch)
+    arranged_product(place, arranged, whole_splits(chosen, p.k, chosen.splits))
+
+
+def _arranged(groups: Groups, operands: Operands, *, turn: bool) -> tuple[Operands, Problem]:
+    """The operands as the kernel takes them, with A and B exchanged where C has few columns, and what they are."""
+    a, b, c = operands
+    m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
+    rows, columns = (max([piece[0] for piece in group], default=1) for group in (groups.m, groups.n))
+    if turn and columns <= 16 < rows:
+        groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
+    found = groups.operands(a, b, c)
+    kinds, near = [str(t.dtype) for t in found], [steps_of(t) for t in found]
+    across = near[0][0] >= near[0][1], near[1][0] >= near[1][1], near[2][0] >= near[2][1]
     copies = m * n * batch // (rows * columns)
-    chosen = choose_plan(rows, columns, k, adapter, copies) if plan is None else whole_splits(plan, k, plan.splits)
-    arranged = groups.operands(a, b, c, batched=chosen.splits > 1)
-    if chosen.splits == 1:
-        place.run(matmul_kernel, *arranged, plan=chosen)
-    else:
-        _in_splits(place, arranged, chosen)
+    return found, Problem(rows, columns, k, copies, (kinds[0], kinds[1], kinds[2]), across)
+
+
+def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:
+    """What `matmul(A, B)` asks of its kernel, and the adapter of its device.
+
+    Raises TensorError and KernelError for what is no product, or is one by other means than plans.
+    """
+    a, b = (tensor_of("tune", x) for x in (A, B))
+    batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    dtype, place = result_type("tune", a.dtype, b.dtype), place_of("tune", "wgpu", [a, b])
+    c = Tensor(CountingEngine(dtype), Layout((*batch, *m, *n), LayoutRight))
+    operands = _stretched(a, b, c)
+    groups = grouped(*(tuple(modes_of(t)) for t in operands))
+    if groups is None or not groups.m or not groups.n or not groups.k or place.device is None:
+        raise KernelError(f"tune({a}, {b}): this product has no plan: it is a sum of rows, or goes through copies")
+    return _arranged(groups, operands, turn=True)[1], place.device.adapter
+
+
+def arranged_product(place: Place, operands: Operands, plan: Plan) -> None:
+    """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
+    if plan.splits == 1:
+        place.run(matmul_kernel, *operands, plan=plan)
+        return
+    a, b, c = (t if t.rank > 2 else over(t, joined([*modes_of(t), Layout(1, 0)])) for t in operands)
+    _in_splits(place, (a, b, c), plan)
 
 
 def _in_splits(place: Place, operands: Operands, plan: Plan) -> None:
