@@ -13,6 +13,7 @@ from ..ops.functions import NAMED as _NAMED
 from .array import DeviceEngine as DeviceEngine
 from .array import array as array
 from .array import empty as empty
+from .epilogue import matmul_with as matmul_with
 from .ir import Expr as Expr
 from .ir import Kernel as Kernel
 from .library import OnDevice as OnDevice

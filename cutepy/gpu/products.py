@@ -49,7 +49,8 @@ SLAB = 16
 @repeatable
 def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
     """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
-    a new tensor, on the device of the operands or, of arrays, on the host.
+    a new tensor, on the device of the operands or, of arrays, on the host. Sums of floats are in f32, and are rounded
+    once, to the type of `C` where that is a float's too.
 
     `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter).
 
@@ -62,6 +63,8 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     a, b = (tensor_of("matmul", x) for x in (A, B))
     batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, shape = result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
+    if C is not None and C.dtype.kind == dtype.kind == "f":
+        dtype = C.dtype
     if C is not None and (mode_sizes(C) != shape or C.dtype is not dtype):
         raise KernelError(f"matmul({a}, {b}, {C}): C must be {dtype} of shape {shape}")
     place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
@@ -69,7 +72,7 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
     c = place.new(shape, working) if C is None or working is not dtype else place.bring(C)
     if c.size and k:
-        contract(place, _stretched(place.bring(a), place.bring(b), c), plan=plan)
+        contract(place, stretched(place.bring(a), place.bring(b), c), plan=plan)
     elif c.size:
         fill(c, 0)
     if working is not dtype:
@@ -98,7 +101,7 @@ def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -
     return c
 
 
-def _stretched(a: Tensor, b: Tensor, c: Tensor) -> Operands:
+def stretched(a: Tensor, b: Tensor, c: Tensor) -> Operands:
     """A and B of a matrix product over the axes of C and then k: at stride 0 along those that they do not have."""
     left, right, sizes = modes_of(a), modes_of(b), mode_sizes(c)
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else []
@@ -190,14 +193,19 @@ def contract(place: Place, operands: Operands, *, plan: Plan | None = None) -> N
     if plan is None and min(m, n) == 1:
         _sum_products(place, groups if n == 1 else groups.turned(), (a, b, c) if n == 1 else (b, a, c))
         return
-    arranged, problem = _arranged(groups, operands, turn=plan is None)
-    adapter = None if place.device is None else place.device.adapter
-    p = problem
-    chosen = plan or tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch)
-    arranged_product(place, arranged, whole_splits(chosen, p.k, chosen.splits))
+    arranged, problem = arranged_for_kernel(groups, operands, turn=plan is None)
+    chosen = plan or planned(place, problem)
+    arranged_product(place, arranged, whole_splits(chosen, problem.k, chosen.splits))
 
 
-def _arranged(groups: Groups, operands: Operands, *, turn: bool) -> tuple[Operands, Problem]:
+def planned(place: Place, problem: Problem) -> Plan:
+    """The plan that was found for a product by tuning, or else the default one."""
+    adapter, p = None if place.device is None else place.device.adapter, problem
+    found = tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch)
+    return whole_splits(found, p.k, found.splits)
+
+
+def arranged_for_kernel(groups: Groups, operands: Operands, *, turn: bool) -> tuple[Operands, Problem]:
     """The operands as the kernel takes them, with A and B exchanged where C has few columns, and what they are."""
     a, b, c = operands
     m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
@@ -220,11 +228,11 @@ def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:
     batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, place = result_type("tune", a.dtype, b.dtype), place_of("tune", "wgpu", [a, b])
     c = Tensor(CountingEngine(dtype), Layout((*batch, *m, *n), LayoutRight))
-    operands = _stretched(a, b, c)
+    operands = stretched(a, b, c)
     groups = grouped(*(tuple(modes_of(t)) for t in operands))
     if groups is None or not groups.m or not groups.n or not groups.k or place.device is None:
         raise KernelError(f"tune({a}, {b}): this product has no plan: it is a sum of rows, or goes through copies")
-    return _arranged(groups, operands, turn=True)[1], place.device.adapter
+    return arranged_for_kernel(groups, operands, turn=True)[1], place.device.adapter
 
 
 def arranged_product(place: Place, operands: Operands, plan: Plan) -> None:
