@@ -6,10 +6,11 @@ tile does not divide an extent, loads beyond it give 0 and stores do nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
@@ -99,6 +100,16 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     Of a batch each has one more mode, (m,k,b), (n,k,b) and (m,n,b); for a plan with splits that of C is (b,splits),
     and C the sums of the parts.
     """
+    multiply_tiles(A, B, C, plan, lambda acc, mine, _like: copy(acc, mine))
+
+
+Store: TypeAlias = Callable[[Tensor, Tensor, Callable[[Tensor], Tensor]], None]
+"""What becomes of the sums of a thread: takes them, the part of C that is the thread's, and the same part of another
+tensor of C's shape, as a function of that."""
+
+
+def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
+    """The body of `matmul_kernel`, which stores what `store` makes of the sums."""
     (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
     (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
@@ -115,8 +126,13 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     sA = gpu.shared(A.dtype.accumulator, of_A)  # f16 is converted once, not at every use
     sB = gpu.shared(B.dtype.accumulator, of_B)
 
-    cC = composition(local_tile(C, (bm, bn), (row, column)), (rows, columns))[(mine[0], ALL), (mine[1], ALL)]
-    acc = make_tensor(C.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
+    def like_C(tensor: Tensor) -> Tensor:
+        tile = composition(local_tile(tensor, (bm, bn), (row, column)), (rows, columns))
+        part: Tensor = tile[(mine[0], ALL), (mine[1], ALL)]
+        return part
+
+    cC = like_C(C)
+    acc = make_tensor(A.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
     gpu.note(copy_A=copy_A, copy_B=copy_B, rows=rows, columns=columns, acc=acc.layout)
     clear(acc)
 
@@ -150,7 +166,7 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
                 a.load(following, next_A)
                 b.load(following, next_B)
             multiply(k % 2)
-    copy(acc, cC)
+    store(acc, cC, like_C)
 
 
 def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:
