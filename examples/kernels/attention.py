@@ -3,8 +3,6 @@
 A row of scores is never whole. A tile of keys may bring a larger score; then what was summed before it is scaled down.
 """
 
-import operator
-
 import numpy as np
 from example import Example, main
 
@@ -24,7 +22,6 @@ from cutepy import (
     make_tensor,
     make_tiled_copy,
     make_tiled_mma,
-    reduce_tree,
     select,
     size,
     transform,
@@ -69,12 +66,16 @@ def attention(Q, K, V, O, *, causal):  # (length, width, heads)
                 at = j * KEYS + key + n
                 seen = (at <= row + m) if causal else (at < length)
                 s[m, n] = gpu.select(seen, s[m, n] * (width**-0.5), -np.inf)
-            new = gpu.maximum(top[m], of_row(reduce_tree(s(m, _), -np.inf, gpu.maximum), gpu.maximum))
-            transform(s(m, _), op=lambda x, new=new: gpu.exp(x - new))
+        best = gpu.reduce_rows(s, PRODUCTS, "max", lanes=8)
+        for m in range(size(s, 0)):
+            new = gpu.maximum(top[m], best[m, 0])
             scale = gpu.exp(top[m] - new)
-            total[m] = total[m] * scale + of_row(reduce_tree(s(m, _), 0.0, operator.add), operator.add)
+            transform(s(m, _), op=lambda x, new=new: gpu.exp(x - new))
             transform(o(m, _), op=lambda x, scale=scale: x * scale)
-            top[m] = new
+            top[m], total[m] = new, total[m] * scale
+        sums = gpu.reduce_rows(s, PRODUCTS, "sum", lanes=8)
+        for m in range(size(s, 0)):
+            total[m] += sums[m, 0]
         copy(s, scored.C)
         gpu.barrier()
         for kk in gpu.loop(KEYS):
@@ -83,13 +84,6 @@ def attention(Q, K, V, O, *, causal):  # (length, width, heads)
     for m in range(size(s, 0)):
         transform(o(m, _), op=lambda x, m=m: x / total[m])
     copy(o, summed.C)
-
-
-def of_row(value, op):
-    """`op` over the eight threads of a row."""
-    for step in 1, 2, 4:
-        value = op(value, gpu.subgroup_shuffle_xor(value, step))
-    return value
 
 
 def across(rows, columns):

@@ -8,7 +8,10 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "examples" / "kernels"
 sys.path.append(str(FOLDER))
 
-NAMES = ("saxpy", "transpose", "matmul", "histogram", "softmax", "convolution", "attention", "dropout", "fft")
+NAMES = (
+    "saxpy", "transpose", "matmul", "histogram", "softmax", "convolution", "attention", "layer_norm", "scan", "top_k",
+    "int4_matvec", "dropout", "fft",
+)  # fmt: skip
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "saxpy": {
         "whole tiles": {"n": 4096},
@@ -53,6 +56,18 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "uneven": {"length": 45, "width": 64, "heads": 2, "causal": False},
     },
     "dropout": {"whole tiles": {"n": 2048}, "uneven": {"n": 1003, "seed": 4_000_000_000}},
+    "layer_norm": {
+        "uneven": {"shape": (7, 150)},
+        "short": {"shape": (3, 5)},
+        "its gradient": {"shape": (5, 300), "gradient": True},
+    },
+    "scan": {
+        "whole tiles": {"n": 2048},
+        "uneven": {"n": 3001, "dtype": "uint32"},
+        "floats": {"n": 1500, "dtype": "float32"},
+    },
+    "top_k": {"uneven": {"shape": (5, 150), "k": 4}, "all of them": {"shape": (3, 9), "k": 9}},
+    "int4_matvec": {"uneven": {"rows": 7, "columns": 1056}, "short": {"rows": 3, "columns": 32}},
     "fft": {"one": {"signals": 1}, "some": {"signals": 3}},
 }
 CASES = [(name, variant) for name in NAMES for variant in VARIANTS[name]]
