@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "cutepy.gpu.ir": ("cutepy.errors", "cutepy.layout", "cutepy.tensor", "cutepy.ops", "cutepy.gpu"),
     "cutepy": ("cutepy",),
 }
-HEAVY = ("numpy", "sympy", "wgpu")
+HEAVY = ("numpy", "sympy", "wgpu", "wgpudawn")
 MODULE_LINES, FUNCTION_LINES = 450, 60
 
 
@@ -71,8 +71,8 @@ def wrong_arrows(module: str, source: str, is_package: bool = False) -> list[str
             target = layer_of(name)
             if not (layer == "cutepy" or target in (layer, *MAY_IMPORT[layer])):
                 found.append(f"{module}:{line} imports {name}")
-        if top == "wgpu" and layer != "cutepy.gpu.runtime":
-            found.append(f"{module}:{line} imports wgpu, which only cutepy.gpu.runtime may")
+        if top in ("wgpu", "wgpudawn") and layer != "cutepy.gpu.runtime":
+            found.append(f"{module}:{line} imports {top}, which only cutepy.gpu.runtime may")
     return found
 
 
@@ -165,6 +165,7 @@ def test_nothing_imports_to_its_right(module: str) -> None:
         ("cutepy.gpu.trace", "from ..draw import draw"),
         ("cutepy.ops.pointwise", "from ..gpu import pointwise"),
         ("cutepy.gpu.trace", "import wgpu"),
+        ("cutepy.gpu.trace", "import wgpudawn"),
         ("cutepy.gpu.ir.nodes", "from ..runtime import Program"),
         ("cutepy.gpu.runtime.device", "from ..ir import Expr"),
         ("cutepy.gpu.runtime.device", "from ...layout import Layout"),
@@ -195,7 +196,7 @@ def test_import_cutepy_is_light() -> None:
 
 
 def test_import_gpu_loads_no_wgpu() -> None:
-    assert "wgpu" not in loaded_by("import cutepy.gpu, cutepy.gpu.runtime")
+    assert loaded_by("import cutepy.gpu, cutepy.gpu.runtime").isdisjoint(("wgpu", "wgpudawn"))
 
 
 def test_the_check_of_light_imports_can_fail() -> None:

@@ -144,7 +144,7 @@ def _sum(tensors: list[Tensor], _tile: str | None) -> Call:
         raise CommandError("sum takes one tensor: cutepy wgsl sum 1000x1000")
     (x,) = tensors
     call, place = Reduction(x, tuple(range(len(mode_sizes(x)))), keepdims=False), Place(None)
-    operands, static = next(launches("sum", call, place, place.zeros((), folded_type("sum", x.dtype))))
+    operands, static = next(launches("sum", call, place, place.new((), folded_type("sum", x.dtype))))
     return Call(fold_kernel, operands, static)
 
 

@@ -22,13 +22,16 @@ from ..layout import (
     parse_tiler,
     rank,
     size,
+    touched_by,
     transactions,
+    vectorised,
+    who_owns,
 )
 from ..layout.algebra.operation import OPERATIONS
 from ..layout.text.parse import parse_call, parse_expression
 from ..layout.text.write import NOTATIONS, spelt
 from ..layout.values.composed import AnyLayout
-from ..layout.values.int_tuple import show
+from ..layout.values.int_tuple import IntTuple, show
 from .output import STDOUT, check_target, read_input, write_answer
 
 _QUESTIONS: dict[str, Callable[[AnyLayout], object]] = {
@@ -88,6 +91,7 @@ def run_ask(options: Namespace) -> None:
         conflicts, touched = bank_conflicts(value, *access), transactions(value, *access)
         found |= {"bank conflicts": str(conflicts), "ways": conflicts.ways}
         found |= {"transactions": str(touched), "segments": touched.count}
+    found |= _of_threads(value, options)
     words = {True: "yes", False: "no", None: "not decided"}
     wide = max(map(len, found))
     lines = [
@@ -98,12 +102,35 @@ def run_ask(options: Namespace) -> None:
     write_answer(options, "\n".join(lines), found)
 
 
+def _of_threads(layout: AnyLayout, options: Namespace) -> dict[str, str]:
+    """What is asked of a layout from (thread, value): who owns an element, what a thread holds, how widely it moves."""
+    found: dict[str, str] = {}
+    if (options.owner or options.thread) and options.tile is None:
+        raise CommandError("--owner and --thread ask about the elements of a tile; say its shape, --tile '(16,16)'")
+    tile = 1 if options.tile is None else _coordinate("tile", options.tile)
+    for text in options.owner:
+        found[f"owner of {text}"] = str(who_owns(layout, _coordinate("owner", text), tile)).partition(": ")[2]
+    for thread in options.thread:
+        found[f"thread {thread}"] = str(touched_by(layout, thread, tile)).partition(": ")[2]
+    if options.memory:
+        memory = parse_expression(options.memory).value
+        if not isinstance(memory, AnyLayout):
+            raise CommandError(f"--memory {options.memory} is {spelt(memory)}; it is a layout of the tile")
+        said = vectorised(layout, memory, element_bytes=options.element_bytes or 4)
+        found["vectorised"] = "; ".join([line.strip() for line in str(said).splitlines()])
+    return found
+
+
+def _coordinate(option: str, text: str) -> IntTuple:
+    value = parse_tiler(text)
+    if not isinstance(value, int | tuple):
+        raise CommandError(f"--{option} {text}: write whole numbers, such as 7 or (16,16)")
+    return value
+
+
 def _offset(layout: AnyLayout, text: str) -> object:
     try:
-        coordinate = parse_tiler(text)
-        if not isinstance(coordinate, int | tuple):
-            raise CommandError(f"--at {text}: write a coordinate or an index")
-        found = layout(coordinate)
+        found = layout(_coordinate("at", text))
     except CommandError:
         raise
     except (CutepyError, TypeError, ValueError) as error:

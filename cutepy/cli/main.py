@@ -109,6 +109,12 @@ def _ask_arguments(ask: ArgumentParser) -> None:
         ("lanes", "lanes of a subgroup, 32"),
     ):
         ask.add_argument(f"--{name}", type=int, metavar="N", help=text)
+    ask.add_argument("--tile", metavar="SHAPE", help="the tile that a layout from (thread, value) shares out")
+    ask.add_argument("--owner", action="append", default=[], metavar="CRD", help="who holds this element of the tile")
+    text = "what this thread holds of the tile, in order"
+    ask.add_argument("--thread", action="append", default=[], type=int, metavar="N", help=text)
+    text = "how the tile lies in memory: how widely threads move it, and what would make it wider"
+    ask.add_argument("--memory", metavar="LAYOUT", help=text)
 
 
 def _draw_arguments(draw: ArgumentParser) -> None:

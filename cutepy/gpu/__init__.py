@@ -17,6 +17,7 @@ from .ir import Expr as Expr
 from .ir import Kernel as Kernel
 from .library import OnDevice as OnDevice
 from .matmul import Plan as Plan
+from .matmul_matrices import MatrixPlan as MatrixPlan
 from .operations.copies import copy as copy
 from .operations.pointwise import Pointwise as Pointwise
 from .operations.pointwise import pointwise as pointwise
@@ -30,6 +31,13 @@ from .operations.reductions import min as min
 from .operations.reductions import prod as prod
 from .operations.reductions import sum as sum
 from .operations.softmax import softmax as softmax
+from .operations.statistics import cumprod as cumprod
+from .operations.statistics import cumsum as cumsum
+from .operations.statistics import logsumexp as logsumexp
+from .operations.statistics import norm as norm
+from .operations.statistics import std as std
+from .operations.statistics import var as var
+from .products import explain_matmul as explain_matmul
 from .products import matmul as matmul
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters
@@ -76,11 +84,13 @@ from .trace.functions import subgroup_shuffle_up as subgroup_shuffle_up
 from .trace.functions import subgroup_shuffle_xor as subgroup_shuffle_xor
 from .trace.kernel import KernelFunction as KernelFunction
 from .trace.kernel import kernel as kernel
+from .trace.language import at_most as at_most
 from .trace.language import barrier as barrier
 from .trace.language import launch as launch
 from .trace.language import loop as loop
 from .trace.language import note as note
 from .trace.language import shared as shared
+from .trace.language import solve as solve
 from .trace.language import unroll as unroll
 from .trace.language import when as when
 from .trace.language import workgroup as workgroup

@@ -3,16 +3,21 @@
 from ..tensor.dtypes import DType, f16, f32, i32, u32
 from .ir import Kernel
 from .lower import lower
-from .runtime.program import Binding, Param, ParamType, Program
-from .wgsl import Dialect, write_wgsl
+from .runtime.program import MATRICES, Binding, Param, ParamType, Program
+from .wgsl import Dialect, features, write_wgsl
 
 _TYPES: dict[DType, ParamType] = {f16: "f16", f32: "f32", i32: "i32", u32: "u32"}
 
 
-def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool = True) -> Program:
-    """The program of `kernel` for a WGSL compiler; `checked=False` is for a kernel proven in bounds."""
+def compile_kernel(
+    kernel: Kernel, *, dialect: Dialect = "naga", checked: bool = True, guarded: bool = False
+) -> Program:
+    """The program of `kernel` for a WGSL compiler; `checked=False` is for a kernel proven in bounds, `guarded` prints
+    checks into the text, for a device whose modules have none."""
     ready = lower(kernel)
-    source = write_wgsl(ready, dialect)
+    if MATRICES in features(ready):
+        dialect = "tint"  # wgpu grants no matrices yet: what runs them is Dawn
+    source = write_wgsl(ready, dialect, guarded=guarded)
     return Program(
         wgsl=source.text,
         entry=source.entry,
@@ -26,4 +31,5 @@ def compile_kernel(kernel: Kernel, *, dialect: Dialect = "naga", checked: bool =
         shared_bytes=ready.shared_bytes,
         checked=checked,
         lanes=kernel.lanes,
+        guarded=guarded,
     )

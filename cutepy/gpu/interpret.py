@@ -10,13 +10,16 @@ twice.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count as numbers
 from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError
 from ..tensor.dtypes import DType
+from ..tensor.matrix import MatrixType
 from . import ir
+from .interpret_matrix import agreed, by_subgroup, matrices_from, spread_out, unpacked, watch_lanes
 from .interpret_memory import (
     Reach,
     State,
@@ -39,6 +42,8 @@ Run = Callable[[State], None]
 
 #: Invocations that run at once, and the bytes that their private and workgroup memory may take.
 LANES, MEMORY = 1 << 15, 1 << 27
+#: Turns of a loop without an end of its own, after which it is taken to have none.
+MOST_TURNS = 1 << 20
 
 
 def interpret(
@@ -128,6 +133,9 @@ def _prepare(state: State, chunk: tuple[Array, Array, Array]) -> None:
         length = -(-buffer.length // buffer.width) * buffer.width
         if buffer.space == "workgroup":
             state.arrays[buffer] = np.full((state.groups, length), _poison(buffer.dtype), buffer.dtype.numpy)
+        elif isinstance(kind := buffer.dtype, MatrixType):
+            held = state.groups, -(-threads // kind.threads), kind.rows, kind.columns
+            state.arrays[buffer] = np.zeros((length, *held), kind.numpy)
         else:
             state.arrays[buffer] = np.zeros((length, *state.shape), buffer.dtype.numpy)
 
@@ -154,7 +162,7 @@ class Compiler:
                 self.fleeting.add(node)
         self.kept = {node for node in order if uses[node] > 1 and node.operands}
         named = [s.var for s in ir.statements(kernel.body) if isinstance(s, ir.Let | ir.Declare)]
-        self.held = sum(4 * value.lanes for value in (*named, *self.kept))
+        self.held = sum(max(4 * value.lanes, value.dtype.bytes) for value in (*named, *self.kept))
 
     def expr(self, value: ir.Expr) -> Compute:
         known = self.memo.get(value)
@@ -189,6 +197,10 @@ class Compiler:
             case ir.Call(name=name, args=args) if name in SUBGROUP:
                 given = [self.expr(a) for a in args]
                 return lambda s: subgroup_call(name, [a(s) for a in given], s.shape, s.active, s.subgroup_size)
+            case ir.MatrixLoad():
+                return self.load_matrix(value)
+            case ir.MatrixCall():
+                return self.call_matrix(value)
             case ir.Load():
                 return self.load(value)
         return self.computed(value)
@@ -225,6 +237,49 @@ class Compiler:
 
         return read
 
+    def load_matrix(self, node: ir.MatrixLoad) -> Compute:
+        buffer, index, kind = node.buffer, self.expr(node.index), node.dtype
+        assert isinstance(kind, MatrixType)
+        reach = Reach(self.kernel, buffer, 1, node.place, "reads", node.index)
+
+        def read(s: State) -> Array:
+            first = agreed(s, kind, index(s), node.place, "loads")
+            lanes = spread_out(s, reach, first, kind, (node.stride, node.by_columns))
+            lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
+            found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
+            watch_lanes(s, reach, lanes, lambda: found[0])
+            flat = np.moveaxis(found, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
+            return matrices_from(kind, unpacked(kind, flat), node.by_columns)
+
+        return read
+
+    def call_matrix(self, node: ir.MatrixCall) -> Compute:
+        law, kind, operands = ir.meaning(node), node.dtype, [self.expr(x) for x in node.operands]
+        assert law is not None and isinstance(kind, MatrixType)
+
+        def compute(s: State) -> Array:
+            by_subgroup(s, kind, node.place, "computes")
+            return law(*[x(s) for x in operands])
+
+        return compute
+
+    def store_matrix(self, stmt: ir.MatrixStore) -> Run:
+        buffer, index, value, kind = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.dtype
+        assert isinstance(kind, MatrixType)
+        reach = Reach(self.kernel, buffer, 1, stmt.place, "writes", stmt.index)
+
+        def write(s: State) -> None:
+            first = agreed(s, kind, index(s), stmt.place, "stores")
+            lanes = spread_out(s, reach, first, kind, (stmt.stride, stmt.by_columns))
+            held = np.broadcast_to(value(s), (s.groups, first.shape[1], kind.rows, kind.columns))
+            flat = (held.swapaxes(2, 3) if stmt.by_columns else held).reshape(s.groups, s.kernel.threads, -1)
+            put = np.moveaxis(flat, -1, 0)
+            watch_lanes(s, reach, lanes, lambda: put[0])
+            for lane, each in zip(lanes, put, strict=True):
+                scatter(s, buffer, lane, each, 1)
+
+        return write
+
     def block(self, block: ir.Block) -> Run:
         runs = [self.counted(stmt, RUNS[type(stmt)](self, stmt)) for stmt in block if not isinstance(stmt, ir.Comment)]
 
@@ -258,7 +313,8 @@ class Compiler:
 
     def declare(self, stmt: ir.Declare) -> Run:
         var, start = stmt.var, None if stmt.value is None else self.expr(stmt.value)
-        zero = np.zeros((1,) * (2 if var.lanes == 1 else 3), var.dtype.numpy)
+        axes = 4 if var.dtype.kind == "m" else 2 if var.lanes == 1 else 3
+        zero = np.zeros((1,) * axes, var.dtype.numpy)
 
         def declare(s: State) -> None:
             s.values[var] = zero if start is None else start(s)
@@ -266,29 +322,33 @@ class Compiler:
         return declare
 
     def assign(self, stmt: ir.Assign) -> Run:
-        var, compute, lane = stmt.var, self.expr(stmt.value), stmt.lane
+        var, compute, lane, kind = stmt.var, self.expr(stmt.value), stmt.lane, stmt.var.dtype
 
         def assign(s: State) -> None:
             new, old = compute(s), s.values[var]
             if lane is not None:
                 new = np.stack([new if i == lane else lane_of(old, i) for i in range(var.lanes)])
-            s.values[var] = new if s.active is None else np.where(s.active, new, old)
+            active = by_subgroup(s, kind, "", "sets") if isinstance(kind, MatrixType) else s.active
+            s.values[var] = new if active is None else np.where(active, new, old)
 
         return assign
 
     def store(self, stmt: ir.Store) -> Run:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
-        reach = Reach(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index)
+        reach, kind = Reach(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index), buffer.dtype
         if buffer.space == "private" and isinstance(stmt.index, ir.Const):
             first = int(stmt.index.value) * buffer.width
             reach.check_constant(first)
             part = slice(first, first + lanes) if lanes > 1 else first
 
             def keep(s: State) -> None:
-                if s.active is None:
-                    s.arrays[buffer][part] = value(s)
+                put, active = value(s), s.active
+                if isinstance(kind, MatrixType):
+                    active = by_subgroup(s, kind, stmt.place, "sets")
+                if active is None:
+                    s.arrays[buffer][part] = put
                 else:
-                    np.copyto(s.arrays[buffer][part], value(s), where=s.active)
+                    np.copyto(s.arrays[buffer][part], put, where=active)
 
             return keep
 
@@ -340,7 +400,8 @@ class Compiler:
         return run
 
     def loop(self, stmt: ir.For) -> Run:
-        start, stop, step = self.expr(stmt.start), self.expr(stmt.stop), self.expr(stmt.step)
+        start, step = self.expr(stmt.start), self.expr(stmt.step)
+        stop = None if stmt.stop is None else self.expr(stmt.stop)
         body, var = self.block(stmt.body), stmt.var
         repeated = [wait.atomic for wait in self.waits if wait.loop is stmt]
 
@@ -350,18 +411,39 @@ class Compiler:
             s.loops.append(var)
             for atomic in repeated:
                 s.found.pop(atomic, None)
-            while True:
+            for turn in numbers():
+                if stop is None and turn > MOST_TURNS:
+                    raise KernelError(
+                        f"{stmt.place}: the while of {self.kernel.name} goes on after {turn} turns, in some threads: "
+                        "it may never end; gpu.at_most(n, condition) bounds it"
+                    )
                 s.values[var] = at
-                going = both(going, np.less(at, stop(s)))  # who has left is out, wherever its counter wraps to
-                if not going.any():
+                if stop is not None:
+                    going = both(going, np.less(at, stop(s)))  # who has left is out, wherever its counter wraps to
+                if going is not None and not going.any():
                     break
-                s.active = None if going.all() else going
+                s.active = None if going is None or going.all() else going
                 s.lasting.clear()
                 body(s)
+                going = s.active
                 s.fleeting.clear()
                 at = at + step(s)
             s.loops.pop()
             s.active = outside
+
+        return run
+
+    def leave(self, stmt: ir.Break) -> Run:
+        test, last = self.expr(stmt.condition), self.block(stmt.last)
+
+        def run(s: State) -> None:
+            condition = test(s)
+            here = both(s.active, condition)
+            if here.any():
+                staying = both(s.active, np.logical_not(condition))
+                s.active = here
+                last(s)
+                s.active = staying
 
         return run
 
@@ -383,9 +465,11 @@ RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.Declare: Compiler.declare,
     ir.Assign: Compiler.assign,
     ir.Store: Compiler.store,
+    ir.MatrixStore: Compiler.store_matrix,
     ir.Atomic: Compiler.atomic,
     ir.If: Compiler.branch,
     ir.For: Compiler.loop,
+    ir.Break: Compiler.leave,
     ir.Barrier: Compiler.barrier,
     ir.Print: Compiler.say,
 }

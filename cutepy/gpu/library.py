@@ -20,7 +20,7 @@ from ..tensor.tensor import Tensor
 from .array import DeviceEngine, array
 from .ir import Expr
 from .ir import cast as cast_value
-from .operations import reductions, softmax
+from .operations import reductions, scan, softmax, statistics
 from .operations.elements import Element, apply, convert
 from .operations.pointwise import converted, of_function
 from .products import matmul, summed_products
@@ -42,6 +42,14 @@ class OnDevice(Library):
         """The sum, the maximum ... over the axes."""
         return reductions.folded(call, x, axes, keepdims, "wgpu")
 
+    def statistic(self, call: str, x: Any, axes: Axes, option: float, keepdims: bool) -> Tensor:
+        """The variance, a norm ... over the axes."""
+        return statistics.statistic(call, x, axes, option, keepdims, "wgpu")
+
+    def scanned(self, call: str, x: Any, axis: int) -> Tensor:
+        """The sums or the products so far along an axis."""
+        return scan.scanned(call, x, axis, "wgpu")
+
     def softmax(self, x: Any, axis: int) -> Tensor:
         """Exponentials divided by their sum along an axis."""
         return softmax.softmax(x, axis)
@@ -62,6 +70,8 @@ class OnDevice(Library):
 
 def _taken(operand: object) -> object:
     """An operand of `ops`, a list say, as `pointwise` takes it."""
+    if type(operand) in (Tensor, float, int):
+        return operand
     value = value_of(operand)
     return value.number if value.tensor is None else value.tensor
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
@@ -85,6 +85,17 @@ class Plan:
         return slab_bytes(self.tile, self.stages)
 
 
+class Cut(Protocol):
+    """What a grid has to know of a plan: its tile, its threads and the parts of k."""
+
+    @property
+    def tile(self) -> tuple[int, int, int]: ...
+    @property
+    def threads(self) -> tuple[int, int]: ...
+    @property
+    def splits(self) -> int: ...
+
+
 @kernel
 def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts.
@@ -93,7 +104,7 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     and C the sums of the parts.
     """
     (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
-    (column, row, batch), tid = _placed(C, plan), gpu.thread()
+    (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
     given = plan.copies or (None, None)
@@ -118,7 +129,7 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
             gemm(part_A, part_B, acc)
 
     slabs = ceil_div(size(A, 1), bk)
-    first, turns = _share(slabs, plan, batch // batches)
+    first, turns = share_of(slabs, plan, batch // batches)
     if plan.stages == 1:
         for k in gpu.loop(turns):
             for operand, staged in ((a, sA), (b, sB)):
@@ -144,7 +155,7 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     copy(acc, cC)
 
 
-def _placed(C: Tensor, plan: Plan) -> tuple[Expr, Expr, Expr]:
+def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:
     """The launch, and the column, the row and the batch of the workgroup: in one dimension where a grid is too long."""
     grid = ceil_div(size(C, 1), plan.tile[1]), ceil_div(size(C, 0), plan.tile[0]), size(C, 2) if C.rank > 2 else 1
     if max(grid[1:]) <= state.MOST_GROUPS:
@@ -155,7 +166,7 @@ def _placed(C: Tensor, plan: Plan) -> tuple[Expr, Expr, Expr]:
     return index % grid[0], index // grid[0] % grid[1], index // (grid[0] * grid[1])
 
 
-def _share(slabs: int, plan: Plan, part: Expr) -> tuple[Expr | int, Expr | int]:
+def share_of(slabs: int, plan: Cut, part: Expr) -> tuple[Expr | int, Expr | int]:
     """The first slab of a part of k, and how many it has."""
     if plan.splits == 1:
         return 0, slabs
@@ -295,5 +306,10 @@ def whole_splits(plan: Plan, k: int, splits: int) -> Plan:
     >>> whole_splits(Plan(), 5 * 16, 4).splits
     3
     """
-    slabs = ceil_div(k, plan.tile[2])
-    return replace(plan, splits=ceil_div(slabs, ceil_div(slabs, splits)))
+    return replace(plan, splits=parts_of(k, plan.tile[2], splits))
+
+
+def parts_of(k: int, depth: int, most: int) -> int:
+    """How many parts of whole slabs there are of k, at most so many, none of them empty."""
+    slabs = ceil_div(k, depth)
+    return ceil_div(slabs, ceil_div(slabs, most))

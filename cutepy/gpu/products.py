@@ -8,29 +8,37 @@ Sums are in f32 (in i32 and u32 for those), in an order that the layouts and the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
+
+import numpy as np
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, select
 from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.int_tuple import leaves
+from ..ops.operand import tensor_of as as_tensor
 from ..ops.rules import broadcast_shape, matmul_shapes, result_type
 from ..tensor.algorithms import fill
 from ..tensor.bulk import common_refinement, mode_sizes
-from ..tensor.dtypes import DType, bool_, u32
+from ..tensor.dtypes import DType, as_dtype, bool_, u32
 from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .matmul import Plan, choose_plan, matmul_kernel, whole_splits
+from .matmul import Plan, choose_plan, matmul_kernel, parts_of
+from .matmul_bytes import WIDE_OF, bytes_plan, multiply_bytes
+from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy
 from .operations.domain import zipped
 from .operations.fold import fold_kernel, sum_products
 from .operations.operand import Place, modes_of, over, place_of, steps_of, tensor_of
 from .operations.pointwise import converted, pointwise
 from .operations.reductions import Reduction, launches
+from .repeat import repeatable, static_type
 
+static_type(Plan)
+static_type(MatrixPlan)
 Operands = tuple[Tensor, Tensor, Tensor]
 Piece = tuple[int, int, int, int]
 """The extent of an axis, or of a factor of one, and its strides in A, in B and in C."""
@@ -41,11 +49,23 @@ SLAB = 16
 """What the first of several summed axes has to be a multiple of, to be cut into slabs by every plan."""
 
 
-def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None = None, engine: str = "wgpu") -> Tensor:
+@repeatable
+def matmul(
+    A: object,
+    B: object,
+    C: Tensor | None = None,
+    *,
+    plan: Plan | MatrixPlan | None = None,
+    engine: str = "wgpu",
+    sums: Sums = "f32",
+) -> Tensor:
     """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
     a new tensor, on the device of the operands or, of arrays, on the host.
 
-    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter).
+    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter). Where the device
+    grants matrices of a subgroup (tensor cores), f16 is multiplied by them, with sums in f32 or, if `sums` says so, in
+    f16; `explain_matmul` tells which way a product takes, and why. Arrays of 8-bit integers are multiplied with exact
+    sums in i32 (of i8) or u32 (of u8), where `sums` says so.
 
     >>> import numpy as np
     >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
@@ -53,6 +73,8 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
 
     Raises TensorError for shapes and types that do not meet, KernelError for a `C` that does not fit.
     """
+    if sums in ("i32", "u32"):
+        return _of_bytes(A, B, C, plan, engine)
     a, b = (tensor_of("matmul", x) for x in (A, B))
     batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, shape = result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
@@ -61,9 +83,9 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
     working = u32 if dtype is bool_ else dtype
     a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
-    c = place.zeros(shape, working) if C is None or working is not dtype else place.bring(C)
+    c = place.new(shape, working) if C is None or working is not dtype else place.bring(C)
     if c.size and k:
-        contract(place, _stretched(place.bring(a), place.bring(b), c), plan=plan)
+        contract(place, _stretched(place.bring(a), place.bring(b), c), plan=plan, sums=_sums_of(sums))
     elif c.size:
         fill(c, 0)
     if working is not dtype:
@@ -75,13 +97,73 @@ def matmul(A: object, B: object, C: Tensor | None = None, *, plan: Plan | None =
     return c if stays or C is not None else make_tensor(c.numpy())
 
 
+def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "f32") -> str:
+    """Which way `matmul(A, B)` takes here, and why, in a line or two.
+
+    >>> import numpy as np
+    >>> x = np.zeros((64, 64), np.float16)
+    >>> print(explain_matmul(x, x, engine="numpy"))
+    fused multiply-adds in f32, tiles of 64x64x16; no matrices of a subgroup: the interpreter is asked for, not a device
+
+    Raises as `matmul`.
+    """
+    a, b = (as_tensor(x) if sums in ("i32", "u32") else tensor_of("matmul", x) for x in (A, B))
+    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [a, b])
+    rows, columns, copies = prod(m), prod(n), prod(batch)
+    extents = rows, columns, k, copies
+    if a.dtype is not b.dtype:
+        found: MatrixPlan | str = f"{a.dtype} meets {b.dtype}"
+    elif sums in ("i32", "u32"):
+        found, dtype = bytes_plan(place, dtype, extents), as_dtype(sums)
+    else:
+        found = matrix_plan(place, dtype, extents, _sums_of(sums))
+    if isinstance(found, MatrixPlan):
+        return f"{found.told} on {place.device}"
+    adapter = None if place.device is None else place.device.adapter
+    tile = "x".join(map(str, choose_plan(rows, columns, k, adapter, copies).tile))
+    way = f"fused multiply-adds in {dtype.accumulator}, tiles of {tile}"
+    return f"{'sums of products, row by row' if min(rows, columns) == 1 else way}; no matrices of a subgroup: {found}"
+
+
+def _sums_of(sums: Sums) -> Sums:
+    if sums not in ("f32", "f16"):
+        ways = "f16 is summed in 'f32' or, where matrices are, in 'f16'; i8 in 'i32', u8 in 'u32'"
+        raise KernelError(f"matmul(sums={sums!r}): {ways}")
+    return sums
+
+
+def _of_bytes(A: object, B: object, C: Tensor | None, plan: Plan | MatrixPlan | None, engine: str) -> Tensor:
+    """The product of arrays of 8-bit integers, in 32 bits."""
+    a, b = (as_tensor(x).numpy() for x in (A, B))
+    if a.dtype != b.dtype or a.dtype.name not in ("int8", "uint8") or C is not None:
+        kinds = f"{a.dtype} and {b.dtype}"
+        raise KernelError(
+            f"matmul(sums='i32' or 'u32'): it multiplies arrays of i8, or of u8, not {kinds}, into a new tensor"
+        )
+    batch, m, n, k = matmul_shapes(a.shape, b.shape)
+    place, shape = place_of("matmul", engine, []), (*batch, *m, *n)
+    extents = prod(m), prod(n), k, prod(batch)
+    dtype = as_dtype(a.dtype)
+    chosen = plan if isinstance(plan, MatrixPlan) else bytes_plan(place, dtype, extents)
+    if isinstance(chosen, str) or not k or 0 in shape:
+        wide = as_dtype(WIDE_OF[dtype.name])
+        found = matmul(a.astype(wide.numpy), b.astype(wide.numpy), engine=engine)
+        return found
+    x = np.broadcast_to(a if m else a[None, :], (*batch, extents[0], k)).reshape(-1, extents[0], k)
+    y = np.broadcast_to(b if n else b[:, None], (*batch, k, extents[1])).reshape(-1, k, extents[1])
+    found = multiply_bytes(place, x, y, shape, chosen)
+    return make_tensor(found.numpy())
+
+
+@repeatable
 def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -> Tensor:
     """The sum over `axes` of a * b, broadcast by NumPy's rule, on the device of the operands, in a type of numbers."""
     call = "fused_multiply_add"
     shape = broadcast_shape(call, mode_sizes(a), mode_sizes(b))
     place = place_of(call, "wgpu", [a, b])
     kept = [axis for axis in range(len(shape)) if axis not in axes]
-    c = place.zeros(tuple(shape[axis] for axis in kept), dtype)
+    c = place.new(tuple(shape[axis] for axis in kept), dtype)
     if c.size and 0 not in shape:
         met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine="wgpu") for t in (a, b)]
         order = *kept, *axes
@@ -172,12 +254,12 @@ def _merged(pieces: list[Piece]) -> list[Piece]:
     return [piece for piece in zip(extents, *(leaves(layout.stride) for layout in found), strict=True) if piece[0] > 1]
 
 
-def contract(place: Place, operands: Operands, *, plan: Plan | None = None) -> None:
+def contract(place: Place, operands: Operands, *, plan: Plan | MatrixPlan | None = None, sums: Sums = "f32") -> None:
     """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
     a, b, c = operands
     groups = grouped(*(tuple(modes_of(t)) for t in operands))
     if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB):
-        _contract_copies(place, operands, plan)
+        _contract_copies(place, operands, plan, sums)
         return
     m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
     if plan is None and min(m, n) == 1:
@@ -188,15 +270,48 @@ def contract(place: Place, operands: Operands, *, plan: Plan | None = None) -> N
         groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
     adapter = None if place.device is None else place.device.adapter
     copies = m * n * batch // (rows * columns)
-    chosen = choose_plan(rows, columns, k, adapter, copies) if plan is None else whole_splits(plan, k, plan.splits)
-    arranged = groups.operands(a, b, c, batched=chosen.splits > 1)
-    if chosen.splits == 1:
-        place.run(matmul_kernel, *arranged, plan=chosen)
+    chosen: Plan | MatrixPlan | str
+    if plan is None:
+        chosen = matrix_plan(place, a.dtype, (rows, columns, k, copies), sums) if b.dtype is a.dtype else ""
+        chosen = choose_plan(rows, columns, k, adapter, copies) if isinstance(chosen, str) else chosen
     else:
+        chosen = replace(plan, splits=parts_of(k, plan.tile[2], plan.splits))
+    arranged = groups.operands(a, b, c, batched=chosen.splits > 1)
+    if isinstance(chosen, MatrixPlan):
+        x, y, z = arranged
+        arranged = _of_whole_tiles(place, x, chosen, 0), _of_whole_tiles(place, y, chosen, 1), z
+    if chosen.splits > 1:
         _in_splits(place, arranged, chosen)
+    else:
+        _run(place, arranged, chosen)
 
 
-def _in_splits(place: Place, operands: Operands, plan: Plan) -> None:
+def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+    """One launch."""
+    if isinstance(plan, MatrixPlan):
+        place.run(matrix_matmul_kernel, *operands, plan=plan)
+    else:
+        place.run(matmul_kernel, *operands, plan=plan)
+
+
+def _of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int) -> Tensor:
+    """A (0) or B (1) as (rows, k) of whole tiles that are read in vectors: itself, or a copy among zeros."""
+    tile, sizes, near = (plan.tile[operand], plan.tile[2]), mode_sizes(tensor), steps_of(tensor)
+    steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
+    aligned = 1 in near and not any(place % 4 for place in (*steps, tensor.offset) if place != 1)
+    if aligned and all(size % extent == 0 for size, extent in zip(sizes, tile, strict=False)):
+        return tensor
+    whole = *(ceil_div(size, extent) * extent for size, extent in zip(sizes, tile, strict=False)), *sizes[2:]
+    order = (0, 1) if near[0] < near[1] else (1, 0)
+    fresh = place.new(whole, tensor.dtype, (*order, *range(2, len(sizes))))
+    fill(fresh, 0)
+    rows, columns, *batches = modes_of(fresh)
+    inside = [composition(rows, Layout(sizes[0])), composition(columns, Layout(sizes[1]))]
+    copy(tensor, over(fresh, joined([*inside, *batches])), engine=place.engine)
+    return fresh
+
+
+def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
     """A product with partial sums in a tensor of their own, of whole tiles, which a second pass adds in their order."""
     A, B, C = operands
     m, n, batch = mode_sizes(C)
@@ -206,9 +321,10 @@ def _in_splits(place: Place, operands: Operands, plan: Plan) -> None:
         plan.splits,
     )
     near = steps_of(C)
-    partial = place.zeros(whole, C.dtype.accumulator, (0, 1, 2, 3) if near[0] < near[1] else (1, 0, 2, 3))
+    kept = as_dtype(plan.types[1]) if isinstance(plan, MatrixPlan) else C.dtype.accumulator
+    partial = place.new(whole, kept, (0, 1, 2, 3) if near[0] < near[1] else (1, 0, 2, 3))
     rows, columns, batches, parts = modes_of(partial)
-    place.run(matmul_kernel, A, B, over(partial, joined([rows, columns, joined([batches, parts])])), plan=plan)
+    _run(place, (A, B, over(partial, joined([rows, columns, joined([batches, parts])]))), plan)
     inside = [composition(rows, Layout(m)), composition(columns, Layout(n))]
     call = Reduction(over(partial, joined([*inside, batches, parts])), (3,), keepdims=False)
     for tensors, static in launches("sum", call, place, C):
@@ -225,11 +341,11 @@ def _sum_products(place: Place, groups: Groups, operands: Operands) -> None:
     sum_products(place, x, y, over(c, joined([rows[0], Layout(1, 0)])))
 
 
-def _contract_copies(place: Place, operands: Operands, plan: Plan | None) -> None:
+def _contract_copies(place: Place, operands: Operands, plan: Plan | MatrixPlan | None, sums: Sums) -> None:
     """The same through compact copies of the operands, whose axes have no factors that do not meet."""
     a, b, c = operands
-    fresh = place.zeros(mode_sizes(c), c.dtype)
-    contract(place, (_compact(place, a), _compact(place, b), fresh), plan=plan)
+    fresh = place.new(mode_sizes(c), c.dtype)
+    contract(place, (_compact(place, a), _compact(place, b), fresh), plan=plan, sums=sums)
     copy(fresh, c, engine=place.engine)
 
 
@@ -237,7 +353,7 @@ def _compact(place: Place, tensor: Tensor) -> Tensor:
     """A copy in the order of NumPy, with the axes at stride 0 still there."""
     modes = modes_of(tensor)
     varying = [axis for axis, mode in enumerate(modes) if any(leaves(mode.stride))]
-    fresh = place.zeros(tuple(modes[axis].size for axis in varying), tensor.dtype)
+    fresh = place.new(tuple(modes[axis].size for axis in varying), tensor.dtype)
     copy(over(tensor, joined([modes[axis] for axis in varying])), fresh, engine=place.engine)
     found = dict(zip(varying, modes_of(fresh), strict=True))
     return over(fresh, joined([found.get(axis, from_modes([mode.size], [0])) for axis, mode in enumerate(modes)]))

@@ -15,8 +15,9 @@ import numpy as np
 from ..layout.algebra.banks import WORD, fetched, served
 from ..layout.values.above import Shown
 from ..ops.functions import BY_WGSL
+from ..tensor.matrix import MatrixType
 from .evaluate import Array, Integers, Mask
-from .ir import Binary, Call, Const, Expr, Kernel, Stmt, const, new_arena, nodes
+from .ir import Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, const, new_arena, nodes
 from .ir.operators import ARITHMETIC, SUBGROUP_REDUCE
 from .ranges import linear
 from .verify.collect import collect
@@ -280,6 +281,8 @@ def _operations(stmt: Stmt) -> int:
     """Floating-point operations of one invocation at a statement: each expression once, each lane counts."""
     total = 0
     for node in nodes(*stmt.expressions):
+        if isinstance(node, MatrixCall) and isinstance(kind := node.dtype, MatrixType):
+            total += (2 * prod(kind.shape) if node.name == "multiply_accumulate" else 0) // kind.threads
         if node.dtype.kind == "f":
             match node:
                 case Binary(op=op) if op in ARITHMETIC:

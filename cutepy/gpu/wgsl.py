@@ -7,15 +7,19 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError
 from ..ops.functions import BY_WGSL, Word
 from ..tensor.dtypes import DType, f16, f32, u32
+from ..tensor.matrix import MatrixType
 from . import ir
 from .ir.operators import SUBGROUP
+from .runtime.program import MATRICES
+from .runtime.program import Dialect as Dialect
+from .wgsl_matrix import MATRIX_HEADER, MATRIX_WORDS, matrix_load, matrix_name, matrix_operation, matrix_store
 
 KEYWORDS = (
     "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
@@ -47,9 +51,7 @@ PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select w
 
 RESERVED = {*KEYWORDS.split(), *RESERVED_WORDS.split(), *PREDECLARED.split(), *SUBGROUP}
 RESERVED |= {f"atomic{name}" for name in _ATOMICS}
-
-
-Dialect = Literal["naga", "tint"]
+RESERVED |= MATRIX_WORDS
 
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, COMPARISON, BITS, LOGIC = 9, 8, 7, 6, 5, 4, 3, 2
 _BINDS = {"*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "+": SUM, "-": SUM, "<<": SHIFT, ">>": SHIFT}
@@ -77,9 +79,9 @@ class Source:
     needs: tuple[str, ...]
 
 
-def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga") -> Source:
-    """A kernel that `lower` has prepared, in WGSL."""
-    printer = Printer(kernel, dialect)
+def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga", *, guarded: bool = False) -> Source:
+    """A kernel that `lower` has prepared, in WGSL; `guarded` keeps every index in its array, whatever it is."""
+    printer = Printer(kernel, dialect, guarded)
     return Source(printer.text(), printer.entry, printer.needs)
 
 
@@ -96,11 +98,13 @@ def show(value: ir.Expr) -> str:
     >>> show(tid // 4 * 16 + (tid % 4 | 1))
     '(tid / 4u) * 16u + ((tid % 4u) | 1u)'
     """
-    return _Sketch(ir.Kernel("expression", (), ()), "naga").show(value)
+    return _Sketch(ir.Kernel("expression", (), ()), "tint").show(value)
 
 
-def type_name(dtype: DType, lanes: int = 1) -> str:
+def type_name(dtype: DType, lanes: int = 1, dialect: Dialect = "tint") -> str:
     """How WGSL calls a type."""
+    if isinstance(dtype, MatrixType):
+        return matrix_name(dtype, dialect)
     return dtype.name if lanes == 1 else f"vec{lanes}<{dtype.name}>"
 
 
@@ -114,7 +118,10 @@ def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
     half = f16 in arrays or any(n.dtype is f16 for n in seen)
     calls = any(isinstance(n, ir.Call) and n.name in SUBGROUP for n in seen)
     ids = any(isinstance(n, ir.Builtin) and "subgroup" in n.name for n in seen)
-    return ("shader-f16",) * half + ("subgroups",) * (calls or ids)
+    matrices = any(isinstance(n.dtype, MatrixType) for n in seen)
+    half = half or any(isinstance(n.dtype, MatrixType) and n.dtype.element is f16 for n in seen)
+    needs = ("shader-f16",) * half + ("subgroups",) * (calls or ids or matrices)
+    return needs + (MATRICES,) * matrices
 
 
 def literal(value: int | float | bool, dtype: DType) -> str:
@@ -142,8 +149,8 @@ def literal(value: int | float | bool, dtype: DType) -> str:
 class Printer:
     """The text of one kernel."""
 
-    def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
-        self.kernel, self.dialect = kernel, dialect
+    def __init__(self, kernel: ir.Kernel, dialect: Dialect, guarded: bool = False) -> None:
+        self.kernel, self.dialect, self.guarded = kernel, dialect, guarded
         self.names: dict[object, str] = {}
         seen = ir.all_nodes(kernel.body)
         self.needs = _features(kernel, seen)
@@ -177,6 +184,8 @@ class Printer:
         lines = [f"// {kernel.name}", *[f"// {note}" for note in kernel.notes], ""]
         lines += ["enable f16;"] * ("shader-f16" in self.needs)
         lines += ["enable subgroups;"] * ("subgroups" in self.needs and self.dialect == "tint")
+        if MATRICES in self.needs:
+            lines += MATRIX_HEADER[self.dialect]
         lines += [""] * (not lines[-1] == "")
         lines += declared + list(self.helpers.values())
         sizes = ", ".join(str(n) for n in kernel.workgroup[: 3 if kernel.workgroup[2] > 1 else 2])
@@ -222,7 +231,11 @@ class Printer:
 
     def declare(self, stmt: ir.Declare, depth: int) -> Iterator[str]:
         var = stmt.var
-        start = f": {type_name(var.dtype, var.lanes)}" if stmt.value is None else f" = {self.show(stmt.value)}"
+        start = (
+            f": {type_name(var.dtype, var.lanes, self.dialect)}"
+            if stmt.value is None
+            else f" = {self.show(stmt.value)}"
+        )
         yield f"var {self.name_of(var, var.name)}{start};"
 
     def assign(self, stmt: ir.Assign, depth: int) -> Iterator[str]:
@@ -289,11 +302,24 @@ class Printer:
         yield "}"
 
     def loop(self, stmt: ir.For, depth: int) -> Iterator[str]:
-        yield self.loop_head(stmt)
-        yield from self.block(stmt.body, depth + 1)
+        first, *rest = stmt.body
+        if stmt.stop is None and isinstance(first, ir.Break) and not first.last:
+            yield f"while ({self.show(ir.negated(first.condition))}) {{"
+            yield from self.block(tuple(rest), depth + 1)
+        else:
+            yield self.loop_head(stmt)
+            yield from self.block(stmt.body, depth + 1)
+        yield "}"
+
+    def leave(self, stmt: ir.Break, depth: int) -> Iterator[str]:
+        yield f"if ({self.show(stmt.condition)}) {{"
+        yield from self.block(stmt.last, depth + 1)
+        yield INDENT * (depth + 1) + "break;"
         yield "}"
 
     def loop_head(self, loop: ir.For) -> str:
+        if loop.stop is None:
+            return "loop {"
         name = self.name_of(loop.var, loop.var.name)
         one = isinstance(loop.step, ir.Const) and loop.step.value == 1
         step = f"{name}++" if one else f"{name} += {self.show(loop.step)}"
@@ -326,6 +352,17 @@ class Printer:
             return f"bitcast<f32>({text})" if value.dtype is f32 else text
         return text
 
+    def load_matrix(self, value: ir.MatrixLoad, outer: int) -> str:
+        name, kind = self.name_of(value.buffer, value.buffer.name), matrix_name(value.dtype, self.dialect)
+        return matrix_load(self.dialect, kind, name, self.show(value.index), value)
+
+    def store_matrix(self, stmt: ir.MatrixStore, depth: int) -> Iterator[str]:
+        name, texts = self.name_of(stmt.buffer, stmt.buffer.name), (self.show(stmt.index), self.show(stmt.value))
+        yield matrix_store(self.dialect, name, *texts, stmt)
+
+    def call_matrix(self, value: ir.MatrixCall, outer: int) -> str:
+        return matrix_operation(self.dialect, value, [self.show(x) for x in value.operands])
+
     def vector(self, value: ir.Vector, outer: int) -> str:
         items = value.items
         inside = items[:1] if all(x is items[0] for x in items) else items
@@ -333,10 +370,19 @@ class Printer:
 
     def component(self, value: ir.Component, outer: int) -> str:
         text, lane = self.show(value.value, PRIMARY), value.lane
-        return f"{text}[{self.show(lane)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
+        return (
+            f"{text}[{self.index(lane, value.value.lanes)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
+        )
 
     def element_of(self, buffer: ir.Buffer, index: ir.Expr) -> str:
-        return f"{self.name_of(buffer, buffer.name)}[{self.show(index)}]"
+        return f"{self.name_of(buffer, buffer.name)}[{self.index(index, -(-buffer.length // buffer.width))}]"
+
+    def index(self, index: ir.Expr, length: int) -> str:
+        """An index into so many elements; guarded, one beyond them is the last, as in a runtime's checks."""
+        if not self.guarded or (isinstance(index, ir.Const) and 0 <= index.value < length):
+            return self.show(index)
+        text = self.show(index) if index.dtype is u32 else f"u32({self.show(index)})"
+        return f"min({text}, {max(length, 1) - 1}u)"
 
     def arguments(self, *values: ir.Expr) -> str:
         """Arguments. Comparisons but the last are in parentheses: `f(a < b, c > d)` would be read as f(a<b, c>(d))."""
@@ -399,6 +445,8 @@ SPELLINGS: dict[type[ir.Expr], Callable[[Any, Any, int], str]] = {
     ir.Cast: Printer.cast,
     ir.Call: Printer.call,
     ir.Load: Printer.load,
+    ir.MatrixLoad: Printer.load_matrix,
+    ir.MatrixCall: Printer.call_matrix,
     ir.Vector: Printer.vector,
     ir.Component: Printer.component,
 }
@@ -411,9 +459,11 @@ LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
     ir.Declare: Printer.declare,
     ir.Assign: Printer.assign,
     ir.Store: Printer.store,
+    ir.MatrixStore: Printer.store_matrix,
     ir.Atomic: Printer.atomic,
     ir.If: Printer.branch,
     ir.For: Printer.loop,
+    ir.Break: Printer.leave,
     ir.Barrier: lambda printer, stmt, depth: ["storageBarrier();" if stmt.storage else "workgroupBarrier();"],
     ir.Comment: lambda printer, stmt, depth: [f"// {stmt.text}"],
 }

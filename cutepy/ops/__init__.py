@@ -38,6 +38,12 @@ from .reductions import min as min
 from .reductions import prod as prod
 from .reductions import softmax as softmax
 from .reductions import sum as sum
+from .statistics import cumprod as cumprod
+from .statistics import cumsum as cumsum
+from .statistics import logsumexp as logsumexp
+from .statistics import norm as norm
+from .statistics import std as std
+from .statistics import var as var
 
 
 def __dir__() -> list[str]:

@@ -76,6 +76,11 @@ def on_bits(symbol: Operator) -> Decomposition:
     return or_bool(lambda k, a, b: symbol(k.cast(a, u32), k.cast(b, u32)), operation(symbol))
 
 
+def shift(symbol: Operator) -> Decomposition:
+    """A shift, by the amount modulo the width of what is shifted."""
+    return lambda k, x, amount: symbol(x, amount & (x.dtype.bits - 1))
+
+
 def is_true(k: Language, x: Value) -> Value:
     """Whether x is not 0, as NaN is."""
     return ~(x == 0.0) if x.dtype.kind == "f" else k.cast(x, bool_)
@@ -131,9 +136,9 @@ def copy_sign(k: Language, x: Value, y: Value) -> Value:
     return k.bits(magnitude(k, x) | (k.bits(y, u32) & _SIGN), f32)
 
 
-def arc_tangent(k: Language, x: Value) -> Value:
-    """NaN of NaN, which devices forget."""
-    return k.select(is_nan(k, x), x, k.call("atan", x))
+def nan_of_nan(name: str) -> Decomposition:
+    """A function of WGSL, and NaN of NaN, which devices forget."""
+    return lambda k, x: k.select(is_nan(k, x), x, k.call(name, x))
 
 
 def not_a_number(k: Language, x: Value) -> Value:

@@ -39,6 +39,14 @@ class Library:
         """The sum, the maximum ... over the axes."""
         raise KernelError(self.refusal)
 
+    def statistic(self, call: str, x: Any, axes: Axes, option: float, keepdims: bool) -> Tensor:
+        """The variance, a norm ... over the axes."""
+        raise KernelError(self.refusal)
+
+    def scanned(self, call: str, x: Any, axis: int) -> Tensor:
+        """The sums or the products so far along an axis."""
+        raise KernelError(self.refusal)
+
     def softmax(self, x: Any, axis: int) -> Tensor:
         """Exponentials divided by their sum along an axis."""
         raise KernelError(self.refusal)

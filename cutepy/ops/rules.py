@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from operator import index
 from typing import SupportsIndex, TypeAlias
 
@@ -203,6 +202,24 @@ def folded_type(call: str, dtype: DType) -> DType:
     return dtype
 
 
+OF_NO_NUMBERS = {"var": float("nan"), "std": float("nan"), "logsumexp": float("-inf"), "norm": 0.0}
+"""What a statistic gives of no elements."""
+
+
+def statistic_type(call: str, dtype: DType) -> DType:
+    """The type of a statistic of elements of `dtype`: one of fractions. Raises TensorError for complex numbers."""
+    if dtype.kind == "c":
+        raise TensorError(f"{call} of {dtype}: it is defined on real numbers; take their abs, or a part")
+    return fraction_type(dtype)
+
+
+def check_order(order: float) -> float:
+    """The order of a norm that there is: 1, 2 or infinite. Raises TensorError for another."""
+    if order not in (1, 2, float("inf")):
+        raise TensorError(f"norm(order={order!r}): there are 1, 2 and float('inf'); else sum(abs(x) ** p) ** (1 / p)")
+    return float(order)
+
+
 def softmax_type(dtype: DType) -> DType:
     """The type of softmax over elements of `dtype`. Raises TensorError for complex numbers, which have no order."""
     folded_type("max", dtype)
@@ -211,8 +228,7 @@ def softmax_type(dtype: DType) -> DType:
 
 def check_not_empty(call: str, shape: Shape, axes: tuple[int, ...]) -> None:
     """Nothing, or TensorError where `call` would have to choose one of no elements."""
-    kept = [size for axis, size in enumerate(shape) if axis not in axes]
-    if call not in OF_NOTHING and prod(shape) == 0 and prod(kept) > 0:
+    if call not in OF_NOTHING and any(shape[axis] == 0 for axis in axes):
         raise TensorError(f"{call} over the axes {axes} of the shape {shape}: of no elements none is chosen")
 
 

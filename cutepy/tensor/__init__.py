@@ -15,6 +15,7 @@ from .atoms import FMA as FMA
 from .atoms import MMA_ATOMS as MMA_ATOMS
 from .atoms import CopyAtom as CopyAtom
 from .atoms import MMAAtom as MMAAtom
+from .atoms import subgroup_matrix as subgroup_matrix
 from .atoms import universal_copy as universal_copy
 from .dtypes import DType as DType
 from .dtypes import as_dtype as as_dtype
@@ -54,6 +55,8 @@ from .make import make_smem_ptr as make_smem_ptr
 from .make import make_tensor as make_tensor
 from .make import make_tensor_like as make_tensor_like
 from .make import recast as recast
+from .matrix import MatrixType as MatrixType
+from .matrix import matrix_type as matrix_type
 from .partition import inner_partition as inner_partition
 from .partition import invert_tv as invert_tv
 from .partition import local_partition as local_partition

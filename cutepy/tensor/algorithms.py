@@ -33,12 +33,15 @@ from .bulk import (
 )
 from .dtypes import bool_
 from .engine import Array, CoordinateEngine, Scalars, ViewEngine, check_writable, current_thread, offset_of
+from .fragment import copy_matrices
 from .guard import below, both
 from .tensor import Tensor, expect_tensors
 
 
 def copy(source: Tensor, target: Tensor) -> None:
     """`target[i] = source[i]` for every i: the shapes may differ, as in a reshape, the sizes may not.
+
+    Between memory and a fragment of whole matrices, as a tiled MMA of subgroups makes it, each matrix moves as a whole.
 
     >>> from cutepy.tensor import make_tensor
     >>> A, B = make_tensor(np.arange(6, dtype=np.float32), (2, 3)), make_tensor("f32", (3, 2), (2, 1))
@@ -50,6 +53,8 @@ def copy(source: Tensor, target: Tensor) -> None:
     Raises TensorError if sizes differ, the tensors overlap, the target is read-only or its type cannot hold the values.
     Source: CuTe, `algorithm/copy.hpp`.
     """
+    if copy_matrices(source, target):
+        return
     _check_pair("copy", source, target)
     _check_types("copy", source, target)
     one, other = strided_layout(source), strided_layout(target)

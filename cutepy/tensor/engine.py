@@ -17,6 +17,7 @@ from ..layout import ComposedLayout, IntTuple, Layout
 from ..layout.values.above import numpy_later as np
 from ..layout.values.coordinates import Coordinate
 from .dtypes import DType, i32
+from .matrix import MatrixArray, MatrixType
 
 Space: TypeAlias = Literal["", "gmem", "smem", "rmem"]
 """The memory an engine stands for. An untagged engine ("") counts as register memory, as in CuTe."""
@@ -248,6 +249,8 @@ def allocate(dtype: DType, length: int, *, space: Space = "", name: str = "") ->
 
 
 def _allocate_array(dtype: DType, length: int, space: Space, name: str) -> Engine:
+    if isinstance(dtype, MatrixType):
+        return MatrixArray(np.zeros((length, dtype.rows, dtype.columns), dtype.numpy), dtype, name=name)
     return ArrayEngine(np.zeros(length, dtype.numpy), dtype, space=space, name=name)
 
 

@@ -29,8 +29,10 @@ from ..layout.values.above import Shown
 from ..layout.values.coordinates import Underscore, _
 from ..layout.values.int_tuple import product_each
 from .atoms.atom import CopyAtom, MMAAtom
-from .engine import Place, Scalars, current_thread
+from .dtypes import as_dtype
+from .engine import Place, Scalars, allocate, current_thread
 from .make import make_fragment_like
+from .matrix import ROLES, matrix_type
 from .partition import make_layout_tv, thread_coordinate
 from .tensor import Tensor, composed_slice, expect_tensors
 
@@ -104,10 +106,28 @@ class TiledMMA(Shown):
         return self._partition("c", tensor, thread)
 
     def make_fragment_A(self, part: Tensor, dtype: object = None) -> Tensor:
-        """Registers for a partition of A."""
-        return make_fragment_like(part, dtype)
+        """Registers for a partition of A: whole matrices, (1, rest of M, rest of K), where the atom's are opaque."""
+        return self._fragment("a", part, dtype)
 
-    make_fragment_B = make_fragment_C = make_fragment_A
+    def make_fragment_B(self, part: Tensor, dtype: object = None) -> Tensor:
+        """Registers for a partition of B."""
+        return self._fragment("b", part, dtype)
+
+    def make_fragment_C(self, part: Tensor, dtype: object = None) -> Tensor:
+        """Registers for a partition of C."""
+        return self._fragment("c", part, dtype)
+
+    def _fragment(self, operand: str, part: Tensor, dtype: object) -> Tensor:
+        if not self.atom.opaque:
+            return make_fragment_like(part, dtype)
+        element = as_dtype(self.atom.types["abc".index(operand)])
+        if dtype is not None and as_dtype(dtype) is not element:
+            raise TensorError(
+                f"make_fragment_{operand.upper()}({part}, {dtype}): matrices of {self.atom} are {element}"
+            )
+        kind = matrix_type(element, ROLES[operand], self.atom.shape, self.atom.threads.size)
+        layout = Layout((1, *[mode.size for mode in part.layout][1:]))
+        return Tensor(allocate(kind, layout.size, space="rmem"), layout)
 
     def thread(self, A: Tensor, B: Tensor, C: Tensor, thread: Scalars | None = None) -> ThreadMMA:
         """All three partitions of one thread, the kernel's own by default."""

@@ -235,6 +235,12 @@ def test_ask(capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.loads(said("ask", "(32,2):(32,1)", "--element-bytes", "4", "--json", capsys=capsys))
     assert (answer["ways"], answer["segments"], answer["bijective"]) == (32, 64, False)
     assert "not decided" in said("ask", "(n,m):(m,1)", capsys=capsys)
+    threads = ("ask", "((4,8),2):((16,1),8)", "--tile", "(8,8)")
+    text = said(*threads, "--owner", "(3,5)", "--owner", "29", "--thread", "14", capsys=capsys)
+    assert "owner of (3,5)  thread 14 as value 1\n" in text and "owner of 29     thread 21 as value 1\n" in text
+    assert text.endswith("thread 14       (3,4), (3,5)\n")
+    memory = said(*threads, "--memory", "(8,8):(8,1)", "--element-bytes", "2", capsys=capsys)
+    assert memory.splitlines()[-1].split(None, 1)[1].startswith("4 bytes at once; 16 bytes: a thread has 2 values")
 
 
 def test_answers_as_json(here: Run, tmp_path: Path) -> None:
@@ -278,6 +284,12 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         (("ask", "(4,4)", "--at", "(1,2,3)"), "", "--at (1,2,3): "),
         (("ask", "size((4,4))"), "", "size"),
         (("ask", "(4,4)", "--lanes", "many"), "", "invalid int value"),
+        (("ask", "(4,4)", "--owner", "3"), "", "say its shape, --tile"),
+        (("ask", "(4,4)", "--tile", "(4,4)", "--owner", "(3,_)"), "", "a coordinate is whole numbers"),
+        (("ask", "(4,4)", "--tile", "(4,4)", "--owner", "(4,0)"), "", "no such coordinate; the last one is (3,3)"),
+        (("ask", "(4,4)", "--tile", "(4,4)", "--thread", "4"), "", "there are threads 0 to 3"),
+        (("ask", "(4,4)", "--tile", "(4,2)", "--thread", "0"), "", "thread 0, value 2 is at 8"),
+        (("ask", "(4,4)", "--memory", "4"), "", "vectorised"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_what_was_meant(

@@ -155,19 +155,27 @@ def test_a_comment_without_a_picture_is_refused(refused: Refused, tmp_path: Path
     assert "page.md:3: no image follows this comment" in refused("figures", "page.md", "--check", lines=1)
 
 
+def heard() -> None:
+    """What a shell starts in the background does not hear an interrupt; this process does."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_watch(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```layout\n4:1\nfile: x.svg\n```\n")
     command = [sys.executable, "-m", "cutepy", "figures", "page.md", "--watch"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None and running.stderr is not None
-        assert [running.stdout.readline() for _line in "ab"] == ["wrote x.svg\n", "1 figures, 1 written\n"]
-        page.write_text("```layout\n(4:1\nfile: x.svg\n```\n")
-        assert "page.md:1: " in running.stderr.readline()
-        page.write_text("```layout\n8:1\nfile: x.svg\n```\n")
-        assert running.stdout.readline() == "wrote x.svg\n"
-        running.send_signal(signal.SIGINT)
-    assert running.returncode == 130
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, preexec_fn=heard, **pipes) as running:
+        try:
+            assert [running.stdout.readline() for _line in "ab"] == ["wrote x.svg\n", "1 figures, 1 written\n"]
+            page.write_text("```layout\n(4:1\nfile: x.svg\n```\n")
+            assert "page.md:1: " in running.stderr.readline()
+            page.write_text("```layout\n8:1\nfile: x.svg\n```\n")
+            assert running.stdout.readline() == "wrote x.svg\n"
+            running.send_signal(signal.SIGINT)
+            assert running.wait(30) == 130
+        finally:
+            running.kill()
     assert (tmp_path / "x.svg").read_bytes() == drawing_of("8:1").encoded(".svg")
 
 

@@ -1,46 +1,59 @@
-"""A device for the tests of this folder: one for the session, and a loud skip where there is none.
+"""A device for the tests of this folder, on each runtime: one for the session, and a loud skip where there is none.
 
-`CUTEPY_REQUIRE_DEVICE=1` (CI sets it) turns the skip into a failure.
+`CUTEPY_REQUIRE_DEVICE=1` and `CUTEPY_REQUIRE_DAWN=1` (CI sets them) turn the skip into a failure. Dawn takes no
+lavapipe: where Debian's chromium is installed, its SwiftShader is shown to Dawn, and to Dawn alone.
 """
 
 import os
 from collections.abc import Iterator
 
 import pytest
+from swiftshader import show_swiftshader
 
 from cutepy.errors import DeviceError
-from cutepy.gpu.runtime import Device, open_device
+from cutepy.gpu.runtime import Device, open_device, opening
 
-_opened: list[Device | str] = []
+REQUIRE = {"wgpu": "CUTEPY_REQUIRE_DEVICE", "dawn": "CUTEPY_REQUIRE_DAWN"}
+_missing: dict[str, str] = {}
 
 
-def opened() -> Device:
-    """The session's device, or the skip or failure that says why there is none."""
-    if not _opened:
+show_swiftshader()
+
+
+@pytest.fixture(scope="session", params=["wgpu", "dawn"])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """The device that all tests share; it must be alive, and idle, when they are done.
+
+    Its runtime, and "checked" where it keeps the run-time checks of every program: those that are written by hand have
+    none in their text, and are run on Dawn so.
+    """
+    runtime, _, checked = request.param.partition(" ")
+    if request.param not in _missing:
         try:
-            _opened.append(open_device())
+            shared = open_device(runtime=runtime, checked=bool(checked))
         except DeviceError as error:
-            _opened.append(str(error))
-    found = _opened[0]
-    if isinstance(found, Device):
-        return found
-    if os.environ.get("CUTEPY_REQUIRE_DEVICE", "0") != "0":
-        pytest.fail(f"CUTEPY_REQUIRE_DEVICE is set, but {found}")
-    pytest.skip(f"NOT TESTED: {found.partition(':')[0]}")
-
-
-@pytest.fixture(scope="session")
-def device() -> Iterator[Device]:
-    """The device that all tests share; it must be alive, and idle, when they are done."""
-    shared = opened()
+            _missing[request.param] = str(error)
+    if why := _missing.get(request.param):
+        if os.environ.get(REQUIRE[runtime], "0") != "0":
+            pytest.fail(f"{REQUIRE[runtime]} is set, but {why}")
+        pytest.skip(f"NOT TESTED: {why.partition(':')[0]}")
     yield shared
     assert shared.alive
     shared.close()
 
 
+@pytest.fixture(autouse=True)
+def by_default(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What names no device runs on the one that is tested."""
+    if "device" in request.fixturenames:
+        device = request.getfixturevalue("device")
+        monkeypatch.setattr(opening, "_default", device)
+        monkeypatch.setenv("CUTEPY_RUNTIME", device.runtime.name)
+
+
 @pytest.fixture
 def own_device(device: Device) -> Iterator[Device]:
     """A second device on the same adapter, for a test that loses or closes it."""
-    mine = open_device(device.adapter)
+    mine = open_device(device.adapter, checked=device.checked)
     yield mine
     mine.close()

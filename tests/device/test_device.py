@@ -10,9 +10,11 @@ import pytest
 from device_programs import ADD_ONE_WGSL, COUNT_GROUPS, add_one, axpy, rotate
 
 from cutepy.errors import DeviceError, KernelError
-from cutepy.gpu.runtime import Binding, Device, Limits, Param, Program, native
+from cutepy.gpu.runtime import Binding, Device, Limits, Param, Program, native, open_device
 from cutepy.gpu.runtime.batch import LAUNCHES
 from cutepy.gpu.runtime.pipeline import warn_that_checks_stay
+
+pytestmark = pytest.mark.parametrize("device", ["wgpu", "dawn checked"], indirect=True)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int32", "uint32", "bool"])
@@ -182,6 +184,9 @@ def test_device_time(device: Device) -> None:
 
 def test_unchecked_modules(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     assert device.prepare(rotate(64, checked=True)) is True
+    if device.checked:
+        assert device.prepare(rotate(64, checked=False)) is True
+        return
     assert device.prepare(rotate(64, checked=False)) is False
     monkeypatch.setattr(native, "create_trusted_module", lambda *_: None)
     warn_that_checks_stay.cache_clear()
@@ -193,16 +198,16 @@ def test_unchecked_modules(device: Device, monkeypatch: pytest.MonkeyPatch) -> N
 
 def bad_launches(device: Device) -> list[tuple[Program, list[npt.NDArray[np.generic]], tuple[float, ...], str]]:
     x, y = np.zeros(64, np.float32), np.zeros(64, np.float32)
-    good = axpy(64)
+    good, name = axpy(64), device.runtime.name
     return [
         (good, [x], (64, 1.0), r"axpy: 1 buffers given for 2 tensors \(x, y\)"),
         (good, [x, y], (64,), r"axpy: 1 parameter values given for 2 \(n, a\)"),
         (good, [x, y], (-1, 1.0), "argument n is -1, which u32 does not hold"),
         (good, [x, y], (1.5, 1.0), "argument n is 1.5, which u32 does not hold"),
         (good, [x, y[:32]], (64, 1.0), r"axpy: tensor y needs 256 bytes, DeviceBuffer\(.*, 128 bytes\) has 128"),
-        (replace(good, wgsl="fn axpy( {}"), [x, y], (64, 1.0), "axpy: wgpu refuses the program:(.|\n)*parsing error"),
-        (replace(good, entry="other"), [x, y], (64, 1.0), "other: wgpu refuses the program"),
-        (replace(good, bindings=good.bindings[::-1]), [x, y], (64, 1.0), "axpy: wgpu refuses the program"),
+        (replace(good, wgsl="fn axpy( {}"), [x, y], (64, 1.0), rf"axpy: {name} refuses the program:(.|\n)*parsing"),
+        (replace(good, entry="other"), [x, y], (64, 1.0), f"other: {name} refuses the program"),
+        (replace(good, bindings=good.bindings[::-1]), [x, y], (64, 1.0), f"axpy: {name} refuses the program"),
     ]
 
 
@@ -299,24 +304,41 @@ def test_a_closed_device_refuses(own_device: Device) -> None:
     assert "closed" in repr(own_device)
 
 
+PEEK = """
+struct Params { first: u32 }
+@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+@group(1) @binding(0) var<uniform> params: Params;
+var<workgroup> a: array<u32, 4>;
+var<workgroup> b: array<u32, 60>;
+@compute @workgroup_size(1) fn peek() {
+  for (var i = 0u; i < 4u; i++) { a[i] = i + 1u; }
+  for (var i = 0u; i < 60u; i++) { b[i] = i + 100u; }
+  for (var i = 0u; i < 8u; i++) { y[i] = a[params.first + i]; }
+  y[8] = b[params.first];
+}"""
+
+
 def test_unchecked_modules_really_lack_the_checks(device: Device) -> None:
     """An index beyond a workgroup array, still within the workgroup's memory: clamped, or not."""
-    wgsl = """
-    struct Params { first: u32 }
-    @group(0) @binding(0) var<storage, read_write> y: array<u32>;
-    @group(1) @binding(0) var<uniform> params: Params;
-    var<workgroup> a: array<u32, 4>;
-    var<workgroup> b: array<u32, 60>;
-    @compute @workgroup_size(1) fn peek() {
-      for (var i = 0u; i < 4u; i++) { a[i] = i + 1u; }
-      for (var i = 0u; i < 60u; i++) { b[i] = i + 100u; }
-      for (var i = 0u; i < 8u; i++) { y[i] = a[params.first + i]; }
-      y[8] = b[params.first];
-    }"""
+    program = Program(PEEK, "peek", (Binding("y", "read_write"),), (1, 1, 1), (1, 1, 1), (Param("first", "u32"),))
     y = device.allocate(64)
-    program = Program(wgsl, "peek", (Binding("y", "read_write"),), (1, 1, 1), (1, 1, 1), (Param("first", "u32"),))
     device.launch(program, [y], (0,))
     assert y.read("uint32", 9).tolist() == [1, 2, 3, 4, 4, 4, 4, 4, 100]
-    device.launch(replace(program, checked=False), [y], (0,))
+    without = open_device(device.adapter)
+    y = without.allocate(64)
+    without.launch(replace(program, checked=False), [y], (0,))
     assert y.read("uint32", 4).tolist() == [1, 2, 3, 4]
     assert y.read("uint32", 4, offset=16).tolist() != [4, 4, 4, 4]
+    if not without.runtime.module_checks:
+        with pytest.raises(DeviceError, match=r"peek is not proven .* open_device\(runtime='dawn', checked=True\)"):
+            without.launch(program, [y], (0,))
+    without.close()
+
+
+def test_a_checked_device_checks_what_asks_for_none(device: Device) -> None:
+    program = Program(PEEK, "peek", (Binding("y", "read_write"),), (1, 1, 1), (1, 1, 1), (Param("first", "u32"),))
+    always = open_device(device.adapter, checked=True)
+    y = always.allocate(64)
+    always.launch(replace(program, checked=False), [y], (0,))
+    assert y.read("uint32", 4, offset=16).tolist() == [4, 4, 4, 4]
+    always.close()

@@ -1,4 +1,4 @@
-"""naga, and wgpu's checks of pipelines, accept every kernel of the project and of its examples."""
+"""Each runtime's compiler, and its checks of pipelines, accept every kernel of the project and of its examples."""
 
 import sys
 from pathlib import Path
@@ -9,14 +9,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from every_kernel import every_kernel, kernels_of_the_package
 
 
-def test_naga_accepts_every_kernel(device: Device) -> None:
+def test_the_compiler_accepts_every_kernel(device: Device) -> None:
     runs = every_kernel()
-    programs = [run.kernel.program(*run.arguments, **run.static) for run in runs.values()]
+    programs = [run.kernel.program(*run.arguments, dialect=device.dialect, **run.static) for run in runs.values()]
     usable = [p for p in programs if not p.excesses(device.limits, device.features)]
     assert len(usable) == len(programs) or "shader-f16" not in device.features
     for program in usable:
         device.prepare(program)
-    assert len(usable) > 150
+    assert len(usable) > (150 if "shader-f16" in device.features else 120)
 
 
 def test_none_is_left_out() -> None:

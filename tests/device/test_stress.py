@@ -15,35 +15,46 @@ from device_programs import add_one, axpy, rotate
 
 from cutepy.errors import DeviceError
 from cutepy.gpu.runtime import Device, DeviceBuffer
+from cutepy.gpu.runtime.dawn import wgpudawn
+from cutepy.gpu.runtime.runtimes import Runtime
 
 LAUNCHES = 10_000
 ALLOCATIONS = 1_000
 THREADS = 8
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
+pytestmark = pytest.mark.parametrize("device", ["wgpu", "dawn checked"], indirect=True)
+
 
 def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
 
 
-def kept_by_wgpu() -> int:
-    """Objects that wgpu-native holds, of all kinds but textures and such: buffers, groups, encoders, modules."""
-    hub = wgpu.diagnostics.wgpu_native_counts.get_dict()
-    return sum(hub[kind]["count"] for kind in ("Buffer", "BindGroup", "CommandBuffer", "ComputePipeline"))
+def kept_by(runtime: Runtime) -> int:
+    """Objects that the runtime holds, of all kinds but textures and such: buffers, groups, encoders, modules.
+
+    wgpu-native counts its own; wgpudawn counts its objects in Python, each of which holds one of Dawn's.
+    """
+    kinds = ("Buffer", "BindGroup", "CommandBuffer", "ComputePipeline")
+    if runtime.name == "wgpu":
+        hub = wgpu.diagnostics.wgpu_native_counts.get_dict()
+        return sum(hub[kind]["count"] for kind in kinds)
+    counts = wgpudawn.diagnostics.object_counts.get_dict()
+    return sum(counts[kind]["count"] for kind in kinds)
 
 
 def assert_flat(device: Device, work: Callable[[int], None], rounds: int = 4) -> None:
     """The same work again and again: after the first rounds, buffers, wgpu's objects and memory stay as they are."""
     work(0)
     device.wait()
-    stats, objects, memory = device.stats, kept_by_wgpu(), resident()
+    stats, objects, memory = device.stats, kept_by(device.runtime), resident()
     for i in range(1, rounds):
         work(i)
         device.wait()
     after = device.stats
     assert (after.buffers, after.bytes, after.pipelines) == (stats.buffers, stats.bytes, stats.pipelines)
     assert after.bind_groups <= max(stats.bind_groups, 16)
-    assert kept_by_wgpu() <= objects + 2
+    assert kept_by(device.runtime) <= objects + 2
     assert resident() - memory < 8 * 2**20
 
 
@@ -154,17 +165,18 @@ def test_two_devices_in_threads(device: Device, own_device: Device) -> None:
     in_threads(one_thread)
 
 
-@pytest.mark.parametrize("kind", [wgpu.GPUOutOfMemoryError, wgpu.GPUValidationError])
+@pytest.mark.parametrize("kind", ["GPUOutOfMemoryError", "GPUValidationError"])
 def test_out_of_memory_is_an_error_and_the_device_goes_on(
-    device: Device, monkeypatch: pytest.MonkeyPatch, kind: type[wgpu.GPUError]
+    device: Device, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Software devices never run out, so the driver's answer is played; `bench/runtime.py --fill` fills a real one."""
     make, calls = device.gpu.create_buffer, []
+    error = getattr(wgpu if device.runtime.name == "wgpu" else wgpudawn, kind)
 
     def refuse(**options: object) -> object:
         calls.append(options["size"])
         if len(calls) <= refusals:
-            raise kind("Validation Error\n\nCaused by:\n  In wgpuDeviceCreateBuffer\n    Not enough memory left.")
+            raise error("Validation Error\n\nCaused by:\n  In wgpuDeviceCreateBuffer\n    Not enough memory left.")
         return make(**options)
 
     monkeypatch.setattr(device.gpu, "create_buffer", refuse)

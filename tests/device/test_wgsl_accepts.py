@@ -1,4 +1,4 @@
-"""naga accepts what is printed, and the device computes what the interpreter computes."""
+"""Each runtime accepts what is printed, and the device computes what the interpreter computes."""
 
 import sys
 from pathlib import Path
@@ -23,7 +23,8 @@ def test_device_and_interpreter_agree(device: Device, name: str) -> None:
         expected = [a.copy() for a in arrays]
         interpret(case.kernel, expected, case.params)
         buffers = [device.upload(a.astype(np.uint32) if a.dtype == bool else a) for a in arrays]
-        device.launch(compile_kernel(case.kernel), buffers, [case.params[p.name] for p in case.kernel.params])
+        program = compile_kernel(case.kernel, dialect=device.dialect, guarded=not device.runtime.module_checks)
+        device.launch(program, buffers, [case.params[p.name] for p in case.kernel.params])
         for buffer, array, wanted in zip(buffers, arrays, expected, strict=True):
             got = device.read(buffer, np.uint32 if array.dtype == bool else array.dtype)[: array.size]
             np.testing.assert_allclose(got, wanted, rtol=1e-6)

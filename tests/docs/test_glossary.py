@@ -10,6 +10,9 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 PATH = tuple(ROOT / name for name in ("README.md", "docs/what-is-a-layout.md", "docs/start.md"))
 """In the order of reading. The first own picture and the first own kernel are parts of the last."""
 
+FURTHER = ("algebra/layouts", "algebra/swizzle", "tensors", "kernels", "diagrams")
+"""What is read next, in any order."""
+
 NO_PROSE = re.compile(r"^(`{3,}).*?^\1$|<!--.*?-->|`[^`\n]*`|!\[[^\]]*\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 EMPHASIS = re.compile(r"(?<![*\w])\*([^*\n]{1,40})\*(?![*\w])")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
@@ -48,6 +51,12 @@ def test_no_word_comes_before_its_explanation() -> None:
     glossary = terms(GLOSSARY.read_text())
     assert len(glossary) > 50
     assert not early([page.read_text() for page in PATH], glossary)
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_a_page_after_the_path_needs_no_other(name: str) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+    assert not early([*(page.read_text() for page in PATH), page], terms(GLOSSARY.read_text()))
 
 
 def test_what_the_path_explains_is_in_the_glossary() -> None:

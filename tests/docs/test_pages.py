@@ -72,7 +72,9 @@ WISHED = sorted(set((ROOT / "docs" / "algebra").glob("*.md")) - {ROOT / "docs/al
 
 
 @pytest.mark.parametrize(
-    "page", [*WISHED, ROOT / "docs/tensors.md", ROOT / "docs/kernels.md"], ids=lambda page: page.stem
+    "page",
+    [*WISHED, *(ROOT / f"docs/{name}.md" for name in ("tensors", "kernels", "diagrams"))],
+    ids=lambda page: page.stem,
 )
 def test_a_page_begins_with_a_wish_and_a_picture(page: Path) -> None:
     assert re.match(r"# .+\n\n\*I (?:.+\n)+\n```layout\n|# .+\n\n\*(?:.+\n)*.+\*\n\n```layout\n", page.read_text())

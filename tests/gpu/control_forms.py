@@ -855,11 +855,11 @@ def barrier_after_an_early_return(x, n, y):
 def looked_up(v, x):
     for k in gpu.loop(4):
         if x[k] > v:
-            return k  # here
+            return k
     return 0
 
 
-@refused("return inside if")
+@right
 def early_in_a_loop_by_if(x, n, y):
     gpu.launch(threads=64)
     y[gpu.thread] = looked_up(x[gpu.thread], x)
@@ -920,59 +920,59 @@ def state_in_an_expression(x, n, y):
     acc.append(1) if gpu.thread > 3 else None  # here
 
 
-@refused("return inside gpu.when")
+@right
 def early(x, n, y):
     gpu.launch(threads=64)
     with gpu.when(gpu.thread >= 32):
-        return  # here
+        return
     y[gpu.thread] = 0.0
 
 
 def clipped(v):
     with gpu.when(v > 3.0):
-        return 3.0  # here
+        return 3.0
     return v
 
 
-@refused("return inside gpu.when")
+@right
 def early_in_a_helper(x, n, y):
     gpu.launch(threads=64)
     y[gpu.thread] = clipped(x[gpu.thread])
 
 
-@refused("return inside gpu.loop")
+@right
 def early_in_a_loop(x, n, y):
     gpu.launch(threads=64)
     for k in gpu.loop(4):
-        y[k] = 0.0
+        y[gpu.thread] = y[gpu.thread] + gpu.cast(k, "f32") * 2.0 + 1.0
         for _i in range(3):
-            return  # here
+            return
 
 
-@refused("break inside gpu.loop")
+@right
 def broken(x, n, y):
     gpu.launch(threads=64)
     for k in gpu.loop(4):
-        y[k] = 0.0
-        break  # here
+        y[gpu.thread] = y[gpu.thread] + gpu.cast(k, "f32") * 2.0 + 1.0
+        break
 
 
-@refused("break inside gpu.when")
+@right
 def broken_in_some_threads(x, n, y):
     gpu.launch(threads=64)
     for k in gpu.loop(4):
-        y[k] = 0.0
+        y[gpu.thread] = y[gpu.thread] + gpu.cast(k, "f32") * 2.0 + 1.0
         with gpu.when(x[k] > 3.0):
-            break  # here
+            break
 
 
-@refused("continue inside gpu.when")
+@right
 def continued_in_some_threads(x, n, y):
     gpu.launch(threads=64)
     for k in gpu.loop(4):
         with gpu.when(x[k] > 3.0):
-            continue  # here
-        y[k] = 0.0
+            continue
+        y[gpu.thread] = y[gpu.thread] + gpu.cast(k, "f32") * 2.0 + 1.0
 
 
 @refused("v is first bound at line")

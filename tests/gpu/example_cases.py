@@ -8,7 +8,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "examples" / "kernels"
 sys.path.append(str(FOLDER))
 
-NAMES = ("saxpy", "transpose", "matmul", "histogram", "softmax", "convolution")
+NAMES = ("saxpy", "transpose", "matmul", "histogram", "softmax", "convolution", "attention", "dropout", "fft")
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "saxpy": {
         "whole tiles": {"n": 4096},
@@ -43,10 +43,17 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     },
     "convolution": {
         "3 x 3": {"image": (1, 10, 14, 8), "filters": (33, 3, 3)},
-        "strided": {"image": (2, 12, 11, 9), "filters": (10, 3, 2), "stride": 2},
-        "dilated": {"image": (1, 9, 9, 4), "filters": (5, 2, 2), "dilation": 3},
-        "1 x 1": {"image": (1, 4, 8, 16), "filters": (32, 1, 1)},
+        "strided": {"image": (2, 12, 11, 9), "filters": (10, 3, 2), "stride": 2, "padding": 2},
+        "dilated": {"image": (1, 9, 9, 4), "filters": (5, 2, 2), "dilation": 3, "padding": 0},
+        "1 x 1": {"image": (1, 4, 8, 16), "filters": (32, 1, 1), "padding": 0},
     },
+    "attention": {
+        "causal": {"length": 70, "width": 32, "heads": 2},
+        "whole tiles": {"length": 64, "width": 64, "heads": 1, "causal": False},
+        "uneven": {"length": 45, "width": 64, "heads": 2, "causal": False},
+    },
+    "dropout": {"whole tiles": {"n": 2048}, "uneven": {"n": 1003, "seed": 4_000_000_000}},
+    "fft": {"one": {"signals": 1}, "some": {"signals": 3}},
 }
 CASES = [(name, variant) for name in NAMES for variant in VARIANTS[name]]
 

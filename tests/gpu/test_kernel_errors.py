@@ -39,10 +39,9 @@ def names_the_line(text: str, body: Callable[..., None]) -> bool:
 # A Python value is asked for that only the GPU knows.
 
 
-def known_while(x):
+def known_bool(x):
     gpu.launch(threads=64)
-    while gpu.thread < 3:
-        pass
+    bool(gpu.thread < 3)
 
 
 def known_and(x):
@@ -389,7 +388,7 @@ def test_limits_name_the_line_that_asks_for_too_much(
     body: Callable[..., None], line: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Small:
-        limits, features = Limits(), frozenset()
+        limits, features, dialect = Limits(), frozenset(), "naga"
         adapter = type("Adapter", (), {"name": "a small device"})()
 
     monkeypatch.setattr("cutepy.gpu.trace.kernel.default_device", Small)
@@ -402,7 +401,7 @@ def test_limits_name_the_line_that_asks_for_too_much(
 
 def test_a_feature_that_the_device_lacks_names_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     class Small:
-        limits, features = Limits(), frozenset()
+        limits, features, dialect = Limits(), frozenset(), "naga"
         adapter = type("Adapter", (), {"name": "a small device"})()
 
     monkeypatch.setattr("cutepy.gpu.trace.kernel.default_device", Small)

@@ -10,6 +10,7 @@ from expressions import Draw, evaluate
 from kernels import CASES, matmul
 from wgsl_reader import read
 
+from cutepy import gpu
 from cutepy.gpu.ir import Barrier, Buffer, Kernel, Let, Store, builtin, call, cast, const, load, new_arena, select, var
 from cutepy.gpu.ir.make import component
 from cutepy.gpu.lower import lower
@@ -158,3 +159,17 @@ def test_infinity_comes_from_bits() -> None:
 
 def test_names_are_u32_by_default() -> None:
     assert var("i").dtype is u32
+
+
+def test_tanh_keeps_to_numbers_whose_sinh_and_cosh_a_device_holds() -> None:
+    """Software devices divide the two, which are infinite from 89 on."""
+
+    @gpu.kernel
+    def squash(x, y):
+        gpu.launch(threads=64)
+        y[gpu.thread] = gpu.tanh(x[gpu.thread]) + gpu.tanh(gpu.maximum(x[gpu.thread], 3))
+
+    x, y = np.linspace(-200, 200, 64).astype(np.float32), np.zeros(64, np.float32)
+    assert squash.wgsl(x, y).count("tanh(clamp(") == 2
+    squash.interpret(x, y)
+    np.testing.assert_allclose(y, np.tanh(x) + np.tanh(np.maximum(x, 3)), atol=1e-6)

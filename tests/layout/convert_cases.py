@@ -115,7 +115,7 @@ def judged(seed: int, kind: str, most_threads: int = 7) -> str:
 def fragments() -> list[Layout]:
     """The register layouts of all matrix instructions; in one of shared memory all threads have everything."""
     found: dict[Layout, None] = {}
-    for atom in {**nvidia.MMA_ATOMS, **others.MMA_ATOMS}.values():
+    for atom in (*nvidia.mma_atoms(), *others.mma_atoms()):
         for _name, layout, _tile in atom.operands():
             shared = layout[0].size > 1 and all(layout(t, 0) == 0 for t in range(layout[0].size))
             if not shared:

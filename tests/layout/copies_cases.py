@@ -44,7 +44,7 @@ def random_copy(rng: random.Random, extents: Sequence[int], most: int) -> dict[s
         "threads": rng.choice([n for n in (4, 6, 8, 12, 16) if size % n == 0] or [1]),
         "element_bytes": element_bytes,
         "align": (max(element_bytes, rng.choice((16, 32, 128, 8, 4))), 16),
-        "spaces": rng.choice((("gmem", "smem"), ("gmem", "gmem"), ("smem", "gmem"))),
+        "spaces": rng.choice((("gmem", "smem"), ("gmem", "gmem"), ("smem", "gmem"), ("smem", "smem"))),
         "lanes": rng.choice((4, 8)),
         "banks": 8,
     }
@@ -105,37 +105,41 @@ def accesses_of(case: dict[str, object], found: WidestCopy) -> list[list[int]]:
 
 
 def orders(case: dict[str, object], count: int) -> Iterator[list[list[int]]]:
-    """The accesses by every layout of (thread, value) that orders the prime digits of the tile's index."""
-    shape = case["source"].shape  # type: ignore[attr-defined]
+    """The accesses by every layout of (thread, value): each orders the digits of the tile's index in some radix."""
+    size = case["source"].size  # type: ignore[attr-defined]
     groups = groups_of(case, count)
     assert groups is not None
     first = {group[0] for group in groups}
-    digits, step = [], 1
-    for extent in shape:
-        factor = 2
-        while extent > 1:
-            while extent % factor == 0:
-                digits.append((factor, step))
-                step, extent = step * factor, extent // factor
-            factor += 1
-    rest = [digit for digit in digits if digit[1] in first]
-    if prod(extent for extent, _ in rest) * count != prod(shape) or len(rest) > 6:
-        return
     threads = case["threads"]
     seen = set()
-    for order in permutations(rest):
-        if threads not in {prod(extent for extent, _ in order[:size]) for size in range(len(order) + 1)}:
-            continue  # no layout of (thread, value): the threads end within a digit
-        elements = [0]
-        for extent, by in order:
-            elements = [element + by * number for number in range(extent) for element in elements]
-        if not set(elements) <= first:
-            return
-        accesses = [elements[start : start + threads] for start in range(0, len(elements), threads)]  # type: ignore[call-overload, operator]
-        key = tuple(map(tuple, accesses))
-        if key not in seen:
-            seen.add(key)
-            yield accesses
+    for radix in set(permutations(primes(size))) if len(primes(size)) <= 7 else ():
+        digits = [(extent, prod(radix[:at])) for at, extent in enumerate(radix)]
+        rest = [digit for digit in digits if digit[1] in first]
+        if prod(extent for extent, _ in rest) * count != size or len(rest) > 6:
+            continue
+        for order in permutations(rest):
+            if threads not in {prod(extent for extent, _ in order[:size]) for size in range(len(order) + 1)}:
+                continue  # no layout of (thread, value): the threads end within a digit
+            elements = [0]
+            for extent, by in order:
+                elements = [element + by * number for number in range(extent) for element in elements]
+            if not set(elements) <= first:
+                break
+            accesses = [elements[start : start + threads] for start in range(0, len(elements), threads)]  # type: ignore[call-overload, operator]
+            key = tuple(map(tuple, accesses))
+            if key not in seen:
+                seen.add(key)
+                yield accesses
+
+
+def primes(number: int) -> list[int]:
+    found, factor = [], 2
+    while number > 1:
+        while number % factor == 0:
+            found.append(factor)
+            number //= factor
+        factor += 1
+    return found
 
 
 def every_sharing(units: Sequence[int], size: int) -> Iterator[list[list[int]]]:

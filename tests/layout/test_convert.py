@@ -5,7 +5,7 @@ from layout.convert_cases import fragments, judged, lacking, wrong
 
 from cutepy import Layout, Swizzle, convert, make_composed_layout
 from cutepy.errors import LayoutError
-from cutepy.tensor.atoms import nvidia
+from cutepy.tensor.atoms import MMA_ATOMS
 
 
 @pytest.mark.parametrize("kind", ["permuted", "linear", "copied"])
@@ -36,7 +36,7 @@ def test_the_published_count_for_transpositions(mixed: int, values: int) -> None
 def test_an_accumulator_becomes_an_operand() -> None:
     """Two 8-column accumulators of m16n8 side by side are A of m16n8k16: only registers are renamed."""
     accumulator = Layout(((4, 8), (2, 2, 2)), ((32, 1), (16, 8, 128)))
-    operand = nvidia.MMA_ATOMS["sm_80.mma.m16n8k16.f32.f16.f16.f32"].a
+    operand = MMA_ATOMS["sm_80.mma.m16n8k16.f32.f16.f16.f32"].a
     plan = convert(accumulator, operand)
     assert plan.shuffles == plan.selects == 0 and not wrong(plan, accumulator, operand)
 

@@ -112,7 +112,9 @@ def outcome(call: Callable[[], object]) -> Outcome:
         with np.errstate(all="ignore"):
             found = call()
     except CutepyError as error:
-        return Outcome(None, f"{type(error).__name__}: {str(error).partition(': ')[2]}")
+        said = str(error).partition(": ")[2]  # a formula names itself, then the function in it
+        function, _colon, rest = said.partition(": ")
+        return Outcome(None, f"{type(error).__name__}: {rest if function in FUNCTIONS else said}")
     except Exception as error:  # nothing but a CutepyError may come out of a call
         return Outcome(None, f"raw {type(error).__name__}: {error}")
     return Outcome(found.numpy() if hasattr(found, "numpy") else np.asarray(found))
@@ -181,7 +183,7 @@ def elementwise_call(rng: np.random.Generator, types: tuple[str, ...] = TYPES) -
     else:
         host = lambda: getattr(ops, name)(*given)  # noqa: E731
     text = table[name]
-    angles = np.asarray(ops.astype(given[0], "f32")) if name in (*OF_ANGLES, "mod") and types is TYPES else None
+    angles = np.asarray(given[0]).astype(np.float32) if name in (*OF_ANGLES, "mod") and types is TYPES else None
     return Call(
         f"{name}({described(given)})",
         host,

@@ -3,18 +3,20 @@
 They are requirements all the same: tensors, kernels and long tables of offsets need them.
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from explore.questions import expressions
 
 ROOT = Path(__file__).parents[2]
 BLOCK = """
 import sys
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("numpy", "sympy", "wgpu"):
+        if name.partition(".")[0] in ("numpy", "sympy", "wgpu", "wgpudawn"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Blocked())
 """
@@ -77,6 +79,20 @@ with redirect_stdout(StringIO()) as out:
         assert main(command) == 0, command
 assert "0 stale" in out.getvalue()
 """
+
+
+EXPRESSIONS = """
+from cutepy.explore.answers import answer
+for question in open("questions.txt"):
+    assert "not in this page" not in answer(question), question
+"""
+
+
+def test_random_expressions_are_answered(tmp_path: Path) -> None:
+    """What the explorer's page is asked, where these packages are not there."""
+    questions = (json.dumps({"ask": "look", "text": text}) for text in expressions("without", 1000))
+    (tmp_path / "questions.txt").write_text("\n".join(questions))
+    test_it_runs(EXPRESSIONS, tmp_path)
 
 
 @pytest.mark.parametrize("program", [ALGEBRA, PICTURES, COMMANDS], ids=["algebra", "pictures", "commands"])

@@ -1,7 +1,7 @@
 """The widest copies between random layouts, against brute force on small tiles: `copies.py COUNT [SEED]`.
 
-Prints what is wrong, how many have the fewest transactions of all thread-value layouts that order the digits of the
-tile's index, and, for very small tiles, of all sharings out whatsoever. Exits with 1 where an access could be wider, a
+Prints what is wrong, how many have the fewest transactions of all thread-value layouts, and, for very small tiles, of
+all sharings out whatsoever, most of which no layout says. Exits with 1 where an access could be wider, a
 count is wrong, fewer than 95 % are least or one is beyond 1.25 times of that.
 """
 

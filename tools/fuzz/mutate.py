@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+LONGEST = 600
+"""Seconds; a fault may keep a test from ending, which is a failure too."""
 COPIED = ("cutepy", "tests", "docs", "examples", "pyproject.toml", "README.md")
 
 
@@ -54,13 +56,17 @@ def noticed(mutant: Mutant | None, test: str = "") -> bool:
             path = mutant.file(copy)
             path.write_text(path.read_text().replace(mutant.old, mutant.new))
         arguments = (mutant.test if mutant is not None else test).split(" ")
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments],
-            cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy)},
-            capture_output=True,
-            text=True,
-        )
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments],
+                cwd=copy,
+                env={**os.environ, "PYTHONPATH": str(copy)},
+                capture_output=True,
+                text=True,
+                timeout=LONGEST if mutant is not None else None,
+            )
+        except subprocess.TimeoutExpired:
+            return True
     if done.returncode not in (0, 1, 2):
         raise SystemExit(f"pytest {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout[-2000:]}")
     return done.returncode != 0

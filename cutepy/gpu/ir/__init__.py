@@ -11,6 +11,8 @@ from .expr import Computed as Computed
 from .expr import Const as Const
 from .expr import Expr as Expr
 from .expr import Load as Load
+from .expr import MatrixCall as MatrixCall
+from .expr import MatrixLoad as MatrixLoad
 from .expr import Param as Param
 from .expr import Select as Select
 from .expr import TracedValueError as TracedValueError
@@ -36,10 +38,15 @@ from .make import unary as unary
 from .make import var as var
 from .make import vector as vector
 from .make import weak_param as weak_param
+from .matrices import MATRIX as MATRIX
+from .matrices import fill_matrix as fill_matrix
+from .matrices import load_matrix as load_matrix
+from .matrices import multiply_matrices as multiply_matrices
 from .stmt import Assign as Assign
 from .stmt import Atomic as Atomic
 from .stmt import Barrier as Barrier
 from .stmt import Block as Block
+from .stmt import Break as Break
 from .stmt import Buffer as Buffer
 from .stmt import Change as Change
 from .stmt import Comment as Comment
@@ -48,6 +55,7 @@ from .stmt import For as For
 from .stmt import If as If
 from .stmt import Kernel as Kernel
 from .stmt import Let as Let
+from .stmt import MatrixStore as MatrixStore
 from .stmt import Print as Print
 from .stmt import Stmt as Stmt
 from .stmt import Store as Store
@@ -61,6 +69,7 @@ from .walk import is_uniform as is_uniform
 from .walk import loads as loads
 from .walk import map_block as map_block
 from .walk import meaning as meaning
+from .walk import negated as negated
 from .walk import nodes as nodes
 from .walk import reads as reads
 from .walk import rebuild as rebuild

@@ -1,8 +1,8 @@
 """What a kernel must obey before anything reads it: names where they are bound, constant indices inside arrays."""
 
 from ...errors import KernelError
-from .expr import Const, Expr
-from .stmt import Block, Buffer, Change, For, Kernel
+from .expr import Const, Expr, MatrixLoad
+from .stmt import Block, Buffer, Change, For, Kernel, MatrixStore
 from .walk import loads, statements, variables
 
 
@@ -21,10 +21,12 @@ def check_constants(kernel: Kernel) -> Kernel:
     Raises KernelError with the line and the array otherwise.
     """
     for stmt in statements(kernel.body):
-        if isinstance(stmt, Change):
+        if isinstance(stmt, Change) and not isinstance(stmt, MatrixStore):
             _inside(kernel, stmt.buffer, stmt.index, stmt.value.lanes, stmt.place)
         for root in stmt.expressions:
             for node in loads(root):
+                if isinstance(node, MatrixLoad):
+                    continue  # it is proven, or checked when it runs, as a whole
                 _inside(kernel, node.buffer, node.index, node.lanes, node.place)
     return kernel
 

@@ -60,6 +60,8 @@ class Expr:
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
     #: What `.x`, `.y` and `.z` of the thread are, given by `trace.language`.
     along: ClassVar[Callable[["Expr", int], "Expr"]]
+    #: What they do where a matrix is among the operands, given by `matrices`.
+    on_matrices: ClassVar[Callable[[str, object, object], "Expr"]]
     #: How an expression reads, given by the printer.
     written: ClassVar[Callable[["Expr"], str]]
     #: What NumPy's functions do, given by `trace.functions`.
@@ -245,6 +247,23 @@ class Load(Computed):
     buffer: "Buffer"
     index: Expr
     where: Expr | None
+    place: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MatrixLoad(Load):
+    """The matrix of a subgroup, of `dtype`, whose first element is number `index` of `buffer`: rows, or columns, of
+    neighbours, `stride` apart. All threads of the subgroup say the same."""
+
+    stride: int
+    by_columns: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MatrixCall(Computed):
+    """An operation of `matrices.MATRIX` on matrices of a subgroup and numbers."""
+
+    name: str
     place: str
 
 

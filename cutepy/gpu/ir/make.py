@@ -213,6 +213,8 @@ def operate(op: str, left: object, right: object = None) -> Expr:
 
 
 def _operate(op: str, left: object, right: object) -> Expr:
+    if any(isinstance(side, Expr) and side.dtype.kind == "m" for side in (left, right)):
+        return Expr.on_matrices(op, left, right)
     if right is None:
         assert isinstance(left, Expr)
         if left.dtype.kind == {"~": "f", "-": "b"}.get(op):
@@ -308,6 +310,11 @@ def select(condition: Expr, then: Expr, other: Expr) -> Expr:
     if then is other:
         return then
     then, other = _one_type("select", then, other)
+    if then.dtype is bool_ and then.lanes == other.lanes == condition.lanes:  # `and`, `or`: proofs read them
+        if other is condition or other is const(False, bool_):
+            return binary("&", condition, then)
+        if then is condition or then is const(True, bool_):
+            return binary("|", condition, other)
     operands = condition, then, other
     return made(Select, then.dtype, max(then.lanes, other.lanes), operands, *operands)
 

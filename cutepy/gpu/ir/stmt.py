@@ -119,6 +119,20 @@ class Store(Change):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MatrixStore(Change):
+    """Write a matrix of the subgroup as `MatrixLoad` reads one."""
+
+    COMPUTES = ("index", "value")
+    VERB = "writes"
+    buffer: Buffer
+    index: Expr
+    value: Expr
+    stride: int
+    by_columns: bool
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Atomic(Change):
     """`op` (Add Sub Min Max And Or Xor Exchange CompareExchange Load Store) on one element, atomically; `result` takes
     the old value. CompareExchange writes `value` where the element has the bits of `compare`; Load has no use for one.
@@ -150,15 +164,28 @@ class If(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Stmt):
-    """`for (var = start; var < stop; var += step)`: a loop that stays a loop."""
+    """`for (var = start; var < stop; var += step)`: a loop that stays a loop. Without a `stop` it has no end of its
+    own, and `var` counts its turns for who looks on: nothing in it reads that."""
 
     COMPUTES = ("start", "stop", "step")
     HOLDS = ("body",)
     var: Var
     start: Expr
-    stop: Expr
+    stop: Expr | None
     step: Expr
     body: "Block"
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Break(Stmt):
+    """Run `last` in the invocations where `condition` holds, which then leave the loop. It stands in the body of a loop
+    itself, in no block inside that."""
+
+    COMPUTES = ("condition",)
+    HOLDS = ("last",)
+    condition: Expr
+    last: "Block" = ()
     place: str = ""
 
 

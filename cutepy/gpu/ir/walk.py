@@ -9,9 +9,26 @@ from typing import Any
 import numpy as np
 
 from ...ops.functions import BY_WGSL
-from .expr import MOST_DEPTH, Binary, Call, Cast, Component, Const, Expr, Load, Select, Unary, Var, Vector, keep
+from .expr import (
+    MOST_DEPTH,
+    Binary,
+    Call,
+    Cast,
+    Component,
+    Const,
+    Expr,
+    Load,
+    MatrixCall,
+    MatrixLoad,
+    Select,
+    Unary,
+    Var,
+    Vector,
+    keep,
+)
 from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
 from .make import binary, call, cast, component, load, select, unary, vector
+from .matrices import MATRIX, load_matrix, matrix_call
 from .stmt import Block, Buffer, Stmt
 
 Rewrite = Callable[[Expr], Expr]
@@ -42,6 +59,13 @@ NODES: dict[type[Expr], Node] = {
     ),
     Load: Node(
         lambda node, x: load(node.buffer, x[0], lanes=node.lanes, where=(*x, None)[1], place=node.place),
+    ),
+    MatrixLoad: Node(
+        lambda node, x: load_matrix(node.dtype, node.buffer, x[0], node.stride, node.by_columns, node.place)
+    ),
+    MatrixCall: Node(
+        lambda node, x: matrix_call(node.name, node.dtype, *x, place=node.place),
+        lambda node: MATRIX[node.name].law(node.dtype),
     ),
     Component: Node(
         lambda node, x: component(x[0], (*x, node.lane)[1]),
@@ -87,6 +111,19 @@ def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     if isinstance(condition, Binary) and condition.op == "&" and condition.dtype.kind == "b":
         return conjuncts(condition.left) + conjuncts(condition.right)
     return () if isinstance(condition, Const) and condition.value else (condition,)
+
+
+_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+
+
+def negated(condition: Expr) -> Expr:
+    """A condition that holds where this one does not."""
+    if isinstance(condition, Binary) and condition.left.dtype.kind in "iu" and condition.op in _NEGATED:
+        return binary(_NEGATED[condition.op], condition.left, condition.right)
+    if isinstance(condition, Binary) and condition.dtype.kind == "b" and condition.op in "&|":
+        other = "|" if condition.op == "&" else "&"
+        return binary(other, negated(condition.left), negated(condition.right))
+    return unary("!", condition)
 
 
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:

@@ -47,6 +47,8 @@ class _Useful:
         for stmt in reversed(block):
             if isinstance(stmt, ir.If) and isinstance(stmt.condition, ir.Const):
                 out += reversed(self.block(stmt.then if stmt.condition.value else stmt.orelse))
+            elif isinstance(stmt, ir.Break) and isinstance(stmt.condition, ir.Const) and not stmt.condition.value:
+                continue
             elif not self.is_unread(stmt) and (kept := self.useful(stmt)) is not None:
                 out.append(kept)
         return tuple(out[::-1])
@@ -65,7 +67,9 @@ class _Useful:
 
     def useful(self, stmt: ir.Stmt) -> ir.Stmt | None:
         """What is of use of `stmt`."""
-        if isinstance(stmt, ir.If | ir.For):
+        if isinstance(stmt, ir.Break):
+            stmt = replace(stmt, last=self.block(stmt.last))
+        elif isinstance(stmt, ir.If | ir.For):
             if isinstance(stmt, ir.For) and _never_turns(stmt):
                 return None
             inner = [self.block(b) for b in reversed(stmt.blocks)][::-1]

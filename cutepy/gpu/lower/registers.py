@@ -1,5 +1,6 @@
 """Private arrays whose indices are all constants become named variables, and values read from them stay there."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -106,8 +107,11 @@ def _declare(names: list[ir.Var], body: ir.Block) -> ir.Block:
 
 
 def _mentioned(stmt: ir.Stmt) -> list[ir.Var]:
-    read = [v for root in stmt.expressions for v in variables(root)]
-    return [stmt.sets, *read] if stmt.sets is not None else read
+    return [stmt.sets, *_read(stmt)] if stmt.sets is not None else _read(stmt)
+
+
+def _read(stmt: ir.Stmt) -> list[ir.Var]:
+    return [v for root in stmt.expressions for v in variables(root)]
 
 
 class _Forward:
@@ -162,10 +166,26 @@ class _Forward:
             if self.waiting.pop(let.var, None) is not None and self.uses.get(let.var, 0) > 0:
                 out.append(let)
 
+    def leave(self, stmt: ir.Break) -> ir.Stmt:
+        """Only what is used in it waits there."""
+        waiting, reading, uses = self.waiting, self.reading, self.uses
+        used: Counter[ir.Expr] = Counter(name for s in ir.statements(stmt.last) for name in _read(s))
+        self.uses = dict(used)
+        self.waiting = {name: let for name, let in waiting.items() if name in used}
+        self.reading = {source: [let for let in lets if let.var in used] for source, lets in reading.items()}
+        left = replace(stmt, last=self.walk(stmt.last))
+        self.waiting, self.reading, self.uses = waiting, reading, uses
+        for name, count in used.items():
+            uses[name] -= count
+        return left
+
     def walk(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
         for stmt in block:
             inner = stmt.blocks
+            if isinstance(stmt, ir.Break):  # what it sets is of no concern to those who stay
+                out.append(self.leave(replace(stmt, condition=self.expr(stmt.condition))))
+                continue
             if isinstance(stmt, ir.If):  # its condition is computed before anything in it
                 stmt = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
             if inner:

@@ -1,5 +1,5 @@
 """What WGSL has no words for: loads and stores under a condition become branches, constants that it refuses come out of
-variables, and remainders are written with a division.
+variables, remainders are written with a division, and functions that devices lose are kept where they do not.
 """
 
 import math
@@ -68,13 +68,17 @@ def _joinable(first: ir.If, second: ir.If) -> bool:
     return not ir.loads(first.condition)
 
 
+_TANH_IS_1 = 10
+"""From here on no number of f32 is nearer to tanh(x) than 1."""
 _BITS = {"infinity_bits": 0x7F800000, "nan_bits": 0x7FC00000}
 
 
 def spell(kernel: ir.Kernel) -> ir.Kernel:
-    """`kernel` without infinite or NaN literals, without arithmetic on floating-point literals alone, and with
-    `x - x / y * y` in place of each `x % y` of which the driver might make something else."""
-    if not any(_unspelled(node) or _literal_alone(node) or _open(node) for node in ir.all_nodes(kernel.body)):
+    """`kernel` without infinite or NaN literals, without arithmetic on floating-point literals alone, with
+    `x - x / y * y` in place of each `x % y` of which the driver might make something else, and with tanh within the
+    numbers of which a device can divide the hyperbolic sine by the cosine."""
+    tests = _unspelled, _literal_alone, _open, _unbounded
+    if not any(test(node) for node in ir.all_nodes(kernel.body) for test in tests):
         return kernel
     used: dict[ir.Const, ir.Var] = {}
 
@@ -86,6 +90,10 @@ def spell(kernel: ir.Kernel) -> ir.Kernel:
         if _literal_alone(node):
             first, *others = node.operands
             return ir.rebuild(node, [ir.rewrite(first, lambda x: _kept(used, x, "number"), {}), *others])
+        if isinstance(node, ir.Call) and _unbounded(node):
+            x = node.args[0]
+            ends = [ir.splat(ir.const(end, x.dtype), x.lanes) for end in (-_TANH_IS_1, _TANH_IS_1)]
+            return ir.rebuild(node, [ir.call("clamp", x, *ends)])
         return _by_division(node) if isinstance(node, ir.Binary) and _open(node) else node
 
     memo: dict[ir.Expr, ir.Expr] = {}
@@ -110,6 +118,14 @@ def _literal_alone(node: ir.Expr) -> bool:
 
 def _literal(node: ir.Expr) -> bool:
     return isinstance(node, ir.Const) or (isinstance(node, ir.Vector) and all(map(_literal, node.items)))
+
+
+def _unbounded(node: ir.Expr) -> bool:
+    """Whether `node` is a tanh of anything."""
+    if not isinstance(node, ir.Call) or node.name != "tanh":
+        return False
+    inner = node.args[0]
+    return not (isinstance(inner, ir.Call) and inner.name == "clamp")
 
 
 def _by_division(node: ir.Binary) -> ir.Expr:

@@ -25,6 +25,8 @@ def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
         for root in stmt.expressions:
             for node in ir.loads(root):
                 read.setdefault(node.buffer, set()).add(node.lanes)
+                if isinstance(node, ir.MatrixLoad):
+                    narrow.add(node.buffer)
     renamed: dict[ir.Buffer, ir.Buffer] = {}
     for buffer in (*kernel.buffers, *kernel.local):
         width = max(read.get(buffer, {1}))
@@ -73,6 +75,8 @@ class _Widen:
 
     def load(self, old: ir.Load) -> ir.Expr:
         buffer = self.renamed[old.buffer]
+        if isinstance(old, ir.MatrixLoad):
+            return ir.load_matrix(old.dtype, buffer, old.index, old.stride, old.by_columns, old.place)
         width = buffer.width
 
         def read(index: ir.Expr) -> ir.Expr:

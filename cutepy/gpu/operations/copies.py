@@ -16,6 +16,7 @@ from ...layout.values.int_tuple import leaves
 from ...tensor.algorithms import copy as copy_elements
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
+from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
@@ -48,6 +49,7 @@ def turn_kernel(source: Tensor, result: Tensor) -> None:
     copy_elements(thread_value_partition(staged, along_0), thread_value_partition(to_tile, along_0))
 
 
+@repeatable
 def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     """`target[i] = source[i]` for every i, between any layouts, types that convert without losing kind, and memories.
 

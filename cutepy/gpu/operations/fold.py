@@ -7,7 +7,7 @@ give equal bits. f16 is folded in f32, truths as 0 and 1 in u32, and a mean in f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import cast
 
@@ -93,8 +93,11 @@ class FoldPlan:
         return from_modes(shape, along_rows)(thread), from_modes(shape, along_lanes)(thread)
 
 
-def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True) -> FoldPlan:
-    """A plan for `x` (rows, columns): tiles in the order of memory, and splits where rows are too few to fill a GPU."""
+def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True, most_rows: int = 8) -> FoldPlan:
+    """A plan for `x` (rows, columns): tiles in the order of memory, and splits where rows are too few to fill a GPU.
+
+    A thread has at most `most_rows` rows, a power of two: more of 4 bytes would not fit shared memory.
+    """
     rows, columns = x.layout[0].size, x.layout[1].size
     room = THREADS * (16 if x.size >= LARGE else 4)
     short = x.size < 16 * LARGE  # another pass would take a good part of the time
@@ -106,7 +109,7 @@ def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True) -> FoldPl
         lanes = min(THREADS if near[1] <= near[0] else 4, power_of_two(columns))
         height = min(THREADS // lanes, power_of_two(rows))
         factors = [(1, lanes), (0, height)] if near[1] <= near[0] else [(0, height), (1, lanes)]
-    tile, owned = _shared_out(factors, _width(x) if tiled else 1)
+    tile, owned = _shared_out(factors, _width(x) if tiled else 1, most_rows)
     tiles, turns = -(-rows // tile[0]), -(-columns // tile[1])
     splits = min(GROUPS // tiles, turns // 4) if tiles < (FEW if short else 2 * FEW) else 1
     return FoldPlan(tile, owned, max(1, splits), tiled)
@@ -156,18 +159,18 @@ def _width(x: Tensor) -> int:
     return gcd(4, cast(int, x.offset), *others) if len(others) < len(steps) else 1
 
 
-def _shared_out(factors: list[tuple[int, int]], width: int) -> tuple[tuple[int, int], Layout]:
+def _shared_out(factors: list[tuple[int, int]], width: int, most_rows: int = 8) -> tuple[tuple[int, int], Layout]:
     """The tile of these factors, and who owns it, by the bits of the index in the order of memory.
 
     A vector of `width` neighbours is of one thread and 32 of these lie side by side; then come more values of a thread,
-    of the same row where there are, and more threads. A thread has at most 8 rows: more would not fit shared memory.
+    of the same row where there are, and more threads. A thread has at most `most_rows` rows.
     """
     bits = [mode for mode, extent in factors for _ in range(extent.bit_length() - 1)]
     first = (gcd(width, factors[0][1]) if factors else 1).bit_length() - 1
     while True:
         others = sorted(range(first + 5, len(bits)), key=lambda place: (-bits[place], place if bits[place] else -place))
         values = [*range(first), *sorted(others[: max(0, len(bits) - first - THREADS.bit_length() + 1)])]
-        if [bits[place] for place in values].count(0) <= 3:
+        if 1 << [bits[place] for place in values].count(0) <= most_rows:
             break
         bits.pop()
     rows, columns = (1 << bits.count(mode) for mode in (0, 1))
@@ -272,12 +275,12 @@ def passes(place: Place, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
         yield (x, target), {"fold": fold, "plan": plan}
         if target is out:
             return
-        x = target
+        x, fold = target, replace(fold, again=True)
 
 
 def _target(place: Place, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> Tensor:
     """Where a launch writes: `out`, or a new tensor (rows, splits)."""
-    return out if plan.splits == 1 else place.zeros((size(x, 0), plan.splits), fold.dtype)
+    return out if plan.splits == 1 else place.new((size(x, 0), plan.splits), fold.dtype)
 
 
 def sum_products(place: Place, x: Tensor, y: Tensor, out: Tensor) -> None:

@@ -52,15 +52,16 @@ class Place:
         else:
             kernel(*args, **static)
 
-    def zeros(self, shape: Shape, dtype: DType, order: Sequence[int] | None = None) -> Tensor:
-        """A new tensor of zeros; `order` lists its axes, the fastest first (default: the last one first)."""
+    def new(self, shape: Shape, dtype: DType, order: Sequence[int] | None = None) -> Tensor:
+        """A new tensor to be filled, which holds anything on a device; `order` lists its axes, the fastest first
+        (default: the last one first)."""
         stride, step = [0] * len(shape), 1
         for axis in range(len(shape))[::-1] if order is None else order:
             stride[axis], step = (step if shape[axis] > 1 else 0), step * shape[axis]
         layout = joined([from_modes([size], [d]) for size, d in zip(shape, stride, strict=True)])
         if self.device is None:
             return Tensor(view_of(np.zeros(step, dtype.numpy)), layout)
-        buffer = self.device.allocate(step * dtype.bytes)
+        buffer = self.device.allocate(step * dtype.bytes, pooled=True)
         return Tensor(DeviceEngine(buffer, dtype, step), layout)
 
     def put(self, values: Array) -> Tensor:

@@ -27,6 +27,7 @@ from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
 from ..ir import Expr, as_expr, new_arena, var
+from ..repeat import Memory, seen
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import KernelFunction
@@ -78,6 +79,7 @@ class Pointwise:
         self.function: Callable[..., object] = element
         self.kernel = KernelFunction(self._body())
         self._results: dict[Hashable, DType] = {}
+        self._memory = Memory()
 
     def __repr__(self) -> str:
         return f"<pointwise {self.name}({', '.join(self.names)})>"
@@ -88,10 +90,28 @@ class Pointwise:
         The result is a new tensor, in the order of strides of the first operand that has its shape, or `out`.
         Raises KernelError for operands that do not broadcast, types that do not meet, and an `out` that does not fit.
         """
-        call = self._bind(operands, named, out, engine)
+        values = (
+            tuple(self._sorted(operands, named).values()) if named or len(operands) != len(self.names) else operands
+        )
+        args = *values, out, engine
+        call = seen(args, numbers=True)
+        if call is None:
+            return self._run(values, out, engine)
+        also = self.kernel.captures.captured()
+        return self._memory.call(
+            call, args, lambda: self._run(values, out, engine), lambda: self._numbers(values), also
+        )
+
+    def _run(self, operands: tuple[object, ...], out: Tensor | None, engine: str) -> Tensor:
+        """A call the long way, its operands in order."""
+        call = self._bind(operands, {}, out, engine)
         if call.result.size:
             call.place.run(self.kernel, *call.arguments, plan=call.plan)
         return call.result
+
+    def _numbers(self, operands: tuple[object, ...]) -> tuple[str, ...]:
+        """The names of those that are launch parameters."""
+        return tuple([name for name, x in zip(self.names, operands, strict=True) if type(x) in (float, np.float32)])
 
     def wgsl(self, *operands: object, out: Tensor | None = None, dialect: Dialect = "naga", **named: object) -> str:
         """The WGSL text for these operands."""
@@ -257,9 +277,9 @@ def _new_result(place: Place, shape: Shape, dtype: DType, operands: Iterable[Ten
     """A tensor for the result, its axes in memory in the order of the first operand that has its shape."""
     whole = next((t for t in operands if mode_sizes(t) == shape), None)
     if whole is None:
-        return place.zeros(shape, dtype)
+        return place.new(shape, dtype)
     steps = steps_of(whole)
-    return place.zeros(shape, dtype, sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis)))
+    return place.new(shape, dtype, sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis)))
 
 
 def _any(dtype: DType | Weak) -> Element:

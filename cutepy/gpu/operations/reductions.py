@@ -18,6 +18,7 @@ from ...ops import reductions as ops
 from ...ops.rules import OF_NOTHING, Axes, Shape, check_not_empty, chosen_axes, folded_shape, folded_type
 from ...tensor.bulk import mode_sizes
 from ...tensor.tensor import Tensor
+from ..repeat import repeatable
 from ..trace.folds import Fold, accumulator
 from .domain import zipped
 from .fold import Pass, fold_kernel, passes
@@ -80,6 +81,7 @@ def launches(name: str, call: Reduction, place: Place, out: Tensor) -> Iterator[
     return passes(place, *call.rows(out), fold)
 
 
+@repeatable
 def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Tensor:
     """What the reduction of this name gives, where `x` is or `engine` computes."""
     tensor = tensor_of(name, x)
@@ -89,7 +91,7 @@ def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Ten
     place = place_of(name, engine, [tensor])
     if call.count == 0:
         return place.put(np.full(call.shape, OF_NOTHING.get(name, 0), wanted.numpy))
-    out = place.zeros(call.shape, wanted)
+    out = place.new(call.shape, wanted)
     if not out.size:
         return out
     here = replace(call, tensor=place.bring(tensor))

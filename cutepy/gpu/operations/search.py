@@ -121,8 +121,8 @@ def search_rows(place: Place, x: Tensor, out: Tensor, counted: Layout, *, greate
     indices: Tensor | None = None
     while True:
         plan = plan_for(x)
-        best = place.zeros((rows, plan.splits), dtype)
-        places = out if plan.splits == 1 else place.zeros((rows, plan.splits), u32)
+        best = place.new((rows, plan.splits), dtype)
+        places = out if plan.splits == 1 else place.new((rows, plan.splits), u32)
         if indices is None:
             place.run(search_kernel, x, best, places, plan=plan, greatest=greatest, counted=counted)
         else:

@@ -20,6 +20,7 @@ from ...tensor.dtypes import f32
 from ...tensor.make import make_tensor
 from ...tensor.tensor import Tensor
 from ..ir import Expr
+from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.folds import fold_lanes
@@ -157,6 +158,7 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
                 y[mine, j] = functions.exp(functions.cast(x[mine, j], "f32") - largest[0]) / sums[0]
 
 
+@repeatable
 def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Tensor:
     """Softmax along an axis, in any layout; integers give f32; the result is compact, in the order of NumPy.
 
@@ -170,7 +172,7 @@ def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Ten
     (along,) = chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
     dtype = softmax_type(tensor.dtype)
     place = place_of("softmax", engine, [tensor])
-    result = place.zeros(mode_sizes(tensor), dtype)
+    result = place.new(mode_sizes(tensor), dtype)
     if result.size:
         _softmax(place, converted(place.bring(tensor), dtype, engine=engine), result, along)
     return result
@@ -182,7 +184,7 @@ def _softmax(place: Place, x: Tensor, y: Tensor, axis: int) -> None:
         place.run(softmax_kernel, *views, plan=plan)
         return
     plan = plan_for(views[0], run=RUN // 4, tiled=shared)
-    tops, totals = (place.zeros((size(views[0], 0), plan.splits), f32) for _ in range(2))
+    tops, totals = (place.new((size(views[0], 0), plan.splits), f32) for _ in range(2))
     place.run(softmax_sums_kernel, views[0], tops, totals, plan=plan)
     place.run(softmax_quotients_kernel, *views, tops, totals, plan=plan)
 

@@ -1,20 +1,22 @@
 """Adapters: the GPUs (and software stand-ins for them) of this machine, as data, best first, and how one is chosen.
 
 The choice is an argument, else the environment (`CUTEPY_ADAPTER`, an index or a part of the summary; then wgpu-py's own
-`WGPUPY_WGPU_ADAPTER_NAME`), else the first of the list that is not OpenGL. OpenGL is listed, never chosen unasked: it
-lacks what kernels need, some drivers give no device through it, and where it is software it is a slow mystery.
+`WGPUPY_WGPU_ADAPTER_NAME`; `CUTEPY_RUNTIME`, the runtime), else the first of wgpu-native's that is not OpenGL. OpenGL
+is listed, never chosen unasked: it lacks what kernels need, some drivers give no device through it, and where it is
+software it is a slow mystery. Dawn is listed where it is installed, and never chosen unasked either.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...errors import DeviceError
 from .native import wgpu
-from .program import Limits
+from .program import Limits, MatrixShape
+from .runtimes import RUNTIMES, Runtime, RuntimeName, runtime_named
 
 INSTALL = (
     "install a Vulkan driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; Fedora: dnf install "
@@ -41,6 +43,8 @@ class Adapter:
     """One way to run kernels on this machine: a GPU, or a CPU that stands in for one, through one graphics API.
 
     `kind` is DiscreteGPU, IntegratedGPU, CPU or Unknown; `features` are WebGPU's names, `limits` what a kernel meets.
+    `runtime` is "wgpu" or "dawn"; `matrices` are the products that a subgroup computes together, and where there are
+    none, `no_matrices` says why.
     """
 
     name: str
@@ -51,66 +55,112 @@ class Adapter:
     limits: Limits
     features: frozenset[str]
     index: int
+    runtime: RuntimeName
+    matrices: tuple[MatrixShape, ...]
+    no_matrices: str
     handle: wgpu.GPUAdapter = field(repr=False, compare=False)
 
     @property
     def summary(self) -> str:
         """The line that reports print: what ran, and through what."""
-        return f"{self.name} ({self.kind}) via {self.backend}"
+        return f"{self.name} ({self.kind}) via {self.backend}" + " on Dawn" * (self.runtime == "dawn")
 
     def __str__(self) -> str:
         return self.summary
 
 
 def adapters() -> tuple[Adapter, ...]:
-    """Every adapter of this machine, best first: discrete GPU, integrated GPU, CPU; Vulkan, Metal, D3D12 before OpenGL.
+    """Every adapter of this machine, wgpu-native's before Dawn's, each best first: discrete GPU, integrated GPU, CPU;
+    Vulkan, Metal, D3D12 before OpenGL. Dawn's are there where it is installed; `missing_runtimes` says why not.
 
     >>> [adapter.index for adapter in adapters()] == list(range(len(adapters())))
     True
 
     Raises DeviceError where wgpu itself cannot be loaded.
     """
-    with quiet_loader():
-        handles = wgpu.gpu.enumerate_adapters_sync()
-    ordered = sorted(handles, key=lambda h: (_kind_rank(h.info["adapter_type"]), h.info["backend_type"] == "OpenGL"))
-    return tuple(_describe(handle, index) for index, handle in enumerate(ordered))
+    found: list[Adapter] = []
+    for runtime in RUNTIMES.values():
+        if runtime.name not in missing_runtimes():
+            found += _of(runtime, len(found))
+    return tuple(found)
 
 
-def choose_adapter(wanted: Adapter | int | str | None = None) -> Adapter:
-    """The adapter that `wanted` names (itself, an index into `adapters()`, or a part of its summary), else the best.
+def missing_runtimes() -> dict[str, str]:
+    """The optional runtimes that cannot be loaded here, each with why and what to do."""
+    try:
+        RUNTIMES["dawn"].version  # noqa: B018
+    except DeviceError as error:
+        return {"dawn": str(error)}
+    return {}
 
-    Raises DeviceError, listing what there is, where nothing matches or there is no adapter at all.
+
+def choose_adapter(wanted: Adapter | int | str | None = None, *, runtime: str | None = None) -> Adapter:
+    """The adapter that `wanted` names (itself, an index into `adapters()`, or a part of its summary), else the best;
+    of `runtime`, "wgpu" or "dawn", where that is given.
+
+    Raises DeviceError, listing what there is, where nothing matches, there is no adapter at all, or the runtime is not
+    installed.
     """
     if isinstance(wanted, Adapter):
+        if runtime not in (None, wanted.runtime):
+            raise DeviceError(f"{wanted.summary} is not of the runtime {runtime!r}; give one of the two")
         return wanted
+    runtime = runtime or os.environ.get("CUTEPY_RUNTIME") or None
     source = ""
     if wanted is None:
         for variable in ("CUTEPY_ADAPTER", "WGPUPY_WGPU_ADAPTER_NAME"):
             if wanted is None and os.environ.get(variable):
                 wanted, source = os.environ[variable], f" (from {variable})"
-    found = adapters()
-    if not found:
-        raise DeviceError(f"no GPU adapter found: {INSTALL}")
-    listing = ", ".join(f"{a.index}: {a.summary}" for a in found)
     if wanted is None:
-        for adapter in found:
-            if adapter.backend != "OpenGL":
-                return adapter
-        raise DeviceError(
-            f"no GPU adapter found but OpenGL: {listing} is used only if CUTEPY_ADAPTER=OpenGL asks for it; {INSTALL}"
-        )
+        return _best(runtime_named(runtime or "wgpu"))
+    if runtime is not None:
+        source += f" of the runtime {runtime_named(runtime).name!r} ({runtime_named(runtime).version})"
+    every = adapters()
+    found = [a for a in every if runtime in (None, a.runtime)]
     if isinstance(wanted, int) or wanted.isdigit():
-        if 0 <= int(wanted) < len(found):
-            return found[int(wanted)]
+        for adapter in found:
+            if adapter.index == int(wanted):
+                return adapter
     else:
         for adapter in found:
             if wanted.casefold() in adapter.summary.casefold():
                 return adapter
-    raise DeviceError(f"no adapter matches {wanted!r}{source}; there are {listing}")
+    if not every:
+        raise DeviceError(f"no GPU adapter found: {INSTALL}")
+    absent = "".join(f"; {name}: {why}" for name, why in missing_runtimes().items())
+    raise DeviceError(f"no adapter matches {wanted!r}{source}; there are {_listing(found) or 'none'}{absent}")
 
 
-def _describe(handle: wgpu.GPUAdapter, index: int) -> Adapter:
+def _best(runtime: Runtime) -> Adapter:
+    """The first adapter of a runtime that is not OpenGL."""
+    found = _of(runtime, 0)
+    for adapter in found:
+        if adapter.backend != "OpenGL":
+            return adapter
+    through = f" through {runtime.version}" * (runtime.name != "wgpu")
+    if not found:
+        raise DeviceError(f"no GPU adapter found{through}: {INSTALL}")
+    raise DeviceError(
+        f"no GPU adapter found but OpenGL: {_listing(found)} is used only if CUTEPY_ADAPTER=OpenGL asks for it; "
+        f"{INSTALL}"
+    )
+
+
+def _listing(found: Iterable[Adapter]) -> str:
+    return ", ".join(f"{a.index}: {a.summary}" for a in found)
+
+
+def _of(runtime: Runtime, first: int) -> list[Adapter]:
+    """The adapters of a runtime, best first, numbered from `first` on."""
+    with quiet_loader():
+        handles = runtime.adapters()
+    ordered = sorted(handles, key=lambda h: (_kind_rank(h.info["adapter_type"]), h.info["backend_type"] == "OpenGL"))
+    return [_describe(runtime, handle, index) for index, handle in enumerate(ordered, first)]
+
+
+def _describe(runtime: Runtime, handle: wgpu.GPUAdapter, index: int) -> Adapter:
     info, limits = handle.info, handle.limits
+    matrices, why = runtime.matrices(handle)
     size = tuple(limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
     numbers = {name: limits[spelling] for name, spelling in _LIMITS.items()}
     numbers["uniform_bytes"] = min(numbers["uniform_bytes"], Limits().uniform_bytes)  # the size of a batch's buffer
@@ -123,6 +173,9 @@ def _describe(handle: wgpu.GPUAdapter, index: int) -> Adapter:
         limits=Limits(workgroup_size=size, **numbers),
         features=webgpu_names(handle.features),
         index=index,
+        runtime=runtime.name,
+        matrices=matrices,
+        no_matrices=why,
         handle=handle,
     )
 

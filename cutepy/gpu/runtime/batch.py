@@ -10,16 +10,18 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import DeviceError
-from . import native
 from .buffer import Staging
 from .native import wgpu
 from .pipeline import Pipeline
 from .program import Size3
+from .runtimes import Runtime
 
 if TYPE_CHECKING:
     from .device import Device
@@ -76,38 +78,42 @@ class Batch:
 class InFlight:
     """The submissions under way: the oldest is waited for before there are too many."""
 
-    def __init__(self) -> None:
-        self._indices: deque[int] = deque()
+    def __init__(self, runtime: Runtime, gpu: wgpu.GPUDevice) -> None:
+        self.runtime, self._gpu = runtime, gpu
+        self._waits: deque[Callable[[], None]] = deque()
         self._written = 0
         self.submitted = 0
 
-    def submit(self, gpu: wgpu.GPUDevice, commands: wgpu.GPUCommandBuffer) -> None:
-        while len(self._indices) >= IN_FLIGHT:
-            native.wait(gpu, self._indices.popleft())
-        self._indices.append(native.submit(gpu.queue, commands))
+    def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
+        while len(self._waits) >= IN_FLIGHT:
+            self._waits.popleft()()
+        self._waits.append(self.runtime.submit(self._gpu, commands))
         self._written = 0
         self.submitted += 1
 
-    def wrote(self, gpu: wgpu.GPUDevice, nbytes: int) -> None:
+    def wrote(self, nbytes: int) -> None:
         """So many bytes wait in wgpu's staging memory for the next submission: make one before they are too many."""
         self._written += nbytes
         if self._written >= WRITTEN:
-            self.submit(gpu, gpu.create_command_encoder().finish())
+            self.submit(self._gpu.create_command_encoder().finish())
 
-    def wait(self, gpu: wgpu.GPUDevice) -> None:
+    def wait(self) -> None:
         """Block until everything submitted is done."""
-        if self._indices:
-            native.wait(gpu, self._indices[-1])
-            self._indices.clear()
+        while self._waits:
+            self._waits.popleft()()
 
 
 class Flusher:
-    """A thread that submits a device's batch a millisecond after its first launch. It keeps no device alive."""
+    """A thread that submits a device's batch a millisecond after its first launch. It keeps no device alive.
+
+    It waits for bare locks: an Event's Python code would hold up the thread that goes on launching.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = weakref.ref(device)
-        self._work = threading.Event()
-        self._stop = threading.Event()
+        self._work, self._stop = threading.Lock(), threading.Lock()
+        for lock in (self._work, self._stop):
+            lock.acquire()
         self._thread: threading.Thread | None = None
 
     def notice(self) -> None:
@@ -115,22 +121,28 @@ class Flusher:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="cutepy-flush", daemon=True)
             self._thread.start()
-        self._work.set()
+        _let_through(self._work)
 
     def stop(self) -> None:
-        self._stop.set()
-        self._work.set()
+        _let_through(self._stop)
+        _let_through(self._work)
 
     def _run(self) -> None:
-        while self._work.wait() and not self._stop.is_set():
-            self._work.clear()
-            if self._stop.wait(DELAY):
+        while self._work.acquire():
+            if self._stop.acquire(timeout=DELAY):
                 return
             device = self._device()
             if device is None:
                 return
             device.flush_quietly()
             del device
+
+
+def _let_through(gate: threading.Lock) -> None:
+    """Let one pass that waits for the lock, or the next that comes; not two."""
+    if gate.locked():
+        with suppress(RuntimeError):  # another thread did the same just now
+            gate.release()
 
 
 class Stopwatch:
@@ -172,9 +184,9 @@ class Stopwatch:
         resolved = self._gpu.create_buffer(size=16 * self.passes, usage=usage, label="timestamps")
         encoder = self._gpu.create_command_encoder()
         encoder.resolve_query_set(self._queries, 0, 2 * self.passes, resolved, 0)
-        in_flight.submit(self._gpu, encoder.finish())
+        in_flight.submit(encoder.finish())
         data = np.empty(16 * self.passes, np.uint8)
         staging.read(in_flight, resolved, 0, data)
         begin, end = data.view(np.uint64).reshape(-1, 2).T
         ticks = int((end - begin).sum())
-        self._seconds = ticks * native.timestamp_period(self._gpu.queue) * 1e-9
+        self._seconds = ticks * in_flight.runtime.timestamp_period(self._gpu) * 1e-9

@@ -6,6 +6,8 @@ A dtype appears only where an array becomes bytes, or bytes an array.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DeviceError
-from . import native
 from .native import wgpu
 
 if TYPE_CHECKING:
@@ -31,14 +32,19 @@ _uids = itertools.count(1)
 class DeviceBuffer:
     """Memory on one device; made by `Device.allocate` and `Device.upload`, freed with its last reference or by `free`.
 
-    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros.
+    `nbytes` is what was asked for; the device holds that rounded up to 16, the rest zeros. A pooled one, where nobody
+    holds it any more, leaves its memory, and its number, to the next of its size.
     """
 
-    __slots__ = ("__weakref__", "_handle", "device", "name", "nbytes", "uid")
+    __slots__ = ("__weakref__", "_handle", "device", "key", "name", "nbytes", "pooled", "uid")
 
-    def __init__(self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str) -> None:
-        self.device, self.nbytes, self.name = device, nbytes, name
-        self.uid = next(_uids)
+    def __init__(
+        self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str, *, pooled: bool = False, uid: int = 0
+    ) -> None:
+        self.device, self.nbytes, self.name, self.pooled = device, nbytes, name, pooled
+        self.uid = uid or next(_uids)
+        self.key = self.uid, 0, padded(nbytes)
+        """What a launch binds: this buffer, from which byte, how many (as the device holds them)."""
         self._handle: wgpu.GPUBuffer | None = handle
 
     @property
@@ -51,11 +57,6 @@ class DeviceBuffer:
     @property
     def freed(self) -> bool:
         return self._handle is None
-
-    @property
-    def key(self) -> tuple[int, int, int]:
-        """What a launch binds: this buffer, from which byte, how many (as the device holds them)."""
-        return (self.uid, 0, padded(self.nbytes))
 
     def view(self, offset: int, nbytes: int) -> BufferView:
         """A part of this buffer, to bind where the whole is too large or too much.
@@ -81,11 +82,11 @@ class DeviceBuffer:
         """Give the memory back now; work that was launched before keeps it until it is done. Freeing twice is fine."""
         handle, self._handle = self._handle, None
         if handle is not None:
-            self.device.forget(self.uid, handle)
+            self.device.forget(self.uid)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
-            self.free()
+            self.device.forget(self.uid, self.nbytes if self.pooled else None)
 
     def __repr__(self) -> str:
         return f"DeviceBuffer({self.name or self.uid}, {self.nbytes} bytes)"
@@ -171,9 +172,9 @@ class Staging:
             staging = self._at_least(size)
             encoder = self._gpu.create_command_encoder()
             encoder.copy_buffer_to_buffer(source, offset + start, staging, 0, size)
-            in_flight.submit(self._gpu, encoder.finish())
+            in_flight.submit(encoder.finish())
             self.copies += 1
-            with native.mapped_for_read(staging, size) as memory:
+            with _mapped_for_read(staging, size) as memory:
                 part[:] = np.frombuffer(memory, np.uint8, part.size)
 
     def _at_least(self, size: int) -> wgpu.GPUBuffer:
@@ -187,13 +188,26 @@ class Staging:
         return self._buffer
 
 
+@contextmanager
+def _mapped_for_read(buffer: wgpu.GPUBuffer, size: int) -> Iterator[memoryview]:
+    """The first bytes of a staging buffer as memory of the host, inside the block, once the copies to it are done.
+
+    wgpu-py's public "READ" submits an empty command buffer first; the copy before a read has been submitted already.
+    """
+    buffer.map_async("READ_NOSYNC", 0, size).sync_wait()
+    try:
+        yield buffer.read_mapped(0, size, copy=False)
+    finally:
+        buffer.unmap()
+
+
 def write_bytes(gpu: wgpu.GPUDevice, in_flight: InFlight, target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
     """Copy bytes into a buffer, by chunks, so that the staging memory that wgpu takes for it stays bounded."""
     whole = data.size // 4 * 4
     for start in range(0, whole, CHUNK):
         part = data[start : min(start + CHUNK, whole)]
         gpu.queue.write_buffer(target, offset + start, part)
-        in_flight.wrote(gpu, part.size)
+        in_flight.wrote(part.size)
     if whole < data.size:
         tail = np.zeros(4, np.uint8)
         tail[: data.size - whole] = data[whole:]

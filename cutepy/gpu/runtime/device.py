@@ -6,7 +6,7 @@ nothing is submitted that `finish` has not just accepted (a submission to a lost
 
 from __future__ import annotations
 
-import threading
+import itertools
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,15 @@ from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Stopwatch
 from .buffer import Array, DeviceBuffer, Operand, Staging, as_bytes, from_bytes, padded, stored_itemsize, write_bytes
 from .native import wgpu
 from .pipeline import BindGroups, Pipeline, build_pipeline
-from .program import Program, Size3
+from .pool import Pool
+from .program import Dialect, Program, Size3
+from .runtimes import RUNTIMES
+from .tape import tell
 
 PIPELINES_KEPT = 512
+POOLED = 1 << 28
+"""Bytes of results that nobody holds any more which a device keeps for the next ones."""
+_uids = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +52,27 @@ class Device:
     Every method raises DeviceError after the device was lost or closed: open a new one, this one does not come back.
     """
 
-    def __init__(self, adapter: Adapter, gpu: wgpu.GPUDevice) -> None:
-        self.adapter, self.gpu = adapter, gpu
+    def __init__(self, adapter: Adapter, gpu: wgpu.GPUDevice, *, checked: bool = False) -> None:
+        self.adapter, self.gpu, self.checked, self.uid = adapter, gpu, checked, next(_uids)
+        self.runtime = RUNTIMES[adapter.runtime]
         self.limits, self.features = adapter.limits, webgpu_names(gpu.features)
-        self._lock = threading.Lock()
+        self._lock = self.runtime.lock()
         self._dead = ""
         self._error: CutepyError | None = None
         self._pipelines: OrderedDict[Program, Pipeline] = OrderedDict()
         self._groups = BindGroups()
         self._batch: Batch | None = None
-        self._in_flight = InFlight()
+        self._in_flight = InFlight(self.runtime, gpu)
         self._staging = Staging(gpu)
         usage = wgpu.BufferUsage
         self._storage = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
         self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage.UNIFORM | usage.COPY_DST, label="params")
         self._params_bindings: dict[int, tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]] = {}
         self._stopwatch: Stopwatch | None = None
-        self._sizes: dict[int, int] = {}
+        self._held: dict[int, tuple[int, wgpu.GPUBuffer]] = {}  # also: no garbage of cycles ends a buffer for the pool
         self._bytes = 0
-        self._forgotten: deque[tuple[int, wgpu.GPUBuffer]] = deque()
+        self._pool = Pool(POOLED)
+        self._forgotten: deque[tuple[int, int | None]] = deque()
         self._flusher = Flusher(self)
         weakref.finalize(self, self._flusher.stop)
 
@@ -74,12 +82,17 @@ class Device:
         return not self._dead
 
     @property
+    def dialect(self) -> Dialect:
+        """The WGSL that it takes."""
+        return self.runtime.dialect
+
+    @property
     def stats(self) -> DeviceStats:
         """Counts of what this device holds and has done."""
         with self._lock:
             self._drain()
             return DeviceStats(
-                buffers=len(self._sizes),
+                buffers=len(self._held),
                 bytes=self._bytes,
                 pipelines=len(self._pipelines),
                 bind_groups=len(self._groups),
@@ -90,26 +103,38 @@ class Device:
     def __repr__(self) -> str:
         return f"Device({self.adapter.summary}{', ' + self._dead if self._dead else ''})"
 
-    def allocate(self, nbytes: int, name: str = "") -> DeviceBuffer:
-        """A buffer of zeros. Raises DeviceError beyond the largest buffer of the device, or where memory ran out."""
+    def allocate(self, nbytes: int, name: str = "", *, pooled: bool = False) -> DeviceBuffer:
+        """A buffer of zeros; a pooled one, for what launches fill, holds anything.
+
+        Raises DeviceError beyond the largest buffer of the device, or where memory ran out.
+        """
         if not 0 <= nbytes <= padded(nbytes) <= self.limits.buffer_bytes:
             raise DeviceError(
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
-        with self._working(f"allocate {nbytes} bytes ({self._bytes} in use)"):
-            try:
-                handle = self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
-            except wgpu.GPUError as error:
-                if not _out_of_memory(error):
-                    raise
-                self._flush()  # what finished work still holds is freed by waiting for it
-                self._in_flight.wait(self.gpu)
-                handle = self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
-            buffer = DeviceBuffer(self, handle, nbytes, name)
-            self._sizes[buffer.uid] = padded(nbytes)
+        with self._working("allocate"):
+            uid, handle = (self._pool.take(nbytes) if pooled else None) or (0, self._create(nbytes, name))
+            buffer = DeviceBuffer(self, handle, nbytes, name, pooled=pooled, uid=uid)
+            self._held[buffer.uid] = padded(nbytes), handle
             self._bytes += padded(nbytes)
-            return buffer
+        tell(self, buffer if pooled else None)
+        return buffer
+
+    def _create(self, nbytes: int, name: str) -> wgpu.GPUBuffer:
+        """A new buffer of wgpu's."""
+        try:
+            return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
+        except self.runtime.errors as error:
+            if not self._out_of_memory(error):
+                raise
+        try:
+            self._let_go(self._pool.empty())
+            self._flush()  # what finished work still holds is freed by waiting for it
+            self._in_flight.wait()
+            return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
+        except self.runtime.errors as error:
+            raise self.failure(error, f"allocate {nbytes} bytes ({self._bytes} in use)") from error
 
     def upload(self, array: Array, name: str = "") -> DeviceBuffer:
         """A buffer with the bytes of an array in C order (a bool as a u32). Raises DeviceError as `allocate` does."""
@@ -146,6 +171,7 @@ class Device:
             raise DeviceError(
                 f"{buffer}.read: {count} x {kind} from byte {offset}; there is room for {room}, from a multiple of 4"
             )
+        tell(self, None)
         out = np.empty(count * stored_itemsize(kind), np.uint8)
         with self._working(f"read {out.size} bytes"):
             self._own(buffer)
@@ -168,6 +194,7 @@ class Device:
                 f"{program.entry}: {size} workgroups, but it is proven to need no checks for {program.grid} only; "
                 "launch a program made for that grid, or one made with checks='always'"
             )
+        tell(self, (program, tuple(operands), tuple(params)) if grid is None else None)
         packed = program.pack(params) if params or program.params else b""
         packed += bytes(-len(packed) % self.limits.uniform_alignment)
         with self._working(program.entry):
@@ -187,7 +214,7 @@ class Device:
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
-        the program asked for none but this wgpu cannot leave them out (then a warning says so once).
+        the program asked for none but this wgpu cannot leave them out (then a warning says so once), or keeps its own.
         """
         with self._working(f"compile {program.entry}"):
             return self._pipeline(program).checked
@@ -201,7 +228,7 @@ class Device:
         """Block until everything launched so far is done."""
         with self._working("wait"):
             self._flush()
-            self._in_flight.wait(self.gpu)
+            self._in_flight.wait()
 
     @contextmanager
     def timed(self) -> Iterator[Stopwatch]:
@@ -231,18 +258,18 @@ class Device:
         with self._lock:
             self._dead = self._dead or "closed"
             self._flusher.stop()
+            self._pool.empty()
             self._pipelines.clear()
             self._groups.clear()
             self._params_bindings.clear()
 
     # What the modules beside this one call; the lock is held, except in `forget`.
 
-    def forget(self, uid: int, handle: wgpu.GPUBuffer) -> None:
+    def forget(self, uid: int, nbytes: int | None = None) -> None:
         """A buffer was freed, on any thread, perhaps by the garbage collector in the middle of another call: so never
-        wait for the lock here. Who holds it lets go of the memory at the next call.
+        wait for the lock here. Who holds it lets go of the memory at the next call. With `nbytes` it is for the pool.
         """
-        self._forgotten.append((uid, handle))
-        del handle
+        self._forgotten.append((uid, nbytes))
         if self._lock.acquire(blocking=False):
             try:
                 self._drain()
@@ -263,10 +290,10 @@ class Device:
     def failure(self, error: Exception, doing: str) -> DeviceError:
         """The DeviceError for what wgpu raised; a lost device is remembered as lost."""
         text = str(error)
-        if "device is lost" in text.lower():
+        if self.runtime.lost_error(text) or self.runtime.lost(self.gpu):
             self._dead = "lost"
             return DeviceError(f"{doing}: {self.adapter.summary} was lost; {_REOPEN}")
-        if _out_of_memory(error):
+        if self._out_of_memory(error):
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
@@ -278,33 +305,44 @@ class Device:
                     self._flush()
             except CutepyError as error:
                 self._error = error
-            except wgpu.GPUError as error:
+            except self.runtime.errors as error:
                 self._error = self.failure(error, "submit")
 
-    @contextmanager
-    def _working(self, doing: str) -> Iterator[None]:
-        """Hold the lock, refuse on a dead device, turn wgpu's errors into DeviceError."""
-        with self._lock:
-            if self._dead:
-                raise DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
-            if self._forgotten:
-                self._drain()
-            try:
-                yield
-            except (wgpu.GPUError, RuntimeError) as error:
-                if isinstance(error, CutepyError):
-                    raise
+    def _working(self, doing: str) -> _Working:
+        """Hold the lock in a with block; see `_take` and `_leave`."""
+        return _Working(self, doing)
+
+    def _take(self, doing: str) -> None:
+        """Hold the lock, but refuse on a dead device."""
+        self._lock.acquire()
+        if not self._dead and self.runtime.lost(self.gpu):
+            self._dead = "lost"
+        if self._dead or self._error is not None:
+            error, self._error = self._error, None
+            self._lock.release()
+            raise error or DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
+        if self._forgotten:
+            self._drain()
+
+    def _leave(self, error: BaseException | None, doing: str) -> None:
+        """Let the lock go, and turn an error of the runtime into DeviceError."""
+        try:
+            if isinstance(error, (*self.runtime.errors, RuntimeError)) and not isinstance(error, CutepyError):
                 raise self.failure(error, doing) from error
+        finally:
+            self._lock.release()
 
     def _drain(self) -> None:
         while self._forgotten:
-            uid, handle = self._forgotten.popleft()
-            self._groups.forget(uid)
-            self._bytes -= self._sizes.pop(uid, 0)
+            uid, nbytes = self._forgotten.popleft()
+            size, handle = self._held.pop(uid)
+            self._bytes -= size
+            self._let_go([uid] if nbytes is None or self._dead else self._pool.give(nbytes, (uid, handle)))
             del handle
+
+    def _let_go(self, uids: list[int]) -> None:
+        for uid in uids:
+            self._groups.forget(uid)
 
     def _pipeline(self, program: Program) -> Pipeline:
         pipeline = self._pipelines.get(program)
@@ -330,11 +368,12 @@ class Device:
             commands = batch.finish()
             if batch.params:
                 self.gpu.queue.write_buffer(self._params, 0, batch.params)
-        except wgpu.GPUError as error:
+        except self.runtime.errors as error:
             raise self.failure(error, f"submit {len(batch.entries)} launches ({', '.join(batch.entries)})") from error
-        self._in_flight.submit(self.gpu, commands)
+        self._in_flight.submit(commands)
 
     def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:
+        tell(self, None)
         with self._working(f"write {data.size} bytes"):
             self._own(buffer)
             self._flush()
@@ -344,6 +383,10 @@ class Device:
         if buffer.device is not self:
             raise DeviceError(f"{buffer} is on {buffer.device.adapter}, not on this {self.adapter}; use its own device")
 
+    def _out_of_memory(self, error: Exception) -> bool:
+        """The runtimes have a class for it, and wgpu for buffers raises a validation error all the same."""
+        return isinstance(error, self.runtime.errors[1]) or "not enough memory" in str(error).lower()
+
     def _bad_grid(self, program: Program, grid: Size3) -> DeviceError:
         return DeviceError(
             f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
@@ -351,9 +394,19 @@ class Device:
         )
 
 
-def _out_of_memory(error: Exception) -> bool:
-    """wgpu has a class for it, and for buffers raises a validation error all the same."""
-    return isinstance(error, wgpu.GPUOutOfMemoryError) or "not enough memory" in str(error).lower()
+class _Working:
+    """While it is entered, a thread has a device to itself. Cheaper than a generator, and every launch enters one."""
+
+    __slots__ = ("device", "doing")
+
+    def __init__(self, device: Device, doing: str) -> None:
+        self.device, self.doing = device, doing
+
+    def __enter__(self) -> None:
+        self.device._take(self.doing)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self.device._leave(error, self.doing)
 
 
 _REOPEN = "open a new device (cutepy.gpu.default_device() does) and upload again"

@@ -1,36 +1,38 @@
-"""wgpu, loaded when something of it is first asked for, and the calls of wgpu-native that wgpu-py 0.32 does not wrap.
+"""wgpu-native as a runtime: wgpu, loaded when something of it is first asked for, and the calls that wgpu-py 0.32 does
+not wrap.
 
-Everything here may break with the next release: tested with wgpu 0.32; `pyproject.toml` pins that range.
-`create_trusted_module` alone has a stand-in (a checked module) where a release lacks it; the caller says so to the
-user.
+Everything here may break with the next release: tested with wgpu 0.32; `pyproject.toml` pins that range. The unchecked
+module alone has a stand-in (a checked one) where a release lacks it; the caller says so to the user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ...errors import DeviceError
+from .program import MatrixShape
 
 
 class Later:
     """A module that is loaded with the first of its names that is asked for. Raises DeviceError where it cannot be."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, remedy: str) -> None:
+        self._name, self._remedy = name, remedy
 
     def __getattr__(self, name: str) -> object:
         try:
             module = import_module(self._name)
         except (ImportError, OSError, RuntimeError) as error:
-            raise DeviceError(
-                f"wgpu cannot be loaded ({error}); reinstall it: pip install 'wgpu>=0.32,<0.33'"
-            ) from error
+            raise DeviceError(f"{self._name.partition('.')[0]} cannot be loaded ({error}); {self._remedy}") from error
         self.__dict__.update(vars(module))
         return getattr(module, name)
 
+
+_REINSTALL = "reinstall it: pip install 'wgpu>=0.32,<0.33'"
 
 if TYPE_CHECKING:
     import wgpu as wgpu
@@ -39,9 +41,62 @@ if TYPE_CHECKING:
 
     api = _api
 else:
-    wgpu = Later("wgpu")
-    wgpu_native = Later("wgpu.backends.wgpu_native")
-    api = Later("wgpu.backends.wgpu_native._api")
+    wgpu = Later("wgpu", _REINSTALL)
+    wgpu_native = Later("wgpu.backends.wgpu_native", _REINSTALL)
+    api = Later("wgpu.backends.wgpu_native._api", _REINSTALL)
+
+
+class WgpuNative:
+    """The runtime that is always there; a `Runtime`."""
+
+    name: ClassVar[Literal["wgpu"]] = "wgpu"
+    dialect: ClassVar[Literal["naga"]] = "naga"
+    module_checks = True
+
+    @property
+    def errors(self) -> tuple[type[Exception], type[Exception]]:
+        return wgpu.GPUError, wgpu.GPUOutOfMemoryError
+
+    @property
+    def version(self) -> str:
+        return f"wgpu {wgpu.__version__}"
+
+    def lock(self) -> threading.Lock:
+        return threading.Lock()
+
+    def adapters(self) -> list[wgpu.GPUAdapter]:
+        handles: list[wgpu.GPUAdapter] = wgpu.gpu.enumerate_adapters_sync()
+        return handles
+
+    def matrices(self, handle: wgpu.GPUAdapter) -> tuple[tuple[MatrixShape, ...], str]:
+        return (), 'wgpu-native gives none; an adapter of Dawn may: gpu.open_device(runtime="dawn")'
+
+    def open(self, handle: wgpu.GPUAdapter, features: Sequence[str], checked: bool) -> wgpu.GPUDevice:
+        return handle.request_device_sync(label="cutepy", required_features=features)
+
+    def module(self, gpu: wgpu.GPUDevice, wgsl: str, label: str, checked: bool) -> tuple[wgpu.GPUShaderModule, bool]:
+        module = None if checked else create_trusted_module(gpu, wgsl, label)
+        if module is None:
+            return gpu.create_shader_module(code=wgsl, label=label), True
+        return module, False
+
+    def submit(self, gpu: wgpu.GPUDevice, commands: wgpu.GPUCommandBuffer) -> Callable[[], None]:
+        ids = api.ffi.new("WGPUCommandBuffer []", [commands._internal])
+        index = int(api.libf.wgpuQueueSubmitForIndex(gpu.queue._internal, 1, ids))
+        return partial(_wait, gpu, index)
+
+    def timestamp_period(self, gpu: wgpu.GPUDevice) -> float:
+        return float(api.libf.wgpuQueueGetTimestampPeriod(gpu.queue._internal))
+
+    def lost(self, gpu: wgpu.GPUDevice) -> bool:
+        return False  # the next call that needs the device raises, and says so
+
+    def lost_error(self, text: str) -> bool:
+        return "device is lost" in text.lower()
+
+
+def _wait(gpu: wgpu.GPUDevice, submission: int) -> None:
+    api.libf.wgpuDevicePoll(gpu._internal, True, api.ffi.new("WGPUSubmissionIndex *", submission))
 
 
 def create_trusted_module(device: wgpu.GPUDevice, wgsl: str, label: str) -> wgpu.GPUShaderModule | None:
@@ -59,32 +114,3 @@ def create_trusted_module(device: wgpu.GPUDevice, wgsl: str, label: str) -> wgpu
     descriptor = api.new_struct_p("WGPUShaderModuleDescriptor *", nextInChain=chain, label=api.to_c_string_view(label))
     module = create(device._internal, descriptor, 0)
     return wgpu_native.GPUShaderModule(label, module, device)
-
-
-def submit(queue: wgpu.GPUQueue, commands: wgpu.GPUCommandBuffer) -> int:
-    """Submit one command buffer and return the index by which `wait` knows the submission."""
-    ids = api.ffi.new("WGPUCommandBuffer []", [commands._internal])
-    return int(api.libf.wgpuQueueSubmitForIndex(queue._internal, 1, ids))
-
-
-def wait(device: wgpu.GPUDevice, submission: int) -> None:
-    """Block until that submission, and all before it, are done. The GIL is released meanwhile."""
-    api.libf.wgpuDevicePoll(device._internal, True, api.ffi.new("WGPUSubmissionIndex *", submission))
-
-
-def timestamp_period(queue: wgpu.GPUQueue) -> float:
-    """Nanoseconds in one tick of the device's timestamps."""
-    return float(api.libf.wgpuQueueGetTimestampPeriod(queue._internal))
-
-
-@contextmanager
-def mapped_for_read(buffer: wgpu.GPUBuffer, size: int) -> Iterator[memoryview]:
-    """The first bytes of a staging buffer as memory of the host, inside the block, once the copies to it are done.
-
-    wgpu-py's public "READ" submits an empty command buffer first; the copy before a read has been submitted already.
-    """
-    buffer.map_async("READ_NOSYNC", 0, size).sync_wait()
-    try:
-        yield buffer.read_mapped(0, size, copy=False)
-    finally:
-        buffer.unmap()

@@ -5,23 +5,37 @@ import threading
 from ...errors import DeviceError
 from .adapters import Adapter, choose_adapter, quiet_loader
 from .device import Device
+from .program import MATRICES
+from .runtimes import RUNTIMES
 
-_USEFUL = ("shader-f16", "subgroup", "subgroup-barrier", "timestamp-query", "shader-int64", "shader-float32-atomic")
+_USEFUL = (
+    *("shader-f16", "subgroup", "subgroups", "subgroup-barrier", "timestamp-query", "shader-int64"),
+    *("shader-float32-atomic", MATRICES, "implicit-device-synchronization"),
+)
 
 
-def open_device(adapter: Adapter | int | str | None = None) -> Device:
+def open_device(
+    adapter: Adapter | int | str | None = None, *, runtime: str | None = None, checked: bool = False
+) -> Device:
     """A new device on the adapter that `choose_adapter` finds, with all its limits and every useful feature it has.
 
-    Raises DeviceError where there is no such adapter or the driver refuses.
+    With `checked`, every program runs with the runtime's checks of bounds. Without, a program that is proven to need
+    none runs without; any other keeps them: the runtime's where it has them module by module (wgpu), else checks that
+    are printed into its text (Dawn), and a program that is neither proven nor printed so is refused.
+
+    Raises DeviceError where there is no such adapter, the runtime is not installed or the driver refuses.
     """
-    chosen = choose_adapter(adapter)
+    chosen = choose_adapter(adapter, runtime=runtime)
+    through = RUNTIMES[chosen.runtime]
     wanted = [name for name in _USEFUL if name in chosen.handle.features]
     try:
         with quiet_loader():
-            handle = chosen.handle.request_device_sync(label="cutepy", required_features=wanted)
+            handle = through.open(chosen.handle, wanted, checked)
     except (RuntimeError, KeyError) as error:
+        if isinstance(error, DeviceError):
+            raise
         raise DeviceError(f"{chosen.summary} gives no device: {error}") from error
-    return Device(chosen, handle)
+    return Device(chosen, handle, checked=checked)
 
 
 _default: Device | None = None

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
-from . import native
 from .buffer import Operand
 from .native import wgpu
 from .program import Binding, Program
@@ -26,8 +25,8 @@ _BUFFER_TYPE = {"read": "read-only-storage", "read_write": "storage"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pipeline:
-    """A program compiled for one device. `checked` says whether its module has run-time checks: it may have been given
-    them where the program asked for none but wgpu cannot leave them out.
+    """A program compiled for one device. `checked` says whether it runs with checks: it may have been given them where
+    the program asked for none but the device cannot leave them out.
     """
 
     program: Program
@@ -40,43 +39,47 @@ class Pipeline:
 def build_pipeline(device: Device, program: Program) -> Pipeline:
     """Compile a program: explicit layouts (an automatic one would leave out unused bindings), then module and pipeline.
 
-    Raises DeviceError where the device's limits or features do not suffice, KernelError where naga refuses the source.
+    Raises DeviceError where the device's limits or features do not suffice, or where it would run unchecked what is not
+    proven; KernelError where the compiler refuses the source.
     """
     program.check(device.limits, device.features, device.adapter.name)
-    gpu = device.gpu
+    gpu, runtime = device.gpu, device.runtime
+    if program.checked and not (program.guarded or device.checked or runtime.module_checks):
+        raise DeviceError(
+            f"{program.entry} is not proven to stay in bounds, and no module of {device.adapter.summary} has run-time "
+            f"checks; open_device(runtime={runtime.name!r}, checked=True) gives them to all"
+        )
     if program.lanes:
-        check_lanes(program.entry, program.lanes, gpu, device.adapter.name)
+        check_lanes(program.entry, program.lanes, device)
     try:
         buffers_layout = gpu.create_bind_group_layout(entries=[_entry(i, b) for i, b in enumerate(program.bindings)])
         layouts, params_group = [buffers_layout], None
         if program.params:
             params_layout, params_group = device.params_binding(-(-4 * len(program.params) // 16) * 16)
             layouts.append(params_layout)
-        module = None if program.checked else native.create_trusted_module(gpu, program.wgsl, program.entry)
-        checked = module is None
-        if module is None:
-            module = gpu.create_shader_module(code=program.wgsl, label=program.entry)
+        asked = device.checked or (runtime.module_checks and program.checked)
+        module, checked = runtime.module(gpu, program.wgsl, program.entry, asked)
         handle = gpu.create_compute_pipeline(
             layout=gpu.create_pipeline_layout(bind_group_layouts=layouts),
             compute={"module": module, "entry_point": program.entry},
         )
-    except wgpu.GPUError as error:
+    except runtime.errors as error:
         failure = device.failure(error, f"compile {program.entry}")
         if not device.alive:
             raise failure from error
-        raise KernelError(f"{program.entry}: {_refusal(program, str(error))}") from error
-    if checked and not program.checked:
+        raise KernelError(f"{program.entry}: {_refusal(runtime.name, program, str(error))}") from error
+    if checked and not asked:
         warn_that_checks_stay()
-    return Pipeline(program, handle, buffers_layout, params_group, checked)
+    return Pipeline(program, handle, buffers_layout, params_group, checked or program.guarded)
 
 
-def _refusal(program: Program, message: str) -> str:
+def _refusal(runtime: str, program: Program, message: str) -> str:
     """What to say of a program that does not compile: its line, and whose fault it is where it came of a kernel."""
     found = re.search(r":(\d+):\d+", message)
     lines = program.wgsl.splitlines()
     line = f"\n  {lines[int(found[1]) - 1].strip()}" if found and int(found[1]) <= len(lines) else ""
     return (
-        f"wgpu refuses the program: {message.strip()}{line}\n"
+        f"{runtime} refuses the program: {message.strip()}{line}\n"
         "of a @gpu.kernel this is a fault of cutepy, whose compiler printed it: please report it with the kernel"
     )
 

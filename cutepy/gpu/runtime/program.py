@@ -17,6 +17,9 @@ from typing import Literal
 from ...errors import DeviceError, KernelError
 
 Access = Literal["read", "read_write"]
+Dialect = Literal["naga", "tint"]  # of WGSL: what wgpu-native takes, what Dawn and Chromium take
+#: The feature by which a device grants matrices of a subgroup, as Dawn calls it.
+MATRICES = "chromium-experimental-subgroup-matrix"
 ParamType = Literal["f16", "f32", "i32", "u32"]
 Size3 = tuple[int, int, int]
 
@@ -43,6 +46,22 @@ class Param:
 
     name: str
     type: ParamType
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MatrixShape:
+    """One product that the threads of a subgroup compute together: (m, k) of type `operand` times (k, n) of that type,
+    added to (m, n) of type `result`. Types by WGSL's names, and "i8", "u8".
+    """
+
+    operand: str
+    result: str
+    m: int
+    n: int
+    k: int
+
+    def __str__(self) -> str:
+        return f"{self.operand} -> {self.result} {self.m}x{self.n}x{self.k}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +104,8 @@ class Program:
 
     `grid` counts workgroups, `needs` lists device features by their WebGPU names ("shader-f16", "subgroups"),
     `shared_bytes` is the workgroup memory, and `checked=False` asks for a module without the run-time checks of array
-    bounds and loops: only for a kernel that is proven not to need them. `lanes` is the least size of a subgroup.
+    bounds and loops: only for a kernel that is proven not to need them. `guarded` says that the source itself keeps
+    every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup.
 
     >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(Param("a", "f32"),))
     >>> p.pack((2.0,))
@@ -102,6 +122,7 @@ class Program:
     shared_bytes: int = 0
     checked: bool = True
     lanes: int = 0
+    guarded: bool = False
 
     def pack(self, values: Sequence[float]) -> bytes:
         """The bytes of the uniform buffer for these parameter values.

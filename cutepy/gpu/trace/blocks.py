@@ -12,24 +12,24 @@ that is refused.
 | a name is lost | bound on one side only, or no number | first bound inside, or no number |
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
 from typing import Self
 
 from ...errors import KernelError
-from ..ir import Buffer, Expr, For, If, Stmt, Store, select, statements
+from ...tensor.dtypes import bool_
+from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, negated, select, settled, statements, variables
 from ..ir.place import place_of
 from ..simplify import simplify
-from ..verify.collect import negated
-from .hooks import RESULT
-from .language import Loop
+from .leaving import RESULT
 from .registers import (
     CannotCarry,
     Owner,
     Place,
     Register,
+    blank,
     carried,
     fitted,
     form,
@@ -40,18 +40,14 @@ from .registers import (
     register_for,
     same,
     setting,
-    starting,
     taken_apart,
-    widened,
 )
 from .snapshot import Snapshot
-from .state import current
+from .state import current, is_known
 
 Names = tuple[tuple[str, int], ...]
 Tables = tuple[Names, Names]
-#: Times that the body of a loop is traced until its registers hold: a type met, a range wide enough, a sign found.
-MOST_TURNS = 16
-_UNBOUND = object()
+UNBOUND = object()
 
 
 class Unrolled(ExitStack):
@@ -68,6 +64,20 @@ class Unrolled(ExitStack):
 
     def turn(self) -> bool:
         return not self.runs
+
+    def enters(self, left: object) -> object:
+        """Whether a turn of a loop begins: a thread may have left it."""
+        return opposite(left)
+
+    goes_on = enters
+
+    def ends(self, test: object) -> object:
+        """Whether a turn of a `while` is not to be."""
+        return opposite(test)
+
+    def ended(self, left: object) -> bool:
+        """Whether all have left a loop."""
+        return is_known(left, True)
 
     def done(self) -> None:
         pass
@@ -93,10 +103,14 @@ class Block:
         self.names, self.foreign = dict(tables[0]), dict(tables[1])
         self.now: dict[str, object] = {}
         self.missing: set[str] = set()
+        self.remember()
+        self.trace.open.append(self)
+
+    def remember(self) -> None:
+        """The block begins here: what Python's state is now, it is to be at its end."""
         self.before, self.foreign_before = self.bound(), self.outside()
         self.known, self.depth = self.trace.latest, len(self.trace.blocks)
-        self.state = Snapshot(frame)
-        self.trace.open.append(self)
+        self.state = Snapshot(self.frame)
 
     def __enter__(self) -> Self:
         return self
@@ -167,6 +181,18 @@ class Block:
         return put_together(like, values)
 
 
+def truth(value: object) -> Expr:
+    """Whether a value is not zero, as a value of the kernel."""
+    if not isinstance(value, Expr):
+        return const(bool(value), bool_)
+    return value if value.dtype is bool_ else value != 0
+
+
+def opposite(value: object) -> object:
+    """`not value`."""
+    return ~truth(value) if isinstance(value, Expr) else not value
+
+
 def pairs(old: object, new: object) -> list[tuple[object, object]]:
     """The numbers of a name before and after. Raises CannotCarry where it holds anything else."""
     first, second = taken_apart(old), taken_apart(new)
@@ -226,13 +252,19 @@ class Branch(Block):
     def merge(self, name: str, then: Side, other: Side) -> tuple[object, list[object]] | None:
         """The form of a name's value after the branch, and its numbers or where they are; None where the name is known
         already, or lost."""
-        first, second, old = (names.get(name, _UNBOUND) for names in (then.after, other.after, self.before))
+        first, second, old = (names.get(name, UNBOUND) for names in (then.after, other.after, self.before))
         if same(first, second):
-            if first is not _UNBOUND:
+            if first is not UNBOUND:
                 self.now[name] = first
             return None
-        if first is _UNBOUND or second is _UNBOUND:
-            inside = "first bound" if old is _UNBOUND else "deleted"
+        if name == RESULT and (first is UNBOUND or second is UNBOUND):  # nothing is returned yet: any value will do
+            empty = blank(second if first is UNBOUND else first)
+            first, second, old = (empty if x is UNBOUND else x for x in (first, second, old))
+            if same(first, second):
+                self.now[name] = first
+                return None
+        if first is UNBOUND or second is UNBOUND:
+            inside = "first bound" if old is UNBOUND else "deleted"
             outer = [b.missing for b in self.trace.open if b.frame is self.frame]
             if not any(name in missing for missing in outer):
                 self.lose(name, f"{inside} at line {self.names[name]}, in those threads only that run")
@@ -244,12 +276,14 @@ class Branch(Block):
             self.rebound(name, why)
             return None
         olds = taken_apart(old) or ()
-        olds = olds if len(olds) == len(values) else (_UNBOUND,) * len(values)
+        olds = olds if len(olds) == len(values) else (UNBOUND,) * len(values)
         leaves = enumerate(zip(values, registers, olds, strict=True))
         return first, [v[0] if r is None else self.merged(self.owner(name, at), r, o, v) for at, (v, r, o) in leaves]
 
     def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
         """Where a number is after the branch; each side that changes it sets it."""
+        if owner[1][0] == "." and not any(v in self.trace.closed for v in self.read_by(values)):
+            return self.chosen(register, values)
         place = held(self.trace, owner, register, old, self.known)
         fresh = place is None
         if place is None:
@@ -260,7 +294,22 @@ class Branch(Block):
             stmt = setting(place, value)
             if not (side.latest.get(place.buffer) is stmt.value or (fresh and same(old, value))):
                 side.body.append(stmt)
-        return place
+        agreed = not self.divergent and all(self.trace.is_uniform(fitted(v, register.dtype)) for v in values)
+        return replace(place, uniform=agreed)
+
+    def read_by(self, values: tuple[object, object]) -> list[Expr]:
+        return [name for value in values if isinstance(value, Expr) for name in variables(settled(value))]
+
+    def chosen(self, register: Register, values: tuple[object, object]) -> Expr:
+        """The one value or the other, by the condition."""
+        then, other = (fitted(value, register.dtype) for value in values)
+        test, opposite_ = self.condition, self.otherwise
+        if register.dtype is bool_ and (isinstance(then, Const) or then is test):
+            return simplify(test | other if is_known(then, True) or then is test else opposite_ & other)
+        if register.dtype is bool_ and (isinstance(other, Const) or other is test):
+            return simplify(opposite_ | then if is_known(other, True) else test & then)
+        found = select(test, then, other)
+        return carried(found) if register.weak else found
 
 
 class Conditional(Branch):
@@ -288,96 +337,7 @@ class Chosen(Conditional):
         """A choice where neither side has a statement."""
         if self.sides[0].body or self.sides[1].body:
             return super().merged(owner, register, old, values)
-        then, other = (fitted(value, register.dtype) for value in values)
-        if other is self.condition:
-            return other & then
-        found = then | other if then is self.condition else select(self.condition, then, other)
-        return carried(found) if register.weak else found
+        return self.chosen(register, values)
 
     def rebound(self, name: str, why: CannotCarry) -> None:
         raise KernelError(f"{self.place}: the sides of the conditional expression are {why}")
-
-
-class Repeated(Block):
-    """`for k in gpu.loop(n):`: a turn is traced once, and again while it turns out that names are carried."""
-
-    def __init__(self, loop: Loop, tables: Tables, counters: tuple[str, ...], frame: FrameType) -> None:
-        super().__init__("gpu.loop", loop.place, tables, frame)
-        self.loop, self.counters = loop, counters
-        self.carried: dict[str, list[Register | None]] = {}
-        self.leaves: dict[str, list[object]] = {}
-
-    def __iter__(self) -> Generator[Expr, None, None]:
-        """The counter, once for each time that the body is traced; the last time counts."""
-        trace, loop = self.trace, self.loop
-        counter = loop.counter(self.counters[0] if len(self.counters) == 1 else "i")
-        back = trace.checkpoint()
-        for turn in range(MOST_TURNS):
-            back()
-            self.leaves = {name: self.start(name, registers) for name, registers in self.carried.items()}
-            trace.latest = {}  # a later turn finds what an earlier one left
-            body = trace.begin_block(loop.divergent)
-            entry = self.now = self.values()
-            yield counter
-            self.look()
-            after = self.bound()
-            learned = [self.learn(name, entry, after, turn) for name in self.before]
-            if all(learned):
-                self.keep(after)
-            trace.end_block(self.what)
-            if all(learned):
-                break
-        else:
-            raise KernelError(f"{loop.place}: the names that {self.what} rebinds find no type; give them one")
-        self.close(body)
-        trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
-        self.now = self.values()
-        for name in after.keys() - self.before.keys():
-            self.lose(name, f"first bound at line {self.names[name]}, in a turn of the loop: a loop may have none;")
-        for name in self.counters:
-            self.now.pop(name, None)
-            self.lose(name, "the counter of the loop, which has ended:")
-
-    def start(self, name: str, registers: list[Register | None]) -> list[object]:
-        """The numbers of a name, or where they are: in registers that are given their first value before the loop."""
-        leaves = enumerate(zip(registers, taken_apart(self.before[name]) or (), strict=True))
-        return [old if r is None else starting(self.trace, self.owner(name, at), r, old) for at, (r, old) in leaves]
-
-    def values(self) -> dict[str, object]:
-        """The names as a turn, or what comes after the loop, finds them."""
-        return {
-            name: self.read(old, self.leaves[name]) if name in self.carried else old
-            for name, old in self.before.items()
-            if name not in self.missing
-        }
-
-    def learn(self, name: str, entry: dict[str, object], after: dict[str, object], turn: int) -> bool:
-        """Whether a name was traced as what it is: unchanged, or in registers that hold what it becomes."""
-        if name in self.missing or name in self.counters:
-            return True
-        old, known = self.before[name], self.carried.get(name)
-        if known is None and name in after and same(old, after[name]):
-            return True
-        try:
-            if name not in after:
-                raise CannotCarry("its value to none")
-            values = pairs(old, after[name])
-            registers = known or [None] * len(values)
-            leaves = zip(registers, values, taken_apart(entry[name]) or (), strict=True)
-            found = [r if same(v[1], start) else widened(r or register_for(*v), *v, turn) for r, v, start in leaves]
-        except CannotCarry as why:
-            self.missing.add(name)
-            self.carried.pop(name, None)
-            self.rebound(name, why)
-            return False
-        self.carried[name] = found
-        return found == known
-
-    def keep(self, after: dict[str, object]) -> None:
-        """Set the registers at the end of a turn, but for those that hold what was read from them last."""
-        for name, leaves in self.leaves.items():
-            for place, value in zip(leaves, taken_apart(after[name]) or (), strict=True):
-                if isinstance(place, Place):
-                    stmt = setting(place, value)
-                    if self.trace.latest.get(place.buffer) is not stmt.value:
-                        self.trace.emit(stmt)

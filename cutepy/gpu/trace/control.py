@@ -3,16 +3,19 @@
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import repeat
 from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 from ...errors import KernelError
 from ...tensor.dtypes import bool_
-from ..ir import Const, Expr, const
+from ..ir import Const, Expr
 from ..ir.place import KERNEL_FILE, place_of
 from ..simplify import simplify
-from .blocks import Block, Branch, Chosen, Conditional, Repeated, Tables, Unrolled
+from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
+from .blocks import opposite as opposite
 from .language import Loop, When, loop
+from .loops import Repeated, Turning
 from .state import current, is_known, tracing
 from .syntax import with_hooks
 
@@ -89,18 +92,16 @@ def branching(test: object, tables: Tables) -> Unrolled | Branch:
     return Unrolled(runs=bool(condition.value) if isinstance(condition, Const) else bool(condition))
 
 
-def repeated(subject: Any, tables: Tables, counters: tuple[str, ...]) -> Unrolled | Repeated:
-    """What `for counters in subject:` goes through."""
+def repeated(subject: Any, tables: Tables, counters: tuple[str, ...], left: str = "") -> Unrolled | Repeated:
+    """What `for counters in subject:` goes through; `left` is the name that tells that it was left."""
     if isinstance(subject, Loop):
-        return Repeated(subject, tables, counters, sys._getframe(1))
+        return Repeated(subject, tables, counters, sys._getframe(1), left)
     return Unrolled(subject)
 
 
-def truth(value: object) -> Expr:
-    """Whether a value is not zero, as a value of the kernel."""
-    if not isinstance(value, Expr):
-        return const(bool(value), bool_)
-    return value if value.dtype is bool_ else value != 0
+def turning(_: None, tables: Tables, counters: tuple[str, ...], left: str) -> Unrolled | Turning:
+    """What `while` goes through."""
+    return Turning(tables, sys._getframe(1), left) if tracing() is not None else Unrolled(repeat(None))
 
 
 def _decided(test: object, first: Callable[[], object], second: Callable[[], object], frame: FrameType) -> object:
@@ -134,11 +135,6 @@ def both(first: object, second: Callable[[], object]) -> object:
 def either(first: object, second: Callable[[], object]) -> object:
     """`first or second()`."""
     return _decided(first, lambda: _itself(first), second, sys._getframe(1))
-
-
-def opposite(value: object) -> object:
-    """`not value`."""
-    return ~truth(value) if isinstance(value, Expr) else not value
 
 
 def compared(value: object, *rest: Comparison) -> object:

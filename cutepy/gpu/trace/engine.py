@@ -23,6 +23,7 @@ from ...layout.affine import Congruent, signed
 from ...ops.functions import BY_WGSL, Function
 from ...tensor.dtypes import DType, bool_, f32, u32
 from ...tensor.engine import Mask, Moved, Scalars, Space
+from ...tensor.matrix import MatrixType, Window
 from .. import ir
 from ..ir.operators import COMPARE
 from ..ir.place import user_place
@@ -72,6 +73,8 @@ class BufferEngine:
 
     def fma(self, a: ir.Expr, b: ir.Expr, c: ir.Expr) -> ir.Expr:
         """`a * b + c` of scalars: fused, in f32 or wider, where they are floats."""
+        if self.dtype.kind == "m":
+            return ir.multiply_matrices(a, b, c)
         if self.dtype.kind != "f":
             return a * b + c
         wide = self.dtype.accumulator
@@ -113,6 +116,7 @@ class BufferEngine:
         found = np.empty(table.size, object)
         private = self.buffer.space != "storage"
         for access in _accesses(self.trace, table, where, self.dtype, base=base):
+            self._check_register(access)
             value = ir.load(self.buffer, access.index, lanes=len(access.positions), where=access.where, place=place)
             if isinstance(value, ir.Load):
                 value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
@@ -139,6 +143,7 @@ class BufferEngine:
             ) from None
         known: dict[int, ir.Expr] = {}
         for access in _accesses(self.trace, table, where, self.dtype, base=base, store=True):
+            self._check_register(access)
             lanes = []
             for positions in access.positions:
                 last = flat[positions[-1]]
@@ -156,6 +161,34 @@ class BufferEngine:
         """Write whole words, given by their parts. Raises KernelError for a part of a word."""
         places, words, masks = whole_words(split, dtype, values, where, self.name)
         self.store(places, boxed([ir.cast(word, self.dtype, bits=True) for word in words]), masks)
+
+    def load_matrix(self, matrix: MatrixType, window: Window) -> ir.Expr:
+        """The matrix that lies there, to be put in a register at once."""
+        index, place = self._first(window), user_place()
+        return ir.load_matrix(matrix, self.buffer, index, window.stride, window.by_columns, place)
+
+    def store_matrix(self, value: ir.Expr, window: Window) -> None:
+        """Write a matrix there."""
+        place = user_place()
+        if not self.writable:
+            raise TensorError(f"{place}: store to {self.name}: it is read-only; pass a writable tensor")
+        self.mark_written()
+        index = self._first(window)
+        self.trace.emit(ir.MatrixStore(self.buffer, index, value, window.stride, window.by_columns, place))
+
+    def _check_register(self, access: Access) -> None:
+        """Matrices have registers of their own, chosen when the kernel is written."""
+        if self.dtype.kind == "m" and not isinstance(access.index, ir.Const):
+            raise KernelError(
+                f"{user_place()}: matrix {access.index} of {self.name}: which matrix is meant has to be known now; "
+                "count with gpu.unroll"
+            )
+
+    def _first(self, window: Window) -> ir.Expr:
+        """Where a matrix begins."""
+        if self.buffer.space == "private":
+            raise KernelError(f"{user_place()}: a matrix of {self.name}: registers of one thread have none; stage it")
+        return simplify(as_index(ir.as_expr(window.offset)))
 
     def _table(self, offsets: Scalars | Moved) -> tuple[Sum | None, Array]:
         """The offsets of one access: what all are moved by, and an array; each entry becomes a line of the kernel, so
@@ -177,6 +210,17 @@ class BufferEngine:
     def _fit(self, value: object, place: str) -> ir.Expr:
         """`value` in the element type: numbers are weak, kinds widen, and fractions are never dropped unasked."""
         dtype = self.dtype
+        if isinstance(dtype, MatrixType):
+            given = value if isinstance(value, ir.Expr) else None
+            found = given if given is not None and given.dtype.kind == "m" else ir.fill_matrix(dtype, value)
+            if found.dtype is not dtype:
+                raise KernelError(f"{place}: store of a {found.dtype} in {self.name}, which holds {dtype}")
+            return found
+        if isinstance(value, ir.Expr) and value.dtype.kind == "m":
+            raise KernelError(
+                f"{place}: a {value.dtype} is held by a whole subgroup, and has no elements to store in {self.name}; "
+                "copy the fragment to shared memory, and read them there"
+            )
         value = ir.in_type(value, dtype)
         if isinstance(value, ir.Expr):
             if value.dtype is dtype:
@@ -216,7 +260,7 @@ def _accesses(
         known: dict[int, list[int]] = {}
         for position, number in enumerate(table.ravel().tolist()):
             known.setdefault(number, []).append(position)
-        return list(_runs({}, known, None, 1 if dtype is bool_ else 4))
+        return list(_runs({}, known, None, 1 if dtype.kind in "bm" else 4))
     groups: dict[tuple[object, int], tuple[Sum, ir.Expr | None, dict[int, list[int]]]] = {}
     masks = _masks(trace, where, table)
     for position, offset in enumerate(table.ravel().tolist()):
@@ -228,7 +272,7 @@ def _accesses(
         key = (frozenset((id(a), c) for a, c in form.terms.items()), id(condition))
         _, _, places = groups.setdefault(key, (form, condition, {}))
         places.setdefault(form.constant, []).append(position)
-    most = 1 if dtype is bool_ else 4
+    most = 1 if dtype.kind in "bm" else 4
     found = [a for form, mask, places in groups.values() for a in _runs(form.terms, places, mask, most)]
     return sorted(found, key=lambda access: min(p[0] for p in access.positions))
 

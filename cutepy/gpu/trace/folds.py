@@ -23,11 +23,15 @@ GREATEST = {"f": float("inf"), "i": (1 << 31) - 1, "u": (1 << 32) - 1}
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """An associative operation by its name, and the type in which it is done. `mean` divides by `count` at the end."""
+    """An associative operation by its name, and the type in which it is done. `mean` divides by `count` at the end.
+
+    `again` says that what is folded was folded before: then its magnitudes and squares have been taken.
+    """
 
     name: str
     dtype: DType
     count: int = 1
+    again: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} in {self.dtype}"
@@ -37,12 +41,14 @@ class Fold:
         """The value that changes nothing."""
         kind = self.dtype.kind
         ends = {"max": LEAST[kind], "min": GREATEST[kind]}
-        return {"sum": 0, "mean": 0, "prod": 1, "any": 0, "all": 1, **ends}[self.name]
+        return {"prod": 1, "all": 1, **ends}.get(self.name, 0)
 
     def taken(self, value: Expr) -> Expr:
         """An element as it is folded."""
-        met = functions.cast(value, bool_) if self.name in ("any", "all") else value
-        return functions.cast(met, self.dtype)
+        met = functions.cast(functions.cast(value, bool_) if self.name in ("any", "all") else value, self.dtype)
+        if self.again or self.name not in ("norm1", "norm2", "norminf"):
+            return met
+        return met * met if self.name == "norm2" else abs(met)
 
     def combine(self, a: Expr, b: Expr) -> Expr:
         """Two values folded into one; NaN wins in max and min."""
@@ -51,12 +57,16 @@ class Fold:
     def finish(self, value: Expr, dtype: DType) -> Expr:
         """The result from the folded value, in its type."""
         whole = value / float(self.count) if self.name == "mean" else value
+        whole = functions.sqrt(whole) if self.name == "norm2" else whole
         return whole != 0 if dtype is bool_ else functions.cast(whole, dtype)
 
 
 _COMBINE: dict[str, Callable[..., Expr]] = {
     "sum": lambda a, b: a + b,
     "mean": lambda a, b: a + b,
+    "norm1": lambda a, b: a + b,
+    "norm2": lambda a, b: a + b,
+    "norminf": functions.nan_maximum,
     "prod": lambda a, b: a * b,
     "max": functions.nan_maximum,
     "min": functions.nan_minimum,

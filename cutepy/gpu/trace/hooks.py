@@ -3,17 +3,16 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
+
+from .leaving import OWN_SCOPE, Asked, Turns, ask, at, without_leaving
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
-#: The variable that holds what a function returns, where it returns from several places.
-RESULT = ".result"
 
 Function = ast.FunctionDef | ast.Lambda
 Names = dict[str, int]
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_OWN_SCOPE = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def bindings(*roots: ast.AST) -> Iterator[tuple[str, int]]:
@@ -33,7 +32,7 @@ def bindings(*roots: ast.AST) -> Iterator[tuple[str, int]]:
         if isinstance(node, _COMPREHENSIONS):  # its targets are its own; what := binds in it is not
             walruses = [n.target for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
             yield from bindings(*walruses)
-        elif not isinstance(node, _OWN_SCOPE | ast.Lambda):
+        elif not isinstance(node, OWN_SCOPE):
             yield from bindings(*ast.iter_child_nodes(node))
 
 
@@ -43,7 +42,7 @@ def _statements(root: ast.AST, *, inside: bool) -> Iterator[ast.AST]:
         statements = getattr(root, name, ())
         for node in statements if isinstance(statements, list) else ():
             yield node
-            if inside or not isinstance(node, _OWN_SCOPE):
+            if inside or not isinstance(node, OWN_SCOPE):
                 yield from _statements(node, inside=inside)
 
 
@@ -75,9 +74,7 @@ class Hooks(ast.NodeTransformer):
         self.visit(node.args)
         others = declared(node, ast.Global, ast.Nonlocal, inside=False)
         outer, self.scope = self.scope, _Scope(others, declared(node, ast.Nonlocal, inside=True) - others)
-        if any(isinstance(n, ast.If) and _returns(n) for n in node.body):
-            node.body = with_one_return(node)
-        node.body = self.body(node.body)
+        node.body = self.body(without_leaving(node))
         self.scope = outer
         return node
 
@@ -96,7 +93,7 @@ class Hooks(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
-        node.func = _at(_call("target", node.func), node.func)
+        node.func = at(_call("target", node.func), node.func)
         return node
 
     def body(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -108,7 +105,7 @@ class Hooks(ast.NodeTransformer):
             new = self.visit(stmt)
             out += new if isinstance(new, list) else [new]
             if changes:
-                out.append(_at(ast.Expr(_call("look")), stmt))
+                out.append(at(ast.Expr(_call("look")), stmt))
         return out
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
@@ -125,7 +122,9 @@ class Hooks(ast.NodeTransformer):
                 setattr(node, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
         return node
 
-    def open(self, kind: str, subject: ast.expr, bound: list[ast.AST]) -> tuple[str, ast.expr, list[str]]:
+    def open(
+        self, kind: str, subject: ast.expr, bound: list[ast.AST], name: str = ""
+    ) -> tuple[str, ast.expr, list[str]]:
         """A variable for a block, the call that makes it, and the names of this scope that the block may bind."""
         assert self.scope is not None
         self.count += 1
@@ -134,14 +133,14 @@ class Hooks(ast.NodeTransformer):
         own |= {n: subject.lineno for n in self.scope.shared if n not in own}
         others = {n: at for n, at in lines.items() if n in self.scope.foreign}
         table = _constant((tuple(own.items()), tuple(others.items())))
-        return f".{self.count}", _call(kind, self.visit(subject), table), list(own)
+        return name or f".{self.count}", _call(kind, self.visit(subject), table), list(own)
 
     def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
         if self.scope is None:
             return node
         first, *others = node.items
         if others:
-            node = _at(ast.With([first], [_at(ast.With(others, node.body), node)]), node)
+            node = at(ast.With([first], [at(ast.With(others, node.body), node)]), node)
         bound: list[ast.AST] = [*node.body] if first.optional_vars is None else [first.optional_vars, *node.body]
         block, opened, names = self.open("conditional", first.context_expr, bound)
         self.scope.blocks.append((block, False))
@@ -151,7 +150,7 @@ class Hooks(ast.NodeTransformer):
         inside.append(ast.If(_ask(block, "runs"), self.body(node.body), []))
         self.scope.blocks.pop()
         whole = ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], inside)
-        return [_at(whole, node), _at(_give(block, names), node)]
+        return [at(whole, node), at(_give(block, names), node)]
 
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         if self.scope is None:
@@ -163,15 +162,15 @@ class Hooks(ast.NodeTransformer):
         self.scope.blocks.append((block, True))
         body = self.body(node.body)
         self.scope.blocks.pop()
-        give = _at(_give(block, [n for n in names if n not in counter]), node)
+        give = at(_give(block, [n for n in names if n not in counter]), node)
         loop = ast.For(
             node.target,
             ast.Name(block, ast.Load()),
             [give, *body],
-            [_at(_give(block, names), node), *self.body(node.orelse)],
+            [at(_give(block, names), node), *self.body(node.orelse)],
         )
-        whole = ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [_at(loop, node)])
-        return [_at(whole, node)]
+        whole = ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [at(loop, node)])
+        return [at(whole, node)]
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         if self.scope is None:
@@ -186,15 +185,15 @@ class Hooks(ast.NodeTransformer):
         ]
         if other:
             turn = ast.Call(_ask(block, "turn"), [], [])
-            out.append(ast.If(turn, [_at(_give(block, names), node), *other], []))
+            out.append(ast.If(turn, [at(_give(block, names), node), *other], []))
         out += [ast.Expr(ast.Call(_ask(block, "done"), [], [])), _give(block, names)]
-        return [_at(stmt, node) for stmt in out]
+        return [at(stmt, node) for stmt in out]
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
         if self.scope is None or _binds(node):
             return node
-        return _at(_call("choose", node.test, _later(node.body), _later(node.orelse)), node)
+        return at(_call("choose", node.test, _later(node.body), _later(node.orelse)), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
@@ -203,14 +202,14 @@ class Hooks(ast.NodeTransformer):
         word = "both" if isinstance(node.op, ast.And) else "either"
         *others, last = node.values
         for value in reversed(others):
-            last = _at(_call(word, value, _later(last)), node)
+            last = at(_call(word, value, _later(last)), node)
         return last
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
         if self.scope is None or not isinstance(node.op, ast.Not):
             return node
-        return _at(_call("opposite", node.operand), node)
+        return at(_call("opposite", node.operand), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -222,7 +221,33 @@ class Hooks(ast.NodeTransformer):
             names = [ast.arg("a"), ast.arg("b")]
             compare = ast.Lambda(ast.arguments([], names, None, [], [], None, []), ast.Compare(a, [op], [b]))
             pairs.append(ast.Tuple([compare, _later(operand)], ast.Load()))
-        return _at(_call("compared", node.left, *pairs), node)
+        return at(_call("compared", node.left, *pairs), node)
+
+    def visit_Turns(self, node: Turns) -> list[ast.stmt]:
+        """A loop that may be left: asked at the end of a turn whether it is, and, for one that Python goes through,
+        at the beginning whether a thread has left it."""
+        assert self.scope is not None
+        target = [] if node.target is None else [node.target]
+        subject = at(ast.Constant(None), node) if node.iter is None else node.iter
+        kind = "turning" if node.iter is None else "repeated"
+        block, opened, names = self.open(kind, subject, [*target, *node.body], node.block)
+        counter = tuple(name for name, _ in bindings(*target))
+        assert isinstance(opened, ast.Call)
+        opened.args += [_constant(counter), ast.Constant(node.left)]
+        left, item = ast.Name(node.left, ast.Load()), f".item{block}"
+        bind: list[ast.stmt] = [at(ast.Assign([t], ast.Name(item, ast.Load())), node) for t in target]
+        self.scope.blocks.append((block, True))
+        body = self.body([at(ast.If(ask(block, "enters", left), [*bind, *node.body], []), node)])
+        self.scope.blocks.pop()
+        give = at(_give(block, [n for n in names if n not in counter]), node)
+        ended = at(ast.If(ask(block, "ended", left), [ast.Break()], []), node)
+        over = ast.Name(item, ast.Store())
+        loop = ast.For(over, ast.Name(block, ast.Load()), [give, *body, ended], [at(_give(block, names), node)])
+        return [at(ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [at(loop, node)]), node)]
+
+    def visit_Asked(self, node: Asked) -> Asked:
+        node.args = [self.visit(x) for x in node.args]
+        return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
         if self.scope is None:
@@ -251,7 +276,7 @@ class Hooks(ast.NodeTransformer):
 
     def leaving(self, node: ast.stmt, word: str, count: int) -> list[ast.stmt]:
         left = self.blocks(count)
-        return [_at(ast.Expr(_call("leave", ast.Constant(word), left)), node), node] if left.elts else [node]
+        return [at(ast.Expr(_call("leave", ast.Constant(word), left)), node), node] if left.elts else [node]
 
     def blocks(self, count: int) -> ast.Tuple:
         """The innermost open blocks, as a tuple."""
@@ -263,7 +288,7 @@ class Hooks(ast.NodeTransformer):
         self.generic_visit(node)
         if self.scope is not None and self.scope.blocks:
             value = node.value or ast.Constant(None)
-            node.value = _at(_call("leave", ast.Constant("yield"), self.blocks(len(self.scope.blocks)), value), node)
+            node.value = at(_call("leave", ast.Constant("yield"), self.blocks(len(self.scope.blocks)), value), node)
         return node
 
     visit_YieldFrom = visit_Yield
@@ -276,56 +301,6 @@ def _may_change(stmt: ast.stmt) -> bool:
         isinstance(n, ast.Call) or (isinstance(n, ast.Subscript | ast.Attribute) and isinstance(n.ctx, ast.Store))
         for n in parts
     )
-
-
-def with_one_return(function: ast.FunctionDef) -> list[ast.stmt]:
-    """The body of a function whose early returns under `if` are branches: what follows is in the other branch.
-
-    Functions that return from inside loops, `with` or `try` stay as they are, and so do those whose end would have to
-    be written twice.
-    """
-    body = _ending(function.body, function)
-    if body is None:
-        return function.body
-    last = function.body[-1]
-    return [*body, _at(ast.Return(_at(ast.Name(RESULT, ast.Load()), last)), last)]
-
-
-def _ending(body: list[ast.stmt], place: ast.stmt) -> list[ast.stmt] | None:
-    """The statements that end a function, with what it returns in RESULT; None where that cannot be said."""
-    for at, stmt in enumerate(body):
-        if isinstance(stmt, ast.Return):
-            return [*body[:at], _result(stmt.value, stmt)]
-        if not _returns(stmt):
-            continue
-        if not isinstance(stmt, ast.If):
-            return None
-        rest, falls = body[at + 1 :], [_falls(stmt.body), _falls(stmt.orelse)]
-        if rest and all(falls):
-            return None
-        sides = [[*side, *rest] if f else side for side, f in zip((stmt.body, stmt.orelse), falls, strict=True)]
-        then, other = (_ending(side, stmt) for side in sides)
-        if then is None or other is None:
-            return None
-        return [*body[:at], _at(ast.If(stmt.test, then, other), stmt)]
-    return [*body, _result(None, body[-1] if body else place)]
-
-
-def _result(value: ast.expr | None, place: ast.stmt) -> ast.stmt:
-    target = _at(ast.Name(RESULT, ast.Store()), place)
-    return _at(ast.Assign([target], value or _at(ast.Constant(None), place)), place)
-
-
-def _returns(stmt: ast.AST) -> bool:
-    return isinstance(stmt, ast.Return) or any(isinstance(n, ast.Return) for n in _statements(stmt, inside=False))
-
-
-def _falls(body: list[ast.stmt]) -> bool:
-    """Whether a list of statements may come to its end."""
-    last = body[-1] if body else None
-    if isinstance(last, ast.If):
-        return _falls(last.body) or _falls(last.orelse)
-    return not isinstance(last, ast.Return | ast.Raise)
 
 
 def _binds(node: ast.expr) -> bool:
@@ -362,13 +337,3 @@ def _give(block: str, names: list[str]) -> ast.stmt:
         ]
         given.append(ast.If(known, [ast.Assign([ast.Name(name, ast.Store())], value)], list(unbound)))
     return ast.If(_ask(block, "gpu"), given, []) if given else ast.Pass()
-
-
-Node = TypeVar("Node", bound=ast.AST)
-
-
-def _at(node: Node, place: ast.AST) -> Node:
-    """`node` on the line on which `place` begins; what is new in it comes to stand there too, when all is complete."""
-    fields = vars(ast.copy_location(node, place))
-    fields.update(end_lineno=fields["lineno"], end_col_offset=fields["col_offset"])
-    return node

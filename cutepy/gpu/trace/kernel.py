@@ -11,10 +11,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from warnings import warn
 
 from ...errors import KernelError
+from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor
@@ -41,8 +42,9 @@ from ..replay import Replay, replay
 from ..report import Hardware, Report, report
 from ..runtime import default_device
 from ..runtime.program import Limits, Program
+from ..solve import cost, found_for
 from ..steps import Step, steps
-from ..verify import CHECKS, Verification, needs_checks, verify
+from ..verify import CHECKS, Verification, check_matrices, needs_checks, verify
 from ..wgsl import Dialect, print_wgsl
 from .call import (
     Call,
@@ -72,26 +74,39 @@ KEPT = 128
 
 @dataclass(slots=True)
 class Traced:
-    """One traced form of a kernel, with its program, and what has been proven about it; `told` is what is interpreted:
+    """One traced form of a kernel, with its programs, and what has been proven about it; `told` is what is interpreted:
     the kernel, with what it prints. `asked` tells that it is another on a device without subgroups."""
 
     kernel: Kernel
     told: Kernel
-    program: Program
     places: Mapping[str, str]
     asked: bool
-    proven: Program | None = None
+    programs: dict[tuple[Dialect, bool], Program]
+    proven: bool | None = None
+    whole: bool = False
     verified: dict[object, Verification] = field(default_factory=dict)
 
-    def runnable(self, checks: object) -> Program:
-        """What is launched: without run-time checks where the kernel is proven not to need them."""
+    def checked(self, checks: object) -> bool:
+        """Whether it is launched with checks: without where it is proven not to need them."""
         if checks not in CHECKS:
             raise KernelError(f"{self.kernel.name}(checks={checks!r}): there are {' and '.join(map(repr, CHECKS))}")
-        if checks == "always":
-            return self.program
-        if self.proven is None:
-            self.proven = replace(self.program, checked=needs_checks(self.kernel))
-        return self.proven
+        if not self.whole:
+            check_matrices(self.kernel)
+            self.whole = True
+        if checks == "auto" and self.proven is None:
+            self.proven = not needs_checks(self.kernel)
+        return checks == "always" or not self.proven
+
+    def program(self, dialect: Dialect, checked: bool) -> Program:
+        """What is launched. naga's modules have checks of their own; for Tint they are printed."""
+        key = dialect, checked
+        if key not in self.programs:
+            if dialect == "naga":
+                self.programs[key] = replace(self.programs["naga", not checked], checked=checked)
+            else:
+                with new_arena():
+                    self.programs[key] = compile_kernel(self.kernel, dialect=dialect, checked=checked, guarded=checked)
+        return self.programs[key]
 
 
 class KernelText(str):
@@ -142,7 +157,8 @@ class KernelFunction(Shown):
         quick = quick_call(args) if whole else None
         with self._naming():
             if quick is not None:
-                key = quick.key, self.captures.captured(), self.captures.static(static), checks
+                dialect = quick.device.dialect
+                key = quick.key, self.captures.captured(), self.captures.static(static), checks, dialect
                 known = self._quick.get(key)
                 if known is not None:
                     quick.launch(known)
@@ -156,7 +172,7 @@ class KernelFunction(Shown):
         device = device or default_device()
         with self._naming():
             traced = self._form(call, subgroups="subgroups" in device.features)
-            program = traced.runnable(checks)
+            program = traced.program(device.dialect, traced.checked(checks))
             check_limits(program, traced.kernel, traced.places, device.limits, device.features, device.adapter.name)
             launch_on_device(program, call, device)
         if quick is not None:
@@ -193,16 +209,18 @@ class KernelFunction(Shown):
         call = self._bind(args, static)
         traced = self._form(call)
         with self._naming():
-            traced.program.pack([call.params[p.name] for p in traced.program.params])
+            program = traced.program("naga", True)
+            program.pack([call.params[p.name] for p in program.params])
         return traced, call
 
     def ir(self, *args: object, **static: object) -> Kernel:
         """The kernel's IR for these arguments."""
         return self._form(self._bind(args, static)).kernel
 
-    def program(self, *args: object, checks: object = "auto", **static: object) -> Program:
-        """What a runtime takes: the source and what it needs of a device."""
-        return self._form(self._bind(args, static)).runnable(checks)
+    def program(self, *args: object, checks: object = "auto", dialect: Dialect = "naga", **static: object) -> Program:
+        """What a runtime takes: the source and what it needs of a device; for Dawn's, with `dialect="tint"`."""
+        traced = self._form(self._bind(args, static))
+        return traced.program(dialect, traced.checked(checks))
 
     def verify(self, *args: object, limits: Limits | None = None, **static: object) -> Verification:
         """What is proven, refuted or undecided about the kernel for these arguments, whatever their contents.
@@ -232,7 +250,7 @@ class KernelFunction(Shown):
         """The WGSL text for these arguments, for naga or for Tint."""
         traced = self._form(self._bind(args, static))
         if dialect == "naga":
-            return KernelText(traced.program.wgsl)
+            return KernelText(traced.program("naga", True).wgsl)
         with new_arena():
             return KernelText(print_wgsl(lower(traced.kernel), dialect))
 
@@ -259,8 +277,30 @@ class KernelFunction(Shown):
         return found
 
     def _trace(self, call: Call, subgroups: bool) -> Traced:
-        """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on."""
-        trace = Trace(self.function.__name__, subgroups=subgroups)
+        """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on.
+
+        Where it leaves layouts to be found, it runs again with what is found, once from each order of their modes.
+        """
+        new = partial(Trace, self.function.__name__, subgroups=subgroups)
+        trace = new()
+        traced = self._traced_as(call, trace)
+        if not trace.wishes:
+            return traced
+        tries: list[tuple[Traced, dict[str, Found]]] = []
+        for order in range(max(len(wish.orders) for wish in trace.wishes.values())):
+            if order:
+                trace = new(order=order)
+                traced = self._traced_as(call, trace)
+            found = found_for(traced.kernel, trace.wishes, trace.placed)
+            tries.append((self._traced_as(call, new(found=found)), found))
+        best = {name: min(range(len(tries)), key=lambda at: cost(tries[at][0].kernel, name)) for name in trace.wishes}
+        if len(set(best.values())) == 1:
+            return tries[next(iter(best.values()))][0]
+        found = {name: tries[at][1][name] for name, at in best.items()}
+        return self._traced_as(call, new(found=found))
+
+    def _traced_as(self, call: Call, trace: Trace) -> Traced:
+        """One run."""
         _TRACE.set(trace)
         KERNEL_FILE.set(self.file)
         ALLOCATOR.set(lambda dtype, length, space, name: allocate(trace, dtype, length, name))
@@ -294,7 +334,7 @@ class KernelFunction(Shown):
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
                 kernel = drop_unused(replace(told, body=without(told.body, Print)))
                 kernel = replace(kernel, params=_used(kernel, call))
-            return Traced(kernel, told, compile_kernel(kernel), trace.places, trace.asked)
+            return Traced(kernel, told, trace.places, trace.asked, {("naga", True): compile_kernel(kernel)})
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import ComposedLayout, IntTuple, Layout
+from ...layout import IntTuple, Layout
+from ...layout.values.composed import AnyLayout
 from ...tensor.bulk import offset_range
 from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
 from ...tensor.engine import Scalars
+from ...tensor.matrix import MatrixType
 from ...tensor.tensor import Tensor
 from ..ir import Barrier, Expr, Var, Weak, as_expr, builtin, const, var
 from ..ir.expr import describe
@@ -116,7 +119,7 @@ class Loop:
     """What `gpu.loop` gives to a `for` in the text of a kernel: there it becomes a loop of the kernel."""
 
     start: Expr
-    stop: Expr
+    stop: Expr | None
     step: Expr
     bounds: tuple[int, int]
     uniform: bool
@@ -128,7 +131,7 @@ class Loop:
 
     def counter(self, name: str) -> Var:
         """The variable that counts, under the name that the user gives it."""
-        counter = var(name, self.stop.dtype, lo=self.bounds[0], hi=self.bounds[1])
+        counter = var(name, self.start.dtype, lo=self.bounds[0], hi=self.bounds[1])
         if self.uniform:
             current("gpu.loop").uniform.add(counter)
         return counter
@@ -199,6 +202,45 @@ def _whole(place: str, value: Scalars) -> Expr | int:
     raise KernelError(f"{place}: gpu.loop counts with whole numbers, not with {value!r}")
 
 
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """What `gpu.at_most` gives to a `while`."""
+
+    turns: Scalars
+    condition: object
+    place: str
+
+    def __bool__(self) -> bool:
+        raise KernelError(
+            f"{self.place}: gpu.at_most is the whole condition of a while: `while gpu.at_most(n, a < b):`"
+        )
+
+
+def at_most(turns: Scalars, condition: Any) -> Any:
+    """`while gpu.at_most(n, condition):` turns as long as the condition holds, and n times at most.
+
+    So a loop that ends by data is bounded: it needs no checks to be sure to end. n is a whole number, of Python's or of
+    the GPU, and is asked once. Raises KernelError anywhere but as the whole condition of a `while`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def halvings(x, y):
+    ...     gpu.launch(threads=4)
+    ...     v, turns = x[gpu.thread], 0
+    ...     while gpu.at_most(10, v > 1.0):
+    ...         v = v * 0.5
+    ...         turns += 1
+    ...     y[gpu.thread] = turns
+    >>> y = np.zeros(4, np.uint32)
+    >>> halvings.interpret(np.array([1, 8, 9, 1e30], np.float32), y)
+    >>> y
+    array([ 0,  3,  4, 10], dtype=uint32)
+    """
+    current("gpu.at_most")
+    return AtMost(turns, condition, user_place())
+
+
 def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
     """`for i in gpu.unroll(n):` writes the body n times, each with a number for `i`."""
     if not all(isinstance(n, int | np.integer) for n in (start, stop, step)) or step == 0:
@@ -246,22 +288,53 @@ def barrier(*, storage: bool = False) -> None:
     trace.emit(Barrier(storage, user_place()))
 
 
-def shared(kind: object, layout: Layout | ComposedLayout | IntTuple, *, pad: int = 0, name: str = "") -> Tensor:
-    """A tensor in memory that the workgroup shares, of an element type or the type of a tensor.
+class Solve:
+    """What `gpu.shared` takes for a layout that is to be found."""
 
-    A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`. It starts undefined.
+    def __repr__(self) -> str:
+        return "gpu.solve"
+
+
+solve = Solve()
+
+
+def shared(
+    kind: object,
+    tile: AnyLayout | IntTuple,
+    *,
+    pad: int = 0,
+    name: str = "",
+    layout: Solve | None = None,
+) -> Tensor:
+    """A tensor in memory that the workgroup shares, of an element type or the type of a tensor; `tile` is its layout.
+
+    A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`; with `layout=gpu.solve`
+    it means the layout in which no access of the kernel waits for another, found as `conflict_free` does from all that
+    the kernel reads and writes. The memory starts undefined.
+
+    Raises KernelError for an access that data decide, where the layout is to be found.
     """
-    trace = current("gpu.shared")
+    trace, place = current("gpu.shared"), user_place()
     dtype = kind.dtype if isinstance(kind, Tensor) else gpu_dtype(kind)
-    chosen = layout if isinstance(layout, Layout | ComposedLayout) else _padded(layout, pad)
-    if pad and chosen is layout:
-        raise KernelError(f"{user_place()}: gpu.shared(..., {layout}, pad={pad}): a layout has its strides already")
+    wanted = name or assigned_name(f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile")
+    note = "shared by a workgroup"
+    if layout is not None:
+        if not isinstance(layout, Solve) or isinstance(tile, AnyLayout) or pad:
+            raise KernelError(
+                f"{place}: gpu.shared(..., {tile}, pad={pad}, layout={layout}): layout=gpu.solve finds the layout of a "
+                "shape, without pad; a layout goes in the place of the shape"
+            )
+        chosen, why = trace.solution(wanted, tile, dtype.bytes, place)
+        note += why
+    else:
+        chosen = tile if isinstance(tile, AnyLayout) else _padded(tile, pad)
+        if pad and chosen is tile:
+            raise KernelError(f"{place}: gpu.shared(..., {tile}, pad={pad}): a layout has its strides already")
     low, high = offset_range(chosen)
     if low < 0:
-        raise KernelError(f"{user_place()}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
-    guess = f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile"
-    buffer = trace.local_array(dtype, high, "workgroup", name or assigned_name(guess), str(chosen))
-    trace.notes.append(f"{buffer.name} {dtype} {chosen}, shared by a workgroup")
+        raise KernelError(f"{place}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
+    buffer = trace.local_array(dtype, high, "workgroup", wanted, str(chosen))
+    trace.notes.append(f"{buffer.name} {dtype} {chosen}, {note}")
     return Tensor(BufferEngine(trace, buffer), chosen)
 
 
@@ -293,4 +366,7 @@ def _scaled(stride: IntTuple, by: int) -> IntTuple:
 
 def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine:
     """Registers for an owning tensor: what `make_fragment_like` gets inside a kernel."""
-    return BufferEngine(trace, trace.local_array(dtype.register, length, "private", name or assigned_name("fragment")))
+    if isinstance(dtype, MatrixType):
+        trace.lanes = max(trace.lanes, dtype.threads)
+    register = dtype if isinstance(dtype, MatrixType) else dtype.register
+    return BufferEngine(trace, trace.local_array(register, length, "private", name or assigned_name("fragment")))

@@ -106,6 +106,19 @@ def put_together(like: object, leaves: list[object]) -> object:
     return type(like)(*items) if hasattr(like, "_fields") else tuple(items)
 
 
+def blank(value: object) -> object:
+    """A value that a name may have which nobody reads, of the form of `value`; itself where it holds other things."""
+    leaves = taken_apart(value)
+    if leaves is None:
+        return value
+    return put_together(value, [_zero(leaf) if isinstance(leaf, ir.Expr) else leaf for leaf in leaves])
+
+
+def _zero(value: ir.Expr) -> object:
+    number = ir.const(0, value.dtype)
+    return number.value if isinstance(value, ir.Weak) and isinstance(number, ir.Const) else number
+
+
 def same(first: object, second: object) -> bool:
     """Whether a name means the same before and after: the same object, or equal values that cannot change."""
     if first is second:
@@ -231,10 +244,12 @@ def fitted(value: object, dtype: DType) -> ir.Expr:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the kernel keeps a number: an array of one element, and what is known of it."""
+    """Where the kernel keeps a number: an array of one element, and what is known of it; `uniform` tells that all
+    threads of a workgroup have the same."""
 
     buffer: ir.Buffer
     register: Register
+    uniform: bool = False
 
 
 def held(
@@ -253,7 +268,7 @@ def held(
 
 def made(trace: Trace, owner: Owner, register: Register) -> Place:
     """A new array of one element for a variable."""
-    buffer = trace.local_array(register.dtype, 1, "private", owner[1].strip("."))
+    buffer = trace.local_array(register.dtype, 1, "private", owner[1].strip(".").partition(".")[0])
     trace.owners[buffer] = owner
     return Place(buffer, register)
 
@@ -276,6 +291,6 @@ def reading(trace: Trace, place: Place) -> ir.Expr:
     """The value of a variable now."""
     buffer, register = place.buffer, place.register
     bounds = register.bounds if register.dtype.kind in "iu" else None
-    name = trace.let(buffer.name, ir.load(buffer, ir.const(0)), uniform=False, bounds=bounds)
+    name = trace.let(buffer.name, ir.load(buffer, ir.const(0)), uniform=place.uniform, bounds=bounds)
     trace.read_from[name], trace.latest[buffer] = buffer, name
     return carried(name) if register.weak else name

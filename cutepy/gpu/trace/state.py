@@ -1,6 +1,6 @@
 """What is known while a kernel is traced: the statements so far, the arrays, the launch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
@@ -10,6 +10,9 @@ from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from ...errors import KernelError
+from ...layout import IntTuple, Layout
+from ...layout.algebra.find import Found
+from ...layout.values.composed import AnyLayout
 from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.engine import CURRENT_THREAD
 from .. import ir
@@ -17,6 +20,7 @@ from ..ir.expr import describe
 from ..ir.place import user_place
 from ..ranges import range_of
 from ..simplify import simplify
+from ..solve import Wish
 
 Size3 = tuple[int, int, int]
 
@@ -71,6 +75,12 @@ class Trace:
     read_from: dict[ir.Expr, ir.Buffer] = field(default_factory=dict)
     latest: dict[ir.Buffer, ir.Expr] = field(default_factory=dict)
     owners: dict[ir.Buffer, tuple[int, str, int]] = field(default_factory=dict)
+    #: The arrays of shared memory whose layouts are to be found, what stands for them, and what was found.
+    wishes: dict[str, Wish] = field(default_factory=dict)
+    placed: dict[str, Layout] = field(default_factory=dict)
+    found: Mapping[str, Found] = field(default_factory=dict)
+    #: Which order of the modes stands for them.
+    order: int = 0
     #: The blocks of the user's code that are being traced, innermost last.
     open: list[Open] = field(default_factory=list)
 
@@ -117,8 +127,26 @@ class Trace:
 
     def unique(self, wish: str) -> str:
         """`wish`, with a number where it was given before."""
-        count = self.counts[wish] = self.counts.get(wish, -1) + 1
+        name = self.next_name(wish)
+        self.counts[wish] = self.counts.get(wish, -1) + 1
+        return name
+
+    def next_name(self, wish: str) -> str:
+        """The name that `unique` will give."""
+        count = self.counts.get(wish, -1) + 1
         return f"{wish}_{count}" if count else wish
+
+    def solution(self, wanted: str, shape: IntTuple, element_bytes: int, place: str) -> tuple[AnyLayout, str]:
+        """The layout found for an array that is to have this name, or what stands for it as long as none is; and a note
+        on it."""
+        name = self.next_name(wanted)
+        wish = self.wishes[name] = Wish(shape, element_bytes, place)
+        if name in self.found:
+            found = self.found[name]
+            return found.layout, f", found: {'free of conflicts; ' if found.free else ''}{found.certificate}"
+        orders = wish.orders
+        self.placed[name] = orders[min(self.order, len(orders) - 1)]
+        return self.placed[name], ""
 
     def is_uniform(self, value: ir.Expr) -> bool:
         """Whether all invocations of a workgroup are sure to agree on `value`."""

@@ -4,15 +4,16 @@ Indices are sums over ids, and guards say that sums are 0 or less: enough to bou
 constant of a sum is a table: one number for each thread.
 """
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...layout.affine import Affine, Congruent, Interval
 from ..evaluate import Array, Data, Integers, Mask, Unknown, evaluate
-from ..ir import Binary, Buffer, Cast, Expr, Var, rewrite
+from ..ir import Binary, Buffer, Cast, Const, Expr, Var, rewrite
 from ..ranges import domain, exact, linear, range_of
+from ..simplify import quotient, remainder
 from ..wgsl import show
 from .model import (
     Access,
@@ -120,13 +121,39 @@ def reach(model: Model, value: Expr, facts: Facts) -> Interval:
 
 
 def _spellings(form: Wrapping, facts: Facts) -> list[Wrapping]:
-    """The sum, also with the values that guards compare in place of sums that may wrap."""
-    found = [form]
+    """The sum, also in words of the guards: the remainders in them, and values they compare in place of sums that may
+    wrap."""
+    found = [form, *_taken_apart(form, facts)]
     for meant, atom in facts.names:
         named: Wrapping = Congruent({atom: 1}, np.zeros_like(form.constant))
         factors = {form.terms[a] // c for a, c in meant.terms.items() if a in form.terms and form.terms[a] % c == 0}
         found += [form.plus(meant, -factor).plus(named, factor) for factor in sorted(factors)]
     return found
+
+
+def _taken_apart(form: Wrapping, facts: Facts) -> list[Wrapping]:
+    """The sum with y // c * c + y % c for y, wherever a guard speaks of one of them."""
+    words = {atom for limit in facts.limits for atom in limit.terms}
+    bases = sorted({base for word in words for base in _bases(word)})
+    whole, waiting = form, [atom for atom in form.terms if atom not in words]
+    while waiting:
+        y = waiting.pop()
+        for base in bases if y in whole.terms and range_of(y)[0] >= 0 else ():
+            apart = linear(quotient(y, base)).times(base).plus(linear(remainder(y, base)))
+            if y not in apart.terms and not words.isdisjoint(apart.terms):
+                difference = apart.plus(Congruent({y: 1}, 0), -1)
+                table = np.full_like(form.constant, difference.constant)
+                whole = whole.plus(Congruent(difference.terms, table), whole.terms[y])
+                waiting += apart.terms.keys() - words
+                break
+    return [] if whole is form else [whole]
+
+
+def _bases(word: Expr) -> Iterator[int]:
+    """By what a chain of quotients and remainders divides."""
+    while isinstance(word, Binary) and word.op in ("//", "%") and isinstance(word.right, Const):
+        yield int(word.right.value)
+        word = word.left
 
 
 #: Accesses of one array that are tried in full, where no bound settles them, and evaluations for the others.

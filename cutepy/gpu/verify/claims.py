@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ...errors import KernelError
 from ..evaluate import Unknown
 from ..ir import Buffer, Const, Expr, Kernel, Param, check, is_uniform, new_arena
 from ..lower import lower
@@ -11,10 +12,11 @@ from ..runtime.program import Limits
 from ..waiting import waiting
 from ..wgsl import show
 from .bounds import decide_bounds, is_in_bounds
-from .collect import collect, uses_subgroups
+from .collect import collect, uses_matrices, uses_subgroups
 from .model import Fence, Model, happens
 from .races import decide_races
 from .verdict import Verdict, Verification, Witness
+from .whole import decide_whole
 from .written import decide_written
 
 
@@ -59,6 +61,9 @@ def decide_loops(model: Model) -> Verdict:
         if loop.bounded:
             continue
         where = f" ({loop.stmt.place})" if loop.stmt.place else ""
+        if loop.stmt.stop is None:
+            why = "no counter moves by equal steps to a bound that stays; bound it with gpu.at_most(n, ...)"
+            return Verdict("bounded loops", "undecided", f"the while{where} may never end: {why}")
         if isinstance(step, Const) and int(step.value) == 0:
             return Verdict("bounded loops", "refuted", f"the loop over {name}{where} steps by 0")
         return Verdict("bounded loops", "undecided", f"{name}{where} may step over its end {show(loop.stmt.stop)}")
@@ -74,7 +79,7 @@ def decide_barriers(model: Model) -> Verdict:
         return leaf is not model.tid and (model.is_id(leaf) or isinstance(leaf, Param))
 
     for fence in model.fences:
-        for condition in fence.conditions:
+        for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
             if is_uniform(condition, agreed, model.readable.__contains__, known):
                 continue
             found = _divided(model, fence)
@@ -157,8 +162,28 @@ def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
         return not all(decide_loops(m).status == "proven" and is_in_bounds(m, _racing(m)) for m in models)
 
 
+def check_matrices(kernel: Kernel) -> None:
+    """Raise KernelError for a kernel whose subgroups hold matrices and that is not proven to move and compute them as
+    a whole, inside its arrays: no runtime checks that."""
+    if not uses_matrices(kernel) or 0 in kernel.grid:
+        return
+    with new_arena():
+        model = collect(lower(kernel), kernel.lanes)
+        for verdict in decide_whole(model):
+            if verdict.status != "proven":
+                raise KernelError(f"{kernel.name} is not run: {verdict}")
+        if not is_in_bounds(model, _racing(model)):
+            found = [v for v in decide_bounds(model, _racing(model)) if v.status != "proven"]
+            told = f": {found[0]}" if found else ""
+            raise KernelError(
+                f"{kernel.name} is not run: its matrices are not proven to stay inside their memory{told}"
+            )
+
+
 def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
     """The sizes of subgroup to look at: those that the device may have, where the kernel asks for them."""
+    if uses_matrices(kernel):
+        return [kernel.lanes]
     least, most = limits.subgroup_sizes
     sizes = [1 << i for i in range(8) if least <= 1 << i <= most]
     return sizes if sizes and uses_subgroups(kernel) else [32]
@@ -181,7 +206,8 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
 def _decide(model: Model) -> list[Verdict]:
     barriers, races = _order(model)
     bounds = decide_bounds(model, _racing(model, races))
-    return [*bounds, decide_loops(model), barriers, *races, *_if_held(barriers, decide_written(model))]
+    written = _if_held(barriers, decide_written(model))
+    return [*bounds, decide_loops(model), barriers, *decide_whole(model), *races, *written]
 
 
 def _order(model: Model) -> tuple[Verdict, list[Verdict]]:

@@ -1,134 +1,19 @@
-"""From a kernel to its `Model`: one walk over the text, in order, with what registers hold as it goes by.
+"""From a kernel to its `Model`: one walk over the text, in order, with what registers hold as it goes by."""
 
-A value read twice may be two values: each statement that reads memory that the kernel writes, or asks a subgroup, gets
-unknowns of its own. A register holds what was last put there, as long as that is the same on all ways here.
-"""
-
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ...errors import KernelError
 from ...tensor.dtypes import bool_, u32
+from ...tensor.matrix import MatrixType
 from .. import ir
 from ..ir.operators import U32_LIMIT
 from ..ranges import domain, linear, range_of
 from ..simplify import simplify
 from ..wgsl import show
-from .model import Access, Branch, Fence, Item, Loop, Model, Repeat, Verb
-
-#: A variable, or an element of a private array.
-Cell = ir.Expr | tuple[ir.Buffer, int]
-Cells = dict[Cell, ir.Expr]
-
-
-class State:
-    """The values of registers at one place of the text. `readable` are the bindings that are never written."""
-
-    def __init__(self, readable: frozenset[ir.Buffer], body: Iterable[ir.Stmt]) -> None:
-        self.readable = readable
-        self.changing = {v for s in body if (v := s.var if isinstance(s, ir.Declare) else s.sets) is not None}
-        self.cells: Cells = {}
-        self.read: dict[ir.Expr, ir.Expr] = {}
-        self.read_from: dict[ir.Expr, ir.Buffer] = {}
-        self.lasting: dict[ir.Expr, bool] = {}
-
-    def statement(self) -> None:
-        """The next statement begins: what it reads, it reads anew."""
-        self.read = {}
-
-    def is_lasting(self, value: ir.Expr) -> bool:
-        """Whether `value` is the same wherever it is computed: it reads nothing that the kernel changes."""
-        known = self.lasting.get(value)
-        if known is None:
-            ir.ask_operands_first(value, self.lasting, self.is_lasting)
-            known = self.lasting[value] = not self._is_read_anew(value) and all(map(self.is_lasting, value.operands))
-        return known
-
-    def _is_read_anew(self, value: ir.Expr) -> bool:
-        if isinstance(value, ir.Load):
-            return value.buffer not in self.readable
-        return not ir.is_told(value) or value in self.changing
-
-    def now(self, node: ir.Expr) -> ir.Expr:
-        """What a node with resolved operands stands for here."""
-        if not self._is_read_anew(node):
-            return node
-        cell = _cell(node)
-        known = self.cells.get(cell) if cell is not None else self.read.get(node)
-        if known is None:
-            known = _unknown(node)
-            if cell is not None:
-                self.cells[cell] = known
-            else:
-                self.read[node] = known
-            if isinstance(node, ir.Load) and node.buffer.space != "private":
-                self.read_from[known] = node.buffer
-        return known
-
-    def named(self, name: ir.Var, value: ir.Expr) -> ir.Expr:
-        """What a name stands for: an unknown lies where the name does, for whoever bound it knew the bounds to hold."""
-        known = isinstance(value, ir.Var) and value.order == 0 and not (name.lo <= value.lo and value.hi <= name.hi)
-        if not known:
-            return value
-        assert isinstance(value, ir.Var)
-        narrow = ir.Var(value.name, value.dtype, value.lanes, max(name.lo, value.lo), min(name.hi, value.hi), 0)
-        self.cells = {cell: narrow if held is value else held for cell, held in self.cells.items()}
-        if value in self.read_from:
-            self.read_from[narrow] = self.read_from[value]
-        return narrow
-
-    def put(self, cell: Cell, value: ir.Expr | None) -> None:
-        """A register is set. Only integers and conditions are kept: the rest decides no address."""
-        if value is None or value.lanes != 1 or value.dtype.kind not in "iub":
-            self.cells.pop(cell, None)
-        else:
-            self.cells[cell] = value
-
-    def store(self, buffer: ir.Buffer, index: ir.Expr, value: ir.Expr) -> None:
-        """An element of a private array is set, or several, or one that nobody knows."""
-        if isinstance(index, ir.Const) and value.lanes == buffer.width == 1:
-            self.put((buffer, int(index.value)), value)
-        else:
-            self.forget_array(buffer)
-
-    def forget_array(self, buffer: ir.Buffer) -> None:
-        self.cells = {c: v for c, v in self.cells.items() if not (isinstance(c, tuple) and c[0] is buffer)}
-
-    def saved(self, instead: Cells | None = None) -> Cells:
-        """A copy of what registers hold, which then hold `instead`."""
-        now = self.cells
-        self.cells = dict(now if instead is None else instead)
-        return now
-
-    def join(self, test: ir.Expr, other: Cells) -> None:
-        """Two ways meet: the one where `test` holds came with `other`."""
-        here = self.cells
-        self.cells = {c: ir.select(test, other[c], here[c]) for c in here if c in other}
-
-    def forget(self, body: ir.Block) -> None:
-        """A loop over `body` begins or ends: nothing is known of the registers that it sets."""
-        for stmt in ir.statements(body):
-            changed = stmt.var if isinstance(stmt, ir.Declare) else stmt.sets
-            if changed is not None:
-                self.cells.pop(changed, None)
-            elif isinstance(stmt, ir.Change) and stmt.buffer.space == "private":
-                self.forget_array(stmt.buffer)
-
-
-def _cell(node: ir.Expr) -> Cell | None:
-    if isinstance(node, ir.Load) and node.buffer.space == "private" and node.lanes == node.buffer.width == 1:
-        return (node.buffer, int(node.index.value)) if isinstance(node.index, ir.Const) and node.where is None else None
-    return node if isinstance(node, ir.Var) else None
-
-
-def _unknown(node: ir.Expr) -> ir.Var:
-    lo, hi = (
-        (node.lo, node.hi) if isinstance(node, ir.Var) else domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
-    )
-    return ir.Var(show(node), node.dtype, node.lanes, lo, hi, 0)
-
-
-_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+from .cells import Cell, Cells, State, set_in, unknown
+from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, Verb
+from .turns import Change, limits
 
 
 def collect(kernel: ir.Kernel, subgroup: int = 32) -> Model:
@@ -153,7 +38,8 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None") -> Model:
         groups, workgroup = (fold.group,), (simplify(fold.group % x), simplify(fold.group // x), ir.const(0))
     readable = walk.storage - walk.written
     found = walk.accesses, walk.fences, walk.loops
-    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, walk.state.read_from)
+    told = walk.work, walk.state.read_from, walk.gatherings
+    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, *told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +75,9 @@ def uses_subgroups(kernel: ir.Kernel) -> bool:
     return any(isinstance(n, ir.Builtin) and "subgroup" in n.name for n in ir.all_nodes(kernel.body))
 
 
-def negated(condition: ir.Expr) -> ir.Expr:
-    """A condition that holds where this one does not."""
-    if isinstance(condition, ir.Binary) and condition.left.dtype.kind in "iu" and condition.op in _NEGATED:
-        return ir.binary(_NEGATED[condition.op], condition.left, condition.right)
-    if isinstance(condition, ir.Binary) and condition.dtype.kind == "b" and condition.op in "&|":
-        other = "|" if condition.op == "&" else "&"
-        return ir.binary(other, negated(condition.left), negated(condition.right))
-    return ir.unary("!", condition)
+def uses_matrices(kernel: ir.Kernel) -> bool:
+    """Whether subgroups of the kernel hold matrices: of as many threads as it says."""
+    return any(isinstance(node.dtype, MatrixType) for node in ir.all_nodes(kernel.body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +98,12 @@ class _Walk:
         self.accesses: list[Access] = []
         self.fences: list[Fence] = []
         self.loops: list[Loop] = []
+        self.gatherings: list[Gathering] = []
         self.work: list[tuple[ir.Stmt, tuple[ir.Expr, ...], tuple[Loop, ...]]] = []
         self.lets: dict[ir.Expr, ir.Expr] = {}
         self.known: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
+        self.tests: dict[ir.Stmt, ir.Expr] = {}
         self.storage = frozenset(kernel.buffers)
         self.written = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change))
         self.state = State(self.storage - self.written, ir.statements(kernel.body))
@@ -237,6 +120,7 @@ class _Walk:
         for axis, group, count in zip("xyz", self.groups, kernel.grid, strict=True):
             self.ids[f"workgroup_id.{axis}"], self.ids[f"num_workgroups.{axis}"] = group, ir.const(count)
         self.fold = fold
+        self.matrices = 0
 
     def resolve(self, value: ir.Expr) -> ir.Expr:
         """`value` over ids, iterations and unknowns, as it is now, in its shortest form."""
@@ -260,12 +144,14 @@ class _Walk:
 
     def block(self, block: ir.Block, around: _Around) -> tuple[Item, ...]:
         out: list[Item] = []
-        for stmt in block:
+        for number, stmt in enumerate(block):
             self.state.statement()
-            start = self.resolve(stmt.start) if isinstance(stmt, ir.For) else None
+            start, before = None, self.state.cells
             if isinstance(stmt, ir.For):
+                start, before = self.resolve(stmt.start), dict(before)
                 self.state.forget(stmt.body)
             self.reads(stmt, around, out)
+            self.gather(stmt, around)
             self.work.append((stmt, around.guards, around.loops))
             match stmt:
                 case ir.Let(var=var, value=value):
@@ -275,7 +161,7 @@ class _Walk:
                 case ir.Assign(var=var, value=value, lane=lane):
                     self.state.put(var, None if lane is not None else self.resolve(value))
                 case ir.Change(buffer=buffer, value=value):
-                    out.append(self.access(stmt.VERB, stmt, value.lanes, around))
+                    out += self.access(stmt.VERB, stmt, value.lanes, around)
                     if isinstance(stmt, ir.Store) and buffer.space == "private":
                         self.state.store(buffer, stmt.index, self.resolve(value))
                     elif buffer.space == "private":
@@ -286,8 +172,10 @@ class _Walk:
                     out.append(fence)
                 case ir.If():
                     out += self.branch(stmt, around)
+                case ir.Break():
+                    return (*out, *self.leave(stmt, block[number + 1 :], around))
                 case ir.For() if start is not None:
-                    out += self.repeat(stmt, start, around)
+                    out += self.repeat(stmt, start, before, around)
                 case _ if stmt.blocks:
                     raise KernelError(f"{type(stmt).__name__}: nothing tells how its blocks run, so nothing is proven")
             if stmt.sets is not None and not isinstance(stmt, ir.Assign):
@@ -308,9 +196,21 @@ class _Walk:
         before = self.state.saved()
         yes = self.block(stmt.then, around.within(test, test))
         after = self.state.saved(before)
-        no = self.block(stmt.orelse, around.within(simplify(negated(test)), test))
+        no = self.block(stmt.orelse, around.within(simplify(ir.negated(test)), test))
         self.state.join(test, after)
         return (Branch(test, yes, no),)
+
+    def leave(self, stmt: ir.Break, rest: ir.Block, around: _Around) -> tuple[Item, ...]:
+        """Some leave the loop, and the others go on."""
+        test, loop = self.resolve(stmt.condition), around.loops[-1]
+        if isinstance(test, ir.Const):
+            return self.block(stmt.last if test.value else rest, around)
+        loop.leaving.append(test)
+        self.tests[stmt] = test
+        before = self.state.saved()
+        last = self.block(stmt.last, around.within(test, test))
+        self.state.cells = before
+        return (Exit(test, last, self.block(rest, around.within(simplify(ir.negated(test)), test))),)
 
     def reads(self, stmt: ir.Stmt, around: _Around, out: list[Item]) -> None:
         """The loads in the expressions of `stmt`, operands first."""
@@ -320,16 +220,58 @@ class _Walk:
             where = ir.const(True, bool_) if node.where is None else self.resolve(node.where)
             if isinstance(where, ir.Const) and not where.value:
                 continue
-            out.append(self.access("reads", node, node.lanes, around.within(where, where)))
+            out += self.access("reads", node, node.lanes, around.within(where, where))
 
-    def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> Access:
+    def gather(self, stmt: ir.Stmt, around: _Around) -> None:
+        """What a whole subgroup does in `stmt`."""
+        found: list[ir.MatrixLoad | ir.MatrixCall | ir.MatrixStore] = [
+            node for node in ir.nodes(*stmt.expressions) if isinstance(node, ir.MatrixLoad | ir.MatrixCall)
+        ]
+        if isinstance(stmt, ir.MatrixStore):
+            found.append(stmt)
+        for node in found:
+            kind = node.value.dtype if isinstance(node, ir.MatrixStore) else node.dtype
+            assert isinstance(kind, MatrixType)
+            first, text = None, f"{node.name} of a matrix" if isinstance(node, ir.MatrixCall) else ""
+            if not isinstance(node, ir.MatrixCall):
+                first, text = self.resolve(node.index), f"{node.buffer.name}[{show(node.index)}], a matrix"
+            self.gatherings.append(
+                Gathering(node.place, text, kind.threads, first, around.guards, around.loops, around.conditions)
+            )
+
+    def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> list[Access]:
+        """An access; of a matrix one for each run of elements that a thread may have of it."""
         buffer, at = node.buffer, self.resolve(node.index)
         if buffer.width > 1:
             at = self.elements(at, buffer.width)
         counters = tuple((loop.stmt.var.name, loop.counter) for loop in around.loops)
-        found = Access(verb, buffer, at, lanes, around.guards, around.loops, node.index, node.place, counters)
-        self.accesses.append(found)
+        shares, moved = [at], 0
+        if isinstance(node, ir.MatrixLoad | ir.MatrixStore):
+            kind = node.dtype if isinstance(node, ir.MatrixLoad) else node.value.dtype
+            assert isinstance(kind, MatrixType)
+            self.matrices += 1
+            moved = self.matrices
+            lanes, shares = self.shares(at, kind, node.stride, node.by_columns)
+        found = [
+            Access(verb, buffer, share, lanes, around.guards, around.loops, node.index, node.place, counters, moved)
+            for share in shares
+        ]
+        self.accesses += found
         return found
+
+    def shares(self, at: ir.Expr, kind: MatrixType, stride: int, by_columns: bool) -> tuple[int, list[ir.Expr]]:
+        """How many neighbours each thread is taken to access of a matrix that begins at `at`, and where they begin:
+        threads go from row to row, as in NVIDIA's `ldmatrix`, by which bank conflicts are counted."""
+        packed = 4 if kind.element.bits == 8 else 1
+        run, slow = (kind.rows, kind.columns) if by_columns else (kind.columns, kind.rows)
+        each = kind.rows * kind.columns // kind.threads
+        lanes, lane = min(run, each), self.tid % kind.threads
+        starts = []
+        for part in range(each // lanes):
+            number = lane + part * kind.threads
+            share = at + number % slow * stride + number // slow * lanes
+            starts.append(simplify(share // packed if packed > 1 else share))
+        return max(1, lanes // packed), starts
 
     def elements(self, at: ir.Expr, width: int) -> ir.Expr:
         """An index in vectors as one in elements; nobody knows what, where that may wrap around."""
@@ -338,16 +280,73 @@ class _Walk:
             return ir.Var("index", at.dtype, 1, *domain(at.dtype), 0)
         return simplify(at * width)
 
-    def repeat(self, stmt: ir.For, start: ir.Expr, around: _Around) -> list[Item]:
-        loop = self.loop(stmt, start, self.resolve(stmt.stop), self.resolve(stmt.step))
+    def repeat(self, stmt: ir.For, start: ir.Expr, before: Cells, around: _Around) -> list[Item]:
+        leaves = [s for s in stmt.body if isinstance(s, ir.Break)]
+        changes, tests = self.turn(stmt, before, around) if leaves else ({}, {})
+        bounds = [start, *[self.resolve(x) for x in (stmt.stop, stmt.step) if x is not None]]
+        loop = self.loop(stmt, *bounds) if stmt.stop is not None else self.turns(stmt, changes, tests)
+        whole = stmt.stop is None and loop.inside is not None and len(leaves) == 1  # its condition is the only exit
+        if leaves and not whole:  # whether nobody has left before is left open
+            turn: ir.Expr = ir.Var(f"a turn of {loop.stmt.var.name}", bool_, 1, 0, 1, 0)
+            loop = replace(loop, inside=turn if loop.inside is None else ir.binary("&", turn, loop.inside))
         self.loops.append(loop)
         if loop.count == 0:
             return []
-        bounds = *around.conditions, start, *map(self.resolve, (stmt.stop, stmt.step))
+        for cell, change in changes.items():
+            self.state.put(cell, change.at(loop.index))
         guards = around.guards if loop.inside is None else around.guards + ir.conjuncts(loop.inside)
-        body = self.block(stmt.body, _Around(guards, (*around.loops, loop), bounds))
+        conditions = (*around.conditions, *bounds, *([loop.inside] if whole and loop.inside is not None else []))
+        body = tuple([s for s in stmt.body if not (whole and isinstance(s, ir.Break))])
+        items = self.block(body, _Around(guards, (*around.loops, loop), conditions))
         self.state.forget(stmt.body)
-        return [Repeat(loop, body)]
+        return [Repeat(loop, items)]
+
+    def turn(self, stmt: ir.For, before: Cells, around: _Around) -> tuple[dict[Cell, Change], dict[ir.Stmt, ir.Expr]]:
+        """What a turn does to integers in registers, and when it leaves: it is gone through once, from any values."""
+        nodes = {cell: node for cell, node in set_in(stmt.body) if self.state.cells.get(cell) is None}
+        begin = {cell: unknown(node) for cell, node in nodes.items()}
+        kept = [(name, dict(getattr(self, name))) for name in ("lets", "known", "memo", "tests")]
+        lists: list[list[Any]] = [self.accesses, self.fences, self.loops, self.work]
+        lengths = [len(items) for items in lists]
+        cells = self.state.saved()
+        self.state.cells |= begin
+        top = domain(u32)[1]
+        loop = Loop(stmt, ir.Var("turn", u32, 1, 0, top, -1 - len(self.loops)), stmt.start, top, None, False)
+        self.block(stmt.body, _Around(around.guards, (*around.loops, loop), around.conditions))
+        ends, tests, self.state.cells = self.state.cells, self.tests, cells
+        for name, table in kept:
+            setattr(self, name, table)
+        for items, length in zip(lists, lengths, strict=True):
+            del items[length:]
+        starts = {cell: before.get(cell, unknown(node)) for cell, node in nodes.items()}
+        return {cell: Change(starts[cell], begin[cell], ends.get(cell)) for cell in nodes}, tests
+
+    def turns(self, stmt: ir.For, changes: dict[Cell, Change], tests: dict[ir.Stmt, ir.Expr]) -> Loop:
+        """A loop that has no end of its own, numbered from 0. It is judged by what has to hold in each of its turns."""
+        known = {leaf for value in self.state.cells.values() for leaf in ir.variables(value)}
+
+        def stays(value: ir.Expr) -> bool:
+            return all(leaf in known or leaf.order < 0 for leaf in ir.variables(value)) and self.state.is_lasting(value)
+
+        first = next(s for s in stmt.body if not isinstance(s, ir.Let | ir.Comment))
+        for leave in (s for s in stmt.body if s in tests):
+            goes_on = simplify(ir.negated(tests[leave]))
+            for limit in limits(goes_on, changes.values(), stays):
+                change = limit.change
+                if limit.most is None:
+                    continue
+                exact = leave is first and not leave.blocks[0] and len(ir.conjuncts(goes_on)) == 1
+                own = replace(stmt, var=ir.var(change.begin.name, change.begin.dtype), stop=limit.bound)
+                if exact and limit.op == "<" and change.step > 0 and not limit.offset:
+                    own = replace(own, step=ir.const(change.step, change.begin.dtype))
+                    return self.loop(own, change.start, limit.bound, own.step)
+                count = limit.most + (leave is not first)
+                index = ir.Var(change.begin.name, u32, 1, 0, max(0, count - 1), -1 - len(self.loops))
+                inside = limit.inside(goes_on, index) if exact and change.step else None
+                return Loop(own, index, change.at(index), count, inside, True)
+        top = domain(u32)[1]
+        index = ir.Var(stmt.var.name, u32, 1, 0, top, -1 - len(self.loops))
+        return Loop(stmt, index, index, 1 + top, None, bounded=False)
 
     def loop(self, stmt: ir.For, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Loop:
         """The loop numbered from 0; its counter is `start + step * number`, as long as that does not wrap around."""

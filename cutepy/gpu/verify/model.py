@@ -26,7 +26,8 @@ class Loop:
     """A loop of at most `count` iterations, numbered by `index`; number `index` happens where `inside` holds.
 
     `counter` is the value of the user's counter; `bounded` tells that it cannot wrap around past the end. Where it may,
-    the iterations are those before that.
+    the iterations are those before that. Threads leave the loop early where one of `leaving` holds, in the iteration
+    that it is about.
     """
 
     stmt: For
@@ -35,6 +36,7 @@ class Loop:
     count: int
     inside: Expr | None
     bounded: bool
+    leaving: list[Expr] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +44,8 @@ class Access:
     """A place in the text that reads, writes or updates elements [index, index + lanes) of an array.
 
     It happens where all `guards` hold. `written` is its index as it stands in the kernel, `counters` are the counters
-    of the loops around it.
+    of the loops around it. Where it is a share of a matrix that a subgroup moves, `moved` is the number of the place in
+    the text, from 1 on: which thread accesses which element is the hardware's to choose.
     """
 
     verb: Verb
@@ -54,6 +57,11 @@ class Access:
     written: Expr
     place: str
     counters: tuple[tuple[str, Expr], ...]
+    moved: int = 0
+
+    def owners(self, threads: int) -> Integers | None:
+        """Who each thread is at this access: itself, or, for a share of a matrix, a stranger to all other places."""
+        return np.arange(threads)[None, :] + threads * self.moved if self.moved else None
 
     @property
     def text(self) -> str:
@@ -88,6 +96,26 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Gathering:
+    """A place where a whole subgroup of `threads` threads does something with a matrix, the conditions that decide who
+    comes there, and what all have to agree on: where the matrix begins in memory, None where it stays in registers.
+    """
+
+    place: str
+    text: str
+    threads: int
+    first: Expr | None
+    guards: tuple[Expr, ...]
+    loops: tuple[Loop, ...]
+    conditions: tuple[Expr, ...]
+
+    @property
+    def counters(self) -> tuple[tuple[str, Expr], ...]:
+        """The counters of the loops around it."""
+        return tuple((loop.stmt.var.name, loop.counter) for loop in self.loops)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Branch:
     """The two sides of an `if`."""
 
@@ -95,6 +123,11 @@ class Branch:
 
     then: "tuple[Item, ...]"
     other: "tuple[Item, ...]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exit(Branch):
+    """A place where a loop is left: `then` is what those do who leave, `other` the rest of the iteration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +200,8 @@ class Model:
     """A kernel, ready to reason about, with what was worked out about its expressions.
 
     `groups` are the ids of the workgroup that indices are over; `workgroup` is its place in the grid, made of them.
-    `work` lists the statements that compute or store, with the guards and loops around them. `read_from` tells of an
+    `work` lists the statements that compute or store, with the guards and loops around them, `gatherings` what whole
+    subgroups do. `read_from` tells of an
     unknown which array it was read from, where the kernel writes that.
     """
 
@@ -182,6 +216,7 @@ class Model:
     readable: frozenset[Buffer]
     work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]]
     read_from: dict[Expr, Buffer]
+    gatherings: list[Gathering]
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 
@@ -281,7 +316,7 @@ class Model:
             env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
         return env
 
-    def use(self, item: Access | Fence, ids: dict[Expr, int], thread: int, verb: str) -> Use:
+    def use(self, item: Access | Fence | Gathering, ids: dict[Expr, int], thread: int, verb: str) -> Use:
         """One invocation at an access or a barrier, for a witness."""
         known = [(name, counter) for name, counter in item.counters if not self.unknowns([counter])]
         env = self._at([counter for _, counter in known], ids, thread)

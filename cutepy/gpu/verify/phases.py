@@ -5,13 +5,12 @@ first one in the next. Barriers are taken to be where the whole workgroup comes 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...tensor.dtypes import bool_
-from ..ir import Const, Expr, Var, binary, conjuncts, const, rewrite, var
+from ..ir import Const, Expr, Var, binary, conjuncts, const, negated, rewrite, var
 from ..simplify import simplify
-from .collect import negated
-from .model import Access, Branch, Fence, Item, Loop, Model, Repeat, flat
+from .model import Access, Branch, Exit, Fence, Item, Loop, Model, Repeat, flat
 
 #: Added to the order of a loop's number where it stands for another iteration.
 _OTHER = 1 << 20
@@ -31,13 +30,16 @@ class _Piece:
     """A stretch of text: what comes before its first barrier, and after its last one; the same list if it has none.
 
     `through` are the conditions under which it is passed without a barrier, None if it never is. `loose` are iterations
-    in which the whole workgroup is when it leaves the stretch.
+    in which the whole workgroup is when it leaves the stretch. `leaving` comes after the last barrier of those who
+    leave the loop around; `early` tells that some of them may have passed none.
     """
 
     head: list[Access]
     tail: list[Access]
     through: tuple[Expr, ...] | None
     loose: dict[Expr, int]
+    leaving: list[Access] = field(default_factory=list)
+    early: bool = False
 
 
 def phases(model: Model, *, storage: bool) -> list[Phase]:
@@ -70,8 +72,16 @@ class _Cut:
         running: list[Access] = []
         through: tuple[Expr, ...] | None = ()
         loose: dict[Expr, int] = {}
-        cut = False
-        for item in items:
+        leaving: list[Access] = []
+        cut = early = False
+        waiting = list(items)[::-1]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, Exit) and self.is_cut(item):
+                leaving += running + _accesses(item.then)
+                early = early or through is not None
+                waiting += item.other[::-1]
+                continue
             if not self.is_cut(item):
                 whole = _accesses((item,))
                 running = running + whole
@@ -88,7 +98,7 @@ class _Cut:
             running = piece.tail + ([] if piece.through is None else _where(running, piece.through))
             through = None if through is None or piece.through is None else through + piece.through
             loose, cut = {**loose, **piece.loose}, True
-        return _Piece(head if cut else running, running, through, loose)
+        return _Piece(head if cut else running, running, through, loose, leaving, early)
 
     def item(self, item: Item, shared: dict[Expr, int]) -> _Piece:
         match item:
@@ -119,6 +129,10 @@ class _Cut:
             again = piece.tail + [following(a) for a in piece.head] + passing
             self.close(again, {**shared, **piece.loose, loop.index: loop.count - 1})
         head = [first(a) for a in piece.head] + passing
+        if loop.leaving:  # any iteration may be the last, for what is known
+            tail = piece.tail + piece.leaving + passing
+            through = (var("path", bool_),) if piece.early or loop.inside is not None or through is not None else None
+            return _Piece(head, tail, through, {**piece.loose, loop.index: loop.count})
         if loop.inside is None:
             last = _at(loop, const(loop.count - 1, loop.index.dtype))
             return _Piece(head, [last(a) for a in piece.tail] + passing, through, piece.loose)

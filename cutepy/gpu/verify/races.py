@@ -57,7 +57,8 @@ class Part:
     def places(self, by: int, on: bool) -> Places:
         """Where threads are when the workgroup moves addresses by that much."""
         active = self.active if on else np.zeros((1, 1), bool)
-        return Places(self.access.verb, self.table + by, active, self.access.lanes)
+        owners = self.access.owners(self.table.shape[1])
+        return Places(self.access.verb, self.table + by, active, self.access.lanes, owners)
 
 
 def part_of(scene: Scene, access: Access) -> Part | None:
@@ -102,11 +103,12 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer()
     strange = model.unknowns([a.index for a in scene.accesses])
-    if strange:
+    whole = any(a.moved for a in scene.accesses)
+    if strange and not whole:
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()
-    else:
+    elif not strange:
         found = _quick(scene)
         if found is not None:
             return found
@@ -166,7 +168,9 @@ def _search_phase(scene: Scene, data: Data | None) -> tuple[Found | None, bool]:
             if key in seen:
                 continue
             seen.add(key)
-            meeting = meet([Places(a.verb, *pair, a.lanes) for a, pair in zip(scene.accesses, now, strict=True)])
+            whose = [a.owners(model.threads) for a in scene.accesses]
+            there = zip(scene.accesses, now, whose, strict=True)
+            meeting = meet([Places(a.verb, *pair, a.lanes, owners) for a, pair, owners in there])
             if meeting is not None:
                 return scene.found(meeting, {leaf: int(v[row]) for leaf, v in ids.items()}, own), False
     return None, domain.complete and all(d.complete for d in own)
@@ -194,7 +198,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     alone = all(isinstance(group, Const) for group in model.groups)
     tells = owned(model, accesses)
     if alone or tells.workgroup or _apart(model, accesses):
-        return Answer(), tells.thread
+        return Answer(), tells.thread and not any(a.moved for a in accesses)
     return decide(model, accesses, lambda data: _search_groups(model, accesses, data)), False
 
 

@@ -11,6 +11,7 @@ Claim = Literal[
     "in bounds",
     "bounded loops",
     "uniform barriers",
+    "whole subgroups",
     "no races",
     "written before read",
     "forward progress",

@@ -13,12 +13,11 @@ import numpy as np
 
 from ...layout.affine import Affine
 from ..evaluate import Array, Data, Integers, Mask, Unknown, evaluate
-from ..ir import Buffer, Expr, conjuncts
+from ..ir import Buffer, Expr, conjuncts, negated
 from ..ranges import exact, linear, range_of
 from ..simplify import from_linear, simplify
 from ..wgsl import show
 from .bounds import facts_of, last_of, reach
-from .collect import negated
 from .model import (
     Access,
     Branch,

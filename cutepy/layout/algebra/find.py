@@ -284,7 +284,7 @@ def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
         wanted.append(ones + [0] * (bits - len(ones)))
 
     def place(vector: int) -> int:
-        """The elements taken at once whose place a vector shares, joined by XOR."""
+        """The elements taken at once whose place a vector shares, joined by XOR: a projection."""
         shared = 0
         for test, ones, value in zip(tests, wanted, widest.vector, strict=True):
             shared ^= value if apply(ones, test.solve(vector) or 0) else 0
@@ -292,8 +292,7 @@ def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
 
     basis = list(widest.vector)
     for vector in (*together, *(1 << bit for bit in range(bits))):
-        while (moved := vector ^ place(vector)) != vector:
-            vector = moved
+        vector ^= place(vector)
         if len(basis) < bits and Image(basis).solve(vector) is None:
             basis.append(vector)
     return basis
@@ -317,7 +316,8 @@ def _padded(call: str, shape: IntTuple, asked: Sequence[Access], element_bytes: 
             if len(counted) < len(rounds):
                 continue
             ways = tuple(worst for worst, _needed in counted)
-            cost = (sum(worst > needed for worst, needed in counted), max(ways), sum(ways), layout.cosize)
+            excess = [worst - needed for worst, needed in counted]
+            cost = (max(excess), sum(excess), layout.cosize)
             if best is None or cost < best[0]:
                 best = cost, Found(layout, ways, cost[0] == 0, _why(cost, pitch, sizes[order[0]], period))
             if cost[0] == 0:

@@ -81,10 +81,13 @@ def who_owns(layout_tv: AnyLayout, crd: IntTuple, tile: IntTuple) -> Owners:
 
     Raises LayoutError for unknown sizes and a coordinate that the tile does not have.
     """
-    table = _table(f"who_owns({layout_tv}, {crd}, {tile})", layout_tv, tile)
+    call = f"who_owns({layout_tv}, {show(crd)}, {show(tile)})"
+    table = _table(call, layout_tv, tile)
+    if any(type(entry) is not int for entry in leaves(crd)):
+        raise LayoutError(f"{call}: a coordinate is whole numbers, one a mode, or one for all")
     index = crd2idx(crd, tile)
-    if not 0 <= index < product(tile):
-        raise LayoutError(f"who_owns({layout_tv}, {crd}, {tile}): the tile has no such coordinate")
+    if not _is_in(crd, tile):
+        raise LayoutError(f"{call}: the tile has no such coordinate; the last one is {show(_last(tile))}")
     owners = [Owner(t, v) for t, row in enumerate(table) for v, element in enumerate(row) if element == index]
     return Owners(idx2crd(index, tile), tuple(owners))
 
@@ -134,6 +137,16 @@ def vectorised(layout_tv: AnyLayout, memory: AnyLayout, *, element_bytes: int = 
         possible, order = elements, list(range(len(order)))
     limits = [_limit(rows, whole, count, element_bytes, align) for count in widths if count > possible]
     return Vectorised(elements, possible, tuple(order), element_bytes, tuple(limits[::-1]))
+
+
+def _is_in(crd: IntTuple, tile: IntTuple) -> bool:
+    if isinstance(crd, tuple) and isinstance(tile, tuple):
+        return all(_is_in(entry, extent) for entry, extent in zip(crd, tile, strict=True))
+    return 0 <= crd2idx(crd, tile) < product(tile)
+
+
+def _last(tile: IntTuple) -> IntTuple:
+    return idx2crd(product(tile) - 1, tile)
 
 
 def _table(call: str, layout_tv: AnyLayout, tile: IntTuple) -> list[list[int]]:

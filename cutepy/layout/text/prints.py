@@ -16,9 +16,7 @@ _NAMES = (
     "ThrLayoutVMNK|PermutationMNK|ThrID|Shape_MNK|Layout[ABC]_TV|Tiler_MN|TiledLayout_TV|ValLayout(?:Src|Dst|Ref)|"
     "ValueType|Thr Layout VMNK|Permutation MNK|Shape MNK|TV Layout (?:A|B|C|Src|Dst|Ref|tiled)|Tiler MN|Value type"
 )
-_PART = re.compile(
-    rf"^[ \t]*(?P<line>{_NAMES}):[ \t]*(?P<rest>\S.*?)[ \t]*$|\b(?P<name>\w+) = <(?P<quoted>\"[^\"]*\")>", re.MULTILINE
-)
+_PART = rf"(?m)^[ \t]*(?P<line>{_NAMES}):[ \t]*(?P<rest>\S.*?)[ \t]*$|\b(?P<name>\w+) = <(?P<quoted>\"[^\"]*\")>"
 
 
 def parts_of(text: str) -> dict[str, str]:
@@ -27,14 +25,14 @@ def parts_of(text: str) -> dict[str, str]:
     >>> parts_of("TiledCopy\\n  Tiler_MN:       (_64,_16)\\n")
     {'Tiler_MN': '(_64,_16)'}
     """
-    return {found["line"] or found["name"]: found["rest"] or found["quoted"] for found in _PART.finditer(text)}
+    return {found["line"] or found["name"]: found["rest"] or found["quoted"] for found in re.finditer(_PART, text)}
 
 
-_BASES = re.compile(r"[\"']?(\w+?)(?:_bases)?[\"']?\s*[=:]\s*\[((?:\s*\[[^\[\]]*\]\s*,?)*)\s*\]")
-_STEP = re.compile(r"(\w+)=(\d+) -> \(([^()]*)\)|- (\w+) is a size 1 dimension")
-_SIZE = re.compile(r"\(size (\d+)\)")
-_LISTED = re.compile(r"\[\s*(\d[\d\s,]*)\]")
-_KINDS = re.compile(r"\s*(?:#\w+\s*=\s*)?(?:#(?:ttg|triton_gpu|ttng)\.)?(\w+)\s*[<(]\s*\{?")
+_BASES = r"[\"']?(\w+?)(?:_bases)?[\"']?\s*[=:]\s*\[((?:\s*\[[^\[\]]*\]\s*,?)*)\s*\]"
+_STEP = r"(\w+)=(\d+) -> \(([^()]*)\)|- (\w+) is a size 1 dimension"
+_SIZE = r"\(size (\d+)\)"
+_LISTED = r"\[\s*(\d[\d\s,]*)\]"
+_KINDS = r"\s*(?:#\w+\s*=\s*)?(?:#(?:ttg|triton_gpu|ttng)\.)?(\w+)\s*[<(]\s*\{?"
 _LINEAR = ("linear", "shared_linear", "DistributedLinearLayout", "SharedLinearLayout", "LinearLayout")
 _BLOCKED = ("blocked", "BlockedLayout")
 _MOST_BASES = 256
@@ -51,12 +49,12 @@ def linear_layout(text: str) -> AnyLayout | None:
     Raises NotationError for those that are rules for tensors of any shape, as swizzled_shared and matrix units.
     """
     if " -> (" in text or "is a size 1 dimension" in text:
-        return _of_bases(text, _printed(text), [int(size) for size in _SIZE.findall(text)])
-    kind = _KINDS.match(text)
+        return _of_bases(text, _printed(text), [int(size) for size in re.findall(_SIZE, text)])
+    kind = re.match(_KINDS, text)
     if kind is None:
         return None
     if kind[1] in _LINEAR:
-        return _of_bases(text, [_vectors(found[2]) for found in _BASES.finditer(text)], [])
+        return _of_bases(text, [_vectors(found[2]) for found in re.finditer(_BASES, text)], [])
     if kind[1] in _BLOCKED:
         return _of_bases(text, _blocked(text), [])
     if text.lstrip().startswith("#"):
@@ -76,7 +74,7 @@ def _vectors(text: str) -> list[tuple[int, ...]]:
 def _printed(text: str) -> Bases:
     """The bases of each dimension, from `register=1 -> (0, 1)` line by line."""
     found: dict[str, list[tuple[int, ...]]] = {}
-    for step in _STEP.finditer(text):
+    for step in re.finditer(_STEP, text):
         listed = found.setdefault(step[1] or step[4], [])
         if step[1]:
             if int(step[2]) != 1 << len(listed):
@@ -87,7 +85,7 @@ def _printed(text: str) -> Bases:
 
 def _blocked(text: str) -> Bases:
     """Registers, then lanes, then warps fill the tile, in the order that is last."""
-    lists = [tuple(map(int, re.findall(r"\d{1,9}", found[1]))) for found in _LISTED.finditer(text)][:4]
+    lists = [tuple(map(int, re.findall(r"\d{1,9}", found[1]))) for found in re.finditer(_LISTED, text)][:4]
     if len(lists) != 4 or sorted(lists[3]) != [*range(len(lists[0]))] or len({*map(len, lists)}) != 1:
         raise NotationError("a blocked layout has sizes of registers, lanes and warps, and an order", text, 0)
     reach = [1] * len(lists[3])

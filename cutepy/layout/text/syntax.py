@@ -172,12 +172,12 @@ _ORDERS = {
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2}
 _CLOSING = {"(": ")", "[": "]", "<": ">"}
 _KEYWORD = re.compile(r"(shape|stride|order|offset|swizzle|loc|ip)\s*=")
-_DIVISOR = re.compile(r"div\s*=\s*([0-9]{1,18})")
+_DIVISOR = r"div\s*=\s*([0-9]{1,18})"
 _MACHINE_INTEGERS = frozenset("int unsigned long int32_t uint32_t int64_t uint64_t size_t".split())
 """Types of sizes that a C++ type does not know: each is another unknown."""
 _TYPES = frozenset("layout composed_layout tile shape stride int_tuple coord step memref coord_tensor".split())
 """Types of the compiler's dialect, which hold a text."""
-_PYCUTE_SWIZZLE = re.compile(r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})")
+_PYCUTE_SWIZZLE = r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})"
 
 
 def read(text: str, calls: Collection[str], examples: str) -> Tree:
@@ -381,7 +381,7 @@ class Reader:
             if tokens.accept("("):
                 tokens.expect(")", f"after {name}(")
             return Node(token.column, _ORDERS[name])
-        if swizzle := _PYCUTE_SWIZZLE.fullmatch(name):
+        if swizzle := re.fullmatch(_PYCUTE_SWIZZLE, name):
             numbers = [Node(token.column, int(number)) for number in swizzle.groups()]
             return Node(token.column, Call("Swizzle", token.column, numbers, {}, tokens.error))
         if "ptr" in name or name == "counting_iter":
@@ -417,7 +417,7 @@ class Reader:
             self.names = set(re.findall(r"\bn[0-9]+\b", self.tokens.text))
         name = next(name for name in (f"n{i}" for i in range(len(self.names) + 1)) if name not in self.names)
         self.names.add(name)
-        divisor = _DIVISOR.search(token.text)
+        divisor = re.search(_DIVISOR, token.text)
         if divisor and int(divisor.group(1)) > 1:
             self.facts.append(f"{divisor.group(1)} divides {name}")
         return symbol(name)

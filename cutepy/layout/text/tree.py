@@ -29,8 +29,8 @@ class Pointer:
         >>> Pointer.printed("<f16, smem, align<128>, S<3,4,3>>"), Pointer.printed("[32b](0x7f)")
         (Pointer(width=16, swizzle=(3, 4, 3)), Pointer(width=32, swizzle=None))
         """
-        swizzle = _SWIZZLED.search(text)
-        width = _WIDTH.search(text[: swizzle.start()] if swizzle else text)
+        swizzle = re.search(_SWIZZLED, text)
+        width = re.search(_WIDTH, text[: swizzle.start()] if swizzle else text)
         numbers = [int(number) for number in swizzle.groups()] if swizzle else []
         return cls(
             int(width.group(1) or width.group(2)) if width else None,
@@ -38,8 +38,8 @@ class Pointer:
         )
 
 
-_SWIZZLED = re.compile(r"\bSw?<(\d{1,9}),\s*(\d{1,9}),\s*(-?\d{1,9})>")
-_WIDTH = re.compile(r"(?:^<|\[)(\d{1,4})(?:>$|b\])|(?<!\w)[A-Za-z]{1,8}(\d{1,3})(?:E\d+M\d+\w{0,8})?(?!\w)")
+_SWIZZLED = r"\bSw?<(\d{1,9}),\s*(\d{1,9}),\s*(-?\d{1,9})>"
+_WIDTH = r"(?:^<|\[)(\d{1,4})(?:>$|b\])|(?<!\w)[A-Za-z]{1,8}(\d{1,3})(?:E\d+M\d+\w{0,8})?(?!\w)"
 
 
 @dataclass(frozen=True, slots=True)

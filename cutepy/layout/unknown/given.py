@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from math import ceil, floor, prod
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +17,13 @@ from ..values.layout import Layout, _make
 from .knowledge import Knowledge
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import sympy
 
     from ..values.composed import ComposedLayout
 
-_SIGN = re.compile(r"\s+divides\s+|\s*(?:>=|<=|==|!=|>|<)\s*")
+_SIGN = r"\s+divides\s+|\s*(?:>=|<=|==|!=|>|<)\s*"
 _FLIPPED = {">=": "<=", "<=": ">=", "==": "==", "!=": "!=", ">": "<", "<": ">"}
 
 
@@ -74,7 +75,7 @@ def facts_of(statements: Iterable[object]) -> Facts:
 
 
 def _from_text(text: str) -> list[Fact]:
-    sides, signs = _SIGN.split(text), _SIGN.findall(text)
+    sides, signs = re.split(_SIGN, text), re.findall(_SIGN, text)
     if not signs:
         raise LayoutError(f"{text!r} is no fact; write '64 divides M', 'M >= 4', 'N == 4*M' or 'K != M'")
     terms = [_term(side) for side in sides]
@@ -178,6 +179,8 @@ def put(term: Term, values: Mapping[object, object]) -> Term:
 
 def _number(tree: sympy.Expr, values: Mapping[object, object]) -> Fraction:
     """The number that an expression is; LookupError where a symbol has none or a function is not known here."""
+    from fractions import Fraction  # with decimal, whose loading is a tenth of that of all of cutepy
+
     if tree.is_Symbol:
         value = values[tree]
         if type(value) is not int:

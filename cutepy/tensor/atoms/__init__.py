@@ -2,12 +2,14 @@
 
 from . import nvidia, others
 from .atom import FMA as FMA
+from .atom import Atoms as Atoms
 from .atom import CopyAtom as CopyAtom
 from .atom import MMAAtom as MMAAtom
 from .atom import universal_copy as universal_copy
+from .subgroup import subgroup_matrix as subgroup_matrix
 
-MMA_ATOMS: dict[str, MMAAtom] = {FMA.name: FMA} | nvidia.MMA_ATOMS | others.MMA_ATOMS
+MMA_ATOMS: Atoms[MMAAtom] = Atoms(lambda: [FMA, *nvidia.mma_atoms(), *others.mma_atoms()])
 """Every multiply-add atom by name."""
 
-COPY_ATOMS: dict[str, CopyAtom] = {atom.name: atom for atom in map(universal_copy, (1, 2, 3, 4))} | nvidia.COPY_ATOMS
+COPY_ATOMS: Atoms[CopyAtom] = Atoms(lambda: [*map(universal_copy, (1, 2, 3, 4)), *nvidia.copy_atoms()])
 """Every copy atom by name."""

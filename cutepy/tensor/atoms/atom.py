@@ -6,9 +6,11 @@ the (N, K) tile of B, `atom.c` in the (M, N) tile of C; every element of a tile 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
+from typing import Generic, TypeVar
 
 from ...errors import TensorError
 from ...layout import Layout
@@ -24,6 +26,7 @@ class MMAAtom(Shown):
 
     `threads` numbers the threads that take part, `types` are the element types of A, B and C (D is as C). An
     instruction of several independent `blocks` has them as a last mode of every tile. `source` names the document.
+    `opaque` registers are those of all threads together: each has the whole tile, and a fragment holds whole matrices.
     """
 
     name: str
@@ -35,6 +38,7 @@ class MMAAtom(Shown):
     types: tuple[str, str, str]
     source: str
     blocks: int = 1
+    opaque: bool = False
 
     def tile(self, operand: str) -> tuple[int, ...]:
         """The shape of the tile of operand "a", "b" or "c"."""
@@ -98,6 +102,32 @@ class CopyAtom(Shown):
 
     def __str__(self) -> str:
         return self.name
+
+
+Kind = TypeVar("Kind", bound=MMAAtom | CopyAtom)
+
+
+class Atoms(Mapping[str, Kind], Generic[Kind]):
+    """Atoms by name, made when one is first asked for."""
+
+    def __init__(self, make: Callable[[], Iterable[Kind]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> dict[str, Kind]:
+        return {atom.name: atom for atom in self._make()}
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} atoms, from {next(iter(self))} to {[*self][-1]}>"
 
 
 def thread_value(threads: tuple[IntTuple, IntTuple], values: tuple[IntTuple, IntTuple]) -> Layout:

@@ -90,7 +90,8 @@ def _tcgen05(m: int, n: int, k: int, types: tuple[str, str, str]) -> MMAAtom:
     )
 
 
-def _all_mma() -> list[MMAAtom]:
+def mma_atoms() -> list[MMAAtom]:
+    """Every matrix instruction, the oldest first."""
     found = [_volta(c, a, b) for c in ("f16", "f32") for a in ("row", "col") for b in ("row", "col")]
     for c in ("f16", "f32"):
         found.append(_mma("sm_75", (16, 8, 8), 16, ("f16", "f16", c)))
@@ -184,11 +185,8 @@ def _tensor_memory_load(columns: int) -> CopyAtom:
     )
 
 
-def _all_copies() -> list[CopyAtom]:
+def copy_atoms() -> list[CopyAtom]:
+    """Every copy instruction."""
     found = [_matrices(n, t, s) for s in (False, True) for t in (False, True) for n in (1, 2, 4)]
     found += [_async_copy(size) for size in (4, 8, 16)]
     return found + [_tensor_memory_load(1 << power) for power in range(8)]
-
-
-MMA_ATOMS = {atom.name: atom for atom in _all_mma()}
-COPY_ATOMS = {atom.name: atom for atom in _all_copies()}

@@ -189,4 +189,6 @@ def _simdgroup(kind: str) -> MMAAtom:
     )
 
 
-MMA_ATOMS = {atom.name: atom for atom in (*_amd(), *_intel(), *map(_simdgroup, ("half", "bfloat", "float")))}
+def mma_atoms() -> list[MMAAtom]:
+    """Every matrix instruction of AMD, Intel and Apple."""
+    return [*_amd(), *_intel(), *map(_simdgroup, ("half", "bfloat", "float"))]

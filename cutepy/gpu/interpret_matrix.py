@@ -1,0 +1,98 @@
+"""How the interpreter moves and combines matrices of a subgroup: all of its threads at once, or none.
+
+Law: a matrix is an array (workgroups, subgroups, rows, columns). Who looks on sees each element accessed by one thread:
+which one that is on a device nobody knows.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..errors import KernelError
+from ..tensor.matrix import MatrixType, Window
+from .interpret_memory import Reach, State
+from .ir.laws import Array
+
+
+def by_subgroup(s: State, kind: MatrixType, place: str, what: str) -> Array | None:
+    """Which subgroups are active, as (workgroups, subgroups, 1, 1); None if all are. Raises KernelError where some
+    threads of one are and some are not, or where subgroups have another size."""
+    threads = s.kernel.threads
+    if s.subgroup_size != kind.threads or threads % kind.threads:
+        raise KernelError(
+            f"{_at(place)}kernel {s.kernel.name}: matrices of {kind.threads} threads in workgroups of {threads}, with "
+            f"subgroups of {s.subgroup_size}"
+        )
+    if s.active is None:
+        return None
+    on = np.broadcast_to(s.active, s.shape).reshape(s.groups, -1, kind.threads)
+    mixed = on.any(axis=2) & ~on.all(axis=2)
+    if mixed.any():
+        group, subgroup = map(int, np.argwhere(mixed)[0])
+        raise KernelError(
+            f"{_at(place)}kernel {s.kernel.name} {what} a matrix where subgroup {subgroup} of workgroup "
+            f"{s.workgroup(group)} is parted: some of its threads come here, others do not; let all of them come"
+        )
+    return on[:, :, :1, None]
+
+
+def agreed(s: State, kind: MatrixType, value: Array, place: str, what: str) -> Array:
+    """What all threads of each active subgroup say, as (workgroups, subgroups)."""
+    whole = np.broadcast_to(value, s.shape).reshape(s.groups, -1, kind.threads)
+    differ = (whole != whole[:, :, :1]).any(axis=2)
+    active = by_subgroup(s, kind, place, what)
+    if active is not None:
+        differ = differ & active[:, :, 0, 0]
+    if differ.any():
+        group, subgroup = map(int, np.argwhere(differ)[0])
+        raise KernelError(
+            f"{_at(place)}kernel {s.kernel.name} {what} a matrix at places that threads of subgroup {subgroup} of "
+            f"workgroup {s.workgroup(group)} do not agree on; make the place of gpu.subgroup(), not of gpu.thread()"
+        )
+    found: Array = whole[:, :, 0]
+    return found
+
+
+def _at(place: str) -> str:
+    return f"{place}: " if place else ""
+
+
+def elements(kind: MatrixType, stride: int, by_columns: bool, packed: int) -> Array:
+    """The elements of the memory that each thread sees accessed, from that of the matrix on: (threads, lanes)."""
+    table = Window(0, stride, by_columns).table(kind)
+    flat = (table.T if by_columns else table).reshape(-1)[::packed] // packed
+    found: Array = flat.reshape(kind.threads, -1)
+    return found
+
+
+def spread_out(s: State, reach: Reach, first: Array, kind: MatrixType, shape: tuple[int, bool]) -> Array:
+    """The element of each (lane, workgroup, thread), checked to be inside the array; `first` is by subgroup."""
+    packed = 32 // kind.element.bits if kind.element.bits == 8 else 1
+    own = elements(kind, *shape, packed)
+    at = first[:, :, None, None].astype(np.int64) // packed + own
+    lanes: Array = np.moveaxis(at.reshape(s.groups, s.kernel.threads, -1), -1, 0)
+    for lane in lanes:
+        reach.elements(s, lane, s.active)
+    return lanes
+
+
+def watch_lanes(s: State, reach: Reach, lanes: Array, values: Callable[[], Array]) -> None:
+    """Tell who looks on of each access."""
+    if s.watch is not None:
+        for lane in lanes:
+            s.watch.access(s, reach, lane, s.active, values())
+
+
+def unpacked(kind: MatrixType, words: Array) -> Array:
+    """The matrix elements in what was read: (workgroups, subgroups, elements)."""
+    if kind.element.bits == 8:
+        bytes_: Array = np.ascontiguousarray(words).view(kind.element.numpy)
+        return bytes_
+    return words
+
+
+def matrices_from(kind: MatrixType, flat: Array, by_columns: bool) -> Array:
+    """(workgroups, subgroups, elements in order of memory) as matrices."""
+    shape = (kind.columns, kind.rows) if by_columns else (kind.rows, kind.columns)
+    found = flat.reshape(*flat.shape[:2], *shape)
+    return found.swapaxes(2, 3) if by_columns else found

@@ -1,0 +1,104 @@
+"""Matrices of a subgroup in the IR: how their expressions are made, and what they mean.
+
+Law: the value of a matrix is an array (workgroups, subgroups, rows, columns); numbers are the same for all threads of
+a subgroup, and the first one's counts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...errors import KernelError
+from ...tensor.dtypes import DType
+from ...tensor.matrix import MatrixType, multiply_accumulate
+from .expr import Expr, MatrixCall, MatrixLoad
+from .laws import Array, Law
+from .make import as_expr, made
+from .place import user_place
+from .stmt import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation on matrices: in Tint's words, in naga's ("" where it has none; {} are the operands, {type} is the
+    result's), and what it does to arrays of `MatrixType` `kind`."""
+
+    tint: str
+    naga: str
+    law: Callable[[MatrixType], Law]
+
+
+def _spread(kind: MatrixType, number: Array) -> Array:
+    """A number for each subgroup, as it meets matrices."""
+    first = number[:, :: kind.threads] if number.shape[1] > 1 else number
+    found: Array = first[..., None, None].astype(kind.element.numpy)
+    return found
+
+
+def _filled(kind: MatrixType) -> Law:
+    def fill(number: Array) -> Array:
+        found = _spread(kind, number)
+        return found.repeat(kind.rows, axis=2).repeat(kind.columns, axis=3)
+
+    return fill
+
+
+#: What can be done with matrices.
+MATRIX: dict[str, Operation] = {
+    "fill": Operation("{type}({})", "", _filled),
+    "multiply_accumulate": Operation(
+        "subgroupMatrixMultiplyAccumulate({}, {}, {})",
+        "coopMultiplyAdd({}, {}, {})",
+        lambda kind: multiply_accumulate,
+    ),
+    "*": Operation("subgroupMatrixScalarMultiply({}, {})", "({} * {})", lambda kind: lambda m, x: m * _spread(kind, x)),
+    "+": Operation("subgroupMatrixScalarAdd({}, {})", "", lambda kind: lambda m, x: m + _spread(kind, x)),
+    "-": Operation("subgroupMatrixScalarSubtract({}, {})", "", lambda kind: lambda m, x: m - _spread(kind, x)),
+}
+
+
+def matrix_call(name: str, kind: MatrixType, *operands: Expr, place: str = "") -> Expr:
+    """An operation of `MATRIX` that gives a matrix of type `kind`."""
+    return made(MatrixCall, kind, 1, operands, name, place)
+
+
+def fill_matrix(kind: MatrixType, number: object) -> Expr:
+    """The matrix of which each element is `number`."""
+    return matrix_call("fill", kind, as_expr(number, kind.element), place=user_place())
+
+
+def multiply_matrices(a: Expr, b: Expr, c: Expr) -> Expr:
+    """`a * b + c`. Raises KernelError where the types are not those of one matrix instruction."""
+    kinds = [x.dtype for x in (a, b, c)]
+    roles = [k.role for k in kinds if isinstance(k, MatrixType)]
+    shapes = {k.shape for k in kinds if isinstance(k, MatrixType)}
+    if roles != ["left", "right", "result"] or len(shapes) != 1:
+        raise KernelError(
+            f"{user_place()}: gemm of {', '.join(map(str, kinds))}: the fragments are A, B and C of one tiled MMA"
+        )
+    assert isinstance(c.dtype, MatrixType)
+    return matrix_call("multiply_accumulate", c.dtype, a, b, c, place=user_place())
+
+
+def scale_matrix(op: str, left: object, right: object) -> Expr:
+    """`matrix op number`, or `number op matrix` where that is the same."""
+    turned = op in ("*", "+") and not (isinstance(left, Expr) and isinstance(left.dtype, MatrixType))
+    matrix, number = (right, left) if turned else (left, right)
+    kind = matrix.dtype if isinstance(matrix, Expr) else None
+    wrong = isinstance(number, Expr) and number.dtype.kind == "m"
+    if op not in MATRIX or not isinstance(kind, MatrixType) or not isinstance(matrix, Expr) or wrong:
+        raise KernelError(
+            f"{user_place()}: {op} of a matrix of a subgroup: numbers are added to it, subtracted and multiplied, and "
+            "gemm multiplies matrices; for anything else copy it to shared memory"
+        )
+    given = as_expr(number, kind.element)
+    if given.dtype is not kind.element:
+        raise KernelError(f"{user_place()}: {op} of a matrix of {kind.element} and a {given.dtype}; use gpu.cast")
+    return matrix_call(op, kind, matrix, given, place=user_place())
+
+
+def load_matrix(kind: DType, buffer: Buffer, index: Expr, stride: int, by_columns: bool, place: str = "") -> Expr:
+    """The read of a matrix."""
+    return made(MatrixLoad, kind, 1, (index,), buffer, index, None, place, stride, by_columns)
+
+
+Expr.on_matrices = staticmethod(scale_matrix)

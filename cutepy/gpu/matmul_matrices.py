@@ -1,0 +1,305 @@
+"""Matrix product by matrices of a subgroup: one kernel over the partitions of a tiled MMA, and the plans for it.
+
+Law: as in `matmul`, `C[m, n] = sum over k of A[m, k] * B[n, k]`, in the types of one matrix instruction. Tiles divide A
+and B; where they reach beyond C, or C has another type or order, results go through shared memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import Literal
+
+from ..errors import KernelError
+from ..layout import Layout, ceil_div, size
+from ..layout import _ as ALL
+from ..layout.values.int_tuple import leaves
+from ..tensor.algorithms import clear, copy
+from ..tensor.atoms import subgroup_matrix
+from ..tensor.dtypes import DType, as_dtype
+from ..tensor.gemm import gemm
+from ..tensor.make import make_fragment_like
+from ..tensor.partition import local_tile, thread_value_partition
+from ..tensor.tensor import Tensor
+from ..tensor.tiled import TiledMMA, make_tiled_mma
+from .ir import Expr
+from .ir.stmt import workgroup_bytes
+from .matmul import PROCESSORS, START, parts_of, share_of, spread_over_grid
+from .operations.operand import Place, modes_of, steps_of
+from .runtime.program import MATRICES
+from .slabs import Slabs, copy_layout
+from .trace import functions
+from .trace import language as gpu
+from .trace.kernel import kernel
+
+Sums = Literal["f32", "f16", "i32", "u32"]
+SUBGROUP = 32
+"""Threads of a subgroup, on the adapters that grant matrices so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlan:
+    """How the product is cut up: `subgroups` along rows and columns share a tile of (rows, columns, k), in matrices of
+    `shape`, with elements and sums in `types`.
+
+    Slabs of A and B are staged in shared memory, `stages` of them, `padding` elements between two columns or rows, each
+    along k or, by `columns` (of A, of B), across it; the next slab is brought to registers while one is used, if
+    `ahead`. What is turned on its way, threads bring in `lanes` of (blocks along k, blocks across), where these share
+    it out: 2 and 8 meet no bank twice at a padding of 8. `band` rows of tiles are worked through together. k is summed
+    in `splits` parts.
+    """
+
+    tile: tuple[int, int, int] = (128, 128, 32)
+    subgroups: tuple[int, int] = (2, 2)
+    shape: tuple[int, int, int] = (16, 16, 16)
+    types: tuple[str, str] = ("f16", "f32")
+    padding: int = 8
+    columns: tuple[bool, bool] = (True, True)
+    ahead: bool = True
+    stages: int = 1
+    lanes: tuple[int, int] | None = (2, 8)
+    band: int = 0
+    splits: int = 1
+
+    def __post_init__(self) -> None:
+        for extent, step in zip(self.tile, self.mma.tile, strict=True):
+            if extent % step:
+                raise KernelError(f"{self}: the tile is no multiple of {self.mma.tile}, what its subgroups do at once")
+
+    @property
+    def mma(self) -> TiledMMA:
+        """The matrices of all subgroups side by side."""
+        element, sums = self.types
+        return make_tiled_mma(subgroup_matrix(self.shape, (element, element, sums), SUBGROUP), (*self.subgroups, 1))
+
+    @property
+    def told(self) -> str:
+        """What a reader is told of it."""
+        (m, n, k), tile = self.shape, "x".join(map(str, self.tile))
+        way = f"matrices of a subgroup, {self.types[0]} with sums in {self.types[1]}, {m}x{n}x{k}, tiles of {tile}"
+        return way + (f", k in {self.splits} parts" if self.splits > 1 else "")
+
+    @property
+    def threads(self) -> tuple[int, int]:
+        """Threads of a workgroup."""
+        return SUBGROUP * self.subgroups[0], self.subgroups[1]
+
+    @property
+    def packed(self) -> int:
+        """Elements in one of the numbers that memory holds: four of 8 bits in an i32 or u32, else one."""
+        return 4 if as_dtype(self.types[0]).bits == 8 else 1
+
+    def slab(self, operand: int) -> tuple[int, int]:
+        """Rows and k of a slab of A (0) or B (1) in memory: packed elements are neighbours along what is staged so."""
+        rows, depth = self.tile[operand], self.tile[2]
+        return (rows // self.packed, depth) if self.columns[operand] else (rows, depth // self.packed)
+
+    def unpacked(self, staged: Tensor, operand: int) -> Tensor:
+        """The staged slabs of A (0) or B (1), (rows, k, stage), element by element."""
+        layout = staged.layout
+        if self.packed == 1 or not isinstance(layout, Layout):
+            return staged
+        row, column, stage = (step * self.packed for step in leaves(layout.stride))
+        steps = (1, column, stage) if self.columns[operand] else (row, 1, stage)
+        return Tensor(staged.engine, Layout((self.tile[operand], self.tile[2], self.stages), steps))
+
+    def staged(self, operand: int) -> Layout:
+        """The layout of the slabs of A (0) or B (1) in shared memory, (rows, k, stage)."""
+        rows, depth = self.slab(operand)
+        row, column = (1, rows + self.padding) if self.columns[operand] else (depth + self.padding, 1)
+        return Layout((rows, depth, self.stages), (row, column, max(rows * row, depth * column)))
+
+    def copies(self, operand: int, along_k: bool) -> Layout:
+        """(thread, value) -> index in a slab of A (0) or B (1): who brings what."""
+        tile, threads = self.slab(operand), prod(self.threads)
+        (rows, depth), (near_k, near_m) = tile, self.lanes or (1, 1)
+        far_k = max(1, depth // (4 * near_k))
+        far_m = max(1, threads // (near_k * near_m * far_k))
+        shared = near_k * near_m * far_k * far_m == threads and depth == 4 * near_k * far_k
+        if not (along_k and self.columns[operand] and self.lanes and shared and rows % (4 * near_m * far_m) == 0):
+            return copy_layout(tile, None, threads, along_k=along_k)
+        shape = (near_k, near_m, far_k, far_m), (4, 4, rows // (4 * near_m * far_m))
+        steps = (4 * rows, 4, 4 * rows * near_k, 4 * near_m), (1, rows, 4 * near_m * far_m)
+        return Layout(shape, steps)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory, those for results on their way out included."""
+        width, sums = (as_dtype(kind).bytes for kind in self.types)
+        slabs = [self.staged(operand).cosize * width * self.packed for operand in (0, 1)]
+        return workgroup_bytes([*slabs, self.results().cosize * sums])
+
+    def results(self, across: bool = True) -> Layout:
+        """The layout of a row of matrices of the tile, on their way out."""
+        rows, columns = self.mma.tile[0], self.tile[1]
+        return Layout((rows, columns), (columns + 4, 1) if across else (1, rows + 4))
+
+
+@kernel
+def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
+    """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`.
+
+    Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so.
+    """
+    (bm, bn, bk), mma = plan.tile, plan.mma
+    (column, row, batch), who = spread_over_grid(C, plan), SUBGROUP * gpu.subgroup()
+    batches = size(A, 2) if A.rank > 2 else 1
+    if plan.band:
+        row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
+    A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
+    a, b = (
+        Slabs(t, plan.slab(i), block, plan.copies(i, _across(t)))
+        for i, (t, block) in enumerate(((A, row), (B, column)))
+    )
+    sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
+    part_A, part_B = mma.partition_A(plan.unpacked(sA, 0), who), mma.partition_B(plan.unpacked(sB, 1), who)
+    tile_C = local_tile(C, (bm, bn), (row, column))
+    part_C = mma.partition_C(tile_C, who)
+    frag_A, frag_B = mma.make_fragment_A(part_A(ALL, ALL, 0, 0)), mma.make_fragment_B(part_B(ALL, ALL, 0, 0))
+    acc = mma.make_fragment_C(part_C)
+    clear(acc)
+
+    slabs = ceil_div(size(A, 1), a.tile[1])
+    first, turns = share_of(slabs, plan, batch // batches)
+    next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
+    if plan.ahead:
+        a.load(first, next_A)
+        b.load(first, next_B)
+    for k in gpu.loop(turns):
+        if not plan.ahead:
+            a.load(first + k, next_A)
+            b.load(first + k, next_B)
+        stage = k % plan.stages
+        a.store(next_A, sA(ALL, ALL, stage), first + k)
+        b.store(next_B, sB(ALL, ALL, stage), first + k)
+        gpu.barrier()
+        if plan.ahead:
+            with gpu.when(k + 1 < turns):
+                following = functions.minimum(first + k + 1, slabs - 1) if plan.splits > 1 else k + 1
+                a.load(following, next_A)
+                b.load(following, next_B)
+        for kk in gpu.unroll(bk // plan.shape[2]):
+            copy(part_A(ALL, ALL, kk, stage), frag_A)
+            copy(part_B(ALL, ALL, kk, stage), frag_B)
+            gemm(frag_A, frag_B, acc)
+        if plan.stages == 1:
+            gpu.barrier()
+    if C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and _is_plain(C):
+        copy(acc, part_C)
+    else:
+        _store_by_rows(acc, C, plan, (row, column), who)
+
+
+def _store_by_rows(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], who: Expr) -> None:
+    """Bring results to C through shared memory, one row of matrices after the other: threads convert them, and leave
+    out what C has not."""
+    mma, (bm, bn, _), across = plan.mma, plan.tile, _across(C)
+    rows = mma.tile[0]
+    staged = gpu.shared(plan.types[1], plan.results(across), name="sC")
+    target = mma.partition_C(staged, who)
+    shares = copy_layout((rows, bn), None, prod(plan.threads), along_k=across)
+    for i in gpu.unroll(bm // rows):
+        copy(acc(ALL, i, ALL), target(ALL, 0, ALL))
+        gpu.barrier()
+        part = local_tile(C, (rows, bn), (place[0] * (bm // rows) + i, place[1]))
+        copy(thread_value_partition(staged, shares), thread_value_partition(part, shares))
+        gpu.barrier()
+
+
+def _is_plain(C: Tensor) -> bool:
+    """Whether matrices can be stored to C: rows or columns of neighbours."""
+    return isinstance(C.layout, Layout) and 1 in steps_of(C) and all(len(leaves(m.shape)) == 1 for m in modes_of(C))
+
+
+def _across(tensor: Tensor) -> bool:
+    """Whether neighbours along mode 1 are at least as near in memory as those along mode 0."""
+    along_0, along_1 = steps_of(tensor)
+    return along_0 >= along_1
+
+
+def _in_bands(row: Expr, column: Expr, band: int, columns: int) -> tuple[Expr, Expr]:
+    """The tile of a workgroup, where those that run together share `band` rows of tiles and few columns."""
+    number = row % band * columns + column
+    return row // band * band + number % band, number // band
+
+
+SECOND = 8.0
+"""What a second pass takes in microseconds beside its bytes, the memory for the parts included."""
+LEAST = 32
+"""Rows, columns and k below which tiles of matrices are mostly padding."""
+LARGE = MatrixPlan()
+WIDE = MatrixPlan((64, 128, 32))
+SMALL = MatrixPlan((64, 64, 32))
+TINY = MatrixPlan((32, 32, 32), (2, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a turn of a plan takes in microseconds on the GPU that was measured: `wait` for memory and barriers, and
+    `work` for each workgroup of those, `most` at a time, that share a processor."""
+
+    plan: MatrixPlan
+    wait: float
+    work: float
+    most: int
+
+    def microseconds(self, m: int, n: int, k: int, batch: int, splits: int) -> float:
+        """How long the product should take: whole rounds of workgroups, the rest of them, and the sum of the splits."""
+        bm, bn, bk = self.plan.tile
+        groups = ceil_div(m, bm) * ceil_div(n, bn) * batch * splits
+        turns = ceil_div(ceil_div(k, bk), splits)
+        rounds, rest = divmod(groups, PROCESSORS * self.most)
+        took = rounds * (self.wait + self.work * self.most)
+        took += self.wait + self.work * ceil_div(rest, PROCESSORS) if rest else 0.0
+        second = SECOND + 4 * (2 * splits + 1) * m * n * batch / 4.2e6 if splits > 1 else 0.0
+        return START + turns * took + rounds + second
+
+
+PACES = (Pace(LARGE, 0.39, 0.36, 2), Pace(WIDE, 0.39, 0.29, 3), Pace(SMALL, 0.37, 0.17, 5), Pace(TINY, 0.35, 0.08, 8))
+"""Of 128x128 and 64x128 from trials at 4096 and 3072, of the others estimated."""
+
+
+@lru_cache(maxsize=512)
+def choose_matrix_plan(m: int, n: int, k: int, batch: int = 1, types: tuple[str, str] = ("f16", "f32")) -> MatrixPlan:
+    """The plan of the least time, by `PACES`.
+
+    >>> choose_matrix_plan(4096, 4096, 4096).tile
+    (128, 128, 32)
+    """
+    best, least = LARGE, float("inf")
+    for pace in PACES:
+        for splits in (1, 2, 4, 8):
+            took = pace.microseconds(m, n, k, batch, splits)
+            if took < least and (splits == 1 or k >= splits * pace.plan.tile[2] * 4):
+                best, least = replace(pace.plan, splits=parts_of(k, pace.plan.tile[2], splits)), took
+    return replace(best, types=types)
+
+
+def matrix_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int], sums: str) -> MatrixPlan | str:
+    """The plan for a product of (m, n, k, batch) in f16, or why there is none here."""
+    m, n, k, batch = extents
+    if place.device is not None and dtype.name != "f16":
+        return f"they multiply f16, not {dtype}"
+    types = dtype.name, sums
+    shapes = matrix_shapes(place, types)
+    if isinstance(shapes, str):
+        return shapes
+    if LARGE.shape not in shapes:
+        return f"{place.device} lists {', '.join(map(str, shapes))} and not {LARGE.shape}, which the plans are of"
+    if min(m, n) < LEAST or k < LEAST:
+        return f"{m}x{n}x{k} has too little to share among tiles"
+    return choose_matrix_plan(m, n, k, batch, types)
+
+
+def matrix_shapes(place: Place, types: tuple[str, str]) -> list[tuple[int, int, int]] | str:
+    """The (m, n, k) of matrices of these types that the device grants, or why there are none."""
+    if place.device is None:
+        return "the interpreter is asked for, not a device"
+    adapter, least = place.device.adapter, LARGE.shared_bytes
+    found = [(s.m, s.n, s.k) for s in adapter.matrices if (s.operand, s.result) == types]
+    if MATRICES not in place.device.features or not found:
+        return adapter.no_matrices or f"{adapter} lists none of {types[0]} with sums in {types[1]}"
+    if adapter.limits.workgroup_bytes < least:
+        return f"{adapter} has {adapter.limits.workgroup_bytes} bytes of shared memory, the plans need {least}"
+    return found

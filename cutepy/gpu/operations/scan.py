@@ -1,0 +1,148 @@
+"""Sums and products so far along an axis: a workgroup scans a tile at a time and carries what it has.
+
+Law: `out[i, j]` is the fold of x[i, 0] to x[i, j], in an order that the plan gives: equal inputs give equal bits. Where
+rows are few, each part of a row is folded first, the folds of the parts are scanned, and each part goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+from ...layout import Layout, ceil_div, size
+from ...layout.algebra.rearrange import joined
+from ...ops.rules import chosen_axes, folded_type
+from ...tensor.bulk import mode_sizes
+from ...tensor.make import make_tensor
+from ...tensor.tensor import Tensor
+from ..ir import Expr
+from ..repeat import repeatable
+from ..trace import functions
+from ..trace import language as gpu
+from ..trace.folds import Fold
+from ..trace.kernel import kernel
+from .domain import power_of_two, zipped
+from .operand import Place, modes_of, over, place_of, steps_of, tensor_of
+
+THREADS, VALUES = 256, 4
+PARTS = 256
+"""Workgroups that a scan is cut into where its rows are fewer."""
+NAMES = {"cumsum": "sum", "cumprod": "prod"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPlan:
+    """`rows` rows of a workgroup by `lanes` threads each, of which each has 4 neighbours of a tile.
+
+    Neighbouring threads stand side by side in a row with `along`, else in a column; a part of a row has `tiles` tiles.
+    """
+
+    rows: int
+    lanes: int
+    along: bool
+    tiles: int
+
+    @property
+    def part(self) -> int:
+        """Elements of a part."""
+        return self.tiles * self.lanes * VALUES
+
+
+@kernel
+def scan_kernel(
+    x: Tensor, out: Tensor, before: tuple[Tensor, ...], *, fold: Fold, plan: ScanPlan, totals: bool
+) -> None:
+    """out[i, j] = the fold of row i up to j, from before[0][i, part - 1] on; or with `totals` of each part."""
+    rows, columns = size(x, 0), size(x, 1)
+    parts = ceil_div(columns, plan.part)
+    gpu.launch(grid=ceil_div(rows, plan.rows) * parts, threads=plan.rows * plan.lanes)
+    group, part, tid = gpu.workgroup.x // parts, gpu.workgroup.x % parts, gpu.thread()
+    row, lane = (tid // plan.lanes, tid % plan.lanes) if plan.along else (tid % plan.rows, tid // plan.rows)
+    mine, identity = group * plan.rows + row, functions.constant(fold.identity, fold.dtype)
+    inside = functions.minimum(mine, rows - 1)
+    shared = gpu.shared(fold.dtype, Layout((plan.rows, plan.lanes), (plan.lanes, 1) if plan.along else (1, plan.rows)))
+    values, carry = make_tensor(fold.dtype, VALUES), make_tensor(fold.dtype, 1)
+    carry[0] = identity
+    if before:
+        earlier = before[0][inside, functions.maximum(part, 1) - 1]
+        carry[0] = functions.select(part > 0, earlier, identity)
+    for t in gpu.loop(plan.tiles):
+        first = part * plan.part + (t * plan.lanes + lane) * VALUES
+        for v in range(VALUES):
+            met = fold.taken(x[inside, functions.minimum(first + v, columns - 1)])
+            met = functions.select(first + v < columns, met, identity)
+            values[v] = fold.combine(values[v - 1], met) if v else met
+        shared[row, lane] = values[VALUES - 1]
+        _scan_lanes(shared, plan, row, lane, fold.combine)
+        left = functions.select(lane > 0, shared[row, functions.maximum(lane, 1) - 1], identity)
+        start = fold.combine(carry[0], left)
+        if not totals:
+            for v in range(VALUES):
+                with gpu.when((mine < rows) & (first + v < columns)):
+                    out[mine, first + v] = functions.cast(fold.combine(start, values[v]), out.dtype)
+        carry[0] = fold.combine(carry[0], shared[row, plan.lanes - 1])
+        gpu.barrier()
+    if totals:
+        with gpu.when((lane == 0) & (mine < rows)):
+            out[mine, part] = carry[0]
+
+
+def _scan_lanes(shared: Tensor, plan: ScanPlan, row: Expr, lane: Expr, op: Callable[[Expr, Expr], Expr]) -> None:
+    """shared[row, lane] = the fold of all lanes up to this one. Source: Hillis and Steele (1986)."""
+    step = 1
+    gpu.barrier()
+    while step < plan.lanes:
+        near = shared[row, functions.maximum(lane, step) - step]
+        found = functions.select(lane >= step, op(near, shared[row, lane]), shared[row, lane])
+        held = make_tensor(found.dtype, 1)
+        held[0] = found
+        gpu.barrier()
+        shared[row, lane] = held[0]
+        gpu.barrier()
+        step *= 2
+
+
+def plan_of(x: Tensor) -> ScanPlan:
+    """A plan for `x` (rows, columns): threads along what is near in memory, parts where rows are few."""
+    (rows, columns), near = (size(x, mode) for mode in (0, 1)), steps_of(x)
+    along = near[1] <= near[0]
+    lanes = min(THREADS if along else 8, power_of_two(ceil_div(columns, VALUES)))
+    height = min(THREADS // lanes, power_of_two(rows))
+    tiles = ceil_div(columns, lanes * VALUES)
+    parts = max(1, min(PARTS // ceil_div(rows, height), tiles // 4))
+    return ScanPlan(height, lanes, along, ceil_div(tiles, parts))
+
+
+@repeatable
+def scanned(call: str, x: object, axis: SupportsIndex, engine: str) -> Tensor:
+    """The sums or the products so far, where `x` is or `engine` computes."""
+    tensor = tensor_of(call, x)
+    (along,) = chosen_axes(call, len(mode_sizes(tensor)), (axis,))
+    dtype = folded_type(NAMES[call], tensor.dtype)
+    place = place_of(call, engine, [tensor])
+    result = place.new(mode_sizes(tensor), dtype)
+    if result.size:
+        scan_rows(place, *_rows(place.bring(tensor), result, along), Fold(NAMES[call], dtype.accumulator))
+    return result
+
+
+def _rows(x: Tensor, y: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """Both as (rows, columns), the rows in the order in which `x` lies in memory."""
+    modes, targets = modes_of(x), modes_of(y)
+    rest = [mode for mode in range(len(modes)) if mode != axis]
+    rows = zipped([[m[i] for i in rest] for m in (targets, modes)])
+    found = rows or [joined([m[i] for i in rest]) for m in (targets, modes)]
+    return over(x, joined([found[1], modes[axis]])), over(y, joined([found[0], targets[axis]]))
+
+
+def scan_rows(place: Place, x: Tensor, out: Tensor, fold: Fold) -> None:
+    """out[i, j] = the fold of row i of x up to column j."""
+    plan = plan_of(x)
+    parts = ceil_div(size(x, 1), plan.part)
+    before: tuple[Tensor, ...] = ()
+    if parts > 1:
+        each, before = place.new((size(x, 0), parts), fold.dtype), (place.new((size(x, 0), parts), fold.dtype),)
+        place.run(scan_kernel, x, each, (), fold=fold, plan=plan, totals=True)
+        scan_rows(place, each, before[0], fold)
+    place.run(scan_kernel, x, out, before, fold=fold, plan=plan, totals=False)

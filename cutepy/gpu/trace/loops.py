@@ -1,0 +1,310 @@
+"""The turns of a loop of the kernel: a turn is traced once, and again while its registers do not hold what it makes.
+
+Law: a name that a turn changes is in a register, which is set where the turn ends or the loop is left. A `while` is
+Python's own if what ends it is known while tracing, and else a loop.
+"""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from types import FrameType
+from typing import Any
+
+from ...errors import KernelError
+from ...tensor.dtypes import bool_
+from ..ir import (
+    Break,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    If,
+    Let,
+    Select,
+    Stmt,
+    Store,
+    conjuncts,
+    const,
+    negated,
+    settled,
+    statements,
+    variables,
+)
+from ..ranges import domain
+from ..simplify import simplify
+from .blocks import Block, Tables, opposite, pairs, truth
+from .language import AtMost, Loop, loop
+from .leaving import RESULT, RETURNED
+from .registers import (
+    CannotCarry,
+    Carried,
+    Place,
+    Register,
+    blank,
+    made,
+    reading,
+    register_for,
+    same,
+    setting,
+    starting,
+    taken_apart,
+    widened,
+)
+from .state import is_known
+
+#: Times that the body of a loop is traced until its registers hold: a type met, a range wide enough, a sign found.
+MOST_TURNS = 16
+_RETURNS = RESULT, RETURNED
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """A place where threads leave a loop: which statement of its body, with the names and the registers there."""
+
+    at: int
+    condition: Expr
+    names: dict[str, object]
+    latest: dict[Buffer, Expr]
+    place: str
+
+
+class Repeated(Block):
+    """`for k in gpu.loop(n):`. With `left`, the name that tells so, threads may leave it before its end."""
+
+    def __init__(self, loop: Loop, tables: Tables, counters: tuple[str, ...], frame: FrameType, left: str = "") -> None:
+        super().__init__("while" if loop.stop is None else "gpu.loop", loop.place, tables, frame)
+        self.loop, self.counters, self.left = loop, counters, left
+        self.carried: dict[str, list[Register | None]] = {}
+        self.leaves: dict[str, list[object]] = {}
+        self.exits: list[Exit] = []
+        self.mixed: set[str] = set()
+        self.parting = ""
+        self.dead = False
+
+    def enters(self, left: object) -> bool:
+        """A turn begins for those only who have not left."""
+        return True
+
+    def goes_on(self, left: object) -> bool:
+        """Those leave the loop here for whom `left` holds; whether there may be others."""
+        condition = simplify(truth(left))
+        if self.dead or is_known(condition, False):
+            return not self.dead
+        trace, place = self.trace, self.at(self.frame.f_lineno)
+        if not trace.is_uniform(condition) and not self.parting:
+            self.parting = f"the loop that is left at {place}"
+        trace.divergent[-1] = trace.divergent[-1] or self.parting
+        self.exits.append(Exit(len(trace.blocks[-1]), condition, self.bound(), dict(trace.latest), place))
+        trace.emit(Break(condition, place=place))
+        trace.held[-1] += conjuncts(simplify(negated(condition)))
+        self.dead = is_known(condition, True)
+        return not self.dead
+
+    def ended(self, left: object) -> bool:
+        """A turn ends here: those leave who have not yet. Python goes on with what follows the loop in any case."""
+        self.goes_on(left)
+        return False
+
+    def __iter__(self) -> Generator[Expr, None, None]:
+        """The counter, once for each time that the body is traced; the last time counts."""
+        trace, loop = self.trace, self.loop
+        counter = loop.counter(self.counters[0] if len(self.counters) == 1 else "turn" if self.left else "i")
+        back = trace.checkpoint()
+        for turn in range(MOST_TURNS):
+            back()
+            flag = self.flag()
+            self.leaves = {name: self.start(name, registers) for name, registers in self.carried.items()}
+            trace.latest = {}  # a later turn finds what an earlier one left
+            self.exits, self.dead, parting = [], False, self.parting
+            body = trace.begin_block(loop.divergent or parting)
+            none = dict.fromkeys([self.left, RETURNED] if RETURNED in self.before else [self.left], False)
+            entry = self.now = self.values() | (none if self.left else {})
+            yield counter
+            self.look()
+            after = self.bound()
+            settled = self.settles(entry, after, turn) and parting == self.parting
+            if settled:
+                self.keep(after, body, flag)
+            trace.end_block(self.what)
+            if settled:
+                break
+        else:
+            raise KernelError(f"{loop.place}: the names that {self.what} rebinds find no type; give them one")
+        if loop.stop is None:
+            self.check_ends(body)
+        self.close(body)
+        trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
+        self.now = self.values()
+        if self.left:
+            self.now[self.left] = True if flag is None else reading(trace, flag)
+        for name in after.keys() - self.before.keys():
+            self.lose(name, f"first bound at line {self.names[name]}, in a turn of the loop: a loop may have none;")
+        for name in self.counters:
+            self.now.pop(name, None)
+            self.lose(name, "the counter of the loop, which has ended:")
+
+    def check_ends(self, body: list[Stmt]) -> None:
+        """Raise KernelError for a loop that whoever begins a second turn never leaves."""
+        changing = {stmt.binds for stmt in statements(tuple(body))}
+        if not any(self.dead or v in changing for exit_ in self.exits for v in variables(exit_.condition)):
+            raise KernelError(
+                f"{self.loop.place}: {self.what} never ends where it begins a second turn: nothing in it changes what "
+                "its condition is made of; change a name that the condition reads, or break"
+            )
+
+    def flag(self) -> Place | None:
+        """Where it is kept whether the loop was left, if it may also come to its end."""
+        if not self.left or self.loop.stop is None:
+            return None
+        place = made(self.trace, self.owner(self.left, 0), Register(bool_))
+        self.trace.emit(setting(place, False))
+        return place
+
+    def start(self, name: str, registers: list[Register | None]) -> list[object]:
+        """The numbers of a name, or where they are: in registers that are given their first value before the loop."""
+        leaves = enumerate(zip(registers, taken_apart(self.before[name]) or (), strict=True))
+        agreed = self.loop.uniform and not self.parting and name not in self.mixed
+        return [
+            old
+            if register is None
+            else replace(
+                starting(self.trace, self.owner(name, at), register, old),
+                uniform=agreed and (not isinstance(old, Expr) or self.trace.is_uniform(old)),
+            )
+            for at, (register, old) in leaves
+        ]
+
+    def values(self) -> dict[str, object]:
+        """The names as a turn, or what comes after the loop, finds them."""
+        return {
+            name: self.read(old, self.leaves[name]) if name in self.carried else old
+            for name, old in self.before.items()
+            if name not in self.missing
+        }
+
+    def settles(self, entry: dict[str, object], after: dict[str, object], turn: int) -> bool:
+        """Whether all names were traced as what they are, wherever a turn ends."""
+        after = {name: value for name, value in after.items() if name not in _RETURNS} | {
+            name: entry[name] for name in _RETURNS if name in entry
+        }
+        ends = [exit_.names for exit_ in self.exits] + [after] * (not self.dead)
+        returned = [names[RESULT] for names in ends if RESULT in names]
+        if returned and RESULT not in self.before:
+            self.before[RESULT] = blank(returned[0])
+            return False
+        found = [self.learn(name, entry, names, turn) for names in ends for name in self.before]
+        return all(found)
+
+    def learn(self, name: str, entry: dict[str, object], after: dict[str, object], turn: int) -> bool:
+        """Whether a name was traced as what it is: unchanged, or in registers that hold what it becomes."""
+        if name in self.missing or name in self.counters or name == self.left:
+            return True
+        old, known = self.before[name], self.carried.get(name)
+        if known is None and name in after and same(old, after[name]):
+            return True
+        try:
+            if name not in after:
+                raise CannotCarry("its value to none")
+            values = pairs(old, after[name])
+            registers = known or [None] * len(values)
+            starts = taken_apart(entry[name]) or ()
+            leaves = list(zip(registers, values, starts, self.leaves.get(name, registers), strict=True))
+            found = [r if same(v[1], start) else widened(r or register_for(*v), *v, turn) for r, v, start, _ in leaves]
+        except CannotCarry as why:
+            self.missing.add(name)
+            self.carried.pop(name, None)
+            self.rebound(name, why)
+            return False
+        self.carried[name] = found
+        ends = [value[1] for _, value, _, place in leaves if isinstance(place, Place) and place.uniform]
+        if all(not isinstance(value, Expr) or self.trace.is_uniform(value) for value in ends):
+            return found == known
+        self.mixed.add(name)
+        return False
+
+    def keep(self, after: dict[str, object], body: list[Stmt], flag: Place | None) -> None:
+        """Set the registers where a turn ends, but for those that hold what was read from them last."""
+        if not self.dead:
+            body += self.settings(
+                {name: after[name] for name in self.leaves if name not in _RETURNS}, self.trace.latest
+            )
+        for exit_ in self.exits[::-1]:
+            last = self.settings(exit_.names, exit_.latest, exit_.condition)
+            last += [] if flag is None else [setting(flag, True)]
+            at = exit_.at - 1
+            while at >= 0 and isinstance(body[at], Let):
+                at -= 1
+            before, read = body[at] if at >= 0 else None, {stmt.binds for stmt in body[at + 1 : exit_.at]}
+            if isinstance(before, If) and before.condition is exit_.condition and not before.orelse:
+                if not any(v in read for stmt in last for value in stmt.expressions for v in variables(value)):
+                    body[exit_.at] = Break(exit_.condition, (*before.then, *last), exit_.place)
+                    del body[at]
+                    continue
+            body[exit_.at] = Break(exit_.condition, tuple(last), exit_.place)
+
+    def settings(self, names: dict[str, object], latest: dict[Buffer, Expr], holds: Expr | None = None) -> list[Stmt]:
+        """What sets the registers to the values of names, where `holds` does."""
+        found: list[Stmt] = []
+        for name, leaves in self.leaves.items():
+            for place, value in zip(leaves, taken_apart(names.get(name, ())) or (), strict=name in names):
+                if isinstance(place, Place):
+                    value = settled(value) if isinstance(value, Expr) and not isinstance(value, Carried) else value
+                    if isinstance(value, Select) and value.condition is holds:
+                        value = value.then
+                    stmt: Store = setting(place, True if value is holds else value)
+                    if latest.get(place.buffer) is not stmt.value:
+                        found.append(stmt)
+        return found
+
+
+class Turning(Repeated):
+    """`while test:`: Python's own if it is known of each turn whether it is the last, else a loop from the first."""
+
+    def __init__(self, tables: Tables, frame: FrameType, left: str) -> None:
+        line = frame.f_lineno
+        loop = Loop(const(0), None, const(1), domain(const(0).dtype), True, "")
+        super().__init__(loop, tables, (), frame, left)
+        self.place = self.at(line)
+        self.what, self.loop = f"while at {self.place}", replace(loop, place=self.place)
+        self.trace.open.remove(self)
+        self.gpu = self.unknown = self.over = False
+        self.most: Any = None
+        self.number = 0
+
+    def ends(self, test: object) -> object:
+        """Whether a turn is not to be; of `gpu.at_most` the bound is noted."""
+        if not isinstance(test, AtMost):
+            return opposite(test)
+        self.most = test.turns if self.most is None else self.most
+        return opposite(test.condition)
+
+    def goes_on(self, left: object) -> bool:
+        if self.gpu:
+            return super().goes_on(left)
+        unsure = isinstance(left, Expr) and not isinstance(simplify(truth(left)), Const)
+        self.unknown |= unsure or isinstance(self.most, Expr)
+        self.over = isinstance(self.most, int) and self.number >= self.most
+        return not self.unknown and not self.over and not is_known(left, True)
+
+    def ended(self, left: object) -> bool:
+        if self.gpu:
+            return super().ended(left)
+        self.goes_on(left)
+        return not self.unknown and (self.over or is_known(left, True))
+
+    def __iter__(self) -> Iterator[object]:  # type: ignore[override]
+        back = self.trace.checkpoint()
+        for self.number in count():
+            yield None
+            if self.unknown:
+                break
+        back()  # all that was gone through is taken back
+        if self.most is not None:
+            bounded = loop(self.most)
+            if not isinstance(bounded, Loop):
+                return
+            self.loop = replace(bounded, place=self.place)
+        self.gpu = True
+        self.trace.open.append(self)
+        self.look()
+        yield from super().__iter__()

@@ -1,0 +1,122 @@
+"""Calls made again: what the long way gives, from the pool and without a launch too many; equal bits each time."""
+
+import gc
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cutepy import gpu, ops
+from cutepy.errors import DeviceError, KernelError
+from cutepy.gpu import repeat
+from cutepy.gpu.runtime import Device
+from cutepy.tensor import Tensor
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+from statistic_cases import EDGES, check_scans, check_statistics
+
+CALLS: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "add": ops.add,
+    "formula": lambda a, b: gpu.pointwise("a + 0.5 * b")(a, b),
+    "exp": lambda a, b: ops.exp(a),
+    "max of rows": lambda a, b: gpu.max(a, 1),
+    "argmax": lambda a, b: gpu.argmax(a, 0),
+    "sum of columns": lambda a, b: gpu.sum(a, 0, keepdims=True),
+    "softmax": lambda a, b: gpu.softmax(a, 0),
+    "matmul": lambda a, b: gpu.matmul(a, ops.permute(b, (1, 0))),
+    "variance": lambda a, b: gpu.var(a, 0),
+    "logsumexp": lambda a, b: gpu.logsumexp(b, (0, 1), keepdims=True),
+    "cumsum": lambda a, b: gpu.cumsum(a, 1),
+    "astype": lambda a, b: ops.astype(a, "i32"),
+    "where": lambda a, b: ops.where(a, b, 0.0),
+    "fused": lambda a, b: ops.fused_multiply_add(a, b, 1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_made_again(device: Device, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over other elements it gives what the long way gives, without it, and 10 times the same bits."""
+    rng = np.random.default_rng(3)
+    pairs = [[gpu.array(rng.standard_normal((67, 2053), np.float32), device=device) for _ in "ab"] for _ in range(2)]
+    repeat.forget()
+    wanted = []
+    for pair in pairs:
+        wanted.append(CALLS[name](*pair).numpy())
+        repeat.forget()
+    CALLS[name](*pairs[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu.KernelFunction, "__call__", lambda *args, **static: pytest.fail("the long way"))
+        for i in range(10):
+            assert CALLS[name](*pairs[i % 2]).numpy().tobytes() == wanted[i % 2].tobytes()
+
+
+def test_numbers_vary(device: Device) -> None:
+    axpy = gpu.pointwise("a + alpha * b")
+    a, b = (gpu.array(np.float32([1, 2, 3]), device=device) for _ in "ab")
+    for alpha in (0.5, 2.0, np.float32(0.25), 3, -1, 1e300, float("nan"), True):
+        with np.errstate(all="ignore"):
+            wanted = np.float32([1, 2, 3]) + np.float32(alpha) * np.float32([1, 2, 3])
+        for _ in range(2):
+            np.testing.assert_array_equal(axpy(a, alpha, b).numpy(), wanted)
+    with pytest.raises(KernelError, match="takes a, alpha, b once each"):
+        axpy(a, 1.0)
+
+
+def test_a_captured_value_that_changes_is_seen(device: Device) -> None:
+    factor = 2.0
+
+    @gpu.pointwise
+    def scaled(x):
+        return x * factor
+
+    x = gpu.array(np.ones(5, np.float32), device=device)
+    assert [scaled(x).numpy()[0], scaled(x).numpy()[0]] == [2, 2]
+    factor = 3.0
+    assert scaled(x).numpy()[0] == 3
+
+
+def test_what_is_refused_once_is_refused_again(device: Device) -> None:
+    x = gpu.array(np.ones((4, 6), np.float32), device=device)
+    y = gpu.array(np.ones((5, 6), np.float32), device=device)
+    turned = Tensor(x.engine, gpu.array(np.ones((6, 4), np.float32), device=device).layout)
+    for _ in range(2):
+        with pytest.raises(KernelError, match="overlap"):
+            gpu.copy(x, turned)
+        with pytest.raises(Exception, match="do not broadcast"):
+            ops.add(x, y)
+    z = ops.add(x, x)
+    ops.add(x, x)
+    x.engine.buffer.free()
+    with pytest.raises(DeviceError, match="freed"):
+        ops.add(x, x)
+    assert z.numpy().sum() == 48
+
+
+def test_results_come_from_a_pool_and_are_never_shared(device: Device) -> None:
+    x = gpu.array(np.arange(1000, dtype=np.float32), device=device)
+    ops.add(x, 1.0)
+    gc.collect()
+    before = device.stats
+    kept = [ops.add(x, float(i)) for i in range(20)]
+    for i, result in enumerate(kept):
+        assert np.array_equal(result.numpy(), np.arange(1000) + i)
+    numbers = {result.engine.buffer.uid for result in kept}
+    assert len(numbers) == 20
+    del kept, result
+    assert ops.add(x, 1.0).engine.buffer.uid in numbers
+    assert device.stats.bytes == before.bytes
+
+
+def test_in_place(device: Device) -> None:
+    add = gpu.pointwise("a + b")
+    x, y = (gpu.array(np.ones(50, np.float32), device=device) for _ in "xy")
+    for i in range(4):
+        assert add(x, y, out=x) is x and x.numpy()[0] == i + 2
+
+
+@pytest.mark.parametrize("shape", [*EDGES[::3], (300_000,), (5, 70_001), (70_001, 5)], ids=str)
+def test_statistics_on_the_device(device: Device, shape: tuple[int, ...]) -> None:
+    check_statistics(shape, "wgpu")
+    check_scans(shape, "wgpu")

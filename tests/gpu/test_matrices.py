@@ -1,0 +1,386 @@
+"""Matrices of a subgroup: what they mean, how they are written, what is refused, and what is proven about them."""
+
+import matrix_mutants
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutepy import gpu
+from cutepy.errors import CutepyError, KernelError, TensorError
+from cutepy.gpu import ir
+from cutepy.gpu.interpret import interpret
+from cutepy.gpu.lower import lower
+from cutepy.gpu.matmul_bytes import of_bytes
+from cutepy.gpu.matmul_matrices import LARGE, PACES, SMALL, MatrixPlan, choose_matrix_plan, matrix_matmul_kernel
+from cutepy.gpu.verify import verify
+from cutepy.gpu.wgsl import print_wgsl
+from cutepy.layout import Layout, Swizzle, _, make_composed_layout
+from cutepy.tensor import (
+    Tensor,
+    clear,
+    cooperative_copy,
+    copy,
+    gemm,
+    local_tile,
+    make_smem_ptr,
+    make_tensor,
+    make_tiled_mma,
+    subgroup_matrix,
+    transform,
+)
+
+ATOMS = [
+    subgroup_matrix(),
+    subgroup_matrix((16, 8, 16)),
+    subgroup_matrix((16, 8, 8), ("f16", "f16", "f16")),
+    subgroup_matrix((8, 8, 8), ("f32", "f32", "f32")),
+]
+
+
+def numbers(rng: np.random.Generator, *shape: int, kind: str = "float16") -> np.ndarray:
+    return rng.integers(-4, 5, shape).astype(kind)
+
+
+@given(
+    st.sampled_from(ATOMS),
+    st.tuples(*[st.sampled_from([1, 2])] * 3),
+    st.sampled_from([(1, 1), (2, 1), (2, 2)]),
+    st.data(),
+)
+@settings(max_examples=25, deadline=None)
+def test_fragments_on_the_host_multiply(atom: object, rests: tuple[int, int, int], arranged: object, data) -> None:
+    """All subgroups together compute C = 2 (A B^T) + 1, whatever the order of memory."""
+    mma = make_tiled_mma(atom, (*arranged, 1))
+    m, n, k = (extent * rest for extent, rest in zip(mma.tile, rests, strict=True))
+    rng = np.random.default_rng(0)
+    turned = [data.draw(st.booleans()) for _ in "abc"]
+    kinds = [np.dtype({"f16": "float16", "f32": "float32"}[t]) for t in atom.types]
+    made = [numbers(rng, *shape, kind=kind) for shape, kind in zip(((m, k), (n, k), (m, n)), kinds, strict=True)]
+    A, B, C = (np.asfortranarray(x) if t else x for x, t in zip(made, turned, strict=True))
+    for subgroup in range(mma.threads // 32):
+        a, b, c = mma.partition_A(make_tensor(A), 32 * subgroup), None, None
+        b, c = mma.partition_B(make_tensor(B), 32 * subgroup), mma.partition_C(make_tensor(C), 32 * subgroup)
+        frag_a, frag_b, acc = mma.make_fragment_A(a), mma.make_fragment_B(b), mma.make_fragment_C(c)
+        copy(a, frag_a)
+        copy(b, frag_b)
+        clear(acc)
+        gemm(frag_a, frag_b, acc)
+        transform(acc, op=lambda x: 2 * x + 1)
+        copy(acc, c)
+    np.testing.assert_array_equal(C, 2 * (A.astype(np.float64) @ B.astype(np.float64).T) + 1)
+
+
+@gpu.kernel
+def staged_product(A: Tensor, B: Tensor, C: Tensor) -> None:
+    """C = 2 A B^T + 1 in tiles of 32x32, four subgroups each."""
+    gpu.launch(grid=(C.layout[1].size // 32, C.layout[0].size // 32), threads=128)
+    mma, who = make_tiled_mma(subgroup_matrix(), (2, 2, 1)), 32 * gpu.subgroup
+    tile_A = local_tile(A, (32, 16), (gpu.workgroup.y, _))
+    tile_B = local_tile(B, (32, 16), (gpu.workgroup.x, _))
+    sA, sB = gpu.shared(A, Layout((32, 16), (24, 1))), gpu.shared(B, Layout((32, 16), (1, 40)))
+    part_A, part_B = mma.partition_A(sA, who), mma.partition_B(sB, who)
+    part_C = mma.partition_C(local_tile(C, (32, 32), (gpu.workgroup.y, gpu.workgroup.x)), who)
+    frag_A, frag_B, acc = mma.make_fragment_A(part_A), mma.make_fragment_B(part_B), mma.make_fragment_C(part_C)
+    clear(acc)
+    for k in gpu.loop(tile_A.layout[2].size):
+        cooperative_copy(128, tile_A(_, _, k), sA)
+        cooperative_copy(128, tile_B(_, _, k), sB)
+        gpu.barrier()
+        copy(part_A, frag_A)
+        copy(part_B, frag_B)
+        gemm(frag_A, frag_B, acc)
+        gpu.barrier()
+    transform(acc, op=lambda c: c * 2.0 + 1.0)
+    copy(acc, part_C)
+
+
+def operands(m: int = 64, n: int = 32, k: int = 48) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    return numbers(rng, m, k), numbers(rng, n, k), np.zeros((m, n), np.float32)
+
+
+def test_a_kernel_reads_like_cute_and_is_proven() -> None:
+    A, B, C = operands()
+    staged_product.interpret(A, B, C, check=True)
+    right = 2 * (A.astype(np.float64) @ B.astype(np.float64).T) + 1
+    np.testing.assert_array_equal(C, right)
+    assert staged_product.verify(A, B, C).ok
+    with ir.new_arena():
+        found = np.zeros(C.size, np.float32)
+        interpret(lower(staged_product.ir(A, B, C)), [A.ravel(), B.ravel(), found], {})
+    np.testing.assert_array_equal(found.reshape(C.shape), right)
+
+
+def test_both_spellings() -> None:
+    text = staged_product.wgsl(*operands(), dialect="tint")
+    for line in (
+        "enable chromium_experimental_subgroup_matrix;",
+        "diagnostic(off, chromium.subgroup_matrix_uniformity);",
+        "acc = subgroupMatrixMultiplyAccumulate(frag_A, frag_B, acc);",
+        "acc = subgroupMatrixScalarAdd(subgroupMatrixScalarMultiply(acc, 2.0), 1.0);",
+    ):
+        assert line in text
+    assert "subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>>(&sA, subgroup_mod_2 * 384u, false, 24u)" in text
+    assert set(staged_product.program(*operands()).needs) >= {"shader-f16", "chromium-experimental-subgroup-matrix"}
+
+    @gpu.kernel
+    def plain(A, B, C):
+        gpu.launch(grid=1, threads=32)
+        mma = make_tiled_mma(subgroup_matrix())
+        parts = mma.partition_A(A), mma.partition_B(B), mma.partition_C(C)
+        frags = mma.make_fragment_A(parts[0]), mma.make_fragment_B(parts[1]), mma.make_fragment_C(parts[2])
+        copy(parts[0], frags[0])
+        copy(parts[1], frags[1])
+        clear(frags[2])
+        gemm(*frags)
+        copy(frags[2], parts[2])
+
+    A = np.zeros((16, 16), np.float16)
+    with ir.new_arena():
+        text = print_wgsl(lower(plain.ir(A, A.T, np.zeros((16, 16), np.float32))), "naga")
+    for words in (
+        "enable wgpu_cooperative_matrix;",
+        "coopLoadT<coop_mat16x16<f16, A>>(&A[0u], 16u)",
+        "coop_mat16x16<f32, C>()",
+        "coopMultiplyAdd(",
+        "coopStoreT(",
+    ):
+        assert words in text
+
+
+@pytest.mark.parametrize("number", range(len(matrix_mutants.CASES)))
+def test_the_product_is_right_proven_and_taken_by_tint(number: int, tint) -> None:
+    known = matrix_mutants.subject(number)  # which compares with f64
+    assert verify(known.kernel, matrix_mutants.LIMITS).ok
+    with ir.new_arena():
+        ready = lower(known.kernel)
+        tint(print_wgsl(ready, "tint"))
+        c = np.zeros_like(known.right)
+        interpret(ready, [*known.operands, c], {})
+    np.testing.assert_array_equal(c, known.right)
+
+
+@pytest.fixture(scope="module")
+def tint():
+    """Tint in this process: Dawn's null backend grants every feature and runs nothing."""
+    wgpudawn = pytest.importorskip("wgpudawn", reason="Tint in process is part of wgpudawn")
+    from wgpudawn.backends.dawn import extras
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WGPU_BACKEND_TYPE", "Null")
+        extras.set_instance_extras(enable_toggles=["allow_unsafe_apis"])
+        adapter = wgpudawn.gpu.request_adapter_sync()
+        needs = ["shader-f16", "subgroups", "chromium-experimental-subgroup-matrix"]
+        device = extras.request_device_sync(adapter, required_features=needs)
+    return lambda text: device.create_shader_module(code=text)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "plan"),
+    [
+        (((64, 64), (64, 64)), MatrixPlan((64, 64, 32))),
+        (((100, 70), (70, 90)), MatrixPlan((64, 64, 32))),
+        (((3, 65, 64), (64, 66)), MatrixPlan((64, 64, 32))),
+        (((2, 33, 40), (2, 40, 50)), MatrixPlan((32, 32, 16))),
+        (((70, 500), (500, 64)), MatrixPlan((64, 64, 32), splits=4)),
+        (((128, 64), (64, 160)), MatrixPlan((32, 32, 32), band=2)),
+        (((40, 64), (64, 40)), MatrixPlan((32, 32, 32), types=("f16", "f16"))),
+    ],
+)
+@pytest.mark.parametrize("turned", [(False, False), (True, True)])
+def test_matmul_by_matrices_at_any_size(shapes: tuple, plan: MatrixPlan, turned: tuple[bool, bool]) -> None:
+    rng = np.random.default_rng(0)
+    made = [numbers(rng, *shape) for shape in shapes]
+    A, B = (x.swapaxes(-1, -2).copy().swapaxes(-1, -2) if t else x for x, t in zip(made, turned, strict=True))
+    found = gpu.matmul(A, B, engine="numpy", plan=plan).numpy()
+    right = A.astype(np.float64) @ B.astype(np.float64)
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found, right, rtol=1e-3, atol=0.5 if plan.types[1] == "f16" else 0)
+
+
+@given(*[st.integers(1, 5000)] * 3, st.integers(1, 70))
+@settings(max_examples=60, deadline=None)
+def test_plans_are_made_for_any_extents(m: int, n: int, k: int, batch: int) -> None:
+    plan = choose_matrix_plan(m, n, k, batch)
+    assert 1 <= plan.splits <= max(1, k // plan.tile[2] + 1)
+    assert plan.tile in {pace.plan.tile for pace in PACES}
+    assert plan.shared_bytes <= 49152
+
+
+def test_which_way_is_told() -> None:
+    A = np.zeros((64, 64), np.float16)
+    assert "no matrices of a subgroup: the interpreter" in gpu.explain_matmul(A, A, engine="numpy")
+    assert "they multiply f16" not in gpu.explain_matmul(A, A, engine="numpy")
+    with pytest.raises(KernelError, match="sums='f64'"):
+        gpu.explain_matmul(A, A, engine="numpy", sums="f64")  # type: ignore[arg-type]
+
+
+def refused(function, *args: np.ndarray) -> str:
+    """What a kernel is refused for, when it is traced or interpreted."""
+    with pytest.raises(CutepyError) as error:
+        function.interpret(*args, check=True)
+    return str(error.value)
+
+
+def fragment(C: Tensor) -> tuple[Tensor, Tensor]:
+    mma = make_tiled_mma(subgroup_matrix())
+    part = mma.partition_C(C)
+    return mma.make_fragment_C(part), part
+
+
+def test_elements_are_nobodys() -> None:
+    @gpu.kernel
+    def peeks(C):
+        gpu.launch(grid=1, threads=32)
+        acc, _part = fragment(C)
+        clear(acc)
+        C[0, 0] = acc[0, 0, 0]  # here
+
+    @gpu.kernel
+    def squares(C):
+        gpu.launch(grid=1, threads=32)
+        acc, part = fragment(C)
+        clear(acc)
+        transform(acc, op=lambda c: c * c)
+        copy(acc, part)
+
+    C = np.zeros((16, 16), np.float32)
+    said = refused(peeks, C)
+    assert "has no elements" in said and "test_matrices.py:" in said and "copy the fragment to shared memory" in said
+    assert "numbers are added to it" in refused(squares, C)
+
+
+def test_what_cannot_be_moved_whole_is_refused() -> None:
+    mma = make_tiled_mma(subgroup_matrix())
+    part = mma.partition_A(make_tensor("f16", (16, 16)), 0)
+    held = mma.make_fragment_A(part)
+    swizzled = make_tensor(
+        make_smem_ptr(np.zeros(256, np.float16)), make_composed_layout(Swizzle(2, 3, 3), 0, Layout((16, 16)))
+    )
+    guarded = local_tile(make_tensor("f16", (10, 16)), (16, 16), (0, 0))
+    scattered = make_tensor(np.zeros(1024, np.float16), Layout((16, 16), (32, 2)))
+    near = make_tensor(np.zeros(256, np.float16), Layout((16, 16), (8, 1)))
+    for tensor, words in (
+        (swizzled, "swizzled"),
+        (guarded, "reaches beyond"),
+        (scattered, "side by side"),
+        (near, "overlap themselves"),
+        (make_tensor("f32", (16, 16)), "its own type"),
+    ):
+        with pytest.raises(TensorError, match=words):
+            copy(mma.partition_A(tensor, 0), held)
+    with pytest.raises(TensorError, match="powers of two"):
+        subgroup_matrix((16, 12, 16))
+
+
+def parted_kernel(test):
+    @gpu.kernel
+    def parted(C):
+        gpu.launch(grid=1, threads=64)
+        acc, part = fragment(C)
+        clear(acc)
+        with gpu.when(test()):
+            copy(acc, part)
+
+    return parted
+
+
+def test_whole_subgroups_come_or_none() -> None:
+    C = np.zeros((16, 16), np.float32)
+    whole = parted_kernel(lambda: gpu.subgroup == 0)
+    whole.interpret(C, check=True)
+    assert whole.verify(C).ok
+    some = parted_kernel(lambda: gpu.thread < 20)
+    assert "is parted" in refused(some, C)
+    (verdict,) = [v for v in some.verify(C).refuted if v.claim == "whole subgroups"]
+    assert verdict.witness is not None and {use.thread for use in verdict.witness.uses} == {0, 20}
+    with pytest.raises(KernelError, match="whole subgroups"):
+        some.program(C)
+
+
+def test_a_matrix_beyond_its_memory_is_never_run() -> None:
+    @gpu.kernel
+    def beyond(C):
+        gpu.launch(grid=1, threads=32)
+        mma = make_tiled_mma(subgroup_matrix())
+        part = mma.partition_C(Tensor(C.engine, C.layout, C.offset + 8))
+        acc = mma.make_fragment_C(part)
+        clear(acc)
+        copy(acc, part)
+
+    C = np.zeros((16, 16), np.float32)
+    assert [v.claim for v in beyond.verify(C).refuted] == ["in bounds"]
+    assert "element" in refused(beyond, C)
+    with pytest.raises(KernelError, match="not proven to stay inside"):
+        beyond.program(C)
+
+
+def test_planted_faults_are_caught_and_originals_are_not() -> None:
+    counts, missed = matrix_mutants.pairs(200)
+    assert sum(counts.values()) == 200 and not missed, missed
+
+
+def test_registers_are_chosen_when_the_kernel_is_written() -> None:
+    @gpu.kernel
+    def counts(C):
+        gpu.launch(grid=1, threads=32)
+        mma = make_tiled_mma(subgroup_matrix())
+        part = mma.partition_C(C)
+        acc = mma.make_fragment_C(part)
+        for i in gpu.loop(2):
+            clear(acc(_, _, i))
+        copy(acc, part)
+
+    assert "gpu.unroll" in refused(counts, np.zeros((16, 32), np.float32))
+
+
+def test_large_is_the_plan_of_the_notes() -> None:
+    assert choose_matrix_plan(4096, 4096, 4096) == LARGE
+    A = np.zeros((256, 256), np.float16)
+    found = matrix_matmul_kernel.verify(
+        A, A.T, np.zeros((256, 256), np.float32), plan=LARGE, limits=matrix_mutants.LIMITS
+    )
+    assert found.ok
+
+
+@pytest.mark.parametrize("columns", [(True, True), (False, True), (True, False)])
+def test_padding_keeps_matrix_loads_free_of_bank_conflicts(columns: tuple[bool, bool]) -> None:
+    """The phases of a load are eight threads with 16 bytes each: without padding they meet in one bank."""
+    A, C = np.zeros((64, 64), np.float16), np.zeros((64, 64), np.float32)
+
+    def worst(padding: int) -> int:
+        plan = MatrixPlan((64, 64, 32), padding=padding, columns=columns)
+        found = matrix_matmul_kernel.report(A, A.T, C, plan=plan)
+        return max(a.ways or 1 for a in found.accesses if a.space == "workgroup" and a.verb == "reads")
+
+    assert worst(8) == 1 and worst(24) == 1
+    assert worst(0) >= 4
+
+
+def test_a_report_counts_what_matrices_compute() -> None:
+    A, B, C = operands(64, 32, 48)
+    found = staged_product.report(A, B, C)
+    assert found.flops == 2 * 64 * 32 * 48
+    assert next(a for a in found.arrays if a.name == "C").written_bytes == C.nbytes
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize(
+    "shapes", [((64, 64), (64, 64)), ((70, 100), (100, 33)), ((2, 3, 40), (40, 5)), ((9,), (9, 7))]
+)
+def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple) -> None:
+    rng, limits = np.random.default_rng(0), np.iinfo(kind)
+    A, B = (rng.integers(limits.min, limits.max + 1, shape).astype(kind) for shape in shapes)
+    sums = {"int8": "i32", "uint8": "u32"}[kind]
+    plan = of_bytes(SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums))
+    right = A.astype(np.int64) @ B.astype(np.int64)
+    for found in (gpu.matmul(A, B, sums=sums, engine="numpy", plan=p) for p in (plan, None)):
+        assert found.dtype.name == sums
+        np.testing.assert_array_equal(found.numpy(), right)
+    assert "matrices of a subgroup" in gpu.explain_matmul(A, B, sums=sums, engine="numpy")
+
+
+def test_bytes_want_bytes() -> None:
+    with pytest.raises(KernelError, match="arrays of i8, or of u8"):
+        gpu.matmul(np.zeros((4, 4), np.int8), np.zeros((4, 4), np.uint8), sums="i32", engine="numpy")
