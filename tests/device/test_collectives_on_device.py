@@ -77,4 +77,4 @@ def test_votes(device: Device) -> None:
     x = np.random.default_rng(1).integers(0, 9, 128).astype(np.uint32)
     out = gpu.array(np.zeros((128, 7), np.uint32), device=device)
     votes(gpu.array(x, device=device), out)
-    assert np.array_equal(out.numpy(), voted(x, subgroup_size(device.gpu)))
+    assert np.array_equal(out.numpy(), voted(x, subgroup_size(device)))
