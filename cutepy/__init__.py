@@ -191,7 +191,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*__all__, *(name for name in globals() if name[:2] == "__"), "errors", "layout", "tensor"})
 
 
 # Written out for type checkers, which do not run `__dir__`; a test compares them.

@@ -87,3 +87,19 @@ except AttributeError:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "fine\n", done.stderr
+
+
+def test_dir_shows_what_users_call_and_no_workshop():
+    import cutepy.draw
+    import cutepy.gpu
+    import cutepy.ops
+
+    for module, rooms in (
+        (cutepy, {"draw", "errors", "gpu", "layout", "ops", "tensor"}),
+        (cutepy.gpu, set()),
+        (cutepy.ops, set()),
+    ):
+        shown = {name for name in dir(module) if name[:2] != "__"}
+        workshop = {name for name in vars(module) if inspect.ismodule(vars(module)[name])} - rooms
+        assert len(shown) > 40 and rooms <= shown and not shown & {*workshop, "TYPE_CHECKING", "Any", "Callable"}
+        assert all(name[0] != "_" or name == "_" for name in shown)

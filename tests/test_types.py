@@ -1,8 +1,10 @@
 """Users' programs type-check: kernels and calls on the host, without an ignore."""
 
 import doctest
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +65,21 @@ def test_programs_on_the_pages_type_check(tmp_path: Path) -> None:
         env={**os.environ, "MYPYPATH": str(ROOT)},
     )
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_pyright_accepts_them_too(tmp_path: Path) -> None:
+    """Pyright comes with a Node.js of its own, so it is no requirement of the tests."""
+    command = shutil.which("pyright")
+    if command is None:
+        pytest.skip("NOT TESTED: no pyright to judge users' programs: pip install pyright")
+    for page in PAGES:
+        (tmp_path / f"{page.rpartition('/')[2].replace('-', '_')}.py").write_text(program(page))
+    shutil.copy(ROOT / "tests" / "typed_programs.py", tmp_path)
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT)]}))
+    result = subprocess.run(
+        [command, "-p", str(tmp_path), "--pythonpath", sys.executable], capture_output=True, text=True, timeout=300
+    )
+    assert result.returncode == 0 and "0 errors" in result.stdout, result.stdout + result.stderr
 
 
 def test_all_is_what_dir_says() -> None:

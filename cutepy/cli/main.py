@@ -20,6 +20,7 @@ from ..draw.look import OPTIONS, SUFFIXES
 from ..errors import CommandError, CutepyError
 
 BAD_INPUT = 2
+REQUIRED = ("numpy", "sympy", "wgpu")
 _STDIN = "- reads it from standard input"
 _LAYOUT = (
     "a layout in any notation, (4,(2,2)):(1,(4,8)), or an expression, zipped_divide((8,8):(8,1), (4,4)); " + _STDIN
@@ -76,6 +77,7 @@ def parser() -> Parser:
     text = "Prove a kernel in bounds and free of races, or say where it is not."
     _kernel_arguments(command("verify", "kernels", text, answers=True))
     _matmul_arguments(command("matmul", "matmul", "Multiply two float32 matrices: C = A @ B.", answers=True))
+    _tune_arguments(command("tune", "tune", "Find the fastest plan of a product on this machine, and keep it."))
     text = "List the GPUs, and the software that stands in for one, best first."
     command("adapters", "kernels", text, answers=True)
     figures = command("figures", "figures", "Draw every picture that documents describe.", answers=True)
@@ -148,6 +150,17 @@ def _matmul_arguments(matmul: ArgumentParser) -> None:
     matmul.add_argument("--show", choices=("wgsl", "layouts"), help=shows)
 
 
+def _tune_arguments(tune: ArgumentParser) -> None:
+    tune.add_argument("sizes", nargs="+", metavar="MxNxK", help="products (M,K) by (K,N); 8xMxNxK is 8 of them")
+    tune.add_argument("--dtype", choices=("f32", "f16", "i32", "u32"), default="f32", help="the type of the elements")
+    tune.add_argument(
+        "--order", choices=("NN", "NT", "TN", "TT"), default="NN", help="T where an operand is transposed"
+    )
+    tune.add_argument("--seconds", type=float, default=20, help="what all plans of a product may take together, 20")
+    tune.add_argument("--limit", type=float, default=5, help="what one plan may take, with its compilation, 5")
+    tune.add_argument("--again", action="store_true", help="also where a plan is known")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -170,6 +183,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(f"{name}: {error}")
     except OSError as error:
         _complain(f"{name}: {error.filename or 'a file'}: {error.strerror or error}")
+    except ModuleNotFoundError as error:
+        if error.name not in REQUIRED:
+            raise
+        _complain(f"{name}: it needs the package {error.name}, and that is not here: pip install {error.name}")
     except MemoryError as error:
         _complain(f"{name}: not enough memory{f': {error}' if str(error) else ''}")
     except KeyboardInterrupt:

@@ -174,15 +174,16 @@ def draw(
 
 
 def bundle_of(thing: object) -> dict[str, str]:
-    """What a notebook shows of a thing: its picture, of large ones the corners; without one its text, if it has lines.
+    """What a notebook shows of a thing: its picture, of large ones the corners; without one what it tells.
 
     >>> from cutepy.layout import Layout
-    >>> list(bundle_of(Layout((4, 8))))[:2], bundle_of("no layout")
+    >>> list(bundle_of(Layout((4, 8))))[:2], bundle_of(7)
     (['text/html', 'image/svg+xml'], {})
     """
     try:
         bundle = draw(thing, limit=NOTEBOOK_CELLS)._repr_mimebundle_()
     except (CutepyError, TypeError, ValueError):  # a tensor under a trace holds expressions, not numbers
-        told = str(thing)
-        return {"text/html": f"<pre>{escape(told)}</pre>", "text/plain": told} if "\n" in told else {}
+        if str(thing) == repr(thing) and "\n" not in repr(thing):
+            return {}
+        bundle = {"text/html": f"<pre>{escape(str(thing))}</pre>"}
     return bundle | {"text/plain": repr(thing)}

@@ -8,11 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ..draw import Grid
 from ..errors import LayoutError
-from ..layout import ComposedLayout, Layout, Swizzle, bank_conflicts, group_modes, parse_tiler, select, transactions
+from ..layout import (
+    ComposedLayout,
+    Layout,
+    Swizzle,
+    bank_conflicts,
+    composition,
+    conflict_free,
+    group_modes,
+    parse_tiler,
+    select,
+    transactions,
+)
 from ..layout.algebra.operation import on_any
 from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import idx2crd
@@ -275,7 +286,8 @@ def better(layout: AnyLayout, access: Access) -> list[list[str]]:
     """The swizzle and the padding with the fewest ways for the access, and then for the other mode as threads.
 
     Each as what it is, its expression, and what it costs: nothing, or so many more elements. A swizzle is one of all
-    `S<B,M,S>` that keep an access whole and the elements within; a padding is the smallest of the larger stride.
+    `S<B,M,S>` that keep an access whole and the elements within, or what `conflict_free` finds where none of those has
+    as few ways; a padding is the smallest of the larger stride.
 
     >>> better(Layout((32, 32), (32, 1)), Access())[0]
     ['swizzle', 'S<5,0,5> o 0 o (32,32):(32,1)', '1-way; 1-way with mode 1 as threads; no more memory']
@@ -288,7 +300,7 @@ def better(layout: AnyLayout, access: Access) -> list[list[str]]:
     if now[0] == 1:
         return [["nothing", str(layout), "the access has no conflict as it is"]]
     found = []
-    swizzled = _fewest(_swizzles(layout, access), access)
+    swizzled = _fewest(chain(_swizzles(layout, access), _found(layout, access)), access)
     if swizzled:
         ways, best = swizzled
         if ways[0] < now[0]:
@@ -334,6 +346,15 @@ def _swizzles(layout: Layout, access: Access) -> Iterator[AnyLayout]:
         for base in range((access.count - 1).bit_length(), top):
             for shift in range(bits, top - base - bits + 1):
                 yield ComposedLayout(Swizzle(bits, base, shift), 0, layout)
+
+
+def _found(layout: Layout, access: Access) -> Iterator[AnyLayout]:
+    """The layout after the order and the map of bits that serve both accesses of its elements best."""
+    wide, lanes = access.element_bytes, (access, replace(access, lanes=1 - access.lanes))
+    room = 1 << (layout.cosize - 1).bit_length()
+    with suppress(LayoutError):
+        found = conflict_free((room,), [each.by_thread(layout) for each in lanes], wide, [access.access_bytes, wide])
+        yield composition(found.layout, layout)
 
 
 def _padded(layout: Layout, access: Access) -> Iterator[AnyLayout]:

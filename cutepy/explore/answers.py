@@ -77,8 +77,7 @@ def answer(question: str) -> str:
     except CutepyError as error:
         found = {"error": str(error)}
     except ImportError as error:
-        what = "a name is a size known later, which" if error.name == "sympy" else "this"
-        found = {"error": f"{asked.get('text', '')}: {what} needs {error.name}, and that is not in this page"}
+        found = {"error": f"{asked.get('text', '')}: this needs {error.name}, and that is not in this page"}
     return json.dumps(found, ensure_ascii=False)
 
 

@@ -13,6 +13,7 @@ from ..ops.functions import NAMED as _NAMED
 from .array import DeviceEngine as DeviceEngine
 from .array import array as array
 from .array import empty as empty
+from .epilogue import matmul_with as matmul_with
 from .ir import Expr as Expr
 from .ir import Kernel as Kernel
 from .library import OnDevice as OnDevice
@@ -97,6 +98,8 @@ from .trace.language import workgroup as workgroup
 from .trace.printing import print as print
 from .trace.rows import reduce_columns as reduce_columns
 from .trace.rows import reduce_rows as reduce_rows
+from .tuner import Tuning as Tuning
+from .tuner import tune as tune
 
 lane: Expr
 subgroup: Expr

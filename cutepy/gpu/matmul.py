@@ -6,10 +6,11 @@ tile does not divide an extent, loads beyond it give 0 and stores do nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
@@ -23,17 +24,13 @@ from ..tensor.tensor import Tensor
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
 from .operations.operand import modes_of, steps_of
-from .slabs import Slabs, copy_block, copy_layout
+from .slabs import Slabs, copy_block, copy_layout, free_slabs, padded_slabs
 from .trace import functions, state
 from .trace import language as gpu
 from .trace.kernel import kernel
 
 if TYPE_CHECKING:
     from .runtime import Adapter
-
-
-PADDING = 4
-"""Elements between two columns of a slab in shared memory: threads that write along k meet different banks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +100,16 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     Of a batch each has one more mode, (m,k,b), (n,k,b) and (m,n,b); for a plan with splits that of C is (b,splits),
     and C the sums of the parts.
     """
+    multiply_tiles(A, B, C, plan, lambda acc, mine, _like: copy(acc, mine))
+
+
+Store: TypeAlias = Callable[[Tensor, Tensor, Callable[[Tensor], Tensor]], None]
+"""What becomes of the sums of a thread: takes them, the part of C that is the thread's, and the same part of another
+tensor of C's shape, as a function of that."""
+
+
+def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
+    """The body of `matmul_kernel`, which stores what `store` makes of the sums."""
     (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
     (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
@@ -111,14 +118,21 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=_across(A))
     copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=_across(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
-    sA = gpu.shared(A.dtype.accumulator, _staged(bm, bk, plan.stages))  # f16 is converted once, not at every use
-    sB = gpu.shared(B.dtype.accumulator, _staged(bn, bk, plan.stages))
-
     across = _across(C)
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
-    mine = _place(tid, replace(plan, lanes=None) if apart else plan, across)
-    cC = composition(local_tile(C, (bm, bn), (row, column)), (rows, columns))[(mine[0], ALL), (mine[1], ALL)]
-    acc = make_tensor(C.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
+    places = _places(replace(plan, lanes=None) if apart else plan, across)
+    mine = places[0](tid), places[1](tid)
+    of_A, of_B = (free_slabs(bk, plan.stages, *x) for x in ((copy_A, places[0], rows), (copy_B, places[1], columns)))
+    sA = gpu.shared(A.dtype.accumulator, of_A)  # f16 is converted once, not at every use
+    sB = gpu.shared(B.dtype.accumulator, of_B)
+
+    def like_C(tensor: Tensor) -> Tensor:
+        tile = composition(local_tile(tensor, (bm, bn), (row, column)), (rows, columns))
+        part: Tensor = tile[(mine[0], ALL), (mine[1], ALL)]
+        return part
+
+    cC = like_C(C)
+    acc = make_tensor(A.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
     gpu.note(copy_A=copy_A, copy_B=copy_B, rows=rows, columns=columns, acc=acc.layout)
     clear(acc)
 
@@ -152,7 +166,7 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
                 a.load(following, next_A)
                 b.load(following, next_B)
             multiply(k % 2)
-    copy(acc, cC)
+    store(acc, cC, like_C)
 
 
 def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:
@@ -174,26 +188,21 @@ def share_of(slabs: int, plan: Cut, part: Expr) -> tuple[Expr | int, Expr | int]
     return part * share, share if slabs % plan.splits == 0 else functions.minimum(share, slabs - part * share)
 
 
-def _staged(rows: int, bk: int, stages: int) -> Layout:
-    """Shared memory for `stages` slabs: rows contiguous, padding between two values of k."""
-    pitch = rows + PADDING
-    return Layout((rows, bk, stages), (1, pitch, pitch * bk))
-
-
 def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
-    """Bytes of workgroup memory for slabs of A and B, elements of 4 bytes."""
+    """Bytes of workgroup memory for slabs of A and B, elements of 4 bytes, at most."""
     bm, bn, bk = tile
-    return workgroup_bytes(4 * _staged(rows, bk, stages).cosize for rows in (bm, bn))
+    return workgroup_bytes(4 * padded_slabs(rows, bk, stages).cosize for rows in (bm, bn))
 
 
-def _place(tid: Expr, plan: Plan, across: bool) -> tuple[Expr, Expr]:
-    """Row and column of a thread among the threads: blocks of lanes, in each of them C's contiguous direction first."""
+def _places(plan: Plan, across: bool) -> tuple[Layout, Layout]:
+    """From a thread to its row and to its column among the threads: blocks of lanes, C's near direction first."""
     tm, tn = plan.threads
     lm, ln = plan.lanes or ((1, tn) if across else (tm, 1))
-    lane, block = tid % (lm * ln), tid // (lm * ln)
     if across:
-        return block // (tn // ln) * lm + lane // ln, block % (tn // ln) * ln + lane % ln
-    return block % (tm // lm) * lm + lane % lm, block // (tm // lm) * ln + lane // lm
+        shape = ln, lm, tn // ln, tm // lm
+        return Layout(shape, (0, 1, 0, lm)), Layout(shape, (1, 0, ln, 0))
+    shape = lm, ln, tm // lm, tn // ln
+    return Layout(shape, (1, 0, lm, 0)), Layout(shape, (0, 1, 0, ln))
 
 
 def _owned(extent: int, threads: int, apart: bool) -> Layout:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..layout import ceil_div
+from ..layout import Layout, ceil_div
 from ..layout.algebra.rearrange import joined
 from ..ops.rules import Shape
 from ..tensor.dtypes import DType, as_dtype
@@ -49,12 +49,11 @@ def multiply_bytes(place: Place, A: Array, B: Array, shape: Shape, plan: MatrixP
     (batch, m, _), n = A.shape, B.shape[2]
     bm, bn, bk = plan.tile
     x, y = (place.put(_packed(t, whole)) for t, whole in ((A, (bm, bk)), (B, (bk, bn))))
-    c = place.zeros((batch, m, n), as_dtype(plan.types[1]))
-    (bx, mx, kx), (by, ky, ny), (bc, mc, nc) = (modes_of(t) for t in (x, y, c))
+    c = place.new(shape, as_dtype(plan.types[1]))
+    (bx, mx, kx), (by, ky, ny), (bc, mc, nc) = modes_of(x), modes_of(y), Layout((batch, m, n), (m * n, n, 1))
     operands = over(x, joined([mx, kx, bx])), over(y, joined([ny, ky, by])), over(c, joined([mc, nc, bc]))
     place.run(matrix_matmul_kernel, *operands, plan=plan)
-    flat = place.zeros(shape, c.dtype)
-    return Tensor(c.engine, flat.layout, c.offset)
+    return c
 
 
 def _packed(values: Array, tile: tuple[int, int]) -> Array:

@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from ..errors import KernelError
-from ..layout import Layout, ceil_div, composition, select
+from ..layout import Layout, LayoutRight, ceil_div, composition, select
 from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.int_tuple import leaves
 from ..ops.operand import tensor_of as as_tensor
@@ -23,10 +23,11 @@ from ..ops.rules import broadcast_shape, matmul_shapes, result_type
 from ..tensor.algorithms import fill
 from ..tensor.bulk import common_refinement, mode_sizes
 from ..tensor.dtypes import DType, as_dtype, bool_, u32
+from ..tensor.engine import CountingEngine
 from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .matmul import Plan, choose_plan, matmul_kernel, parts_of
+from .matmul import Plan, choose_plan, matmul_kernel, parts_of, whole_splits
 from .matmul_bytes import WIDE_OF, bytes_plan, multiply_bytes
 from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy
@@ -36,6 +37,8 @@ from .operations.operand import Place, modes_of, over, place_of, steps_of, tenso
 from .operations.pointwise import converted, pointwise
 from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
+from .runtime import Adapter
+from .tuned import Problem, tuned_plan
 
 static_type(Plan)
 static_type(MatrixPlan)
@@ -60,7 +63,8 @@ def matmul(
     sums: Sums = "f32",
 ) -> Tensor:
     """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
-    a new tensor, on the device of the operands or, of arrays, on the host.
+    a new tensor, on the device of the operands or, of arrays, on the host. Sums of floats are in f32, and are rounded
+    once, to the type of `C` where that is a float's too.
 
     `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter). Where the device
     grants matrices of a subgroup (tensor cores), f16 is multiplied by them, with sums in f32 or, if `sums` says so, in
@@ -78,6 +82,8 @@ def matmul(
     a, b = (tensor_of("matmul", x) for x in (A, B))
     batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, shape = result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
+    if C is not None and C.dtype.kind == dtype.kind == "f":
+        dtype = C.dtype
     if C is not None and (mode_sizes(C) != shape or C.dtype is not dtype):
         raise KernelError(f"matmul({a}, {b}, {C}): C must be {dtype} of shape {shape}")
     place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
@@ -85,7 +91,7 @@ def matmul(
     a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
     c = place.new(shape, working) if C is None or working is not dtype else place.bring(C)
     if c.size and k:
-        contract(place, _stretched(place.bring(a), place.bring(b), c), plan=plan, sums=_sums_of(sums))
+        contract(place, stretched(place.bring(a), place.bring(b), c), plan=plan, sums=_sums_of(sums))
     elif c.size:
         fill(c, 0)
     if working is not dtype:
@@ -173,7 +179,7 @@ def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -
     return c
 
 
-def _stretched(a: Tensor, b: Tensor, c: Tensor) -> Operands:
+def stretched(a: Tensor, b: Tensor, c: Tensor) -> Operands:
     """A and B of a matrix product over the axes of C and then k: at stride 0 along those that they do not have."""
     left, right, sizes = modes_of(a), modes_of(b), mode_sizes(c)
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else []
@@ -207,14 +213,14 @@ class Groups:
         m, n, batch, k = ([(e, b, a, c) for e, a, b, c in group] for group in (self.m, self.n, self.batch, self.k))
         return Groups(n, m, batch, k)
 
-    def operands(self, a: Tensor, b: Tensor, c: Tensor, *, batched: bool) -> Operands:
+    def operands(self, a: Tensor, b: Tensor, c: Tensor) -> Operands:
         """A (m, k, batch), B (n, k, batch) and C (m, n, batch): the longest pieces of m and n are modes of their own,
-        the others are among the batches. Without any of these, and not `batched`, that mode is left out."""
+        the others are among the batches. Without any of these that mode is left out."""
         m, n = (max(group, key=lambda piece: piece[0], default=NO_AXIS) for group in (self.m, self.n))
         rest = [piece for piece in (*self.m, *self.n, *self.batch) if piece is not m and piece is not n]
 
         def view(tensor: Tensor, operand: int, *groups: list[Piece]) -> Tensor:
-            taken = [*groups, rest] if rest or batched else groups
+            taken = [*groups, rest] if rest else groups
             return over(tensor, joined([_mode(group, operand) for group in taken]))
 
         return view(a, 1, [m], self.k), view(b, 2, [n], self.k), view(c, 3, [m], [n])
@@ -261,29 +267,66 @@ def contract(place: Place, operands: Operands, *, plan: Plan | MatrixPlan | None
     if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB):
         _contract_copies(place, operands, plan, sums)
         return
-    m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
+    m, n = (prod(piece[0] for piece in group) for group in (groups.m, groups.n))
     if plan is None and min(m, n) == 1:
         _sum_products(place, groups if n == 1 else groups.turned(), (a, b, c) if n == 1 else (b, a, c))
         return
+    arranged, problem = arranged_for_kernel(groups, operands, turn=plan is None)
+    if plan is not None:
+        arranged_product(place, arranged, replace(plan, splits=parts_of(problem.k, plan.tile[2], plan.splits)))
+        return
+    extents = problem.m, problem.n, problem.k, problem.batch
+    found = matrix_plan(place, a.dtype, extents, sums) if a.dtype is b.dtype else "two types"
+    arranged_product(place, arranged, planned(place, problem) if isinstance(found, str) else found)
+
+
+def planned(place: Place, problem: Problem) -> Plan:
+    """The plan that was found for a product by tuning, or else the default one."""
+    adapter, p = None if place.device is None else place.device.adapter, problem
+    found = tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch)
+    return whole_splits(found, p.k, found.splits)
+
+
+def arranged_for_kernel(groups: Groups, operands: Operands, *, turn: bool) -> tuple[Operands, Problem]:
+    """The operands as the kernel takes them, with A and B exchanged where C has few columns, and what they are."""
+    a, b, c = operands
+    m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
     rows, columns = (max([piece[0] for piece in group], default=1) for group in (groups.m, groups.n))
-    if plan is None and columns <= 16 < rows:
+    if turn and columns <= 16 < rows:
         groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
-    adapter = None if place.device is None else place.device.adapter
+    found = groups.operands(a, b, c)
+    kinds, near = [str(t.dtype) for t in found], [steps_of(t) for t in found]
+    across = near[0][0] >= near[0][1], near[1][0] >= near[1][1], near[2][0] >= near[2][1]
     copies = m * n * batch // (rows * columns)
-    chosen: Plan | MatrixPlan | str
-    if plan is None:
-        chosen = matrix_plan(place, a.dtype, (rows, columns, k, copies), sums) if b.dtype is a.dtype else ""
-        chosen = choose_plan(rows, columns, k, adapter, copies) if isinstance(chosen, str) else chosen
-    else:
-        chosen = replace(plan, splits=parts_of(k, plan.tile[2], plan.splits))
-    arranged = groups.operands(a, b, c, batched=chosen.splits > 1)
-    if isinstance(chosen, MatrixPlan):
-        x, y, z = arranged
-        arranged = _of_whole_tiles(place, x, chosen, 0), _of_whole_tiles(place, y, chosen, 1), z
-    if chosen.splits > 1:
-        _in_splits(place, arranged, chosen)
-    else:
-        _run(place, arranged, chosen)
+    return found, Problem(rows, columns, k, copies, (kinds[0], kinds[1], kinds[2]), across)
+
+
+def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:
+    """What `matmul(A, B)` asks of its kernel, and the adapter of its device.
+
+    Raises TensorError and KernelError for what is no product, or is one by other means than plans.
+    """
+    a, b = (tensor_of("tune", x) for x in (A, B))
+    batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    dtype, place = result_type("tune", a.dtype, b.dtype), place_of("tune", "wgpu", [a, b])
+    c = Tensor(CountingEngine(dtype), Layout((*batch, *m, *n), LayoutRight))
+    operands = stretched(a, b, c)
+    groups = grouped(*(tuple(modes_of(t)) for t in operands))
+    if groups is None or not groups.m or not groups.n or not groups.k or place.device is None:
+        raise KernelError(f"tune({a}, {b}): this product has no plan: it is a sum of rows, or goes through copies")
+    return arranged_for_kernel(groups, operands, turn=True)[1], place.device.adapter
+
+
+def arranged_product(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+    """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
+    if isinstance(plan, MatrixPlan):
+        x, y, z = operands
+        operands = _of_whole_tiles(place, x, plan, 0), _of_whole_tiles(place, y, plan, 1), z
+    if plan.splits == 1:
+        _run(place, operands, plan)
+        return
+    a, b, c = (t if t.rank > 2 else over(t, joined([*modes_of(t), Layout(1, 0)])) for t in operands)
+    _in_splits(place, (a, b, c), plan)
 
 
 def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:

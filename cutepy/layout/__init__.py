@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     from .unknown.given import divides as divides
 
 _provide(
+    composition="cutepy.layout.algebra.composition:composition",
     parse_layout="cutepy.layout.text.parse:parse_layout",
     from_offsets="cutepy.layout.algebra.table:from_offsets",
     from_strides="cutepy.layout.algebra.table:from_strides",

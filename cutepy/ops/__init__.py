@@ -6,6 +6,7 @@ an operand is on a device, that device does, and the result is there.
 
 from collections.abc import Callable as _Callable
 from difflib import get_close_matches as _close_to
+from types import ModuleType as _ModuleType
 
 from ..tensor.tensor import Tensor as _Tensor
 from .contraction import dot as dot
@@ -47,7 +48,8 @@ from .statistics import var as var
 
 
 def __dir__() -> list[str]:
-    return sorted({*(name for name in globals() if name[0] != "_"), *_NAMED})
+    own = {name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType)}
+    return sorted({*own, *_NAMED})
 
 
 def __getattr__(name: str) -> _Callable[..., _Tensor]:

@@ -73,3 +73,13 @@ def test_a_sum_of_products_is_never_stored_as_products(device: Device, monkeypat
     )
     found = ops.fused_multiply_add(gpu.array(a, device=device), gpu.array(b, device=device), (1, 2))
     assert (found.numpy() == 56).all() and launched == ["dot_kernel"]
+
+
+def test_an_epilogue_on_the_device(device: Device) -> None:
+    rng = np.random.default_rng(0)
+    for m, n, k in ((70, 65, 33), (200, 9, 40), (33, 40, 3000), (130, 129, 17)):
+        a, b, bias = (rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n), (n,)))
+        moved = [gpu.array(x, device=device) for x in (a, b, bias)]
+        for _ in range(2):
+            found = gpu.matmul_with("tanh(c + bias)", *moved[:2], bias=moved[2]).numpy()
+            np.testing.assert_allclose(found, np.tanh(a.astype(np.float64) @ b + bias), atol=1e-3)

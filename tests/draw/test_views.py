@@ -3,6 +3,7 @@
 import pydoc
 import sys
 from base64 import b64decode
+from html import escape
 from importlib.util import find_spec
 from inspect import signature
 from time import sleep
@@ -497,6 +498,7 @@ def test_help_is_one_screen_and_dir_has_no_noise() -> None:
 
 
 def test_what_has_a_picture_shows_it_and_the_rest_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutepy import bank_conflicts, conflict_free, transactions, vectorised
     from cutepy.layout.values import above
     from cutepy.tensor import COPY_ATOMS, FMA, MMA_ATOMS, make_tensor, make_tiled_mma
 
@@ -509,6 +511,14 @@ def test_what_has_a_picture_shows_it_and_the_rest_its_text(monkeypatch: pytest.M
         bundle = thing._repr_mimebundle_()  # type: ignore[attr-defined]
         assert bundle["image/svg+xml"].startswith("<svg") and bundle["text/plain"] == repr(thing)
     assert Layout((1000, 1000))._repr_mimebundle_()["image/svg+xml"].count("<text") < 1200
+    for told in (
+        bank_conflicts(Layout(32, 32)),
+        transactions(Layout(32)),
+        conflict_free((8, 8), [Layout((8, 8))]),
+        vectorised(Layout((8, (2, 2)), (4, (2, 1))), Layout(32)),
+        Layout.parse("(M,8):(8,1)"),
+    ):
+        assert told._repr_mimebundle_() == {"text/html": f"<pre>{escape(str(told))}</pre>", "text/plain": repr(told)}
     refused = explain(composition, Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
     assert refused._repr_mimebundle_()["text/html"].startswith("<pre>composition((6,2):(1,7), (3,2):(2,3))")
     monkeypatch.delitem(above._WHERE, "bundle_of")

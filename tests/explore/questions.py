@@ -40,8 +40,8 @@ def needs_sympy(text: str) -> bool:
             patch.setitem(sys.modules, name, None)
         try:
             parse_expression(text)
-        except CutepyError:
-            return False
+        except CutepyError as error:
+            return isinstance(error.__cause__, ImportError)
         except ImportError:
             return True
     return False

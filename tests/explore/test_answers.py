@@ -195,6 +195,15 @@ def test_what_is_proposed_has_the_ways_that_are_said(
             assert all(ways_of(each, wide) > ways for each in smaller)
 
 
+def test_where_no_swizzle_does_it_an_order_of_the_modes_may() -> None:
+    layout = Layout(((2, 2, 2, 2, 2), (2, 2, 2, 2, 2)), ((512, 128, 2, 4, 256), (16, 8, 64, 32, 1)))
+    kind, text, why = better(layout, Access())[0]
+    found = parse_expression(text).value
+    assert isinstance(found, AnyLayout) and sorted(map(int, found.offsets().ravel())) == list(range(1024))
+    assert (kind, why) == ("swizzle", "1-way; 1-way with mode 1 as threads; no more memory")
+    assert bank_conflicts(layout, 4, 4).ways == 8 and bank_conflicts(found, 4, 4).ways == 1
+
+
 def ways_of(layout: Layout, wide: int) -> float:
     try:
         return bank_conflicts(layout, 4, wide).ways

@@ -92,6 +92,16 @@ def test_an_error_has_its_caret_and_the_old_picture_stays(browser: Browser) -> N
     assert browser.evaluate("document.getElementById('caret').hidden")
 
 
+def test_a_size_known_later_is_refused_where_it_stands(browser: Browser) -> None:
+    """SymPy is not in the page."""
+    browser.evaluate("(() => { const box = document.getElementById('expression'); box.focus(); box.select(); })()")
+    browser.type("(8,M)")
+    browser.wait("document.getElementById('complaint').textContent.includes('M is a size known later')")
+    left = "document.getElementById('caret').getBoundingClientRect().left"
+    box = "document.getElementById('expression').getBoundingClientRect().left"
+    assert abs(float(str(browser.evaluate(f"{left} - {box}"))) - (16 + 1.5 + 3 * 21 * 0.602)) < 4
+
+
 def test_completion_by_keyboard(browser: Browser) -> None:
     browser.evaluate("(() => { const box = document.getElementById('expression'); box.focus(); box.select(); })()")
     browser.type("zip")

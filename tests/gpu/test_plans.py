@@ -7,7 +7,7 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _place, choose_plan, matmul_kernel
+from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _places, choose_plan, matmul_kernel
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.slabs import copy_block, copy_layout
 from cutepy.gpu.verify import needs_checks
@@ -20,7 +20,8 @@ CPU = SimpleNamespace(kind="CPU", limits=Limits(workgroup_bytes=32768, invocatio
 @pytest.mark.parametrize("lanes", [None, (8, 4), (4, 8), (2, 2), (1, 16), (8, 1)])
 def test_every_place_has_one_thread(lanes: tuple[int, int] | None, across: bool) -> None:
     plan = Plan((128, 128, 8), (8, 16), lanes=lanes)
-    places = [_place(tid, plan, across) for tid in range(128)]  # type: ignore[arg-type]
+    row, column = _places(plan, across)
+    places = [(row(tid), column(tid)) for tid in range(128)]
     assert set(places) == {(i, j) for i in range(8) for j in range(16)}
     if lanes:
         rows, columns = zip(*places[: lanes[0] * lanes[1]], strict=True)

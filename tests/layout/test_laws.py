@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from layout.cases import CASES, composition_exists, generator, random_layout, ra
 from cutepy.errors import CompositionError, LayoutError
 from cutepy.layout import (
     Layout,
+    Swizzle,
     coalesce,
     compatible,
     complement,
@@ -50,6 +52,23 @@ def test_composition_is_composition_whenever_there_is_one():
         assert compatible(inner, result), (outer, inner, result)
         assert values(result) == [outer(inner(i)) for i in range(inner.size)], (outer, inner, result)
     assert min(outcomes.values()) > CASES // 10, outcomes
+
+
+def test_an_at_sign_is_composition_of_maps_and_of_nothing_else():
+    rng = generator("at")
+    for _ in range(100):
+        outer = rng.choice([random_layout(rng), Swizzle(2, 0, 3)])
+        inner = random_operand(rng, outer) if isinstance(outer, Layout) else random_layout(rng)
+        try:
+            expected = composition(outer, inner)
+        except CompositionError as error:
+            with pytest.raises(CompositionError, match=re.escape(str(error).partition("\n")[0])):
+                outer @ inner
+        else:
+            assert outer @ inner == expected
+    for other in ((2, 4), 4, "2:4", None):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            Layout((4, 2)) @ other
 
 
 def test_complement_is_ordered_disjoint_and_covers():

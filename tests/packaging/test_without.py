@@ -78,9 +78,26 @@ with redirect_stdout(StringIO()) as out:
     ):
         assert main(command) == 0, command
 assert "0 stale" in out.getvalue()
+from contextlib import redirect_stderr
+for command in (["adapters"], ["verify", "x.py:k"], ["matmul", "a.npy", "b.npy"]):
+    with redirect_stderr(StringIO()) as said:
+        assert main(command) == 2
+    wanted = f"cutepy {command[0]}: it needs the package numpy, and that is not here: pip install numpy"
+    assert said.getvalue().splitlines() == [wanted]
 """
 
 
+NAMES = """
+from cutepy import Layout, NotationError
+for text, column in (("(4,M):(8,1)", 3), ("Layout((4, 8), (N, 1))", 16), ("make_layout((?, 4))", 13), ("(4*K,8)", 3)):
+    try:
+        Layout.parse(text)
+    except NotationError as error:
+        assert error.column == column and "a size known later, which needs the package sympy" in str(error), error
+    else:
+        raise AssertionError(text)
+assert str(Layout.parse("(16/4,8):(8,1)")) == "(4,8):(8,1)"
+"""
 EXPRESSIONS = """
 from cutepy.explore.answers import answer
 for question in open("questions.txt"):
@@ -95,7 +112,9 @@ def test_random_expressions_are_answered(tmp_path: Path) -> None:
     test_it_runs(EXPRESSIONS, tmp_path)
 
 
-@pytest.mark.parametrize("program", [ALGEBRA, PICTURES, COMMANDS], ids=["algebra", "pictures", "commands"])
+@pytest.mark.parametrize(
+    "program", [ALGEBRA, PICTURES, COMMANDS, NAMES], ids=["algebra", "pictures", "commands", "names"]
+)
 def test_it_runs(program: str, tmp_path: Path) -> None:
     checked = f"{BLOCK}{program}\nassert not {{'numpy', 'sympy', 'wgpu'}} & set(sys.modules)\n"
     done = subprocess.run(

@@ -58,10 +58,10 @@ class Expr:
     operands: "tuple[Expr, ...]" = ()
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
-    #: What `.x`, `.y` and `.z` of the thread are, given by `trace.language`.
-    along: ClassVar[Callable[["Expr", int], "Expr"]]
     #: What they do where a matrix is among the operands, given by `matrices`.
     on_matrices: ClassVar[Callable[[str, object, object], "Expr"]]
+    #: What `.x`, `.y` and `.z` of the thread are, given by `trace.language`.
+    along: ClassVar[Callable[["Expr", int], "Expr"]]
     #: How an expression reads, given by the printer.
     written: ClassVar[Callable[["Expr"], str]]
     #: What NumPy's functions do, given by `trace.functions`.

@@ -1,4 +1,5 @@
-"""Copies between any two layouts on a device; one that turns a matrix goes through a swizzled tile of shared memory.
+"""Copies between any two layouts on a device; one that turns a matrix goes through a tile of shared memory in which
+nobody waits.
 
 Law: `target[i] = source[i]` for every i in colexicographic order: the shapes may differ, the sizes may not.
 """
@@ -10,7 +11,7 @@ from math import prod
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import Layout, Swizzle, composition, make_composed_layout, select
+from ...layout import Layout, composition, conflict_free, select
 from ...layout.algebra.rearrange import joined
 from ...layout.values.int_tuple import leaves
 from ...tensor.algorithms import copy as copy_elements
@@ -41,9 +42,9 @@ def turn_kernel(source: Tensor, result: Tensor) -> None:
     groups = prod(-(-extent // size) for extent, size in zip(leaves(result.shape), tile, strict=True))
     gpu.launch(grid=groups, threads=THREADS)
     from_tile, to_tile = (local_tile(t, tile, gpu.workgroup.x) for t in (source, result))
-    staged = gpu.shared(result, make_composed_layout(Swizzle(5, 0, 5), 0, Layout((SIDE, SIDE, *rest))))
     along_0 = Layout((THREADS, SIDE * SIDE // THREADS), (1, THREADS))
     along_1 = composition(Layout((SIDE, SIDE), (SIDE, 1)), along_0)
+    staged = gpu.shared(result, conflict_free(tile, [along_0, along_1], result.dtype.bytes).layout)
     copy_elements(thread_value_partition(from_tile, along_1), thread_value_partition(staged, along_1))
     gpu.barrier()
     copy_elements(thread_value_partition(staged, along_0), thread_value_partition(to_tile, along_0))

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import cast
 
-from ...layout import Layout, ceil_div, size
+from ...layout import Layout, ceil_div, conflict_free, make_layout, size
 from ...layout import _ as ALL
 from ...layout.algebra.rearrange import from_modes, joined
+from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import leaves, map_leaves
 from ...tensor.algorithms import fill, reduce_tree, transform
 from ...tensor.dtypes import u32
@@ -66,10 +67,13 @@ class FoldPlan:
         return self.threads * self.owned[1][0].size // self.tile[0]
 
     @property
-    def scratch(self) -> Layout:
-        """(row, lane) to a place in shared memory: the neighbours of a thread side by side."""
+    def scratch(self) -> AnyLayout:
+        """(row, lane) to a place in shared memory: threads that store one of their rows each meet in no bank."""
         rows, lanes = self.tile[0], self.lanes
-        return Layout((rows, lanes), (1, rows) if self.owned[1][0].size > 1 else (lanes, 1))
+        shape, along_rows, along_lanes = self._placed
+        steps = [row + rows * lane for row, lane in zip(along_rows, along_lanes, strict=True)]
+        stored = make_layout(from_modes(shape, steps), self.owned[1][0])
+        return conflict_free((rows, lanes), [stored]).layout
 
     @property
     def registers(self) -> Layout:
@@ -84,13 +88,19 @@ class FoldPlan:
 
     def place(self, thread: Expr) -> tuple[Expr, Expr]:
         """The first row of a thread, and its lane among the threads that share it."""
+        shape, along_rows, along_lanes = self._placed
+        return from_modes(shape, along_rows)(thread), from_modes(shape, along_lanes)(thread)
+
+    @property
+    def _placed(self) -> tuple[tuple[int, ...], list[int], list[int]]:
+        """The extents of a thread's index, and how far each leads along the rows and the lanes."""
         shape, stride = (leaves(x) for x in (self.owned[0].shape, self.owned[0].stride))
         along_rows = [step if step < self.tile[0] else 0 for step in stride]
         along_lanes, lanes = [], 1
         for extent, step in zip(shape, along_rows, strict=True):
             along_lanes.append(0 if step else lanes)
             lanes *= 1 if step else extent
-        return from_modes(shape, along_rows)(thread), from_modes(shape, along_lanes)(thread)
+        return shape, along_rows, along_lanes
 
 
 def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True, most_rows: int = 8) -> FoldPlan:

@@ -127,7 +127,7 @@ class Pointwise:
         tensors = {k: tensor_of(self.name, v) for k, v in values.items() if k not in numbers}
         place = place_of(self.name, engine, [*tensors.values(), *([out] if out is not None else [])])
         types = {k: tensors[k].dtype if k in tensors else _type_of_number(numbers[k]) for k in self.names}
-        dtype = self._result_type(types, numbers)
+        dtype = self.result_type(types, numbers)
         shape = broadcast_shape(self.name, *(mode_sizes(tensors[k]) if k in tensors else () for k in self.names))
         result = _new_result(place, shape, dtype, tensors.values()) if out is None else tensor_of(self.name, out)
         if mode_sizes(result) != shape:
@@ -156,7 +156,7 @@ class Pointwise:
             )
         return {name: given[name] if name in given else named[name] for name in self.names}
 
-    def _result_type(self, types: Mapping[str, DType | Weak], numbers: Mapping[str, Number | np.generic]) -> DType:
+    def result_type(self, types: Mapping[str, DType | Weak], numbers: Mapping[str, Number | np.generic]) -> DType:
         """What the function gives for elements of these types and these numbers, of which whole ones may be refused."""
         operands = [
             numbers[name] if isinstance(dtype, Weak) and dtype.kind != "f" else dtype for name, dtype in types.items()
@@ -172,6 +172,13 @@ class Pointwise:
             self._results[key] = found
         return found
 
+    def of_elements(self, values: Iterable[Scalars], types: tuple[DType | Weak, ...], dtype: DType) -> Expr:
+        """What the function gives, in a kernel, for one element of each operand, as an element of `dtype`."""
+        found = self.element(*map(_element, values, types))
+        if not isinstance(found, Element):
+            return as_expr(rounded(found, dtype), dtype)
+        return functions.cast(found.value, dtype)
+
     def _body(self) -> Callable[..., None]:
         """The function that is traced: its parameters are called as the operands are."""
         names, formula = self.names, self.formula
@@ -185,10 +192,7 @@ class Pointwise:
             def element(*of_tensors: Expr) -> Expr:
                 left = iter(of_tensors)
                 given = (next(left) if isinstance(v, Tensor) else v for v in operands)
-                found = self.element(*map(_element, given, plan.types))
-                if not isinstance(found, Element):
-                    return as_expr(rounded(found, result.dtype), result.dtype)
-                return functions.cast(found.value, result.dtype)
+                return self.of_elements(given, plan.types, result.dtype)
 
             assert isinstance(result, Tensor)
             each_element(tensors, result, element, plan.tiling)

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from ...errors import LayoutError
 from ..text.write import extents, offset_rows
+from ..values.above import Shown
 from ..values.composed import AnyLayout
 from ..values.int_tuple import leaves
 from .operation import on_any
@@ -57,7 +58,7 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class BankConflicts:
+class BankConflicts(Shown):
     """The rounds of every phase, access by access; those that evenly spread words would take in all; the worst bank."""
 
     phases: tuple[int, ...]
@@ -80,7 +81,7 @@ class BankConflicts:
 
 
 @dataclass(frozen=True, slots=True)
-class Transactions:
+class Transactions(Shown):
     """The segments that each subgroup touches at each access, and those that the bytes wanted would fill in all."""
 
     each: tuple[int, ...]

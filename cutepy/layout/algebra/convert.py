@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...errors import LayoutError
+from ..values.above import Shown
 from ..values.bit_map import BitMap, Columns, Image, apply
 from ..values.composed import AnyLayout
 from ..values.int_tuple import leaves
@@ -52,7 +53,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(Shown):
     """What a thread does to get `target` from `source`; call it, or print it.
 
     `kept` are the values of the source that differ, in order; `copies` says for each value of the target which of the

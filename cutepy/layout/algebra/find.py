@@ -14,7 +14,8 @@ from itertools import combinations, islice, permutations
 from math import prod
 
 from ...errors import LayoutError
-from ..values.bit_map import Columns, Image, apply
+from ..values.above import Shown
+from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, leaves
 from ..values.layout import Layout, make_layout
@@ -30,7 +31,7 @@ Orders = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Found(Shown):
     """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
 
     `free` says that no access takes more rounds than its bytes make it.
@@ -221,9 +222,9 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
         lacking = [problem.words(phase) - problem.rank(phase, rows) for phase in turned]
         cost = max(lacking), sum(lacking)
         if best is None or cost < best[0]:
-            columns = columns_for(problem, rows)
-            mapped = tuple(apply(columns, back.solve(1 << bit) or 0) for bit in range(bits))
-            layout = layout_of_columns(mapped, shape) or mapped_layout(mapped, shape)
+            places = [back.solve(1 << bit) or 0 for bit in range(bits)]
+            mapped = (tuple(apply(columns, place) for place in places) for columns in columns_for(problem, rows))
+            layout = min((layout_of_columns(m, shape) or mapped_layout(m, shape) for m in mapped), key=_modes)
             if free := cost == (max(least), sum(least)):
                 reason = f"{told} bits choose the bank and tell the words apart"
             best = cost, Found(layout, tuple(1 << short for short in lacking), free, reason)
@@ -231,6 +232,12 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
                 break
     assert best is not None
     return best[1]
+
+
+def _modes(layout: AnyLayout) -> tuple[bool, bool, int]:
+    """How far a layout is from an order of the modes: what stands outside, then the number of modes."""
+    outer = layout.outer if isinstance(layout, ComposedLayout) else None
+    return outer is not None, not isinstance(outer, Swizzle | None), len(leaves(layout.shape))
 
 
 def _word_mates(spans: Sequence[Span], word: int) -> Iterator[Columns]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...errors import LayoutError
+from ..values.above import Shown
 from ..values.composed import AnyLayout
 from ..values.coordinates import crd2idx, idx2crd
 from ..values.int_tuple import IntTuple, leaves, product, show
@@ -28,7 +29,7 @@ class Owner(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Owners:
+class Owners(Shown):
     """Who holds the element at `crd`: nobody, one value of one thread, or several."""
 
     crd: IntTuple
@@ -40,7 +41,7 @@ class Owners:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class Touched(Shown):
     """The elements of `thread` in the order of its values."""
 
     thread: int
@@ -51,7 +52,7 @@ class Touched:
 
 
 @dataclass(frozen=True, slots=True)
-class Vectorised:
+class Vectorised(Shown):
     """`elements` values in succession are one access now; `order` of the values makes it `possible` ones.
 
     `limits` says for each wider access what forbids it, and what other threads' values would allow.

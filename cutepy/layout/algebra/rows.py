@@ -231,16 +231,20 @@ def _echelon(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], dict[int, t
     return inside, ends
 
 
-def columns_for(problem: Problem, rows: Sequence[int]) -> Columns:
-    """What each bit becomes: the fixed ones stay, the rows follow, then single bits that complete them.
+def columns_for(problem: Problem, rows: Sequence[int]) -> Iterator[Columns]:
+    """What each bit becomes: the fixed ones stay, the rows follow, then single bits that complete them, in two orders.
 
-    The second bits of the rows come first of those, in order: so rows of two bits are one swizzle.
+    The second bits of the rows come first of those, in order: so rows of two bits are one swizzle. Then come the lowest
+    bits, or those that go on where the rows end: so a mode stays in one piece.
     """
     high = problem.bits - problem.fixed
     seconds = [row & (row - 1) for row in rows if row.bit_count() == 2]
-    complete = list(rows)
-    for row in (*seconds, *(1 << bit for bit in range(high))):
-        if len(complete) < high and rank_of([*complete, row]) > len(complete):
-            complete.append(row)
-    columns = [sum((row >> bit & 1) << at for at, row in enumerate(complete)) for bit in range(high)]
-    return (*(1 << bit for bit in range(problem.fixed)), *(column << problem.fixed for column in columns))
+    end = max([(row & -row).bit_length() for row in rows[-1:]], default=0)
+    singles = [1 << bit for bit in range(high)]
+    for order in (singles, singles[end:] + singles[:end]):
+        complete = list(rows)
+        for row in (*seconds, *order):
+            if len(complete) < high and rank_of([*complete, row]) > len(complete):
+                complete.append(row)
+        columns = [sum((row >> bit & 1) << at for at, row in enumerate(complete)) for bit in range(high)]
+        yield (*(1 << bit for bit in range(problem.fixed)), *(column << problem.fixed for column in columns))

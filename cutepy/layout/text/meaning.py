@@ -8,6 +8,7 @@ the part that it is about.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import gcd
 from typing import Any
 
 from ...errors import LayoutError, NotationError
@@ -203,14 +204,15 @@ def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
             raise fail(f"{sign!r} joins numbers, not {_named(node.value)}", node.column)
     if sign in ("/", "//", "%") and b == 0:
         raise fail("division by 0", right.column)
+    if sign == "/" and type(a) is int is type(b) and a % b:
+        common = gcd(a, b) if b > 0 else -gcd(a, b)
+        raise fail(f"this is {a // common}/{b // common}; sizes and strides are whole numbers", left.column)
     return Node(left.column, _whole(_combined(sign, a, b), left, fail))
 
 
 def _combined(sign: str, a: Any, b: Any) -> object:
     if sign == "/":
-        from sympy import Integer
-
-        return (Integer(a) if type(a) is int else a) / b
+        return a // b if type(a) is int is type(b) and not a % b else a / b
     if sign in ("+", "-"):
         return a + b if sign == "+" else a - b
     return a * b if sign == "*" else a // b if sign == "//" else a % b

@@ -395,7 +395,7 @@ class Reader:
             return self._counted(token, self._unknown(token))
         if name in ("o", "True", "False") or len(name) > LONGEST_NUMBER:
             raise tokens.error("expected a number, a name or '('", token.column)
-        return self._counted(token, symbol(name))
+        return self._counted(token, self._symbol(name, token.column))
 
     def _call(self, token: Token) -> Node:
         """The call whose name is `token`; its opening bracket comes next."""
@@ -420,14 +420,18 @@ class Reader:
         divisor = re.search(_DIVISOR, token.text)
         if divisor and int(divisor.group(1)) > 1:
             self.facts.append(f"{divisor.group(1)} divides {name}")
-        return symbol(name)
+        return self._symbol(name, token.column)
 
-
-def symbol(name: str) -> object:
-    """The unknown size of that name: a SymPy symbol, integer and positive."""
-    from sympy import Symbol
-
-    return Symbol(name, integer=True, positive=True)
+    def _symbol(self, name: str, column: int) -> object:
+        """The unknown size of that name: a SymPy symbol, integer and positive."""
+        try:
+            from sympy import Symbol
+        except ImportError as missing:
+            raise self.tokens.error(
+                f"{name} is a size known later, which needs the package sympy, and that is not here; write a number",
+                column,
+            ) from missing
+        return Symbol(name, integer=True, positive=True)
 
 
 def _is_one(node: Node) -> bool:

@@ -79,6 +79,8 @@ class _Numpy(Later):
 if TYPE_CHECKING:
     import numpy
 
+    from .composed import AnyLayout
+
     numpy_later = numpy
 else:
     numpy_later = _Numpy("numpy")
@@ -98,7 +100,25 @@ class Shown:
         return provided("bundle_of")(self) if "bundle_of" in _WHERE else {}
 
 
-class Told(Shaped, Shown):
+class Map(Shown):
+    """A function on integers: a layout of any kind, or a map of bits."""
+
+    __slots__ = ()
+
+    def __matmul__(self, inner: Map) -> AnyLayout:
+        """`A @ B` is `composition(A, B)`: A after B.
+
+        >>> from cutepy import Layout, Swizzle
+        >>> Layout((6, 2), (8, 2)) @ Layout((4, 3), (3, 1))
+        Layout(((2, 2), 3), ((24, 2), 8))
+        >>> print(Swizzle(2, 0, 3) @ Layout((8, 8), (8, 1)))
+        S<2,0,3> o 0 o (8,8):(8,1)
+        """
+        found: AnyLayout = provided("composition")(self, inner) if isinstance(inner, Map) else NotImplemented
+        return found
+
+
+class Told(Shaped, Map):
     """What upper rooms make of a layout of any kind: its text in other notations, its table, its picture."""
 
     __slots__ = ()

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 from ...errors import LayoutError
-from .above import Shown
+from .above import Map
 
 Scalar = TypeVar("Scalar")
 Columns = tuple[int, ...]
@@ -22,7 +22,7 @@ MOST_BITS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzle(Shown):
+class Swizzle(Map):
     """The map `x -> x ^ ((x & mask) >> shift)` with a mask of `bits` ones above bit `base + max(0, shift)`.
 
     It is its own inverse, and moves nothing out of an aligned block of `span` offsets.
@@ -94,7 +94,7 @@ class Swizzle(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class BitMap(Shown):
+class BitMap(Map):
     """The map that takes bit j of an offset to `columns[j]`, all joined by XOR; bits above the columns stay.
 
     >>> mix = BitMap((1, 3, 6))

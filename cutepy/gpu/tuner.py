@@ -1,0 +1,263 @@
+"""`gpu.tune`: the fastest plan of a product on this machine, found by timing few plans, each under a time limit.
+
+Law: the space is every plan whose tile and threads the kernel takes. Dropped before a driver compiles it is what
+exceeds the device's limits, wastes half a tile, is beaten by another plan in all that it moves and computes, cannot be
+proven, or meets more conflicts than a plan before it. What is left is timed, likeliest first, beside the default plan.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+
+from ..errors import KernelError
+from ..layout import ceil_div
+from .matmul import PROCESSORS, Plan, Rating, choose_plan, slab_bytes, whole_splits
+from .operations.domain import power_of_two
+from .products import problem_of
+from .repeat import forget
+from .runtime import Adapter, Limits
+from .tuned import Problem, keep, known
+
+CANDIDATES, SECONDS, LIMIT = 12, 20.0, 5.0
+"""Plans that are compiled at most, the seconds that all of them may take, and those of one."""
+MOST_REGISTERS, ALIKE = 160, 3
+"""Numbers that a thread holds at most, and plans with one tile of C that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A plan that was tried: its seconds, or why it was dropped; `early` where no driver saw it."""
+
+    plan: Plan
+    seconds: float | None
+    dropped: str = ""
+    early: bool = False
+
+    def __str__(self) -> str:
+        tile, threads = ("x".join(map(str, part)) for part in (self.plan.tile, self.plan.threads))
+        found = self.dropped if self.seconds is None else f"{1e6 * self.seconds:10.1f} us"
+        return f"{tile:>11} by {threads:>5}, {self.plan.splits:>4} splits  {found}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What was found for a product: its plan, the seconds of one launch, what was tried; `cached` if it was known."""
+
+    problem: Problem
+    plan: Plan
+    seconds: float
+    trials: tuple[Trial, ...]
+    cached: bool = False
+
+    def __str__(self) -> str:
+        m, n, k = self.problem.m, self.problem.n, self.problem.k
+        lines = [f"({m},{n},{k}) {self.problem.batch} times: {1e6 * self.seconds:.1f} us" + ", known" * self.cached]
+        return "\n".join([*lines, *(f"{trial}{'  <' * (trial.plan == self.plan)}" for trial in self.trials)])
+
+
+def tune(
+    A: object, B: object, *, seconds: float = SECONDS, limit: float = LIMIT, again: bool = False, progress: bool = True
+) -> Tuning:
+    """Find the fastest plan of `gpu.matmul(A, B)` on the device of the operands, and keep it for products of its class.
+
+    It takes at most about `seconds`, and `limit` for one plan: each is compiled in a process of its own, which ends
+    with its time. What was found before, by any process, is given back without a compilation unless `again` is said.
+
+    Raises TensorError and KernelError for what is no product; KernelError where no plan could be timed.
+    """
+    problem, adapter = problem_of(A, B)
+    found = None if again else known(adapter, problem)
+    if found is not None:
+        return Tuning(problem, *found, (), cached=True)
+    chosen = candidates(problem, adapter)
+    trials: list[Trial] = []
+    end = time.perf_counter() + seconds
+    with Worker(adapter, problem) as worker:
+        for plan in chosen:
+            compiled = sum(not trial.early for trial in trials)
+            if compiled == CANDIDATES or time.perf_counter() > end:
+                break
+            trials.append(worker.time(plan, min(limit, max(1.0, end - time.perf_counter()))))
+            if progress:
+                _show(compiled + 1, trials[-1])
+    timed = [trial for trial in trials if trial.seconds is not None]
+    if progress:
+        print(file=sys.stderr)
+    if not timed:
+        raise KernelError(f"tune: no plan could be timed; {'; '.join(map(str, trials)) or 'give more seconds'}")
+    best = min(timed, key=lambda trial: trial.seconds or 0.0)
+    assert best.seconds is not None
+    keep(adapter, problem, best.plan, best.seconds)
+    forget()
+    return Tuning(problem, best.plan, best.seconds, tuple(trials))
+
+
+def _show(done: int, trial: Trial) -> None:
+    bar = "#" * (24 * done // CANDIDATES)
+    print(f"\r[{bar:<24}] {done}/{CANDIDATES} {str(trial)[:72]:<72}", end="", file=sys.stderr, flush=True)
+
+
+def space() -> Iterator[Plan]:
+    """Every plan that there is, with k in one part."""
+    sides, depths, counts = (16, 32, 64, 128, 256), (8, 16, 32), (1, 2, 4, 8, 16, 32, 64)
+    for bm, bn, bk, tm, tn in product(sides, sides, depths, counts, counts):
+        if not 32 <= tm * tn <= 256 or bm % (4 * tm) or bn % (4 * tn):
+            continue
+        for lanes in {None, (8, 4) if tm % 8 == 0 and tn % 4 == 0 else None}:
+            try:
+                plan = Plan((bm, bn, bk), (tm, tn), stages=2, unrolled=True, lanes=lanes)
+            except KernelError:
+                continue
+            yield replace(plan, repeat_last=bm * bn >= 128 * 128)
+
+
+def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
+    """The plans that are tried for a product, the default one first and then the likeliest.
+
+    >>> from .runtime import Limits
+    >>> problem = Problem(64, 4096, 1024, 1, ("f32",) * 3, (True, False, True))
+    >>> kept = unbeaten(problem, Limits())
+    >>> len(kept) < 40 < len(list(space())), all(plan.shared_bytes <= 16384 for plan in kept)
+    (True, True)
+    """
+    p = problem
+    default = choose_plan(p.m, p.n, p.k, adapter, p.batch)
+    found: list[Plan] = [default]
+    for plan in sorted(unbeaten(p, adapter.limits), key=lambda plan: _microseconds(p, plan)):
+        if plan not in found and sum(other.tile[:2] == plan.tile[:2] for other in found) < ALIKE:
+            found.append(plan)
+    return found
+
+
+def unbeaten(problem: Problem, limits: Limits) -> list[Plan]:
+    """The plans within these limits that no other beats in all of: bytes moved, words of shared memory for each
+    multiply-add, multiply-adds beyond the product's own, and rounds of workgroups."""
+    kept: list[tuple[tuple[float, ...], Plan]] = []
+    for whole in space():
+        if _fits(problem, whole, limits):
+            plans = [whole_splits(whole, problem.k, splits) for splits in _splits(problem, whole)]
+            kept += [(costs(problem, plan), plan) for plan in plans]
+    return [plan for cost, plan in kept if not any(_beats(other, cost) for other, _ in kept)]
+
+
+def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _fits(problem: Problem, plan: Plan, limits: Limits) -> bool:
+    """Whether a device holds it, and no half of its tile lies beyond the product."""
+    (bm, bn, _bk), (tm, tn) = plan.tile, plan.threads
+    registers = bm // tm * (bn // tn) + bm // tm + bn // tn
+    wasted = bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
+    room = slab_bytes(plan.tile, plan.stages) <= limits.workgroup_bytes and tm * tn <= limits.invocations
+    return room and registers <= MOST_REGISTERS and not wasted
+
+
+def _splits(problem: Problem, plan: Plan) -> list[int]:
+    """1, and the splits of k that fill the processors once, twice and four times."""
+    groups = ceil_div(problem.m, plan.tile[0]) * ceil_div(problem.n, plan.tile[1]) * problem.batch
+    most = max(1, problem.k // 64)
+    return sorted({1, *(min(most, max(1, times * PROCESSORS // groups)) for times in (1, 2, 4))})
+
+
+def costs(problem: Problem, plan: Plan) -> tuple[float, ...]:
+    """What a plan costs, each to be as little as it can: see `unbeaten`."""
+    (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
+    rows, columns = ceil_div(problem.m, bm), ceil_div(problem.n, bn)
+    deep = ceil_div(problem.k, bk) * bk
+    parts = 2 * plan.splits * problem.m * problem.n if plan.splits > 1 else 0
+    moved = deep * (rows * bm * columns + columns * bn * rows) + parts
+    words = (bm / tm + bn / tn) / (bm / tm * (bn / tn))
+    return float(moved), words, float(rows * bm * columns * bn), _rounds(problem, plan)
+
+
+def _rounds(problem: Problem, plan: Plan) -> float:
+    """How long the longest thread works, in multiply-adds."""
+    (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
+    groups = ceil_div(problem.m, bm) * ceil_div(problem.n, bn) * problem.batch * plan.splits
+    turns = ceil_div(ceil_div(problem.k, bk), plan.splits)
+    return float(ceil_div(groups, PROCESSORS) * bm * bn / (tm * tn) * turns * bk)
+
+
+def _microseconds(problem: Problem, plan: Plan) -> float:
+    """A guess, by the plans that were measured: shared memory limits what a thread can multiply."""
+    words = costs(problem, plan)[1]
+    rate = 58 / (1 + 2.4 * words)
+    p = problem
+    return Rating(plan, rate, rate * 1.05).microseconds(p.m, p.n, p.k, p.batch, plan.splits)
+
+
+class Worker:
+    """A process that times plans, one after the other; it is ended, and another begun, where one takes too long."""
+
+    def __init__(self, adapter: Adapter, problem: Problem) -> None:
+        self.adapter, self.problem = adapter, problem
+        self.process: subprocess.Popen[str] | None = None
+        self.answers: queue.Queue[str] = queue.Queue()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def time(self, plan: Plan, limit: float) -> Trial:
+        """Time a plan, within so many seconds once the process has begun."""
+        if self.process is None:
+            self.begin()
+        assert self.process is not None and self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(asdict(plan)) + "\n")
+            self.process.stdin.flush()
+            answer = json.loads(self.answers.get(timeout=limit))
+        except queue.Empty:
+            self.end()
+            return Trial(plan, None, f"more than {limit:.0f} s")
+        except (OSError, ValueError):
+            self.end()
+            return Trial(plan, None, "its process ended")
+        return Trial(plan, answer.get("seconds"), answer.get("dropped", ""), answer.get("early", False))
+
+    def begin(self) -> None:
+        """Start the process and wait until it has its device and its operands."""
+        chosen = {**os.environ, "CUTEPY_ADAPTER": str(self.adapter.index)}
+        command = [sys.executable, "-m", "cutepy.gpu.tune_worker", json.dumps(asdict(self.problem))]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=chosen)
+        self.answers = queue.Queue()
+        threading.Thread(target=_listen, args=(self.process, self.answers), daemon=True).start()
+        try:
+            self.answers.get(timeout=60)
+        except queue.Empty:
+            self.end()
+            raise KernelError(f"tune: no device {self.adapter} within a minute in a process of its own") from None
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                if stream is not None:
+                    stream.close()
+        self.process = None
+
+
+def _listen(process: subprocess.Popen[str], answers: queue.Queue[str]) -> None:
+    """Hand on what a process says, and an empty answer when it ends."""
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            answers.put(line)
+    except ValueError:  # closed meanwhile
+        pass
+    answers.put("")

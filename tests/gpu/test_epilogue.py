@@ -1,0 +1,100 @@
+"""Products with an epilogue: in the kernel or after it, what the function of NumPy's product is; types, refusals."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from cutepy import gpu
+from cutepy.errors import CutepyError, KernelError
+from cutepy.gpu.epilogue import kernel_with
+from cutepy.gpu.operations.pointwise import pointwise
+from cutepy.tensor import make_tensor
+
+FORMULA = "max(c * scale + bias, 0) + r"
+SIZES = ((70, 65, 33), (64, 64, 16), (200, 9, 40), (3, 5, 7), (33, 40, 3000), (1, 5, 7), (6, 1, 8), (4, 5, 0))
+
+
+def operands(m: int, n: int, k: int, dtype: str) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    rng = np.random.default_rng(m)
+    shapes = {"a": (m, k), "b": (k, n), "bias": (n,), "scale": (m, 1), "r": (m, n)}
+    made = {name: rng.standard_normal(shape).astype(dtype) for name, shape in shapes.items()}
+    return [made.pop("a"), made.pop("b")], made
+
+
+def wanted(ab: list[np.ndarray], others: dict[str, np.ndarray]) -> np.ndarray:
+    a, b = (x.astype(np.float64) for x in ab)
+    return np.maximum(a @ b * others["scale"] + others["bias"], 0) + others["r"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_an_epilogue(size: tuple[int, int, int], dtype: str) -> None:
+    ab, others = operands(*size, dtype)
+    found = gpu.matmul_with(FORMULA, *ab, **others, engine="numpy").numpy()
+    assert found.dtype == dtype
+    exact = wanted(ab, others)
+    np.testing.assert_allclose(found, exact, atol=np.abs(exact).max() * (2e-3 if dtype == "float16" else 1e-5))
+
+
+def test_it_is_in_the_kernel() -> None:
+    """Of two matrices that one pass multiplies, the product is never stored."""
+    ab, others = operands(70, 65, 33, "float32")
+    kernel = kernel_with(pointwise("c * c + bias"))
+    before = len(kernel._traced)
+    gpu.matmul_with("c * c + bias", *ab, bias=others["bias"], engine="numpy")
+    assert len(kernel._traced) == before + 1
+
+
+def test_batches_transposed_operands_and_functions() -> None:
+    rng = np.random.default_rng(0)
+    a, b, bias = (rng.standard_normal(s).astype(np.float32) for s in ((3, 20, 30), (30, 40), (3, 1, 40)))
+
+    @gpu.pointwise
+    def leaky(c, bias):
+        return gpu.select(c + bias > 0, c + bias, 0.1 * (c + bias))
+
+    for one, other in ((a, b), (np.asfortranarray(a), np.asfortranarray(b)), (a[1], b.T.copy().T)):
+        used = bias if one.ndim == 3 else bias[1]
+        exact = one @ other + used
+        found = gpu.matmul_with(leaky, one, other, bias=used, engine="numpy").numpy()
+        np.testing.assert_allclose(found, np.where(exact > 0, exact, 0.1 * exact), atol=1e-4)
+
+
+def test_results_of_other_types() -> None:
+    (a, b), _ = operands(20, 30, 40, "float16")
+    c = np.zeros((20, 30), np.float32)
+    gpu.matmul(a, b, make_tensor(c), engine="numpy")
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-5)
+    half = np.zeros((20, 30), np.float16)
+    gpu.matmul(a.astype(np.float32), b, make_tensor(half), engine="numpy")
+    assert np.array_equal(half, c.astype(np.float16))
+    found = gpu.matmul_with("c > 0", a, b, engine="numpy").numpy()
+    assert found.dtype == bool and np.array_equal(found, c > 0)
+    gpu.matmul_with("c * 2", a, b, make_tensor(c), engine="numpy")
+    assert np.abs(c / 2 - half).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a, b: gpu.matmul_with("c + bias", a, b, engine="numpy"), "takes c, bias"),
+        (lambda a, b: gpu.matmul_with("x + 1", a, b, engine="numpy"), "takes x"),
+        (lambda a, b: gpu.matmul_with("c * s", a, b, s=2.0, engine="numpy"), "write it into the epilogue"),
+        (lambda a, b: gpu.matmul_with("c * s", a, b, s=np.ones((2, 4, 4), "f4"), engine="numpy"), "larger than"),
+        (
+            lambda a, b: gpu.matmul_with("c", a, b, make_tensor(np.ones((4, 5), "f4")), engine="numpy"),
+            "it must hold f32",
+        ),
+        (lambda a, b: gpu.matmul_with("c * s", a, b, s=np.ones(3, "f4"), engine="numpy"), "do not broadcast"),
+    ],
+)
+def test_refused(call: Callable[[np.ndarray, np.ndarray], object], message: str) -> None:
+    with pytest.raises(CutepyError, match=message):
+        call(np.ones((4, 4), np.float32), np.ones((4, 4), np.float32))
+
+
+def test_an_operand_that_overlaps_is_refused() -> None:
+    x = np.ones((8, 8), np.float32)
+    with pytest.raises(KernelError, match="overlap"):
+        gpu.matmul_with("c + r", x, x.copy(), make_tensor(x.T), r=x, engine="numpy")
