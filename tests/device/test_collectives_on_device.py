@@ -66,7 +66,7 @@ def test_both_forms_run(device: Device) -> None:
     assert program.needs == (("subgroups",) if "subgroups" in device.features else ())
     form = reduced._form(reduced._bind((x, out), {"op": "sum", "rows": 2}), subgroups=False)
     buffers = [device.upload(a) for a in (x, out)]
-    device.launch(form.program("naga", True), buffers, [])
+    device.launch(form.program(device.dialect, form.checked("auto")), buffers, [])
     found = device.read(buffers[1], np.int32).reshape(4, 64)
     assert np.array_equal(found, np.broadcast_to(x.sum((1, 2))[:, None], (4, 64)))
 
