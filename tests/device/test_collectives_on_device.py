@@ -66,7 +66,7 @@ def test_both_forms_run(device: Device) -> None:
     assert program.needs == (("subgroups",) if "subgroups" in device.features else ())
     form = reduced._form(reduced._bind((x, out), {"op": "sum", "rows": 2}), subgroups=False)
     buffers = [device.upload(a) for a in (x, out)]
-    device.launch(form.program, buffers, [])
+    device.launch(form.program(device.dialect, form.checked("auto")), buffers, [])
     found = device.read(buffers[1], np.int32).reshape(4, 64)
     assert np.array_equal(found, np.broadcast_to(x.sum((1, 2))[:, None], (4, 64)))
 
@@ -77,4 +77,4 @@ def test_votes(device: Device) -> None:
     x = np.random.default_rng(1).integers(0, 9, 128).astype(np.uint32)
     out = gpu.array(np.zeros((128, 7), np.uint32), device=device)
     votes(gpu.array(x, device=device), out)
-    assert np.array_equal(out.numpy(), voted(x, subgroup_size(device.gpu)))
+    assert np.array_equal(out.numpy(), voted(x, subgroup_size(device)))

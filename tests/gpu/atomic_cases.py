@@ -86,3 +86,36 @@ def looked_back(
         gpu.atomic_store(flags, gpu.minimum(tile, flags.size - 1), 1)
     gpu.barrier()
     out[gpu.minimum(tile * 64 + gpu.thread, out.size - 1)] = before[0] + running
+
+
+@gpu.kernel
+def looked_back_while(x: Tensor, out: Tensor, sums: Tensor, flags: Tensor, ticket: Tensor) -> None:
+    """The same with `while`: from tile to tile backwards, over those whose own sum is known (1) to one whose running
+    sum is (2)."""
+    gpu.launch(grid=x.size // 64, threads=64)
+    mine, before = gpu.shared("u32", 1, name="mine"), gpu.shared(x, 1, name="before")
+    last = flags.size - 1
+    with gpu.when(gpu.thread == 0):
+        mine[0] = gpu.atomic_add(ticket, 0, 1)
+    gpu.barrier()
+    tile = gpu.minimum(mine[0], last)
+    v = x[tile * 64 + gpu.thread]
+    running, total = gpu.workgroup_scan(v), gpu.workgroup_reduce(v)
+    if gpu.thread == 0:
+        gpu.atomic_store(sums, (tile, 0), total)
+        gpu.atomic_store(flags, tile, gpu.select(tile == 0, 2, 1))
+        found, other = gpu.constant(0, x.dtype), gpu.cast(tile, "i32")
+        gpu.atomic_store(sums, (tile, 1), total)
+        while other > 0:
+            state = gpu.atomic_load(flags, other - 1)
+            if state == 2:
+                found = found + gpu.atomic_load(sums, (other - 1, 1))
+                break
+            if state == 1:
+                found = found + gpu.atomic_load(sums, (other - 1, 0))
+                other = other - 1
+        gpu.atomic_store(sums, (tile, 1), found + total)
+        gpu.atomic_store(flags, tile, 2)
+        before[0] = found
+    gpu.barrier()
+    out[tile * 64 + gpu.thread] = before[0] + running

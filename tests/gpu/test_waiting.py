@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from atomic_cases import locked, looked_back, summed
+from atomic_cases import locked, looked_back, looked_back_while, summed
 
 from cutepy import gpu
 from cutepy.errors import KernelError
@@ -89,3 +89,28 @@ def test_what_only_updates_does_not_wait() -> None:
     stop, x = np.zeros(1, np.uint32), np.zeros((64, 8), np.uint32)
     skipping.interpret(stop, x)
     assert x.all() and not waiting(skipping.ir(stop, x))
+
+
+@pytest.mark.parametrize("tiles", [1, 5, 40])
+def test_a_scan_that_looks_back_by_while(tiles: int) -> None:
+    x, out, _sums, flags, ticket = arrays(tiles)
+    given = x, out, np.zeros((tiles, 2), np.uint32), flags, ticket
+    looked_back_while.interpret(*given)
+    assert np.array_equal(out, np.cumsum(x, dtype=np.uint32))
+    found = looked_back_while.verify(*given)
+    assert [v.array for v in found.verdicts if v.claim == "forward progress"] == ["flags"] * (tiles > 1)
+    assert not found.refuted
+
+
+def test_a_while_that_nobody_ends_is_told() -> None:
+    @gpu.kernel
+    def forever(flags: Tensor, out: Tensor) -> None:
+        gpu.launch(grid=2, threads=1)
+        while gpu.atomic_load(flags, 1 - gpu.workgroup.x) == 0:
+            out[gpu.workgroup.x] = 1
+        gpu.atomic_store(flags, gpu.workgroup.x, 1)
+
+    flags, out = np.zeros(2, np.uint32), np.zeros(2, np.uint32)
+    with pytest.raises(KernelError, match="waits here for ever: workgroup"):
+        forever.interpret(flags, out)
+    assert {v.claim for v in forever.verify(flags, out).undecided} >= {"forward progress", "bounded loops"}

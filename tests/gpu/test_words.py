@@ -1,12 +1,14 @@
 """Numbers packed in words are what NumPy says the bits are: functions, views of tensors in any memory, and stores."""
 
+import random
+
 import numpy as np
 import pytest
 from word_cases import BITS, WORDS, applied, joined, matvec, one_by_one, operands, parts, spread
 
 from cutepy import gpu
 from cutepy.errors import KernelError, TensorError
-from cutepy.layout import _
+from cutepy.layout import Layout, _, ceil_div, composition
 from cutepy.ops.functions import Word
 from cutepy.tensor import Tensor, local_tile, make_tensor, recast
 
@@ -170,3 +172,65 @@ def test_the_text_of_a_load() -> None:
     words, out = np.zeros(128, np.uint32), np.zeros(1024, np.int32)
     text = spread.wgsl(words, out, kind="i4", through="")
     assert text.count("words[") == 1 and "vec2<u32>" in text
+
+
+@gpu.kernel
+def picked(words: Tensor, out: Tensor, *, kind: str, layout: Layout, start: int) -> None:
+    """out = the elements of a layout over the parts of the words."""
+    seen = recast(words, kind)
+    view = composition(Tensor(seen.engine, seen.layout, seen.offset + start), layout)
+    gpu.launch(grid=ceil_div(layout.size, 32), threads=32)
+    i = gpu.workgroup.x * 32 + gpu.thread
+    with gpu.when(i < layout.size):
+        out[i] = view[i]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_layout_over_the_parts(seed: int) -> None:
+    rng = random.Random(f"{seed} of words")
+    kind = rng.choice([*BITS])
+    shape = tuple(rng.choice([1, 2, 3, 4, 5, 8]) for _ in range(rng.randint(1, 3)))
+    layout = Layout(shape, tuple(rng.choice([0, 1, 2, 3, 8, 16, 31]) for _ in shape))
+    start, words = rng.randint(0, 20), EVERY[: rng.randint(60, 120)] & 0x3FFF3FFF
+    want = parts(words, kind)
+    start = min(start, max(0, len(want) - layout.cosize))
+    if layout.cosize > len(want):
+        return
+    out = np.zeros(layout.size, want.dtype)
+    picked.interpret(words, out, kind=kind, layout=layout, start=start)
+    assert np.array_equal(out, want[start + layout.offsets().ravel(order="F")])
+    assert picked.verify(words, out, kind=kind, layout=layout, start=start).ok
+
+
+def test_a_part_beyond_the_words_is_refuted() -> None:
+    words, out = np.zeros(8, np.uint32), np.zeros(64, np.int32)
+    layout = Layout(64)
+    assert picked.verify(words, out, kind="i4", layout=layout, start=0).ok
+    for start in (1, 8):
+        found = picked.verify(words, out, kind="i4", layout=layout, start=start).refuted
+        assert [(v.claim, v.array, v.witness.element) for v in found] == [("in bounds", "words", 8)]
+        with pytest.raises(KernelError, match="reads words at element 8, it has 8"):
+            picked.interpret(words, out, kind="i4", layout=layout, start=start)
+
+
+def test_a_word_is_loaded_once() -> None:
+    weights, scales = recast(make_tensor(np.zeros((4, 256), np.uint8)), "i4"), np.zeros((4, 16), np.float32)
+    text = matvec.wgsl(weights, scales, np.zeros(512, np.float32), np.zeros(4, np.float32))
+    assert text.count("= weights[") == 1
+
+    @gpu.kernel
+    def written(x: Tensor, y: Tensor) -> None:
+        gpu.launch(threads=8)
+        first = y[gpu.thread] + x[0]
+        y[gpu.thread] = first
+        y[gpu.thread] = first + y[gpu.thread] + x[0]
+        if gpu.thread > 2:
+            y[gpu.thread] = y[gpu.thread] + x[1]
+        y[gpu.thread] = y[gpu.thread] + x[1]
+
+    x, y = np.array([3, 5], np.float32), np.arange(8, dtype=np.float32)
+    text = written.wgsl(x, y)
+    assert text.count("= x[0u]") == 1 and text.count("= x[1u]") == 2 and text.count("= y[") == 4
+    written.interpret(x, y)
+    first = np.arange(8) + 3
+    assert np.array_equal(y, 2 * first + 3 + 5 + 5 * (np.arange(8) > 2))

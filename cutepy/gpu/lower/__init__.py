@@ -11,6 +11,7 @@ from ..simplify import simplify
 from .finish import drop_unused as drop_unused
 from .finish import finish as finish
 from .hoist import hoist
+from .once import load_once
 from .registers import name_registers
 from .spell import branch, spell
 from .widths import choose_widths
@@ -25,7 +26,7 @@ def lower(kernel: Kernel) -> Kernel:
     if ready is None:
         ready = kernel
         widen = name_registers, choose_widths, branch, name_registers
-        for step in (check, _simplify, drop_unused, *widen, spell, hoist):
+        for step in (check, _simplify, drop_unused, load_once, *widen, spell, hoist):
             ready = step(ready)
         _LOWERED[kernel] = ready
     return ready

@@ -288,10 +288,12 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
     for value in args:
         kind: type = type(value)
         if type(value) is Tensor:
-            engine = value.engine
+            engine, part = value.engine, ""
+            if type(engine) is PackedEngine:
+                engine, part = engine.words, engine.dtype.name
             if type(engine) is not DeviceEngine or value.guard is not None or engine.buffer in buffers:
                 return None
-            key.append((value.layout, value.offset, engine.dtype.name, engine.length, engine.writable))
+            key.append((value.layout, value.offset, engine.dtype.name, part, engine.length, engine.writable))
             buffers.append(engine.buffer)
         elif kind is float or kind is int or kind in SCALARS:
             key.append(kind)

@@ -1,0 +1,45 @@
+"""An element that nobody writes is loaded once: where it is loaded again, the first value is still there."""
+
+from dataclasses import replace
+
+from .. import ir
+
+Known = dict[ir.Expr, ir.Var]
+
+
+def load_once(kernel: ir.Kernel) -> ir.Kernel:
+    """`kernel` with one load of each element of a binding that it does not write, in a block and those inside it."""
+    written = {s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change)}
+    pass_ = _Once(frozenset(b for b in kernel.buffers if b not in written), kernel.body)
+    return replace(kernel, body=pass_.block(kernel.body, {}))
+
+
+class _Once:
+    def __init__(self, readable: frozenset[ir.Buffer], body: ir.Block) -> None:
+        self.readable = readable
+        self.set_again = {s.sets for s in ir.statements(body) if s.sets is not None}
+        self.same: dict[ir.Expr, ir.Expr] = {}
+        self.memo: dict[ir.Expr, ir.Expr] = {}
+
+    def block(self, block: ir.Block, outer: Known) -> ir.Block:
+        known, out = dict(outer), []
+        for stmt in block:
+            stmt = ir.with_expressions(stmt, [self.now(x) for x in stmt.expressions])
+            if isinstance(stmt, ir.Let) and isinstance(stmt.value, ir.Load) and self.is_lasting(stmt.value):
+                first = known.setdefault(stmt.value, stmt.var)
+                if first is not stmt.var:
+                    self.same[stmt.var] = first
+                    continue
+            out.append(ir.with_blocks(stmt, [self.block(inner, known) for inner in stmt.blocks]))
+        return tuple(out)
+
+    def now(self, value: ir.Expr) -> ir.Expr:
+        """`value` with the first names for what was loaded again."""
+        if not self.same or not any(name in self.same for name in ir.variables(value)):
+            return value
+        return ir.rewrite(value, lambda node: self.same.get(node, node), self.memo)
+
+    def is_lasting(self, load: ir.Load) -> bool:
+        """Whether it is the same wherever it is loaded: it reads nothing that the kernel changes."""
+        names, loads = ir.reads(load)
+        return all(x.buffer in self.readable for x in loads) and not any(name in self.set_again for name in names)
