@@ -32,7 +32,6 @@ else:
 
 #: What subgroup matrices and f16 on NVIDIA ask for; given with the first adapter of the process.
 TOGGLES = ("allow_unsafe_apis", "vulkan_enable_f16_on_nvidia", "use_vulkan_memory_model")
-MATRICES = "chromium-experimental-subgroup-matrix"
 
 Handle = Any  # wgpudawn ships no types
 

@@ -18,6 +18,8 @@ from ...errors import DeviceError, KernelError
 
 Access = Literal["read", "read_write"]
 Dialect = Literal["naga", "tint"]  # of WGSL: what wgpu-native takes, what Dawn and Chromium take
+#: The feature by which a device grants matrices of a subgroup, as Dawn calls it.
+MATRICES = "chromium-experimental-subgroup-matrix"
 ParamType = Literal["f16", "f32", "i32", "u32"]
 Size3 = tuple[int, int, int]
 
