@@ -59,9 +59,9 @@ def texts() -> dict[str, str]:
 
 def test_tint_accepts_every_kernel(texts: dict[str, str]) -> None:
     assert len(texts) > 300
-    start = time.perf_counter()
+    start = time.process_time()
     assert refusals(texts) == {}
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
 
 
 def test_tint_accepts_every_function() -> None:

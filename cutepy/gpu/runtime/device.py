@@ -315,14 +315,17 @@ class Device:
     def _take(self, doing: str) -> None:
         """Hold the lock, but refuse on a dead device."""
         self._lock.acquire()
-        if not self._dead and self.runtime.lost(self.gpu):
-            self._dead = "lost"
-        if self._dead or self._error is not None:
-            error, self._error = self._error, None
-            self._lock.release()
-            raise error or DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
-        if self._forgotten:
-            self._drain()
+        try:
+            if not self._dead and self.runtime.lost(self.gpu):
+                self._dead = "lost"
+            if self._dead or self._error is not None:
+                error, self._error = self._error, None
+                raise error or DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
+            if self._forgotten:
+                self._drain()
+        except BaseException as error:
+            self._leave(error, doing)
+            raise
 
     def _leave(self, error: BaseException | None, doing: str) -> None:
         """Let the lock go, and turn an error of the runtime into DeviceError."""
