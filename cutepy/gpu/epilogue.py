@@ -117,7 +117,12 @@ def _fused(
     """Whether one kernel computed all of it: a product of two matrices that are as far as the plan goes undivided."""
     a, b, c = operands
     sizes = mode_sizes(c)
-    if len(sizes) != 2 or min(*sizes, *mode_sizes(b)) < 2 or a.dtype.kind != b.dtype.kind or bool_ in (a.dtype, b.dtype):
+    if (
+        len(sizes) != 2
+        or min(*sizes, *mode_sizes(b)) < 2
+        or a.dtype.kind != b.dtype.kind
+        or bool_ in (a.dtype, b.dtype)
+    ):
         return False
     if any(shares_memory(other, c) and other.layout != c.layout for other in (a, b, *others)):
         return False

@@ -1,18 +1,23 @@
-"""Copies between any two layouts on a device; one that turns a matrix goes through a swizzled tile of shared memory.
+"""Copies between any two layouts on a device; where these run along different modes, by tiles of shared memory.
+
+A tile lies there as `conflict_free` finds it for the two orders in which threads meet it.
 
 Law: `target[i] = source[i]` for every i in colexicographic order: the shapes may differ, the sizes may not.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import Layout, Swizzle, composition, make_composed_layout, select
+from ...layout import ComposedLayout, Layout, composition
+from ...layout.algebra.find import conflict_free
 from ...layout.algebra.rearrange import joined
-from ...layout.values.int_tuple import leaves
+from ...layout.values.int_tuple import leaves, show
 from ...tensor.algorithms import copy as copy_elements
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
@@ -20,11 +25,69 @@ from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
-from .domain import Tiling, crossing_mode
+from .domain import Tiling, power_of_two
 from .operand import modes_of, over, place_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
 
-SIDE, THREADS = 32, 256
+SIDE, THREADS, ELEMENTS = 32, 256, 1024
+"""Neighbours that a tile has in the order of either memory, threads, and elements of a tile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A tile of the modes of a target, which lie in the order of its memory, and their order in that of the source."""
+
+    tile: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"tiles of {show(self.tile)}, read in the order {show(self.order)} of their modes"
+
+    @property
+    def threads(self) -> int:
+        """Threads of a workgroup."""
+        return min(THREADS, prod(self.tile))
+
+    @property
+    def written(self) -> Layout:
+        """(thread, value) to the index in a tile: neighbouring threads stand along the target."""
+        return Layout((self.threads, prod(self.tile) // self.threads), (1, self.threads))
+
+    @property
+    def read(self) -> Layout:
+        """The same along the source."""
+        steps = [prod(self.tile[:mode]) for mode in self.order]
+        return composition(Layout(tuple(self.tile[mode] for mode in self.order), tuple(steps)), self.written)
+
+
+@lru_cache(maxsize=256)
+def staged_layout(turn: Turn) -> Layout | ComposedLayout:
+    """Where the elements of a tile are in shared memory: no two threads that take part together meet in a bank."""
+    found: Layout | ComposedLayout = conflict_free(turn.tile, [turn.written, turn.read]).layout
+    return found
+
+
+def turn_of(source: Layout, target: Layout) -> Turn | None:
+    """The tile for a copy over modes in the order of the target's strides; None where the source's are in it too.
+
+    >>> print(turn_of(Layout((3, 50176, 8), (50176, 1, 150528)), Layout((3, 50176, 8))))
+    tiles of (4,256,1), read in the order (1,0,2) of their modes
+    """
+    extents, steps = leaves(target.shape), [abs(step) for step in leaves(source.stride)]
+    order = sorted(range(len(extents)), key=lambda mode: (extents[mode] == 1, steps[mode] or 1 << 40))
+    if steps[order[0]] != 1 or order[0] == 0 or min(extents[0], extents[order[0]]) < 2:
+        return None
+    tile = [1] * len(extents)
+    for modes, wanted in ((range(len(extents)), SIDE), (order, SIDE), (order, ELEMENTS)):
+        met = 1
+        for mode in modes:
+            room = ELEMENTS // prod(tile) * tile[mode]
+            whole = power_of_two(extents[mode])
+            tile[mode] = max(tile[mode], min(whole, room, max(1, wanted // met)))
+            met *= tile[mode]
+            if met >= wanted or tile[mode] < extents[mode]:
+                break
+    return Turn(tuple(tile), tuple(order))
 
 
 @kernel
@@ -34,19 +97,15 @@ def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> Non
 
 
 @kernel
-def turn_kernel(source: Tensor, result: Tensor) -> None:
-    """The same where `result` is contiguous along mode 0 and `source` along mode 1: both are met in neighbours."""
-    rest = (1,) * (result.rank - 2)
-    tile = (SIDE, SIDE, *rest)
-    groups = prod(-(-extent // size) for extent, size in zip(leaves(result.shape), tile, strict=True))
-    gpu.launch(grid=groups, threads=THREADS)
-    from_tile, to_tile = (local_tile(t, tile, gpu.workgroup.x) for t in (source, result))
-    staged = gpu.shared(result, make_composed_layout(Swizzle(5, 0, 5), 0, Layout((SIDE, SIDE, *rest))))
-    along_0 = Layout((THREADS, SIDE * SIDE // THREADS), (1, THREADS))
-    along_1 = composition(Layout((SIDE, SIDE), (SIDE, 1)), along_0)
-    copy_elements(thread_value_partition(from_tile, along_1), thread_value_partition(staged, along_1))
+def turn_kernel(source: Tensor, result: Tensor, *, turn: Turn) -> None:
+    """The same by tiles: read in the order of the source's memory, and written in that of the result's."""
+    groups = prod(-(-extent // size) for extent, size in zip(leaves(result.shape), turn.tile, strict=True))
+    gpu.launch(grid=groups, threads=turn.threads)
+    from_tile, to_tile = (local_tile(t, turn.tile, gpu.workgroup.x) for t in (source, result))
+    staged = gpu.shared(result, staged_layout(turn))
+    copy_elements(thread_value_partition(from_tile, turn.read), thread_value_partition(staged, turn.read))
     gpu.barrier()
-    copy_elements(thread_value_partition(staged, along_0), thread_value_partition(to_tile, along_0))
+    copy_elements(thread_value_partition(staged, turn.written), thread_value_partition(to_tile, turn.written))
 
 
 @repeatable
@@ -78,10 +137,9 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
         return
     a = place.bring(a)
     (a, b), tiling = walk(_alike([a, b]))
-    crossing = 0 if tiling is None else crossing_mode([joined(modes_of(t)) for t in (a, b)])
-    if crossing:
-        order = 0, crossing, *(mode for mode in range(1, b.rank) if mode != crossing)
-        place.run(turn_kernel, *(t.lift_layout(select, *order) for t in (a, b)))
+    turn = None if tiling is None else turn_of(joined(modes_of(a)), joined(modes_of(b)))
+    if turn is not None:
+        place.run(turn_kernel, a, b, turn=turn)
     else:
         place.run(copy_kernel, a, b, tiling=tiling)
 
