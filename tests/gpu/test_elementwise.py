@@ -10,7 +10,8 @@ import pytest
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu.operations import softmax as softmax_module
-from cutepy.gpu.operations.copies import Turn, turn_kernel, turn_of
+from cutepy.gpu.operations.copies import turn_kernel
+from cutepy.gpu.operations.domain import Turn, turn_of
 from cutepy.gpu.operations.formula import read_formula
 from cutepy.gpu.operations.pointwise import walk
 from cutepy.gpu.trace import state
@@ -257,3 +258,18 @@ def test_a_formula_points_at_the_mistake() -> None:
         read_formula("(" * 500 + "a" + ")" * 500)
     with pytest.raises(KernelError):
         read_formula("-" * 5000 + "a")
+
+
+def test_operands_of_different_layouts_meet_in_shared_memory() -> None:
+    """Each is read, and the result written, in whole segments; a mask of bools is read as it lies."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((130, 97)).astype(np.float32) for _ in "ab")
+    b, c, mask = np.asfortranarray(b), np.asfortranarray(b.astype(np.float16)), np.asfortranarray(a > 0)
+    operation = gpu.pointwise("where(m, a + b * c, s)")
+    found = operation(m=mask, a=a, b=b, c=c, s=a[:1].copy(), engine="numpy").numpy()
+    np.testing.assert_allclose(found, np.where(mask, a + b * c, a[:1]), rtol=1e-5)
+    add = gpu.pointwise("a + b")
+    call = add._bind((np.zeros((256, 256), np.float32), np.zeros((256, 256), np.float32).T), {}, None, "numpy")
+    figures = add.kernel.report(*call.arguments, plan=call.plan)
+    assert figures.transactions == figures.perfect_transactions and figures.worst_conflict == 1
+    assert add.kernel.verify(*call.arguments, plan=call.plan).ok

@@ -7,17 +7,13 @@ Law: `target[i] = source[i]` for every i in colexicographic order: the shapes ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import ComposedLayout, Layout, composition
-from ...layout.algebra.find import conflict_free
 from ...layout.algebra.rearrange import joined
-from ...layout.values.int_tuple import leaves, show
+from ...layout.values.int_tuple import leaves
 from ...tensor.algorithms import copy as copy_elements
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
@@ -25,69 +21,9 @@ from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
-from .domain import Tiling, power_of_two
+from .domain import Tiling, Turn, staged_layout
 from .operand import modes_of, over, place_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
-
-SIDE, THREADS, ELEMENTS = 32, 256, 1024
-"""Neighbours that a tile has in the order of either memory, threads, and elements of a tile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A tile of the modes of a target, which lie in the order of its memory, and their order in that of the source."""
-
-    tile: tuple[int, ...]
-    order: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return f"tiles of {show(self.tile)}, read in the order {show(self.order)} of their modes"
-
-    @property
-    def threads(self) -> int:
-        """Threads of a workgroup."""
-        return min(THREADS, prod(self.tile))
-
-    @property
-    def written(self) -> Layout:
-        """(thread, value) to the index in a tile: neighbouring threads stand along the target."""
-        return Layout((self.threads, prod(self.tile) // self.threads), (1, self.threads))
-
-    @property
-    def read(self) -> Layout:
-        """The same along the source."""
-        steps = [prod(self.tile[:mode]) for mode in self.order]
-        return composition(Layout(tuple(self.tile[mode] for mode in self.order), tuple(steps)), self.written)
-
-
-@lru_cache(maxsize=256)
-def staged_layout(turn: Turn) -> Layout | ComposedLayout:
-    """Where the elements of a tile are in shared memory: no two threads that take part together meet in a bank."""
-    found: Layout | ComposedLayout = conflict_free(turn.tile, [turn.written, turn.read]).layout
-    return found
-
-
-def turn_of(source: Layout, target: Layout) -> Turn | None:
-    """The tile for a copy over modes in the order of the target's strides; None where the source's are in it too.
-
-    >>> print(turn_of(Layout((3, 50176, 8), (50176, 1, 150528)), Layout((3, 50176, 8))))
-    tiles of (4,256,1), read in the order (1,0,2) of their modes
-    """
-    extents, steps = leaves(target.shape), [abs(step) for step in leaves(source.stride)]
-    order = sorted(range(len(extents)), key=lambda mode: (extents[mode] == 1, steps[mode] or 1 << 40))
-    if steps[order[0]] != 1 or order[0] == 0 or min(extents[0], extents[order[0]]) < 2:
-        return None
-    tile = [1] * len(extents)
-    for modes, wanted in ((range(len(extents)), SIDE), (order, SIDE), (order, ELEMENTS)):
-        met = 1
-        for mode in modes:
-            room = ELEMENTS // prod(tile) * tile[mode]
-            whole = power_of_two(extents[mode])
-            tile[mode] = max(tile[mode], min(whole, room, max(1, wanted // met)))
-            met *= tile[mode]
-            if met >= wanted or tile[mode] < extents[mode]:
-                break
-    return Turn(tuple(tile), tuple(order))
 
 
 @kernel
@@ -137,9 +73,8 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
         return
     a = place.bring(a)
     (a, b), tiling = walk(_alike([a, b]))
-    turn = None if tiling is None else turn_of(joined(modes_of(a)), joined(modes_of(b)))
-    if turn is not None:
-        place.run(turn_kernel, a, b, turn=turn)
+    if tiling is not None and tiling.turn is not None:
+        place.run(turn_kernel, a, b, turn=tiling.turn)
     else:
         place.run(copy_kernel, a, b, tiling=tiling)
 
