@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import peers
 
-from cutepy import gpu
+from cutepy import gpu, ops
 from cutepy.gpu.matmul import LARGE, RATINGS, choose_plan
 from cutepy.gpu.operations import fold
 from cutepy.gpu.runtime import default_device
@@ -32,7 +32,7 @@ from cutepy.tensor import Tensor
 
 LIMIT = 30  # seconds for a case
 ROUNDS, WARM_UP = 9, 0.05
-GROUPS = ("matmul", "reduce", "softmax", "copy", "random", "variants", "folds", "plans")
+GROUPS = ("host", "matmul", "reduce", "softmax", "copy", "random", "variants", "folds", "plans")
 
 
 class Late(Exception):
@@ -243,7 +243,8 @@ def reductions(shapes: Shapes) -> None:
         x = Tensor(shapes.ours[0].engine, layout)
         _, theirs, host = shapes.view(0, shape, strides)
         for axes in every:
-            for name in ("sum", "max", "argmax", "mean") if layout_name in ("row-major", "4-D") else ("sum", "argmax"):
+            every_name = ("sum", "max", "argmax", "mean", "var", "logsumexp")
+            for name in every_name if layout_name in ("row-major", "4-D") else ("sum", "argmax", "var"):
                 if name == "argmax" and (len(shape) == 4 or (len(axes) == 2 and layout_name != "row-major")):
                     continue
                 peer_axes = (
@@ -267,7 +268,8 @@ def reduction(
         )
     elif torch:
         own = {"max": torch.amax}.get(name) or getattr(torch, name)
-        peer_call = lambda: own(theirs, peer)  # noqa: E731
+        how = {"correction": 0} if name == "var" else {}
+        peer_call = lambda: own(theirs, peer, **how)  # noqa: E731
     else:
         peer_call = None
     mine, other = shapes.measure(lambda: call(x, axes), peer_call)
@@ -277,12 +279,15 @@ def reduction(
         scale = torch.sum(theirs.double().abs(), peer).cpu().numpy() / (
             host.size / wanted.size if name == "mean" else 1
         )
+    elif torch and name in ("var", "logsumexp"):
+        wanted, scale = own(theirs.double(), peer, **how).cpu().numpy(), 1.0
     elif torch:
         wanted, scale = peer_call().cpu().numpy(), 1.0
     else:
         where = peer if name != "argmax" else None if len(peer) > 1 else peer[0]
-        wide = host.astype(np.float64) if name in ("sum", "mean") else host
-        wanted, scale = np.asarray(getattr(np, name)(wide, where)), 1.0
+        wide = host.astype(np.float64) if name in ("sum", "mean", "var", "logsumexp") else host
+        found_by = (lambda x, axes: np.log(np.exp(x).sum(axes))) if name == "logsumexp" else getattr(np, name)
+        wanted, scale = np.asarray(found_by(wide, where)), 1.0
     error = float(np.max(np.abs(found - _in_order(wanted, x, axes)) / np.max(scale)))
     line = {"ms": 1e3 * mine, "GBs": 1e-9 * host.nbytes / mine, "error": error}
     return line | ({"torch_ms": 1e3 * other, "ratio": other / mine} if other else {})
@@ -318,11 +323,84 @@ def softmax(shapes: Shapes, rows: int, columns: int, axis: int) -> dict[str, Any
     return line | ({"torch_ms": 1e3 * other, "ratio": other / mine} if other else {})
 
 
+PERMUTATIONS = (
+    ((64, 3, 1024, 1024), (0, 2, 3, 1)),  # NCHW to NHWC
+    ((64, 1024, 1024, 3), (0, 3, 1, 2)),
+    ((64, 256, 112, 112), (0, 2, 3, 1)),
+    ((64, 112, 112, 256), (0, 3, 1, 2)),
+    ((64, 128, 96, 256), (3, 2, 1, 0)),
+    ((64, 128, 96, 256), (1, 3, 0, 2)),
+    ((64, 128, 96, 256), (2, 0, 3, 1)),
+)
+
+
+def permutation(shapes: Shapes, shape: tuple[int, ...], axes: tuple[int, ...]) -> dict[str, Any]:
+    """A copy of the axes in another order."""
+    x, theirs, host = shapes.view(0, shape, strides_of(shape, "N"))
+    turned = ops.permute(x, axes)
+    y = gpu.empty(tuple(shape[axis] for axis in axes), device=shapes.device)
+    torch = shapes.torch.torch if shapes.torch else None
+    ty = torch.empty([shape[axis] for axis in axes], device="cuda") if torch else None
+    view = theirs.permute(axes) if torch else None
+    mine, other = shapes.measure(lambda: gpu.copy(turned, y), (lambda: ty.copy_(view)) if torch else None)
+    part = y.numpy()[:2]
+    line = {"ms": 1e3 * mine, "GBs": 2e-9 * host.nbytes / mine}
+    line["error"] = float(np.abs(part - host.transpose(axes)[:2]).max())
+    return line | ({"torch_ms": 1e3 * other, "ratio": other / mine} if other else {})
+
+
+def chain(shapes: Shapes) -> None:
+    """What ten different operations on 1 MiB cost the host, a call; nothing is waited for but at the end."""
+    n = 64 if shapes.small else 512
+    a, ta, _ = shapes.view(0, (n, n), (n, 1))
+    b, tb, _ = shapes.view(1, (n, n), (n, 1))
+    torch = shapes.torch.torch if shapes.torch else None
+    axpy = gpu.pointwise("a + alpha * b")
+
+    def ours() -> None:
+        x = ops.add(a, b)
+        x = axpy(ops.exp(x), 0.5, b)
+        x = ops.sub(x, gpu.max(x, 1, keepdims=True))
+        x = ops.div(x, ops.sum(x, 0, keepdims=True))
+        gpu.matmul(ops.where(gpu.softmax(x), a, b), b)
+
+    def theirs() -> None:
+        x = ta + tb
+        x = torch.add(torch.exp(x), tb, alpha=0.5)
+        x = x - torch.amax(x, 1, keepdim=True)
+        x = x / torch.sum(x, 0, keepdim=True)
+        torch.matmul(torch.where(torch.softmax(x, 1) != 0, ta, tb), tb)
+
+    def host(work: Callable[[], None], wait: Callable[[], object]) -> tuple[float, float]:
+        issued, whole = [], []
+        for _ in range(30):
+            wait()
+            start = time.perf_counter()
+            work()
+            issued.append(time.perf_counter() - start)
+            wait()
+            whole.append(time.perf_counter() - start)
+        return statistics.median(issued) / 10, statistics.median(whole) / 10
+
+    def work() -> dict[str, Any]:
+        issued, whole = host(ours, shapes.device.wait)
+        line = {"us_a_call": 1e6 * issued, "us_with_the_wait": 1e6 * whole}
+        if torch:
+            other, other_whole = host(theirs, torch.cuda.synchronize)
+            line |= {"torch_us": 1e6 * other, "torch_with_the_wait": 1e6 * other_whole, "ratio": other_whole / whole}
+        return line
+
+    shapes.case("host", f"ten operations on {4 * n * n} bytes", work)
+
+
 def copies(shapes: Shapes) -> None:
     """A copy and a transpose: the bandwidth that other lines are measured by."""
     n = 256 if shapes.small else 16384
     y = gpu.empty((n, n), device=shapes.device)
     ty = shapes.torch.torch.empty((n, n), device="cuda") if shapes.torch else None
+    for shape, axes in PERMUTATIONS:
+        sizes = tuple(-(-size // 8) for size in shape) if shapes.small else shape
+        shapes.case("copy", f"{sizes} as {axes}", lambda c=(sizes, axes): permutation(shapes, *c))
     for name, strides in (("copy", (n, 1)), ("transpose", (1, n))):
         x, theirs, host = shapes.view(0, (n, n), strides)
 
@@ -422,6 +500,7 @@ def _folded(shapes: Shapes, x: Tensor, axes: tuple[int, ...]) -> dict[str, Any]:
 
 
 RUN = {
+    "host": chain,
     "matmul": products,
     "reduce": reductions,
     "softmax": softmaxes,

@@ -143,17 +143,17 @@ def overlapped(A: Tensor, B: Tensor, C: Tensor, *, cut: Cut) -> None:
     mine = cut.products.thread(sA, sB, local_tile(C, (bm, bn), (row, column)))
     total, next_A, next_B = make_fragment_like(mine.C), make_fragment_like(a.target), make_fragment_like(b.target)
     clear(total)
-    slabs = size(gA, 2)
+    last = size(gA, 2) - 1
     copy(a.source(_, _, 0), next_A)
     copy(b.source(_, _, 0), next_B)
-    for slab in gpu.loop(slabs):
+    for slab in gpu.loop(last + 1):
         copy(next_A, a.target)
         copy(next_B, b.target)
         gpu.barrier()
-        with gpu.when(slab + 1 < slabs):
-            copy(a.source(_, _, slab + 1), next_A)
-            copy(b.source(_, _, slab + 1), next_B)
-        for k in gpu.loop(bk):
+        following = gpu.minimum(slab + 1, last)  # the last slab is fetched once more, for want of a branch
+        copy(a.source(_, _, following), next_A)
+        copy(b.source(_, _, following), next_B)
+        for k in gpu.unroll(bk):
             gemm(mine.A(_, k), mine.B(_, k), total)
         gpu.barrier()
     copy(total, mine.C)

@@ -117,7 +117,7 @@ def test_every_operation_of_ops_gives_a_tensor_where_its_operands_are(device: De
     views = {"permute": ((1, 0),), "reshape": ((2, -1),), "expand": ((2, 4, 6),), "crop": ([(1, 3), (0, 2)],)}
     views |= {"pad": ([(1, 0), (0, 1)],), "astype": ("i32",), "flip": (), "fused_multiply_add": (x, 0)}
     views |= {"matmul": (np.ones((6, 2), np.float32),), "dot": (np.ones(6, np.float32),)}
-    views |= {"tensordot": (np.ones((6, 2), np.float32), 1)}
+    views |= {"tensordot": (np.ones((6, 2), np.float32), 1), "cumsum": (0,), "cumprod": (1,)}
     assert on_device(ops.einsum("ab,ab->a", x, x)) is device
     for name in dir(ops):
         call = getattr(ops, name)

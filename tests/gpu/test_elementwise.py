@@ -1,6 +1,7 @@
 """Operations on whole tensors, on the interpreter: NumPy's meaning for any shape, layout, type and axes."""
 
 import time
+from itertools import permutations
 
 import numpy as np
 import operation_cases
@@ -10,7 +11,9 @@ from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.operations.copies import turn_kernel
+from cutepy.gpu.operations.domain import Turn, turn_of
 from cutepy.gpu.operations.formula import read_formula
+from cutepy.gpu.operations.pointwise import walk
 from cutepy.gpu.trace import state
 from cutepy.layout import Layout, Swizzle, make_composed_layout
 from cutepy.tensor import make_tensor
@@ -81,7 +84,35 @@ def test_grids_longer_than_a_dimension(most: int, monkeypatch: pytest.MonkeyPatc
     assert np.array_equal(gpu.pointwise("2 * a")(x, engine="numpy").numpy(), 2 * x)
     assert np.array_equal(gpu.max(x, 1, engine="numpy").numpy(), x.max(1))
     assert np.array_equal(gpu.argmin(x, 1, engine="numpy").numpy(), x.argmin(1))
-    assert turn_kernel.program(x, y.copy(order="F")).grid[:2] == (most, -(-18 // most))
+    assert turn_kernel.program(x, y.copy(order="F"), turn=Turn((32, 32), (1, 0))).grid[:2] == (most, -(-18 // most))
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 7, 9), (8, 4, 33, 2), (2, 3, 40, 33), (16, 16, 16, 4)], ids=str)
+def test_any_permutation_of_4_axes(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    for axes in permutations(range(4)):
+        turned = np.zeros([shape[axis] for axis in axes], np.float32)
+        gpu.copy(x.transpose(axes), make_tensor(turned), engine="numpy")
+        assert np.array_equal(turned, x.transpose(axes)), axes
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((1024, 1024), (1, 0)), ((8, 3, 64, 64), (0, 2, 3, 1)), ((8, 64, 64, 3), (0, 3, 1, 2)),
+        ((4, 64, 28, 28), (0, 2, 3, 1)), ((16, 24, 20, 32), (3, 2, 1, 0)), ((64, 8, 16, 8), (1, 3, 0, 2)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_turned_copy_moves_whole_segments_without_conflicts(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = np.zeros(shape, np.float32)
+    target = make_tensor(np.zeros([shape[axis] for axis in axes], np.float32))
+    (a, b), _tiling = walk([make_tensor(x.transpose(axes)), target])
+    turn = turn_of(a.layout, b.layout)
+    assert turn is not None
+    found = turn_kernel.report(a, b, turn=turn)
+    assert found.transactions == found.perfect_transactions and found.worst_conflict == 1
+    assert turn_kernel.verify(a, b, turn=turn).ok
 
 
 def test_same_bits_every_time() -> None:
@@ -227,3 +258,18 @@ def test_a_formula_points_at_the_mistake() -> None:
         read_formula("(" * 500 + "a" + ")" * 500)
     with pytest.raises(KernelError):
         read_formula("-" * 5000 + "a")
+
+
+def test_operands_of_different_layouts_meet_in_shared_memory() -> None:
+    """Each is read, and the result written, in whole segments; a mask of bools is read as it lies."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((130, 97)).astype(np.float32) for _ in "ab")
+    b, c, mask = np.asfortranarray(b), np.asfortranarray(b.astype(np.float16)), np.asfortranarray(a > 0)
+    operation = gpu.pointwise("where(m, a + b * c, s)")
+    found = operation(m=mask, a=a, b=b, c=c, s=a[:1].copy(), engine="numpy").numpy()
+    np.testing.assert_allclose(found, np.where(mask, a + b * c, a[:1]), rtol=1e-5)
+    add = gpu.pointwise("a + b")
+    call = add._bind((np.zeros((256, 256), np.float32), np.zeros((256, 256), np.float32).T), {}, None, "numpy")
+    figures = add.kernel.report(*call.arguments, plan=call.plan)
+    assert figures.transactions == figures.perfect_transactions and figures.worst_conflict == 1
+    assert add.kernel.verify(*call.arguments, plan=call.plan).ok

@@ -1,5 +1,6 @@
-"""Copies between any two layouts on a device; one that turns a matrix goes through a tile of shared memory in which
-nobody waits.
+"""Copies between any two layouts on a device; where these run along different modes, by tiles of shared memory.
+
+A tile lies there as `conflict_free` finds it for the two orders in which threads meet it.
 
 Law: `target[i] = source[i]` for every i in colexicographic order: the shapes may differ, the sizes may not.
 """
@@ -11,7 +12,6 @@ from math import prod
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import Layout, composition, conflict_free, select
 from ...layout.algebra.rearrange import joined
 from ...layout.values.int_tuple import leaves
 from ...tensor.algorithms import copy as copy_elements
@@ -21,11 +21,9 @@ from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
-from .domain import Tiling, crossing_mode
+from .domain import Tiling, Turn, staged_layout
 from .operand import modes_of, over, place_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
-
-SIDE, THREADS = 32, 256
 
 
 @kernel
@@ -35,19 +33,15 @@ def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> Non
 
 
 @kernel
-def turn_kernel(source: Tensor, result: Tensor) -> None:
-    """The same where `result` is contiguous along mode 0 and `source` along mode 1: both are met in neighbours."""
-    rest = (1,) * (result.rank - 2)
-    tile = (SIDE, SIDE, *rest)
-    groups = prod(-(-extent // size) for extent, size in zip(leaves(result.shape), tile, strict=True))
-    gpu.launch(grid=groups, threads=THREADS)
-    from_tile, to_tile = (local_tile(t, tile, gpu.workgroup.x) for t in (source, result))
-    along_0 = Layout((THREADS, SIDE * SIDE // THREADS), (1, THREADS))
-    along_1 = composition(Layout((SIDE, SIDE), (SIDE, 1)), along_0)
-    staged = gpu.shared(result, conflict_free(tile, [along_0, along_1], result.dtype.bytes).layout)
-    copy_elements(thread_value_partition(from_tile, along_1), thread_value_partition(staged, along_1))
+def turn_kernel(source: Tensor, result: Tensor, *, turn: Turn) -> None:
+    """The same by tiles: read in the order of the source's memory, and written in that of the result's."""
+    groups = prod(-(-extent // size) for extent, size in zip(leaves(result.shape), turn.tile, strict=True))
+    gpu.launch(grid=groups, threads=turn.threads)
+    from_tile, to_tile = (local_tile(t, turn.tile, gpu.workgroup.x) for t in (source, result))
+    staged = gpu.shared(result, staged_layout(turn))
+    copy_elements(thread_value_partition(from_tile, turn.read), thread_value_partition(staged, turn.read))
     gpu.barrier()
-    copy_elements(thread_value_partition(staged, along_0), thread_value_partition(to_tile, along_0))
+    copy_elements(thread_value_partition(staged, turn.written), thread_value_partition(to_tile, turn.written))
 
 
 @repeatable
@@ -79,10 +73,8 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
         return
     a = place.bring(a)
     (a, b), tiling = walk(_alike([a, b]))
-    crossing = 0 if tiling is None else crossing_mode([joined(modes_of(t)) for t in (a, b)])
-    if crossing:
-        order = 0, crossing, *(mode for mode in range(1, b.rank) if mode != crossing)
-        place.run(turn_kernel, *(t.lift_layout(select, *order) for t in (a, b)))
+    if tiling is not None and tiling.turn is not None:
+        place.run(turn_kernel, a, b, turn=tiling.turn)
     else:
         place.run(copy_kernel, a, b, tiling=tiling)
 

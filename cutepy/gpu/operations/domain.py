@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
-from ...layout import Layout
+from ...layout import ComposedLayout, Layout, composition
+from ...layout.algebra.find import conflict_free
 from ...layout.algebra.rearrange import from_modes
 from ...layout.values.int_tuple import IntTuple, leaves, show
 from ...tensor.bulk import common_refinement
@@ -48,12 +50,77 @@ def zipped(layouts: Sequence[Sequence[Layout]]) -> list[Layout] | None:
     return [from_modes(shape, [steps[k] for _, steps in merged]) for k in range(len(layouts))]
 
 
+SIDE, THREADS, ELEMENTS = 32, 256, 1024
+"""Neighbours that a tile has in the order of either memory, threads, and elements of a tile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A tile of the modes of a target, which lie in the order of its memory, and their order in that of the source."""
+
+    tile: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"tiles of {show(self.tile)}, read in the order {show(self.order)} of their modes"
+
+    @property
+    def threads(self) -> int:
+        """Threads of a workgroup."""
+        return min(THREADS, prod(self.tile))
+
+    @property
+    def written(self) -> Layout:
+        """(thread, value) to the index in a tile: neighbouring threads stand along the target."""
+        return Layout((self.threads, prod(self.tile) // self.threads), (1, self.threads))
+
+    @property
+    def read(self) -> Layout:
+        """The same along the source."""
+        steps = [prod(self.tile[:mode]) for mode in self.order]
+        return composition(Layout(tuple(self.tile[mode] for mode in self.order), tuple(steps)), self.written)
+
+
+@lru_cache(maxsize=256)
+def staged_layout(turn: Turn) -> Layout | ComposedLayout:
+    """Where the elements of a tile are in shared memory: no two threads that take part together meet in a bank."""
+    found: Layout | ComposedLayout = conflict_free(turn.tile, [turn.written, turn.read]).layout
+    return found
+
+
+def turn_of(source: Layout, target: Layout) -> Turn | None:
+    """The tile for a copy over modes in the order of the target's strides; None where the source's are in it too.
+
+    >>> print(turn_of(Layout((3, 50176, 8), (50176, 1, 150528)), Layout((3, 50176, 8))))
+    tiles of (4,256,1), read in the order (1,0,2) of their modes
+    """
+    extents, steps = leaves(target.shape), [abs(step) for step in leaves(source.stride)]
+    order = sorted(range(len(extents)), key=lambda mode: (extents[mode] == 1, steps[mode] or 1 << 40))
+    if steps[order[0]] != 1 or order[0] == 0 or min(extents[0], extents[order[0]]) < 2:
+        return None
+    tile = [1] * len(extents)
+    for modes, wanted in ((range(len(extents)), SIDE), (order, SIDE), (order, ELEMENTS)):
+        met = 1
+        for mode in modes:
+            room = ELEMENTS // prod(tile) * tile[mode]
+            whole = power_of_two(extents[mode])
+            tile[mode] = max(tile[mode], min(whole, room, max(1, wanted // met)))
+            met *= tile[mode]
+            if met >= wanted or tile[mode] < extents[mode]:
+                break
+    return Turn(tuple(tile), tuple(order))
+
+
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A tile of a flat domain, and the layout from (thread, value) to its elements: neighbours first, then threads."""
+    """A tile of a flat domain, and the layout from (thread, value) to its elements: neighbours first, then threads.
+
+    Operands that run along another mode than what is written go through shared memory as `turn` says.
+    """
 
     tile: tuple[int, ...]
     owned: Layout
+    turn: Turn | None = None
 
     def __str__(self) -> str:
         return f"tiles of {show(self.tile)}, (thread, value) {self.owned}"
@@ -68,40 +135,27 @@ class Tiling:
         return prod(-(-extent // size) for extent, size in zip(leaves(shape), self.tile, strict=True))
 
 
-def tiling_of(domain: Sequence[Layout], *, elements: int = 1024, threads: int = 256) -> Tiling:
+def tiling_of(domain: Sequence[Layout], *, elements: int = ELEMENTS, threads: int = THREADS) -> Tiling:
     """A tile of `elements` for layouts that `zipped` gave, the last of which is written.
 
-    Along the modes in order; where an operand is contiguous along another mode than the result, a square over both.
+    Along the modes in order; where an operand runs along another mode than the result, a `Turn` over both.
 
     >>> tiling_of([Layout(5000), Layout(5000)])
-    Tiling(tile=(1024,), owned=Layout((256, (4, 1)), (4, (1, 1024))))
+    Tiling(tile=(1024,), owned=Layout((256, (4, 1)), (4, (1, 1024))), turn=None)
     >>> tiling_of([Layout((600, 500), (500, 1)), Layout((600, 500))]).tile
     (32, 32)
     """
-    extents = leaves(domain[-1].shape)
-    crossing = crossing_mode(domain)
-    tile = [1] * len(extents)
-    if crossing:
-        tile[0] = tile[crossing] = 32
-    else:
-        room = elements
-        for mode, extent in enumerate(extents):
-            tile[mode] = min(power_of_two(extent), room)
-            room //= tile[mode]
-    total, width = prod(tile), min(4, tile[0])
+    found = (turn_of(layout, domain[-1]) for layout in domain[:-1])
+    turn = next((turn for turn in found if turn is not None), None)
+    if turn is not None:
+        return Tiling(turn.tile, turn.written, turn)
+    tile, room = [], elements
+    for extent in leaves(domain[-1].shape):
+        tile.append(min(power_of_two(extent), room))
+        room //= tile[-1]
+    total, width = prod(tile), min(4, tile[0]) if tile else 1
     count = min(threads, total // width)
     return Tiling(tuple(tile), Layout((count, (width, total // (width * count))), (width, (1, width * count))))
-
-
-def crossing_mode(domain: Sequence[Layout]) -> int:
-    """The mode, not the first, along which an operand is contiguous that is not so along the first; 0 for none."""
-    extents = leaves(domain[-1].shape)
-    for layout in domain[:-1]:
-        steps = [abs(step) for step in leaves(layout.stride)]
-        for mode in range(1, len(steps)):
-            if steps[mode] == 1 and steps[0] > 1 and extents[mode] >= 8 and extents[0] >= 8:
-                return mode
-    return 0
 
 
 def power_of_two(n: int) -> int:

@@ -19,7 +19,7 @@ from ...errors import KernelError
 from ...layout import size
 from ...ops.functions import Function
 from ...ops.rules import Number, Shape, Weak, broadcast_shape, result_type, weak_kind
-from ...tensor.algorithms import transform
+from ...tensor.algorithms import copy, transform
 from ...tensor.bulk import mode_sizes
 from ...tensor.dtypes import DType, bool_, f32, gpu_dtype
 from ...tensor.engine import Scalars, ViewEngine
@@ -32,12 +32,14 @@ from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import KernelFunction
 from ..wgsl import Dialect
-from .domain import Tiling, tiling_of, zipped
+from .domain import Tiling, Turn, staged_layout, tiling_of, zipped
 from .elements import Element, Operand, apply, in_one_type, rounded, type_of
 from .formula import read_formula
 from .operand import Place, broadcast, modes_of, over, place_of, steps_of, tensor_of
 
 THREADS = 256
+MOST_STAGED = 4
+"""Operands of which shared memory holds tiles: 16 KiB of those of 4 bytes."""
 KEPT = 128
 """Types of results that one operation remembers."""
 _RESULT = "result"
@@ -271,10 +273,23 @@ def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., E
             result[i] = element(*[t[i] for t in tensors])
         return
     gpu.launch(grid=tiling.groups(result.shape), threads=tiling.threads)
-    parts = [
-        thread_value_partition(local_tile(t, tiling.tile, gpu.workgroup.x), tiling.owned) for t in (*tensors, result)
-    ]
-    transform(*parts, op=element)
+    tiles = [local_tile(t, tiling.tile, gpu.workgroup.x) for t in (*tensors, result)]
+    if tiling.turn is not None:
+        tiles = staged(tiles, tiling.turn)
+    transform(*(thread_value_partition(tile, tiling.owned) for tile in tiles), op=element)
+
+
+def staged(tiles: list[Tensor], turn: Turn) -> list[Tensor]:
+    """The tiles, the last of which is written; copies in shared memory of those that run along another mode."""
+    found, across = list(tiles), turn.order[0]
+    for place, tile in enumerate(tiles[:-1]):
+        steps = steps_of(tile)
+        if steps[across] == 1 and steps[0] > 1 and tile.dtype is not bool_ and place < MOST_STAGED:
+            found[place] = gpu.shared(tile.dtype, staged_layout(turn))
+            copy(thread_value_partition(tile, turn.read), thread_value_partition(found[place], turn.read))
+    if any(new is not old for new, old in zip(found, tiles, strict=True)):
+        gpu.barrier()
+    return found
 
 
 def _new_result(place: Place, shape: Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
