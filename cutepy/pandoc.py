@@ -26,14 +26,18 @@ TIKZ = {
 def main() -> int:
     """Filter standard input to standard output for the format that is named; 1 for a layout that cannot be drawn."""
     target = sys.argv[1] if len(sys.argv) > 1 else "html"
-    document = json.load(sys.stdin)
     try:
-        found = pictures(document["blocks"], target)
+        document = json.load(sys.stdin)
+        meta, body = dict(document["meta"]), document["blocks"]
+    except (ValueError, TypeError, LookupError):
+        print("cutepy-pandoc: no document of pandoc's to read; call it by pandoc --filter", file=sys.stderr)
+        return 1
+    try:
+        found = pictures(body, target)
     except CutepyError as error:
         print(f"cutepy-pandoc: {error}", file=sys.stderr)
         return 1
-    meta = dict(document["meta"])
-    if found != document["blocks"] and target in ("latex", "beamer"):
+    if found != body and target in ("latex", "beamer"):
         before = meta.get("header-includes", {"t": "MetaList", "c": []})
         listed = before["c"] if before["t"] == "MetaList" else [before]
         meta["header-includes"] = {"t": "MetaList", "c": [*listed, *TIKZ["c"]]}

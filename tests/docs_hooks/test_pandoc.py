@@ -86,3 +86,10 @@ def test_pandoc(target: str, tmp_path: Path) -> None:
     assert "(4,8)" in done.stdout and "Four" in done.stdout
     wrong = subprocess.run(command, input=PAGE.replace("(8,1)", "(8"), env=environment, capture_output=True, text=True)
     assert wrong.returncode and "cutepy-pandoc: layout" in wrong.stderr
+
+
+@pytest.mark.parametrize("text", ["", "# Page", "[]", "7", '{"blocks": []}', '{"meta": 3, "blocks": []}'])
+def test_what_is_no_document_is_said_in_a_line(text: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "cutepy.pandoc"], input=text, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == "cutepy-pandoc: no document of pandoc's to read; call it by pandoc --filter\n"
