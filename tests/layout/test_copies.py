@@ -1,10 +1,13 @@
 """Which thread copies what: as wide as it can be, with the fewest transactions, and why not wider."""
 
+from math import prod
+
 import pytest
 from layout.copies_cases import judged
 
-from cutepy import Layout, Swizzle, make_composed_layout, widest_copy
+from cutepy import Layout, Swizzle, make_composed_layout, vectorised, widest_copy
 from cutepy.errors import LayoutError
+from cutepy.tensor.atoms import MMA_ATOMS
 
 
 def test_random_copies() -> None:
@@ -46,6 +49,30 @@ def test_what_a_swizzle_moves_within_an_access_is_followed() -> None:
     assert [both(found.layout_tv(1, value)) for value in range(4)] == [4, 5, 6, 7]
 
 
+@pytest.mark.parametrize("loads", [True, False])
+@pytest.mark.parametrize("near", [0, 1])
+def test_registers_of_matrix_instructions(near: int, loads: bool) -> None:
+    """Each thread keeps its elements; those of an access are neighbours, and no order of the values has more."""
+    widths = set()
+    operands = {(layout, tile): name for name, atom in MMA_ATOMS.items() for _, layout, tile in atom.operands()}
+    for (layout, tile), name in operands.items():
+        if type(layout.size) is int and layout.size <= 256:
+            memory = Layout(tile, tuple(prod(tile[at + 1 :] if near else tile[:at]) for at in range(len(tile))))
+            sides = (memory, layout) if loads else (layout, memory)
+            spaces = ("smem", "rmem") if loads else ("rmem", "gmem")
+            found = widest_copy(*sides, layout[0].size, element_bytes=2, spaces=spaces)
+            count, values = found.elements, layout[1].size
+            for thread in range(layout[0].size):
+                at = [memory(found.layout_tv(thread, value)) for value in range(values)]
+                assert sorted(at) == sorted(memory(layout(thread, value)) for value in range(values)), name
+                groups = [at[first : first + count] for first in range(0, values, count)]
+                assert all(g == list(range(g[0], g[0] + count)) and g[0] % count == 0 for g in groups)
+            assert found.elements == vectorised(layout, memory, element_bytes=2).possible, name
+            assert bool(found.reads[0]) is loads and bool(found.writes[0]) is not loads
+            widths.add(count)
+    assert len(widths) > 2
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -62,6 +89,12 @@ def test_what_a_swizzle_moves_within_an_access_is_followed() -> None:
         (
             lambda: widest_copy(Layout((4, 4)), Layout((4, 4)), 4, align=(2, 4)),
             "elements of 4 bytes begin at multiples",
+        ),
+        (lambda: widest_copy(Layout(8), Layout((4, 2)), 2, spaces=("smem", "rmem")), "has 4 threads, not 2"),
+        (lambda: widest_copy(Layout(8), Layout((4, 4)), 4, spaces=("smem", "rmem")), "thread 0, value 2 is at 8"),
+        (
+            lambda: widest_copy(Layout((4, 2)), Layout((4, 2)), 4, spaces=("rmem", "rmem")),
+            "convert.source, target. says",
         ),
         (lambda: widest_copy(Layout((256, 256)), Layout((256, 256)), 4), "at most 16384 are looked at; tile it"),
     ],

@@ -67,6 +67,9 @@ def test_canonical_layouts_are_derived(k: int) -> None:
         (lambda: conflict_free(Layout.parse("(n,8)").shape, [Layout(8)]), "put values in for unknown"),
         (lambda: conflict_free((1 << 12, 1 << 12), [Layout(8)]), "choose a smaller tile"),
         (lambda: conflict_free((8, 8), [Layout(8)], lanes=0), "lanes=0"),
+        (lambda: conflict_free((8, 8), [Layout(8)], lanes=2048), "lanes=2048; a whole number from 1 to 1024"),
+        (lambda: conflict_free((8, 8), [Layout.parse("(n,8)")]), "an access is a layout of known sizes"),
+        (lambda: conflict_free((8, 8), [Layout((1 << 10, 1 << 10))]), "at most 65536 are looked at; slice it"),
     ],
 )
 def test_bad_input(call, words: str) -> None:

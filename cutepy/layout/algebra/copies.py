@@ -8,15 +8,16 @@ order of the digits of the tile's index, and the best of all orders is counted o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
-from ...errors import LayoutError
+from ...errors import LayoutError, TableError
 from ..values.composed import AnyLayout
 from ..values.int_tuple import leaves, product_each
 from .bits import columns_of
-from .deal import Job, Side, cuts_of, dealt
+from .deal import WIDEST, Job, Side, cuts_of, dealt, offset_at
+from .questions import vectorised
+from .table import from_offsets
 
-WIDEST = 16
-"""The most bytes of an access."""
 MOST_ELEMENTS = 1 << 14
 """The most elements of a tile."""
 
@@ -61,18 +62,25 @@ def widest_copy(
 
     Accesses are as wide as both allow, up to 16 bytes, and among those the transactions of 32 bytes in "gmem" and the
     rounds of the banks in "smem" are fewest, both sides added. `align` says to how many bytes the first element of each
-    is known to be aligned.
+    is known to be aligned. With "rmem" for a memory that side is a layout from (thread, value) to the tile, the
+    registers of a matrix instruction say; then the order of the values is what is chosen.
 
     >>> from cutepy.layout import Layout
     >>> print(widest_copy(Layout((32, 32), (128, 1)), Layout((32, 32), (32, 1)), 64))
     ((8,8),(4,4)):((128,1),(32,8)): 16 bytes at once; reads 128, 128 would do; writes 32, 32 would do
     >>> print(widest_copy(Layout((32, 32), (33, 1)), Layout((32, 32), (32, 1)), 64).limits[0])
     16 bytes: the stride 33 of the source is no multiple of 4
+    >>> fragment = Layout(((4, 8), (2, 2)), ((2, 16), (8, 1)))
+    >>> print(widest_copy(Layout((8, 16)), fragment, 32, spaces=("smem", "rmem")))
+    ((4,8),(2,2)):((2,16),(1,8)): 8 bytes at once; reads 8, 4 would do; writes 0, 0 would do
+      16 bytes: thread 0 has the element at offset 0, and not that at 2; memory has both: give them to one thread
 
     Raises LayoutError for unknown sizes, other shapes, threads that do not divide the tile, and where two elements
     of the tile are one.
     """
     call = f"widest_copy({source}, {target}, {threads})"
+    if "rmem" in spaces:
+        return _of_fragment(call, source, target, threads, element_bytes, align, spaces, lanes, banks)
     job = _job(call, source, target, threads, element_bytes, align, spaces, lanes, banks)
     limits = []
     count = max(1, WIDEST // element_bytes)
@@ -92,6 +100,54 @@ def widest_copy(
         counts[0],
         counts[1],
         tuple(limits),
+    )
+
+
+def _of_fragment(
+    call: str,
+    source: AnyLayout,
+    target: AnyLayout,
+    threads: int,
+    element_bytes: int,
+    align: tuple[int, int],
+    spaces: tuple[str, str],
+    lanes: int,
+    banks: int,
+) -> WidestCopy:
+    """Who takes what is given: the values in the order that makes accesses widest, where a layout has it."""
+    if spaces.count("rmem") != 1:
+        raise LayoutError(f"{call}: from registers to registers it is no copy; convert(source, target) says how")
+    loads = spaces[1] == "rmem"
+    memory, fragment, known = (source, target, align[0]) if loads else (target, source, align[1])
+    asked = vectorised(fragment, memory, element_bytes=element_bytes, align=known)
+    if fragment[0].size != threads:
+        raise LayoutError(f"{call}: {fragment} has {fragment[0].size} threads, not {threads}")
+    table = [[offset_at(fragment, thread + threads * value) for value in asked.order] for thread in range(threads)]
+    layout_tv, count, limits = fragment, asked.possible, asked.limits
+    try:
+        layout_tv = from_offsets(table)
+    except TableError:
+        count = asked.elements
+        limits = (
+            *limits,
+            f"{asked.possible * element_bytes} bytes: no layout has the values in the order {asked.order}",
+        )
+    name = "source" if loads else "target"
+    side = Side(
+        name, memory, spaces[0 if loads else 1], known, tuple(map(partial(offset_at, memory), range(memory.size)))
+    )
+    firsts = [[side.offsets[row[at]] * element_bytes for row in table] for at in range(0, len(table[0]), count)]
+    costs = [side.cost(some, count * element_bytes, lanes, banks) for some in firsts]
+    took, needed = sum(cost for cost, _ in costs), sum(least for _, least in costs)
+    tile = product_each(memory.shape)
+    return WidestCopy(
+        layout_tv,
+        tile if isinstance(tile, tuple) else (tile,),
+        count,
+        count * element_bytes,
+        (took, needed) if loads else (0, 0),
+        (0, 0) if loads else (took, needed),
+        limits,
     )
 
 
@@ -121,7 +177,7 @@ def _job(
         raise LayoutError(f"{call}: {source.size} elements are no multiple of {threads} threads; choose a divisor")
     if WIDEST % element_bytes or any(space not in ("gmem", "smem") for space in spaces):
         raise LayoutError(
-            f'{call}: elements of 1, 2, 4, 8 or 16 bytes, in "gmem" or "smem", not {element_bytes}, {spaces}'
+            f'{call}: elements of 1, 2, 4, 8 or 16 bytes, in "gmem", "smem" or "rmem", not {element_bytes}, {spaces}'
         )
     if any(known % element_bytes for known in align):
         raise LayoutError(f"{call}: align={align}; elements of {element_bytes} bytes begin at multiples of that")
@@ -133,10 +189,3 @@ def _job(
         sides.append(Side(name, layout, space, known, offsets))
     linear = columns_of(source) is not None and columns_of(target) is not None
     return Job(source.shape, (sides[0], sides[1]), threads, element_bytes, lanes, banks, linear)
-
-
-def offset_at(layout: AnyLayout, index: int) -> int:
-    """The offset of a layout of known sizes at an index."""
-    found = layout(index)
-    assert isinstance(found, int)
-    return found

@@ -21,6 +21,8 @@ from .bits import columns_of, layout_of_columns, mapped_layout
 from .rearrange import coalesce
 from .rows import rank_of
 
+WIDEST = 16
+"""The most bytes of an access."""
 SEGMENT = 32
 """The bytes of a transaction."""
 MOST_TRIED = 1 << 12
@@ -338,3 +340,10 @@ def _choices(digits: list[Digit], count: int) -> list[tuple[Digit, ...]]:
     return [
         chosen for size in range(len(digits) + 1) for chosen in combinations(digits, size) if _made(chosen) == count
     ]
+
+
+def offset_at(layout: AnyLayout, index: int) -> int:
+    """The offset of a layout of known sizes at an index."""
+    found = layout(index)
+    assert isinstance(found, int)
+    return found
