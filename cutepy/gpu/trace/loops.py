@@ -110,6 +110,9 @@ class Repeated(Block):
         trace, loop = self.trace, self.loop
         counter = loop.counter(self.counters[0] if len(self.counters) == 1 else "turn" if self.left else "i")
         back = trace.checkpoint()
+        place = self.frame.f_code, self.place
+        self.carried, self.mixed, self.parting = guess = trace.found.get(place, ({}, set(), ""))
+        before = dict(self.before)
         for turn in range(MOST_TURNS):
             back()
             flag = self.flag()
@@ -123,6 +126,9 @@ class Repeated(Block):
             self.look()
             after = self.bound()
             settled = self.settles(entry, after, turn) and parting == self.parting
+            if not settled and guess[0]:  # begin anew, and learn from what there is
+                guess, self.carried, self.mixed, self.parting = ({}, set(), ""), {}, set(), ""
+                self.missing, self.before = set(), before
             if settled:
                 self.keep(after, body, flag)
             trace.end_block(self.what)
@@ -132,6 +138,7 @@ class Repeated(Block):
             raise KernelError(f"{loop.place}: the names that {self.what} rebinds find no type; give them one")
         if loop.stop is None:
             self.check_ends(body)
+        trace.found[place] = self.carried, self.mixed, self.parting
         self.close(body)
         trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
         self.now = self.values()
@@ -268,6 +275,7 @@ class Turning(Repeated):
         self.what, self.loop = f"while at {self.place}", replace(loop, place=self.place)
         self.trace.open.remove(self)
         self.gpu = self.unknown = self.over = False
+        self.head: list[Stmt] = []
         self.most: Any = None
         self.number = 0
 
@@ -275,7 +283,8 @@ class Turning(Repeated):
         """Whether a turn is not to be; of `gpu.at_most` the bound is noted."""
         if not isinstance(test, AtMost):
             return opposite(test)
-        self.most = test.turns if self.most is None else self.most
+        if self.most is None:
+            self.most, self.head = test.turns, self.trace.blocks[-1][self.begin :]
         return opposite(test.condition)
 
     def goes_on(self, left: object) -> bool:
@@ -293,13 +302,14 @@ class Turning(Repeated):
         return not self.unknown and (self.over or is_known(left, True))
 
     def __iter__(self) -> Iterator[object]:  # type: ignore[override]
-        back = self.trace.checkpoint()
+        back, self.begin = self.trace.checkpoint(), len(self.trace.blocks[-1])
         for self.number in count():
             yield None
             if self.unknown:
                 break
         back()  # all that was gone through is taken back
         if self.most is not None:
+            self.ask_again()
             bounded = loop(self.most)
             if not isinstance(bounded, Loop):
                 return
@@ -308,3 +318,14 @@ class Turning(Repeated):
         self.trace.open.append(self)
         self.look()
         yield from super().__iter__()
+
+    def ask_again(self) -> None:
+        """What the bound is made of, before the loop."""
+        needed = set(variables(settled(self.most))) if isinstance(self.most, Expr) else set()
+        kept: list[Stmt] = []
+        for stmt in self.head[::-1]:
+            if stmt.binds in needed:
+                kept.append(stmt)
+                needed |= {name for value in stmt.expressions for name in variables(value)}
+        for stmt in kept[::-1]:
+            self.trace.emit(stmt)

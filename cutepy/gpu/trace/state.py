@@ -68,6 +68,8 @@ class Trace:
     read_from: dict[ir.Expr, ir.Buffer] = field(default_factory=dict)
     latest: dict[ir.Buffer, ir.Expr] = field(default_factory=dict)
     owners: dict[ir.Buffer, tuple[int, str, int]] = field(default_factory=dict)
+    #: What was found of the loop at a place when it was traced last: a guess, when it is traced again.
+    found: dict[tuple[CodeType, str], Any] = field(default_factory=dict)
     #: The blocks of the user's code that are being traced, innermost last.
     open: list[Open] = field(default_factory=list)
 
