@@ -20,12 +20,15 @@ from ..ir import (
     For,
     If,
     Let,
+    Load,
     Select,
     Stmt,
     Store,
     conjuncts,
     const,
+    is_told,
     negated,
+    nodes,
     settled,
     statements,
     variables,
@@ -111,8 +114,13 @@ class Repeated(Block):
         counter = loop.counter(self.counters[0] if len(self.counters) == 1 else "turn" if self.left else "i")
         back = trace.checkpoint()
         place = self.frame.f_code, self.place
-        self.carried, self.mixed, self.parting = guess = trace.found.get(place, ({}, set(), ""))
-        before = dict(self.before)
+        guess, before = trace.found.get(place), dict(self.before)
+        if guess is not None:
+            self.carried, self.mixed, self.parting, empty = guess
+            self.before = empty | self.before
+            guess = guess if self.carried.keys() <= self.before.keys() else None
+        if guess is None:
+            self.carried, self.mixed, self.parting = {}, set(), ""
         for turn in range(MOST_TURNS):
             back()
             flag = self.flag()
@@ -126,8 +134,8 @@ class Repeated(Block):
             self.look()
             after = self.bound()
             settled = self.settles(entry, after, turn) and parting == self.parting
-            if not settled and guess[0]:  # begin anew, and learn from what there is
-                guess, self.carried, self.mixed, self.parting = ({}, set(), ""), {}, set(), ""
+            if not settled and guess is not None:  # begin anew, and learn from what there is
+                guess, self.carried, self.mixed, self.parting = None, {}, set(), ""
                 self.missing, self.before = set(), before
             if settled:
                 self.keep(after, body, flag)
@@ -138,7 +146,8 @@ class Repeated(Block):
             raise KernelError(f"{loop.place}: the names that {self.what} rebinds find no type; give them one")
         if loop.stop is None:
             self.check_ends(body)
-        trace.found[place] = self.carried, self.mixed, self.parting
+        empty = {name: self.before[name] for name in self.before.keys() - before.keys()}
+        trace.found[place] = self.carried, self.mixed, self.parting, empty
         self.close(body)
         trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
         self.now = self.values()
@@ -152,7 +161,15 @@ class Repeated(Block):
 
     def check_ends(self, body: list[Stmt]) -> None:
         """Raise KernelError for a loop that whoever begins a second turn never leaves."""
-        changing = {stmt.binds for stmt in statements(tuple(body))}
+        changing: set[Expr | None] = set()
+        for stmt in statements(tuple(body)):
+            made_of = [node for value in stmt.expressions for node in nodes(value)]
+            read = [node for node in made_of if isinstance(node, Load)]
+            same_again = isinstance(stmt, Let) and not any(
+                n in changing or not (isinstance(n, Load) or is_told(n)) for n in made_of
+            )
+            if not same_again or any(load.buffer.space != "storage" or load.buffer.writable for load in read):
+                changing.add(stmt.binds)
         if not any(self.dead or v in changing for exit_ in self.exits for v in variables(exit_.condition)):
             raise KernelError(
                 f"{self.loop.place}: {self.what} never ends where it begins a second turn: nothing in it changes what "
