@@ -193,10 +193,13 @@ class Repeated(Block):
             if register is None
             else replace(
                 starting(self.trace, self.owner(name, at), register, old),
-                uniform=agreed and (not isinstance(old, Expr) or self.trace.is_uniform(old)),
+                uniform=agreed and self.is_uniform(old),
             )
             for at, (register, old) in leaves
         ]
+
+    def is_uniform(self, value: object) -> bool:
+        return not isinstance(value, Expr) or self.trace.is_uniform(settled(value))
 
     def values(self) -> dict[str, object]:
         """The names as a turn, or what comes after the loop, finds them."""
@@ -241,7 +244,7 @@ class Repeated(Block):
             return False
         self.carried[name] = found
         ends = [value[1] for _, value, _, place in leaves if isinstance(place, Place) and place.uniform]
-        if all(not isinstance(value, Expr) or self.trace.is_uniform(value) for value in ends):
+        if all(map(self.is_uniform, ends)):
             return found == known
         self.mixed.add(name)
         return False
