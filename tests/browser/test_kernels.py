@@ -22,8 +22,10 @@ from cutepy.gpu.wgsl import print_wgsl
 from cutepy.ops.functions import FUNCTIONS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import control_forms
 import example_cases
 import kernels
+import leaving_forms
 from every_kernel import every_kernel
 from operation_cases import Recorded, recorded
 
@@ -39,6 +41,14 @@ def test_tint_accepts_every_kernel(browser: Browser) -> None:
     one_of_each = {id(runs[name].kernel): (name, texts[name]) for name in runs}
     refused |= refusals(browser, dict(one_of_each.values()), pipelines=True)
     assert not refused, refused
+
+
+def test_tint_accepts_every_form_of_control_flow(browser: Browser) -> None:
+    g = np.random.default_rng(3)
+    x, n, y = g.random(64, np.float32), g.integers(0, 99, 64, np.uint32), np.zeros(64, np.float32)
+    forms = leaving_forms.RIGHT | control_forms.RIGHT
+    texts = {name: gpu.kernel(form).wgsl(x, n, y, dialect="tint") for name, form in forms.items()}
+    assert refusals(browser, texts, pipelines=True) == {}
 
 
 def test_tint_accepts_every_function(browser: Browser) -> None:
