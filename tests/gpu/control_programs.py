@@ -263,7 +263,14 @@ def program(seed: int) -> str:
     """The text of a program."""
     pick = random.Random(seed)
     writer = Writer(pick)
-    for line in ("a = x[t]", "b = 0.0", "c = x[0] * 0.5", f"j = {pick.randint(0, 3)}", f"w = {pick.randint(0, 4)}"):
+    for line in (
+        "y[t] = 0.25",
+        "a = x[t]",
+        "b = 0.0",
+        "c = x[0] * 0.5",
+        f"j = {pick.randint(0, 3)}",
+        f"w = {pick.randint(0, 4)}",
+    ):
         writer.put(0, line)
     writer.put(0, pick.choice(["i = n[t] % 5", "i = 2", "i = t", "i = 0"]))
     writer.put(0, "flag = False")
