@@ -31,9 +31,16 @@ def h_of(h):
     return gpu.cast(h, "f32")
 
 
+"""
+KERNEL = """
+
 def program(x, n, y):
     gpu.launch(threads=THREADS)
     t = gpu.thread
+"""
+FOUND = """
+def found(a, b, i, x, n, t):
+    c, j, w, flag = 0.5, 1, 2, False
 """
 TAIL = """    y[t] = a + b * 2.0 + c * 4.0 + gpu.cast(i % 8, "f32") + gpu.cast(j, "f32") + gpu.cast(w, "f32")
     y[t] = y[t] + gpu.select(flag, 16.0, gpu.constant(0.0, "f32"))
@@ -48,6 +55,8 @@ class Writer:
     lines: list[str] = field(default_factory=list)
     loops: int = 0
     turns: int = 1
+    around: int = 0
+    returns: bool = False
 
     def put(self, depth: int, text: str) -> None:
         self.lines.append("    " * (depth + 1) + text)
@@ -91,9 +100,9 @@ class Writer:
 
     def statement(self, depth: int) -> None:
         p, kind = self.pick, self.pick.random()
-        if kind < 0.35 or depth > 3:
+        if kind < 0.35 or depth > 2:
             self.simple(depth)
-        elif kind < 0.65:
+        elif kind < 0.57:
             word = p.choice(["if {}:", "with gpu.when({}):"])
             self.put(depth, word.format(self.condition()))
             self.block(depth + 1)
@@ -101,20 +110,82 @@ class Writer:
                 if word.startswith("if"):
                     self.put(depth, other.format(self.condition()))
                     self.block(depth + 1)
-        elif kind < 0.9 and self.turns <= 16:
+        elif kind < 0.65:
+            self.leave(depth)
+        elif kind < 0.76 and self.turns <= 16:
+            self.turning(depth)
+        elif kind < 0.92 and self.turns <= 16:
             count = p.choice(["0", "1", "3", "4", "i % 4", "t % 3", "n[t] % 4", "5, start=1, step=2", "4, start=i % 3"])
             self.loops += 1
             number, before = self.loops, self.turns
             self.put(depth, f"for k{number} in gpu.loop({count}):")
             self._inside.append(number)
             self.turns *= 4
-            self.block(depth + 1)
+            self.loop_body(depth)
             self.turns = before
             self._inside.pop()
+            self.otherwise(depth)
         else:
             self.put(depth, f"for u in range({p.randint(1, 3)}):")
             self.put(depth + 1, "b = b + u")
-            self.block(depth + 1)
+            self.loop_body(depth)
+            self.otherwise(depth)
+
+    def turning(self, depth: int) -> None:
+        """A `while`, of a kind that ends."""
+        p = self.pick
+        self.loops += 1
+        number, before = self.loops, self.turns
+        bound = p.choice(["3", "i % 4", "n[t] % 5", "(t % 3)"])
+        form = p.choice(["up", "up", "down", "bounded", "ever", "shift", "searched"])
+        self.put(depth, f"r{number} = {bound if form == 'down' else 't + 5' if form == 'shift' else '0'}")
+        if form == "up":
+            more = p.choice(["", f" and {self.condition(0)}", f" and not ({self.condition(0)})"])
+            self.put(depth, f"while r{number} < {bound}{more}:")
+        elif form == "bounded":
+            self.put(depth, f"while gpu.at_most({p.choice(['3', '4', 'n[t] % 4'])}, {self.condition()}):")
+        elif form == "searched":
+            self.put(depth, f"while x[(t + r{number}) % {THREADS}] > {p.choice('abc')} and r{number} < 6:")
+        else:
+            test = {"down": f"r{number} > 0", "shift": f"r{number} > 1", "ever": "True"}[form]
+            self.put(depth, f"while {test}:")
+        step = {"down": "r{0} -= 1", "shift": "r{0} = r{0} // 2"}.get(form, "r{0} += 1")
+        self.put(depth + 1, step.format(number))
+        if form == "ever":
+            self.put(depth + 1, f"if r{number} > {bound}:")
+            self.put(depth + 2, "break")
+        self.turns *= 4
+        self.loop_body(depth)
+        self.turns = before
+        if form != "bounded":
+            self.otherwise(depth)
+
+    def loop_body(self, depth: int) -> None:
+        self.around += 1
+        self.block(depth + 1)
+        self.around -= 1
+
+    def otherwise(self, depth: int) -> None:
+        if self.pick.random() < 0.2:
+            self.put(depth, "else:")
+            self.put(depth + 1, "c = c + 1.5")
+            if self.around:
+                self.leave(depth + 1)
+
+    def leave(self, depth: int) -> None:
+        """`break`, `continue` or `return`, in some threads as a rule."""
+        p = self.pick
+        words = ["break", "break", "continue", "continue", "return"] if self.around else ["return"]
+        word = p.choice(words)
+        if word == "return" and self.returns:
+            word = p.choice([f"return {p.choice('abc')}", f"return {self.floating()}", "return 2.5"])
+        if depth and word in ("break", "continue") and p.random() < 0.05:
+            self.put(depth, word)
+            return
+        self.put(depth, p.choice(["if {}:", "with gpu.when({}):"]).format(self.condition()))
+        if p.random() < 0.4:
+            self.simple(depth + 1)
+        self.put(depth + 1, word)
 
     def simple(self, depth: int) -> None:
         p = self.pick
@@ -133,6 +204,11 @@ class Writer:
                     "flag = a > b",
                     "flag = True",
                     f"{name} = helper({name}, i)",
+                    *(
+                        []
+                        if self.returns or p.random() < 0.6
+                        else [f"{name} = found({name}, {p.choice('abc')}, i, x, n, t)"]
+                    ),
                     f"s = {self.floating()}; {name} = s * 0.25",
                     "pair = (a, b); pair = (pair[1] * 0.5, pair[0]); c = pair[0] - pair[1]",
                 ]
@@ -180,20 +256,31 @@ def numbers(seed: int) -> str:
     for _ in range(pick.randint(2, 5)):
         writer.statement(0)
     writer.put(0, 'y[t] = a + gpu.cast(w - 3, "f32") * 64.0 + gpu.cast(v * 2 - 5, "f32") * 1024.0')
-    return HEAD.replace("THREADS", str(THREADS)) + "\n".join(writer.lines) + "\n"
+    return HEAD + KERNEL.replace("THREADS", str(THREADS)) + "\n".join(writer.lines) + "\n"
 
 
 def program(seed: int) -> str:
     """The text of a program."""
     pick = random.Random(seed)
     writer = Writer(pick)
-    for line in ("a = x[t]", "b = 0.0", "c = x[0] * 0.5", f"j = {pick.randint(0, 3)}", f"w = {pick.randint(0, 4)}"):
+    for line in (
+        "y[t] = 0.25",
+        "a = x[t]",
+        "b = 0.0",
+        "c = x[0] * 0.5",
+        f"j = {pick.randint(0, 3)}",
+        f"w = {pick.randint(0, 4)}",
+    ):
         writer.put(0, line)
     writer.put(0, pick.choice(["i = n[t] % 5", "i = 2", "i = t", "i = 0"]))
     writer.put(0, "flag = False")
     for _ in range(pick.randint(2, 5)):
         writer.statement(0)
-    return HEAD.replace("THREADS", str(THREADS)) + "\n".join(writer.lines) + "\n" + TAIL
+    called = Writer(pick, returns=True)
+    for _ in range(pick.randint(1, 2)):
+        called.statement(0)
+    text = HEAD + FOUND + "\n".join(called.lines) + "\n    return a + c\n" + KERNEL.replace("THREADS", str(THREADS))
+    return text + "\n".join(writer.lines) + "\n" + TAIL
 
 
 def outcome(seed: int, *, device: bool = False, write: Callable[[int], str] = program) -> str:

@@ -19,6 +19,17 @@ class _Plain(ast.NodeTransformer):
                 body = [ast.copy_location(ast.With([item], body), node)]
         return body[0]
 
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """`while gpu.at_most(n, test):` is `for _ in range(n):` that begins with `if not test: break`."""
+        self.generic_visit(node)
+        test = node.test
+        if not (isinstance(test, ast.Call) and ast.unparse(test.func) == "gpu.at_most"):
+            return node
+        assert not node.orelse
+        turns = ast.Call(ast.Name("range", ast.Load()), [ast.Call(ast.Name("int", ast.Load()), test.args[:1], [])], [])
+        ends = ast.If(ast.UnaryOp(ast.Not(), test.args[1]), [ast.Break()], [])
+        return ast.copy_location(ast.For(ast.Name("_", ast.Store()), turns, [ends, *node.body], []), node)
+
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
         return None if node.module == "cutepy" else node
 

@@ -2,7 +2,9 @@
 
 import time
 
+import control_forms
 import kernels
+import leaving_forms
 import numpy as np
 import pytest
 from every_kernel import every_kernel
@@ -55,6 +57,14 @@ def texts() -> dict[str, str]:
         with new_arena():
             found[f"IR {name}"] = print_wgsl(lower(make().kernel), "tint")
     return found
+
+
+def test_tint_accepts_every_form_of_control_flow() -> None:
+    g = np.random.default_rng(3)
+    x, n, y = g.random(64, np.float32), g.integers(0, 99, 64, np.uint32), np.zeros(64, np.float32)
+    forms = leaving_forms.RIGHT | control_forms.RIGHT
+    texts = {name: gpu.kernel(form).wgsl(x, n, y, dialect="tint") for name, form in forms.items()}
+    assert len(texts) > 100 and refusals(texts) == {}
 
 
 def test_tint_accepts_every_kernel(texts: dict[str, str]) -> None:

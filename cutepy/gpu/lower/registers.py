@@ -167,13 +167,17 @@ class _Forward:
                 out.append(let)
 
     def leave(self, stmt: ir.Break) -> ir.Stmt:
-        """Only what is used in it waits there."""
+        """Only what is used in it waits there, under names of its own: they may be put down outside too."""
         waiting, reading, uses = self.waiting, self.reading, self.uses
         used: Counter[ir.Expr] = Counter(name for s in ir.statements(stmt.last) for name in _read(s))
-        self.uses = dict(used)
-        self.waiting = {name: let for name, let in waiting.items() if name in used}
-        self.reading = {source: [let for let in lets if let.var in used] for source, lets in reading.items()}
-        left = replace(stmt, last=self.walk(stmt.last))
+        own = {name: replace(let.var) for name, let in waiting.items() if name in used}
+        last = ir.map_block(stmt.last, lambda value: ir.rewrite(value, lambda node: own.get(node, node), {}))
+        self.uses = {own.get(name, name): count for name, count in used.items()}
+        self.waiting = {own[name]: replace(let, var=own[name]) for name, let in waiting.items() if name in own}
+        self.reading = {
+            source: [self.waiting[own[let.var]] for let in lets if let.var in own] for source, lets in reading.items()
+        }
+        left = replace(stmt, last=self.walk(last))
         self.waiting, self.reading, self.uses = waiting, reading, uses
         for name, count in used.items():
             uses[name] -= count

@@ -20,12 +20,15 @@ from ..ir import (
     For,
     If,
     Let,
+    Load,
     Select,
     Stmt,
     Store,
     conjuncts,
     const,
+    is_told,
     negated,
+    nodes,
     settled,
     statements,
     variables,
@@ -110,6 +113,14 @@ class Repeated(Block):
         trace, loop = self.trace, self.loop
         counter = loop.counter(self.counters[0] if len(self.counters) == 1 else "turn" if self.left else "i")
         back = trace.checkpoint()
+        place = self.frame.f_code, self.place
+        guess, before = trace.guesses.get(place), dict(self.before)
+        if guess is not None:
+            self.carried, self.mixed, self.parting, empty = guess
+            self.before = empty | self.before
+            guess = guess if self.carried.keys() <= self.before.keys() else None
+        if guess is None:
+            self.carried, self.mixed, self.parting = {}, set(), ""
         for turn in range(MOST_TURNS):
             back()
             flag = self.flag()
@@ -123,6 +134,9 @@ class Repeated(Block):
             self.look()
             after = self.bound()
             settled = self.settles(entry, after, turn) and parting == self.parting
+            if not settled and guess is not None:  # begin anew, and learn from what there is
+                guess, self.carried, self.mixed, self.parting = None, {}, set(), ""
+                self.missing, self.before = set(), before
             if settled:
                 self.keep(after, body, flag)
             trace.end_block(self.what)
@@ -132,6 +146,8 @@ class Repeated(Block):
             raise KernelError(f"{loop.place}: the names that {self.what} rebinds find no type; give them one")
         if loop.stop is None:
             self.check_ends(body)
+        empty = {name: self.before[name] for name in self.before.keys() - before.keys()}
+        trace.guesses[place] = self.carried, self.mixed, self.parting, empty
         self.close(body)
         trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
         self.now = self.values()
@@ -145,7 +161,15 @@ class Repeated(Block):
 
     def check_ends(self, body: list[Stmt]) -> None:
         """Raise KernelError for a loop that whoever begins a second turn never leaves."""
-        changing = {stmt.binds for stmt in statements(tuple(body))}
+        changing: set[Expr | None] = set()
+        for stmt in statements(tuple(body)):
+            made_of = [node for value in stmt.expressions for node in nodes(value)]
+            read = [node for node in made_of if isinstance(node, Load)]
+            same_again = isinstance(stmt, Let) and not any(
+                n in changing or not (isinstance(n, Load) or is_told(n)) for n in made_of
+            )
+            if not same_again or any(load.buffer.space != "storage" or load.buffer.writable for load in read):
+                changing.add(stmt.binds)
         if not any(self.dead or v in changing for exit_ in self.exits for v in variables(exit_.condition)):
             raise KernelError(
                 f"{self.loop.place}: {self.what} never ends where it begins a second turn: nothing in it changes what "
@@ -169,10 +193,13 @@ class Repeated(Block):
             if register is None
             else replace(
                 starting(self.trace, self.owner(name, at), register, old),
-                uniform=agreed and (not isinstance(old, Expr) or self.trace.is_uniform(old)),
+                uniform=agreed and self.is_uniform(old),
             )
             for at, (register, old) in leaves
         ]
+
+    def is_uniform(self, value: object) -> bool:
+        return not isinstance(value, Expr) or self.trace.is_uniform(settled(value))
 
     def values(self) -> dict[str, object]:
         """The names as a turn, or what comes after the loop, finds them."""
@@ -217,7 +244,7 @@ class Repeated(Block):
             return False
         self.carried[name] = found
         ends = [value[1] for _, value, _, place in leaves if isinstance(place, Place) and place.uniform]
-        if all(not isinstance(value, Expr) or self.trace.is_uniform(value) for value in ends):
+        if all(map(self.is_uniform, ends)):
             return found == known
         self.mixed.add(name)
         return False
@@ -268,6 +295,7 @@ class Turning(Repeated):
         self.what, self.loop = f"while at {self.place}", replace(loop, place=self.place)
         self.trace.open.remove(self)
         self.gpu = self.unknown = self.over = False
+        self.head: list[Stmt] = []
         self.most: Any = None
         self.number = 0
 
@@ -275,7 +303,8 @@ class Turning(Repeated):
         """Whether a turn is not to be; of `gpu.at_most` the bound is noted."""
         if not isinstance(test, AtMost):
             return opposite(test)
-        self.most = test.turns if self.most is None else self.most
+        if self.most is None:
+            self.most, self.head = test.turns, self.trace.blocks[-1][self.begin :]
         return opposite(test.condition)
 
     def goes_on(self, left: object) -> bool:
@@ -293,13 +322,14 @@ class Turning(Repeated):
         return not self.unknown and (self.over or is_known(left, True))
 
     def __iter__(self) -> Iterator[object]:  # type: ignore[override]
-        back = self.trace.checkpoint()
+        back, self.begin = self.trace.checkpoint(), len(self.trace.blocks[-1])
         for self.number in count():
             yield None
             if self.unknown:
                 break
         back()  # all that was gone through is taken back
         if self.most is not None:
+            self.ask_again()
             bounded = loop(self.most)
             if not isinstance(bounded, Loop):
                 return
@@ -308,3 +338,14 @@ class Turning(Repeated):
         self.trace.open.append(self)
         self.look()
         yield from super().__iter__()
+
+    def ask_again(self) -> None:
+        """What the bound is made of, before the loop."""
+        needed = set(variables(settled(self.most))) if isinstance(self.most, Expr) else set()
+        kept: list[Stmt] = []
+        for stmt in self.head[::-1]:
+            if stmt.binds in needed:
+                kept.append(stmt)
+                needed |= {name for value in stmt.expressions for name in variables(value)}
+        for stmt in kept[::-1]:
+            self.trace.emit(stmt)

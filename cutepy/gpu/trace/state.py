@@ -81,6 +81,8 @@ class Trace:
     found: Mapping[str, Found] = field(default_factory=dict)
     #: Which order of the modes stands for them.
     order: int = 0
+    #: What was found of the loop at a place when it was traced last: a guess, when it is traced again.
+    guesses: dict[tuple[CodeType, str], Any] = field(default_factory=dict)
     #: The blocks of the user's code that are being traced, innermost last.
     open: list[Open] = field(default_factory=list)
 

@@ -335,13 +335,14 @@ class _Walk:
                 change = limit.change
                 if limit.most is None:
                     continue
+                name = change.begin.name.partition("[")[0]
                 exact = leave is first and not leave.blocks[0] and len(ir.conjuncts(goes_on)) == 1
-                own = replace(stmt, var=ir.var(change.begin.name, change.begin.dtype), stop=limit.bound)
+                own = replace(stmt, var=ir.var(name, change.begin.dtype), stop=limit.bound)
                 if exact and limit.op == "<" and change.step > 0 and not limit.offset:
                     own = replace(own, step=ir.const(change.step, change.begin.dtype))
                     return self.loop(own, change.start, limit.bound, own.step)
                 count = limit.most + (leave is not first)
-                index = ir.Var(change.begin.name, u32, 1, 0, max(0, count - 1), -1 - len(self.loops))
+                index = ir.Var(name, u32, 1, 0, max(0, count - 1), -1 - len(self.loops))
                 inside = limit.inside(goes_on, index) if exact and change.step else None
                 return Loop(own, index, change.at(index), count, inside, True)
         top = domain(u32)[1]
