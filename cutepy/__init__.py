@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from .layout import domain_offset as domain_offset
     from .layout import downcast as downcast
     from .layout import explain as explain
+    from .layout import free_bits as free_bits
     from .layout import from_f2 as from_f2
     from .layout import max_common_layout as max_common_layout
     from .layout import max_common_vector as max_common_vector
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from .layout import parse_layout as parse_layout
     from .layout import parse_parts as parse_parts
     from .layout import parse_tiler as parse_tiler
+    from .layout import quotient as quotient
     from .layout import recast_layout as recast_layout
     from .layout import to_f2 as to_f2
     from .layout import touched_by as touched_by
@@ -203,17 +205,17 @@ __all__ = [
     "bool_", "ceil_div", "clear", "coalesce", "compatible", "complement", "composition", "conflict_free", "congruent",
     "convert", "cooperative_copy", "coprofile", "copy", "copy_if", "coshape", "cosize", "crd2crd", "crd2idx", "depth",
     "dice", "divides", "domain_offset", "downcast", "draw", "elem_less", "evenly_divides", "explain", "f16", "f32",
-    "fill", "filter", "filter_zeros", "flat_divide", "flat_product", "flatten", "from_f2", "gemm", "get", "gpu",
-    "group_modes", "i32", "idx2crd", "increment_coord", "inner_partition", "inner_product", "is_bijective",
+    "fill", "filter", "filter_zeros", "flat_divide", "flat_product", "flatten", "free_bits", "from_f2", "gemm", "get",
+    "gpu", "group_modes", "i32", "idx2crd", "increment_coord", "inner_partition", "inner_product", "is_bijective",
     "is_contiguous", "is_injective", "is_surjective", "left_inverse", "local_partition", "local_tile", "logical_divide",
     "logical_product", "make_composed_layout", "make_counting_tensor", "make_fragment_like", "make_gmem_ptr",
     "make_identity_layout", "make_identity_tensor", "make_layout", "make_layout_like", "make_layout_tv",
     "make_ordered_layout", "make_rmem_ptr", "make_smem_ptr", "make_tensor", "make_tensor_like", "make_tiled_copy",
     "make_tiled_mma", "max_common_layout", "max_common_vector", "nullspace", "ops", "outer_partition", "parse_layout",
-    "parse_parts", "parse_tiler", "prefix_product", "prepend", "product", "product_each", "raked_product", "rank",
-    "recast", "recast_layout", "reduce", "reduce_tree", "replace", "right_inverse", "round_up", "select", "shape",
-    "shape_div", "size", "slice_", "slice_and_offset", "stride", "take", "thread_value_partition", "tile_to_shape",
-    "tiled_divide", "tiled_product", "to_f2", "touched_by", "transactions", "transform", "tuple_add", "tuple_sub",
-    "u32", "unflatten", "universal_copy", "upcast", "vectorised", "weakly_congruent", "who_owns", "widest_copy",
-    "zipped_divide", "zipped_product",
+    "parse_parts", "parse_tiler", "prefix_product", "prepend", "product", "product_each", "quotient", "raked_product",
+    "rank", "recast", "recast_layout", "reduce", "reduce_tree", "replace", "right_inverse", "round_up", "select",
+    "shape", "shape_div", "size", "slice_", "slice_and_offset", "stride", "take", "thread_value_partition",
+    "tile_to_shape", "tiled_divide", "tiled_product", "to_f2", "touched_by", "transactions", "transform", "tuple_add",
+    "tuple_sub", "u32", "unflatten", "universal_copy", "upcast", "vectorised", "weakly_congruent", "who_owns",
+    "widest_copy", "zipped_divide", "zipped_product",
 ]  # fmt: skip

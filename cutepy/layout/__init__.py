@@ -57,6 +57,7 @@ from .values.bit_map import BitMap as BitMap
 from .values.bit_map import Swizzle as Swizzle
 from .values.composed import Chained as Chained
 from .values.composed import ComposedLayout as ComposedLayout
+from .values.composed import axis_layout as axis_layout
 from .values.composed import dice as dice
 from .values.composed import make_composed_layout as make_composed_layout
 from .values.composed import slice_ as slice_
@@ -80,7 +81,6 @@ from .values.int_tuple import shape_div as shape_div
 from .values.int_tuple import tuple_add as tuple_add
 from .values.int_tuple import tuple_sub as tuple_sub
 from .values.layout import Layout as Layout
-from .values.layout import axis_layout as axis_layout
 from .values.layout import make_identity_layout as make_identity_layout
 from .values.layout import make_layout as make_layout
 
@@ -92,6 +92,9 @@ if TYPE_CHECKING:
     from .algebra.convert import convert as convert
     from .algebra.copies import widest_copy as widest_copy
     from .algebra.find import conflict_free as conflict_free
+    from .algebra.linear import free_bits as free_bits
+    from .algebra.linear import nullspace as nullspace
+    from .algebra.linear import quotient as quotient
     from .algebra.questions import touched_by as touched_by
     from .algebra.questions import vectorised as vectorised
     from .algebra.questions import who_owns as who_owns
@@ -99,7 +102,6 @@ if TYPE_CHECKING:
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
     from .algebra.recast import max_common_vector as max_common_vector
-    from .algebra.recast import nullspace as nullspace
     from .algebra.recast import recast_layout as recast_layout
     from .algebra.recast import upcast as upcast
     from .text.explain import Explanation as Explanation
@@ -135,8 +137,9 @@ LATER = {
         "algebra.convert": "convert",
         "algebra.copies": "widest_copy",
         "algebra.find": "conflict_free",
+        "algebra.linear": "free_bits nullspace quotient",
         "algebra.questions": "touched_by vectorised who_owns",
-        "algebra.recast": "domain_offset downcast max_common_layout max_common_vector nullspace recast_layout upcast",
+        "algebra.recast": "domain_offset downcast max_common_layout max_common_vector recast_layout upcast",
         "text.explain": "Explanation explain",
         "text.parse": "parse_layout parse_parts parse_tiler",
         "unknown.given": "divides",

@@ -7,12 +7,13 @@ counted from its first element; nothing is copied. `recast` keeps the bytes, in 
 from __future__ import annotations
 
 from ..errors import TensorError
-from ..layout import ComposedLayout, Layout, make_identity_layout, make_layout_like, make_ordered_layout
+from ..layout import ComposedLayout, Layout, coshape, make_identity_layout, make_layout_like, make_ordered_layout
 from ..layout.algebra.operation import on_any
 from ..layout.algebra.recast import recast_layout
 from ..layout.values.above import numpy_later as np
+from ..layout.values.basis import has_basis
 from ..layout.values.composed import plain_part
-from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves
+from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tuple_add
 from ..layout.values.layout import _make
 from .bulk import confined, offset_range
 from .dtypes import PACKED, DType, as_dtype, i32
@@ -129,7 +130,8 @@ def make_tensor(
 
     Over an array, an engine or a `make_gmem_ptr` the tensor is a view; without a layout it has the array's own strides.
     Over another tensor it is a view of that one's elements. Over an element type (`f32`, "f16", numpy.float32) it owns
-    new memory, zeros on the host; over nested lists of numbers a copy of them.
+    new memory, zeros on the host; over nested lists of numbers a copy of them. Over a coordinate, with a layout that
+    gives coordinates, the elements are coordinates from that one on, as those of CuTe's TMA.
 
     >>> print(make_tensor(make_smem_ptr(np.zeros(32, np.float16), name="s"), (4, 8), (8, 1)))
     smem_ptr[16b](s) o (4,8):(8,1)
@@ -137,12 +139,18 @@ def make_tensor(
     [[0, 0, 0], [0, 0, 0]]
     >>> print(make_tensor([[1, 2, 3], [4, 5, 6]]).dtype)
     i64
+    >>> from cutepy.layout import E
+    >>> places = make_tensor((42, 2), (4, 8), (E(1), 2 * E(0)))
+    >>> print(places, places[3, 1])
+    ArithTuple(42,2) o (4,8):(1@1,2@0) (44, 5)
 
     Raises TensorError where the layout reaches an offset that `source` does not hold, a size is unknown in an owning
     tensor, or the elements are no numbers. Source: CuTe, `tensor_impl.hpp`.
     """
     if isinstance(source, (str, DType)) or isinstance(source, type) or isinstance(source, np.dtype):
         return _owning(as_dtype(source), layout, stride)
+    if isinstance(source, tuple):
+        return _coordinates(source, layout if layout is None else _layout_of(layout, stride))
     if isinstance(source, Tensor):
         if layout is None:
             return source
@@ -153,6 +161,17 @@ def make_tensor(
         start, chosen = 0, _layout_of(layout, stride, engine)
         whole = _whole(engine, chosen)
     return confined(Tensor(whole.engine, chosen, start), whole, "make_tensor", whole, chosen)
+
+
+def _coordinates(origin: tuple[IntTuple, ...], layout: Layout | ComposedLayout | None) -> Tensor:
+    """The tensor of the coordinates that `layout` gives, from `origin` on."""
+    numbers = all(type(entry) is int for entry in leaves(origin))
+    if not numbers or not isinstance(layout, Layout) or not has_basis(layout.stride):
+        raise TensorError(
+            f"make_tensor({origin}, {layout}): over a coordinate, of whole numbers, comes a layout that gives "
+            "coordinates, as make_identity_layout(shape) does; over numbers write a list"
+        )
+    return Tensor(CoordinateEngine(tuple_add(origin, coshape(layout))), layout, origin if any(leaves(origin)) else 0)
 
 
 def _whole(engine: Engine, chosen: Layout | ComposedLayout) -> Tensor:

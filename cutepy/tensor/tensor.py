@@ -17,8 +17,8 @@ from ..layout.values.above import Shown
 from ..layout.values.above import numpy_later as np
 from ..layout.values.basis import Basis, BasisSum
 from ..layout.values.composed import plain_part
-from ..layout.values.coordinates import Underscore, _, has_underscore, inner_product
-from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, product, show
+from ..layout.values.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
+from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, map_leaves, product, show
 from ..layout.values.layout import _make, slice_and_offset
 from .bulk import confined, load_all, names_only, strided_modes, strided_view
 from .dtypes import DType
@@ -160,6 +160,12 @@ class Tensor(Shaped, Shown):
         guard = self.guard and self.guard.map(lambda axis: get(axis, *path), plain_part(layout))
         return Tensor(self.engine, layout, self.offset, guard)
 
+    def moved_to(self, crd: Coordinate) -> Tensor:
+        """The tensor that starts at `crd`, with the same shape; of numbers and coordinates that are counted on."""
+        if not getattr(self.engine, "unbounded", False) or self.guard is not None:
+            raise TensorError(f"domain_offset({crd}, {self}): it would reach beyond its elements; slice it at {crd}")
+        return Tensor(self.engine, self.layout, _sum(self.offset, self.layout(crd)))
+
     def lift_layout(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
         """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors.
 
@@ -217,7 +223,7 @@ class Tensor(Shaped, Shown):
 
     def __str__(self) -> str:
         if isinstance(self.engine, CoordinateEngine):
-            start = self.offset if self.offset != 0 else tuple(0 for _ in self.layout)
+            start = self.offset if self.offset != 0 else map_leaves(lambda _extent: 0, self.engine.shape)
             return f"ArithTuple{show(start)} o {self.layout}"
         at_start = type(self.offset) is int and self.offset == 0
         place = called(self.engine) if at_start else f"{called(self.engine)} + {self.offset}"

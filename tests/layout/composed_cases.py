@@ -2,14 +2,14 @@
 
 A *law* takes an operand and draws the rest of the call: it gives the call, to be made later, and a check of its result
 by evaluating functions one coordinate at a time. The call may be refused with a CutepyError; anything else that it
-raises, and any result that fails its check, is wrong. `tools/fuzz/composed.py` counts millions of cases,
-`test_composed.py` some of each; both know the operations from `LAWS` and the kinds of operand from `KINDS`.
+raises, and any result that fails its check, is wrong. `tools/kinds.py` counts thousands of each, `test_composed.py`
+some; both know the operations from `LAWS` and the kinds of operand from `KINDS`.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product as every
 from math import gcd, prod
@@ -19,12 +19,31 @@ from layout.cases import random_layout, random_operand, random_shape, random_str
 import cutepy.layout as algebra
 from cutepy.errors import CutepyError
 from cutepy.layout import BitMap, ComposedLayout, E, Layout, Swizzle, _, make_composed_layout
+from cutepy.layout.algebra.bits import columns_of
 from cutepy.layout.values.basis import path_of, value_of
+from cutepy.layout.values.composed import gives_coordinates
 from cutepy.layout.values.int_tuple import IntTuple, as_tuple, leaves, prefix_product, product
 
 AnyLayout = Layout | ComposedLayout
 Check = Callable[[object], bool]
-Case = tuple[Callable[[], object], Check]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call to be made later, perhaps on other operands."""
+
+    function: Callable[..., object]
+    operands: tuple[object, ...]
+
+    def __call__(self) -> object:
+        return self.function(*self.operands)
+
+
+def call_of(function: Callable[..., object], *operands: object) -> Call:
+    return Call(function, operands)
+
+
+Case = tuple[Call, Check]
 Law = Callable[[random.Random, AnyLayout], Case]
 
 
@@ -76,11 +95,28 @@ def after_layout(rng: random.Random) -> ComposedLayout:
 
 
 def chain(rng: random.Random) -> ComposedLayout:
+    """Two or three functions outside; two in five are linear over F2 from end to end."""
+    if rng.random() < 0.4:
+        shape = tuple(rng.choice((2, 4, 4, 8)) for _mode in range(rng.randint(1, 2)))
+        links: list[Swizzle | BitMap | Layout] = [random_swizzle(rng, 6), random_bit_map(rng)]
+        links.append(Layout((8, 8), rng.choice(((8, 1), (1, 8)))))
+        inner = ComposedLayout(rng.choice(links), 0, Layout(shape, random_strides(rng, shape, "permuted")))
+        return make_composed_layout(rng.choice(links), 0, inner)
     layout = rng.choice((swizzled, with_offset, after_layout))(rng)
     for _link in range(rng.randint(1, 2)):
         outer = rng.choice((random_swizzle, random_swizzle, random_bit_map, small_layout, small_layout))(rng)
         layout = make_composed_layout(outer, rng.choice((0, 0, 1, 2, 4, 8)), layout)
     return layout
+
+
+def axes_outside(rng: random.Random) -> ComposedLayout:
+    """Coordinates of an index: several dimensions of what is linear, as in Triton, or not."""
+    extents = tuple(rng.choice((1, 2, 4, 4, 8, 8)) for _axis in range(rng.randint(1, 3)))
+    if rng.random() < 0.5:
+        inner = ComposedLayout(random_bit_map(rng, 4), 0, Layout(extents, random_strides(rng, extents, "permuted")))
+    else:
+        inner = rng.choice((plain, swizzled, mapped, mapped, after_layout, chain))(rng)
+    return make_composed_layout(algebra.make_identity_layout(extents), rng.choice((0, 0, 0, 2)), inner)
 
 
 def basis(rng: random.Random) -> AnyLayout:
@@ -105,6 +141,7 @@ KINDS: dict[str, Callable[[random.Random], AnyLayout]] = {
     "layout outside": after_layout,
     "chain": chain,
     "basis strides": basis,
+    "axes outside": axes_outside,
 }
 
 
@@ -173,7 +210,7 @@ def chooses(name: str, *arguments: object) -> Callable[[AnyLayout], Case]:
             chosen = function(index_of(layout), *arguments)
             return result.size == chosen.size and table(result) == [at(layout, chosen(i)) for i in range(chosen.size)]  # type: ignore
 
-        return lambda: function(layout, *arguments), check
+        return call_of(function, layout, *arguments), check
 
     return case
 
@@ -236,11 +273,11 @@ def composition_law(rng: random.Random, layout: AnyLayout) -> Case:
             isinstance(tiler, tuple) and any(isinstance(entry, ComposedLayout) for entry in tiler)
         ):
             return chooses("composition", tiler)(layout)
-        return lambda: algebra.composition(layout, tiler), lambda result: composes(layout, tiler, result)  # type: ignore
+        return call_of(algebra.composition, layout, tiler), lambda result: composes(layout, tiler, result)  # type: ignore
     else:
         outer = layout
         layout = any_operand(rng) if rng.random() < 0.3 else random_operand(rng, index_of(outer))
-    return lambda: algebra.composition(outer, layout), lambda result: composes(outer, layout, result)  # type: ignore
+    return call_of(algebra.composition, outer, layout), lambda result: composes(outer, layout, result)  # type: ignore
 
 
 def composes(outer: AnyLayout, inner: object, result: object) -> bool:
@@ -280,7 +317,7 @@ def domain_offset_law(rng: random.Random, layout: AnyLayout) -> Case:
         return True
 
     crd = start if isinstance(layout.shape, tuple) else start[0]
-    return lambda: algebra.domain_offset(crd, layout), check  # type: ignore[arg-type]
+    return call_of(algebra.domain_offset, crd, layout), check  # type: ignore[arg-type]
 
 
 def slice_law(rng: random.Random, layout: AnyLayout) -> Case:
@@ -305,8 +342,40 @@ def slice_law(rng: random.Random, layout: AnyLayout) -> Case:
     if not isinstance(layout.shape, tuple) and call is not _:
         return chooses("flatten")(layout)
     if call is _:
-        return lambda: algebra.slice_and_offset(_, layout), lambda found: table(found[0]) == table(layout)  # type: ignore
-    return lambda: algebra.slice_and_offset(call, layout), check  # type: ignore[arg-type]
+        return call_of(algebra.slice_and_offset, _, layout), lambda found: table(found[0]) == table(layout)  # type: ignore
+    return call_of(algebra.slice_and_offset, call, layout), check  # type: ignore[arg-type]
+
+
+def slice_law_of(rng: random.Random, layout: AnyLayout) -> Case:
+    """As `slice_and_offset`; of a layout without a function outside the offset is left out."""
+    call, check = slice_law(rng, layout)
+    if call.function is not algebra.slice_and_offset:
+        return call, check
+    crd, _layout = call.operands
+    offset = algebra.slice_and_offset(crd, layout)[1]  # type: ignore[arg-type]
+    return call_of(algebra.slice_, crd, layout), lambda result: check((result, offset))
+
+
+def dice_law(rng: random.Random, layout: AnyLayout) -> Case:
+    """The modes where there is a number, which are those that `slice_` leaves out."""
+    call = slice_law(rng, layout)[0]
+    if call.function is not algebra.slice_and_offset or not isinstance(layout.shape, tuple):
+        return chooses("flatten")(layout)
+    crd = call.operands[0]
+    shape = as_tuple(layout.shape)
+    entries = crd if isinstance(crd, tuple) else (_,) * len(shape)
+    kept = [mode for mode, entry in enumerate(entries) if entry is not _]
+
+    def check(result: object) -> bool:
+        for inside in every(*[range(product(shape[mode])) for mode in kept]):
+            whole = [0] * len(shape)
+            for mode, entry in zip(kept, inside, strict=True):
+                whole[mode] = entry
+            if at(result, inside) != at(layout, tuple(whole)):
+                return False
+        return result.size == prod(product(shape[mode]) for mode in kept)  # type: ignore[attr-defined]
+
+    return call_of(algebra.dice, crd, layout), check
 
 
 # Operations on the layout inside; the function outside goes along.
@@ -325,7 +394,7 @@ def inside(name: str, *arguments: object) -> Callable[[AnyLayout], Case]:
                 normal(outer(expected(i))) for i in range(expected.size)
             ]
 
-        return lambda: function(layout, *arguments), check
+        return call_of(function, layout, *arguments), check
 
     return case
 
@@ -364,14 +433,22 @@ def filter_zeros_law(rng: random.Random, layout: AnyLayout) -> Case:
             for crd in coordinates
         )
 
-    return lambda: algebra.filter_zeros(layout), check  # type: ignore[arg-type]
+    return call_of(algebra.filter_zeros, layout), check  # type: ignore[arg-type]
 
 
 def filter_law(rng: random.Random, layout: AnyLayout) -> Case:
     def check(result: object) -> bool:
         return table(result) == table(algebra.filter_zeros(layout))  # type: ignore[arg-type]
 
-    return lambda: algebra.filter(layout), check  # type: ignore[arg-type]
+    return call_of(algebra.filter, layout), check  # type: ignore[arg-type]
+
+
+def mode_like(rng: random.Random, layout: AnyLayout) -> Layout:
+    """A layout whose values add to those of the layout inside."""
+    if not any(path_of(step) for step in leaves(parts(layout)[1].stride)):
+        return small_layout(rng, 8)
+    extent = rng.choice((1, 2, 3, 4))
+    return Layout(extent, rng.choice((1, 2, 4)) * E(rng.randrange(3)))
 
 
 def extend_law(name: str) -> Law:
@@ -379,7 +456,7 @@ def extend_law(name: str) -> Law:
 
     def law(rng: random.Random, layout: AnyLayout) -> Case:
         function = getattr(algebra, name)
-        mode: object = small_layout(rng, 8) if rng.random() < 0.8 else any_operand(rng)
+        mode: object = mode_like(rng, layout) if rng.random() < 0.8 else any_operand(rng)
         if rng.random() < 0.3:
             return inside(name, layout.rank + rng.randint(0, 2))(layout)
         outer, inner = parts(layout)
@@ -396,7 +473,7 @@ def extend_law(name: str) -> Law:
                     return False
             return result.rank == inner.rank + 1  # type: ignore[attr-defined]
 
-        return lambda: function(layout, mode), check
+        return call_of(function, layout, mode), check
 
     return law
 
@@ -414,7 +491,7 @@ def added(left: object, right: object) -> object:
 
 
 def replace_law(rng: random.Random, layout: AnyLayout) -> Case:
-    mode, new = random_mode(rng, layout), small_layout(rng, 8) if rng.random() < 0.8 else any_operand(rng)
+    mode, new = random_mode(rng, layout), mode_like(rng, layout) if rng.random() < 0.8 else any_operand(rng)
     outer, inner = parts(layout)
 
     def check(result: object) -> bool:
@@ -429,11 +506,11 @@ def replace_law(rng: random.Random, layout: AnyLayout) -> Case:
                 return False
         return True
 
-    return lambda: algebra.replace(layout, mode, new), check  # type: ignore[arg-type]
+    return call_of(algebra.replace, layout, mode, new), check  # type: ignore[arg-type]
 
 
 def make_layout_law(rng: random.Random, layout: AnyLayout) -> Case:
-    other = small_layout(rng, 8)
+    other = mode_like(rng, layout)
     operands = rng.choice(((layout, other), (other, layout)))
 
     def check(result: object) -> bool:
@@ -442,7 +519,7 @@ def make_layout_law(rng: random.Random, layout: AnyLayout) -> Case:
             for crd in every(range(operands[0].size), range(operands[1].size))
         )
 
-    return lambda: algebra.make_layout(*operands), check  # type: ignore[call-overload]
+    return call_of(algebra.make_layout, *operands), check  # type: ignore[call-overload]
 
 
 def make_layout_like_law(rng: random.Random, layout: AnyLayout) -> Case:
@@ -463,7 +540,7 @@ def make_layout_like_law(rng: random.Random, layout: AnyLayout) -> Case:
             and sorted(set(table(result))) == list(range(moving))  # type: ignore[type-var]
         )
 
-    return lambda: algebra.make_layout_like(layout), check  # type: ignore[arg-type]
+    return call_of(algebra.make_layout_like, layout), check  # type: ignore[arg-type]
 
 
 # Operations on the offsets: units, complements, inverses, what two layouts share.
@@ -473,7 +550,7 @@ def upcast_law(rng: random.Random, layout: AnyLayout) -> Case:
     return upcast_case(layout, rng.choice((1, 2, 2, 3, 4, 4, 8)))
 
 
-def upcast_case(layout: AnyLayout, count: int, call: Callable[[], object] | None = None) -> Case:
+def upcast_case(layout: AnyLayout, count: int, call: Call | None = None) -> Case:
     """`result(c // k) == layout(c) // count`, k elements of a mode filling one unit."""
     inner = parts(layout)[1]
     units = []
@@ -489,7 +566,7 @@ def upcast_case(layout: AnyLayout, count: int, call: Callable[[], object] | None
             for crd in flat_coordinates(layout)
         )
 
-    return call or (lambda: algebra.upcast(layout, count)), check  # type: ignore[arg-type]
+    return call or call_of(algebra.upcast, layout, count), check  # type: ignore[arg-type]
 
 
 def scaled(value: object, function: Callable[[int], int]) -> object:
@@ -500,7 +577,7 @@ def downcast_law(rng: random.Random, layout: AnyLayout) -> Case:
     return downcast_case(layout, rng.choice((1, 2, 2, 3, 4, 4)))
 
 
-def downcast_case(layout: AnyLayout, count: int, call: Callable[[], object] | None = None) -> Case:
+def downcast_case(layout: AnyLayout, count: int, call: Call | None = None) -> Case:
     """Every unit becomes `count` finer ones, one after the other along one mode; or the first of them is given."""
 
     def check(result: object) -> bool:
@@ -522,16 +599,14 @@ def downcast_case(layout: AnyLayout, count: int, call: Callable[[], object] | No
                     return False
         return pairs[leaf][1] == count * pairs[leaf][0]
 
-    return lambda: (call or (lambda: algebra.downcast(layout, count)))(), check  # type: ignore[arg-type]
+    return call or call_of(algebra.downcast, layout, count), check  # type: ignore[arg-type]
 
 
 def recast_law(rng: random.Random, layout: AnyLayout) -> Case:
     new, old = rng.choice(((8, 8), (16, 8), (32, 8), (64, 16), (8, 16), (8, 32), (4, 16), (12, 8), (8, 12), (24, 16)))
     common = gcd(new, old)
 
-    def call() -> object:
-        return algebra.recast_layout(new, old, layout)  # type: ignore[arg-type]
-
+    call = call_of(algebra.recast_layout, new, old, layout)
     if new % old == 0:
         return upcast_case(layout, new // old, call)
     if old % new == 0:
@@ -554,7 +629,7 @@ def complement_law(rng: random.Random, layout: AnyLayout) -> Case:
 
     if isinstance(parts(layout)[1].stride, tuple) and any(path_of(d) for d in leaves(parts(layout)[1].stride)):
         return complement_by_axis(layout)
-    return lambda: algebra.complement(layout, reach), check  # type: ignore[arg-type]
+    return call_of(algebra.complement, layout, reach), check  # type: ignore[arg-type]
 
 
 def complement_by_axis(layout: AnyLayout) -> Case:
@@ -563,19 +638,19 @@ def complement_by_axis(layout: AnyLayout) -> Case:
         reached = [normal(added(shift, offset)) for shift in shifts for offset in image]
         return len(set(reached)) == len(image) * len(shifts)
 
-    return lambda: algebra.complement(layout), check  # type: ignore[arg-type]
+    return call_of(algebra.complement, layout), check  # type: ignore[arg-type]
 
 
 def right_inverse_law(rng: random.Random, layout: AnyLayout) -> Case:
     """`layout(R(i)) == i` for every i of R, which takes coordinates of the layout only."""
 
     def check(result: object) -> bool:
-        if any(path_of(step) for step in leaves(parts(layout)[1].stride)):
+        if gives_coordinates(layout):
             return right_inverse_by_axis(layout, result)
         inside = [result(i) for i in range(result.size)]  # type: ignore[operator, attr-defined]
         return all(0 <= i < layout.size for i in inside) and [at(layout, i) for i in inside] == list(range(len(inside)))
 
-    return lambda: algebra.right_inverse(layout), check  # type: ignore[arg-type]
+    return call_of(algebra.right_inverse, layout), check  # type: ignore[arg-type]
 
 
 def right_inverse_by_axis(layout: AnyLayout, result: object) -> bool:
@@ -588,7 +663,7 @@ def left_inverse_law(rng: random.Random, layout: AnyLayout) -> Case:
     def check(result: object) -> bool:
         return all(at(layout, result(padded(layout(i), result))) == at(layout, i) for i in range(layout.size))  # type: ignore
 
-    return lambda: algebra.left_inverse(layout), check  # type: ignore[arg-type]
+    return call_of(algebra.left_inverse, layout), check  # type: ignore[arg-type]
 
 
 def padded(value: object, inverse: object) -> object:
@@ -601,9 +676,12 @@ def padded(value: object, inverse: object) -> object:
 def nullspace_law(rng: random.Random, layout: AnyLayout) -> Case:
     def check(result: object) -> bool:
         inside = [result(i) for i in range(result.size)]  # type: ignore[operator, attr-defined]
-        return len(set(inside)) == len(inside) and all(at(layout, i) == 0 for i in inside)
+        if not all(at(layout, i) == 0 for i in inside) or len(set(inside)) < len(inside):
+            return False
+        linear = isinstance(layout, ComposedLayout) and not gives_coordinates(layout) and columns_of(layout) is not None
+        return not linear or len(inside) == table(layout).count(0)
 
-    return lambda: algebra.nullspace(layout), check  # type: ignore[arg-type]
+    return call_of(algebra.nullspace, layout), check  # type: ignore[arg-type]
 
 
 def max_common_law(rng: random.Random, layout: AnyLayout) -> Case:
@@ -620,7 +698,7 @@ def max_common_law(rng: random.Random, layout: AnyLayout) -> Case:
             return False
         return not is_f2(right) or as_large_as_common(result.size, left, right)  # type: ignore[attr-defined]
 
-    return lambda: algebra.max_common_layout(left, right), check  # type: ignore[arg-type]
+    return call_of(algebra.max_common_layout, left, right), check  # type: ignore[arg-type]
 
 
 def max_common_vector_law(rng: random.Random, layout: AnyLayout) -> Case:
@@ -633,7 +711,7 @@ def max_common_vector_law(rng: random.Random, layout: AnyLayout) -> Case:
         places = [[{i for i in range(right.size) if at(side, i) == n} for side in (left, right)] for n in range(result)]  # type: ignore
         return result == 1 or all(in_left & in_right for in_left, in_right in places)
 
-    return lambda: algebra.max_common_vector(left, right), check  # type: ignore[arg-type]
+    return call_of(algebra.max_common_vector, left, right), check  # type: ignore[arg-type]
 
 
 def is_f2(layout: AnyLayout) -> bool:
@@ -662,7 +740,7 @@ def as_large_as_common(found: int, left: AnyLayout, right: AnyLayout) -> bool:
 
 def question_law(name: str, answer: Callable[[AnyLayout], object]) -> Law:
     def law(rng: random.Random, layout: AnyLayout) -> Case:
-        return lambda: getattr(algebra, name)(layout), lambda result: result == answer(layout)
+        return call_of(getattr(algebra, name), layout), lambda result: result == answer(layout)
 
     return law
 
@@ -684,33 +762,39 @@ def all_reached(layout: AnyLayout) -> bool:
 def greatest(layout: AnyLayout) -> object:
     """cosize: one more than the greatest offset; of plain strides than the distance; of axes the product."""
     values = codomain(layout)[1]
-    if isinstance(layout, ComposedLayout):
-        return max(values) + 1  # type: ignore[type-var, operator]
     flat = [value if isinstance(value, tuple) else (value,) for value in values]
     width = max(map(len, flat))
     columns = [[value[axis] if axis < len(value) else 0 for value in flat] for axis in range(width)]
-    return prod(max(column) - min(column) + 1 for column in columns)
+    least = [0 if isinstance(layout, ComposedLayout) else min(column) for column in columns]
+    return prod(max(column) - low + 1 for column, low in zip(columns, least, strict=True))
 
 
 def coshape_law(rng: random.Random, layout: AnyLayout) -> Case:
-    return lambda: algebra.coshape(layout), lambda result: product(result) == greatest(layout)  # type: ignore
+    return call_of(algebra.coshape, layout), lambda result: product(result) == greatest(layout)  # type: ignore
 
 
 def offsets_law(rng: random.Random, layout: AnyLayout) -> Case:
-    return lambda: layout.offsets(), lambda result: result.ravel(order="F").tolist() == table(layout)  # type: ignore
+    return call_of(lambda one: one.offsets(), layout), lambda result: result.ravel(order="F").tolist() == table(layout)  # type: ignore
 
 
 def call_law(rng: random.Random, layout: AnyLayout) -> Case:
-    """Evaluation itself: the function outside of the offset and what the layout inside gives."""
+    """Evaluation itself, of integers and of coordinates: the function outside of what the layout inside gives."""
     outer, inner = parts(layout)
-    return lambda: table(layout), lambda result: result == [normal(outer(inner(i))) for i in range(inner.size)]
+    numbers = range(layout.size)
+    crds = [algebra.idx2crd(i, layout.shape) for i in numbers]
+    expected = [normal(outer(inner(i))) for i in numbers]
+    return call_of(evaluated_at, layout, [*numbers, *crds]), lambda result: result == expected + expected
+
+
+def evaluated_at(layout: AnyLayout, places: Iterable[object]) -> list[object]:
+    return [at(layout, place) for place in places]
 
 
 def from_offsets_law(rng: random.Random, layout: AnyLayout) -> Case:
     def check(result: object) -> bool:
         return table(result) == table(layout)
 
-    return lambda: Layout.from_offsets(layout.offsets().ravel(order="F")), check
+    return call_of(lambda one: Layout.from_offsets(one.offsets().ravel(order="F")), layout), check
 
 
 def f2_law(rng: random.Random, layout: AnyLayout) -> Case:
@@ -724,7 +808,7 @@ def f2_law(rng: random.Random, layout: AnyLayout) -> Case:
                 return False
         return True
 
-    return lambda: algebra.to_f2(layout), check
+    return call_of(algebra.to_f2, layout), check
 
 
 LAWS: dict[str, Law] = {
@@ -740,11 +824,16 @@ LAWS: dict[str, Law] = {
     "is_contiguous": question_law(
         "is_contiguous",
         lambda layout: (
-            all(isinstance(v, int) for v in table(layout))
-            and all(b - a == 1 for a, b in zip(table(layout), table(layout)[1:], strict=False))
+            layout.size == 1
+            or (
+                all(isinstance(v, int) for v in table(layout))
+                and all(b - a == 1 for a, b in zip(table(layout), table(layout)[1:], strict=False))
+            )
         ),  # type: ignore
     ),
     "slice_and_offset": slice_law,
+    "slice_": slice_law_of,
+    "dice": dice_law,
     "domain_offset": domain_offset_law,
     "get": get_law,
     "select": select_law,
@@ -790,7 +879,7 @@ LAWS: dict[str, Law] = {
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the cases of one law and kind: how many were exact, refused, wrong; a word on the first wrong."""
+    """What became of the cases of one law and kind: how many were exact, refused, wrong, and the first of them."""
 
     exact: int = 0
     refused: int = 0
@@ -798,19 +887,14 @@ class Outcome:
     first_wrong: str = ""
     reason: str = ""
 
-
-def tried(name: str, kind: str, count: int, seed: object = 0) -> Outcome:
-    """`count` random cases of a law on operands of a kind."""
-    rng, outcome = random.Random(f"composed {name} {kind} {seed}"), Outcome()
-    for number in range(count):
-        layout = KINDS[kind](rng)
-        call, check = LAWS[name](rng, layout)
+    def counts(self, call: Callable[[], object], check: Check, said: str) -> None:
+        """Make the call, and count what becomes of it."""
         try:
             result = call()
         except CutepyError as error:
-            outcome.refused += 1
-            outcome.reason = outcome.reason or str(error)
-            continue
+            self.refused += 1
+            self.reason = self.reason or str(error)
+            return
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"
         else:
@@ -820,8 +904,17 @@ def tried(name: str, kind: str, count: int, seed: object = 0) -> Outcome:
             except Exception as error:
                 right, fault = False, f"{fault}, whose check ends in {type(error).__name__}: {error}"
             if right:
-                outcome.exact += 1
-                continue
-        outcome.wrong += 1
-        outcome.first_wrong = outcome.first_wrong or f"{name}, {kind}, case {number}: {layout} {fault}"
+                self.exact += 1
+                return
+        self.wrong += 1
+        self.first_wrong = self.first_wrong or f"{said} {fault}"
+
+
+def tried(name: str, kind: str, count: int, seed: object = 0) -> Outcome:
+    """`count` random cases of a law on operands of a kind."""
+    rng, outcome = random.Random(f"composed {name} {kind} {seed}"), Outcome()
+    for number in range(count):
+        layout = KINDS[kind](rng)
+        call, check = LAWS[name](rng, layout)
+        outcome.counts(call, check, f"{name}, {kind}, case {number}: {layout}")
     return outcome

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sympy
 from layout.cases import CASES, generator, random_layout
-from layout.composed_cases import KINDS, LAWS, tried
+from layout.kind_cases import COLUMNS, KINDS, LAWS, REFUSALS, UNKNOWN, refusal, tried
 
 import cutepy.layout as algebra
 from cutepy.errors import CoordinateError, CutepyError, LayoutError, UndecidedError
@@ -55,7 +55,7 @@ from cutepy.layout.algebra import search
 from cutepy.layout.algebra.operation import OPERATIONS, operation
 
 EACH = max(25, CASES // 60)
-PAGE = Path(__file__).parents[2] / "docs" / "algebra" / "swizzle.md"
+PAGE = Path(__file__).parents[2] / "docs" / "algebra" / "kinds.md"
 S = make_composed_layout(Swizzle(3, 3, 3), 0, Layout((8, 64), (64, 1)))
 I = make_identity_layout((4, 8))
 N = sympy.Symbol("N", integer=True, positive=True)
@@ -78,13 +78,21 @@ def test_every_operation_is_exact_or_refused(name: str) -> None:
 
 def test_every_operation_has_a_law() -> None:
     no_layout = set(
-        "ceil_div round_up shape_div tuple_add tuple_sub crd2crd crd2idx dice idx2crd increment_coord slice_ divides "
+        "ceil_div round_up shape_div tuple_add tuple_sub crd2crd crd2idx idx2crd increment_coord divides "
         "parse_layout parse_parts parse_tiler from_f2 E make_ordered_layout make_identity_layout axis_layout "
-        "elem_less inner_product prefix_product product product_each".split()  # slice_, dice: test_int_tuples.py
+        "elem_less inner_product prefix_product product product_each".split()
     )
     shapes_only = set("compatible congruent coprofile depth evenly_divides rank shape size stride".split())
     other = {"weakly_congruent", "explain", "make_composed_layout", "bank_conflicts", "transactions", "conflict_free"}
-    other |= {"convert", "widest_copy", "who_owns", "touched_by", "vectorised"}
+    other |= {
+        "convert",
+        "widest_copy",
+        "who_owns",
+        "touched_by",
+        "vectorised",
+        "free_bits",
+        "quotient",
+    }  # test_linear.py
     functions = {name for name in (*vars(algebra), *algebra.LATER) if callable(getattr(algebra, name))}
     public = {name for name in functions if (not name.startswith("_") and name.islower()) or name == "E"}
     public -= {"import_module"}
@@ -92,30 +100,35 @@ def test_every_operation_has_a_law() -> None:
     assert set(OPERATIONS) <= set(LAWS)
 
 
-def cells() -> list[tuple[str, str, str]]:
-    """(operation, kind, word) of the page's table."""
-    lines = PAGE.read_text().splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("| operation |"))
-    kinds = [cell.strip() for cell in lines[head].strip("|").split("|")][1:]
-    found = []
-    for line in lines[head + 2 :]:
-        if not line.startswith("|"):
-            break
-        first, *words = [cell.strip() for cell in line.strip("|").split("|")]
-        found += [
-            (name, kind, word)
-            for name in re.findall(r"`(\w+)`", first)
-            for kind, word in zip(kinds, words, strict=False)
-        ]
-    return [cell for cell in found if cell[1] in KINDS]
+def cells() -> dict[tuple[str, str], str]:
+    """(operation, kind) -> word, of the page's table."""
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("|")]
+    kinds, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in (lines[0], *lines[2:])]
+    return {(row[0].strip("`"), kind): word for row in rows for kind, word in zip(kinds[1:], row[1:], strict=True)}
 
 
 def test_the_table_of_the_docs() -> None:
+    """Each cell is exact, for 2,000 answers, or refuses for a reason of the page; some cases of each are tried."""
     told = cells()
-    assert {(name, kind) for name, kind, _word in told} == {(name, kind) for name in LAWS for kind in KINDS}
-    for name, kind, word in told:
-        exact = any(tried(name, kind, 5, seed).exact for seed in range(36))
-        assert word == ("exact" if exact else "refused"), (name, kind)
+    assert told.keys() == {(name, kind) for name in LAWS for kind in COLUMNS}
+    for (name, kind), word in told.items():
+        letter = refusal(name, kind)
+        if letter:
+            assert (
+                word == f"refuses ({letter})" and f"({letter}) Because {REFUSALS[letter].because}." in PAGE.read_text()
+            )
+            outcome = tried(name, kind, 12)
+            assert outcome.refused == 12 and re.search(REFUSALS[letter].words, outcome.reason), (name, kind, outcome)
+        else:
+            count = re.fullmatch(r"exact ([\d,]+)", word)
+            assert count and int(count[1].replace(",", "")) >= 2000, (name, kind, word)
+            assert any(tried(name, kind, 5, seed).exact for seed in range(36)), (name, kind)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_unknown_sizes_are_exact_or_refused(name: str) -> None:
+    outcome = tried(name, UNKNOWN, 4 if name == "evaluation" else EACH // 4)
+    assert outcome.wrong == 0, outcome.first_wrong
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ SLIPS: list[tuple[Callable[[], object], type[CutepyError], str]] = [
     (lambda: PRODUCT.partition_C(A, np.uint8(200)), TensorError, "thread 200 of 0 to 3"),
     (lambda: cooperative_copy(2, A, make_tensor_like(A), thread=np.int64(2)), TensorError, "thread 2 of 0 to 1"),
     (lambda: thread_value_partition(A, "(4,4)", 0), LayoutError, "the right operand is a layout"),
-    (lambda: make_tensor((4, 8)), TensorError, "or a list of numbers to make_tensor"),
+    (lambda: make_tensor((4, 8)), TensorError, "over numbers write a list"),
     (lambda: explain("(4,8):(8,1)"), LayoutError, "there is no story for it; there is one for"),
 ]  # type: ignore[list-item]
 

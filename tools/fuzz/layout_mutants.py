@@ -85,7 +85,7 @@ MUTANTS = [
     layout(
         "columns[-1] == 1 << len(columns) - 1 and max(columns[:-1], default=0) < columns[-1]",
         "columns[-1] == 1 << len(columns) - 1",
-        BITS + "::test_every_matrix_is_said_inverted_printed_and_read",
+        BITS + "::test_every_matrix_is_said_composed_inverted_printed_and_read",
     ),
     layout(
         "if not new and not spare:",

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from ...errors import LayoutError
 from ..values.basis import has_basis, path_of, value_of
-from ..values.composed import AnyLayout, ComposedLayout
+from ..values.composed import AnyLayout, ComposedLayout, before_last, chained, gives_coordinates, last_of, never_below_0
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
 from .composition import composition
-from .operation import OfPlain, operation
+from .operation import OfPlain, known_sizes, on_any, operation
+from .queries import is_injective
 from .rearrange import coalesce, coalesced, from_modes, moving
 from .search import largest_right_inverse, some_left_inverse
 from .swizzled import left_inverse_of, right_inverse_of
@@ -25,7 +26,35 @@ AxisMode = tuple[tuple[int, ...], int, int, int]
 
 
 def _right_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
+    if gives_coordinates(layout):
+        return _before_coordinates(call, layout)
     return right_inverse_of(layout, (call, left_inverse))
+
+
+def _left_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
+    return _before_coordinates(call, layout) if gives_coordinates(layout) else left_inverse_of(call, layout)
+
+
+def _before_coordinates(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
+    """The inverse where a layout to coordinates comes last: back to its index, then that of what comes before it."""
+    last, (offset, before) = last_of(layout), before_last(layout)
+    assert isinstance(last, Layout) and isinstance(before, AnyLayout)
+    known_sizes(call, layout)
+    if offset or not never_below_0(before) or before.cosize > last.size or not is_injective(last):
+        raise LayoutError(
+            f"{call.__name__}({layout}): {last} comes last, and is one to one from index 0 to {last.size - 1} at most; "
+            f"{before} from {offset} on leads out of that"
+        )
+    undo, back = on_any(call, before), call(last)
+    if call is right_inverse and undo.size < back.cosize:
+        raise LayoutError(
+            f"{call.__name__}({layout}): {before} reaches {undo.size} indices one after the other, and {last} has "
+            f"{last.size}; no layout of coordinates holds those alone"
+        )
+    try:
+        return on_any(composition, undo, back)
+    except LayoutError:
+        return chained(undo, 0, back)
 
 
 @operation(composed=_right_inverse_of)
@@ -50,7 +79,7 @@ def right_inverse(layout: Layout) -> Layout:
     return _right(modes)
 
 
-@operation(composed=left_inverse_of)
+@operation(composed=_left_inverse_of)
 def left_inverse(layout: Layout) -> Layout:
     """A layout R with `layout(R(layout(i))) == layout(i)`: it finds a coordinate of every offset that is reached.
 

@@ -120,6 +120,8 @@ class Operation:
         return f"{self.call.__name__}({', '.join(map(str, operands))})"
 
 
+_NOTHING = object()
+
 OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name."""
 
@@ -142,12 +144,18 @@ def operation(
         plain: Act = function
 
         @wraps(function)
-        def call(*operands: object, **named: object) -> object:
-            if named or not operands:
-                bound = signature(function).bind(*operands, **named)
+        def call(first: object = None, second: object = _NOTHING, /, *more: object, **named: object) -> object:
+            if type(first) is Layout and not more and not named and (structural or first.facts is None):
+                if second is _NOTHING:  # spelt out for speed: nearly every call ends here
+                    return plain(first)
+                if type(second) is int or (type(second) is Layout and (structural or second.facts is None)):
+                    return plain(first, second)
+            operands = (first, *more) if second is _NOTHING else (first, second, *more)
+            if named or first is None:
+                bound = signature(function).bind(*(operands if first is not None else ()), **named)
                 bound.apply_defaults()
                 operands = bound.args
-            if type(operands[0]) is Layout:  # spelt out for speed: every operation comes through here
+            if type(operands[0]) is Layout:
                 for operand in operands:
                     if type(operand) is Layout:
                         if operand.facts is not None and not structural:

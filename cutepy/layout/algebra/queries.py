@@ -9,13 +9,13 @@ shifts the offsets, so strides count by size. Sorted by stride, the modes before
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import gcd
+from math import gcd, prod
 from typing import Any, Protocol, TypeAlias
 
 from ...errors import CoordinateError, LayoutError
 from ..values.basis import Basis, BasisSum, as_stride, path_of, value_of
 from ..values.bit_map import Image, OfBits
-from ..values.composed import AnyLayout, ComposedLayout, plain_part
+from ..values.composed import AnyLayout, ComposedLayout, axes_of, axis_layout, gives_coordinates, plain_part
 from ..values.int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
 from ..values.layout import Layout
 from .bits import columns_of
@@ -39,13 +39,26 @@ def shape(thing: Shaped, *modes: int) -> IntTuple:
 
     >>> shape(Layout((4, (2, 8))), 1), shape((4, (2, 8)), 1, 0)
     ((2, 8), 2)
+    >>> shape((Layout((4, 8)), 2))
+    ((4, 8), 2)
     """
-    whole = tree = thing if isinstance(thing, (int, tuple)) else thing.shape
+    whole = tree = _shape_of(thing)
     for mode in modes:
         if not -len(as_tuple(tree)) <= mode < len(as_tuple(tree)):
             raise CoordinateError(f"mode {mode} of {tree}, in {show(whole)}: it has {len(as_tuple(tree))}")
         tree = as_tuple(tree)[mode]
     return tree
+
+
+def _shape_of(thing: Shaped) -> IntTuple:
+    """The shape of anything; of a tile, a tuple of layouts, that of each of them."""
+    if isinstance(thing, tuple):
+        return tuple(map(_shape_of, thing)) if any(map(_holds_layout, thing)) else thing
+    return thing.shape if hasattr(thing, "shape") else thing
+
+
+def _holds_layout(thing: object) -> bool:
+    return any(map(_holds_layout, thing)) if isinstance(thing, tuple) else isinstance(thing, AnyLayout)
 
 
 def stride(layout: Layout, *modes: int) -> IntTuple:
@@ -105,10 +118,16 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
     """
     layout = get(layout, *modes)
     if isinstance(layout, ComposedLayout):
-        return layout.cosize
+        reached = [as_stride(axis_layout(layout, *axis).cosize - 1, axis) for axis in axes_of(layout)]
+        return _as_shape(sum(reached)) if reached else layout.cosize
     total: Any = 0
     for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
         total = total + as_stride((extent - 1) * abs(value_of(step)), path_of(step))
+    return _as_shape(total)
+
+
+def _as_shape(total: Any) -> IntTuple:
+    """The least shape that has a coordinate, or an index."""
     tree: IntTuple = total.coordinate() if isinstance(total, (Basis, BasisSum)) else total
     return map_leaves(lambda top: top + 1, tree)
 
@@ -180,8 +199,9 @@ def _all_reached(call: Act, layout: ComposedLayout) -> bool:
     if columns is not None:
         image = Image(columns)
         return image.greatest(0) + 1 == 1 << len(image.pivots)
-    offsets = set(listed(layout))
-    return max(offsets) - min(offsets) + 1 == len(offsets)
+    offsets: list[tuple[int, ...]] = [*map(leaves, listed(layout))]
+    spread: list[int] = [max(along) - min(along) + 1 for along in zip(*offsets, strict=True)]
+    return prod(spread) == len(set(offsets))
 
 
 def _one_to_one_and_onto(_call: Act, layout: ComposedLayout) -> bool:
@@ -191,6 +211,8 @@ def _one_to_one_and_onto(_call: Act, layout: ComposedLayout) -> bool:
 def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
     """`is_contiguous` of a composed layout, from whatever offset on."""
     known_sizes(call, layout)
+    if gives_coordinates(layout):
+        return layout.size == 1
     columns = columns_of(layout)
     if columns is not None:
         return all(column == 1 << bit for bit, column in enumerate(columns))

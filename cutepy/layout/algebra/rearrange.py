@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...errors import LayoutError
 from ..values.basis import has_basis, mixed_codomain
-from ..values.composed import plain_part
+from ..values.composed import ComposedLayout
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, Order, fold_profile, leaves
 from ..values.layout import Layout, _make, united_facts
-from .operation import on_inner, operation, rearranging
+from .operation import OfPlain, on_inner, operation, rearranging
 
 Modes = tuple[list[int], list[int]]
 
@@ -82,7 +82,7 @@ def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
 
     Raises LayoutError for a profile longer than the layout. Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.1.
     """
-    if isinstance(profile, tuple):
+    if profile is not None and isinstance(profile, tuple):
         return by_mode(coalesce, layout, profile)
     if type(layout.shape) is int or layout.shape == ():
         return layout
@@ -310,13 +310,19 @@ def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
     return [rank for part, entry in zip(shape, order, strict=True) for rank in _ranks(part, entry, whole)]
 
 
+def _like_inner(call: OfPlain, layout: ComposedLayout) -> Layout:
+    return call(layout.inner)
+
+
+@operation(composed=_like_inner)
 def make_layout_like(layout: Layout) -> Layout:
     """A compact layout of the same shape whose strides grow in the same order; stride-0 modes stay.
 
     >>> print(make_layout_like(Layout((4, 8), (32, 2))))
     (4,8):(8,1)
+
+    Of a composed layout that of its inner one. Raises LayoutError for strides along axes, which have no order.
     """
-    layout = plain_part(layout)
     if has_basis(layout.stride):
         raise LayoutError(f"make_layout_like({layout}): strides along axes have no order; use make_layout(shape)")
     steps = leaves(layout.stride)

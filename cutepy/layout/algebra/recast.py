@@ -1,4 +1,4 @@
-"""Layouts in other units, what two layouts have in common, and what a layout does not see.
+"""Layouts in other units, and what two layouts have in common.
 
 Law of `upcast`: `upcast(L, n)(c // k) == L(c) // n`, mode by mode, where k elements of the mode fill one wider element;
 `downcast` is the way back. What no layout in the new units can describe is refused.
@@ -7,12 +7,12 @@ Law of `upcast`: `upcast(L, n)(c // k) == L(c) // n`, mode by mode, where k elem
 from __future__ import annotations
 
 from math import gcd
-from typing import Any, overload
+from typing import Any, Protocol, TypeVar, overload
 
 from ...errors import LayoutError
 from ..values.basis import as_stride, has_basis, path_of, value_of
 from ..values.bit_map import OfBits
-from ..values.composed import AnyLayout, ComposedLayout, Function, chained, plain_part
+from ..values.composed import AnyLayout, ComposedLayout, Function, chained, gives_coordinates, plain_part
 from ..values.coordinates import Coordinate
 from ..values.int_tuple import fold_profile, leaves, tuple_add
 from ..values.layout import Layout, _make
@@ -20,7 +20,7 @@ from .bits import columns_of
 from .composition import composition
 from .inverse import right_inverse
 from .operation import OfPlain, known_sizes, on_any, operation
-from .rearrange import coalesce, coalesced, coalesced_open, from_modes
+from .rearrange import coalesce, coalesced, coalesced_open
 from .swizzled import listed
 
 
@@ -49,9 +49,11 @@ def _outside(function: Function, count: int, finer: bool, said: str) -> Function
     if not isinstance(function, Layout):
         outer, inner = (_outside(part, count, finer, said) for part in (function.outer, function.inner))
         return chained(outer, _offset(function.offset, count, finer, said), inner)
+    if has_basis(function.stride):
+        raise LayoutError(f"{said}: {function}, which is outside, gives coordinates; recast what is inside of it")
     shape, stride = coalesced_open(function)
     whole = len(shape) == 1 or (bool(shape) and shape[0] % count == 0 and all(step % count == 0 for step in stride[1:]))
-    if has_basis(function.stride) or not stride or stride[0] != 1 or not (finer or whole):
+    if not stride or stride[0] != 1 or not (finer or whole):
         raise LayoutError(
             f"{said}: {function}, which is outside, takes units of {count} apart; it may begin with a mode of stride 1 "
             f"whose size is a multiple of {count}, if the other strides are multiples of it"
@@ -180,7 +182,7 @@ def _check_count(call: str, count: int) -> None:
 def _common(call: OfPlain, left: AnyLayout, right: AnyLayout) -> AnyLayout:
     """`max_common_layout` of layouts of any kind."""
     known_sizes(call, left, right)
-    if any(has_basis(plain_part(side).stride) for side in (left, right)):
+    if any(gives_coordinates(side) or has_basis(plain_part(side).stride) for side in (left, right)):
         raise LayoutError(f"{call.__name__}({left}, {right}): coordinates do not lie next to each other; use offsets")
     inverse = on_any(right_inverse, right)
     length = _linear_length(left, inverse)
@@ -236,40 +238,34 @@ def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     return next((index for index, offset in enumerate(listed(both)) if offset != index), both.size)
 
 
-@operation(composed="what a function outside maps to 0 is no layout; ask for that of the inner layout", layouts=0)
-def nullspace(layout: Layout) -> Layout:
-    """The coordinates that do not move the offset: R with `layout(R(i)) == 0`, over the modes of stride 0.
+class Movable(Protocol):
+    """What can start elsewhere in what it counts, as a tensor of coordinates."""
 
-    >>> print(nullspace(Layout((2, 4, 3), (1, 0, 2))), nullspace(Layout((4, 8))))
-    4:2 1:0
+    def moved_to(self, crd: Coordinate) -> Any: ...
 
-    Source: CuTe, `layout.hpp`.
-    """
-    extents, strides = [], []
-    position = 1
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
-        if step == 0:
-            extents.append(extent)
-            strides.append(position)
-        position *= extent
-    return from_modes(*coalesced(_make(tuple(extents), tuple(strides))))
+
+Moved = TypeVar("Moved", bound=Movable)
 
 
 @overload
 def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]: ...
 @overload
 def domain_offset(crd: Coordinate, layout: ComposedLayout) -> tuple[ComposedLayout, int]: ...
-def domain_offset(crd: Coordinate, layout: AnyLayout) -> tuple[AnyLayout, int]:
+@overload
+def domain_offset(crd: Coordinate, layout: Moved) -> Moved: ...
+def domain_offset(crd: Coordinate, layout: AnyLayout | Movable) -> tuple[AnyLayout, int] | Movable:
     """The layout that starts at `crd`, and the offset there: `layout(crd + c)` is the offset plus `moved(c)`.
 
     >>> domain_offset((1, 2), Layout((4, 8)))
     (Layout((4, 8), (1, 4)), 9)
 
-    The shape stays, so the last coordinates reach beyond the old ones. Of a composed layout the inner offset moves.
+    The shape stays, so the last coordinates reach beyond the old ones. Of a composed layout the inner offset moves; a
+    tensor of coordinates gives the one that starts there.
     Source: CuTe, `layout.hpp`.
     """
-    if hasattr(layout, "lift_layout"):
-        raise LayoutError(f"domain_offset({crd}, {layout}): of a layout only; slice the tensor at {crd} instead")
+    if hasattr(layout, "moved_to"):
+        there: Movable = layout.moved_to(crd)
+        return there
     if isinstance(layout, ComposedLayout):
         flat: Any = layout.inner(crd)
         moved: Any = tuple_add(layout.offset, flat) if isinstance(flat, tuple) else layout.offset + flat

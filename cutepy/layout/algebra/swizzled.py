@@ -7,12 +7,25 @@ layout or one swizzle after a layout it is returned as that, otherwise as the ch
 from __future__ import annotations
 
 from contextlib import suppress
+from math import prod
 from typing import cast
 
 from ...errors import LayoutError
 from ..values.basis import has_basis, value_of
 from ..values.bit_map import BitMap, Columns, Image, OfBits, apply
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
+from ..values.composed import (
+    AnyLayout,
+    Chained,
+    ComposedLayout,
+    Function,
+    axes_of,
+    axis_layout,
+    before_last,
+    chained,
+    gives_coordinates,
+    last_of,
+    never_below_0,
+)
 from ..values.int_tuple import IntTuple, leaves, map_leaves
 from ..values.layout import Layout, _make
 from ..values.size import is_unknown
@@ -26,7 +39,9 @@ LARGEST_SET = 1 << 20
 
 
 def greatest_offset(layout: ComposedLayout) -> int:
-    """The greatest offset that `layout` reaches."""
+    """The greatest offset that `layout` reaches; of coordinates, that of the box from 0 on which holds them."""
+    if gives_coordinates(layout):
+        return prod(greatest_offset(axis_layout(layout, *axis)) + 1 for axis in axes_of(layout)) - 1
     columns = columns_of(layout)
     if columns is not None:
         return Image(columns).greatest(0)
@@ -79,6 +94,15 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
         return bits
     if isinstance(outer, ComposedLayout):
         return chained(outer.outer, outer.offset, on_any(call, outer.inner, inner))
+    if gives_coordinates(inner):
+        _takes_coordinates(outer, inner)
+        last, (offset, before) = last_of(inner), before_last(inner)
+        assert isinstance(last, Layout)
+        with suppress(LayoutError):
+            inside = isinstance(before, AnyLayout) and never_below_0(before) and before.cosize <= last.size
+            if inside and offset == 0:
+                return on_any(call, call(outer, last), before)
+        return chained(outer, 0, inner)
     shape, stride = coalesced_open(outer)
     if len(shape) == 1:
         return _scaled(stride[0], inner)
@@ -86,6 +110,13 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
         with suppress(LayoutError):
             return ComposedLayout(call(outer, inner.outer), inner.offset, inner.inner)
     return chained(outer, 0, inner)
+
+
+def _takes_coordinates(outer: Layout, inner: ComposedLayout) -> None:
+    """Raises LayoutError where the coordinates that `inner` gives are none of `outer`."""
+    width = 1 + max(axis[0] for axis in axes_of(inner))
+    if outer.rank < width or not isinstance(outer.shape, tuple):
+        raise LayoutError(f"composition({outer}, {inner}): coordinates of {width} axes, and {outer.rank} to take them")
 
 
 def _through_bits(outer: Function, inner: ComposedLayout) -> AnyLayout | None:

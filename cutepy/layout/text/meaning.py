@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import LayoutError, NotationError
 from ..algebra.bits import strided_over_f2
 from ..algebra.operation import OPERATIONS, Act
-from ..algebra.rearrange import filter, make_layout_like, make_ordered_layout
+from ..algebra.rearrange import filter, make_ordered_layout
 from ..values.basis import Basis, as_stride
 from ..values.bit_map import BitMap, OfBits, Swizzle
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
@@ -340,7 +340,7 @@ LARGEST_OPERAND = 1 << 24
 def functions() -> dict[str, Act]:
     """What an expression may call beside the spellings of layouts; each takes a layout first."""
     known = {name: record.call for name, record in OPERATIONS.items() if record.layouts}
-    return dict(sorted({**known, "filter": filter, "make_layout_like": make_layout_like}.items()))
+    return dict(sorted({**known, "filter": filter}.items()))
 
 
 class Meaning:

@@ -207,15 +207,10 @@ def _subs_operand(operand: Any, table: Mapping[object, object]) -> object:
     return put(operand, table) if hasattr(operand, "free_symbols") else operand
 
 
-def subs_offset(layout: ComposedLayout, values: Mapping[object, object] | None, named: Mapping[str, object]) -> Term:
-    """The offset of a composed layout, which a slice may have made symbolic, with values for symbols."""
+def subs_offset(layout: ComposedLayout, values: Mapping[object, object]) -> Term:
+    """The offset of a composed layout, which a slice may have made symbolic, with values for its symbols."""
     offset: Any = layout.offset
-    found: Term = offset
-    if type(offset) is int or layout.inner.facts is None:
-        return found
-    together: dict[object, object] = dict(values or {})
-    table = _by_symbol(layout.inner, layout.inner.facts, together | dict(named))
-    put_in: Term = _subs_operand(offset, table)
+    put_in: Term = _subs_operand(offset, dict(values)) if values else offset
     return put_in
 
 

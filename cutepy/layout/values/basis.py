@@ -124,7 +124,7 @@ def has_basis(stride: IntTuple) -> bool:
     >>> has_basis((1, (4, 8)))
     False
     """
-    return Basis in map(type, leaves(stride))
+    return type(stride) is not int and Basis in map(type, leaves(stride))
 
 
 def mixed_codomain(stride: IntTuple) -> bool:

@@ -81,7 +81,7 @@ class Swizzle(Map):
         return Swizzle(self.bits, self.base + zoom, self.shift)
 
     def __call__(self, offset: Scalar) -> Scalar:
-        bits: Any = offset  # whatever has & ^ << >>
+        bits = _bits_of(offset, self)
         read = bits & self.mask
         moved: Scalar = bits ^ (read >> self.shift if self.shift >= 0 else read << -self.shift)
         return moved
@@ -150,8 +150,7 @@ class BitMap(Map):
         return BitMap(tuple(made_of for made_of in found if made_of is not None))
 
     def __call__(self, offset: Scalar) -> Scalar:
-        bits: Any = offset  # whatever has & ^ << >>
-        moved = bits
+        bits = moved = _bits_of(offset, self)
         for shift, mask in _moves(self.columns):
             read = bits & mask
             moved = moved ^ (read >> shift if shift >= 0 else read << -shift)
@@ -166,6 +165,15 @@ class BitMap(Map):
 
 
 OfBits: TypeAlias = Swizzle | BitMap
+
+
+def _bits_of(offset: Any, function: OfBits) -> Any:
+    """An offset as what has `& ^ << >>`: an integer, an array, a value of a kernel."""
+    if hasattr(offset, "free_symbols"):
+        if offset.is_Integer:
+            return int(offset)
+        raise LayoutError(f"{function}({offset}): the bits of an unknown offset are not known; put values in with subs")
+    return offset
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from ...errors import LayoutError
 from .above import Told, above
-from .basis import has_basis, value_of
+from .basis import has_basis, path_of, value_of
 from .bit_map import BitMap, OfBits, Swizzle
 from .coordinates import Coordinate, has_underscore
 from .coordinates import _ as _
@@ -20,6 +20,7 @@ from .coordinates import dice as dice_of_tuple
 from .coordinates import slice_ as slice_of_tuple
 from .int_tuple import IntTuple, leaves, show, tuple_add
 from .layout import Layout, _make, check_listing
+from .layout import axis_layout as axis_of_layout
 from .layout import slice_and_offset as slice_of_layout
 
 if TYPE_CHECKING:
@@ -130,6 +131,10 @@ class ComposedLayout(Told):
         """Every offset, as an int64 array with one axis a top-level mode."""
         import numpy as np
 
+        if self.facts is not None:
+            raise LayoutError(f"offsets of {self}: its sizes are not known; put values in with subs")
+        if gives_coordinates(self):
+            raise LayoutError(f"offsets of {self}: it gives coordinates; list those of one axis with axis_layout")
         if has_basis(self.inner.stride):
             check_listing(self.inner)
             table = np.array([self(i) for i in range(self.size)], np.int64)
@@ -151,8 +156,12 @@ class ComposedLayout(Told):
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> ComposedLayout:
         """This layout with values for its unknown sizes; see `given.subs`."""
-        offset = above("subs_offset", int)(self, values, named)
-        return ComposedLayout(self.outer, offset, self.inner.subs(values, **named))
+        symbols = {str(s): s for leaf in leaves(self.offset) for s in getattr(leaf, "free_symbols", ())}
+        said: dict[object, object] = dict(values or {})
+        said.update(named)
+        wanted = {symbols.get(str(name), name): value for name, value in said.items()}
+        offset = above("subs_offset", int)(self, {s: wanted[s] for s in symbols.values() if s in wanted})
+        return ComposedLayout(self.outer, offset, self.inner.subs(wanted))
 
     def __str__(self) -> str:
         return f"{self.outer} o {show(self.offset)} o {self.inner}"
@@ -163,6 +172,72 @@ class ComposedLayout(Told):
 
 Function: TypeAlias = Swizzle | BitMap | Layout | Chained | ComposedLayout
 AnyLayout = Layout | ComposedLayout
+
+
+def last_of(function: Function) -> Layout | OfBits:
+    """The function of a chain that is applied last: what gives its values."""
+    while isinstance(function, (Chained, ComposedLayout)):
+        function = function.outer
+    return function
+
+
+def gives_coordinates(function: Function) -> bool:
+    """True if the values are coordinates, of several axes, and no offsets.
+
+    >>> gives_coordinates(ComposedLayout(Layout(8), 0, Layout(4))), gives_coordinates(axis_layout(Layout(4, 1)))
+    (False, False)
+    """
+    last = last_of(function)
+    return isinstance(last, Layout) and has_basis(last.stride)
+
+
+def never_below_0(function: Function) -> bool:
+    """True if no index leads to an offset below 0, as the strides and the offsets say.
+
+    >>> never_below_0(Layout((4, 2), (1, -4))), never_below_0(ComposedLayout(Swizzle(1, 0, 2), 3, Layout(4)))
+    (False, True)
+    """
+    if isinstance(function, Layout):
+        return all(value_of(step) >= 0 for step in leaves(function.stride))
+    if isinstance(function, OfBits):
+        return True
+    return min(leaves(function.offset)) >= 0 and never_below_0(function.outer) and never_below_0(function.inner)
+
+
+def before_last(function: Chained | ComposedLayout) -> tuple[int, Function]:
+    """The offset that the last function of a chain begins at, and what comes before it."""
+    if not isinstance(function.outer, (Chained, ComposedLayout)):
+        return function.offset, function.inner
+    offset, before = before_last(function.outer)
+    return offset, chained(before, function.offset, function.inner)
+
+
+@overload
+def axis_layout(layout: Layout, *axis: int) -> Layout: ...
+@overload
+def axis_layout(layout: ComposedLayout, *axis: int) -> ComposedLayout: ...
+def axis_layout(layout: AnyLayout, *axis: int) -> AnyLayout:
+    """One axis of a layout that gives coordinates, as a layout to integers: entry `axis` of the coordinate.
+
+    >>> from cutepy.layout import E
+    >>> print(axis_layout(Layout((4, 8), (E(0), E(1))), 1))
+    (4,8):(0,1)
+    """
+    if isinstance(layout, Layout):
+        return axis_of_layout(layout, *axis)
+    return chained(_axis_of(layout.outer, axis), layout.offset, layout.inner)
+
+
+def _axis_of(function: Function, axis: tuple[int, ...]) -> Function:
+    if isinstance(function, (Chained, ComposedLayout)):
+        return chained(_axis_of(function.outer, axis), function.offset, function.inner)
+    return axis_of_layout(function, *axis) if isinstance(function, Layout) else function
+
+
+def axes_of(layout: AnyLayout) -> list[tuple[int, ...]]:
+    """The axes of the coordinates that a layout gives, in order."""
+    last = last_of(layout)
+    return sorted({path_of(step) for step in leaves(last.stride) if path_of(step)}) if isinstance(last, Layout) else []
 
 
 def _moved(offset: Any, by: Any) -> Any:

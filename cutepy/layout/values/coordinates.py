@@ -180,13 +180,22 @@ def elem_less(crd: IntTuple, limits: IntTuple) -> bool:
     >>> elem_less((3, 4), (5, 6)), elem_less((3, 7), (5, 6)), elem_less((3, (4, 0)), (5, (6, 1)))
     (True, False, True)
 
-    Raises CoordinateError where one nests and the other does not. Source: CuTe, `int_tuple.hpp`.
+    Of unknown sizes it is SymPy's condition. Raises CoordinateError where one nests and the other does not.
+    Source: CuTe, `int_tuple.hpp`.
     """
     if isinstance(crd, tuple) and isinstance(limits, tuple):
+        if any(hasattr(leaf, "free_symbols") for leaf in leaves((crd, limits))) and len(crd) <= len(limits):
+            import sympy
+
+            condition: bool = sympy.And(*map(elem_less, crd, limits))
+            return condition
         return len(crd) <= len(limits) and all(map(elem_less, crd, limits))
-    if type(crd) is not int or type(limits) is not int:
+    nested = isinstance(crd, tuple) or isinstance(limits, tuple)
+    if nested or not all(type(entry) is int or hasattr(entry, "free_symbols") for entry in (crd, limits)):
         raise CoordinateError(f"elem_less({crd}, {limits}): an entry and its limit are whole numbers, nested alike")
-    return crd < limits
+    below: Any = crd
+    found: bool = below < limits
+    return found
 
 
 def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
@@ -201,6 +210,8 @@ def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
         return crd + 1
     if len(crd) != len(shape):
         raise CoordinateError(f"increment_coord({crd}, {shape}): {len(crd)} entries for {len(shape)} modes")
+    if any(hasattr(leaf, "free_symbols") for leaf in leaves((crd, shape))):
+        return _incremented_by_index(crd, shape)
     result = list(crd)
     for mode, (entry, extent) in enumerate(zip(crd, shape, strict=True)):
         stepped = increment_coord(entry, extent)
@@ -209,6 +220,17 @@ def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
             break
         result[mode] = map_leaves(lambda leaf: 0, entry)
     return tuple(result)
+
+
+def _incremented_by_index(crd: tuple[IntTuple, ...], shape: tuple[IntTuple, ...]) -> IntTuple:
+    """`increment_coord` where no comparison is known to hold: what is more than a mode holds goes to the next one."""
+    result: list[IntTuple] = []
+    carry = 1
+    for entry, extent in zip(crd[:-1], shape[:-1], strict=True):
+        index, size = crd2idx(entry, extent) + carry, product(extent)
+        result.append(idx2crd(index % size, extent))
+        carry = index // size
+    return (*result, idx2crd(crd2idx(crd[-1], shape[-1]) + carry, shape[-1]))
 
 
 def slice_(crd: Coordinate, tree: IntTuple) -> IntTuple:

@@ -280,6 +280,12 @@ def make_layout(first: IntTuple | Layout, *rest: IntTuple | Order | Layout | Non
 
     Raises LayoutError as `Layout` does, and where layouts and shapes are mixed.
     """
+    composed = next((each for each in (first, *rest) if hasattr(each, "with_inner")), None)
+    if composed is not None:
+        raise LayoutError(
+            f"make_layout: {composed} has a function outside of its own, and modes have one together; make a layout of "
+            "the inner ones, and make_composed_layout of it"
+        )
     if isinstance(first, Layout):
         layouts = [first]
         for position, mode in enumerate(rest, 1):
