@@ -7,7 +7,7 @@ and B; where they reach beyond C, or C has another type or order, results go thr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Literal
 
@@ -292,11 +292,17 @@ def matrix_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int], 
     return choose_matrix_plan(m, n, k, batch, types)
 
 
+@cache
+def _most_shared() -> int:
+    """Bytes of shared memory that the largest plan takes."""
+    return LARGE.shared_bytes
+
+
 def matrix_shapes(place: Place, types: tuple[str, str]) -> list[tuple[int, int, int]] | str:
     """The (m, n, k) of matrices of these types that the device grants, or why there are none."""
     if place.device is None:
         return "the interpreter is asked for, not a device"
-    adapter, least = place.device.adapter, LARGE.shared_bytes
+    adapter, least = place.device.adapter, _most_shared()
     found = [(s.m, s.n, s.k) for s in adapter.matrices if (s.operand, s.result) == types]
     if MATRICES not in place.device.features or not found:
         return adapter.no_matrices or f"{adapter} lists none of {types[0]} with sums in {types[1]}"
