@@ -25,7 +25,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, parts_of, share_of, spread_over_grid
+from .matmul import PROCESSORS, START, Epilogue, parts_of, share_of, spread_over_grid, store_with
 from .operations.operand import Place, modes_of, steps_of
 from .runtime.program import MATRICES
 from .slabs import Slabs, copy_layout
@@ -137,7 +137,9 @@ class MatrixPlan:
 
 
 @kernel
-def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
+def matrix_matmul_kernel(
+    A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan, epilogue: Epilogue | None = None
+) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`.
 
     Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so.
@@ -185,25 +187,27 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
             gemm(frag_A, frag_B, acc)
         if plan.stages == 1:
             gpu.barrier()
-    if C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and _is_plain(C):
+    if epilogue is None and C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and _is_plain(C):
         copy(acc, part_C)
     else:
-        _store_by_rows(acc, C, plan, (row, column), who)
+        _store_by_rows(acc, C, plan, (row, column), epilogue)
 
 
-def _store_by_rows(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], who: Expr) -> None:
-    """Bring results to C through shared memory, one row of matrices after the other: threads convert them, and leave
-    out what C has not."""
-    mma, (bm, bn, _), across = plan.mma, plan.tile, _across(C)
-    rows = mma.tile[0]
+def _store_by_rows(
+    acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], epilogue: Epilogue | None
+) -> None:
+    """Bring results to C through shared memory, one row of matrices after the other: there threads convert them, do
+    what `epilogue` says, and leave out what C has not."""
+    mma, bn, across = plan.mma, plan.tile[1], _across(C)
+    rows, count = mma.tile[0], plan.tile[0] // mma.tile[0]
     staged = gpu.shared(plan.types[1], plan.results(across), name="sC")
-    target = mma.partition_C(staged, who)
+    target = mma.partition_C(staged, SUBGROUP * gpu.subgroup())
     shares = copy_layout((rows, bn), None, prod(plan.threads), along_k=across)
-    for i in gpu.unroll(bm // rows):
+    for i in gpu.unroll(count):
         copy(acc(ALL, i, ALL), target(ALL, 0, ALL))
         gpu.barrier()
-        part = local_tile(C, (rows, bn), (place[0] * (bm // rows) + i, place[1]))
-        copy(thread_value_partition(staged, shares), thread_value_partition(part, shares))
+        part = local_tile(C, (rows, bn), (place[0] * count + i, place[1]))
+        store_with(epilogue, thread_value_partition(staged, shares), thread_value_partition(part, shares))
         gpu.barrier()
 
 

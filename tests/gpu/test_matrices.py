@@ -378,9 +378,28 @@ def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple) -> None:
     for found in (gpu.matmul(A, B, sums=sums, engine="numpy", plan=p) for p in (plan, None)):
         assert found.dtype.name == sums
         np.testing.assert_array_equal(found.numpy(), right)
+    doubled = gpu.matmul(A, B, sums=sums, engine="numpy", plan=plan, epilogue=lambda c: 2 * c)
+    np.testing.assert_array_equal(doubled.numpy(), 2 * right)
     assert "matrices of a subgroup" in gpu.explain_matmul(A, B, sums=sums, engine="numpy")
 
 
 def test_bytes_want_bytes() -> None:
     with pytest.raises(KernelError, match="arrays of i8, or of u8"):
         gpu.matmul(np.zeros((4, 4), np.int8), np.zeros((4, 4), np.uint8), sums="i32", engine="numpy")
+
+
+def leaky(value):
+    return gpu.select(value > 0, value, 0.25 * value) + 1
+
+
+@pytest.mark.parametrize("plan", [None, MatrixPlan((64, 64, 32)), MatrixPlan((64, 64, 32), types=("f16", "f16"))])
+@pytest.mark.parametrize(
+    "shapes", [((64, 64), (64, 64)), ((33, 70), (70, 40)), ((1, 40), (40, 50)), ((3, 8, 32), (32, 9))]
+)
+def test_an_epilogue_is_of_whole_sums(plan: MatrixPlan | None, shapes: tuple) -> None:
+    rng = np.random.default_rng(0)
+    A, B = (numbers(rng, *shape) for shape in shapes)
+    sums = A.astype(np.float64) @ B.astype(np.float64)
+    right = np.where(sums > 0, sums, 0.25 * sums) + 1
+    found = gpu.matmul(A, B, engine="numpy", plan=plan, epilogue=leaky).numpy()
+    np.testing.assert_allclose(found, right, rtol=2e-3, atol=0.5 if plan is not None and plan.types[1] == "f16" else 0)
