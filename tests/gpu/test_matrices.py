@@ -1,5 +1,7 @@
 """Matrices of a subgroup: what they mean, how they are written, what is refused, and what is proven about them."""
 
+from types import SimpleNamespace
+
 import matrix_mutants
 import numpy as np
 import pytest
@@ -12,7 +14,17 @@ from cutepy.gpu import ir
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.lower import lower
 from cutepy.gpu.matmul_bytes import of_bytes
-from cutepy.gpu.matmul_matrices import LARGE, PACES, SMALL, MatrixPlan, choose_matrix_plan, matrix_matmul_kernel
+from cutepy.gpu.matmul_matrices import (
+    LARGE,
+    PACES,
+    SMALL,
+    MatrixPlan,
+    choose_matrix_plan,
+    matrix_matmul_kernel,
+    matrix_plan,
+)
+from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.runtime.program import MATRICES, MatrixShape
 from cutepy.gpu.verify import verify
 from cutepy.gpu.wgsl import print_wgsl
 from cutepy.layout import Layout, Swizzle, _, make_composed_layout
@@ -21,6 +33,8 @@ from cutepy.tensor import (
     clear,
     cooperative_copy,
     copy,
+    f16,
+    f32,
     gemm,
     local_tile,
     make_smem_ptr,
@@ -403,3 +417,40 @@ def test_an_epilogue_is_of_whole_sums(plan: MatrixPlan | None, shapes: tuple) ->
     right = np.where(sums > 0, sums, 0.25 * sums) + 1
     found = gpu.matmul(A, B, engine="numpy", plan=plan, epilogue=leaky).numpy()
     np.testing.assert_allclose(found, right, rtol=2e-3, atol=0.5 if plan is not None and plan.types[1] == "f16" else 0)
+
+
+H200 = tuple(
+    MatrixShape("f16", sums, *shape) for sums in ("f32", "f16") for shape in ((16, 16, 16), (16, 8, 16), (16, 8, 8))
+)
+
+
+def place_with(shapes: tuple[MatrixShape, ...], *, feature: bool = True, nbytes: int = 49152, why: str = "") -> Place:
+    """A device that grants these matrices, as far as plans ask."""
+    limits = SimpleNamespace(workgroup_bytes=nbytes)
+    adapter = SimpleNamespace(matrices=shapes, no_matrices=why, limits=limits)
+    features = frozenset({MATRICES} if feature else ())
+    return Place(SimpleNamespace(adapter=adapter, features=features))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("place", "dtype", "extents", "words"),
+    [
+        (Place(None), f16, (64, 64, 64), "the interpreter is asked for"),
+        (place_with(H200), f32, (64, 64, 64), "they multiply f16, not f32"),
+        (place_with((), why="its driver gives none"), f16, (64, 64, 64), "its driver gives none"),
+        (place_with(H200, feature=False), f16, (64, 64, 64), "lists none of f16"),
+        (place_with((MatrixShape("f16", "f32", 8, 8, 8),)), f16, (64, 64, 64), "(8, 8, 8) and not (16, 16, 16)"),
+        (place_with(H200, nbytes=16384), f16, (64, 64, 64), "16384 bytes of shared memory"),
+        (place_with(H200), f16, (4096, 8, 4096), "too little to share"),
+    ],
+)
+def test_why_there_are_no_matrices_is_one_line(place: Place, dtype: object, extents: tuple, words: str) -> None:
+    found = matrix_plan(place, dtype, (*extents, 1), "f32")
+    assert isinstance(found, str) and words in found and "\n" not in found
+
+
+def test_an_h200_multiplies_by_matrices() -> None:
+    for sums in ("f32", "f16"):
+        found = matrix_plan(place_with(H200), f16, (4096, 4096, 4096, 1), sums)
+        assert isinstance(found, MatrixPlan) and found.types == ("f16", sums)
+        assert f"sums in {sums}" in found.told
