@@ -146,7 +146,7 @@ def matrix_matmul_kernel(
     """
     (bm, bn, bk), mma = plan.tile, plan.mma
     (column, row, batch), who = spread_over_grid(C, plan), SUBGROUP * gpu.subgroup()
-    batches = size(A, 2) if A.rank > 2 else 1
+    batches, plain = size(A, 2) if A.rank > 2 else 1, _is_plain(C)
     if plan.band:
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
     A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
@@ -187,7 +187,7 @@ def matrix_matmul_kernel(
             gemm(frag_A, frag_B, acc)
         if plan.stages == 1:
             gpu.barrier()
-    if epilogue is None and C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and _is_plain(C):
+    if epilogue is None and C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and plain:
         copy(acc, part_C)
     else:
         _store_by_rows(acc, C, plan, (row, column), epilogue)
@@ -212,8 +212,15 @@ def _store_by_rows(
 
 
 def _is_plain(C: Tensor) -> bool:
-    """Whether matrices can be stored to C: rows or columns of neighbours."""
-    return isinstance(C.layout, Layout) and 1 in steps_of(C) and all(len(leaves(m.shape)) == 1 for m in modes_of(C))
+    """Whether matrices can be stored to C: rows or columns of neighbours, each at a multiple of 16 bytes."""
+    if (
+        not isinstance(C.layout, Layout)
+        or 1 not in steps_of(C)
+        or any(len(leaves(m.shape)) > 1 for m in modes_of(C)[:2])
+    ):
+        return False
+    steps = [step for mode in modes_of(C) for step in leaves(mode.stride) if step != 1]
+    return not any(place * C.dtype.bytes % 16 for place in (*steps, C.offset))
 
 
 def _across(tensor: Tensor) -> bool:

@@ -454,3 +454,13 @@ def test_an_h200_multiplies_by_matrices() -> None:
         found = matrix_plan(place_with(H200), f16, (4096, 4096, 4096, 1), sums)
         assert isinstance(found, MatrixPlan) and found.types == ("f16", sums)
         assert f"sums in {sums}" in found.told
+
+
+def test_results_that_lie_askew_go_through_shared_memory() -> None:
+    """Matrices are stored to C where each row is at a multiple of 16 bytes, and only there."""
+    A, plan = numbers(np.random.default_rng(0), 64, 64), MatrixPlan((64, 64, 32))
+    for wide, first, staged in ((64, 0, False), (68, 0, False), (66, 0, True), (68, 4, False)):
+        C = np.zeros((64, wide), np.float32)[:, first : first + 64]
+        matrix_matmul_kernel.interpret(A, A, C, plan=plan)
+        np.testing.assert_array_equal(C, A.astype(np.float64) @ A.T.astype(np.float64))
+        assert ("sC" in matrix_matmul_kernel.wgsl(A, A, C, plan=plan, dialect="tint")) is staged, (wide, first)
