@@ -413,7 +413,8 @@ def _supervised(wanted: list[str], names: list[str], ends: float, dry: bool) -> 
     listener.start()
     while child.poll() is None:
         time.sleep(0.1)
-        if time.monotonic() - since[0] > LIMIT or time.monotonic() > ends:
+        begun = bool(current[0]) or len(left) < len(wanted)  # before the first job torch is loaded, which may take long
+        if time.monotonic() - since[0] > (LIMIT if begun else 90) or time.monotonic() > ends:
             child.kill()
             say(f"    ended after {time.monotonic() - since[0]:.0f} s")
             break
