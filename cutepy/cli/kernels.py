@@ -24,7 +24,7 @@ from ..gpu.operations.fold import fold_kernel
 from ..gpu.operations.operand import Place
 from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.products import products
-from ..gpu.runtime import Limits, adapters, choose_adapter
+from ..gpu.runtime import Limits, adapters, choose_adapter, missing_runtimes
 from ..gpu.trace.kernel import KernelFunction
 from ..layout import LayoutRight, parse_layout
 from ..layout.values.layout import Layout
@@ -102,11 +102,14 @@ def run_adapters(options: Namespace) -> None:
             f"{limits.bindings} buffers of {limits.binding_bytes >> 20} MiB, "
             f"subgroups of {limits.subgroup_sizes[0]} to {limits.subgroup_sizes[1]}",
             f"     {features}",
+            f"     matrices: {', '.join(map(str, adapter.matrices)) or adapter.no_matrices}",
         ]
+    lines += [f"{name}: {why}" for name, why in missing_runtimes().items()]
     if chosen >= 0:
-        lines.append("* is used; CUTEPY_ADAPTER=<number or part of a name> chooses another")
+        lines.append("* is used; CUTEPY_ADAPTER=<number or part of a name> or CUTEPY_RUNTIME=dawn chooses another")
     data = [
         {"used": a.index == chosen, "index": a.index, "summary": a.summary, "driver": a.driver}
+        | {"runtime": a.runtime, "matrices": [asdict(shape) for shape in a.matrices], "no_matrices": a.no_matrices}
         | {"limits": asdict(a.limits), "features": sorted(a.features)}
         for a in found
     ]

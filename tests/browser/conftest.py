@@ -12,10 +12,10 @@ from harness import Browser, find_chromium
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """`browser.tint_check(sources)` and `browser.run(program, inputs, params)`."""
+    """`browser.run(program, inputs, params)`."""
     command = find_chromium()
     if command is None:
-        reason = "no Chromium to check kernels with Tint: apt install chromium, or set CUTEPY_CHROMIUM"
+        reason = "no Chromium to run kernels in: apt install chromium, or set CUTEPY_CHROMIUM"
         if os.environ.get("CUTEPY_REQUIRE_BROWSER", "0") != "0":
             pytest.fail(f"CUTEPY_REQUIRE_BROWSER is set, but there is {reason}")
         pytest.skip(f"NOT TESTED: {reason}")

@@ -1,4 +1,4 @@
-"""Kernels in a headless Chromium: Tint checks their source, SwiftShader runs them; nothing to install but Chromium.
+"""Kernels in a headless Chromium: SwiftShader runs them; nothing to install but Chromium.
 
 A page asks this process for jobs over HTTP on 127.0.0.1 and posts back what came out: what `--dump-dom` cannot do (it
 does not wait for a GPU) and what a browser driver would do at the price of a dependency.
@@ -8,7 +8,6 @@ import base64
 import json
 import os
 import queue
-import re
 import shutil
 import signal
 import subprocess
@@ -80,18 +79,6 @@ class Browser:
             self.close()
             raise
 
-    def tint_check(self, sources: Sequence[str], *, pipelines: bool = True) -> list[list[str]]:
-        """What Tint, and the making of a pipeline, say about each module with one entry point: [] where nothing.
-
-        Tint takes milliseconds; a pipeline, which can only fail at a limit, takes SwiftShader 200. SwiftShader has no
-        f16: there a module with `enable f16;` is checked with f32 in its place, so everything but the type itself.
-        """
-        texts = [source if "shader-f16" in self.features else without_f16(source) for source in sources]
-        modules = [{"wgsl": text, "pipeline": pipelines} for text in texts]
-        answer = self._ask({"action": "check", "modules": modules})
-        assert isinstance(answer, list)
-        return answer
-
     def run(
         self, program: Program, inputs: Sequence[Array], params: Sequence[float] = (), *, grid: Size3 | None = None
     ) -> list[Array]:
@@ -115,12 +102,6 @@ class Browser:
                 stored = np.frombuffer(base64.b64decode(text), np.uint8)[: as_bytes(array).size]
                 outputs.append(from_bytes(stored.copy(), array.dtype).reshape(array.shape))
         return outputs
-
-    @property
-    def features(self) -> list[str]:
-        """The features of the page's device that kernels may use."""
-        assert isinstance(self.info, dict)
-        return list(self.info["features"])
 
     def close(self) -> None:
         """End the browser and everything that it started: they are one process group, ours."""
@@ -171,14 +152,3 @@ class Browser:
                 pass
 
         return Handler
-
-
-def without_f16(source: str) -> str:
-    """The module with f32 in the place of f16, line by line.
-
-    >>> without_f16("enable f16;\\nconst x: vec2<f16> = vec2<f16>(1.5h, 2h);")
-    'alias f16 = f32;\\nconst x: vec2<f16> = vec2<f16>(1.5f, 2f);'
-    """
-    if "enable f16;" not in source:
-        return source
-    return re.sub(r"\b(\d[\d.]*(?:e[+-]?\d+)?)h\b", r"\1f", source.replace("enable f16;", "alias f16 = f32;"))

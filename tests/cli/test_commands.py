@@ -147,6 +147,10 @@ def test_adapters(cli: Run) -> None:
     done = cli("adapters")
     assert done.returncode == 0
     assert b" via " in done.stdout or b"no GPU adapter" in done.stdout
+    assert b"     matrices: " in done.stdout or b"no GPU adapter" in done.stdout
+    found = json.loads(cli("adapters", "--json").stdout)
+    assert all(bool(adapter["matrices"]) != bool(adapter["no_matrices"]) for adapter in found)
+    assert {adapter["runtime"] for adapter in found} <= {"wgpu", "dawn"}
 
 
 BAD = {

@@ -82,6 +82,23 @@ def test_the_runtime_is_chosen_by_argument_or_environment(device: Device, monkey
     assert choose_adapter().summary == device.adapter.summary
 
 
+def test_chosen_by_what_a_kernel_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first adapter of either runtime that has the features; the error names those that there are."""
+    monkeypatch.delenv("CUTEPY_RUNTIME", raising=False)
+    found = [a for a in adapters() if a.backend != "OpenGL"]
+    if len({a.runtime for a in found}) < 2:
+        pytest.skip("NOT TESTED: adapters of one runtime only")
+    first = {}
+    for adapter in found:
+        for feature in adapter.features:
+            first.setdefault(feature, adapter.index)
+    assert len(set(first.values())) > 1
+    for feature, index in first.items():
+        assert choose_adapter(needs=[feature]).index == index
+    with pytest.raises(DeviceError, match=r"no adapter has the feature 'shader-f16', 'warp'; there are 0: "):
+        choose_adapter(needs=["shader-f16", "warp"])
+
+
 def test_dawn_is_not_chosen_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it has the only adapter."""
     monkeypatch.setattr(WgpuNative, "adapters", lambda self: [])

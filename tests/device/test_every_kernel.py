@@ -10,13 +10,16 @@ from every_kernel import every_kernel, kernels_of_the_package
 
 
 def test_the_compiler_accepts_every_kernel(device: Device) -> None:
-    runs = every_kernel()
-    programs = [run.kernel.program(*run.arguments, dialect=device.dialect, **run.static) for run in runs.values()]
-    usable = [p for p in programs if not p.excesses(device.limits, device.features)]
+    runs = every_kernel().values()
+    programs = [(run.kernel, run.kernel.program(*run.arguments, dialect=device.dialect, **run.static)) for run in runs]
+    usable = [(kernel, p) for kernel, p in programs if not p.excesses(device.limits, device.features)]
     assert len(usable) == len(programs) or "shader-f16" not in device.features
-    for program in usable:
+    assert len(usable) > 120
+    if device.dialect == "tint":  # test_tint gives it every text; a pipeline takes SwiftShader 200 ms: one a kernel
+        usable = list(dict(usable).items())
+    for _, program in usable:
         device.prepare(program)
-    assert len(usable) > (150 if "shader-f16" in device.features else 120)
+    assert len(usable) > 20
 
 
 def test_none_is_left_out() -> None:

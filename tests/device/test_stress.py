@@ -6,6 +6,7 @@ The bar of the project at full size: 10,000 launches of mixed kernels, 1,000 all
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ import pytest
 import wgpu
 from device_programs import add_one, axpy, rotate
 
-from cutepy.errors import DeviceError
-from cutepy.gpu.runtime import Device, DeviceBuffer
+from cutepy.errors import DeviceError, KernelError
+from cutepy.gpu.runtime import Device, DeviceBuffer, open_device
 from cutepy.gpu.runtime.dawn import wgpudawn
 from cutepy.gpu.runtime.runtimes import Runtime
 
@@ -163,6 +164,29 @@ def test_two_devices_in_threads(device: Device, own_device: Device) -> None:
                 assert x.read("uint32").tolist() == [i + 1] * 64
 
     in_threads(one_thread)
+
+
+def test_both_runtimes_at_once(device: Device) -> None:
+    """One process, two runtimes, two devices of Dawn: what one is asked, and what it refuses, is not another's."""
+    try:
+        others = [open_device(runtime=name) for name in ("wgpu", "dawn", "dawn")]
+    except DeviceError as error:
+        pytest.skip(f"NOT TESTED: {str(error).partition(':')[0]}")
+    bad = replace(add_one(64), wgsl="fn nothing( {}", checked=False)
+
+    def one_thread(index: int) -> None:
+        mine = others[index % 3]
+        x = mine.allocate(256)
+        for i in range(LAUNCHES // 100):
+            mine.launch(replace(add_one(64), checked=False), [x])
+            if i % 10 == 0:
+                assert x.read("uint32").tolist() == [i + 1] * 64
+                with pytest.raises(KernelError, match=f"{mine.runtime.name} refuses the program"):
+                    mine.launch(bad, [x])
+
+    in_threads(one_thread)
+    for other in others:
+        other.close()
 
 
 @pytest.mark.parametrize("kind", ["GPUOutOfMemoryError", "GPUValidationError"])

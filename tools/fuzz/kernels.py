@@ -13,10 +13,10 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "gpu"), str(ROOT / "tests" / "browser")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "gpu")]
 
-from harness import Browser, find_chromium  # noqa: E402  found by the path above
-from judging import Wrong, judge, same_on_engines, text_for_tint  # noqa: E402
+from judging import Wrong, judge, same_on_engines, text_for_tint  # noqa: E402  found by the path above
+from tint import verdict  # noqa: E402
 
 from cutepy.errors import KernelError  # noqa: E402
 from cutepy.gpu.runtime import open_device  # noqa: E402
@@ -54,15 +54,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def tint(texts: dict[int, str]) -> int:
     """How many of these modules Tint refuses."""
-    command = find_chromium()
-    if command is None:
-        raise SystemExit("no Chromium for Tint: apt install chromium, or set CUTEPY_CHROMIUM")
-    browser = Browser(command)
-    try:
-        said = browser.tint_check(list(texts.values()), pipelines=True)
-    finally:
-        browser.close()
-    refused = {seed: messages for seed, messages in zip(texts, said, strict=True) if messages}
+    refused = {seed: messages for seed, text in texts.items() if (messages := verdict(text))}
     for seed, messages in list(refused.items())[:10]:
         print(f"seed {seed}: Tint says {messages}")
     return len(refused)

@@ -9,7 +9,7 @@ software it is a slow mystery. Dawn is listed where it is installed, and never c
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -94,13 +94,17 @@ def missing_runtimes() -> dict[str, str]:
     return {}
 
 
-def choose_adapter(wanted: Adapter | int | str | None = None, *, runtime: str | None = None) -> Adapter:
+def choose_adapter(
+    wanted: Adapter | int | str | None = None, *, runtime: str | None = None, needs: Sequence[str] = ()
+) -> Adapter:
     """The adapter that `wanted` names (itself, an index into `adapters()`, or a part of its summary), else the best;
-    of `runtime`, "wgpu" or "dawn", where that is given.
+    of `runtime`, "wgpu" or "dawn", where that is given, and with the features `needs`, of either runtime then.
 
     Raises DeviceError, listing what there is, where nothing matches, there is no adapter at all, or the runtime is not
     installed.
     """
+    if needs and wanted is None:
+        return _with_features(needs, runtime)
     if isinstance(wanted, Adapter):
         if runtime not in (None, wanted.runtime):
             raise DeviceError(f"{wanted.summary} is not of the runtime {runtime!r}; give one of the two")
@@ -131,14 +135,28 @@ def choose_adapter(wanted: Adapter | int | str | None = None, *, runtime: str | 
     raise DeviceError(f"no adapter matches {wanted!r}{source}; there are {_listing(found) or 'none'}{absent}")
 
 
+def _with_features(needs: Sequence[str], runtime: str | None) -> Adapter:
+    """The first adapter that has these features, and is not OpenGL."""
+    found = [a for a in adapters() if runtime in (None, a.runtime) and a.backend != "OpenGL"]
+    for adapter in found:
+        if adapter.features.issuperset(needs):
+            return adapter
+    features = ", ".join(map(repr, needs))
+    absent = "".join(f"; {name}: {why}" for name, why in missing_runtimes().items())
+    raise DeviceError(f"no adapter has the feature {features}; there are {_listing(found) or 'none'}{absent}")
+
+
 def _best(runtime: Runtime) -> Adapter:
     """The first adapter of a runtime that is not OpenGL."""
-    found = _of(runtime, 0)
+    if runtime.name == "wgpu":
+        found = _of(runtime, 0)
+    else:
+        found = [a for a in adapters() if a.runtime == runtime.name]
     for adapter in found:
         if adapter.backend != "OpenGL":
             return adapter
-    through = f" through {runtime.version}" * (runtime.name != "wgpu")
     if not found:
+        through = f" through {runtime.version}" * (runtime.name != "wgpu")  # this raises where it is not installed
         raise DeviceError(f"no GPU adapter found{through}: {INSTALL}")
     raise DeviceError(
         f"no GPU adapter found but OpenGL: {_listing(found)} is used only if CUTEPY_ADAPTER=OpenGL asks for it; "

@@ -291,16 +291,16 @@ class Device:
     def _working(self, doing: str) -> Iterator[None]:
         """Hold the lock, refuse on a dead device, turn wgpu's errors into DeviceError."""
         with self._lock:
-            if not self._dead and self.runtime.lost(self.gpu):
-                self._dead = "lost"
-            if self._dead:
-                raise DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
-            if self._forgotten:
-                self._drain()
             try:
+                if not self._dead and self.runtime.lost(self.gpu):
+                    self._dead = "lost"
+                if self._dead:
+                    raise DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
+                if self._error is not None:
+                    earlier, self._error = self._error, None
+                    raise earlier
+                if self._forgotten:
+                    self._drain()
                 yield
             except (*self.runtime.errors, RuntimeError) as error:
                 if isinstance(error, CutepyError):

@@ -1,6 +1,7 @@
 """How a device is opened: a new one on a chosen adapter, or the one that this process shares."""
 
 import threading
+from collections.abc import Sequence
 
 from ...errors import DeviceError
 from .adapters import Adapter, choose_adapter, quiet_loader
@@ -15,9 +16,21 @@ _USEFUL = (
 
 
 def open_device(
-    adapter: Adapter | int | str | None = None, *, runtime: str | None = None, checked: bool = False
+    adapter: Adapter | int | str | None = None,
+    *,
+    runtime: str | None = None,
+    needs: Sequence[str] = (),
+    checked: bool = False,
 ) -> Device:
-    """A new device on the adapter that `choose_adapter` finds, with all its limits and every useful feature it has.
+    """A new device on the adapter that `choose_adapter` finds, with all its limits and every useful feature it has:
+    of the runtime "wgpu" or "dawn", or with the features that a program `needs`, whichever runtime has them.
+
+    >>> from cutepy.errors import DeviceError
+    >>> try:
+    ...     open_device(needs=["warp-drive"])
+    ... except DeviceError as error:
+    ...     print(str(error).partition(";")[0])
+    no adapter has the feature 'warp-drive'
 
     With `checked`, every program runs with the runtime's checks of bounds. Without, a program that is proven to need
     none runs without; any other keeps them: the runtime's where it has them module by module (wgpu), else checks that
@@ -25,7 +38,7 @@ def open_device(
 
     Raises DeviceError where there is no such adapter, the runtime is not installed or the driver refuses.
     """
-    chosen = choose_adapter(adapter, runtime=runtime)
+    chosen = choose_adapter(adapter, runtime=runtime, needs=needs)
     through = RUNTIMES[chosen.runtime]
     wanted = [name for name in _USEFUL if name in chosen.handle.features]
     try:

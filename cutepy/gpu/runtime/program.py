@@ -156,7 +156,11 @@ class Program:
         >>> Program("", "tile", (), (32, 32, 1), (1, 1, 1)).excesses(Limits())
         ['1024 invocations in a workgroup of 32 x 32 x 1, the device has 256']
         """
-        found = [f"feature {name!r}, the device lacks it" for name in self.needs if name not in features]
+        found = [
+            f"feature {name!r}, the device lacks it (gpu.open_device(needs=[{name!r}]) looks for one that has it)"
+            for name in self.needs
+            if name not in features
+        ]
         return found + limits.exceeded(self.workgroup_size, self.shared_bytes, len(self.bindings), len(self.params))
 
     def check(self, limits: Limits, features: frozenset[str], device: str) -> None:
