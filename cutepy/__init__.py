@@ -162,6 +162,7 @@ if TYPE_CHECKING:
     from .tensor import recast as recast
     from .tensor import reduce as reduce
     from .tensor import reduce_tree as reduce_tree
+    from .tensor import subgroup_matrix as subgroup_matrix
     from .tensor import thread_value_partition as thread_value_partition
     from .tensor import transform as transform
     from .tensor import u32 as u32
@@ -180,7 +181,7 @@ _TENSOR = (
     "elem_less f16 f32 fill gemm i32 inner_partition local_partition local_tile make_counting_tensor "
     "make_fragment_like make_gmem_ptr make_identity_tensor make_layout_tv make_rmem_ptr make_smem_ptr "
     "make_tensor make_tensor_like make_tiled_copy make_tiled_mma outer_partition recast reduce "
-    "reduce_tree thread_value_partition transform u32 universal_copy"
+    "reduce_tree subgroup_matrix thread_value_partition transform u32 universal_copy"
 )
 _LATER = {
     **dict.fromkeys(_layout_later.keys() - {"Explanation"}, "layout"),
@@ -214,8 +215,9 @@ __all__ = [
     "make_tiled_mma", "max_common_layout", "max_common_vector", "nullspace", "ops", "outer_partition", "parse_layout",
     "parse_parts", "parse_tiler", "prefix_product", "prepend", "product", "product_each", "quotient", "raked_product",
     "rank", "recast", "recast_layout", "reduce", "reduce_tree", "replace", "right_inverse", "round_up", "select",
-    "shape", "shape_div", "size", "slice_", "slice_and_offset", "stride", "take", "thread_value_partition",
-    "tile_to_shape", "tiled_divide", "tiled_product", "to_f2", "touched_by", "transactions", "transform", "tuple_add",
+    "shape", "shape_div", "size", "slice_", "slice_and_offset", "stride", "subgroup_matrix", "take",
+    "thread_value_partition", "tile_to_shape",
+    "tiled_divide", "tiled_product", "to_f2", "touched_by", "transactions", "transform", "tuple_add",
     "tuple_sub", "u32", "unflatten", "universal_copy", "upcast", "vectorised", "weakly_congruent", "who_owns",
     "widest_copy", "zipped_divide", "zipped_product",
 ]  # fmt: skip

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
 from ..layout import _ as ALL
 from ..layout.values.int_tuple import leaves
-from ..tensor.algorithms import clear, copy
+from ..tensor.algorithms import clear, copy, transform
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
@@ -31,6 +31,10 @@ from .trace.kernel import kernel
 
 if TYPE_CHECKING:
     from .runtime import Adapter
+
+
+Epilogue = Callable[[Any], Any]
+"""What becomes of a sum before it is stored: a function of one value of the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +98,13 @@ class Cut(Protocol):
 
 
 @kernel
-def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
+def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan, epilogue: Epilogue | None = None) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts.
 
     Of a batch each has one more mode, (m,k,b), (n,k,b) and (m,n,b); for a plan with splits that of C is (b,splits),
-    and C the sums of the parts.
+    and C the sums of the parts. What is stored is `epilogue` of the sums, where that is given.
     """
-    multiply_tiles(A, B, C, plan, lambda acc, mine, _like: copy(acc, mine))
+    multiply_tiles(A, B, C, plan, lambda acc, mine, _like: store_with(epilogue, acc, mine))
 
 
 Store: TypeAlias = Callable[[Tensor, Tensor, Callable[[Tensor], Tensor]], None]
@@ -167,6 +171,14 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
                 b.load(following, next_B)
             multiply(k % 2)
     store(acc, cC, like_C)
+
+
+def store_with(epilogue: Epilogue | None, sums: Tensor, target: Tensor) -> None:
+    """`target = epilogue(sums)`, element by element."""
+    if epilogue is None:
+        copy(sums, target)
+    else:
+        transform(sums, target, op=epilogue)
 
 
 def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:

@@ -15,6 +15,7 @@ from ..ops.rules import Shape
 from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
+from .matmul import Epilogue
 from .matmul_matrices import MatrixPlan, choose_matrix_plan, matrix_matmul_kernel, matrix_shapes
 from .operations.operand import Place, modes_of, over
 
@@ -44,15 +45,18 @@ def of_bytes(plan: MatrixPlan, types: tuple[str, str]) -> MatrixPlan:
     return replace(plan, tile=(bm, bn, 2 * bk), shape=SHAPE, types=types, padding=4, columns=(False, True))
 
 
-def multiply_bytes(place: Place, A: Array, B: Array, shape: Shape, plan: MatrixPlan) -> Tensor:
+def multiply_bytes(
+    place: Place, factors: tuple[Array, Array], shape: Shape, plan: MatrixPlan, epilogue: Epilogue | None = None
+) -> Tensor:
     """The product of (batch, m, k) and (batch, k, n), as a tensor of that shape."""
+    (A, B), after = factors, {} if epilogue is None else {"epilogue": epilogue}
     (batch, m, _), n = A.shape, B.shape[2]
     bm, bn, bk = plan.tile
     x, y = (place.put(_packed(t, whole)) for t, whole in ((A, (bm, bk)), (B, (bk, bn))))
     c = place.new(shape, as_dtype(plan.types[1]))
     (bx, mx, kx), (by, ky, ny), (bc, mc, nc) = modes_of(x), modes_of(y), Layout((batch, m, n), (m * n, n, 1))
     operands = over(x, joined([mx, kx, bx])), over(y, joined([ny, ky, by])), over(c, joined([mc, nc, bc]))
-    place.run(matrix_matmul_kernel, *operands, plan=plan)
+    place.run(matrix_matmul_kernel, *operands, plan=plan, **after)
     return c
 
 

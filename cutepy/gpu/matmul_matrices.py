@@ -7,7 +7,7 @@ and B; where they reach beyond C, or C has another type or order, results go thr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Literal
 
@@ -25,7 +25,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, parts_of, share_of, spread_over_grid
+from .matmul import PROCESSORS, START, Epilogue, parts_of, share_of, spread_over_grid, store_with
 from .operations.operand import Place, modes_of, steps_of
 from .runtime.program import MATRICES
 from .slabs import Slabs, copy_layout
@@ -137,14 +137,16 @@ class MatrixPlan:
 
 
 @kernel
-def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
+def matrix_matmul_kernel(
+    A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan, epilogue: Epilogue | None = None
+) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`.
 
     Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so.
     """
     (bm, bn, bk), mma = plan.tile, plan.mma
     (column, row, batch), who = spread_over_grid(C, plan), SUBGROUP * gpu.subgroup()
-    batches = size(A, 2) if A.rank > 2 else 1
+    batches, plain = size(A, 2) if A.rank > 2 else 1, _is_plain(C)
     if plan.band:
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
     A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
@@ -185,31 +187,40 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
             gemm(frag_A, frag_B, acc)
         if plan.stages == 1:
             gpu.barrier()
-    if C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and _is_plain(C):
+    if epilogue is None and C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and plain:
         copy(acc, part_C)
     else:
-        _store_by_rows(acc, C, plan, (row, column), who)
+        _store_by_rows(acc, C, plan, (row, column), epilogue)
 
 
-def _store_by_rows(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], who: Expr) -> None:
-    """Bring results to C through shared memory, one row of matrices after the other: threads convert them, and leave
-    out what C has not."""
-    mma, (bm, bn, _), across = plan.mma, plan.tile, _across(C)
-    rows = mma.tile[0]
+def _store_by_rows(
+    acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], epilogue: Epilogue | None
+) -> None:
+    """Bring results to C through shared memory, one row of matrices after the other: there threads convert them, do
+    what `epilogue` says, and leave out what C has not."""
+    mma, bn, across = plan.mma, plan.tile[1], _across(C)
+    rows, count = mma.tile[0], plan.tile[0] // mma.tile[0]
     staged = gpu.shared(plan.types[1], plan.results(across), name="sC")
-    target = mma.partition_C(staged, who)
+    target = mma.partition_C(staged, SUBGROUP * gpu.subgroup())
     shares = copy_layout((rows, bn), None, prod(plan.threads), along_k=across)
-    for i in gpu.unroll(bm // rows):
+    for i in gpu.unroll(count):
         copy(acc(ALL, i, ALL), target(ALL, 0, ALL))
         gpu.barrier()
-        part = local_tile(C, (rows, bn), (place[0] * (bm // rows) + i, place[1]))
-        copy(thread_value_partition(staged, shares), thread_value_partition(part, shares))
+        part = local_tile(C, (rows, bn), (place[0] * count + i, place[1]))
+        store_with(epilogue, thread_value_partition(staged, shares), thread_value_partition(part, shares))
         gpu.barrier()
 
 
 def _is_plain(C: Tensor) -> bool:
-    """Whether matrices can be stored to C: rows or columns of neighbours."""
-    return isinstance(C.layout, Layout) and 1 in steps_of(C) and all(len(leaves(m.shape)) == 1 for m in modes_of(C))
+    """Whether matrices can be stored to C: rows or columns of neighbours, each at a multiple of 16 bytes."""
+    if (
+        not isinstance(C.layout, Layout)
+        or 1 not in steps_of(C)
+        or any(len(leaves(m.shape)) > 1 for m in modes_of(C)[:2])
+    ):
+        return False
+    steps = [step for mode in modes_of(C) for step in leaves(mode.stride) if step != 1]
+    return not any(place * C.dtype.bytes % 16 for place in (*steps, C.offset))
 
 
 def _across(tensor: Tensor) -> bool:
@@ -292,11 +303,17 @@ def matrix_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int], 
     return choose_matrix_plan(m, n, k, batch, types)
 
 
+@cache
+def _most_shared() -> int:
+    """Bytes of shared memory that the largest plan takes."""
+    return LARGE.shared_bytes
+
+
 def matrix_shapes(place: Place, types: tuple[str, str]) -> list[tuple[int, int, int]] | str:
     """The (m, n, k) of matrices of these types that the device grants, or why there are none."""
     if place.device is None:
         return "the interpreter is asked for, not a device"
-    adapter, least = place.device.adapter, LARGE.shared_bytes
+    adapter, least = place.device.adapter, _most_shared()
     found = [(s.m, s.n, s.k) for s in adapter.matrices if (s.operand, s.result) == types]
     if MATRICES not in place.device.features or not found:
         return adapter.no_matrices or f"{adapter} lists none of {types[0]} with sums in {types[1]}"

@@ -27,7 +27,7 @@ from ..tensor.engine import CountingEngine
 from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .matmul import Plan, choose_plan, matmul_kernel, parts_of, whole_splits
+from .matmul import Epilogue, Plan, choose_plan, matmul_kernel, parts_of, whole_splits
 from .matmul_bytes import WIDE_OF, bytes_plan, multiply_bytes
 from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy
@@ -61,6 +61,7 @@ def matmul(
     plan: Plan | MatrixPlan | None = None,
     engine: str = "wgpu",
     sums: Sums = "f32",
+    epilogue: Epilogue | None = None,
 ) -> Tensor:
     """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
     a new tensor, on the device of the operands or, of arrays, on the host. Sums of floats are in f32, and are rounded
@@ -69,7 +70,8 @@ def matmul(
     `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter). Where the device
     grants matrices of a subgroup (tensor cores), f16 is multiplied by them, with sums in f32 or, if `sums` says so, in
     f16; `explain_matmul` tells which way a product takes, and why. Arrays of 8-bit integers are multiplied with exact
-    sums in i32 (of i8) or u32 (of u8), where `sums` says so.
+    sums in i32 (of i8) or u32 (of u8), where `sums` says so. `epilogue` is a function of one value: what becomes of
+    each sum before it is stored, in the type of the sums.
 
     >>> import numpy as np
     >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
@@ -78,7 +80,9 @@ def matmul(
     Raises TensorError for shapes and types that do not meet, KernelError for a `C` that does not fit.
     """
     if sums in ("i32", "u32"):
-        return _of_bytes(A, B, C, plan, engine)
+        if C is not None:
+            raise KernelError(f"matmul(sums={sums!r}, C={C}): 8-bit integers are multiplied into a new tensor")
+        return _of_bytes(A, B, How(plan, sums, epilogue), engine)
     a, b = (tensor_of("matmul", x) for x in (A, B))
     batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, shape = result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
@@ -90,8 +94,11 @@ def matmul(
     working = u32 if dtype is bool_ else dtype
     a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
     c = place.new(shape, working) if C is None or working is not dtype else place.bring(C)
+    if epilogue is not None and not k:
+        raise KernelError(f"matmul({a}, {b}, epilogue=...): k is 0, so there are no sums; fill C with epilogue(0)")
     if c.size and k:
-        contract(place, stretched(place.bring(a), place.bring(b), c), plan=plan, sums=_sums_of(sums))
+        how = How(plan, _sums_of(sums), epilogue)
+        contract(place, stretched(place.bring(a), place.bring(b), c), how)
     elif c.size:
         fill(c, 0)
     if working is not dtype:
@@ -139,10 +146,10 @@ def _sums_of(sums: Sums) -> Sums:
     return sums
 
 
-def _of_bytes(A: object, B: object, C: Tensor | None, plan: Plan | MatrixPlan | None, engine: str) -> Tensor:
+def _of_bytes(A: object, B: object, how: How, engine: str) -> Tensor:
     """The product of arrays of 8-bit integers, in 32 bits."""
     a, b = (as_tensor(x).numpy() for x in (A, B))
-    if a.dtype != b.dtype or a.dtype.name not in ("int8", "uint8") or C is not None:
+    if a.dtype != b.dtype or a.dtype.name not in ("int8", "uint8"):
         kinds = f"{a.dtype} and {b.dtype}"
         raise KernelError(
             f"matmul(sums='i32' or 'u32'): it multiplies arrays of i8, or of u8, not {kinds}, into a new tensor"
@@ -151,14 +158,14 @@ def _of_bytes(A: object, B: object, C: Tensor | None, plan: Plan | MatrixPlan | 
     place, shape = place_of("matmul", engine, []), (*batch, *m, *n)
     extents = prod(m), prod(n), k, prod(batch)
     dtype = as_dtype(a.dtype)
-    chosen = plan if isinstance(plan, MatrixPlan) else bytes_plan(place, dtype, extents)
+    chosen = how.plan if isinstance(how.plan, MatrixPlan) else bytes_plan(place, dtype, extents)
     if isinstance(chosen, str) or not k or 0 in shape:
         wide = as_dtype(WIDE_OF[dtype.name])
-        found = matmul(a.astype(wide.numpy), b.astype(wide.numpy), engine=engine)
+        found = matmul(a.astype(wide.numpy), b.astype(wide.numpy), engine=engine, epilogue=how.epilogue)
         return found
     x = np.broadcast_to(a if m else a[None, :], (*batch, extents[0], k)).reshape(-1, extents[0], k)
     y = np.broadcast_to(b if n else b[:, None], (*batch, k, extents[1])).reshape(-1, k, extents[1])
-    found = multiply_bytes(place, x, y, shape, chosen)
+    found = multiply_bytes(place, (x, y), shape, chosen, how.epilogue)
     return make_tensor(found.numpy())
 
 
@@ -260,24 +267,35 @@ def _merged(pieces: list[Piece]) -> list[Piece]:
     return [piece for piece in zip(extents, *(leaves(layout.stride) for layout in found), strict=True) if piece[0] > 1]
 
 
-def contract(place: Place, operands: Operands, *, plan: Plan | MatrixPlan | None = None, sums: Sums = "f32") -> None:
+@dataclass(frozen=True, slots=True)
+class How:
+    """What a product is asked for beyond its operands: the plan, the type of f16's sums, and what becomes of a sum."""
+
+    plan: Plan | MatrixPlan | None = None
+    sums: Sums = "f32"
+    epilogue: Epilogue | None = None
+
+
+def contract(place: Place, operands: Operands, how: How = How()) -> None:
     """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
     a, b, c = operands
     groups = grouped(*(tuple(modes_of(t)) for t in operands))
     if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB):
-        _contract_copies(place, operands, plan, sums)
+        _contract_copies(place, operands, how)
         return
     m, n = (prod(piece[0] for piece in group) for group in (groups.m, groups.n))
-    if plan is None and min(m, n) == 1:
+    plan = how.plan
+    if plan is None and how.epilogue is None and min(m, n) == 1:
         _sum_products(place, groups if n == 1 else groups.turned(), (a, b, c) if n == 1 else (b, a, c))
         return
     arranged, problem = arranged_for_kernel(groups, operands, turn=plan is None)
     if plan is not None:
-        arranged_product(place, arranged, replace(plan, splits=parts_of(problem.k, plan.tile[2], plan.splits)))
+        splits = parts_of(problem.k, plan.tile[2], plan.splits)
+        arranged_product(place, arranged, replace(plan, splits=splits), how.epilogue)
         return
     extents = problem.m, problem.n, problem.k, problem.batch
-    found = matrix_plan(place, a.dtype, extents, sums) if a.dtype is b.dtype else "two types"
-    arranged_product(place, arranged, planned(place, problem) if isinstance(found, str) else found)
+    found = matrix_plan(place, a.dtype, extents, how.sums) if a.dtype is b.dtype else "two types"
+    arranged_product(place, arranged, planned(place, problem) if isinstance(found, str) else found, how.epilogue)
 
 
 def planned(place: Place, problem: Problem) -> Plan:
@@ -317,24 +335,28 @@ def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:
     return arranged_for_kernel(groups, operands, turn=True)[1], place.device.adapter
 
 
-def arranged_product(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+def arranged_product(
+    place: Place, operands: Operands, plan: Plan | MatrixPlan, epilogue: Epilogue | None = None
+) -> None:
     """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
+    plan = plan if epilogue is None else replace(plan, splits=1)  # it wants the whole sum
     if isinstance(plan, MatrixPlan):
         x, y, z = operands
         operands = _of_whole_tiles(place, x, plan, 0), _of_whole_tiles(place, y, plan, 1), z
     if plan.splits == 1:
-        _run(place, operands, plan)
+        _run(place, operands, plan, epilogue)
         return
     a, b, c = (t if t.rank > 2 else over(t, joined([*modes_of(t), Layout(1, 0)])) for t in operands)
     _in_splits(place, (a, b, c), plan)
 
 
-def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan, epilogue: Epilogue | None = None) -> None:
     """One launch."""
+    after = {} if epilogue is None else {"epilogue": epilogue}
     if isinstance(plan, MatrixPlan):
-        place.run(matrix_matmul_kernel, *operands, plan=plan)
+        place.run(matrix_matmul_kernel, *operands, plan=plan, **after)
     else:
-        place.run(matmul_kernel, *operands, plan=plan)
+        place.run(matmul_kernel, *operands, plan=plan, **after)
 
 
 def _of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int) -> Tensor:
@@ -384,11 +406,11 @@ def _sum_products(place: Place, groups: Groups, operands: Operands) -> None:
     sum_products(place, x, y, over(c, joined([rows[0], Layout(1, 0)])))
 
 
-def _contract_copies(place: Place, operands: Operands, plan: Plan | MatrixPlan | None, sums: Sums) -> None:
+def _contract_copies(place: Place, operands: Operands, how: How) -> None:
     """The same through compact copies of the operands, whose axes have no factors that do not meet."""
     a, b, c = operands
     fresh = place.new(mode_sizes(c), c.dtype)
-    contract(place, (_compact(place, a), _compact(place, b), fresh), plan=plan, sums=sums)
+    contract(place, (_compact(place, a), _compact(place, b), fresh), how)
     copy(fresh, c, engine=place.engine)
 
 

@@ -19,7 +19,15 @@ from . import ir
 from .ir.operators import SUBGROUP
 from .runtime.program import MATRICES
 from .runtime.program import Dialect as Dialect
-from .wgsl_matrix import MATRIX_HEADER, MATRIX_WORDS, matrix_load, matrix_name, matrix_operation, matrix_store
+from .wgsl_matrix import (
+    MATRIX_HEADER,
+    MATRIX_WORDS,
+    matrix_load,
+    matrix_name,
+    matrix_operation,
+    matrix_store,
+    subgroup_line,
+)
 
 KEYWORDS = (
     "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
@@ -155,6 +163,9 @@ class Printer:
         seen = ir.all_nodes(kernel.body)
         self.needs = _features(kernel, seen)
         used = {n.name.partition(".")[0] for n in seen if isinstance(n, ir.Builtin)}
+        self.first = subgroup_line(dialect, kernel.lanes) if {"subgroup_id"} <= used and MATRICES in self.needs else ""
+        if self.first:  # known to be the same for all threads of a subgroup, which a built-in value is not
+            used |= {"local_invocation_index"}
         self.builtins = [name for name in _BUILTINS if name in used]
         self.taken = (
             RESERVED | (BY_WGSL.keys() - _HELPERS.keys()) | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
@@ -190,7 +201,9 @@ class Printer:
         lines += declared + list(self.helpers.values())
         sizes = ", ".join(str(n) for n in kernel.workgroup[: 3 if kernel.workgroup[2] > 1 else 2])
         sizes = str(kernel.workgroup[0]) if kernel.workgroup[1:] == (1, 1) else sizes
-        inputs = ", ".join(f"@builtin({n}) {_BUILTINS[n][0]}: {_BUILTINS[n][1]}" for n in self.builtins)
+        asked = [name for name in self.builtins if name != "subgroup_id" or not self.first]
+        inputs = ", ".join(f"@builtin({n}) {_BUILTINS[n][0]}: {_BUILTINS[n][1]}" for n in asked)
+        body = [INDENT + self.first, *body] if self.first else body
         lines += [f"@compute @workgroup_size({sizes})", f"fn {self.entry}({inputs}) {{", *body, "}"]
         return "\n".join(lines) + "\n"
 

@@ -71,5 +71,10 @@ def matrix_operation(dialect: Dialect, node: ir.MatrixCall, operands: Sequence[s
     return operation.naga.format(*operands, type=kind)
 
 
+def subgroup_line(dialect: Dialect, lanes: int) -> str:
+    """How a text names the number of the subgroup where its matrices are placed by it; "" for the built-in value."""
+    return f"let subgroup = subgroupBroadcastFirst(tid / {lanes}u);" if dialect == "tint" else ""
+
+
 def _true(value: bool) -> str:
     return "true" if value else "false"

@@ -1,8 +1,11 @@
 """Matrices of a subgroup: what they mean, how they are written, what is refused, and what is proven about them."""
 
+from types import SimpleNamespace
+
 import matrix_mutants
 import numpy as np
 import pytest
+import tint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +15,17 @@ from cutepy.gpu import ir
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.lower import lower
 from cutepy.gpu.matmul_bytes import of_bytes
-from cutepy.gpu.matmul_matrices import LARGE, PACES, SMALL, MatrixPlan, choose_matrix_plan, matrix_matmul_kernel
+from cutepy.gpu.matmul_matrices import (
+    LARGE,
+    PACES,
+    SMALL,
+    MatrixPlan,
+    choose_matrix_plan,
+    matrix_matmul_kernel,
+    matrix_plan,
+)
+from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.runtime.program import MATRICES, MatrixShape
 from cutepy.gpu.verify import verify
 from cutepy.gpu.wgsl import print_wgsl
 from cutepy.layout import Layout, Swizzle, _, make_composed_layout
@@ -21,6 +34,8 @@ from cutepy.tensor import (
     clear,
     cooperative_copy,
     copy,
+    f16,
+    f32,
     gemm,
     local_tile,
     make_smem_ptr,
@@ -150,30 +165,15 @@ def test_both_spellings() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(matrix_mutants.CASES)))
-def test_the_product_is_right_proven_and_taken_by_tint(number: int, tint) -> None:
+def test_the_product_is_right_proven_and_taken_by_tint(number: int) -> None:
     known = matrix_mutants.subject(number)  # which compares with f64
     assert verify(known.kernel, matrix_mutants.LIMITS).ok
     with ir.new_arena():
         ready = lower(known.kernel)
-        tint(print_wgsl(ready, "tint"))
+        assert not tint.verdict(print_wgsl(ready, "tint"))
         c = np.zeros_like(known.right)
         interpret(ready, [*known.operands, c], {})
     np.testing.assert_array_equal(c, known.right)
-
-
-@pytest.fixture(scope="module")
-def tint():
-    """Tint in this process: Dawn's null backend grants every feature and runs nothing."""
-    wgpudawn = pytest.importorskip("wgpudawn", reason="Tint in process is part of wgpudawn")
-    from wgpudawn.backends.dawn import extras
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WGPU_BACKEND_TYPE", "Null")
-        extras.set_instance_extras(enable_toggles=["allow_unsafe_apis"])
-        adapter = wgpudawn.gpu.request_adapter_sync()
-        needs = ["shader-f16", "subgroups", "chromium-experimental-subgroup-matrix"]
-        device = extras.request_device_sync(adapter, required_features=needs)
-    return lambda text: device.create_shader_module(code=text)
 
 
 @pytest.mark.parametrize(
@@ -378,9 +378,75 @@ def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple) -> None:
     for found in (gpu.matmul(A, B, sums=sums, engine="numpy", plan=p) for p in (plan, None)):
         assert found.dtype.name == sums
         np.testing.assert_array_equal(found.numpy(), right)
+    doubled = gpu.matmul(A, B, sums=sums, engine="numpy", plan=plan, epilogue=lambda c: 2 * c)
+    np.testing.assert_array_equal(doubled.numpy(), 2 * right)
     assert "matrices of a subgroup" in gpu.explain_matmul(A, B, sums=sums, engine="numpy")
 
 
 def test_bytes_want_bytes() -> None:
     with pytest.raises(KernelError, match="arrays of i8, or of u8"):
         gpu.matmul(np.zeros((4, 4), np.int8), np.zeros((4, 4), np.uint8), sums="i32", engine="numpy")
+
+
+def leaky(value):
+    return gpu.select(value > 0, value, 0.25 * value) + 1
+
+
+@pytest.mark.parametrize("plan", [None, MatrixPlan((64, 64, 32)), MatrixPlan((64, 64, 32), types=("f16", "f16"))])
+@pytest.mark.parametrize(
+    "shapes", [((64, 64), (64, 64)), ((33, 70), (70, 40)), ((1, 40), (40, 50)), ((3, 8, 32), (32, 9))]
+)
+def test_an_epilogue_is_of_whole_sums(plan: MatrixPlan | None, shapes: tuple) -> None:
+    rng = np.random.default_rng(0)
+    A, B = (numbers(rng, *shape) for shape in shapes)
+    sums = A.astype(np.float64) @ B.astype(np.float64)
+    right = np.where(sums > 0, sums, 0.25 * sums) + 1
+    found = gpu.matmul(A, B, engine="numpy", plan=plan, epilogue=leaky).numpy()
+    np.testing.assert_allclose(found, right, rtol=2e-3, atol=0.5 if plan is not None and plan.types[1] == "f16" else 0)
+
+
+H200 = tuple(
+    MatrixShape("f16", sums, *shape) for sums in ("f32", "f16") for shape in ((16, 16, 16), (16, 8, 16), (16, 8, 8))
+)
+
+
+def place_with(shapes: tuple[MatrixShape, ...], *, feature: bool = True, nbytes: int = 49152, why: str = "") -> Place:
+    """A device that grants these matrices, as far as plans ask."""
+    limits = SimpleNamespace(workgroup_bytes=nbytes)
+    adapter = SimpleNamespace(matrices=shapes, no_matrices=why, limits=limits)
+    features = frozenset({MATRICES} if feature else ())
+    return Place(SimpleNamespace(adapter=adapter, features=features))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("place", "dtype", "extents", "words"),
+    [
+        (Place(None), f16, (64, 64, 64), "the interpreter is asked for"),
+        (place_with(H200), f32, (64, 64, 64), "they multiply f16, not f32"),
+        (place_with((), why="its driver gives none"), f16, (64, 64, 64), "its driver gives none"),
+        (place_with(H200, feature=False), f16, (64, 64, 64), "lists none of f16"),
+        (place_with((MatrixShape("f16", "f32", 8, 8, 8),)), f16, (64, 64, 64), "(8, 8, 8) and not (16, 16, 16)"),
+        (place_with(H200, nbytes=16384), f16, (64, 64, 64), "16384 bytes of shared memory"),
+        (place_with(H200), f16, (4096, 8, 4096), "too little to share"),
+    ],
+)
+def test_why_there_are_no_matrices_is_one_line(place: Place, dtype: object, extents: tuple, words: str) -> None:
+    found = matrix_plan(place, dtype, (*extents, 1), "f32")
+    assert isinstance(found, str) and words in found and "\n" not in found
+
+
+def test_an_h200_multiplies_by_matrices() -> None:
+    for sums in ("f32", "f16"):
+        found = matrix_plan(place_with(H200), f16, (4096, 4096, 4096, 1), sums)
+        assert isinstance(found, MatrixPlan) and found.types == ("f16", sums)
+        assert f"sums in {sums}" in found.told
+
+
+def test_results_that_lie_askew_go_through_shared_memory() -> None:
+    """Matrices are stored to C where each row is at a multiple of 16 bytes, and only there."""
+    A, plan = numbers(np.random.default_rng(0), 64, 64), MatrixPlan((64, 64, 32))
+    for wide, first, staged in ((64, 0, False), (68, 0, False), (66, 0, True), (68, 4, False)):
+        C = np.zeros((64, wide), np.float32)[:, first : first + 64]
+        matrix_matmul_kernel.interpret(A, A, C, plan=plan)
+        np.testing.assert_array_equal(C, A.astype(np.float64) @ A.T.astype(np.float64))
+        assert ("sC" in matrix_matmul_kernel.wgsl(A, A, C, plan=plan, dialect="tint")) is staged, (wide, first)

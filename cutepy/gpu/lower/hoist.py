@@ -189,6 +189,8 @@ def _name(value: ir.Expr, hint: str) -> str:
         case ir.Call(name="min" | "max" as bound) if names := ir.variables(value):
             first = names[0]
             return f"{first.name}_{bound}" if isinstance(first, ir.Var) else hint
+        case ir.MatrixCall():
+            return "matrix"
         case ir.Vector(items=items):
             whole = items[0].value if isinstance(items[0], ir.Component) else items[0]
             return f"{whole.name}_vec" if isinstance(whole, ir.Var) else "lanes"
