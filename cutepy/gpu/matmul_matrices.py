@@ -1,7 +1,7 @@
 """Matrix product by matrices of a subgroup: one kernel over the partitions of a tiled MMA, and the plans for it.
 
-Law: as in `matmul`, `C[m, n] = sum over k of A[m, k] * B[n, k]`, in the types of one matrix instruction. Tiles divide A
-and B; where they reach beyond C, or C has another type or order, results go through shared memory.
+Law: as in `matmul`, `C[m, n] = sum over k of A[m, k] * B[n, k]`, in the types of one matrix instruction. Tiles divide
+A, B and C, and matrices are stored straight to C: `whole_tiles` brings other operands there, and results back.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..tensor.atoms import subgroup_matrix
 from ..tensor.dtypes import DType, as_dtype
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like
-from ..tensor.partition import local_tile, thread_value_partition
+from ..tensor.partition import local_tile
 from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, Epilogue, parts_of, share_of, spread_over_grid, store_with
+from .matmul import PROCESSORS, START, parts_of, share_of, spread_over_grid
 from .operations.operand import Place, modes_of, steps_of
 from .runtime.program import MATRICES
 from .slabs import Slabs, copy_layout
@@ -44,10 +44,10 @@ class MatrixPlan:
     `shape`, with elements and sums in `types`.
 
     Slabs of A and B are staged in shared memory, `stages` of them, `padding` elements between two columns or rows, each
-    along k or, by `columns` (of A, of B), across it; the next slab is brought to registers while one is used, if
-    `ahead`. What is turned on its way, threads bring in `lanes` of (blocks along k, blocks across), where these share
-    it out: 2 and 8 meet no bank twice at a padding of 8. `band` rows of tiles are worked through together. k is summed
-    in `splits` parts.
+    along k or, by `columns` (of A, of B), across it: best as they lie in memory, here of two arrays in NumPy's order.
+    The next slab is brought to registers while one is used, if `ahead`. What is turned on its way, threads bring in
+    `lanes` of (blocks along k, blocks across), where these share it out: 2 and 8 meet no bank twice at a padding of 8.
+    `band` rows of tiles are worked through together. k is summed in `splits` parts.
     """
 
     tile: tuple[int, int, int] = (128, 128, 32)
@@ -55,7 +55,7 @@ class MatrixPlan:
     shape: tuple[int, int, int] = (16, 16, 16)
     types: tuple[str, str] = ("f16", "f32")
     padding: int = 8
-    columns: tuple[bool, bool] = (True, True)
+    columns: tuple[bool, bool] = (False, True)
     ahead: bool = True
     stages: int = 1
     lanes: tuple[int, int] | None = (2, 8)
@@ -125,28 +125,35 @@ class MatrixPlan:
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory, those for results on their way out included."""
-        width, sums = (as_dtype(kind).bytes for kind in self.types)
-        slabs = [self.staged(operand).cosize * width * self.packed for operand in (0, 1)]
-        return workgroup_bytes([*slabs, self.results().cosize * sums])
+        """Bytes of shared memory."""
+        width = as_dtype(self.types[0]).bytes * self.packed
+        return workgroup_bytes([self.staged(operand).cosize * width for operand in (0, 1)])
 
-    def results(self, across: bool = True) -> Layout:
-        """The layout of a row of matrices of the tile, on their way out."""
-        rows, columns = self.mma.tile[0], self.tile[1]
-        return Layout((rows, columns), (columns + 4, 1) if across else (1, rows + 4))
+    def stores(self, C: Tensor) -> bool:
+        """Whether matrices are stored to C: whole tiles in the type of the sums, of rows or columns of neighbours, each
+        at a multiple of 16 bytes."""
+        if C.dtype is not as_dtype(self.types[1]) or size(C, 0) % self.tile[0] or size(C, 1) % self.tile[1]:
+            return False
+        if not isinstance(C.layout, Layout) or any(len(leaves(m.shape)) > 1 for m in modes_of(C)[:2]):
+            return False
+        steps = [step for mode in modes_of(C) for step in leaves(mode.stride) if step != 1]
+        return 1 in steps_of(C) and not any(place * C.dtype.bytes % 16 for place in (*steps, C.offset))
 
 
 @kernel
-def matrix_matmul_kernel(
-    A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan, epilogue: Epilogue | None = None
-) -> None:
+def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`.
 
-    Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so.
+    Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so. Raises KernelError for
+    a C that the plan does not store to.
     """
+    if not plan.stores(C):
+        raise KernelError(
+            f"{C}: the plan stores whole tiles of {plan.tile[:2]} in {plan.types[1]}, at 16 bytes each row"
+        )
     (bm, bn, bk), mma = plan.tile, plan.mma
     (column, row, batch), who = spread_over_grid(C, plan), SUBGROUP * gpu.subgroup()
-    batches, plain = size(A, 2) if A.rank > 2 else 1, _is_plain(C)
+    batches = size(A, 2) if A.rank > 2 else 1
     if plan.band:
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
     A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
@@ -156,8 +163,7 @@ def matrix_matmul_kernel(
     )
     sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
     part_A, part_B = mma.partition_A(plan.unpacked(sA, 0), who), mma.partition_B(plan.unpacked(sB, 1), who)
-    tile_C = local_tile(C, (bm, bn), (row, column))
-    part_C = mma.partition_C(tile_C, who)
+    part_C = mma.partition_C(local_tile(C, (bm, bn), (row, column)), who)
     frag_A, frag_B = mma.make_fragment_A(part_A(ALL, ALL, 0, 0)), mma.make_fragment_B(part_B(ALL, ALL, 0, 0))
     acc = mma.make_fragment_C(part_C)
     clear(acc)
@@ -187,40 +193,7 @@ def matrix_matmul_kernel(
             gemm(frag_A, frag_B, acc)
         if plan.stages == 1:
             gpu.barrier()
-    if epilogue is None and C.dtype is as_dtype(plan.types[1]) and tile_C.guard is None and plain:
-        copy(acc, part_C)
-    else:
-        _store_by_rows(acc, C, plan, (row, column), epilogue)
-
-
-def _store_by_rows(
-    acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], epilogue: Epilogue | None
-) -> None:
-    """Bring results to C through shared memory, one row of matrices after the other: there threads convert them, do
-    what `epilogue` says, and leave out what C has not."""
-    mma, bn, across = plan.mma, plan.tile[1], _across(C)
-    rows, count = mma.tile[0], plan.tile[0] // mma.tile[0]
-    staged = gpu.shared(plan.types[1], plan.results(across), name="sC")
-    target = mma.partition_C(staged, SUBGROUP * gpu.subgroup())
-    shares = copy_layout((rows, bn), None, prod(plan.threads), along_k=across)
-    for i in gpu.unroll(count):
-        copy(acc(ALL, i, ALL), target(ALL, 0, ALL))
-        gpu.barrier()
-        part = local_tile(C, (rows, bn), (place[0] * count + i, place[1]))
-        store_with(epilogue, thread_value_partition(staged, shares), thread_value_partition(part, shares))
-        gpu.barrier()
-
-
-def _is_plain(C: Tensor) -> bool:
-    """Whether matrices can be stored to C: rows or columns of neighbours, each at a multiple of 16 bytes."""
-    if (
-        not isinstance(C.layout, Layout)
-        or 1 not in steps_of(C)
-        or any(len(leaves(m.shape)) > 1 for m in modes_of(C)[:2])
-    ):
-        return False
-    steps = [step for mode in modes_of(C) for step in leaves(mode.stride) if step != 1]
-    return not any(place * C.dtype.bytes % 16 for place in (*steps, C.offset))
+    copy(acc, part_C)
 
 
 def _across(tensor: Tensor) -> bool:
@@ -267,8 +240,13 @@ class Pace:
         return START + turns * took + rounds + second
 
 
-PACES = (Pace(LARGE, 0.39, 0.36, 2), Pace(WIDE, 0.39, 0.29, 3), Pace(SMALL, 0.37, 0.17, 5), Pace(TINY, 0.35, 0.08, 8))
-"""Of 128x128 and 64x128 from trials at 4096 and 3072, of the others estimated."""
+PACES = (Pace(LARGE, 0.53, 0.24, 2), Pace(WIDE, 0.13, 0.26, 3), Pace(SMALL, 0.08, 0.20, 5), Pace(TINY, 0.14, 0.05, 8))
+"""Fitted to squares of 512 to 4096 on one NVIDIA H200, 2026-11-22, which were measured with A turned on its way, and
+then made shorter by 204/265, TFLOP/s of 4096 with A turned and as it lies.
+
+With A turned, in TFLOP/s, results in f32: at 512 TINY 27, SMALL 25; at 1024 WIDE 101, SMALL with k 64 87; at 2048 LARGE
+190, WIDE 145; at 3072 LARGE 166, WIDE 172. As it lies, at 4096: LARGE 265, with k 64 233; 256x128 of 8 subgroups 228.
+"""
 
 
 @lru_cache(maxsize=512)
@@ -306,7 +284,7 @@ def matrix_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int], 
 @cache
 def _most_shared() -> int:
     """Bytes of shared memory that the largest plan takes."""
-    return LARGE.shared_bytes
+    return replace(LARGE, columns=(False, False)).shared_bytes
 
 
 def matrix_shapes(place: Place, types: tuple[str, str]) -> list[tuple[int, int, int]] | str:

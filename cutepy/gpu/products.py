@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from ..errors import KernelError
-from ..layout import Layout, LayoutRight, ceil_div, composition, select
+from ..layout import Layout, LayoutRight, select
 from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.int_tuple import leaves
 from ..ops.operand import tensor_of as as_tensor
@@ -29,7 +29,7 @@ from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .matmul import Epilogue, Plan, choose_plan, matmul_kernel, parts_of, whole_splits
 from .matmul_bytes import WIDE_OF, bytes_plan, multiply_bytes
-from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
+from .matmul_matrices import MatrixPlan, Sums, matrix_plan
 from .operations.copies import copy
 from .operations.domain import zipped
 from .operations.fold import fold_kernel, sum_products
@@ -39,6 +39,7 @@ from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
 from .runtime import Adapter
 from .tuned import Problem, tuned_plan
+from .whole_tiles import corner, new_of_tiles, of_whole_tiles, run_matrices
 
 static_type(Plan)
 static_type(MatrixPlan)
@@ -295,6 +296,8 @@ def contract(place: Place, operands: Operands, how: How = How()) -> None:
         return
     extents = problem.m, problem.n, problem.k, problem.batch
     found = matrix_plan(place, a.dtype, extents, how.sums) if a.dtype is b.dtype else "two types"
+    if isinstance(found, MatrixPlan):
+        found = replace(found, columns=(not problem.across[0], not problem.across[1]))
     arranged_product(place, arranged, planned(place, problem) if isinstance(found, str) else found, how.epilogue)
 
 
@@ -342,7 +345,7 @@ def arranged_product(
     plan = plan if epilogue is None else replace(plan, splits=1)  # it wants the whole sum
     if isinstance(plan, MatrixPlan):
         x, y, z = operands
-        operands = _of_whole_tiles(place, x, plan, 0), _of_whole_tiles(place, y, plan, 1), z
+        operands = of_whole_tiles(place, x, plan, 0), of_whole_tiles(place, y, plan, 1), z
     if plan.splits == 1:
         _run(place, operands, plan, epilogue)
         return
@@ -352,46 +355,20 @@ def arranged_product(
 
 def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan, epilogue: Epilogue | None = None) -> None:
     """One launch."""
-    after = {} if epilogue is None else {"epilogue": epilogue}
     if isinstance(plan, MatrixPlan):
-        place.run(matrix_matmul_kernel, *operands, plan=plan, **after)
+        run_matrices(place, operands, plan, epilogue)
     else:
-        place.run(matmul_kernel, *operands, plan=plan, **after)
-
-
-def _of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int) -> Tensor:
-    """A (0) or B (1) as (rows, k) of whole tiles that are read in vectors: itself, or a copy among zeros."""
-    tile, sizes, near = (plan.tile[operand], plan.tile[2]), mode_sizes(tensor), steps_of(tensor)
-    steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
-    aligned = 1 in near and not any(place % 4 for place in (*steps, tensor.offset) if place != 1)
-    if aligned and all(size % extent == 0 for size, extent in zip(sizes, tile, strict=False)):
-        return tensor
-    whole = *(ceil_div(size, extent) * extent for size, extent in zip(sizes, tile, strict=False)), *sizes[2:]
-    order = (0, 1) if near[0] < near[1] else (1, 0)
-    fresh = place.new(whole, tensor.dtype, (*order, *range(2, len(sizes))))
-    fill(fresh, 0)
-    rows, columns, *batches = modes_of(fresh)
-    inside = [composition(rows, Layout(sizes[0])), composition(columns, Layout(sizes[1]))]
-    copy(tensor, over(fresh, joined([*inside, *batches])), engine=place.engine)
-    return fresh
+        place.run(matmul_kernel, *operands, plan=plan, **({} if epilogue is None else {"epilogue": epilogue}))
 
 
 def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
     """A product with partial sums in a tensor of their own, of whole tiles, which a second pass adds in their order."""
     A, B, C = operands
-    m, n, batch = mode_sizes(C)
-    whole = (
-        *(ceil_div(extent, tile) * tile for extent, tile in zip((m, n), plan.tile, strict=False)),
-        batch,
-        plan.splits,
-    )
-    near = steps_of(C)
     kept = as_dtype(plan.types[1]) if isinstance(plan, MatrixPlan) else C.dtype.accumulator
-    partial = place.new(whole, kept, (0, 1, 2, 3) if near[0] < near[1] else (1, 0, 2, 3))
+    partial = new_of_tiles(place, over(C, joined([*modes_of(C), Layout(plan.splits, 0)])), plan.tile[:2], kept)
     rows, columns, batches, parts = modes_of(partial)
     _run(place, (A, B, over(partial, joined([rows, columns, joined([batches, parts])]))), plan)
-    inside = [composition(rows, Layout(m)), composition(columns, Layout(n))]
-    call = Reduction(over(partial, joined([*inside, batches, parts])), (3,), keepdims=False)
+    call = Reduction(corner(partial, mode_sizes(C)), (3,), keepdims=False)
     for tensors, static in launches("sum", call, place, C):
         place.run(fold_kernel, *tensors, **static)
 

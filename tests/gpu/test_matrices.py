@@ -28,6 +28,7 @@ from cutepy.gpu.operations.operand import Place
 from cutepy.gpu.runtime.program import MATRICES, MatrixShape
 from cutepy.gpu.verify import verify
 from cutepy.gpu.wgsl import print_wgsl
+from cutepy.gpu.whole_tiles import new_of_tiles, padded_kernel
 from cutepy.layout import Layout, Swizzle, _, make_composed_layout
 from cutepy.tensor import (
     Tensor,
@@ -36,6 +37,7 @@ from cutepy.tensor import (
     copy,
     f16,
     f32,
+    fill,
     gemm,
     local_tile,
     make_smem_ptr,
@@ -442,11 +444,60 @@ def test_an_h200_multiplies_by_matrices() -> None:
         assert f"sums in {sums}" in found.told
 
 
-def test_results_that_lie_askew_go_through_shared_memory() -> None:
-    """Matrices are stored to C where each row is at a multiple of 16 bytes, and only there."""
+def test_a_plan_says_what_matrices_are_stored_to() -> None:
+    """Whole tiles in the type of the sums, each row at a multiple of 16 bytes, and nothing else."""
     A, plan = numbers(np.random.default_rng(0), 64, 64), MatrixPlan((64, 64, 32))
-    for wide, first, staged in ((64, 0, False), (68, 0, False), (66, 0, True), (68, 4, False)):
-        C = np.zeros((64, wide), np.float32)[:, first : first + 64]
-        matrix_matmul_kernel.interpret(A, A, C, plan=plan)
-        np.testing.assert_array_equal(C, A.astype(np.float64) @ A.T.astype(np.float64))
-        assert ("sC" in matrix_matmul_kernel.wgsl(A, A, C, plan=plan, dialect="tint")) is staged, (wide, first)
+    for kind, wide, first, taken in (
+        ("float32", 64, 0, True),
+        ("float32", 68, 4, True),
+        ("float32", 66, 0, False),
+        ("float16", 64, 0, False),
+    ):
+        C = np.zeros((64, wide), kind)[:, first : first + 64]
+        assert plan.stores(make_tensor(C)) is taken, (kind, wide, first)
+        if taken:
+            matrix_matmul_kernel.interpret(A, A, C, plan=plan)
+            np.testing.assert_array_equal(C, A.astype(np.float64) @ A.T.astype(np.float64))
+        else:
+            with pytest.raises(KernelError, match="whole tiles"):
+                matrix_matmul_kernel.interpret(A, A, C, plan=plan)
+    whole = make_tensor(np.zeros((64, 128), np.float32))
+    for layout, first in (
+        (Layout((64, 60), (128, 1)), 0),
+        (Layout((64, 64), (128, 1)), 1),
+        (Layout((32, 64), (4, 2)), 0),
+    ):
+        assert not plan.stores(Tensor(whole.engine, layout, first))
+
+
+@given(st.tuples(*[st.integers(1, 70)] * 3), st.integers(1, 3), st.sampled_from(["f2", "f4"]), st.data())
+@settings(max_examples=20, deadline=None)
+def test_products_reach_any_result(sizes: tuple[int, int, int], batch: int, kind: str, data) -> None:
+    """C = 2 A B + 1 of any sizes, in any order of memory, in either type, among elements that stay as they are."""
+    (m, n, k), rng = sizes, np.random.default_rng(0)
+    A, B = numbers(rng, batch, m, k), numbers(rng, batch, k, n)
+    around = np.full((batch, m + 3, n + 5), 7, kind)
+    around = around.swapaxes(1, 2).copy().swapaxes(1, 2) if data.draw(st.booleans()) else around
+    first, plan = data.draw(st.integers(0, 3)), MatrixPlan((32, 32, 32))
+    C = around[:, first : first + m, first : first + n]
+    epilogue = data.draw(st.sampled_from([None, lambda c: 2 * c + 1]))
+    gpu.matmul(A, B, make_tensor(C), engine="numpy", plan=plan, epilogue=epilogue)
+    right = A.astype(np.float64) @ B.astype(np.float64)
+    np.testing.assert_array_equal(C, right if epilogue is None else 2 * right + 1)
+    C[:] = 7
+    assert (around == 7).all()
+
+
+@pytest.mark.parametrize("size", [(64, 64), (65, 70), (7, 129), (64, 130)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_operands_are_copied_among_zeros(size: tuple[int, int], turned: bool) -> None:
+    """What was in the memory of the copy does not matter."""
+    A = numbers(np.random.default_rng(0), 2, *size) + np.float16(9)
+    A = A.swapaxes(1, 2).copy().swapaxes(1, 2) if turned else A
+    source = make_tensor(A.transpose(1, 2, 0))
+    fresh = new_of_tiles(Place(None), source, (64, 32), f16)
+    fill(fresh, np.nan)
+    padded_kernel.interpret(source, fresh, tile=(64, 32, 1), check=True)
+    whole = [(0, -extent % tile) for extent, tile in zip(size, (64, 32), strict=True)]
+    np.testing.assert_array_equal(fresh.numpy(), np.pad(A.transpose(1, 2, 0), [*whole, (0, 0)]))
+    assert padded_kernel.verify(source, fresh, tile=(64, 32, 1)).ok

@@ -1,0 +1,89 @@
+"""Operands and results of whole tiles, for products by matrices, and the ways there and back.
+
+Law: `run_matrices` gives C its elements, whatever its sizes, order and type; what lies beyond an operand is 0.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..layout import Layout, ceil_div, composition, size
+from ..layout.algebra.rearrange import joined
+from ..layout.values.int_tuple import leaves
+from ..tensor.algorithms import copy as copy_elements
+from ..tensor.bulk import mode_sizes
+from ..tensor.dtypes import DType, as_dtype
+from ..tensor.partition import local_tile, thread_value_partition
+from ..tensor.tensor import Tensor
+from .matmul import Epilogue
+from .matmul_matrices import MatrixPlan, matrix_matmul_kernel
+from .operations.copies import copy
+from .operations.domain import Tiling
+from .operations.operand import Place, modes_of, over, steps_of
+from .operations.pointwise import each_element, walk
+from .slabs import copy_layout
+from .trace import functions
+from .trace import language as gpu
+from .trace.kernel import kernel
+
+THREADS = 128
+
+
+def new_of_tiles(place: Place, like: Tensor, tile: tuple[int, ...], dtype: DType) -> Tensor:
+    """A tensor to be filled, as large as `like` in whole tiles, its first two modes in the same order."""
+    sizes, near = mode_sizes(like), steps_of(like)
+    whole = *(ceil_div(extent, step) * step for extent, step in zip(sizes, tile, strict=False)), *sizes[len(tile) :]
+    return place.new(whole, dtype, (*((0, 1) if near[0] < near[1] else (1, 0)), *range(2, len(sizes))))
+
+
+def corner(tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """The first elements of a tensor of whole tiles, so many of its first two modes."""
+    rows, columns, *rest = modes_of(tensor)
+    inside = [composition(mode, Layout(extent)) for mode, extent in zip((rows, columns), sizes, strict=False)]
+    return over(tensor, joined([*inside, *rest]))
+
+
+@kernel
+def padded_kernel(source: Tensor, result: Tensor, *, tile: tuple[int, ...]) -> None:
+    """result[i] = source[i], and 0 where the source has none: tiles divide the result."""
+    gpu.launch(grid=size(result) // prod(tile), threads=THREADS)
+    near = steps_of(result)
+    shares = copy_layout((tile[0], tile[1]), None, THREADS, along_k=near[0] >= near[1])
+    parts = [thread_value_partition(local_tile(t, tile, gpu.workgroup.x), shares) for t in (source, result)]
+    copy_elements(*parts)
+
+
+@kernel
+def epilogue_kernel(sums: Tensor, C: Tensor, *, epilogue: Epilogue, tiling: Tiling | None) -> None:
+    """C[i] = epilogue(sums[i])."""
+    each_element([sums], C, lambda value: functions.cast(epilogue(value), C.dtype), tiling)
+
+
+def of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int) -> Tensor:
+    """A (0) or B (1) as (rows, k) of whole tiles that are read in vectors: itself, or a copy among zeros."""
+    tile = plan.tile[operand], plan.tile[2]
+    steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
+    aligned = 1 in steps_of(tensor) and not any(place % 4 for place in (*steps, tensor.offset) if place != 1)
+    if aligned and all(size % extent == 0 for size, extent in zip(mode_sizes(tensor), tile, strict=False)):
+        return tensor
+    fresh = new_of_tiles(place, tensor, tile, tensor.dtype)
+    place.run(padded_kernel, tensor, fresh, tile=(*tile, *[1] * (tensor.rank - 2)))
+    return fresh
+
+
+def run_matrices(
+    place: Place, operands: tuple[Tensor, Tensor, Tensor], plan: MatrixPlan, epilogue: Epilogue | None = None
+) -> None:
+    """C = epilogue(A B^T) of A and B in whole tiles. What no matrix is stored to, sums reach by a second pass."""
+    A, B, C = operands
+    if epilogue is None and plan.stores(C):
+        place.run(matrix_matmul_kernel, A, B, C, plan=plan)
+        return
+    sums = new_of_tiles(place, C, plan.tile[:2], as_dtype(plan.types[1]))
+    place.run(matrix_matmul_kernel, A, B, sums, plan=plan)
+    inside = corner(sums, mode_sizes(C))
+    if epilogue is None:
+        copy(inside, C, engine=place.engine)
+    else:
+        (source, target), tiling = walk([inside, C])
+        place.run(epilogue_kernel, source, target, epilogue=epilogue, tiling=tiling)
