@@ -258,8 +258,8 @@ def by_built_in(text: str) -> str:
     return text.replace(line, "").replace("tid: u32)", "tid: u32, @builtin(subgroup_id) subgroup: u32)")
 
 
-def variant(plan_of: Callable[[], Any], size: int = 4096, result: str = "f32", text: Callable[[str], str] = str) -> Job:
-    """One plan at a size, by hand: results straight to C, in f32 unless said otherwise."""
+def variant(plan_of: Callable[[], Any], size: int = 4096, text: Callable[[str], str] = str) -> Job:
+    """One plan at a size, by hand: A in rows, B in rows or, where the plan stages it along k, in columns."""
 
     def job(tools: Tools) -> None:
         from cutepy.gpu.matmul_matrices import matrix_matmul_kernel
@@ -275,8 +275,7 @@ def variant(plan_of: Callable[[], Any], size: int = 4096, result: str = "f32", t
                 y = np.ascontiguousarray(b.T).view(np.int32).T
         else:
             a, b = tools.cuda.operands((n, n), (n, n))
-            kind = {"f32": np.float32, "f16": np.float16}[result]
-            x, y, c = a, b, np.zeros((n, n), kind)
+            x, y, c = a, b if plan.columns[1] else np.asfortranarray(b), np.zeros((n, n), np.float32)
         program = matrix_matmul_kernel.program(x, y.T, c, plan=plan)
         program = replace(program, wgsl=text(program.wgsl))
         raw = tools.raw
@@ -313,12 +312,12 @@ def jobs() -> Iterator[tuple[str, Job]]:
     def square(n: int) -> Job:
         return through_matmul((n, n), (n, n))
 
-    integers = {"shape": (16, 16, 32), "types": ("i8", "i32"), "padding": 4, "columns": (False, True)}
+    integers = {"shape": (16, 16, 32), "types": ("i8", "i32"), "padding": 4, "columns": (False, False)}
     yield "matmul 4096", square(4096)
-    yield "raw 4096: as planned, f32 results", variant(plan())
-    yield "raw 4096: A in rows", variant(plan(columns=(False, True)))
-    yield "raw 4096: without lanes", variant(plan(lanes=None))
-    yield "raw 4096: f16 results", variant(plan(), result="f16")
+    yield "raw 4096: as planned", variant(plan())
+    yield "raw 4096: B along k", variant(plan(columns=(False, False)))
+    yield "raw 4096: A turned", variant(plan(columns=(True, True)))
+    yield "raw 4096: A turned, without lanes", variant(plan(columns=(True, True), lanes=None))
     yield "matmul 8192", square(8192)
     for n in (2048, 1024, 512, 3072):
         yield f"matmul {n}", square(n)
@@ -326,20 +325,16 @@ def jobs() -> Iterator[tuple[str, Job]]:
     yield "matmul 4096, both turned", through_matmul((4096, 4096), (4096, 4096), turned=(True, True))
     yield "matmul 64 x 512", through_matmul((64, 512, 512), (64, 512, 512))
     yield "raw i8 4096", variant(plan(tile=(128, 128, 64), **integers))
-    yield "raw i8 4096, k-contiguous B", variant(plan(tile=(128, 128, 64), **{**integers, "columns": (False, False)}))
+    yield "raw i8 4096, B across k", variant(plan(tile=(128, 128, 64), **{**integers, "columns": (False, True)}))
     yield "matmul 4096, f16 sums", through_matmul((4096, 4096), (4096, 4096), options={"sums": "f16"})
-    yield "raw 4096: A in rows, two stages", variant(plan(columns=(False, True), stages=2))
     yield "raw 4096: two stages", variant(plan(stages=2))
     yield "raw 4096: k 16, two stages", variant(plan(tile=(128, 128, 16), stages=2))
-    yield "raw 4096: k 64, A in rows", variant(plan(tile=(128, 128, 64), columns=(False, True)))
+    yield "raw 4096: k 64", variant(plan(tile=(128, 128, 64)))
     yield "raw 4096: bands of 8", variant(plan(band=8))
     yield "raw 4096: built-in subgroup_id", variant(plan(), text=by_built_in)
     yield "raw 8192: bands of 8", variant(plan(band=8), 8192)
     yield "raw 4096: 8 subgroups, 128x256", variant(plan(tile=(128, 256, 32), subgroups=(2, 4)))
-    yield (
-        "raw 4096: 8 subgroups, 256x128, A in rows",
-        variant(plan(tile=(256, 128, 32), subgroups=(4, 2), columns=(False, True))),
-    )
+    yield "raw 4096: 8 subgroups, 256x128", variant(plan(tile=(256, 128, 32), subgroups=(4, 2)))
     yield "raw 4096: 16x8x16", variant(plan(shape=(16, 8, 16)))
     yield "raw 4096: not ahead", variant(plan(ahead=False))
     yield "raw 4096: padding 24", variant(plan(padding=24))

@@ -22,6 +22,8 @@ from .whole_tiles import run_matrices
 
 WIDE_OF = {"i8": "i32", "u8": "u32"}
 SHAPE = (16, 16, 32)
+STRIP = 16
+"""Columns that the host turns at a time, for they stay in its cache: 4096x4096 in 13 ms, and at once in 115."""
 
 
 def bytes_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int]) -> MatrixPlan | str:
@@ -64,11 +66,18 @@ def multiply_bytes(
 def _packed(place: Place, values: Array, plan: MatrixPlan, operand: int) -> Tensor:
     """A (0) or B (1) of (batch, rows, k) as (rows, k, batch) of whole tiles, zeros beyond the values; four neighbours
     along what the plan stages so are one number."""
-    missing = [
-        (0, -extent % tile) for extent, tile in zip(values.shape[1:], (plan.tile[operand], plan.tile[2]), strict=True)
-    ]
-    whole, across = np.pad(values, [(0, 0), *missing]), plan.columns[operand]
-    number = {"i": np.int32, "u": np.uint32}[values.dtype.kind]
-    packed = place.put(np.ascontiguousarray(whole.swapaxes(1, 2) if across else whole).view(number))
+    across, tile = plan.columns[operand], (plan.tile[operand], plan.tile[2])
+    if across:
+        values, tile = values.swapaxes(1, 2), tile[::-1]
+    batch, *sizes = values.shape
+    whole = np.zeros(
+        (batch, *(ceil_div(extent, step) * step for extent, step in zip(sizes, tile, strict=True))), values.dtype
+    )
+    inside = whole[:, : sizes[0], : sizes[1]]
+    turned = values.strides[1] < values.strides[2]
+    for strip in range(0, sizes[1], STRIP if turned else sizes[1]):
+        part = slice(strip, strip + STRIP if turned else None)
+        inside[:, :, part] = values[:, :, part]
+    packed = place.put(whole.view({"i": np.int32, "u": np.uint32}[values.dtype.kind]))
     batches, *both = modes_of(packed)
     return over(packed, joined([*(both[::-1] if across else both), batches]))

@@ -354,7 +354,7 @@ def arranged_product(
 
 
 def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan, epilogue: Epilogue | None = None) -> None:
-    """One launch."""
+    """The product by this plan, without a second pass for its parts."""
     if isinstance(plan, MatrixPlan):
         run_matrices(place, operands, plan, epilogue)
     else:

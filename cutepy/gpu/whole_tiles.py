@@ -63,8 +63,8 @@ def of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int)
     """A (0) or B (1) as (rows, k) of whole tiles that are read in vectors: itself, or a copy among zeros."""
     tile = plan.tile[operand], plan.tile[2]
     steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
-    aligned = 1 in steps_of(tensor) and not any(place % 4 for place in (*steps, tensor.offset) if place != 1)
-    if aligned and all(size % extent == 0 for size, extent in zip(mode_sizes(tensor), tile, strict=False)):
+    aligned = 1 in steps_of(tensor) and not any(at % 4 for at in (*steps, tensor.offset) if at != 1)
+    if aligned and all(extent % step == 0 for extent, step in zip(mode_sizes(tensor), tile, strict=False)):
         return tensor
     fresh = new_of_tiles(place, tensor, tile, tensor.dtype)
     place.run(padded_kernel, tensor, fresh, tile=(*tile, *[1] * (tensor.rank - 2)))
@@ -74,7 +74,8 @@ def of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int)
 def run_matrices(
     place: Place, operands: tuple[Tensor, Tensor, Tensor], plan: MatrixPlan, epilogue: Epilogue | None = None
 ) -> None:
-    """C = epilogue(A B^T) of A and B in whole tiles. What no matrix is stored to, sums reach by a second pass."""
+    """C = epilogue(A B^T) of A and B in whole tiles: at once where matrices are stored to C and nothing becomes of the
+    sums, else by sums in whole tiles and a second pass."""
     A, B, C = operands
     if epilogue is None and plan.stores(C):
         place.run(matrix_matmul_kernel, A, B, C, plan=plan)

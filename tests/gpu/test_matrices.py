@@ -1,5 +1,6 @@
 """Matrices of a subgroup: what they mean, how they are written, what is refused, and what is proven about them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import matrix_mutants
@@ -371,15 +372,18 @@ def test_a_report_counts_what_matrices_compute() -> None:
 @pytest.mark.parametrize(
     "shapes", [((64, 64), (64, 64)), ((70, 100), (100, 33)), ((2, 3, 40), (40, 5)), ((9,), (9, 7))]
 )
-def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple) -> None:
+@pytest.mark.parametrize("columns", [(False, False), (False, True), (True, False)])
+def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple, columns: tuple[bool, bool]) -> None:
     rng, limits = np.random.default_rng(0), np.iinfo(kind)
     A, B = (rng.integers(limits.min, limits.max + 1, shape).astype(kind) for shape in shapes)
     sums = {"int8": "i32", "uint8": "u32"}[kind]
-    plan = of_bytes(SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums))
+    plan = replace(of_bytes(SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums)), columns=columns)
     right = A.astype(np.int64) @ B.astype(np.int64)
     for found in (gpu.matmul(A, B, sums=sums, engine="numpy", plan=p) for p in (plan, None)):
         assert found.dtype.name == sums
         np.testing.assert_array_equal(found.numpy(), right)
+    if A.ndim == B.ndim == 2:
+        A, B = np.asfortranarray(A), np.asfortranarray(B)
     doubled = gpu.matmul(A, B, sums=sums, engine="numpy", plan=plan, epilogue=lambda c: 2 * c)
     np.testing.assert_array_equal(doubled.numpy(), 2 * right)
     assert "matrices of a subgroup" in gpu.explain_matmul(A, B, sums=sums, engine="numpy")
