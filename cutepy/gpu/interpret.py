@@ -19,9 +19,11 @@ from ..errors import KernelError
 from ..tensor.dtypes import DType
 from ..tensor.matrix import MatrixType
 from . import ir
-from .interpret_matrix import agreed, by_subgroup, matrices_from, spread_out, unpacked, watch_lanes
+from .interpret_matrix import by_subgroup, call_matrix, load_matrix, store_matrix
 from .interpret_memory import (
+    Compute,
     Reach,
+    Run,
     State,
     Watch,
     atomic_update,
@@ -36,9 +38,6 @@ from .interpret_print import say
 from .ir.laws import Array, lane_of
 from .ir.operators import SUBGROUP
 from .waiting import waiting
-
-Compute = Callable[[State], Array]
-Run = Callable[[State], None]
 
 #: Invocations that run at once, and the bytes that their private and workgroup memory may take.
 LANES, MEMORY = 1 << 15, 1 << 27
@@ -198,9 +197,9 @@ class Compiler:
                 given = [self.expr(a) for a in args]
                 return lambda s: subgroup_call(name, [a(s) for a in given], s.shape, s.active, s.subgroup_size)
             case ir.MatrixLoad():
-                return self.load_matrix(value)
+                return load_matrix(self, value)
             case ir.MatrixCall():
-                return self.call_matrix(value)
+                return call_matrix(self, value)
             case ir.Load():
                 return self.load(value)
         return self.computed(value)
@@ -236,49 +235,6 @@ class Compiler:
             return found if where is None else np.where(where(s), found, found.dtype.type(0))
 
         return read
-
-    def load_matrix(self, node: ir.MatrixLoad) -> Compute:
-        buffer, index, kind = node.buffer, self.expr(node.index), node.dtype
-        assert isinstance(kind, MatrixType)
-        reach = Reach(self.kernel, buffer, 1, node.place, "reads", node.index)
-
-        def read(s: State) -> Array:
-            first = agreed(s, kind, index(s), node.place, "loads")
-            lanes = spread_out(s, reach, first, kind, (node.stride, node.by_columns))
-            lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
-            found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
-            watch_lanes(s, reach, lanes, lambda: found[0])
-            flat = np.moveaxis(found, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
-            return matrices_from(kind, unpacked(kind, flat), node.by_columns)
-
-        return read
-
-    def call_matrix(self, node: ir.MatrixCall) -> Compute:
-        law, kind, operands = ir.meaning(node), node.dtype, [self.expr(x) for x in node.operands]
-        assert law is not None and isinstance(kind, MatrixType)
-
-        def compute(s: State) -> Array:
-            by_subgroup(s, kind, node.place, "computes")
-            return law(*[x(s) for x in operands])
-
-        return compute
-
-    def store_matrix(self, stmt: ir.MatrixStore) -> Run:
-        buffer, index, value, kind = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.dtype
-        assert isinstance(kind, MatrixType)
-        reach = Reach(self.kernel, buffer, 1, stmt.place, "writes", stmt.index)
-
-        def write(s: State) -> None:
-            first = agreed(s, kind, index(s), stmt.place, "stores")
-            lanes = spread_out(s, reach, first, kind, (stmt.stride, stmt.by_columns))
-            held = np.broadcast_to(value(s), (s.groups, first.shape[1], kind.rows, kind.columns))
-            flat = (held.swapaxes(2, 3) if stmt.by_columns else held).reshape(s.groups, s.kernel.threads, -1)
-            put = np.moveaxis(flat, -1, 0)
-            watch_lanes(s, reach, lanes, lambda: put[0])
-            for lane, each in zip(lanes, put, strict=True):
-                scatter(s, buffer, lane, each, 1)
-
-        return write
 
     def block(self, block: ir.Block) -> Run:
         runs = [self.counted(stmt, RUNS[type(stmt)](self, stmt)) for stmt in block if not isinstance(stmt, ir.Comment)]
@@ -465,7 +421,7 @@ RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.Declare: Compiler.declare,
     ir.Assign: Compiler.assign,
     ir.Store: Compiler.store,
-    ir.MatrixStore: Compiler.store_matrix,
+    ir.MatrixStore: store_matrix,
     ir.Atomic: Compiler.atomic,
     ir.If: Compiler.branch,
     ir.For: Compiler.loop,

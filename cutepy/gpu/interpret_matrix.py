@@ -5,12 +5,14 @@ which one that is on a device nobody knows.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
 from ..errors import KernelError
 from ..tensor.matrix import MatrixType, Window
-from .interpret_memory import Reach, State
+from . import ir
+from .interpret_memory import Compute, Reach, Run, State, gather, scatter
 from .ir.laws import Array
 
 
@@ -96,3 +98,57 @@ def matrices_from(kind: MatrixType, flat: Array, by_columns: bool) -> Array:
     shape = (kind.columns, kind.rows) if by_columns else (kind.rows, kind.columns)
     found = flat.reshape(*flat.shape[:2], *shape)
     return found.swapaxes(2, 3) if by_columns else found
+
+
+class Compiles(Protocol):
+    """What makes functions of expressions: the interpreter's compiler."""
+
+    @property
+    def kernel(self) -> ir.Kernel: ...
+    def expr(self, value: ir.Expr) -> Compute: ...
+
+
+def load_matrix(c: Compiles, node: ir.MatrixLoad) -> Compute:
+    buffer, index, kind = node.buffer, c.expr(node.index), node.dtype
+    assert isinstance(kind, MatrixType)
+    reach = Reach(c.kernel, buffer, 1, node.place, "reads", node.index)
+
+    def read(s: State) -> Array:
+        first = agreed(s, kind, index(s), node.place, "loads")
+        lanes = spread_out(s, reach, first, kind, (node.stride, node.by_columns))
+        lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
+        found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
+        watch_lanes(s, reach, lanes, lambda: found[0])
+        flat = np.moveaxis(found, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
+        return matrices_from(kind, unpacked(kind, flat), node.by_columns)
+
+    return read
+
+
+def call_matrix(c: Compiles, node: ir.MatrixCall) -> Compute:
+    law, kind, operands = ir.meaning(node), node.dtype, [c.expr(x) for x in node.operands]
+    assert law is not None and isinstance(kind, MatrixType)
+
+    def compute(s: State) -> Array:
+        by_subgroup(s, kind, node.place, "computes")
+        return law(*[x(s) for x in operands])
+
+    return compute
+
+
+def store_matrix(c: Compiles, stmt: ir.MatrixStore) -> Run:
+    buffer, index, value, kind = stmt.buffer, c.expr(stmt.index), c.expr(stmt.value), stmt.value.dtype
+    assert isinstance(kind, MatrixType)
+    reach = Reach(c.kernel, buffer, 1, stmt.place, "writes", stmt.index)
+
+    def write(s: State) -> None:
+        first = agreed(s, kind, index(s), stmt.place, "stores")
+        lanes = spread_out(s, reach, first, kind, (stmt.stride, stmt.by_columns))
+        held = np.broadcast_to(value(s), (s.groups, first.shape[1], kind.rows, kind.columns))
+        flat = (held.swapaxes(2, 3) if stmt.by_columns else held).reshape(s.groups, s.kernel.threads, -1)
+        put = np.moveaxis(flat, -1, 0)
+        watch_lanes(s, reach, lanes, lambda: put[0])
+        for lane, each in zip(lanes, put, strict=True):
+            scatter(s, buffer, lane, each, 1)
+
+    return write

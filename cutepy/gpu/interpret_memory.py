@@ -55,6 +55,12 @@ class State:
         return tuple((v.name, int(np.broadcast_to(self.values[v], self.shape)[group, thread])) for v in self.loops)
 
 
+Compute = Callable[[State], Array]
+"""Computes a value."""
+Run = Callable[[State], None]
+"""Runs a statement."""
+
+
 class Watch:
     """Who looks on while a kernel runs: asked at each access of memory that threads share, and at each barrier."""
 

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 
@@ -229,17 +230,21 @@ class Worker:
 
     def begin(self) -> None:
         """Start the process and wait until it has its device and its operands."""
-        chosen = {**os.environ, "CUTEPY_ADAPTER": str(self.adapter.index)}
+        one = self.adapter  # Dawn shows equal GPUs as one: its name says which
+        which = one.name if one.runtime == "dawn" else str(one.index)
+        chosen = {**os.environ, "CUTEPY_ADAPTER": which, "CUTEPY_RUNTIME": one.runtime}
         command = [sys.executable, "-m", "cutepy.gpu.tune_worker", json.dumps(asdict(self.problem))]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=chosen)
         self.answers = queue.Queue()
         threading.Thread(target=_listen, args=(self.process, self.answers), daemon=True).start()
         try:
-            self.answers.get(timeout=60)
+            begun = self.answers.get(timeout=60)
         except queue.Empty:
+            begun = ""
+        if not begun:
             self.end()
-            raise KernelError(f"tune: no device {self.adapter} within a minute in a process of its own") from None
+            raise KernelError(f"tune: a process of its own gets no device {self.adapter} within a minute")
 
     def end(self) -> None:
         """End the process, whatever it does."""
@@ -248,7 +253,8 @@ class Worker:
             self.process.wait()
             for stream in (self.process.stdin, self.process.stdout):
                 if stream is not None:
-                    stream.close()
+                    with suppress(OSError):  # what was not read is lost with it
+                        stream.close()
         self.process = None
 
 

@@ -3,15 +3,11 @@
 Two dialects, "naga" (wgpu) and "tint" (Chromium, Dawn), differ in one line: Tint wants `enable subgroups;` where naga,
 as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL/ and what both compilers accept."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..errors import KernelError
 from ..ops.functions import BY_WGSL, Word
 from ..tensor.dtypes import DType, f16, f32, u32
 from ..tensor.matrix import MatrixType
@@ -21,45 +17,18 @@ from .runtime.program import MATRICES
 from .runtime.program import Dialect as Dialect
 from .wgsl_matrix import (
     MATRIX_HEADER,
-    MATRIX_WORDS,
     matrix_load,
     matrix_name,
     matrix_operation,
     matrix_store,
     subgroup_line,
 )
+from .wgsl_words import OF_FLOATS, RESERVED, literal
 
-KEYWORDS = (
-    "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
-    " for if let loop override requires return struct switch true var while"
-)
-RESERVED_WORDS = (
-    "NULL Self abstract active alignas alignof as asm asm_fragment async attribute auto await become cast"
-    " catch class co_await co_return co_yield coherent column_major common compile compile_fragment concept"
-    " const_cast consteval constexpr constinit crate debugger decltype delete demote demote_to_helper do"
-    " dynamic_cast enum explicit export extends extern external fallthrough filter final finally friend from"
-    " fxgroup get goto groupshared highp impl implements import inline instanceof interface layout lowp macro"
-    " macro_rules match mediump meta mod module move mut mutable namespace new nil noexcept noinline"
-    " nointerpolation non_coherent noncoherent noperspective null nullptr of operator package packoffset"
-    " partition pass patch pixelfragment precise precision premerge priv protected pub public readonly ref"
-    " regardless register reinterpret_cast require resource restrict self set shared sizeof smooth snorm static"
-    " static_assert static_cast std subroutine super target template this thread_local throw trait try type"
-    " typedef typeid typename typeof union unless unorm unsafe unsized use using varying virtual volatile wgsl"
-    " where with writeonly yield"
-)
 _HELPERS = {
     "nan_min": "min(a, b)",
     "nan_max": "max(a, b)",
 }
-_ATOMICS = "Add Sub Min Max And Or Xor Exchange CompareExchangeWeak Load Store".split()
-#: What updates of floats compute of the element and the value: WGSL has atomics of integers alone.
-_OF_FLOATS = {"Add": "{} + {}", "Sub": "{} - {}", "Min": "min({}, {})", "Max": "max({}, {})"}
-#: Types and functions of the language that printed kernels use: hiding one would change what it means.
-PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select workgroupBarrier storageBarrier"
-
-RESERVED = {*KEYWORDS.split(), *RESERVED_WORDS.split(), *PREDECLARED.split(), *SUBGROUP}
-RESERVED |= {f"atomic{name}" for name in _ATOMICS}
-RESERVED |= MATRIX_WORDS
 
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, COMPARISON, BITS, LOGIC = 9, 8, 7, 6, 5, 4, 3, 2
 _BINDS = {"*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "+": SUM, "-": SUM, "<<": SHIFT, ">>": SHIFT}
@@ -130,28 +99,6 @@ def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
     half = half or any(isinstance(n.dtype, MatrixType) and n.dtype.element is f16 for n in seen)
     needs = ("shader-f16",) * half + ("subgroups",) * (calls or ids or matrices)
     return needs + (MATRICES,) * matrices
-
-
-def literal(value: int | float | bool, dtype: DType) -> str:
-    """A literal of that type which reads back as the same value.
-
-    >>> from cutepy.tensor.dtypes import f32, u32
-    >>> literal(-3, f32), literal(0.1, f32), literal(7, u32)
-    ('-3.0', '0.1', '7u')
-    """
-    if dtype.kind == "b":
-        return "true" if value else "false"
-    if dtype.kind in "iu":
-        return f"i32({value})" if value == -(1 << 31) else f"{value}{dtype.kind}"
-    number = np.dtype(dtype.numpy).type(value)
-    if not math.isfinite(number):
-        raise KernelError(f"WGSL has no literal for {value} in {dtype}")
-    text = np.format_float_positional(number, unique=True, trim="0")
-    if len(text) > 16:
-        text = np.format_float_scientific(number, unique=True, trim="0")
-    if abs(float(text)) > float(np.finfo(dtype.numpy).max):  # Tint refuses what is beyond the type before rounding
-        text = repr(float(number))
-    return text + ("h" if dtype is f16 else "")
 
 
 class Printer:
@@ -264,7 +211,7 @@ class Printer:
     def atomic(self, stmt: ir.Atomic, depth: int) -> Iterator[str]:
         place, value, real = self.element_of(stmt.buffer, stmt.index), self.show(stmt.value), stmt.buffer.dtype is f32
         name = "" if stmt.result is None else self.name_of(stmt.result, stmt.result.name)
-        if stmt.compare is not None or (real and stmt.op in _OF_FLOATS):
+        if stmt.compare is not None or (real and stmt.op in OF_FLOATS):
             yield from self.exchanging(stmt, place, name, INDENT * (depth + 1))
             return
         inputs = (
@@ -290,7 +237,7 @@ class Printer:
             wanted, ends = bits, ""
             new = (
                 "bitcast<u32>("
-                + _OF_FLOATS[stmt.op].format(f"bitcast<f32>({bits})", self.show(stmt.value, SUM + 1))
+                + OF_FLOATS[stmt.op].format(f"bitcast<f32>({bits})", self.show(stmt.value, SUM + 1))
                 + ")"
             )
             yield f"var {bits} = atomicLoad(&{place});"

@@ -50,8 +50,8 @@ def std(x: Operand, axes: Axes = None, *, correction: float = 0, keepdims: bool 
 def logsumexp(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     """log(sum(exp(x))), also where exp(x) is beyond the type; of no elements -inf.
 
-    >>> logsumexp([1000.0, 1000.0]).numpy().item()
-    1000.693115234375
+    >>> round(logsumexp([1000.0, 1000.0]).numpy().item(), 3)
+    1000.693
 
     Raises TensorError for complex numbers.
     """

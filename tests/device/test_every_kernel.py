@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from cutepy.gpu.runtime import Device
+from cutepy.gpu.runtime.program import MATRICES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from every_kernel import every_kernel, kernels_of_the_package
@@ -13,7 +14,9 @@ def test_the_compiler_accepts_every_kernel(device: Device) -> None:
     runs = every_kernel().values()
     programs = [(run.kernel, run.kernel.program(*run.arguments, dialect=device.dialect, **run.static)) for run in runs]
     usable = [(kernel, p) for kernel, p in programs if not p.excesses(device.limits, device.features)]
-    assert len(usable) == len(programs) or "shader-f16" not in device.features
+    if "shader-f16" in device.features:  # wgpu grants no matrices
+        refused = {need for kernel, p in programs for need in p.needs if need not in device.features}
+        assert refused <= {MATRICES} and len(usable) >= len(programs) - 10
     assert len(usable) > 120
     if device.dialect == "tint":  # test_tint gives it every text; a pipeline takes SwiftShader 200 ms: one a kernel
         usable = list(dict(usable).items())

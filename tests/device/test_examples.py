@@ -14,8 +14,10 @@ import example_cases
 
 @pytest.mark.parametrize(("name", "variant"), example_cases.CASES)
 def test_on_a_device(device: Device, name: str, variant: str) -> None:
-    if variant == "f16":
+    if variant == "f16" or name == "int4_matvec":
         needs_f16(device)
+    if name == "attention" and device.runtime.name == "dawn" and "SwiftShader" in device.adapter.name:
+        pytest.skip("NOT TESTED: it shuffles within 8 threads, SwiftShader's subgroups have 4")
     if (name, variant) in (("matmul", "whole tiles"), ("matmul", "uneven"), ("matmul", "Fortran order")):
         needs_special_values(device)  # its epilogue is a gelu, with tanh
     example = example_cases.make(name, variant)

@@ -14,6 +14,7 @@ from operation_cases import Recorded, recorded
 import cutepy.gpu
 from cutepy import gpu
 from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan
+from cutepy.gpu.matmul_matrices import MatrixPlan
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.trace.kernel import KernelFunction
 
@@ -74,6 +75,13 @@ def _run_products_and_sums() -> None:
         x = g.integers(0, 9, (70, 300)).astype(dtype)
         for view in (x, x[:, 1:], x[::2, ::3].T, x[:1]):
             gpu.sum(view, engine="numpy")
+    long = g.random((2, 40_000), dtype=np.float32)
+    for x in (long, long[:, :300].T):
+        for axis in (0, 1):
+            gpu.var(x, axis, engine="numpy")
+            gpu.cumsum(x, axis, engine="numpy")
+    halves = g.random((64, 64)).astype(np.float16)
+    gpu.matmul(halves, halves, plan=MatrixPlan((32, 32, 16)), engine="numpy")
 
 
 def kernels_of_the_package() -> dict[str, KernelFunction]:

@@ -334,7 +334,7 @@ def test_names_of_parts_do_not_collide() -> None:
         ([1.0, 2.0], r"argument x is a list of numbers; write np\.array\(x, np\.float32\)"),
         (np.zeros(64), r"dtype .*float64.* no such element type .*\.astype\(np\.float32\)"),
         (np.zeros(64, np.int64), r"int64.* no such element type .*\.astype\(np\.int32\)"),
-        (np.zeros(64, np.uint8), r"uint8.* no such element type .*\.astype\(np\.uint32\)"),
+        (np.zeros(64, np.uint64), r"uint64.* no such element type .*\.astype\(np\.uint32\)"),
         (None, "argument x: a view of NoneType"),
     ],
 )

@@ -15,7 +15,8 @@ from cutepy.gpu.ir import Barrier, Buffer, Kernel, Let, Store, builtin, call, ca
 from cutepy.gpu.ir.make import component
 from cutepy.gpu.lower import lower
 from cutepy.gpu.simplify import simplify
-from cutepy.gpu.wgsl import Printer, features, literal, print_wgsl, show
+from cutepy.gpu.wgsl import Printer, features, print_wgsl, show
+from cutepy.gpu.wgsl_words import literal
 from cutepy.layout import Layout, composition
 from cutepy.tensor.dtypes import bool_, f16, f32, i32, u32
 

@@ -333,3 +333,9 @@ def describe(value: Expr) -> str:
         case Call(name=name):
             return f"the result of {name} ({value.dtype})"
     return f"a {value.dtype} value"
+
+
+def has_halves(value: Expr) -> bool:
+    """Whether an f32 is one of two halves of a word."""
+    source = value.value if isinstance(value, Component) else value
+    return isinstance(source, Call) and source.name == "unpack2x16float"

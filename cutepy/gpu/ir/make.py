@@ -23,6 +23,7 @@ from .expr import (
     Var,
     Vector,
     arena,
+    has_halves,
 )
 from .operators import (
     ARITHMETIC,
@@ -330,17 +331,11 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
     if isinstance(value, Const) and not bits:
         whole = value.dtype.kind == "f" and dtype.kind in "iu"
         return const(clamped(float(value.value), value.dtype, dtype) if whole else value.value, dtype)
-    if isinstance(value, Cast) and value.dtype is f16 and not bits and _has_halves(value.value):
+    if isinstance(value, Cast) and value.dtype is f16 and not bits and has_halves(value.value):
         return cast(value.value, dtype)  # an f32 that is a value of f16
     if isinstance(value, Cast) and value.value.dtype is dtype and {dtype.kind, value.dtype.kind} <= {"i", "u"}:
         return value.value  # u32 and i32 have the same bits
     return made(Cast, dtype, value.lanes, (value,), value, bits)
-
-
-def _has_halves(value: Expr) -> bool:
-    """Whether an f32 is one of two halves of a word."""
-    source = value.value if isinstance(value, Component) else value
-    return isinstance(source, Call) and source.name == "unpack2x16float"
 
 
 def call(name: str, *operands: Expr | Number) -> Expr:

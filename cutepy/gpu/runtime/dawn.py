@@ -83,7 +83,7 @@ class Dawn:
             fresh[0],
             label="cutepy",
             required_features=list(features),
-            enable_toggles=[] if checked else ["disable_robustness", "disable_workgroup_init"],
+            enable_toggles=[] if checked else ["disable_robustness"],
             disable_toggles=["timestamp_quantization"],
         )
 
