@@ -10,7 +10,15 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 PATH = tuple(ROOT / name for name in ("README.md", "docs/what-is-a-layout.md", "docs/start.md"))
 """In the order of reading. The first own picture and the first own kernel are parts of the last."""
 
-FURTHER = ("algebra/layouts", "algebra/swizzle", "tensors", "kernels", "diagrams")
+GROWN = ("attention", "layer_norm", "scan", "top_k", "int4", "dropout", "fft", "convolution")
+FURTHER = (
+    "algebra/layouts",
+    "algebra/swizzle",
+    "tensors",
+    "kernels",
+    "diagrams",
+    *(f"examples/{name}" for name in GROWN),
+)
 """What is read next, in any order."""
 
 NO_PROSE = re.compile(r"^(`{3,}).*?^\1$|<!--.*?-->|`[^`\n]*`|!\[[^\]]*\]\([^)]*\)", re.MULTILINE | re.DOTALL)

@@ -68,12 +68,13 @@ def test_the_settings_for_zensical_are_those_of_this_site() -> None:
     assert shown_fences == NAV["markdown_extensions"]["pymdownx"]["superfences"]["custom_fences"]
 
 
+GROWN = [page for page in sorted((ROOT / "docs" / "examples").glob("*.md")) if '--8<-- "kernels/' in page.read_text()]
 WISHED = sorted(set((ROOT / "docs" / "algebra").glob("*.md")) - {ROOT / "docs/algebra/cheat-sheet.md"})
 
 
 @pytest.mark.parametrize(
     "page",
-    [*WISHED, *(ROOT / f"docs/{name}.md" for name in ("tensors", "kernels", "diagrams"))],
+    [*WISHED, *GROWN, *(ROOT / f"docs/{name}.md" for name in ("tensors", "kernels", "diagrams"))],
     ids=lambda page: page.stem,
 )
 def test_a_page_begins_with_a_wish_and_a_picture(page: Path) -> None:
