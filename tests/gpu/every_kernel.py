@@ -82,6 +82,8 @@ def _run_products_and_sums() -> None:
             gpu.cumsum(x, axis, engine="numpy")
     halves = g.random((64, 64)).astype(np.float16)
     gpu.matmul(halves, halves, plan=MatrixPlan((32, 32, 16)), engine="numpy")
+    for view in (halves[:50, :33], halves[:50, :33].T.copy().T):
+        gpu.matmul(view, view.T, plan=MatrixPlan((32, 32, 16)), engine="numpy", epilogue=lambda c: c * 2)
 
 
 def kernels_of_the_package() -> dict[str, KernelFunction]:

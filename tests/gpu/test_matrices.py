@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError, TensorError
-from cutepy.gpu import ir
+from cutepy.gpu import ir, products
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.lower import lower
 from cutepy.gpu.matmul_bytes import of_bytes
@@ -347,7 +347,7 @@ def test_large_is_the_plan_of_the_notes() -> None:
     assert found.ok
 
 
-@pytest.mark.parametrize("columns", [(True, True), (False, True), (True, False)])
+@pytest.mark.parametrize("columns", [(True, True), (False, True), (True, False), (False, False)])
 def test_padding_keeps_matrix_loads_free_of_bank_conflicts(columns: tuple[bool, bool]) -> None:
     """The phases of a load are eight threads with 16 bytes each: without padding they meet in one bank."""
     A, C = np.zeros((64, 64), np.float16), np.zeros((64, 64), np.float32)
@@ -409,6 +409,19 @@ def test_an_epilogue_is_of_whole_sums(plan: MatrixPlan | None, shapes: tuple) ->
     right = np.where(sums > 0, sums, 0.25 * sums) + 1
     found = gpu.matmul(A, B, engine="numpy", plan=plan, epilogue=leaky).numpy()
     np.testing.assert_allclose(found, right, rtol=2e-3, atol=0.5 if plan is not None and plan.types[1] == "f16" else 0)
+
+
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)])
+def test_operands_are_staged_as_they_lie(turned: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the library chooses, A and B are staged along k where they lie so: nothing is turned on its way."""
+    taken, run = [], products.run_matrices
+    monkeypatch.setattr(products, "matrix_plan", lambda *_: MatrixPlan((32, 32, 32)))
+    monkeypatch.setattr(products, "run_matrices", lambda *given: (taken.append(given[2].columns), run(*given)))
+    made = [numbers(np.random.default_rng(0), *shape) for shape in ((40, 70), (70, 50))]
+    A, B = (np.asfortranarray(x) if t else x for x, t in zip(made, turned, strict=True))
+    found = gpu.matmul(A, B, engine="numpy").numpy()
+    np.testing.assert_array_equal(found, A.astype(np.float64) @ B.astype(np.float64))
+    assert taken == [(turned[0], not turned[1])]
 
 
 H200 = tuple(
