@@ -222,14 +222,14 @@ def _inner_inverse(
     inner: Layout, outside: OfBits, offset: int, reached: int, inverses: tuple[OfPlain, OfPlain]
 ) -> Layout:
     """A layout that finds the coordinates of the inner offsets behind the first `reached` swizzled ones."""
-    undo = outside.inverse()
+    undo, size = outside.inverse(), inner.size
     for inverse in inverses:
         try:
             found = inverse(inner)
         except LayoutError:
             continue
         wanted = (undo(place) - offset for place in range(reached))
-        if all(0 <= (back := found(at)) < inner.size and inner(back) == at for at in wanted):
+        if all(0 <= (back := found(at)) < size and inner(back) == at for at in wanted):
             return found
     raise LayoutError(
         f"right_inverse({ComposedLayout(outside, offset, inner)}): no layout inverts {inner} on the offsets it reaches"
