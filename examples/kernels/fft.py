@@ -50,11 +50,11 @@ class Complex:
 
 
 @gpu.kernel
-def fft(x, roots, y):  # (points, (re, im), signals); the roots are (points, (re, im))
+def fft(x, roots, y, *, layout=None):  # (points, (re, im), signals); the roots are (points, (re, im))
     gpu.launch(grid=x.shape[2], threads=POINTS // 4)
     thread, signal = gpu.thread, gpu.workgroup.x
     source = x(_, _, signal)
-    tile = gpu.shared("f32", (POINTS, 2))
+    tile = gpu.shared("f32", (POINTS, 2), layout=layout)
     done = 1  # points of each transform that is finished
     while done < POINTS:
         first = Layout((done, POINTS // 4 // done), (1, 4 * done))(thread)  # where its results go
