@@ -773,6 +773,27 @@ def an_index_that_leaves(x, n, y):
     store(y, where)
 
 
+def returning_where_no_one_comes(v, k):
+    i = 0
+    for _turn in gpu.loop(k):
+        i = 0
+        while True:
+            i += 1
+            if i > 2:
+                break
+        else:
+            if v > 1.0:
+                return v
+    return v + i
+
+
+@right
+def return_in_an_else_that_is_never_reached(x, n, y):
+    gpu.launch(threads=64)
+    i = gpu.thread
+    y[i] = returning_where_no_one_comes(x[i], n[i] % 3 + 1)
+
+
 @refused("v is rebound at line")
 def another_type(x, n, y):
     gpu.launch(threads=64)

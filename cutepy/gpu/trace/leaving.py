@@ -152,6 +152,7 @@ class _Pass:
     def goes_on(self, words: set[str], top: bool) -> ast.expr:
         """Whether what follows a statement that may leave is to be done."""
         if not self.loops:
+            self.returned = True
             return _not(RETURNED)
         block = self.loops[-1]
         tests: list[ast.expr] = []
@@ -208,6 +209,7 @@ class _Pass:
         if orelse and while_:
             found.insert(0, _set(over, False, loop))
         if "return" in words and self.loops:
+            self.returned = True  # also where no statement that is kept says so
             returned = at(ast.Name(RETURNED, ast.Load()), loop)
             found.append(at(ast.If(returned, [_set(f".left{self.loops[-1]}", True, loop)], []), loop))
         if orelse and (ends or not while_):
