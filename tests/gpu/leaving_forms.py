@@ -794,6 +794,16 @@ def return_in_an_else_that_is_never_reached(x, n, y):
     y[i] = returning_where_no_one_comes(x[i], n[i] % 3 + 1)
 
 
+@right
+def cast_number_is_carried(x, n, y):
+    gpu.launch(threads=64)
+    place = gpu.cast(0, "u32")
+    for i in gpu.loop(8):
+        if x[i] > x[gpu.thread]:
+            place = gpu.cast(i, "u32")
+    store(y, place)
+
+
 @refused("v is rebound at line")
 def another_type(x, n, y):
     gpu.launch(threads=64)

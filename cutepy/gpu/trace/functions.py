@@ -122,7 +122,7 @@ def cast(value: Scalars, dtype: object) -> Any:
     """`value` converted to an element type."""
     kind = gpu_dtype(dtype)
     if not _traced((value,)):
-        return np.asarray(value).astype(kind.numpy)
+        return np.asarray(value).astype(kind.numpy)[()]  # of a number a scalar, which has its type in kernels
     return _each(lambda v: cast_expr(v, kind), value)
 
 
