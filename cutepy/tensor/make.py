@@ -271,21 +271,23 @@ def recast(tensor: Tensor, dtype: object) -> Tensor:
     >>> recast(make_tensor(np.uint8([0x21, 0xF3])), "i4").numpy().tolist()
     [1, 2, 3, -1]
 
-    "i4" and "u4" are integers of 4 bits, the lowest bits of a byte first. In a kernel elements of 32 bits in any memory
-    are recast to as many or fewer: a load takes the word and what is wanted of it, and whole words are written.
+    "i4" and "u4" are integers of 4 bits, the lowest bits of a byte first. Of a device, and in a kernel in any memory,
+    elements of 32 bits are recast to as many or fewer: a load takes the word and what is wanted of it, and in a kernel
+    whole words are written.
 
-    Raises TensorError where it does not begin or end at a whole element, is guarded, or is in memory of a device, and
-    LayoutError where the new width does not fit the strides. Source: CuTe, `tensor_impl.hpp`.
+    Raises TensorError where it does not begin or end at a whole element or is guarded, and LayoutError where the new
+    width does not fit the strides. Source: CuTe, `tensor_impl.hpp`.
     """
     expect_tensors("recast", tensor)
     wanted = PACKED.get(str(dtype)) or as_dtype(dtype)
     old, new = tensor.dtype.bits, wanted.bits
     engine, call = tensor.engine, f"recast({tensor}, {wanted})"
     held = engine.words if isinstance(engine, PackedEngine) else engine
-    packed = held is not engine or new < 8 or hasattr(held, "unpack")
+    by_words = hasattr(held, "buffer") and held.dtype.bits == 32  # in a kernel, or of a device
+    packed = held is not engine or new < 8 or by_words
     if not isinstance(tensor.layout, Layout) or tensor.guard is not None:
         raise TensorError(f"{call}: only plain tensors are recast; recast what it is a part of")
-    if not (isinstance(held, ViewEngine) or (hasattr(held, "unpack") and held.dtype.bits == 32)):
+    if not (isinstance(held, ViewEngine) or by_words):
         raise TensorError(
             f"{call}: only plain tensors in host memory, and of 32 bits in kernels, are recast; copy it first"
         )

@@ -73,11 +73,13 @@ class PackedEngine:
         for part in range(self.per):
             here = chosen & (inside == part)
             if here.any():
-                held = np.asarray(self.words.load(places[here])).astype(np.int64)
+                held = _bits(self.words.load(places[here]))
                 new = (held & ~(mask << part * self.dtype.bits)) | (fitting[here] & mask) << part * self.dtype.bits
                 self.words.store(places[here], new.astype(f"u{self.words.dtype.bytes}").view(self.words.dtype.numpy))
 
     def _fitting(self, values: Scalars) -> Array:
+        if self.dtype.kind == "f":
+            return _bits(np.asarray(values, self.dtype.numpy))
         array = np.asarray(values)
         bits, signed = self.dtype.bits, self.dtype.kind == "i"
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
@@ -86,10 +88,17 @@ class PackedEngine:
         return array.astype(np.int64)
 
 
-def unpacked(words: Any, inside: Any, dtype: DType) -> Any:
-    """Integers out of words of the host."""
+def _bits(words: Any) -> Array:
+    """What words hold, as integers without a sign."""
     table = np.asarray(words)
-    field = (table.astype(np.int64) >> np.asarray(inside) * dtype.bits) & ((1 << dtype.bits) - 1)
+    return table.view(f"u{table.dtype.itemsize}").astype(np.int64)
+
+
+def unpacked(words: Any, inside: Any, dtype: DType) -> Any:
+    """Numbers out of words of the host."""
+    field = (_bits(words) >> np.asarray(inside) * dtype.bits) & ((1 << dtype.bits) - 1)
+    if dtype.kind == "f":
+        return field.astype(f"u{dtype.bytes}").view(dtype.numpy)[()]
     half = 1 << dtype.bits - 1 if dtype.kind == "i" else 0
     return ((field ^ half) - half).astype(dtype.numpy)[()]
 

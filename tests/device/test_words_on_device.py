@@ -72,3 +72,14 @@ def test_weights_of_four_and_of_eight_bits(device: Device) -> None:
         for given in (there, weights):
             matvec(given, gpu.array(scales, device=device), gpu.array(x, device=device), y)
             np.testing.assert_allclose(y.numpy(), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("held", ["uint8", "uint32", "float32"])
+@pytest.mark.parametrize("wanted", ["i4", "u4", "i8", "u16", "f16", "i32", "u32", "f32"])
+def test_memory_of_a_device_is_recast_as_memory_of_the_host(device: Device, held: str, wanted: str) -> None:
+    words = np.random.default_rng(0).integers(0, 1 << 32, (4, 6), np.uint32).view(held)
+    there, here = (recast(t, wanted) for t in (gpu.array(words, device=device), make_tensor(words.copy())))
+    assert there.layout == here.layout and there.dtype == here.dtype
+    there[1, 2] = here[1, 2] = 3
+    one, other = there.numpy(), here.numpy()
+    assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f") and one[1, 2] == 3
