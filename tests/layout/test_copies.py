@@ -96,6 +96,10 @@ def test_registers_of_matrix_instructions(near: int, loads: bool) -> None:
             lambda: widest_copy(Layout((4, 2)), Layout((4, 2)), 4, spaces=("rmem", "rmem")),
             "convert.source, target. says",
         ),
+        (lambda: widest_copy(Layout(8), Layout((4, 2)), 4, spaces=("disk", "rmem")), "disk"),
+        (lambda: widest_copy(Layout(8), Layout((4, 2)), 4, spaces=("smem", "rmem"), lanes=0), "lanes=0"),
+        (lambda: widest_copy(Layout(8), Layout((4, 2)), 4, spaces=("smem", "rmem"), align=(0, 4)), "align=0"),
+        (lambda: widest_copy((4, 2), Layout((4, 2)), 4, spaces=("smem", "rmem")), "give two layouts of known sizes"),
         (lambda: widest_copy(Layout((256, 256)), Layout((256, 256)), 4), "at most 16384 are looked at; tile it"),
     ],
 )

@@ -12,7 +12,7 @@ from ..ranges import domain, linear, range_of
 from ..simplify import simplify
 from ..wgsl import show
 from .cells import Cell, Cells, State, set_in, unknown
-from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, Verb
+from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, Verb, counters_of
 from .turns import Change, limits
 
 
@@ -244,7 +244,7 @@ class _Walk:
         buffer, at = node.buffer, self.resolve(node.index)
         if buffer.width > 1:
             at = self.elements(at, buffer.width)
-        counters = tuple((loop.stmt.var.name, loop.counter) for loop in around.loops)
+        counters = counters_of(around.loops)
         shares, moved = [at], 0
         if isinstance(node, ir.MatrixLoad | ir.MatrixStore):
             kind = node.dtype if isinstance(node, ir.MatrixLoad) else node.value.dtype

@@ -70,6 +70,11 @@ class Access:
         return f"{self.buffer.name}[{show(self.written)}]{more}"
 
 
+def counters_of(loops: Iterable[Loop]) -> tuple[tuple[str, Expr], ...]:
+    """The names and the values of the counters of loops."""
+    return tuple((loop.stmt.var.name, loop.counter) for loop in loops)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fence:
     """A barrier, with the conditions (also those of loops) that decide who comes to it."""
@@ -82,7 +87,7 @@ class Fence:
     @property
     def counters(self) -> tuple[tuple[str, Expr], ...]:
         """The counters of the loops around it."""
-        return tuple((loop.stmt.var.name, loop.counter) for loop in self.loops)
+        return counters_of(self.loops)
 
     @property
     def text(self) -> str:
@@ -112,7 +117,7 @@ class Gathering:
     @property
     def counters(self) -> tuple[tuple[str, Expr], ...]:
         """The counters of the loops around it."""
-        return tuple((loop.stmt.var.name, loop.counter) for loop in self.loops)
+        return counters_of(self.loops)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -79,9 +79,10 @@ def widest_copy(
     of the tile are one.
     """
     call = f"widest_copy({source}, {target}, {threads})"
+    asked = _Asked(call, (source, target), threads, element_bytes, align, spaces, lanes, banks)
     if "rmem" in spaces:
-        return _of_fragment(call, source, target, threads, element_bytes, align, spaces, lanes, banks)
-    job = _job(call, source, target, threads, element_bytes, align, spaces, lanes, banks)
+        return _of_fragment(asked)
+    job = _job(asked)
     limits = []
     count = max(1, WIDEST // element_bytes)
     while count > 1 and (why := job.forbids(count)) is not None:
@@ -91,101 +92,96 @@ def widest_copy(
         limits.append(f"{count * element_bytes} bytes: no layout gives a thread such groups, only a table would")
         count //= 2
     _cost, order, counts = dealt(job, cuts, count)
-    tile = product_each(source.shape)
-    return WidestCopy(
-        job.layout_tv(order),
-        tile if isinstance(tile, tuple) else (tile,),
-        count,
-        count * element_bytes,
-        counts[0],
-        counts[1],
-        tuple(limits),
-    )
+    return asked.answer(job.layout_tv(order), source, count, (counts[0], counts[1]), tuple(limits))
 
 
-def _of_fragment(
-    call: str,
-    source: AnyLayout,
-    target: AnyLayout,
-    threads: int,
-    element_bytes: int,
-    align: tuple[int, int],
-    spaces: tuple[str, str],
-    lanes: int,
-    banks: int,
-) -> WidestCopy:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of `widest_copy`. Raises LayoutError where that cannot be, whatever memory the two sides are in."""
+
+    call: str
+    layouts: tuple[AnyLayout, AnyLayout]
+    threads: int
+    element_bytes: int
+    align: tuple[int, int]
+    spaces: tuple[str, str]
+    lanes: int
+    banks: int
+
+    def __post_init__(self) -> None:
+        call, size = self.call, self.element_bytes
+        for layout in self.layouts:
+            if not isinstance(layout, AnyLayout) or any(type(extent) is not int for extent in leaves(layout.shape)):
+                raise LayoutError(
+                    f"{call}: give two layouts of known sizes, from a coordinate of the tile to an offset"
+                )
+        numbers = {"threads": self.threads, "element_bytes": size, "lanes": self.lanes, "banks": self.banks}
+        for name, number in (*numbers.items(), *(("align", number) for number in self.align)):
+            if type(number) is not int or number < 1:
+                raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1")
+        if WIDEST % size or any(space not in ("gmem", "smem", "rmem") for space in self.spaces):
+            raise LayoutError(
+                f'{call}: elements of 1, 2, 4, 8 or 16 bytes, in "gmem", "smem" or "rmem", not {size}, {self.spaces}'
+            )
+        if any(known % size for known in self.align):
+            raise LayoutError(f"{call}: align={self.align}; elements of {size} bytes begin at multiples of that")
+
+    def answer(
+        self,
+        layout_tv: AnyLayout,
+        memory: AnyLayout,
+        count: int,
+        counts: tuple[tuple[int, int], tuple[int, int]],
+        limits: tuple[str, ...],
+    ) -> WidestCopy:
+        """Who copies what of the tile of `memory`, `count` elements at once."""
+        tile = product_each(memory.shape)
+        sizes = tile if isinstance(tile, tuple) else (tile,)
+        return WidestCopy(layout_tv, sizes, count, count * self.element_bytes, *counts, limits)
+
+
+def _of_fragment(asked: _Asked) -> WidestCopy:
     """Who takes what is given: the values in the order that makes accesses widest, where a layout has it."""
-    if spaces.count("rmem") != 1:
+    call, (source, target), threads, element_bytes = asked.call, asked.layouts, asked.threads, asked.element_bytes
+    if asked.spaces.count("rmem") != 1:
         raise LayoutError(f"{call}: from registers to registers it is no copy; convert(source, target) says how")
-    loads = spaces[1] == "rmem"
-    memory, fragment, known = (source, target, align[0]) if loads else (target, source, align[1])
-    asked = vectorised(fragment, memory, element_bytes=element_bytes, align=known)
+    loads = asked.spaces[1] == "rmem"
+    memory, fragment, known = (source, target, asked.align[0]) if loads else (target, source, asked.align[1])
+    found = vectorised(fragment, memory, element_bytes=element_bytes, align=known)
     if fragment[0].size != threads:
         raise LayoutError(f"{call}: {fragment} has {fragment[0].size} threads, not {threads}")
-    table = [[offset_at(fragment, thread + threads * value) for value in asked.order] for thread in range(threads)]
-    layout_tv, count, limits = fragment, asked.possible, asked.limits
+    table = [[offset_at(fragment, thread + threads * value) for value in found.order] for thread in range(threads)]
+    layout_tv, count, limits = fragment, found.possible, found.limits
     try:
         layout_tv = from_offsets(table)
     except TableError:
-        count = asked.elements
+        count = found.elements
         limits = (
             *limits,
-            f"{asked.possible * element_bytes} bytes: no layout has the values in the order {asked.order}",
+            f"{found.possible * element_bytes} bytes: no layout has the values in the order {found.order}",
         )
-    name = "source" if loads else "target"
-    side = Side(
-        name, memory, spaces[0 if loads else 1], known, tuple(map(partial(offset_at, memory), range(memory.size)))
-    )
+    name, space = ("source", asked.spaces[0]) if loads else ("target", asked.spaces[1])
+    side = Side(name, memory, space, known, tuple(map(partial(offset_at, memory), range(memory.size))))
     firsts = [[side.offsets[row[at]] * element_bytes for row in table] for at in range(0, len(table[0]), count)]
-    costs = [side.cost(some, count * element_bytes, lanes, banks) for some in firsts]
-    took, needed = sum(cost for cost, _ in costs), sum(least for _, least in costs)
-    tile = product_each(memory.shape)
-    return WidestCopy(
-        layout_tv,
-        tile if isinstance(tile, tuple) else (tile,),
-        count,
-        count * element_bytes,
-        (took, needed) if loads else (0, 0),
-        (0, 0) if loads else (took, needed),
-        limits,
-    )
+    costs = [side.cost(some, count * element_bytes, asked.lanes, asked.banks) for some in firsts]
+    moved, none = (sum(cost for cost, _ in costs), sum(least for _, least in costs)), (0, 0)
+    return asked.answer(layout_tv, memory, count, (moved, none) if loads else (none, moved), limits)
 
 
-def _job(
-    call: str,
-    source: AnyLayout,
-    target: AnyLayout,
-    threads: int,
-    element_bytes: int,
-    align: tuple[int, int],
-    spaces: tuple[str, str],
-    lanes: int,
-    banks: int,
-) -> Job:
-    for layout in (source, target):
-        if not isinstance(layout, AnyLayout) or any(type(extent) is not int for extent in leaves(layout.shape)):
-            raise LayoutError(f"{call}: give two layouts of known sizes, from a coordinate of the tile to an offset")
+def _job(asked: _Asked) -> Job:
+    """Two memories of one tile, whose elements are nowhere the same."""
+    call, (source, target), threads = asked.call, asked.layouts, asked.threads
     if product_each(source.shape) != product_each(target.shape):
         raise LayoutError(f"{call}: the shapes {source.shape} and {target.shape} differ; slice both to one tile")
     if source.size > MOST_ELEMENTS:
         raise LayoutError(f"{call}: {source.size} elements, of which at most {MOST_ELEMENTS} are looked at; tile it")
-    numbers = {"threads": threads, "element_bytes": element_bytes, "lanes": lanes, "banks": banks}
-    for name, number in (*numbers.items(), *(("align", number) for number in align)):
-        if type(number) is not int or number < 1:
-            raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1")
     if source.size % threads:
         raise LayoutError(f"{call}: {source.size} elements are no multiple of {threads} threads; choose a divisor")
-    if WIDEST % element_bytes or any(space not in ("gmem", "smem") for space in spaces):
-        raise LayoutError(
-            f'{call}: elements of 1, 2, 4, 8 or 16 bytes, in "gmem", "smem" or "rmem", not {element_bytes}, {spaces}'
-        )
-    if any(known % element_bytes for known in align):
-        raise LayoutError(f"{call}: align={align}; elements of {element_bytes} bytes begin at multiples of that")
     sides = []
-    for name, layout, space, known in zip(("source", "target"), (source, target), spaces, align, strict=True):
+    for name, layout, space, known in zip(("source", "target"), asked.layouts, asked.spaces, asked.align, strict=True):
         offsets = tuple(offset_at(layout, index) for index in range(layout.size))
         if len(set(offsets)) < len(offsets):
             raise LayoutError(f"{call}: two elements of the tile are one of the {name}, {layout}; leave that mode out")
         sides.append(Side(name, layout, space, known, offsets))
     linear = columns_of(source) is not None and columns_of(target) is not None
-    return Job(source.shape, (sides[0], sides[1]), threads, element_bytes, lanes, banks, linear)
+    return Job(source.shape, (sides[0], sides[1]), threads, asked.element_bytes, asked.lanes, asked.banks, linear)
