@@ -1,7 +1,8 @@
 """Products whose elements go through a function before they are stored: a bias, an activation, a scale, a residual.
 
-Law: `matmul(A, B, epilogue=f, operands=...)` is `f` of the product and of operands that broadcast to its shape, element
-by element. The product itself is stored only where k is summed in parts, or an operand is laid out unlike C.
+Law: `matmul_with(f, A, B, ...)` is `f` of the product and of operands that broadcast to its shape, element by element.
+The product itself is stored only where k is summed in parts, matrices of a subgroup multiply, or an operand is laid out
+unlike C.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .ir import Expr
 from .matmul import Plan, multiply_tiles
+from .matmul_matrices import MatrixPlan
 from .operations.operand import Place, broadcast, modes_of, over, place_of, tensor_of
 from .operations.pointwise import Pointwise, pointwise, shares_memory
 from .products import Operands, arranged_for_kernel, grouped, matmul, planned, stretched
@@ -133,7 +135,7 @@ def _fused(
         return False
     arranged, problem = arranged_for_kernel(groups, stretched(a, b, c), turn=True)
     plan = planned(place, problem)
-    if plan.splits > 1:
+    if isinstance(plan, MatrixPlan) or plan.splits > 1:
         return False
     turned = sizes[1] <= 16 < sizes[0]
     views = []

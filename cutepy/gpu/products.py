@@ -290,22 +290,22 @@ def contract(place: Place, operands: Operands, how: How = How()) -> None:
         _sum_products(place, groups if n == 1 else groups.turned(), (a, b, c) if n == 1 else (b, a, c))
         return
     arranged, problem = arranged_for_kernel(groups, operands, turn=plan is None)
-    if plan is not None:
-        splits = parts_of(problem.k, plan.tile[2], plan.splits)
-        arranged_product(place, arranged, replace(plan, splits=splits), how.epilogue)
-        return
-    extents = problem.m, problem.n, problem.k, problem.batch
-    found = matrix_plan(place, a.dtype, extents, how.sums) if a.dtype is b.dtype else "two types"
+    if plan is None:
+        chosen = planned(place, problem, how.sums)
+    else:
+        chosen = replace(plan, splits=parts_of(problem.k, plan.tile[2], plan.splits))
+    arranged_product(place, arranged, chosen, how.epilogue)
+
+
+def planned(place: Place, problem: Problem, sums: Sums = "f32") -> Plan | MatrixPlan:
+    """By matrices of a subgroup, where the device has them; else the plan found by tuning, or else the default one."""
+    p, kind = problem, problem.dtypes[0]
+    found = matrix_plan(place, as_dtype(kind), (p.m, p.n, p.k, p.batch), sums) if kind == p.dtypes[1] else "two types"
     if isinstance(found, MatrixPlan):
-        found = replace(found, columns=(not problem.across[0], not problem.across[1]))
-    arranged_product(place, arranged, planned(place, problem) if isinstance(found, str) else found, how.epilogue)
-
-
-def planned(place: Place, problem: Problem) -> Plan:
-    """The plan that was found for a product by tuning, or else the default one."""
-    adapter, p = None if place.device is None else place.device.adapter, problem
-    found = tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch)
-    return whole_splits(found, p.k, found.splits)
+        return replace(found, columns=(not p.across[0], not p.across[1]))
+    adapter = None if place.device is None else place.device.adapter
+    plan = tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch)
+    return whole_splits(plan, p.k, plan.splits)
 
 
 def arranged_for_kernel(groups: Groups, operands: Operands, *, turn: bool) -> tuple[Operands, Problem]:

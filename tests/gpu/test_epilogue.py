@@ -7,7 +7,9 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError
+from cutepy.gpu import products
 from cutepy.gpu.epilogue import kernel_with
+from cutepy.gpu.matmul_matrices import MatrixPlan
 from cutepy.gpu.operations.pointwise import pointwise
 from cutepy.tensor import make_tensor
 
@@ -44,6 +46,16 @@ def test_it_is_in_the_kernel() -> None:
     before = {id(form) for form in kernel._traced.values()}
     gpu.matmul_with("c * c + bias", *ab, bias=others["bias"], engine="numpy")
     assert len({id(form) for form in kernel._traced.values()} - before) == 1
+
+
+def test_matrices_of_a_subgroup_multiply_where_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    ab, others = operands(70, 65, 33, "float16")
+    taken, run = [], products.run_matrices
+    monkeypatch.setattr(products, "matrix_plan", lambda *_: MatrixPlan((32, 32, 32)))
+    monkeypatch.setattr(products, "run_matrices", lambda *given: (taken.append(given[2].tile), run(*given)))
+    found, exact = gpu.matmul_with(FORMULA, *ab, **others, engine="numpy").numpy(), wanted(ab, others)
+    np.testing.assert_allclose(found, exact, atol=np.abs(exact).max() * 2e-3)
+    assert taken == [(32, 32, 32)]
 
 
 def test_batches_transposed_operands_and_functions() -> None:
