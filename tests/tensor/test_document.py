@@ -1,4 +1,4 @@
-"""Tensors, slices and partitions as in CuTe's tensor document, element by element; `cute_documents.txt` has its text."""
+"""Tensors, slices and partitions, element by element, as in CuTe's document 03 (`cute_documents.txt` has its text)."""
 
 import numpy as np
 import pytest
