@@ -12,6 +12,7 @@ from cutepy.tensor import (
     MMA_ATOMS,
     MMAAtom,
     copy,
+    make_counting_tensor,
     make_fragment_like,
     make_tensor,
     make_tiled_copy_A,
@@ -19,6 +20,7 @@ from cutepy.tensor import (
     make_tiled_mma,
     universal_copy,
 )
+from cutepy.tensor.tiled import AXES
 
 Place = Callable[[int, int], tuple[int, ...]]
 
@@ -407,6 +409,37 @@ def test_tiled_fragments_multiply_to_the_product(
             continue
         multiply_parts(atom, parts, mma, place, tensors)
     assert (C == expected).all()
+
+
+SM80 = "SM80_16x8x16_F32F16F16F32_TN"
+CUTE_TILED = [
+    ("fma", Layout((2, 3, 1)), (None, None, None)),
+    ("fma", Layout((2, 3, 2)), (None, None, None)),
+    ("fma", Layout((2, 3, 4)), (None, None, None)),
+    ("fma", Layout((4, 4, 2), (4, 1, 16)), (None, None, None)),
+    ("fma", Layout((2, 2, 2), (2, 4, 1)), (None, None, None)),
+    ("fma", Layout((4, 2, 2)), (16, 8, 4)),
+    (SM80, Layout((2, 2, 1)), (32, 32, 16)),
+    (SM80, Layout((2, 2, 2)), (None, None, None)),
+    (SM80, Layout((1, 2, 4)), (None, None, None)),
+    (SM80, Layout((2, 2, 2)), (32, 32, 32)),
+]
+"""CuTe's own cases, test/unit/cute/core/tiled_mma.cpp."""
+
+
+@pytest.mark.parametrize(("name", "arrangement", "permutation"), [*CUTE_TILED, *TILED])
+def test_the_layouts_of_threads_and_values_are_the_partitions(
+    name: str, arrangement: Layout | tuple[int, int, int], permutation: tuple[object, object, object]
+) -> None:
+    mma = make_tiled_mma(MMA_ATOMS[name], arrangement, permutation)
+    for operand, axes in AXES.items():
+        tile = make_counting_tensor(Layout(tuple(mma.tile[axis] for axis in axes)))
+        layout_tv = mma.layout_tv(operand)
+        assert layout_tv[0].size == mma.threads and layout_tv.cosize <= tile.size
+        numbered = {int(thread) for thread in mma.threads_vmnk.offsets().ravel()}
+        for thread in range(mma.threads) if len(numbered) == mma.threads else numbered:
+            part = getattr(mma, f"partition_{operand.upper()}")(tile, thread)
+            assert [layout_tv(thread, v) for v in range(layout_tv[1].size)] == [part(v) for v in range(part.size)]
 
 
 def multiply_parts(atom: MMAAtom, parts: list, mma: object, place: tuple[int, ...], tensors: list) -> None:
