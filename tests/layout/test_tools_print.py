@@ -244,6 +244,8 @@ def test_prints_of_atoms_are_read_part_by_part() -> None:
     assert named["tiler_mn"] == (Layout((4, 32), (32, 1)), Layout(32, 1))
     dsl = parse_parts("Tiled MMA\n  Thr Layout VMNK: (32,2,2,1):(1,32,64,0)\n  TV Layout A:     (32,4):(4,1)\n")
     assert dsl["TV Layout A"] == Layout((32, 4), (4, 1))
+    log = parse_parts("tCsA:\tSw<3,4,3>_smem_ptr[16b](A) o (_8,_64):(_64,_1)\ntile: (_128,_64)\ns8  :  _8:_1\n")
+    assert log == {"tCsA": BYTES, "tile": (128, 64), "s8": Layout(8)}
     for text in (MMA, COPY):
         with pytest.raises(NotationError, match="parse_parts"):
             parse_layout(text)
