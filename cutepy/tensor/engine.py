@@ -16,6 +16,7 @@ from ..errors import TensorError
 from ..layout import ComposedLayout, IntTuple, Layout
 from ..layout.values.above import numpy_later as np
 from ..layout.values.coordinates import Coordinate
+from ..layout.values.int_tuple import map_leaves, show
 from .dtypes import DType, i32
 from .matrix import MatrixArray, MatrixType
 
@@ -225,17 +226,21 @@ def check_writable(engine: Engine) -> None:
         )
 
 
-def describe(engine: Engine) -> str:
-    """An engine as CuTe prints a pointer: `gmem_ptr[32b](name)`.
+def describe(engine: Engine, offset: Any = 0) -> str:
+    """What is at `offset` of an engine, as CuTe prints a pointer or an iterator: `gmem_ptr[32b](name + 4)`.
 
     >>> from cutepy.tensor import f32
     >>> describe(ArrayEngine(np.zeros(4, np.float32), f32, space="smem", name="tile"))
     'smem_ptr[32b](tile)'
     """
     if isinstance(engine, CoordinateEngine):
-        return "coordinates"
+        return f"ArithTuple{show(map_leaves(lambda _extent: 0, engine.shape) if offset == 0 else offset)}"
+    if isinstance(engine, CountingEngine):
+        return f"counting_iter({engine.start + offset})"
     prefix = f"{engine.space}_" if engine.space else ""
-    return f"{prefix}ptr[{engine.dtype.bits}b]({called(engine)})"
+    name = engine.name or (hex(engine.address) if isinstance(engine, ViewEngine) else type(engine).__name__)
+    moved = "" if type(offset) is int and offset == 0 else f" + {offset}"
+    return f"{prefix}ptr[{engine.dtype.bits}b]({name}{moved})"
 
 
 def allocate(dtype: DType, length: int, *, space: Space = "", name: str = "") -> Engine:
@@ -262,11 +267,6 @@ def offset_of(layout: Layout | ComposedLayout, crd: Place) -> Any:
     """The offset of a coordinate: a number, or what its arrays and expressions give."""
     found: object = layout(crd)  # type: ignore[arg-type]
     return found
-
-
-def called(engine: Engine) -> str:
-    """The name of an engine, or the address of its memory where it has none."""
-    return engine.name or (hex(engine.address) if isinstance(engine, ViewEngine) else type(engine).__name__)
 
 
 CURRENT_THREAD: ContextVar[Scalars | None] = ContextVar("current_thread", default=None)

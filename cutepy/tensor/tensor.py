@@ -18,11 +18,11 @@ from ..layout.values.above import numpy_later as np
 from ..layout.values.basis import Basis, BasisSum
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
-from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, map_leaves, product, show
+from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, product, show
 from ..layout.values.layout import _make, slice_and_offset
 from .bulk import confined, load_all, names_only, strided_modes, strided_view
 from .dtypes import DType
-from .engine import Array, CoordinateEngine, Engine, Place, Scalars, called, check_writable, describe, offset_of
+from .engine import Array, Engine, Place, Scalars, check_writable, describe, offset_of
 from .guard import Guard, rounded
 
 Slice: TypeAlias = (
@@ -222,12 +222,7 @@ class Tensor(Shaped, Shown):
         return array if dtype is None else array.astype(dtype)
 
     def __str__(self) -> str:
-        if isinstance(self.engine, CoordinateEngine):
-            start = self.offset if self.offset != 0 else map_leaves(lambda _extent: 0, self.engine.shape)
-            return f"ArithTuple{show(start)} o {self.layout}"
-        at_start = type(self.offset) is int and self.offset == 0
-        place = called(self.engine) if at_start else f"{called(self.engine)} + {self.offset}"
-        return f"{describe(self.engine).partition('(')[0]}({place}) o {self.layout}"
+        return f"{describe(self.engine, self.offset)} o {self.layout}"
 
     __repr__ = __str__
 

@@ -1,9 +1,16 @@
 """CuTe C++'s own unit tests of the algebra, ported: its operands, and the conditions that it asks of each result.
 
 Facts read off test/unit/cute/core of NVIDIA/cutlass (BSD-3-Clause): composition, complement, coalesce, inverse_left,
-inverse_right, logical_divide, logical_product, nullspace, swizzle_layout, compact_xmajor, int_tuple; and what
-test/python/pycute has beyond those. Sizes that are `int` there are numbers here as well. Its array, bit field, and
-constant, pointer and tuple tests are about C++.
+inverse_right, logical_divide, logical_product, nullspace, swizzle_layout, compact_xmajor, int_tuple, compare, tuple;
+off test/unit/cute/layout; and what test/python/pycute has beyond those. Sizes that are `int` there are numbers here.
+tiled_mma is in `tests/tensor/test_atoms.py`. Not ported, file by file:
+
+- array_subbyte, bitfield, constants, constant_arithmetic, math, mixedbits, packed_tuple, pointer, tuple_find, typing:
+  C++ types and Python's type annotations.
+- reverse, lex_less of compare, max of tuple: Python's `[::-1]`, `<` and `max`.
+- transform, tensor_algs: `transform` of complex numbers, and sums over modes, which are `ops.sum(x, axis)` here.
+- domain_distribute: no such function; which threads take what of a shape is said by a layout of threads.
+- blockwise_scale_layout: a configuration of CUTLASS, no operation.
 """
 
 from __future__ import annotations
@@ -15,7 +22,9 @@ import pytest
 from cutepy.errors import LayoutError
 from cutepy.layout import (
     ComposedLayout,
+    IntTuple,
     Layout,
+    LayoutLeft,
     LayoutRight,
     Swizzle,
     _,
@@ -24,8 +33,10 @@ from cutepy.layout import (
     complement,
     composition,
     depth,
+    elem_less,
     evenly_divides,
     filter,
+    idx2crd,
     inner_product,
     left_inverse,
     logical_divide,
@@ -41,7 +52,9 @@ from cutepy.layout import (
     shape_div,
     size,
     slice_and_offset,
+    tiled_product,
     weakly_congruent,
+    zipped_product,
 )
 
 EIGHTS = "((2,2,2),(2,2,2)):((1,16,4),(8,2,32))"
@@ -250,6 +263,69 @@ def test_evenly_divides(text: str) -> None:
 def test_evenly_divides_by_layouts() -> None:
     assert evenly_divides((32, 64), 128) and evenly_divides((32, 64), (Layout(8, 2), 32))
     assert not evenly_divides((32, 64), (Layout(8, 3), 32))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 5), ((3, 2), (5, 2, 2))])
+def test_compare(shape: IntTuple) -> None:
+    """Coordinates are within the shape, and ordered as their indices are: last entry first, or first entry first."""
+    for by_rows in (False, True):
+        order = LayoutRight if by_rows else LayoutLeft
+        found = sorted((Layout(shape, order)(c), c) for c in (idx2crd(i, shape) for i in range(product(shape))))
+        assert [index for index, _crd in found] == list(range(product(shape)))
+        coordinates = [crd if by_rows else turned(crd) for _index, crd in found]
+        assert all(one < other for one, other in pairwise(coordinates))
+        assert all(elem_less(crd, shape) for _index, crd in found)
+
+
+def turned(tree: IntTuple) -> IntTuple:
+    return tuple(map(turned, tree[::-1])) if isinstance(tree, tuple) else tree
+
+
+def test_tuples() -> None:
+    for shape, count, square, strides in (
+        ((8, 4), 32, 80, (1, 8)),
+        ((8, 4, 2), 64, 84, (1, 8, 32)),
+        (((1, 2), 8, 2), 32, 73, ((0, 1), 2, 16)),
+    ):
+        assert (product(shape), inner_product(shape, shape), Layout(shape).stride) == (count, square, strides)
+
+
+def test_layouts_of_cutlass() -> None:
+    """Its classes of layouts as CuTe's: plain ones, and 16-bit operands of tensor cores by rows and by columns."""
+    rows, columns = Layout((8, 4), (4, 1)), Layout((8, 4))
+    assert all((rows(m, n), columns(m, n)) == (4 * m + n, m + 8 * n) for m in range(8) for n in range(4))
+    crosswise = composition(Swizzle(3, 3, 3), Layout((128, 64), (64, 1)))
+    congruous = composition(Swizzle(3, 3, 4), Layout((128, 64)))
+    for m in range(128):
+        for n in range(64):
+            assert crosswise(m, n) == 64 * m + 8 * (n // 8 ^ m % 8) + n % 8
+            assert congruous(m, n) == 128 * n + m // 64 * 64 + 8 * (m // 8 % 8 ^ n % 8) + m % 8
+
+
+def test_pycute_products() -> None:
+    A = Layout((2, 5), (5, 1))
+    for block, count in ((A, 4), (Layout(3, 2), 4), (Layout(4), 3), (Layout((4, 8)), 16)):
+        for product_of in (logical_product, zipped_product, tiled_product):
+            assert product_of(block, count) == product_of(block, Layout(count))
+            assert product_of(block, count).size == block.size * count
+    assert logical_product(A, 4) == parse_layout("((2,5),4):((5,1),10)") and logical_product(A, None) == A
+    by_mode = logical_product(A, (4, 2))
+    assert by_mode == logical_product(A, (Layout(4), Layout(2)))
+    assert by_mode == make_layout(logical_product(A[0], Layout(4)), logical_product(A[1], Layout(2)))
+
+
+def test_pycute_swizzles() -> None:
+    points = (0, 1, 2, 7, 8, 9, 15, 16, 63, 64, 255, 256)
+    for numbers, expected in (
+        ((0, 4, 0), points),
+        ((2, 3, -3), (0, 1, 2, 7, 72, 73, 79, 144, 255, 64, 63, 256)),
+        ((1, 0, 1), (0, 1, 3, 6, 8, 9, 14, 16, 62, 64, 254, 256)),
+        ((3, 2, 3), (0, 1, 2, 7, 8, 9, 15, 16, 59, 72, 227, 256)),
+        ((2, 1, -2), (0, 1, 10, 31, 8, 9, 23, 16, 39, 64, 231, 256)),
+    ):
+        swizzle = Swizzle(*numbers)
+        assert tuple(map(swizzle, points)) == expected
+        assert all(swizzle(swizzle(x)) == x for x in range(1 << sum(map(abs, numbers))))
 
 
 def test_pycute_int_tuples() -> None:

@@ -106,7 +106,8 @@ ERRORS = [
     ("S<3,4> o 0 o 8:1", 0, "2 numbers"),
     ("(4:1,8:2)", 0, "parse_tiler"),
     ("(4,8):(1,4) o 2", 14, "last link"),
-    ("(1,2) o (2,3):(1@0,1@1)", 0, "origin"),
+    ("(1,2) o (2,3):(1,2)", 8, "no coordinates"),
+    ("(1,2) o S<3,4,3> o (2,3):(1@0,1@1)", 0, "origin"),
     ("True", 0, "expected"),
     ("(4,8]", 4, "expected"),
     ("$", 0, "no meaning"),
@@ -215,8 +216,14 @@ def test_reading_inverts_writing(writer: str) -> None:
         text = WRITERS[writer](layout)
         assert parse_layout(text) == layout, text
         assert parse_layout(text.replace(" ", "  ")) == layout
+        assert parse_layout(f"{rng.choice(('tCgA: ', 's8  :', 'M:'))}{text}") == layout, text
         written += 1
     assert written > 600
+
+
+def test_a_name_before_a_stride_is_a_size() -> None:
+    for text in ("M: 7", "M : N + 1", "M: (N+1)*4", "M:floor(N/2)", "M: 5@1", "M: C<4>{}", "M:?"):
+        assert parse_layout(text).size == parse_layout("M:1").size, text
 
 
 def test_repr_is_python() -> None:

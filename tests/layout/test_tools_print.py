@@ -15,6 +15,7 @@ from cutepy.layout import (
     _,
     from_f2,
     make_composed_layout,
+    make_identity_layout,
     parse_layout,
     parse_parts,
     parse_tiler,
@@ -23,12 +24,16 @@ from cutepy.layout import (
 from cutepy.layout.text.parse import parse_expression
 from cutepy.layout.values.bit_map import apply
 from cutepy.layout.values.int_tuple import leaves, product
+from cutepy.tensor import local_tile, make_identity_tensor
 
 LAYOUT = Layout((4, (2, 2)), (1, (4, 8)))
 ROWS = Layout((8, 64), (64, 1))
 ELEMENTS = ComposedLayout(Swizzle(3, 4, 3), 0, ROWS)
 BYTES = ComposedLayout(Swizzle(3, 3, 3), 0, ROWS)  # the swizzle of the addresses of elements of 2 bytes
 IDENTITY = Layout((2, 3), (E(0), E(1)))
+STARTED = make_composed_layout(make_identity_layout((46, 7)), (42, 2), make_identity_layout((4, 5)))
+ACCUMULATOR = Layout(((128, 256), 1, 1), ((65536, 1), 0, 0))
+DESCRIPTORS = Layout((1, 2, 4, (1, 3)), (0, 512, 2, (0, 1024)))
 
 MMA = """TiledMMA
   ThrLayoutVMNK:  (_32,_2,_2,_1):(_1,_32,_64,_0)
@@ -75,6 +80,15 @@ READ = [
     ("ptr[32b](0x55d0) o (_4,(_2,_2)):(_1,(_4,_8))", LAYOUT),
     ("ArithTuple(_0,_0) o (_2,_3):(_1@0,_1@1)", IDENTITY),
     ("(4,5):(5@1@0,_1@1)", Layout((4, 5), (5 * E(0, 1), E(1)))),
+    ("(46,7):(1@0,1@1) o (42,2) o (4,5):(1@0,1@1)", STARTED),
+    ("ArithTuple(42,_2) o (4,5):(_1@0,_1@1)", STARTED),
+    ("counting_iter(42) o (4,(2,2)):(_1,(4,8))", LAYOUT),
+    ("tmem_[32b](0x0000.0000) o ((_128,_256),_1,_1):((_65536,_1),_0,_0)", ACCUMULATOR),
+    ("GMMA::DescriptorIterator o (_1,_2,_4,(_1,_3)):(_0,_512,_2,(_0,_1024))", DESCRIPTORS),
+    ("subptr[4b](0x7f42.0) o (_8,_64):(_64,_1)", ROWS),
+    ("tCsA:\tSw<3,4,3>_smem_ptr[16b](SMEM_ADDR_A) o (_8,_64):(_64,_1)", BYTES),
+    ("tCrA :   UMMA::DescriptorIterator o (_1,_2,_4,(_1,_3)):(_0,_512,_2,(_0,_1024))", DESCRIPTORS),
+    ("s2xh4     :  (4,(_2,2)):(_1,(4,_8))", LAYOUT),
     ("LayoutA_TV: ((_4,_8),(_2,_2)):((_16,_1),(_8,_64))", Layout(((4, 8), (2, 2)), ((16, 1), (8, 64)))),
     ("  ThrID:      _32:_1", Layout(32, 1)),
     # CuTe C++, source
@@ -101,6 +115,7 @@ READ = [
     ('!memref_smem_f16_ = !cute.memref<f16, smem, align<1024>, S<3,4,3>, "(8,64):(64,1)">', BYTES),
     ('!cute.memref<f8E4M3FN, smem, S<3,4,3>, "(8,64):(64,1)">', ELEMENTS),
     ('!cute.coord_tensor<"(0,0)", "(2,3):(1@0,1@1)">', IDENTITY),
+    ('!cute.coord_tensor<"(42,2)", "(4,5):(1@0,1@1)">', STARTED),
     # the CuTe DSL
     ("S<3,4,3> o 0 o (8,64):(64,1)", ELEMENTS),
     ("S<3,4,3> o 2 o (10,2):(2,1)", ComposedLayout(Swizzle(3, 4, 3), 2, Layout((10, 2), (2, 1)))),
@@ -172,7 +187,7 @@ TILERS = [
 ]
 REFUSED = [
     ("S<3,4,3>", "swizzle alone has no shape"),
-    ("gmem_ptr[16b](0x7f)", "a pointer"),
+    ("!cute.ptr<f16, smem, align<128>, S<3,4,3>>", "a pointer"),
     ('!cute.tile<"[128:1;64:1]">', "parse_tiler"),
     ("!memref_gmem_f16_", "alias"),
     ("#ttg.swizzled_shared<{vec = 4, perPhase = 1, maxPhase = 8, order = [1, 0]}>", "shape"),
@@ -193,6 +208,24 @@ def test_a_tiler_is_read_as_one(text: str, tiler: object) -> None:
     assert parse_tiler(text) == tiler
 
 
+def test_tensors_of_coordinates_are_read_back() -> None:
+    rng = generator("origins")
+    for _case in range(200):
+        sizes = [rng.randint(1, 40) for _axis in range(rng.randint(2, 3))]
+        tiles = tuple(rng.randint(1, size) for size in sizes)
+        places = tuple(rng.randrange(-(-size // tile)) for size, tile in zip(sizes, tiles, strict=True))
+        tile = local_tile(make_identity_tensor(tuple(sizes)), tiles, places)
+        read = parse_layout(str(tile))
+        starts = [place * tile for place, tile in zip(places, tiles, strict=True)]
+        for index in range(product(tiles)):
+            rest = index
+            expected = []
+            for start, extent in zip(starts, tiles, strict=True):
+                expected.append(start + rest % extent)
+                rest //= extent
+            assert read(index) == tuple(expected), (str(tile), index)
+
+
 def test_prints_of_atoms_are_read_part_by_part() -> None:
     mma = parse_parts(MMA)
     assert list(mma) == [
@@ -211,6 +244,8 @@ def test_prints_of_atoms_are_read_part_by_part() -> None:
     assert named["tiler_mn"] == (Layout((4, 32), (32, 1)), Layout(32, 1))
     dsl = parse_parts("Tiled MMA\n  Thr Layout VMNK: (32,2,2,1):(1,32,64,0)\n  TV Layout A:     (32,4):(4,1)\n")
     assert dsl["TV Layout A"] == Layout((32, 4), (4, 1))
+    log = parse_parts("tCsA:\tSw<3,4,3>_smem_ptr[16b](A) o (_8,_64):(_64,_1)\ntile: (_128,_64)\ns8  :  _8:_1\n")
+    assert log == {"tCsA": BYTES, "tile": (128, 64), "s8": Layout(8)}
     for text in (MMA, COPY):
         with pytest.raises(NotationError, match="parse_parts"):
             parse_layout(text)

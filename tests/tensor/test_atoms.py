@@ -5,13 +5,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cutepy.layout import Layout, _
+from cutepy.layout import Layout, _, parse_layout
 from cutepy.tensor import (
     COPY_ATOMS,
     FMA,
     MMA_ATOMS,
     MMAAtom,
     copy,
+    make_counting_tensor,
     make_fragment_like,
     make_tensor,
     make_tiled_copy_A,
@@ -19,6 +20,7 @@ from cutepy.tensor import (
     make_tiled_mma,
     universal_copy,
 )
+from cutepy.tensor.tiled import AXES
 
 Place = Callable[[int, int], tuple[int, ...]]
 
@@ -41,6 +43,67 @@ def test_every_operand_is_covered_evenly(name: str) -> None:
         assert layout[0].size == atom.threads.size and len(count) == np.prod(tile)
         assert (count == count[0]).all() and count[0] >= 1
     assert atom.c.size == np.prod(atom.tile("c"))
+
+
+OPERATIONS = """
+SM70_8x8x4_F16F16F16F16_TN SM70_8x8x4_F16F16F16F16_NT SM70_8x8x4_F16F16F16F16_NN SM70_8x8x4_F16F16F16F16_TT
+SM70_8x8x4_F32F16F16F32_TN SM70_8x8x4_F32F16F16F32_NT SM70_8x8x4_F32F16F16F32_NN SM70_8x8x4_F32F16F16F32_TT
+SM75_16x8x8_F32F16F16F32_TN SM75_8x8x16_S32S8S8S32_TN SM80_16x8x8_F16F16F16F16_TN SM80_16x8x16_F16F16F16F16_TN
+SM80_16x8x8_F32F16F16F32_TN SM80_16x8x16_F32F16F16F32_TN SM80_16x8x8_F32BF16BF16F32_TN
+SM80_16x8x16_F32BF16BF16F32_TN SM80_16x8x4_F32TF32TF32F32_TN SM80_16x8x8_F32TF32TF32F32_TN
+SM80_8x8x4_F64F64F64F64_TN SM80_8x8x16_S32S8S8S32_TN_SATURATE SM80_16x8x16_S32S8U8S32_TN
+SM80_16x8x32_S32U8S8S32_TN SM80_16x8x256_S32U1U1S32_TN_XORPOPC SM80_8x8x128_S32U1U1S32_TN_ANDPOPC
+SM80_16x8x128_S32U1U1S32_TN_XORPOPC SM89_16x8x32_F32E4M3E4M3F32_TN SM89_16x8x32_F32E5M2E4M3F32_TN
+SM90_16x8x4_F64F64F64F64_TN SM90_16x8x8_F64F64F64F64_TN SM90_16x8x16_F64F64F64F64_TN
+SM90::GMMA::MMA_64x128x16_F32F16F16_SS SM90_64x64x16_F16F16F16_RS SM90_64x256x8_F32TF32TF32_SS_TN
+SM90_64x8x32_S32S8S8_RS_TN
+"""
+"""Operations of CuTe's headers `mma_sm70.hpp` to `mma_sm90_gmma.hpp`."""
+TRAITS = """
+SM80_16x8x8_F16F16F16F16_TN ((4,8),(2,2)):((32,1),(16,8)) ((4,8),2):((16,1),8)
+SM80_16x8x16_F32F16F16F32_TN ((4,8),(2,2,2)):((32,1),(16,8,128)) ((4,8),(2,2)):((16,1),(8,64))
+SM80_16x8x4_F32TF32TF32F32_TN ((4,8),2):((16,1),8) ((4,8),1):((8,1),0)
+SM80_8x8x4_F64F64F64F64_TN ((4,8),1):((8,1),0) ((4,8),1):((8,1),0)
+SM80_16x8x32_S32U8S8S32_TN ((4,8),(4,2,2)):((64,1),(16,8,256)) ((4,8),(4,2)):((32,1),(8,128))
+SM80_16x8x256_S32U1U1S32_TN_XORPOPC ((4,8),(32,2,2)):((512,1),(16,8,2048)) ((4,8),(32,2)):((256,1),(8,1024))
+SM89_16x8x32_F32E4M3E4M3F32_TN ((4,8),(4,2,2)):((64,1),(16,8,256)) ((4,8),(4,2)):((32,1),(8,128))
+SM90_16x8x16_F64F64F64F64_TN ((4,8),(2,4)):((16,1),(8,64)) ((4,8),4):((8,1),32)
+"""
+"""ALayout and BLayout of CuTe's traits; of all 16 by 8 CLayout is one."""
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.split())
+def test_cutes_operations_are_found_by_their_names(operation: str) -> None:
+    atom = MMA_ATOMS[operation]
+    shape, types, *how = operation.replace("::GMMA::MMA", "").split("_")[1:]
+    assert "x".join(map(str, atom.shape)) == shape
+    a, b, c = (kind.upper().replace("B1", "U1") for kind in atom.types)
+    assert types in (c + a + b + c, c + a + b)
+    if shape == "8x8x4" and a == "F16":
+        assert (atom.a[1].stride == 8, atom.b[1].stride == 8) == (how[0][0] == "T", how[0][1] == "N")
+    if shape.startswith("64"):
+        assert (atom.a[0].stride == 0) is (how[0] == "SS")
+
+
+@pytest.mark.parametrize("line", TRAITS.split("\n")[1:-1])
+def test_cutes_traits_are_the_atoms(line: str) -> None:
+    operation, *layouts = line.split()
+    atom = MMA_ATOMS[operation]
+    if atom.shape[0] == 16:
+        assert str(atom.c) == "((4,8),(2,2)):((32,1),(16,8))"
+    for found, text in zip((atom.a, atom.b), layouts, strict=True):
+        assert (found.offsets().ravel(order="F") == parse_layout(text).offsets().ravel(order="F")).all()
+
+
+def test_cutes_matrix_loads_are_found_by_their_names() -> None:
+    for count in (1, 2, 4):
+        for way, arch in (("LD", "SM75"), ("ST", "SM90")):
+            plain = COPY_ATOMS[f"{arch}_U32x{count}_{way}SM_N"]
+            turned = COPY_ATOMS[f"{arch}_U16x{2 * count}_{way}SM_T"]
+            assert plain.registers.size == turned.registers.size == 64 * count and plain != turned
+            assert plain.memory[way == "ST"] == "smem" and ".trans" in turned.name
+    for unknown in ("SM80_16x8x7_F16F16F16F16_TN", "nothing"):
+        assert unknown not in MMA_ATOMS and unknown not in COPY_ATOMS
 
 
 @pytest.mark.parametrize("name", COPY_ATOMS)
@@ -346,6 +409,37 @@ def test_tiled_fragments_multiply_to_the_product(
             continue
         multiply_parts(atom, parts, mma, place, tensors)
     assert (C == expected).all()
+
+
+SM80 = "SM80_16x8x16_F32F16F16F32_TN"
+CUTE_TILED = [
+    ("fma", Layout((2, 3, 1)), (None, None, None)),
+    ("fma", Layout((2, 3, 2)), (None, None, None)),
+    ("fma", Layout((2, 3, 4)), (None, None, None)),
+    ("fma", Layout((4, 4, 2), (4, 1, 16)), (None, None, None)),
+    ("fma", Layout((2, 2, 2), (2, 4, 1)), (None, None, None)),
+    ("fma", Layout((4, 2, 2)), (16, 8, 4)),
+    (SM80, Layout((2, 2, 1)), (32, 32, 16)),
+    (SM80, Layout((2, 2, 2)), (None, None, None)),
+    (SM80, Layout((1, 2, 4)), (None, None, None)),
+    (SM80, Layout((2, 2, 2)), (32, 32, 32)),
+]
+"""CuTe's own cases, test/unit/cute/core/tiled_mma.cpp."""
+
+
+@pytest.mark.parametrize(("name", "arrangement", "permutation"), [*CUTE_TILED, *TILED])
+def test_the_layouts_of_threads_and_values_are_the_partitions(
+    name: str, arrangement: Layout | tuple[int, int, int], permutation: tuple[object, object, object]
+) -> None:
+    mma = make_tiled_mma(MMA_ATOMS[name], arrangement, permutation)
+    for operand, axes in AXES.items():
+        tile = make_counting_tensor(Layout(tuple(mma.tile[axis] for axis in axes)))
+        layout_tv = mma.layout_tv(operand)
+        assert layout_tv[0].size == mma.threads and layout_tv.cosize <= tile.size
+        numbered = {int(thread) for thread in mma.threads_vmnk.offsets().ravel()}
+        for thread in range(mma.threads) if len(numbered) == mma.threads else numbered:
+            part = getattr(mma, f"partition_{operand.upper()}")(tile, thread)
+            assert [layout_tv(thread, v) for v in range(layout_tv[1].size)] == [part(v) for v in range(part.size)]
 
 
 def multiply_parts(atom: MMAAtom, parts: list, mma: object, place: tuple[int, ...], tensors: list) -> None:

@@ -1,4 +1,4 @@
-"""The examples of CuTe's tensor document: the same tensors, slices and partitions, with the layouts that it states."""
+"""Tensors, slices and partitions, element by element, as in CuTe's document 03 (`cute_documents.txt` has its text)."""
 
 import numpy as np
 import pytest
@@ -10,14 +10,10 @@ from cutepy.layout import (
     _,
     blocked_product,
     composition,
-    depth,
     flat_divide,
-    get,
     logical_divide,
     logical_product,
     raked_product,
-    rank,
-    shape,
     size,
     tiled_divide,
     zipped_divide,
@@ -30,8 +26,6 @@ from cutepy.tensor import (
     local_partition,
     local_tile,
     make_fragment_like,
-    make_gmem_ptr,
-    make_smem_ptr,
     make_tensor,
     make_tensor_like,
     outer_partition,
@@ -46,54 +40,10 @@ def layout_text(tensor: object) -> str:
     return str(tensor.layout)
 
 
-@pytest.mark.parametrize(
-    ("tensor", "text"),
-    [
-        (make_tensor(DATA, Layout(8)), "8:1"),
-        (make_tensor(DATA, 8), "8:1"),
-        (make_tensor(DATA, 8, 2), "8:2"),
-        (make_tensor(make_gmem_ptr(DATA, name="A"), 8), "gmem_ptr[32b](A) o 8:1"),
-        (make_tensor(make_gmem_ptr(DATA, name="A"), (8, 16)), "gmem_ptr[32b](A) o (8,16):(1,8)"),
-        (make_tensor(make_gmem_ptr(DATA, name="A"), (8, 16), (16, 1)), "gmem_ptr[32b](A) o (8,16):(16,1)"),
-        (make_tensor(make_smem_ptr(DATA, name="s"), Layout((4, 8))), "smem_ptr[32b](s) o (4,8):(1,4)"),
-        (make_tensor(make_smem_ptr(DATA, name="s"), (4, 8), LayoutRight), "smem_ptr[32b](s) o (4,8):(8,1)"),
-        (make_tensor(f32, (4, 8)), "(4,8):(1,4)"),
-        (make_tensor(f32, (4, 8), LayoutRight), "(4,8):(8,1)"),
-        (make_tensor(f32, (4, 8), (2, 32)), "(4,8):(2,32)"),
-        (make_tensor_like(make_tensor(f32, (4, 8), (32, 2))), "(4,8):(8,1)"),
-    ],
-)
-def test_creation(tensor: Tensor, text: str) -> None:
-    assert str(tensor).endswith(text)
-    assert str(tensor).startswith(("ptr[32b](0x", "gmem_ptr[32b](A)", "smem_ptr[32b](s)"))
-
-
 def test_owning_tensors_have_their_own_memory() -> None:
     one, other = make_tensor(f32, (4, 8)), make_tensor(f32, (4, 8))
     one[1, 2] = 5
     assert (one[1, 2], other[1, 2]) == (5, 0) and str(one) != str(other)
-
-
-def test_operations_of_a_layout() -> None:
-    t = make_tensor(DATA, (4, (2, 8)))
-    assert (rank(t), depth(t), shape(t, 1), size(t), size(t, 1, 1), t.size) == (2, 2, (2, 8), 64, 8, 64)
-    assert layout_text(get(t, 1)) == "(2,8):(4,8)" and layout_text(get(t, 1, 0)) == "2:4"
-
-
-def test_access() -> None:
-    A = make_tensor(f32, ((4, 5), 13), ((12, 1), 64))
-    B = make_tensor(np.zeros(13 * 20, np.float32), (13, 20))
-    for m0 in range(size(A, 0, 0)):
-        for m1 in range(size(A, 0, 1)):
-            for n in range(size(A, 1)):
-                A[(m0, m1), n] = n + 2 * m0
-    for m in range(size(A, 0)):
-        for n in range(size(A, 1)):
-            B[n, m] = A(m, n)
-    assert all(B[n, m] == n + 2 * (m % 4) for n in range(13) for m in range(20))
-    for i in range(A.size):
-        A[i] = B[i]
-    assert A[(1, 0), 1] == A[21] == B[21] == B[21 % 13, 21 // 13]
 
 
 def test_tiling() -> None:

@@ -14,12 +14,13 @@ from typing import Any
 from ...errors import LayoutError, NotationError
 from ..algebra.bits import strided_over_f2
 from ..algebra.operation import OPERATIONS, Act
+from ..algebra.queries import coshape
 from ..algebra.rearrange import filter, make_ordered_layout
-from ..values.basis import Basis, as_stride
+from ..values.basis import Basis, as_stride, has_basis
 from ..values.bit_map import BitMap, OfBits, Swizzle
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
 from ..values.coordinates import keeps
-from ..values.int_tuple import IntTuple, Order, leaves
+from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, tuple_add
 from ..values.layout import Layout, make_identity_layout, make_layout
 from .tree import Call, Chain, Fail, Joined, Node, OverF2, Pair, Pointer, Tree, is_number
 
@@ -141,7 +142,8 @@ def tiler_of(node: Node, fail: Fail) -> object:
 def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> Function:
     """`outer o offset o inner`, with any number of links; the last is a layout, pointers are left out.
 
-    `part_of_chain`: a swizzle may be the last, for a layout follows outside.
+    A coordinate in front is where a tensor of coordinates begins. `part_of_chain`: a swizzle may be the last, for a
+    layout follows outside.
     """
     last = parts[-1].grouped or parts[-1]
     if is_number(last.value):
@@ -154,7 +156,7 @@ def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> Fu
             offset = value
         elif isinstance(value, tuple) and not any(leaf != 0 for leaf in leaves(tree_of(part, fail, "a coordinate"))):
             continue
-        elif isinstance(value, tuple) and chain is not None and offset == 0:
+        elif isinstance(value, tuple) and offset == 0 and (chain is not None or part is parts[-2]):
             offset = tree_of(part, fail, "a coordinate")
         elif isinstance(value, (OfBits, Layout, Chained, ComposedLayout)):
             chain, offset = chained(chain, offset, value), 0
@@ -163,11 +165,16 @@ def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> Fu
         else:
             raise fail(
                 f"{_named(value)} cannot stand here; a chain is S<3,4,3> o 2 o (8,64):(64,1), and a tensor's print has "
-                "a pointer or an origin of zeros in front",
+                "a pointer or an origin in front",
                 part.column,
             )
     inner = last.value if isinstance(last.value, OfBits) and part_of_chain else layout_of(last, fail)
     try:
+        if chain is None and isinstance(offset, tuple):
+            if not isinstance(inner, Layout) or not has_basis(inner.stride):
+                raise LayoutError(f"{inner} gives no coordinates, so none stands in front of it")
+            last_place = tuple_add(offset, map_leaves(lambda extent: extent - 1, coshape(inner)))
+            chain = make_identity_layout(map_leaves(lambda top: top + 1, last_place))
         return chained(chain, offset, inner)
     except LayoutError as error:
         raise fail(str(error), last.column) from None

@@ -16,7 +16,7 @@ from .meaning import CALLS, Meaning, functions
 from .prints import linear_layout, parts_of
 from .syntax import read
 
-_SIGNS = re.compile(r"^\s*#|[Ll]inear|Blocked|size 1 dim| -> \(|: +\S|\w = <")
+_SIGNS = re.compile(r"^\s*#|[Ll]inear|Blocked|size 1 dim| -> \(|:[ \t]+\S|\w = <")
 _WORDS = ("ValueType", "Value type")
 _SPELLINGS = "Layout, Shape, Stride, make_layout, make_shape, make_stride, ComposedLayout, Swizzle, Int, E"
 
@@ -26,7 +26,8 @@ def parse_layout(text: str) -> AnyLayout:
 
     It reads CuTe C++ prints and sources, the CuTe DSL, pycute, tensor-layouts, Mojo, LaTeX, cutepy's own `str` and
     `repr`, types of CuTe's compiler, Triton's linear layouts, and a bare shape. Of a pointer in front only its swizzle
-    counts, which moves bytes, and here the elements; a name or `?` is an unknown size, a positive SymPy symbol.
+    counts, which moves bytes, and here the elements; of coordinates their origin does. A label in front is left out; a
+    name or `?` is an unknown size, a positive SymPy symbol.
 
     >>> print(parse_layout("((_4,_2),_8):((_1,_16),_4)"), parse_layout("Layout<Shape<_4,_8>,Stride<_8,_1>>{}"))
     ((4,2),8):((1,16),4) (4,8):(8,1)
@@ -40,18 +41,18 @@ def parse_layout(text: str) -> AnyLayout:
 
 
 def _foreign(text: str) -> AnyLayout | None:
-    """The layout of Triton's text, or of a labelled line; None for any other text."""
+    """The layout of Triton's text, or of a line with a label of several words; None for any other text."""
     if not isinstance(text, str) or not _SIGNS.search(text):
         return None
-    parts = parts_of(text)
+    linear = linear_layout(text)
+    parts = {} if linear else parts_of(text)
     if len(parts) > 1:
         raise NotationError(f"this print has the parts {', '.join(parts)}; parse_parts reads them all", text, 0)
-    found = [parse_parts(text)[name] for name in parts]
-    return found[0] if found and isinstance(found[0], AnyLayout) else linear_layout(text)
+    return next((parse_layout(part) for label, part in parts.items() if " " in label), linear)
 
 
 def parse_parts(text: str) -> dict[str, object]:
-    """The layouts and tilers of a print of several parts, by their names: `print(TiledMMA)`, `print(TiledCopy)`, atoms.
+    """The layouts and tilers of a print of several parts, by their labels: `print(TiledMMA)`, atoms, lines of a log.
 
     >>> for name, part in parse_parts("MMA_Atom\\n  ThrID:      _32:_1\\n  Shape_MNK:  (_16,_8,_16)\\n").items():
     ...     print(name, part)

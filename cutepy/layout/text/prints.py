@@ -12,20 +12,19 @@ from ...errors import NotationError
 from ..algebra.bits import layout_of_columns, mapped_layout
 from ..values.composed import AnyLayout
 
-_NAMES = (
-    "ThrLayoutVMNK|PermutationMNK|ThrID|Shape_MNK|Layout[ABC]_TV|Tiler_MN|TiledLayout_TV|ValLayout(?:Src|Dst|Ref)|"
-    "ValueType|Thr Layout VMNK|Permutation MNK|Shape MNK|TV Layout (?:A|B|C|Src|Dst|Ref|tiled)|Tiler MN|Value type"
+_PART = (
+    r"(?m)^[ \t]*(?P<label>[A-Za-z]\w*(?: \w+)*)[ \t]*:(?!:)[ \t]*(?P<line>\S.*)"
+    r"|\b(?P<name>\w+) = <(?P<quoted>\"[^\"]*\")>"
 )
-_PART = rf"(?m)^[ \t]*(?P<line>{_NAMES}):[ \t]*(?P<rest>\S.*?)[ \t]*$|\b(?P<name>\w+) = <(?P<quoted>\"[^\"]*\")>"
 
 
 def parts_of(text: str) -> dict[str, str]:
-    """The texts of the parts of a print, by their names; none where it is no print of parts.
+    """The texts of the parts of a print, by the labels of their lines; none where it is no print of parts.
 
     >>> parts_of("TiledCopy\\n  Tiler_MN:       (_64,_16)\\n")
     {'Tiler_MN': '(_64,_16)'}
     """
-    return {found["line"] or found["name"]: found["rest"] or found["quoted"] for found in re.finditer(_PART, text)}
+    return {found["label"] or found["name"]: found["line"] or found["quoted"] for found in re.finditer(_PART, text)}
 
 
 _BASES = r"[\"']?(\w+?)(?:_bases)?[\"']?\s*[=:]\s*\[((?:\s*\[[^\[\]]*\]\s*,?)*)\s*\]"

@@ -2,6 +2,7 @@
 
 A hand-written recursive descent over
 
+    text   := [ name ":" ] chain                         tCgA: gmem_ptr[16b](0x7f) o (4,8):(8,1)
     chain  := pair { "o" pair }                          swizzle o offset o layout, pointer o layout
     pair   := value [ ":" value ]                        shape:stride
     value  := number | name | "?" | basis | call | group, joined by + - * / // % ** and @
@@ -31,7 +32,7 @@ LARGEST_COUNT = 1024
 """The most numbers that one text may hold: a compact stride is a product of all sizes before it."""
 
 _SKIPPED = re.compile(
-    r"(?:\s|\{\s*\}|\\(?:left|right|mathrm)(?![A-Za-z])|\\[,;!]|!\w{1,99}\s*=|!?(?:cute|cutlass|cutepy|pycute|tensor_layouts)(?:::|\.))+"
+    r"(?:\s|\{\s*\}|\\(?:left|right|mathrm)(?![A-Za-z])|\\[,;!]|!\w{1,99}\s*=|!?(?:cute|cutlass|cutepy|pycute|tensor_layouts|[GU]MMA)(?:::|\.))+"
 )
 _TOKEN = re.compile(
     r"(?P<number>_-?[0-9]+|[0-9]+|_m[0-9]+(?!\w))"
@@ -111,10 +112,6 @@ class Tokens:
                 raise self.error(f"{bracket.group()!r} closes nothing that is open", bracket.start())
         self.next = self._read(at)
 
-    def skip_to(self, at: int) -> None:
-        """Read on from column `at`."""
-        self.next = self._read(at)
-
     def found(self) -> str:
         """The next token in words."""
         return "the end of the text" if self.next.kind == "end" else repr(self.next.text[:40])
@@ -163,20 +160,17 @@ def number(word: str) -> int:
     return int(word.lstrip("_").replace("m", "-"))
 
 
-_ORDERS = {
-    "LayoutLeft": Order.LEFT,
-    "GenColMajor": Order.LEFT,
-    "LayoutRight": Order.RIGHT,
-    "GenRowMajor": Order.RIGHT,
-}
+_ORDERS = {side.value: side for side in Order} | {"GenColMajor": Order.LEFT, "GenRowMajor": Order.RIGHT}
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2}
-_CLOSING = {"(": ")", "[": "]", "<": ">"}
 _KEYWORD = re.compile(r"(shape|stride|order|offset|swizzle|loc|ip)\s*=")
 _DIVISOR = r"div\s*=\s*([0-9]{1,18})"
 _MACHINE_INTEGERS = frozenset("int unsigned long int32_t uint32_t int64_t uint64_t size_t".split())
 """Types of sizes that a C++ type does not know: each is another unknown."""
-_TYPES = frozenset("layout composed_layout tile shape stride int_tuple coord step memref coord_tensor".split())
+_TYPES = frozenset("layout composed_layout swizzle tile shape stride int_tuple coord step memref coord_tensor".split())
 """Types of the compiler's dialect, which hold a text."""
+_NUMBERS = frozenset("Int C constant Integer E ScaledBasis F2( floor ceiling Mod Max Min Stride make_stride".split())
+"""Calls that a stride may be, or be made of."""
+_POINTER = re.compile(r"\w*ptr\w*|counting_iter|tmem_|DescriptorIterator")
 _PYCUTE_SWIZZLE = r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})"
 
 
@@ -213,7 +207,7 @@ class Reader:
         if tokens.next.kind == "end":
             raise tokens.error("there is no text; a layout is written (4,8):(1,4)")
         try:
-            node = self.chain()
+            node = self.chain(labelled=True)
         except RecursionError:
             raise tokens.error("the text nests too deep for what is left of Python's stack") from None
         tokens.accept(";")
@@ -222,28 +216,42 @@ class Reader:
             raise tokens.error(f"{tokens.found()} follows a complete layout; expected the end of the text{missing}")
         return node
 
-    def chain(self) -> Node:
-        """`pair o pair o ...`"""
-        parts = [self.pair()]
+    def chain(self, *, labelled: bool = False) -> Node:
+        """`pair o pair o ...`, after a label where one may stand."""
+        parts = [self.pair(labelled=labelled)]
         while self.tokens.accept("o"):
             parts.append(self.pair())
         if len(parts) == 1:
             return parts[0]
         return Node(parts[0].column, Chain(parts))
 
-    def pair(self) -> Node:
-        """`shape`, or `shape:stride`."""
+    def pair(self, *, labelled: bool = False) -> Node:
+        """`shape`, or `shape:stride`; a name with a colon in front of one of these, or of no stride, is a label."""
         shape = self.value(0)
         colon = self.tokens.accept(":")
         if colon is None:
             return shape
         stride = self.value(0)
+        if labelled and hasattr(shape.value, "free_symbols") and self._is_labelled(stride):
+            shape, colon = stride, self.tokens.accept(":")
+            if colon is None:
+                return shape
+            stride = self.value(0)
         if isinstance(shape.value, tuple) and _is_one(stride):
             raise self.tokens.error("':' stands between a tuple of sizes and one stride", colon.column)
         if _is_one(shape) and isinstance(stride.value, tuple):
             why = "':' stands between one size and a tuple of strides; is ')' missing before it?"
             raise self.tokens.error(why, colon.column)
         return Node(shape.column, Pair(shape, stride))
+
+    def _is_labelled(self, after: Node) -> bool:
+        """True if what follows a name and a colon can be no stride of an unknown size."""
+        value = (after.grouped or after).value
+        if self.tokens.sees(":") or isinstance(value, (Pointer, Pair, Chain)):
+            return True
+        if isinstance(value, Call):
+            return value.name not in _NUMBERS
+        return isinstance(value, tuple) and self.tokens.sees("o")
 
     def value(self, floor: int) -> Node:
         """Numbers joined by signs that bind tighter than `floor`; one group, call or name otherwise."""
@@ -277,7 +285,7 @@ class Reader:
             return self._counted(token, self._unknown(token))
         if token.kind == "name":
             return self._named(token)
-        if token.text in _CLOSING:
+        if token.text in _PAIRS:
             return self._group(token)
         if token.text == '"':
             return self._quoted(token)
@@ -298,7 +306,7 @@ class Reader:
     def listed(self, opening: Token, name: str = "") -> tuple[list[Node], dict[str, Node], bool]:
         """What stands between brackets, `name=...` apart, and whether a comma makes it a tuple."""
         tokens = self.tokens
-        closing = _CLOSING[opening.text]
+        closing = _PAIRS[opening.text]
         self.depth += 1
         if self.depth > MAX_DEPTH + 2:
             raise tokens.error(f"the text nests deeper than {MAX_DEPTH} levels; no layout does", opening.column)
@@ -344,7 +352,7 @@ class Reader:
             if quote < 0:
                 raise tokens.error("a memref has its layout in quotes, and here are none", opening.column)
             links.append(Node(opening.column, Pointer.printed(tokens.text[opening.end : quote])))
-            tokens.skip_to(quote)
+            tokens.next = tokens._read(quote)
         if name == "coord_tensor":
             links.append(self.unit())
             tokens.expect(",", "after the origin")
@@ -384,7 +392,7 @@ class Reader:
         if swizzle := re.fullmatch(_PYCUTE_SWIZZLE, name):
             numbers = [Node(token.column, int(number)) for number in swizzle.groups()]
             return Node(token.column, Call("Swizzle", token.column, numbers, {}, tokens.error))
-        if "ptr" in name or name == "counting_iter":
+        if _POINTER.fullmatch(name):
             tokens.skip_brackets()
             return Node(token.column, Pointer.printed(tokens.text[token.end : tokens.next.column]))
         if name in _TYPES and tokens.sees("<"):

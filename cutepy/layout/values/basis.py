@@ -7,7 +7,7 @@ by axis. `2 * E(0, 1)` prints as CuTe does, the axes reversed: `2@1@0`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import cast, overload
 
 from ...errors import LayoutError
 from .int_tuple import IntTuple, leaves
@@ -87,15 +87,21 @@ def _nest(terms: list[tuple[tuple[int, ...], int]]) -> IntTuple:
     return tuple(_nest(groups[axis]) if axis in groups else 0 for axis in range(max(groups) + 1))
 
 
-def E(*path: int) -> Basis:
-    """The basis element of one step along axis `path`: E(1) is axis 1, E(0, 1) axis 1 within axis 0.
+@overload
+def E() -> int: ...
+@overload
+def E(axis: int, /, *path: int) -> Basis: ...
+def E(*path: int) -> Basis | int:
+    """The basis element of one step along axis `path`: E(1) is axis 1, E(0, 1) axis 1 within axis 0, E() the integer 1.
 
     >>> str(E(0, 1)), E(1).coordinate()
     ('1@1@0', (0, 1))
 
     Raises LayoutError for an axis that is not a whole number from 0. Source: CuTe, `arithmetic_tuple.hpp`.
     """
-    if not path or any(type(axis) is not int or axis < 0 for axis in path):
+    if not path:
+        return 1
+    if any(type(axis) is not int or axis < 0 for axis in path):
         raise LayoutError(f"E{path}: name axes by whole numbers from 0, the outer axis first")
     return Basis(1, path)
 

@@ -8,8 +8,10 @@ from .atom import MMAAtom as MMAAtom
 from .atom import universal_copy as universal_copy
 from .subgroup import subgroup_matrix as subgroup_matrix
 
-MMA_ATOMS: Atoms[MMAAtom] = Atoms(lambda: [FMA, *nvidia.mma_atoms(), *others.mma_atoms()])
-"""Every multiply-add atom by name."""
+MMA_ATOMS: Atoms[MMAAtom] = Atoms(lambda: [FMA, *nvidia.mma_atoms(), *others.mma_atoms()], nvidia.instruction)
+"""Every multiply-add atom by name, NVIDIA's also by that of CuTe's operation, as "SM80_16x8x8_F16F16F16F16_TN"."""
 
-COPY_ATOMS: Atoms[CopyAtom] = Atoms(lambda: [*map(universal_copy, (1, 2, 3, 4)), *nvidia.copy_atoms()])
-"""Every copy atom by name."""
+COPY_ATOMS: Atoms[CopyAtom] = Atoms(
+    lambda: [*map(universal_copy, (1, 2, 3, 4)), *nvidia.copy_atoms()], nvidia.instruction
+)
+"""Every copy atom by name, those of matrices also by that of CuTe's operation, as "SM75_U32x4_LDSM_N"."""

@@ -108,17 +108,22 @@ Kind = TypeVar("Kind", bound=MMAAtom | CopyAtom)
 
 
 class Atoms(Mapping[str, Kind], Generic[Kind]):
-    """Atoms by name, made when one is first asked for."""
+    """Atoms by name, made when one is first asked for; `instruction` says what another name for one means."""
 
-    def __init__(self, make: Callable[[], Iterable[Kind]]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], Iterable[Kind]], instruction: Callable[[str], str]) -> None:
+        self._make, self._instruction = make, instruction
 
     @cached_property
     def _made(self) -> dict[str, Kind]:
         return {atom.name: atom for atom in self._make()}
 
+    @cached_property
+    def _by_instruction(self) -> dict[str, Kind]:
+        return {name.partition(".")[2]: atom for name, atom in self._made.items()}
+
     def __getitem__(self, name: str) -> Kind:
-        return self._made[name]
+        instruction = self._instruction(name)
+        return self._by_instruction[instruction] if instruction else self._made[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._made)

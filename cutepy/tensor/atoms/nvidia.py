@@ -6,11 +6,39 @@ register t of row g, with 32 / bits elements side by side. Sections are those of
 
 from __future__ import annotations
 
+import re
+
 from ...layout import Layout
 from .atom import CopyAtom, MMAAtom, thread_value
 
 WARP = Layout(32)
 MMA = "PTX ISA, 9.7.14.5, Matrix fragments for mma.{}"
+MULTIPLY = re.compile(r"SM\d+(?:_|::GMMA::MMA_)(\d+)x(\d+)x(\d+)_((?:TF32|BF16|[FSU]\d+|E\dM\d)+)_(\w+)")
+MATRICES = re.compile(r"SM\d+_U(16|32)x(\d)_(LD|ST)SM_(N|T)")
+
+
+def instruction(operation: str) -> str:
+    """The PTX instruction that an operation of CuTe C++ is, "" for what is none.
+
+    >>> instruction("SM80_16x8x16_F32F16F16F32_TN"), instruction("SM75_U16x8_LDSM_T")
+    ('mma.m16n8k16.f32.f16.f16.f32', 'ldmatrix.m8n8.x4.trans.b16')
+
+    An architecture is not part of it: CuTe names a later one than the first for some.
+    """
+    if found := MATRICES.fullmatch(operation):
+        bits, count, way, order = found.groups()
+        return f"{way.lower()}matrix.m8n8.x{int(bits) * int(count) // 32}{'.trans' * (order == 'T')}.b16"
+    found = MULTIPLY.fullmatch(operation)
+    if found is None:
+        return ""
+    m, n, k, listed, how = found.groups()
+    types = re.findall(r"tf32|bf16|[bfsu]\d+|e\dm\d", listed.lower().replace("u1", "b1"))
+    shape = f"m{m}n{n}k{k}"
+    if m == "64":
+        return ".".join(("wgmma", shape, *types[:3], "rs" if how.startswith("RS") else "ss"))
+    volta = (m, k, types[1]) == ("8", "4", "f16")
+    orders = ("row" if how[0] == "T" else "col", "col" if how[1] == "N" else "row") if volta else ()
+    return ".".join(("mma", shape, *orders, *types))
 
 
 def _rows(rows: int, k: int, bits: int) -> Layout:
