@@ -20,6 +20,8 @@ from .rearrange import group_modes
 
 WORD = 4
 """Bytes that a bank gives in a round."""
+WIDEST = 16
+"""The most bytes of an access."""
 LARGEST_COUNT = 1 << 20
 """The most elements whose accesses are counted one by one."""
 

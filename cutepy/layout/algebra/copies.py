@@ -13,8 +13,9 @@ from functools import partial
 from ...errors import LayoutError, TableError
 from ..values.composed import AnyLayout
 from ..values.int_tuple import leaves, product_each
+from .banks import WIDEST
 from .bits import columns_of
-from .deal import WIDEST, Job, Side, cuts_of, dealt, offset_at
+from .deal import Job, Side, cuts_of, dealt, offset_at
 from .questions import vectorised
 from .table import from_offsets
 

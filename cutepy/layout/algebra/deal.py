@@ -17,12 +17,10 @@ from ..values.coordinates import idx2crd
 from ..values.int_tuple import IntTuple, leaves, show
 from ..values.layout import Layout, make_layout
 from .banks import WORD, fetched, served
-from .bits import columns_of, layout_of_columns, mapped_layout
+from .bits import columns_of, linear_layout_of
 from .rearrange import coalesce
 from .rows import rank_of
 
-WIDEST = 16
-"""The most bytes of an access."""
 SEGMENT = 32
 """The bytes of a transaction."""
 MOST_TRIED = 1 << 12
@@ -163,7 +161,7 @@ class Job:
             return make_layout(*(coalesce(Layout(*pair)) for pair in pairs))
         columns = tuple(step for _extent, step in (*order.threads, *order.values))
         shape = 1 << len(order.threads), 1 << len(order.values)
-        return layout_of_columns(columns, shape) or mapped_layout(columns, shape)
+        return linear_layout_of(columns, shape)
 
 
 def dealt(job: Job, cuts: list[Cut], count: int) -> Dealt:

@@ -15,7 +15,8 @@ from ..values.above import Shown
 from ..values.composed import AnyLayout
 from ..values.coordinates import crd2idx, idx2crd
 from ..values.int_tuple import IntTuple, leaves, product, show
-from .deal import WIDEST, offset_at
+from .banks import WIDEST
+from .deal import offset_at
 
 MOST_ASKED = 1 << 17
 """The most elements of a layout that is asked about."""

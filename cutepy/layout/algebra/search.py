@@ -12,18 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
+from typing import TYPE_CHECKING
 
 from ...errors import LayoutError
 from ..values.int_tuple import leaves
 from ..values.layout import Layout
 from ..values.size import list_coordinates
 from .rearrange import coalesce, from_modes, moving
+from .swizzled import listed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Options = dict[int, frozenset[int]]
 
 
 MOST_COMPARED = 1 << 25
-"""How many offsets the search for a right inverse compares before it gives up: about a second."""
+"""How many offsets the search for a right inverse compares before it gives up: about half a second."""
 
 
 def largest_right_inverse(layout: Layout) -> Layout:
@@ -31,27 +37,26 @@ def largest_right_inverse(layout: Layout) -> Layout:
 
     Raises LayoutError where the search is cut off.
     """
-    offsets = [layout(position) for position in range(layout.size)]
-    wanted: dict[int, list[int]] = {}
-    for position, offset in enumerate(offsets):
-        wanted.setdefault(offset, []).append(position)
-    bound = 0
-    while bound in wanted:
-        bound += 1
+    list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
+    import numpy as np
+
+    size = layout.size
+    offsets = np.array([offset if 0 <= offset < size else -1 for offset in listed(layout)])  # others are never wanted
+    bound = int(np.flatnonzero(np.bincount(offsets + 1, minlength=size + 2)[1:] == 0)[0])
     best: tuple[int, list[int], list[int]] = (1, [], [])
     left = MOST_COMPARED
 
-    def extend(reached: list[int], extents: list[int], strides: list[int]) -> None:
+    def extend(reached: NDArray[np.int64], extents: list[int], strides: list[int]) -> None:
         nonlocal best, left
-        count = len(reached)
+        count, last = len(reached), int(reached.max())
         if count > best[0]:
             best = (count, extents, strides)
         if best[0] == bound or count * 2 > bound:
             return
-        for step in wanted.get(count, ()):
+        for step in np.flatnonzero(offsets == count).tolist():
             if strides and step == strides[-1] * extents[-1]:
                 continue  # the mode before, longer: that was tried
-            grown, factor = reached, 1
+            grown, factor = [reached], 1
             while (factor + 1) * count <= bound:
                 left -= count + 320  # a try costs more than its offsets
                 if left < 0:
@@ -59,18 +64,16 @@ def largest_right_inverse(layout: Layout) -> Layout:
                         f"right_inverse({layout}): the modes overlap in too many ways; the largest inverse is open "
                         f"after {MOST_COMPARED} comparisons, so divide the layout first"
                     )
-                more = [position + step * factor for position in reached]
-                start = count * factor
-                if more[0] >= len(offsets) or offsets[more[0]] != start or max(more) >= len(offsets):
+                more = reached + step * factor
+                wanted = np.arange(count * factor, count * (factor + 1))
+                if last + step * factor >= size or not np.array_equal(offsets[more], wanted):
                     break
-                if list(map(offsets.__getitem__, more)) != list(range(start, start + count)):
-                    break
-                grown = grown + more
+                grown.append(more)
                 factor += 1
             for shorter in range(factor, 1, -1):
-                extend(grown[: shorter * count], [*extents, shorter], [*strides, step])
+                extend(np.concatenate(grown[:shorter]), [*extents, shorter], [*strides, step])
 
-    extend([0], [], [])
+    extend(np.zeros(1, np.int64), [], [])
     return coalesce(from_modes(best[1], best[2]))
 
 

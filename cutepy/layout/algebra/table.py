@@ -282,7 +282,7 @@ def _plain(values: Table) -> Layout | Found:
     modes: list[tuple[IntTuple, IntTuple]] = []
     added = np.zeros((1,) * values.ndim, np.int64)
     for axis in range(values.ndim):
-        along = values[tuple(slice(None) if other == axis else 0 for other in range(values.ndim))]
+        along = _along(values, axis)
         found = modes_of_values(along)
         if isinstance(found, Broken):
             return tuple(found.index if other == axis else 0 for other in range(values.ndim)), found.expected
@@ -314,16 +314,17 @@ def _swizzled(values: Table) -> ComposedLayout | None:
 
 def _plausible(values: Table) -> bool:
     """False where the beginning of an axis already shows that it is no layout: a first run that does not divide it."""
-    import numpy as np
-
     for axis in range(values.ndim):
-        along = values[tuple(slice(None) if other == axis else 0 for other in range(values.ndim))]
-        begin = along[:LOOKED_AHEAD]
-        if len(begin) > 1:
-            broken = np.nonzero(begin != np.arange(len(begin)) * begin[1])[0]
-            if len(broken) and len(along) % int(broken[0]):
-                return False
+        along = _along(values, axis)
+        linear = _bent(along[:LOOKED_AHEAD], int(along[1])) if len(along) > 1 else None
+        if linear and len(along) % linear:
+            return False
     return True
+
+
+def _along(values: Table, axis: int) -> Table:
+    """What stands along one axis where the index on the others is 0."""
+    return values[tuple(slice(None) if other == axis else 0 for other in range(values.ndim))]
 
 
 def _refuse(values: Table, index: tuple[int, ...], expected: int) -> NoReturn:
