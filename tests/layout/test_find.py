@@ -53,7 +53,7 @@ def test_canonical_layouts_are_derived(k: int) -> None:
     ("call", "words"),
     [
         (lambda: conflict_free((8, 8), [Layout((8, 8), (1, 9))]), "lane 1, value 7 it is 64"),
-        (lambda: conflict_free((8, 8), [Layout(8, -1)]), "the tile has the elements 0 to 63"),
+        (lambda: conflict_free((8, 8), [Layout(8, -1)]), "elements are 0 to 63"),
         (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=6), "no whole number of elements"),
         (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=[4, 4]), "2 access_bytes for 1"),
         (lambda: conflict_free((8, 8), [Layout(8)], access_bytes=16), "no whole accesses of 4"),

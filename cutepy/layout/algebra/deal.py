@@ -16,10 +16,10 @@ from ..values.composed import AnyLayout, plain_part
 from ..values.coordinates import idx2crd
 from ..values.int_tuple import IntTuple, leaves, show
 from ..values.layout import Layout, make_layout
-from .banks import WORD, fetched, served
+from .banks import WORD, fetched, served, served_together
 from .bits import columns_of, linear_layout_of
 from .rearrange import coalesce
-from .rows import rank_of
+from .rows import independent, rank_of
 
 SEGMENT = 32
 """The bytes of a transaction."""
@@ -279,11 +279,8 @@ def _turned(source: Columns, target: Columns, count: int) -> Cut | None:
     """Bits of the index, so turned that the first lead to neighbours and the others to the beginnings of accesses."""
     image, low = Image(source), count - 1
     vector = [image.solve(1 << bit) or 0 for bit in range(low.bit_length())]
-    rest: list[int] = []
-    for bit in range(len(source)):
-        column = 1 << bit ^ apply(vector, source[bit] & low)
-        if rank_of([*vector, *rest, column]) > len(vector) + len(rest):
-            rest.append(column)
+    others = (1 << bit ^ apply(vector, column & low) for bit, column in enumerate(source))
+    rest = independent((*vector, *others))[len(vector) :]
     whole = all(apply(side, column) == 1 << bit for side in (source, target) for bit, column in enumerate(vector))
     if not whole or any(apply(side, column) & low for side in (source, target) for column in rest):
         return None
@@ -302,16 +299,13 @@ def _spread(job: Job, rest: Sequence[int]) -> list[Digit]:
         more = [*found, element]
         if all(banks(side, more) == len(more) for side in job.sides):
             found = more
-    for element in rest:
-        if rank_of([*found, element]) > len(found):
-            found.append(element)
-    return [(2, element) for element in found]
+    return [(2, element) for element in independent((*found, *rest))]
 
 
 def _orders(job: Job, rest: list[Digit], count: int) -> Iterator[tuple[Digit, ...]]:
     """Digits of a subgroup's lanes, in all orders that matter; of all threads, where subgroups end within a digit."""
     group = min(job.lanes, job.threads)
-    together = max(1, job.lanes * 4 // max(4, count * job.element_bytes))
+    together = served_together(count * job.element_bytes, job.lanes)
     source, target = (side.offsets for side in job.sides)
     rest = sorted(rest, key=lambda digit: source[digit[1]])
     lanes = [] if job.threads % group else _choices(rest, group)
@@ -338,10 +332,3 @@ def _choices(digits: list[Digit], count: int) -> list[tuple[Digit, ...]]:
     return [
         chosen for size in range(len(digits) + 1) for chosen in combinations(digits, size) if _made(chosen) == count
     ]
-
-
-def offset_at(layout: AnyLayout, index: int) -> int:
-    """The offset of a layout of known sizes at an index."""
-    found = layout(index)
-    assert isinstance(found, int)
-    return found

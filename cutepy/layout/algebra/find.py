@@ -21,6 +21,7 @@ from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout
 from .banks import WORD, served, served_together
 from .bits import columns_of, linear_layout_of
+from .lanes import check_listed, lanes_of
 from .operation import on_any
 from .rearrange import append, group_modes
 from .rows import Problem, columns_for, completed, independent, rank_of, rows_for
@@ -68,16 +69,7 @@ class Access:
 
     def elements(self, count: int) -> list[list[int]]:
         """The elements of each lane in order. Raises LayoutError for one that is not in the tile."""
-        lanes, values = self.sizes
-        table = [[self.layout(lane, value) for value in range(values)] for lane in range(lanes)]
-        for lane, row in enumerate(table):
-            for value, element in enumerate(row):
-                if type(element) is not int or not 0 <= element < count:
-                    raise LayoutError(
-                        f"{self.said}: at lane {lane}, value {value} it is {element}, and the tile has the elements 0 "
-                        f"to {count - 1}; an access gives the index of an element, with the first mode fastest"
-                    )
-        return table  # type: ignore[return-value]
+        return lanes_of(self.said, self.layout, MOST_COUNTED, count)
 
 
 def _rounds(
@@ -157,10 +149,7 @@ def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **number
 
 
 def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Access:
-    if not isinstance(layout, AnyLayout) or any(type(extent) is not int for extent in leaves(layout.shape)):
-        raise LayoutError(f"{said}: an access is a layout of known sizes, from (lane, value) to an element of the tile")
-    if layout.size > MOST_COUNTED:
-        raise LayoutError(f"{said}: {layout.size} elements, of which at most {MOST_COUNTED} are looked at; slice it")
+    check_listed(said, layout, MOST_COUNTED)
     if type(wide) is not int or wide < 1 or wide % element_bytes:
         raise LayoutError(f"{said}: {wide!r} bytes at once are no whole number of elements of {element_bytes}")
     access = Access(said, _pair(layout), wide, wide // element_bytes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ...errors import LayoutError
 from ..values.basis import has_basis, path_of
-from ..values.composed import AnyLayout, ComposedLayout, before_last, chained, gives_coordinates, last_of, never_below_0
+from ..values.composed import AnyLayout, ComposedLayout, before_last, chained, gives_coordinates, last_of
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make, axis_layout
 from .composition import composition
@@ -19,7 +19,7 @@ from .operation import OfPlain, known_sizes, on_any, operation
 from .queries import is_injective
 from .rearrange import coalesce, coalesced, from_modes, joined, moving
 from .search import largest_right_inverse, some_left_inverse
-from .swizzled import left_inverse_of, right_inverse_of
+from .swizzled import left_inverse_of, right_inverse_of, stays_inside
 
 Moving = list[tuple[int, int, int]]
 
@@ -39,7 +39,9 @@ def _before_coordinates(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     last, (offset, before) = last_of(layout), before_last(layout)
     assert isinstance(last, Layout) and isinstance(before, AnyLayout)
     known_sizes(call, layout)
-    if offset or not never_below_0(before) or before.cosize > last.size or not is_injective(last):
+    if not offset and isinstance(before, Layout) and has_basis(before.stride):
+        return call(composition(last, before))
+    if offset or gives_coordinates(before) or not stays_inside(last, 0, before) or not is_injective(last):
         raise LayoutError(
             f"{call.__name__}({layout}): {last} comes last, and is one to one from index 0 to {last.size - 1} at most; "
             f"{before} from {offset} on leads out of that"

@@ -19,7 +19,6 @@ from ..values.composed import (
     gives_coordinates,
     last_of,
     make_composed_layout,
-    never_below_0,
 )
 from ..values.int_tuple import as_tuple, leaves, product
 from ..values.layout import Layout, _make, make_identity_layout
@@ -27,6 +26,7 @@ from .bits import columns_of, linear_layout_of, to_f2
 from .operation import OfPlain, known_sizes, on_any, operation
 from .queries import is_injective
 from .rearrange import coalesced, from_modes
+from .swizzled import stays_inside
 
 
 def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
@@ -41,7 +41,7 @@ def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
         )
     if not isinstance(last, Layout):
         last.inverse()  # raises where two offsets become one
-    elif not never_below_0(before) or before.cosize > last.size:
+    elif not stays_inside(last, 0, before):
         raise LayoutError(f"{call.__name__}({layout}): out of its size {last} may come to 0 again")
     return on_any(call, before)
 

@@ -11,6 +11,7 @@ these offsets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -55,23 +56,29 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
     """
     if len(values) and values[0] != 0:
         return Broken(0, 0)
+    return _modes(lambda count, step: values[::step][:count], len(values), len(values))
+
+
+def _modes(values: Callable[[int, int], Listed], extent: int, period: int) -> tuple[list[int], list[int]] | Broken:
+    """The modes of so many values, of which `values(n, step)` gives n, every `step`-th; they go on after a period."""
     extents: list[int] = []
     strides: list[int] = []
     scale = 1
-    while len(values) > 1:
-        step = int(values[1])
-        linear = _bent(values, step)
+    while True:
+        begin = values(min(extent, period + 1), scale)
+        step = int(begin[1]) if extent > 1 else 0
+        linear = _bent(begin, step)
         if linear is None:
-            return [*extents, len(values)], [*strides, step]
-        if len(values) % linear:
+            return [*extents, extent], [*strides, step]
+        if extent % linear:
             return Broken(linear * scale, linear * step)
-        if (unlike := _unlike(values, linear, scale)) is not None:
+        period //= gcd(period, linear)
+        looked_at = linear * min(extent // linear, period + 1)
+        if (unlike := _unlike(values(looked_at, scale), linear, scale)) is not None:
             return unlike
         extents.append(linear)
         strides.append(step)
-        values = values[::linear]
-        scale *= linear
-    return (extents, strides) if extents else ([1], [0])
+        extent, scale = extent // linear, scale * linear
 
 
 def _unlike(values: Listed, linear: int, scale: int) -> Broken | None:
@@ -110,25 +117,8 @@ def leaf_modes(outer: Layout, extent: int, step: int) -> tuple[list[int], list[i
 
     Raises LayoutError where one period is longer than 16 million coordinates.
     """
-    extents: list[int] = []
-    strides: list[int] = []
     period = period_of(coalesced_open(outer)[0], step)
-    scale = 1
-    while True:
-        values = leaf_values(outer, min(extent, period + 1), step)
-        first = int(values[1]) if extent > 1 else 0
-        linear = _bent(values, first)
-        if linear is None:
-            return [*extents, extent], [*strides, first]
-        if extent % linear:
-            return Broken(linear * scale, linear * first)
-        period //= gcd(period, linear)
-        looked_at = linear * min(extent // linear, period + 1)
-        if (unlike := _unlike(leaf_values(outer, looked_at, step), linear, scale)) is not None:
-            return unlike
-        extents.append(linear)
-        strides.append(first)
-        extent, step, scale = extent // linear, step * linear, scale * linear
+    return _modes(lambda count, scale: leaf_values(outer, count, step * scale), extent, period)
 
 
 def period_of(shape: list[int], step: int) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...errors import LayoutError
 from ..values.bit_map import Image, apply
 from ..values.composed import AnyLayout
-from .banks import WIDEST
+from .banks import WIDEST, served_together
 from .bits import columns_of, linear_layout_of
 from .find import Found, conflict_free
 from .linear import free_of
@@ -72,7 +72,7 @@ def trip(
                 raise
             common = common[:-1]
     wide = element_bytes << len(common)
-    phases = -(-(1 << threads) // max(1, lanes * 4 // max(4, wide)))
+    phases = -(-(1 << threads) // served_together(wide, lanes))
     rounds = sum(ways * phases << len(order) - len(common) for ways, order in zip(found.ways, orders, strict=True))
     numbers = [tuple(apply(order, index) for index in range(1 << len(order))) for order in orders]
     return Trip(
