@@ -22,7 +22,7 @@ from ..values.layout import Layout, _make, axis_layout
 from ..values.size import Size
 from .composition import composition
 from .operation import on_inner, operation
-from .queries import Shaped, is_bijective, shape
+from .queries import HasShape, is_bijective, shape
 from .rearrange import append, by_mode, from_modes, joined, make_ordered_layout
 
 
@@ -97,7 +97,7 @@ def _complement_by_axis(layout: Layout, cotarget: IntTuple | Layout | None) -> L
     return joined(modes)
 
 
-def evenly_divides(left: Shaped, right: Shaped) -> bool:
+def evenly_divides(left: HasShape, right: HasShape) -> bool:
     """True if tiles of the right one fill the left shape: what `logical_divide` asks of a tiler, entry by entry.
 
     >>> evenly_divides((8, 16), (4, 4)), evenly_divides((8, 10), (4, 4)), evenly_divides((8, 10), 20)
