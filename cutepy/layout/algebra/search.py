@@ -10,9 +10,8 @@ A left inverse R reads an offset as digits in the radix of its extents. If no di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import gcd
-from typing import TYPE_CHECKING
 
 from ...errors import LayoutError
 from ..values.int_tuple import leaves
@@ -20,10 +19,7 @@ from ..values.layout import Layout
 from ..values.size import list_coordinates
 from .rearrange import coalesce, from_modes, moving
 from .swizzled import listed
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from .table import SHORT
 
 Options = dict[int, frozenset[int]]
 
@@ -38,25 +34,28 @@ def largest_right_inverse(layout: Layout) -> Layout:
     Raises LayoutError where the search is cut off.
     """
     list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
-    import numpy as np
-
-    size = layout.size
-    offsets = np.array([offset if 0 <= offset < size else -1 for offset in listed(layout)])  # others are never wanted
-    bound = int(np.flatnonzero(np.bincount(offsets + 1, minlength=size + 2)[1:] == 0)[0])
+    offsets = listed(layout)
+    wanted: dict[int, list[int]] = {}
+    for position, offset in enumerate(offsets):
+        wanted.setdefault(offset, []).append(position)
+    bound = next(offset for offset in range(len(wanted) + 1) if offset not in wanted)
+    counts = _comparison(offsets, bound)
     best: tuple[int, list[int], list[int]] = (1, [], [])
     left = MOST_COMPARED
 
-    def extend(reached: NDArray[np.int64], extents: list[int], strides: list[int]) -> None:
+    def extend(extents: list[int], strides: list[int]) -> None:
         nonlocal best, left
-        count, last = len(reached), int(reached.max())
+        reached = listed(from_modes(extents, strides))
+        count = len(reached)
         if count > best[0]:
             best = (count, extents, strides)
         if best[0] == bound or count * 2 > bound:
             return
-        for step in np.flatnonzero(offsets == count).tolist():
+        follows = counts(reached)
+        for step in wanted.get(count, ()):
             if strides and step == strides[-1] * extents[-1]:
                 continue  # the mode before, longer: that was tried
-            grown, factor = [reached], 1
+            factor = 1
             while (factor + 1) * count <= bound:
                 left -= count + 320  # a try costs more than its offsets
                 if left < 0:
@@ -64,17 +63,33 @@ def largest_right_inverse(layout: Layout) -> Layout:
                         f"right_inverse({layout}): the modes overlap in too many ways; the largest inverse is open "
                         f"after {MOST_COMPARED} comparisons, so divide the layout first"
                     )
-                more = reached + step * factor
-                wanted = np.arange(count * factor, count * (factor + 1))
-                if last + step * factor >= size or not np.array_equal(offsets[more], wanted):
+                if reached[-1] + step * factor >= len(offsets) or not follows(step * factor, count * factor):
                     break
-                grown.append(more)
                 factor += 1
             for shorter in range(factor, 1, -1):
-                extend(np.concatenate(grown[:shorter]), [*extents, shorter], [*strides, step])
+                extend([*extents, shorter], [*strides, step])
 
-    extend(np.zeros(1, np.int64), [], [])
+    extend([], [])
     return coalesce(from_modes(best[1], best[2]))
+
+
+def _comparison(offsets: list[int], bound: int) -> Callable[[list[int]], Callable[[int, int], bool]]:
+    """Of positions, whether the offsets so much further on count up from a number; by NumPy where there are many."""
+    if len(offsets) <= SHORT:
+        return lambda reached: (
+            lambda shift, start: (
+                [offsets[position + shift] for position in reached] == [*range(start, start + len(reached))]
+            )
+        )
+    import numpy as np
+
+    table = np.array([offset if 0 <= offset < bound else -1 for offset in offsets])
+
+    def counts(reached: list[int]) -> Callable[[int, int], bool]:
+        places, numbers = np.array(reached), np.arange(len(reached))
+        return lambda shift, start: bool((table[places + shift] == numbers + start).all())
+
+    return counts
 
 
 def some_left_inverse(layout: Layout) -> Layout:
