@@ -53,7 +53,7 @@ def test_canonical_layouts_are_derived(k: int) -> None:
     ("call", "words"),
     [
         (lambda: conflict_free((8, 8), [Layout((8, 8), (1, 9))]), "lane 1, value 7 it is 64"),
-        (lambda: conflict_free((8, 8), [Layout(8, -1)]), "the tile has the elements 0 to 63"),
+        (lambda: conflict_free((8, 8), [Layout(8, -1)]), "elements are 0 to 63"),
         (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=6), "no whole number of elements"),
         (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=[4, 4]), "2 access_bytes for 1"),
         (lambda: conflict_free((8, 8), [Layout(8)], access_bytes=16), "no whole accesses of 4"),
@@ -63,12 +63,12 @@ def test_canonical_layouts_are_derived(k: int) -> None:
         ),
         (lambda: conflict_free((8, 8), []), "give a list of accesses"),
         (lambda: conflict_free((8, 8), Layout(8)), "give a list of accesses"),
-        (lambda: conflict_free((8, 8), ["8:1"]), "an access is a layout"),
+        (lambda: conflict_free((8, 8), ["8:1"]), "no layout of known sizes"),
         (lambda: conflict_free(Layout.parse("(n,8)").shape, [Layout(8)]), "put values in for unknown"),
         (lambda: conflict_free((1 << 12, 1 << 12), [Layout(8)]), "choose a smaller tile"),
         (lambda: conflict_free((8, 8), [Layout(8)], lanes=0), "lanes=0"),
         (lambda: conflict_free((8, 8), [Layout(8)], lanes=2048), "lanes=2048; a whole number from 1 to 1024"),
-        (lambda: conflict_free((8, 8), [Layout.parse("(n,8)")]), "an access is a layout of known sizes"),
+        (lambda: conflict_free((8, 8), [Layout.parse("(n,8)")]), "no layout of known sizes"),
         (lambda: conflict_free((8, 8), [Layout((1 << 10, 1 << 10))]), "at most 65536 are looked at; slice it"),
     ],
 )

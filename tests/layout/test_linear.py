@@ -10,9 +10,11 @@ from itertools import product as every
 
 import pytest
 from layout.cases import CASES, generator
+from layout.composed_cases import left_inverse_law, nullspace_law, right_inverse_law, table
 
 from cutepy import (
     ComposedLayout,
+    E,
     Layout,
     composition,
     coshape,
@@ -111,6 +113,29 @@ def test_inverses_of_several_output_dimensions() -> None:
             assert all(layout(whole(crd)) == crd for crd in every(*map(range, outs)))
             assert is_bijective(layout) and coshape(layout) == outs
     assert inverted
+
+
+def test_coordinates_of_coordinates() -> None:
+    """Axes scaled, exchanged, gone beyond: a layout of coordinates after another one."""
+    rng, answers = generator("coordinates of coordinates"), 0
+    for _case in range(20 * EACH):
+        shape = tuple(rng.choice((1, 2, 3, 4, 8)) for _mode in range(2))
+        axes = rng.sample((E(0), E(1)), 2)
+        before = Layout(shape, tuple(rng.choice((1, 1, 2)) * axis for axis in axes))  # type: ignore[arg-type]
+        extents = tuple(rng.choice((2, 3, 4)) for _axis in range(2))
+        steps = rng.choice(((E(0), E(1)), (E(1), E(0)), (1, extents[0]), (extents[1], 1), (extents[1], -1)))
+        layout = make_composed_layout(Layout(extents, steps), 0, before)  # type: ignore[arg-type]
+        for law in (left_inverse_law, right_inverse_law, nullspace_law):
+            call, holds = law(rng, layout)
+            try:
+                found = call()
+            except LayoutError:
+                continue
+            answers += 1
+            assert holds(found), f"{call.function.__name__}({layout}) = {found}"
+            if law is nullspace_law:
+                assert found.size == table(layout).count(0), f"nullspace({layout}) = {found}"  # type: ignore[attr-defined]
+    assert answers > EACH
 
 
 def test_kernels_and_free_bits() -> None:

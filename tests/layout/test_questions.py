@@ -5,7 +5,7 @@ import random
 import pytest
 from layout.convert_cases import random_pair, table
 
-from cutepy import Layout, touched_by, vectorised, who_owns
+from cutepy import Layout, make_identity_layout, touched_by, vectorised, who_owns, widest_copy
 from cutepy.errors import LayoutError
 
 
@@ -49,8 +49,14 @@ def test_the_order_makes_accesses_as_wide_as_told_and_none_wider(seed: int) -> N
         (lambda: who_owns(Layout((4, 4)), (4, 9), (4, 4)), "the tile has no such coordinate"),
         (lambda: who_owns(Layout(16), 0, (4, 4)), "give a layout from"),
         (lambda: touched_by(Layout((4, 4)), 4, (4, 4)), "there are threads 0 to 3"),
-        (lambda: touched_by(Layout((4, 5)), 0, (4, 4)), "thread 0, value 4 is at 16"),
+        (lambda: touched_by(Layout((4, 5)), 0, (4, 4)), "at lane 0, value 4 it is 16; elements are 0 to 15"),
         (lambda: vectorised(Layout((4, 4)), Layout((4, 4)), element_bytes=3), "element_bytes=3"),
+        (lambda: vectorised(Layout((4, 4)), 16), "16 is no layout of known sizes"),
+        (lambda: vectorised(Layout((4, 4)), make_identity_layout((4, 4))), "take one axis with axis_layout"),
+        (lambda: touched_by(Layout((4, 4)), "a", (4, 4)), "there are threads 0 to 3"),
+        (lambda: touched_by(make_identity_layout((4, 4)), 0, (4, 4)), "value 0 it is \\(0, 0\\)"),
+        (lambda: who_owns(Layout((4, 4)), 0, (4, "a")), "is no shape of known sizes"),
+        (lambda: widest_copy(make_identity_layout((4, 4)), Layout((4, 4)), 4), "take one axis with axis_layout"),
     ],
 )
 def test_bad_input(call, words: str) -> None:

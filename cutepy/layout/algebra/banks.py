@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ...errors import LayoutError
-from ..text.write import extents, offset_rows
 from ..values.above import Shown
 from ..values.composed import AnyLayout
-from ..values.int_tuple import leaves
-from .operation import on_any
-from .rearrange import group_modes
+from .lanes import lanes_of
 
 WORD = 4
 """Bytes that a bank gives in a round."""
+WIDEST = 16
+"""The most bytes of an access."""
 LARGEST_COUNT = 1 << 20
 """The most elements whose accesses are counted one by one."""
 
@@ -218,7 +217,7 @@ def _checked(call: str, element_bytes: int, access_bytes: int | None, **others: 
 
 def accesses(call: str, layout: AnyLayout, element_bytes: int, wide: int) -> Iterator[list[int]]:
     """For each access the first byte of every lane."""
-    table = list(zip(*_offsets(call, layout), strict=True))
+    table = list(zip(*lanes_of(call, layout, LARGEST_COUNT), strict=True))
     count = wide // element_bytes if layout.rank > 1 else 1
     if len(table) % count:
         raise LayoutError(f"{call}: {len(table)} values of {element_bytes} bytes are no whole accesses of {wide} bytes")
@@ -231,18 +230,3 @@ def accesses(call: str, layout: AnyLayout, element_bytes: int, wide: int) -> Ite
                     f"bytes; it takes neighbours, and begins at a multiple of {wide // element_bytes} elements"
                 )
         yield firsts
-
-
-def _offsets(call: str, layout: AnyLayout) -> list[list[int]]:
-    """A row of offsets for each lane."""
-    if not isinstance(layout, AnyLayout):
-        raise LayoutError(f"{call}: it takes a layout, a map from (lane, value) to the offset of an element")
-    if any(type(extent) is not int for extent in leaves(layout.shape)):
-        raise LayoutError(f"{call}: a size is not a number; substitute one first")
-    if layout.size > LARGEST_COUNT:
-        raise LayoutError(f"{call}: {layout.size} elements, of which at most {LARGEST_COUNT} are counted; slice it")
-    flat = on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else layout
-    table = offset_rows(flat, *map(range, extents(flat)))
-    if any(type(offset) is not int for offset in table[0]):
-        raise LayoutError(f"{call}: it gives {table[0][-1]}, not offsets that are numbers")
-    return table if layout.rank > 1 else [[offset] for offset in table[0]]

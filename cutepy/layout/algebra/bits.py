@@ -53,7 +53,7 @@ def from_f2(matrix: Iterable[Iterable[int]], shape: IntTuple | None = None) -> A
         raise LayoutError(
             f"from_f2: {width} columns are {1 << width} coordinates, the shape {shape} has {product(shape)}"
         )
-    return layout_of_columns(columns, shape) or mapped_layout(columns, shape)
+    return linear_layout_of(columns, shape)
 
 
 def columns_of(function: Function, bits: int | None = None) -> Columns | None:
@@ -120,6 +120,11 @@ def cheapest(
     return None if best is None else best[1]
 
 
+def linear_layout_of(columns: Columns, shape: IntTuple | None = None) -> AnyLayout:
+    """The layout with these columns, with as little after it as does: nothing, a swizzle, a map of bits."""
+    return layout_of_columns(columns, shape) or mapped_layout(columns, shape)
+
+
 def mapped_layout(columns: Columns, shape: IntTuple | None = None) -> ComposedLayout:
     """The map of bits with these columns, after a layout that counts the coordinates which move; any can be said so."""
     moved = [column for column in columns if column]
@@ -144,7 +149,7 @@ def strided_over_f2(shape: IntTuple, steps: Sequence[int]) -> AnyLayout:
     columns = tuple(step << bit for step, count in zip(steps, bits, strict=True) for bit in range(count))
     rounded = fold_profile(iter([1 << count for count in bits]), shape)
     if rounded == shape:
-        return layout_of_columns(columns, shape) or mapped_layout(columns, shape)
+        return linear_layout_of(columns, shape)
     if disjoint(columns):
         return _make(shape, fold_profile(iter(steps), shape))
     mapped = mapped_layout(columns, rounded)

@@ -339,11 +339,8 @@ def _through_basis(outer: Layout, inner: Layout) -> Layout:
                     f"composition({outer}, {inner}): axis {axis} of the basis stride is not a mode of {mode}"
                 )
             mode = mode[axis]
-        along = [
-            (extent, value_of(step) if path_of(step) == path else 0)
-            for extent, step in zip(leaves(inner.shape), leaves(inner.stride), strict=True)
-        ]
-        walked = composition(mode, _make(tuple(s for s, _ in along), tuple(d for _, d in along)))
+        along = axis_layout(inner, *path)
+        walked = composition(mode, _make(leaves(along.shape), leaves(along.stride)))
         parts[path] = [(part.shape, part.stride) for part in walked]
     chosen: list[tuple[IntTuple, IntTuple]] = []
     for position, (extent, step) in enumerate(zip(leaves(inner.shape), leaves(inner.stride), strict=True)):

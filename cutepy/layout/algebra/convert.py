@@ -17,8 +17,8 @@ from ...errors import LayoutError
 from ..values.above import Shown
 from ..values.bit_map import BitMap, Columns, Image, apply
 from ..values.composed import AnyLayout
-from ..values.int_tuple import leaves
 from .bits import columns_of
+from .lanes import check_known
 from .rows import completed, rank_of
 from .trip import Trip, trip
 
@@ -201,8 +201,7 @@ class Held:
 
 
 def _held(call: str, layout: AnyLayout) -> Held:
-    if not isinstance(layout, AnyLayout) or any(type(extent) is not int for extent in leaves(layout.shape)):
-        raise LayoutError(f"{call}: give two layouts of known sizes, from (thread, value) to an element of the tile")
+    check_known(call, layout)
     columns = columns_of(layout) if layout.rank > 1 else None
     if columns is None:
         raise LayoutError(

@@ -8,13 +8,14 @@ order of the digits of the tile's index, and the best of all orders is counted o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from ...errors import LayoutError, TableError
 from ..values.composed import AnyLayout
-from ..values.int_tuple import leaves, product_each
+from ..values.int_tuple import product_each
+from .banks import WIDEST
 from .bits import columns_of
-from .deal import WIDEST, Job, Side, cuts_of, dealt, offset_at
+from .deal import Job, Side, cuts_of, dealt
+from .lanes import check_known, lanes_of, numbers_of
 from .questions import vectorised
 from .table import from_offsets
 
@@ -111,10 +112,7 @@ class _Asked:
     def __post_init__(self) -> None:
         call, size = self.call, self.element_bytes
         for layout in self.layouts:
-            if not isinstance(layout, AnyLayout) or any(type(extent) is not int for extent in leaves(layout.shape)):
-                raise LayoutError(
-                    f"{call}: give two layouts of known sizes, from a coordinate of the tile to an offset"
-                )
+            check_known(call, layout)
         numbers = {"threads": self.threads, "element_bytes": size, "lanes": self.lanes, "banks": self.banks}
         for name, number in (*numbers.items(), *(("align", number) for number in self.align)):
             if type(number) is not int or number < 1:
@@ -150,7 +148,7 @@ def _of_fragment(asked: _Asked) -> WidestCopy:
     found = vectorised(fragment, memory, element_bytes=element_bytes, align=known)
     if fragment[0].size != threads:
         raise LayoutError(f"{call}: {fragment} has {fragment[0].size} threads, not {threads}")
-    table = [[offset_at(fragment, thread + threads * value) for value in found.order] for thread in range(threads)]
+    table = [[row[value] for value in found.order] for row in lanes_of(call, fragment)]
     layout_tv, count, limits = fragment, found.possible, found.limits
     try:
         layout_tv = from_offsets(table)
@@ -161,7 +159,7 @@ def _of_fragment(asked: _Asked) -> WidestCopy:
             f"{found.possible * element_bytes} bytes: no layout has the values in the order {found.order}",
         )
     name, space = ("source", asked.spaces[0]) if loads else ("target", asked.spaces[1])
-    side = Side(name, memory, space, known, tuple(map(partial(offset_at, memory), range(memory.size))))
+    side = Side(name, memory, space, known, tuple(numbers_of(call, memory)))
     firsts = [[side.offsets[row[at]] * element_bytes for row in table] for at in range(0, len(table[0]), count)]
     costs = [side.cost(some, count * element_bytes, asked.lanes, asked.banks) for some in firsts]
     moved, none = (sum(cost for cost, _ in costs), sum(least for _, least in costs)), (0, 0)
@@ -179,7 +177,7 @@ def _job(asked: _Asked) -> Job:
         raise LayoutError(f"{call}: {source.size} elements are no multiple of {threads} threads; choose a divisor")
     sides = []
     for name, layout, space, known in zip(("source", "target"), asked.layouts, asked.spaces, asked.align, strict=True):
-        offsets = tuple(offset_at(layout, index) for index in range(layout.size))
+        offsets = tuple(numbers_of(call, layout))
         if len(set(offsets)) < len(offsets):
             raise LayoutError(f"{call}: two elements of the tile are one of the {name}, {layout}; leave that mode out")
         sides.append(Side(name, layout, space, known, offsets))

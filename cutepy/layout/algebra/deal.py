@@ -16,13 +16,11 @@ from ..values.composed import AnyLayout, plain_part
 from ..values.coordinates import idx2crd
 from ..values.int_tuple import IntTuple, leaves, show
 from ..values.layout import Layout, make_layout
-from .banks import WORD, fetched, served
-from .bits import columns_of, layout_of_columns, mapped_layout
+from .banks import WORD, fetched, served, served_together
+from .bits import columns_of, linear_layout_of
 from .rearrange import coalesce
-from .rows import rank_of
+from .rows import independent, rank_of
 
-WIDEST = 16
-"""The most bytes of an access."""
 SEGMENT = 32
 """The bytes of a transaction."""
 MOST_TRIED = 1 << 12
@@ -163,7 +161,7 @@ class Job:
             return make_layout(*(coalesce(Layout(*pair)) for pair in pairs))
         columns = tuple(step for _extent, step in (*order.threads, *order.values))
         shape = 1 << len(order.threads), 1 << len(order.values)
-        return layout_of_columns(columns, shape) or mapped_layout(columns, shape)
+        return linear_layout_of(columns, shape)
 
 
 def dealt(job: Job, cuts: list[Cut], count: int) -> Dealt:
@@ -281,11 +279,8 @@ def _turned(source: Columns, target: Columns, count: int) -> Cut | None:
     """Bits of the index, so turned that the first lead to neighbours and the others to the beginnings of accesses."""
     image, low = Image(source), count - 1
     vector = [image.solve(1 << bit) or 0 for bit in range(low.bit_length())]
-    rest: list[int] = []
-    for bit in range(len(source)):
-        column = 1 << bit ^ apply(vector, source[bit] & low)
-        if rank_of([*vector, *rest, column]) > len(vector) + len(rest):
-            rest.append(column)
+    others = (1 << bit ^ apply(vector, column & low) for bit, column in enumerate(source))
+    rest = independent((*vector, *others))[len(vector) :]
     whole = all(apply(side, column) == 1 << bit for side in (source, target) for bit, column in enumerate(vector))
     if not whole or any(apply(side, column) & low for side in (source, target) for column in rest):
         return None
@@ -304,16 +299,13 @@ def _spread(job: Job, rest: Sequence[int]) -> list[Digit]:
         more = [*found, element]
         if all(banks(side, more) == len(more) for side in job.sides):
             found = more
-    for element in rest:
-        if rank_of([*found, element]) > len(found):
-            found.append(element)
-    return [(2, element) for element in found]
+    return [(2, element) for element in independent((*found, *rest))]
 
 
 def _orders(job: Job, rest: list[Digit], count: int) -> Iterator[tuple[Digit, ...]]:
     """Digits of a subgroup's lanes, in all orders that matter; of all threads, where subgroups end within a digit."""
     group = min(job.lanes, job.threads)
-    together = max(1, job.lanes * 4 // max(4, count * job.element_bytes))
+    together = served_together(count * job.element_bytes, job.lanes)
     source, target = (side.offsets for side in job.sides)
     rest = sorted(rest, key=lambda digit: source[digit[1]])
     lanes = [] if job.threads % group else _choices(rest, group)
@@ -340,10 +332,3 @@ def _choices(digits: list[Digit], count: int) -> list[tuple[Digit, ...]]:
     return [
         chosen for size in range(len(digits) + 1) for chosen in combinations(digits, size) if _made(chosen) == count
     ]
-
-
-def offset_at(layout: AnyLayout, index: int) -> int:
-    """The offset of a layout of known sizes at an index."""
-    found = layout(index)
-    assert isinstance(found, int)
-    return found

@@ -17,13 +17,14 @@ from ...errors import LayoutError
 from ..values.above import Shown
 from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, ComposedLayout
-from ..values.int_tuple import IntTuple, leaves
-from ..values.layout import Layout, make_layout
+from ..values.int_tuple import IntTuple, fold_profile, leaves
+from ..values.layout import Layout
 from .banks import WORD, served, served_together
-from .bits import columns_of, layout_of_columns, mapped_layout
+from .bits import columns_of, linear_layout_of
+from .lanes import check_listed, lanes_of
 from .operation import on_any
-from .rearrange import group_modes
-from .rows import Problem, columns_for, completed, rank_of, rows_for
+from .rearrange import append, group_modes
+from .rows import Problem, columns_for, completed, independent, rank_of, rows_for
 
 MOST_COUNTED = 1 << 16
 """The most elements of a tile."""
@@ -68,16 +69,7 @@ class Access:
 
     def elements(self, count: int) -> list[list[int]]:
         """The elements of each lane in order. Raises LayoutError for one that is not in the tile."""
-        lanes, values = self.sizes
-        table = [[self.layout(lane, value) for value in range(values)] for lane in range(lanes)]
-        for lane, row in enumerate(table):
-            for value, element in enumerate(row):
-                if type(element) is not int or not 0 <= element < count:
-                    raise LayoutError(
-                        f"{self.said}: at lane {lane}, value {value} it is {element}, and the tile has the elements 0 "
-                        f"to {count - 1}; an access gives the index of an element, with the first mode fastest"
-                    )
-        return table  # type: ignore[return-value]
+        return lanes_of(self.said, self.layout, MOST_COUNTED, count)
 
 
 def _rounds(
@@ -157,10 +149,7 @@ def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **number
 
 
 def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Access:
-    if not isinstance(layout, AnyLayout) or any(type(extent) is not int for extent in leaves(layout.shape)):
-        raise LayoutError(f"{said}: an access is a layout of known sizes, from (lane, value) to an element of the tile")
-    if layout.size > MOST_COUNTED:
-        raise LayoutError(f"{said}: {layout.size} elements, of which at most {MOST_COUNTED} are looked at; slice it")
+    check_listed(said, layout, MOST_COUNTED)
     if type(wide) is not int or wide < 1 or wide % element_bytes:
         raise LayoutError(f"{said}: {wide!r} bytes at once are no whole number of elements of {element_bytes}")
     access = Access(said, _pair(layout), wide, wide // element_bytes)
@@ -171,14 +160,7 @@ def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Acce
 
 def _pair(layout: AnyLayout) -> AnyLayout:
     """(lane, value): all further modes together are the values, one where there is none."""
-    if layout.rank == 2:
-        return layout
-    if layout.rank > 2:
-        return on_any(group_modes, layout, 1, layout.rank)
-    one = Layout(1, 0)
-    if isinstance(layout, ComposedLayout):
-        return ComposedLayout(layout.outer, layout.offset, make_layout(layout.inner, one))
-    return make_layout(layout[0] if layout.rank else layout, one)
+    return on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else on_any(append, layout, 2)
 
 
 # Tiles of powers of two: linear algebra over F2.
@@ -224,7 +206,7 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
         if best is None or cost < best[0]:
             places = [back.solve(1 << bit) or 0 for bit in range(bits)]
             mapped = (tuple(apply(columns, place) for place in places) for columns in columns_for(problem, rows))
-            layout = min((layout_of_columns(m, shape) or mapped_layout(m, shape) for m in mapped), key=_modes)
+            layout = min((linear_layout_of(m, shape) for m in mapped), key=_modes)
             if free := cost == (max(least), sum(least)):
                 reason = f"{told} bits choose the bank and tell the words apart"
             best = cost, Found(layout, tuple(1 << short for short in lacking), free, reason)
@@ -248,11 +230,8 @@ def _word_mates(spans: Sequence[Span], word: int) -> Iterator[Columns]:
         spaces = [_spanned((*span.lanes, *span.vector)) for span in spans]
         for count in range(len(spaces), 0, -1):
             for some in combinations(spaces, count):
-                mates = list(taken)
-                for vector in sorted(set.intersection(*some)):
-                    if len(mates) < word and rank_of([*mates, vector]) > len(mates):
-                        mates.append(vector)
-                yield tuple(mates[len(taken) :])
+                mates = independent((*taken, *sorted(set.intersection(*some))))
+                yield tuple(mates[len(taken) : word])
 
 
 def _spanned(vectors: Sequence[int]) -> set[int]:
@@ -297,12 +276,8 @@ def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
             shared ^= value if apply(ones, test.solve(vector) or 0) else 0
         return shared
 
-    basis = list(widest.vector)
-    for vector in (*together, *(1 << bit for bit in range(bits))):
-        vector ^= place(vector)
-        if len(basis) < bits and Image(basis).solve(vector) is None:
-            basis.append(vector)
-    return basis
+    others = (*together, *(1 << bit for bit in range(bits)))
+    return independent((*widest.vector, *(vector ^ place(vector) for vector in others)))
 
 
 # Any tile: a pitch.
@@ -344,12 +319,7 @@ def _with_pitch(shape: IntTuple, order: Orders, pitch: int) -> Layout:
         steps[mode] = step
         step *= sizes[mode]
     steps[order[0]] = 1
-    taken = iter(steps)
-    return Layout(shape, _refold(shape, taken))
-
-
-def _refold(shape: IntTuple, steps: Iterator[int]) -> IntTuple:
-    return tuple(_refold(entry, steps) for entry in shape) if isinstance(shape, tuple) else next(steps)
+    return Layout(shape, fold_profile(iter(steps), shape))
 
 
 def _why(cost: tuple[int, ...], pitch: int, extent: int, period: int) -> str:

@@ -10,19 +10,18 @@ are read off the sorted modes. Elsewhere (overlapping, coprime or negative strid
 from __future__ import annotations
 
 from ...errors import LayoutError
-from ..values.basis import has_basis, path_of, value_of
-from ..values.composed import AnyLayout, ComposedLayout, before_last, chained, gives_coordinates, last_of, never_below_0
+from ..values.basis import has_basis, path_of
+from ..values.composed import AnyLayout, ComposedLayout, before_last, chained, gives_coordinates, last_of
 from ..values.int_tuple import leaves
-from ..values.layout import Layout, _make
+from ..values.layout import Layout, _make, axis_layout
 from .composition import composition
 from .operation import OfPlain, known_sizes, on_any, operation
 from .queries import is_injective
-from .rearrange import coalesce, coalesced, from_modes, moving
+from .rearrange import coalesce, coalesced, from_modes, joined, moving
 from .search import largest_right_inverse, some_left_inverse
-from .swizzled import left_inverse_of, right_inverse_of
+from .swizzled import left_inverse_of, right_inverse_of, stays_inside
 
 Moving = list[tuple[int, int, int]]
-AxisMode = tuple[tuple[int, ...], int, int, int]
 
 
 def _right_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
@@ -40,7 +39,9 @@ def _before_coordinates(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     last, (offset, before) = last_of(layout), before_last(layout)
     assert isinstance(last, Layout) and isinstance(before, AnyLayout)
     known_sizes(call, layout)
-    if offset or not never_below_0(before) or before.cosize > last.size or not is_injective(last):
+    if not offset and isinstance(before, Layout) and has_basis(before.stride):
+        return call(composition(last, before))
+    if offset or gives_coordinates(before) or not stays_inside(last, 0, before) or not is_injective(last):
         raise LayoutError(
             f"{call.__name__}({layout}): {last} comes last, and is one to one from index 0 to {last.size - 1} at most; "
             f"{before} from {offset} on leads out of that"
@@ -138,39 +139,7 @@ def _spans(modes: Moving) -> bool:
     return True
 
 
-def _by_axis(inverse: object, layout: Layout) -> Layout:
+def _by_axis(call: OfPlain, layout: Layout) -> Layout:
     """The inverse of a layout to coordinates: one mode for each axis of the codomain, nested alike."""
-    positions: list[AxisMode] = []
-    position = 1
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
-        if path_of(step):
-            positions.append((path_of(step), value_of(step), extent, position))
-        position *= extent
-    return _axis_inverse(inverse is left_inverse, layout, positions)
-
-
-def _axis_inverse(left: bool, layout: Layout, entries: list[AxisMode]) -> Layout:
-    if all(not path for path, *_rest in entries):
-        return _one_axis(left, layout, [(step, extent, position) for _path, step, extent, position in entries])
-    width = 1 + max(path[0] for path, *_rest in entries)
-    modes = [
-        _axis_inverse(left, layout, [(path[1:], d, s, at) for path, d, s, at in entries if path[0] == axis])
-        for axis in range(width)
-    ]
-    return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
-
-
-def _one_axis(left: bool, layout: Layout, modes: list[tuple[int, int, int]]) -> Layout:
-    """Inverse along one axis: of the modes that move it, composed with where they stand in the whole coordinate."""
-    if not modes:
-        return _make(1, 0)
-    sizeable = sorted(((step, position, extent) for step, extent, position in modes if extent != 1 and step != 0))
-    aligned = (_left if left else _right)(sizeable) if _spans(sizeable) else None
-    if aligned is not None:
-        return aligned
-    alone = _make(
-        tuple(extent for _step, extent, _position in modes), tuple(step for step, _extent, _position in modes)
-    )
-    whole = _make(alone.shape, tuple(position for _step, _extent, position in modes))
-    inner = left_inverse(alone) if left else right_inverse(alone)
-    return coalesce(composition(whole, inner))
+    width = 1 + max(path[0] for step in leaves(layout.stride) if (path := path_of(step)))
+    return joined(call(axis_layout(layout, axis)) for axis in range(width))

@@ -19,21 +19,20 @@ from ..values.composed import (
     gives_coordinates,
     last_of,
     make_composed_layout,
-    never_below_0,
 )
 from ..values.int_tuple import as_tuple, leaves, product
 from ..values.layout import Layout, _make, make_identity_layout
-from .bits import columns_of, layout_of_columns, mapped_layout, to_f2
+from .bits import columns_of, linear_layout_of, to_f2
 from .operation import OfPlain, known_sizes, on_any, operation
 from .queries import is_injective
 from .rearrange import coalesced, from_modes
+from .swizzled import stays_inside
 
 
 def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     known_sizes(call, layout)
     if (columns := _index_columns(layout)) is not None:
-        kernel = kernel_of(columns)
-        return layout_of_columns(kernel) or mapped_layout(kernel)
+        return linear_layout_of(kernel_of(columns))
     offset, before = before_last(layout)
     last = last_of(layout)
     if offset or not isinstance(before, AnyLayout) or (isinstance(last, Layout) and not is_injective(last)):
@@ -42,7 +41,7 @@ def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
         )
     if not isinstance(last, Layout):
         last.inverse()  # raises where two offsets become one
-    elif not never_below_0(before) or before.cosize > last.size:
+    elif not stays_inside(last, 0, before):
         raise LayoutError(f"{call.__name__}({layout}): out of its size {last} may come to 0 again")
     return on_any(call, before)
 
@@ -78,6 +77,15 @@ def kernel_of(columns: Columns) -> Columns:
     return tuple(found)
 
 
+def free_of(columns: Columns) -> int:
+    """The bits that bring nothing new: their columns are XORs of those of lower bits.
+
+    >>> bin(free_of((1, 2, 3, 0)))
+    '0b1100'
+    """
+    return sum(1 << made_of.bit_length() - 1 for made_of in kernel_of(columns))
+
+
 @operation(composed=_nullspace_of, layouts=0)
 def nullspace(layout: Layout) -> Layout:
     """The coordinates that do not move the offset: R with `layout(R(i)) == 0`, over the modes of stride 0.
@@ -109,7 +117,7 @@ def free_bits(layout: AnyLayout) -> tuple[int, ...]:
     if columns is None:
         to_f2(layout)
         raise LayoutError(f"free_bits({layout}): it is not linear over XOR along every axis")
-    free = sum(1 << made_of.bit_length() - 1 for made_of in kernel_of(columns))
+    free = free_of(columns)
     masks: list[int] = []
     for extent in as_tuple(layout.shape):
         size = product(extent)
@@ -153,5 +161,4 @@ def quotient(layout: AnyLayout, *modes: int) -> AnyLayout:
         kept += [tuple(rest)] if axis not in modes else []
     columns, extents = _joined(kept)
     shape = tuple(extent for mode, extent in enumerate(as_tuple(layout.shape)) if mode not in modes)
-    inner = layout_of_columns(columns, shape) or mapped_layout(columns, shape)
-    return make_composed_layout(make_identity_layout(extents), 0, inner)
+    return make_composed_layout(make_identity_layout(extents), 0, linear_layout_of(columns, shape))

@@ -10,31 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import gcd, prod
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from ...errors import CoordinateError, LayoutError
 from ..values.basis import Basis, BasisSum, as_stride, path_of, value_of
 from ..values.bit_map import Image, OfBits
 from ..values.composed import AnyLayout, ComposedLayout, axes_of, axis_layout, gives_coordinates, plain_part
-from ..values.int_tuple import IntTuple, as_tuple, depth_of, leaves, map_leaves, product, show
+from ..values.int_tuple import IntTuple, Shaped, as_tuple, depth_of, leaves, map_leaves, product, show
 from ..values.layout import Layout
 from .bits import columns_of
 from .operation import Act, known_sizes, on_any, operation
 from .rearrange import coalesced, get
 from .swizzled import listed
 
-
-class HasShape(Protocol):
-    """A layout, a tensor: what has a shape."""
-
-    @property
-    def shape(self) -> IntTuple: ...
+HasShape: TypeAlias = "Shaped | IntTuple"
 
 
-Shaped: TypeAlias = "HasShape | IntTuple"
-
-
-def shape(thing: Shaped, *modes: int) -> IntTuple:
+def shape(thing: HasShape, *modes: int) -> IntTuple:
     """The shape of a layout, of one of its modes, or an int tuple itself.
 
     >>> shape(Layout((4, (2, 8))), 1), shape((4, (2, 8)), 1, 0)
@@ -50,7 +42,7 @@ def shape(thing: Shaped, *modes: int) -> IntTuple:
     return tree
 
 
-def _shape_of(thing: Shaped) -> IntTuple:
+def _shape_of(thing: HasShape) -> IntTuple:
     """The shape of anything; of a tile, a tuple of layouts, that of each of them."""
     if isinstance(thing, tuple):
         return tuple(map(_shape_of, thing)) if any(map(_holds_layout, thing)) else thing
@@ -73,7 +65,7 @@ def stride(layout: Layout, *modes: int) -> IntTuple:
     return mode.stride
 
 
-def size(thing: Shaped, *modes: int) -> int:
+def size(thing: HasShape, *modes: int) -> int:
     """The number of coordinates.
 
     >>> size(Layout((4, (2, 8)))), size(Layout((4, (2, 8))), 1), size((4, 3))
@@ -82,7 +74,7 @@ def size(thing: Shaped, *modes: int) -> int:
     return product(shape(thing, *modes))
 
 
-def rank(thing: Shaped, *modes: int) -> int:
+def rank(thing: HasShape, *modes: int) -> int:
     """The number of modes; 1 for an integer.
 
     >>> rank(Layout((4, (2, 8)))), rank(Layout((4, (2, 8))), 0)
@@ -91,7 +83,7 @@ def rank(thing: Shaped, *modes: int) -> int:
     return len(as_tuple(shape(thing, *modes)))
 
 
-def depth(thing: Shaped, *modes: int) -> int:
+def depth(thing: HasShape, *modes: int) -> int:
     """How deep the shape nests; 0 for an integer.
 
     >>> depth(Layout((4, (2, 8)))), depth(4)
@@ -142,7 +134,7 @@ def coprofile(layout: Layout, *modes: int) -> IntTuple:
     return map_leaves(lambda extent: 0, coshape(layout, *modes))
 
 
-def congruent(left: Shaped, right: Shaped) -> bool:
+def congruent(left: HasShape, right: HasShape) -> bool:
     """True if both shapes nest alike.
 
     >>> congruent(Layout((4, (2, 8))), Layout((1, (1, 1))))
@@ -151,7 +143,7 @@ def congruent(left: Shaped, right: Shaped) -> bool:
     return _nested(shape(left), shape(right), lambda _one, other: not isinstance(other, tuple))
 
 
-def weakly_congruent(left: Shaped, right: Shaped) -> bool:
+def weakly_congruent(left: HasShape, right: HasShape) -> bool:
     """True if the right shape nests at least as finely as the left.
 
     >>> weakly_congruent(Layout((4, 16)), Layout((4, (2, 8))))
@@ -160,7 +152,7 @@ def weakly_congruent(left: Shaped, right: Shaped) -> bool:
     return _nested(shape(left), shape(right), lambda _one, _other: True)
 
 
-def compatible(left: Shaped, right: Shaped) -> bool:
+def compatible(left: HasShape, right: HasShape) -> bool:
     """True if every coordinate of the left shape is one of the right: the right one refines it.
 
     >>> compatible(Layout(24), Layout((4, 6))), compatible(Layout((4, 6)), Layout(24))

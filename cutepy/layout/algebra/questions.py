@@ -15,10 +15,9 @@ from ..values.above import Shown
 from ..values.composed import AnyLayout
 from ..values.coordinates import crd2idx, idx2crd
 from ..values.int_tuple import IntTuple, leaves, product, show
-from .deal import WIDEST, offset_at
-
-MOST_ASKED = 1 << 17
-"""The most elements of a layout that is asked about."""
+from ..values.size import is_unknown
+from .banks import WIDEST
+from .lanes import lanes_of, numbers_of
 
 
 class Owner(NamedTuple):
@@ -103,7 +102,7 @@ def touched_by(layout_tv: AnyLayout, thread: int, tile: IntTuple) -> Touched:
     Raises LayoutError for unknown sizes and a thread that the layout does not have.
     """
     table = _table(f"touched_by({layout_tv}, {thread}, {tile})", layout_tv, tile)
-    if not 0 <= thread < len(table):
+    if type(thread) is not int or not 0 <= thread < len(table):
         raise LayoutError(f"touched_by({layout_tv}, {thread}, {tile}): there are threads 0 to {len(table) - 1}")
     return Touched(thread, tuple(idx2crd(element, tile) for element in table[thread]))
 
@@ -125,11 +124,12 @@ def vectorised(layout_tv: AnyLayout, memory: AnyLayout, *, element_bytes: int = 
     Raises LayoutError for unknown sizes, and where the layout reaches out of the tile.
     """
     call = f"vectorised({layout_tv}, {memory})"
+    there = numbers_of(call, memory)
     table = _table(call, layout_tv, memory.shape)
     if type(element_bytes) is not int or element_bytes < 1 or WIDEST % element_bytes or align % element_bytes:
         raise LayoutError(f"{call}: element_bytes={element_bytes!r}, align={align!r}; elements of 1 to {WIDEST} bytes")
-    rows = [[offset_at(memory, element) for element in row] for row in table]
-    whole = frozenset(offset_at(memory, element) for element in range(memory.size))
+    rows = [[there[element] for element in row] for row in table]
+    whole = frozenset(there)
     order = sorted(range(len(rows[0])), key=rows[0].__getitem__)
     widths = [1 << bit for bit in range((WIDEST // element_bytes).bit_length())]
     elements = max(count for count in widths if _moves(rows, range(len(order)), count, element_bytes, align))
@@ -152,22 +152,11 @@ def _last(tile: IntTuple) -> IntTuple:
 
 def _table(call: str, layout_tv: AnyLayout, tile: IntTuple) -> list[list[int]]:
     """A row of elements for each thread."""
-    known = isinstance(layout_tv, AnyLayout) and all(type(n) is int for n in (*leaves(layout_tv.shape), *leaves(tile)))
-    if not known or layout_tv.rank < 2:
-        raise LayoutError(f"{call}: give a layout from (thread, value) to an element of the tile, of known sizes")
-    if layout_tv.size > MOST_ASKED:
-        raise LayoutError(f"{call}: {layout_tv.size} elements, of which at most {MOST_ASKED} are looked at; slice it")
-    threads = layout_tv[0].size
-    table = [
-        [offset_at(layout_tv, index) for index in range(thread, layout_tv.size, threads)] for thread in range(threads)
-    ]
-    for thread, row in enumerate(table):
-        for value, element in enumerate(row):
-            if not 0 <= element < product(tile):
-                raise LayoutError(
-                    f"{call}: thread {thread}, value {value} is at {element}, and the tile {show(tile)} has the "
-                    f"elements 0 to {product(tile) - 1}"
-                )
+    if is_unknown(tile) or not all(type(extent) is int for extent in leaves(tile)):
+        raise LayoutError(f"{call}: the tile {show(tile)} is no shape of known sizes")
+    table = lanes_of(call, layout_tv, tile=product(tile))
+    if layout_tv.rank < 2:
+        raise LayoutError(f"{call}: {layout_tv} has threads alone; give a layout from (thread, value)")
     return table
 
 

@@ -6,7 +6,7 @@ then all, up to a change of basis of the bank; trying all of those proves that n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
@@ -56,21 +56,30 @@ class Problem:
 
 def completed(vectors: Sequence[int], bits: int) -> list[int]:
     """A basis that begins with these vectors and goes on with single bits, the lowest first."""
-    basis = list(vectors)
-    for bit in range(bits):
-        if len(basis) < bits and Image(basis).solve(1 << bit) is None:
-            basis.append(1 << bit)
-    return basis
+    return independent((*vectors, *(1 << bit for bit in range(bits))))
 
 
-def rank_of(vectors: Sequence[int]) -> int:
+def independent(vectors: Iterable[int]) -> list[int]:
+    """Those vectors that are no XOR of ones before them.
+
+    >>> independent((1, 3, 2, 4))
+    [1, 3, 4]
+    """
+    found: list[int] = []
     reduced: list[int] = []
     for vector in vectors:
+        rest = vector
         for other in reduced:
-            vector = min(vector, vector ^ other)
-        if vector:
-            reduced.append(vector)
-    return len(reduced)
+            rest = min(rest, rest ^ other)
+        if rest:
+            reduced.append(rest)
+            found.append(vector)
+    return found
+
+
+def rank_of(vectors: Iterable[int]) -> int:
+    """The dimension of what vectors span."""
+    return len(independent(vectors))
 
 
 def rows_for(problem: Problem) -> tuple[list[int], str]:
@@ -135,11 +144,7 @@ class Search:
 
     def __init__(self, problem: Problem, allowed: int) -> None:
         self.problem, self.left, self.proven = problem, MOST_TRIED, True
-        self.basis: list[int] = []
-        for phase in problem.phases:
-            for vector in phase:
-                if rank_of([*self.basis, vector >> problem.fixed]) > len(self.basis):
-                    self.basis.append(vector >> problem.fixed)
+        self.basis = independent(vector >> problem.fixed for phase in problem.phases for vector in phase)
         image = Image(self.basis)
         self.ends: list[dict[int, tuple[int, int]]] = []  # by access: where its vectors end, the vector, made of what
         self.start: list[tuple[tuple[int, ...], int]] = []  # by access: images so far, how many more may be old
@@ -242,9 +247,6 @@ def columns_for(problem: Problem, rows: Sequence[int]) -> Iterator[Columns]:
     end = max([(row & -row).bit_length() for row in rows[-1:]], default=0)
     singles = [1 << bit for bit in range(high)]
     for order in (singles, singles[end:] + singles[:end]):
-        complete = list(rows)
-        for row in (*seconds, *order):
-            if len(complete) < high and rank_of([*complete, row]) > len(complete):
-                complete.append(row)
+        complete = independent((*rows, *seconds, *order))
         columns = [sum((row >> bit & 1) << at for at, row in enumerate(complete)) for bit in range(high)]
         yield (*(1 << bit for bit in range(problem.fixed)), *(column << problem.fixed for column in columns))

@@ -10,7 +10,7 @@ A left inverse R reads an offset as digits in the radix of its extents. If no di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import gcd
 
 from ...errors import LayoutError
@@ -18,12 +18,14 @@ from ..values.int_tuple import leaves
 from ..values.layout import Layout
 from ..values.size import list_coordinates
 from .rearrange import coalesce, from_modes, moving
+from .swizzled import listed
+from .table import SHORT
 
 Options = dict[int, frozenset[int]]
 
 
 MOST_COMPARED = 1 << 25
-"""How many offsets the search for a right inverse compares before it gives up: about a second."""
+"""How many offsets the search for a right inverse compares before it gives up: about half a second."""
 
 
 def largest_right_inverse(layout: Layout) -> Layout:
@@ -31,27 +33,29 @@ def largest_right_inverse(layout: Layout) -> Layout:
 
     Raises LayoutError where the search is cut off.
     """
-    offsets = [layout(position) for position in range(layout.size)]
+    list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
+    offsets = listed(layout)
     wanted: dict[int, list[int]] = {}
     for position, offset in enumerate(offsets):
         wanted.setdefault(offset, []).append(position)
-    bound = 0
-    while bound in wanted:
-        bound += 1
+    bound = next(offset for offset in range(len(wanted) + 1) if offset not in wanted)
+    counts = _comparison(offsets, bound)
     best: tuple[int, list[int], list[int]] = (1, [], [])
     left = MOST_COMPARED
 
-    def extend(reached: list[int], extents: list[int], strides: list[int]) -> None:
+    def extend(extents: list[int], strides: list[int]) -> None:
         nonlocal best, left
+        reached = listed(from_modes(extents, strides))
         count = len(reached)
         if count > best[0]:
             best = (count, extents, strides)
         if best[0] == bound or count * 2 > bound:
             return
+        follows = counts(reached)
         for step in wanted.get(count, ()):
             if strides and step == strides[-1] * extents[-1]:
                 continue  # the mode before, longer: that was tried
-            grown, factor = reached, 1
+            factor = 1
             while (factor + 1) * count <= bound:
                 left -= count + 320  # a try costs more than its offsets
                 if left < 0:
@@ -59,19 +63,33 @@ def largest_right_inverse(layout: Layout) -> Layout:
                         f"right_inverse({layout}): the modes overlap in too many ways; the largest inverse is open "
                         f"after {MOST_COMPARED} comparisons, so divide the layout first"
                     )
-                more = [position + step * factor for position in reached]
-                start = count * factor
-                if more[0] >= len(offsets) or offsets[more[0]] != start or max(more) >= len(offsets):
+                if reached[-1] + step * factor >= len(offsets) or not follows(step * factor, count * factor):
                     break
-                if list(map(offsets.__getitem__, more)) != list(range(start, start + count)):
-                    break
-                grown = grown + more
                 factor += 1
             for shorter in range(factor, 1, -1):
-                extend(grown[: shorter * count], [*extents, shorter], [*strides, step])
+                extend([*extents, shorter], [*strides, step])
 
-    extend([0], [], [])
+    extend([], [])
     return coalesce(from_modes(best[1], best[2]))
+
+
+def _comparison(offsets: list[int], bound: int) -> Callable[[list[int]], Callable[[int, int], bool]]:
+    """Of positions, whether the offsets so much further on count up from a number; by NumPy where there are many."""
+    if len(offsets) <= SHORT:
+        return lambda reached: (
+            lambda shift, start: (
+                [offsets[position + shift] for position in reached] == [*range(start, start + len(reached))]
+            )
+        )
+    import numpy as np
+
+    table = np.array([offset if 0 <= offset < bound else -1 for offset in offsets])
+
+    def counts(reached: list[int]) -> Callable[[int, int], bool]:
+        places, numbers = np.array(reached), np.arange(len(reached))
+        return lambda shift, start: bool((table[places + shift] == numbers + start).all())
+
+    return counts
 
 
 def some_left_inverse(layout: Layout) -> Layout:

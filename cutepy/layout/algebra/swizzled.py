@@ -99,14 +99,17 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
         last, (offset, before) = last_of(inner), before_last(inner)
         assert isinstance(last, Layout)
         with suppress(LayoutError):
-            inside = isinstance(before, AnyLayout) and never_below_0(before) and before.cosize <= last.size
-            if inside and offset == 0:
+            if offset == 0 and isinstance(before, AnyLayout) and stays_inside(last, 0, before):
                 return on_any(call, call(outer, last), before)
         return chained(outer, 0, inner)
     shape, stride = coalesced_open(outer)
     if len(shape) == 1:
         return _scaled(stride[0], inner)
-    if isinstance(inner.outer, Layout) and _stays_inside(inner.outer, inner):
+    if (
+        isinstance(inner.outer, Layout)
+        and not has_basis(inner.inner.stride)
+        and stays_inside(inner.outer, inner.offset, inner.inner)
+    ):
         with suppress(LayoutError):
             return ComposedLayout(call(outer, inner.outer), inner.offset, inner.inner)
     return chained(outer, 0, inner)
@@ -138,19 +141,21 @@ def _said(columns: Columns, operands: tuple[Function, ...], shape: IntTuple | No
     return found
 
 
-def _stays_inside(outer: Layout, layout: ComposedLayout) -> bool:
-    """True if the layout outside, `outer`, is indexed within its size only.
+def stays_inside(outer: Layout, offset: int, before: AnyLayout) -> bool:
+    """True if the layout outside, `outer`, is indexed within its size only, by `before` from `offset` on.
 
     `A o B` is A after B on the coordinates of B alone. Beyond them it goes on in its own last mode, B goes on in B's:
     so `(A o B) o L` is `A o (B o L)` only while L stays within B.
     """
-    steps = leaves(layout.inner.stride)
-    if has_basis(layout.inner.stride):
-        return False
-    ends = [(extent - 1) * step for extent, step in zip(leaves(layout.inner.shape), steps, strict=True)]
-    least = layout.offset + sum(end for end in ends if end < 0)
-    greatest = layout.offset + sum(end for end in ends if end > 0)
-    return 0 <= least and greatest < outer.size
+    if gives_coordinates(before):
+        reached = [(axis, axis_layout(before, *axis).cosize) for axis in axes_of(before)]
+        inside = all(len(axis) == 1 and axis[0] < outer.rank and top <= outer[axis[0]].size for axis, top in reached)
+        return offset == 0 and never_below_0(before) and inside
+    if isinstance(before, ComposedLayout):
+        return offset >= 0 and never_below_0(before) and offset + before.cosize <= outer.size
+    ends = [(extent - 1) * step for extent, step in zip(leaves(before.shape), leaves(before.stride), strict=True)]
+    least, most = (offset + sum(end for end in ends if end * sign > 0) for sign in (-1, 1))
+    return 0 <= least and most < outer.size
 
 
 def _scaled(step: int, inner: ComposedLayout) -> AnyLayout:

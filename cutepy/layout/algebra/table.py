@@ -11,6 +11,7 @@ these offsets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -55,23 +56,29 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
     """
     if len(values) and values[0] != 0:
         return Broken(0, 0)
+    return _modes(lambda count, step: values[::step][:count], len(values), len(values))
+
+
+def _modes(values: Callable[[int, int], Listed], extent: int, period: int) -> tuple[list[int], list[int]] | Broken:
+    """The modes of so many values, of which `values(n, step)` gives n, every `step`-th; they go on after a period."""
     extents: list[int] = []
     strides: list[int] = []
     scale = 1
-    while len(values) > 1:
-        step = int(values[1])
-        linear = _bent(values, step)
+    while True:
+        begin = values(min(extent, period + 1), scale)
+        step = int(begin[1]) if extent > 1 else 0
+        linear = _bent(begin, step)
         if linear is None:
-            return [*extents, len(values)], [*strides, step]
-        if len(values) % linear:
+            return [*extents, extent], [*strides, step]
+        if extent % linear:
             return Broken(linear * scale, linear * step)
-        if (unlike := _unlike(values, linear, scale)) is not None:
+        period //= gcd(period, linear)
+        looked_at = linear * min(extent // linear, period + 1)
+        if (unlike := _unlike(values(looked_at, scale), linear, scale)) is not None:
             return unlike
         extents.append(linear)
         strides.append(step)
-        values = values[::linear]
-        scale *= linear
-    return (extents, strides) if extents else ([1], [0])
+        extent, scale = extent // linear, scale * linear
 
 
 def _unlike(values: Listed, linear: int, scale: int) -> Broken | None:
@@ -110,25 +117,8 @@ def leaf_modes(outer: Layout, extent: int, step: int) -> tuple[list[int], list[i
 
     Raises LayoutError where one period is longer than 16 million coordinates.
     """
-    extents: list[int] = []
-    strides: list[int] = []
     period = period_of(coalesced_open(outer)[0], step)
-    scale = 1
-    while True:
-        values = leaf_values(outer, min(extent, period + 1), step)
-        first = int(values[1]) if extent > 1 else 0
-        linear = _bent(values, first)
-        if linear is None:
-            return [*extents, extent], [*strides, first]
-        if extent % linear:
-            return Broken(linear * scale, linear * first)
-        period //= gcd(period, linear)
-        looked_at = linear * min(extent // linear, period + 1)
-        if (unlike := _unlike(leaf_values(outer, looked_at, step), linear, scale)) is not None:
-            return unlike
-        extents.append(linear)
-        strides.append(first)
-        extent, step, scale = extent // linear, step * linear, scale * linear
+    return _modes(lambda count, scale: leaf_values(outer, count, step * scale), extent, period)
 
 
 def period_of(shape: list[int], step: int) -> int:
@@ -282,7 +272,7 @@ def _plain(values: Table) -> Layout | Found:
     modes: list[tuple[IntTuple, IntTuple]] = []
     added = np.zeros((1,) * values.ndim, np.int64)
     for axis in range(values.ndim):
-        along = values[tuple(slice(None) if other == axis else 0 for other in range(values.ndim))]
+        along = _along(values, axis)
         found = modes_of_values(along)
         if isinstance(found, Broken):
             return tuple(found.index if other == axis else 0 for other in range(values.ndim)), found.expected
@@ -314,16 +304,17 @@ def _swizzled(values: Table) -> ComposedLayout | None:
 
 def _plausible(values: Table) -> bool:
     """False where the beginning of an axis already shows that it is no layout: a first run that does not divide it."""
-    import numpy as np
-
     for axis in range(values.ndim):
-        along = values[tuple(slice(None) if other == axis else 0 for other in range(values.ndim))]
-        begin = along[:LOOKED_AHEAD]
-        if len(begin) > 1:
-            broken = np.nonzero(begin != np.arange(len(begin)) * begin[1])[0]
-            if len(broken) and len(along) % int(broken[0]):
-                return False
+        along = _along(values, axis)
+        linear = _bent(along[:LOOKED_AHEAD], int(along[1])) if len(along) > 1 else None
+        if linear and len(along) % linear:
+            return False
     return True
+
+
+def _along(values: Table, axis: int) -> Table:
+    """What stands along one axis where the index on the others is 0."""
+    return values[tuple(slice(None) if other == axis else 0 for other in range(values.ndim))]
 
 
 def _refuse(values: Table, index: tuple[int, ...], expected: int) -> NoReturn:

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import chain, islice, repeat
 from math import gcd
 
 from ...errors import LayoutError
 from ..values.basis import as_stride, has_basis, path_of, value_of
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, Order, as_tuple, fold_profile, leaves, map_leaves, product, product_each
-from ..values.layout import Layout, _make
+from ..values.layout import Layout, _make, axis_layout
 from ..values.size import Size
 from .composition import composition
 from .operation import on_inner, operation
-from .queries import Shaped, is_bijective, shape
+from .queries import HasShape, is_bijective, shape
 from .rearrange import append, by_mode, from_modes, joined, make_ordered_layout
 
 
@@ -86,30 +87,17 @@ def _target_size(layout: Layout, cotarget: IntTuple | Layout) -> int:
 
 def _complement_by_axis(layout: Layout, cotarget: IntTuple | Layout | None) -> Layout:
     """The complement of a layout with basis strides, axis by axis of its codomain."""
-    pairs = [(s, d) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True) if path_of(d)]
-    width = 1 + max(path_of(d)[0] for _, d in pairs)
-    named: tuple[IntTuple | Layout | None, ...] = cotarget if isinstance(cotarget, tuple) else (cotarget,)
-    width = max(width, len(named))
-    targets = (named + (None,) * width)[:width]
-    modes = [_one_axis(layout, axis, pairs, target) for axis, target in enumerate(targets)]
-    return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+    named = cotarget if isinstance(cotarget, tuple) else (cotarget,)
+    width = max(len(named), *(1 + path[0] for step in leaves(layout.stride) if (path := path_of(step))))
+    modes: list[Layout] = []
+    for axis, target in enumerate(islice(chain(named, repeat(None)), width)):
+        along = complement(axis_layout(layout, axis), target)
+        steps = map_leaves(lambda step, axis=axis: as_stride(value_of(step), (axis, *path_of(step))), along.stride)
+        modes.append(_make(along.shape, steps))
+    return joined(modes)
 
 
-def _one_axis(layout: Layout, axis: int, pairs: list[tuple[int, int]], target: IntTuple | Layout | None) -> Layout:
-    inner = [(s, as_stride(value_of(d), path_of(d)[1:])) for s, d in pairs if path_of(d)[0] == axis]
-    if not inner:
-        return _make(1 if target is None else _target_size(layout, target), as_stride(1, (axis,)))
-    left = _make(tuple(s for s, _ in inner), tuple(d for _, d in inner))
-    return _under(axis, complement(left, target))
-
-
-def _under(axis: int, layout: Layout) -> Layout:
-    """The layout one axis deeper: every offset becomes a step along `axis`."""
-    deeper = map_leaves(lambda step: as_stride(value_of(step), (axis, *path_of(step))), layout.stride)
-    return _make(layout.shape, deeper)
-
-
-def evenly_divides(left: Shaped, right: Shaped) -> bool:
+def evenly_divides(left: HasShape, right: HasShape) -> bool:
     """True if tiles of the right one fill the left shape: what `logical_divide` asks of a tiler, entry by entry.
 
     >>> evenly_divides((8, 16), (4, 4)), evenly_divides((8, 10), (4, 4)), evenly_divides((8, 10), 20)

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from ...errors import LayoutError
 from ..values.bit_map import Image, apply
 from ..values.composed import AnyLayout
-from .bits import columns_of, layout_of_columns, mapped_layout
+from .banks import WIDEST, served_together
+from .bits import columns_of, linear_layout_of
 from .find import Found, conflict_free
-from .rows import completed, rank_of
-
-WIDEST = 16
-"""The most bytes of an access."""
+from .linear import free_of
+from .rows import completed, independent
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,9 @@ def trip(
     while True:
         orders = [_order(common, values) for values in (written, read)]
         accesses = [
-            _layout([*column[:threads], *(apply(values, bit) for bit in order)], 1 << threads, 1 << len(order))
+            linear_layout_of(
+                (*column[:threads], *(apply(values, bit) for bit in order)), (1 << threads, 1 << len(order))
+            )
             for column, values, order in zip(columns, (written, read), orders, strict=True)
         ]
         try:
@@ -71,53 +72,27 @@ def trip(
                 raise
             common = common[:-1]
     wide = element_bytes << len(common)
-    phases = -(-(1 << threads) // max(1, lanes * 4 // max(4, wide)))
+    phases = -(-(1 << threads) // served_together(wide, lanes))
     rounds = sum(ways * phases << len(order) - len(common) for ways, order in zip(found.ways, orders, strict=True))
-    numbers = [tuple(_number(order, index) for index in range(1 << len(order))) for order in orders]
+    numbers = [tuple(apply(order, index) for index in range(1 << len(order))) for order in orders]
     return Trip(
         found,
         numbers[0],
         numbers[1],
         1 << len(common),
         -(-rounds // max(1, (1 << threads) // lanes)),
-        _copies(columns[0], threads),
+        free_of((*columns[0][threads:], *columns[0][:threads])) >> len(columns[0]) - threads,
     )
-
-
-def _number(order: Sequence[int], index: int) -> int:
-    return apply(order, index)
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> list[int]:
     """A basis of the elements that both sets of columns reach, the lowest first."""
     image = Image((*one, *other))
-    found: list[int] = []
-    for bit, column in enumerate(other):
-        made = image.solve(column) or 0
-        if made != 1 << bit + len(one):
-            own = made >> len(one)
-            shared = column ^ apply(other, own)
-            if rank_of([*found, shared]) > len(found):
-                found.append(shared)
-    return sorted(found)
+    made = [(image.solve(column) or 0) >> len(one) for column in other]
+    return sorted(independent(column ^ apply(other, own) for column, own in zip(other, made, strict=True)))
 
 
 def _order(common: Sequence[int], values: Sequence[int]) -> list[int]:
     """Bits of a value, so turned that the first lead to `common` in order and the others to elements beside them."""
     image = Image(values)
     return completed([image.solve(element) or 0 for element in common], len(values))
-
-
-def _copies(columns: Sequence[int], threads: int) -> int:
-    """The bits of a thread's index that lead to elements which lower bits and values lead to as well."""
-    values, found = list(columns[threads:]), 0
-    for bit in range(threads):
-        if rank_of([*values, columns[bit]]) == rank_of(values):
-            found |= 1 << bit
-        values.append(columns[bit])
-    return found
-
-
-def _layout(columns: Sequence[int], threads: int, values: int) -> AnyLayout:
-    shape = (threads, values)
-    return layout_of_columns(tuple(columns), shape) or mapped_layout(tuple(columns), shape)

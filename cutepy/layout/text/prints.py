@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ...errors import NotationError
-from ..algebra.bits import layout_of_columns, mapped_layout
+from ..algebra.bits import linear_layout_of
 from ..values.composed import AnyLayout
 
 _PART = (
@@ -112,4 +112,4 @@ def _of_bases(text: str, bases: Bases, sizes: list[int]) -> AnyLayout:
         raise NotationError(f"a basis goes beyond the sizes {sizes}", text, 0)
     columns = tuple(sum(entry << sum(bits[:axis]) for axis, entry in enumerate(vector)) for vector in vectors)
     shape = tuple(1 << len(listed) for listed in bases)
-    return layout_of_columns(columns, shape) or mapped_layout(columns, shape)
+    return linear_layout_of(columns, shape)

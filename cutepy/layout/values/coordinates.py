@@ -210,27 +210,14 @@ def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
         return crd + 1
     if len(crd) != len(shape):
         raise CoordinateError(f"increment_coord({crd}, {shape}): {len(crd)} entries for {len(shape)} modes")
-    if any(hasattr(leaf, "free_symbols") for leaf in leaves((crd, shape))):
-        return _incremented_by_index(crd, shape)
-    result = list(crd)
-    for mode, (entry, extent) in enumerate(zip(crd, shape, strict=True)):
-        stepped = increment_coord(entry, extent)
-        if mode == len(crd) - 1 or crd2idx(stepped, extent) < product(extent):
-            result[mode] = stepped
-            break
-        result[mode] = map_leaves(lambda leaf: 0, entry)
-    return tuple(result)
-
-
-def _incremented_by_index(crd: tuple[IntTuple, ...], shape: tuple[IntTuple, ...]) -> IntTuple:
-    """`increment_coord` where no comparison is known to hold: what is more than a mode holds goes to the next one."""
     result: list[IntTuple] = []
     carry = 1
-    for entry, extent in zip(crd[:-1], shape[:-1], strict=True):
-        index, size = crd2idx(entry, extent) + carry, product(extent)
-        result.append(idx2crd(index % size, extent))
-        carry = index // size
-    return (*result, idx2crd(crd2idx(crd[-1], shape[-1]) + carry, shape[-1]))
+    for mode, (entry, extent) in enumerate(zip(crd, shape, strict=True), 1):
+        index = crd2idx(entry, extent) + carry
+        if mode < len(shape):
+            carry, index = index // product(extent), index % product(extent)
+        result.append(idx2crd(index, extent))
+    return tuple(result)
 
 
 def slice_(crd: Coordinate, tree: IntTuple) -> IntTuple:

@@ -336,9 +336,12 @@ def axis_layout(layout: Layout, *axis: int) -> Layout:
 
     >>> print(axis_layout(make_identity_layout((4, 8)), 1))
     (4,8):(0,1)
+
+    Where that entry is itself a coordinate the strides go along its own axes.
     """
 
     def along(step: int) -> int:
-        return value_of(step) if path_of(step) == axis else 0
+        path = path_of(step)
+        return as_stride(value_of(step), path[len(axis) :]) if path[: len(axis)] == axis else 0
 
     return _make(layout.shape, map_leaves(along, layout.stride), layout.facts)
