@@ -320,7 +320,7 @@ def _sorted(
 
 
 def cuts_of(job: Job, count: int, most: int) -> Iterator[Cut]:
-    """The digits that lead from neighbour to neighbour on both sides, and the rest, in so many ways to cut the index."""
+    """The digits that lead from neighbour to neighbour on both sides, and the rest, in so many ways to cut it."""
     source, target = job.sides
     if job.linear:
         cut = _turned(columns_of(source.layout) or (), columns_of(target.layout) or (), count)
