@@ -185,9 +185,10 @@ def judged(seed: int, extents: Sequence[int] = (2, 3, 4, 6, 8, 16), most: int = 
 def judged_any(seed: int) -> float:
     """How the cost compares with the least of all sharings out whatsoever of a very small tile."""
     rng = random.Random(f"any {seed}")
-    case = random_copy(rng, (2, 3, 4, 6), 12) | {"threads": 4, "lanes": 4, "banks": 4}
-    if case["source"].size % 4:  # type: ignore[attr-defined]
-        return 1
+    while True:
+        case = random_copy(rng, (2, 3, 4, 6), 12) | {"threads": 4, "lanes": 4, "banks": 4}
+        if case["source"].size % 4 == 0:  # type: ignore[attr-defined]
+            break
     found = widest_copy(**case)  # type: ignore[arg-type]
     units = [group[0] for group in groups_of(case, found.elements) or []]
     least = min(cost(case, [list(order) for order in sharing], found.elements) for sharing in every_sharing(units, 4))

@@ -3,10 +3,11 @@
 from math import prod
 
 import pytest
-from layout.copies_cases import judged
+from layout.copies_cases import judged, judged_any
 
-from cutepy import Layout, Swizzle, make_composed_layout, vectorised, widest_copy
+from cutepy import Layout, Swizzle, make_composed_layout, make_tensor, vectorised, widest_copy
 from cutepy.errors import LayoutError
+from cutepy.tensor import thread_value_partition
 from cutepy.tensor.atoms import MMA_ATOMS
 
 
@@ -14,6 +15,22 @@ def test_random_copies() -> None:
     found = [judged(seed, most=64) for seed in range(40)]
     assert not [said for said, _ratio in found if said]
     assert sum(ratio <= 1 for _said, ratio in found) >= 38 and max(ratio for _said, ratio in found) <= 1.25
+
+
+def test_few_sharings_out_of_a_small_tile_take_less() -> None:
+    ratios = [judged_any(seed) for seed in range(10)]
+    assert sum(ratio <= 1 for ratio in ratios) >= 9 and max(ratios) <= 1.25
+
+
+def test_a_tile_whose_rows_are_no_powers_of_two_is_taken_as_memory_has_it() -> None:
+    """8 threads take 8 neighbours in memory, where each order of digits of the index has them begin within a row."""
+    both = Layout((2, 12), (12, 1))
+    found = widest_copy(both, both, 8)
+    assert found.reads[0] == found.reads[1] == 3 and found.writes[0] == found.writes[1] == 3
+    assert str(found.layout_tv) == "(12,2):(2,1) o 0 o (8,3):(1,8)"
+    tile = make_tensor(list(range(24)), Layout((2, 12)))
+    taken = [thread_value_partition(tile, found.layout_tv, thread).numpy().tolist() for thread in range(8)]
+    assert taken == [[found.layout_tv(thread, value) for value in range(3)] for thread in range(8)]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +99,7 @@ def test_registers_of_matrix_instructions(near: int, loads: bool) -> None:
             lambda: widest_copy(Layout((4, 4), (0, 1)), Layout((4, 4)), 4),
             "two elements of the tile are one of the source",
         ),
-        (lambda: widest_copy(Layout.parse("(4,n)"), Layout((4, 4)), 4), "give two layouts of known sizes"),
+        (lambda: widest_copy(Layout.parse("(4,n)"), Layout((4, 4)), 4), "is no layout of known sizes"),
         (lambda: widest_copy(Layout((4, 4)), Layout((4, 4)), 4, element_bytes=3), "elements of 1, 2, 4, 8 or 16 bytes"),
         (lambda: widest_copy(Layout((4, 4)), Layout((4, 4)), 4, spaces=("gmem", "disk")), "disk"),
         (lambda: widest_copy(Layout((4, 4)), Layout((4, 4)), 0), "threads=0"),
@@ -99,7 +116,7 @@ def test_registers_of_matrix_instructions(near: int, loads: bool) -> None:
         (lambda: widest_copy(Layout(8), Layout((4, 2)), 4, spaces=("disk", "rmem")), "disk"),
         (lambda: widest_copy(Layout(8), Layout((4, 2)), 4, spaces=("smem", "rmem"), lanes=0), "lanes=0"),
         (lambda: widest_copy(Layout(8), Layout((4, 2)), 4, spaces=("smem", "rmem"), align=(0, 4)), "align=0"),
-        (lambda: widest_copy((4, 2), Layout((4, 2)), 4, spaces=("smem", "rmem")), "give two layouts of known sizes"),
+        (lambda: widest_copy((4, 2), Layout((4, 2)), 4, spaces=("smem", "rmem")), "is no layout of known sizes"),
         (lambda: widest_copy(Layout((256, 256)), Layout((256, 256)), 4), "at most 16384 are looked at; tile it"),
     ],
 )

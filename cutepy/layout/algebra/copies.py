@@ -14,8 +14,8 @@ from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
 from .banks import WIDEST
 from .bits import columns_of
-from .deal import Job, Side, cuts_of, dealt
-from .lanes import check_known, lanes_of, numbers_of
+from .deal import Job, Side, dealt
+from .lanes import check_known, lanes_of
 from .questions import vectorised
 from .table import from_offsets
 
@@ -89,11 +89,11 @@ def widest_copy(
     while count > 1 and (why := job.forbids(count)) is not None:
         limits.append(why)
         count //= 2
-    while not (cuts := list(cuts_of(job, count))):
+    while (found := dealt(job, count)) is None:
         limits.append(f"{count * element_bytes} bytes: no layout gives a thread such groups, only a table would")
         count //= 2
-    _cost, order, counts = dealt(job, cuts, count)
-    return asked.answer(job.layout_tv(order), source, count, (counts[0], counts[1]), tuple(limits))
+    layout_tv, counts = found
+    return asked.answer(layout_tv, source, count, (counts[0], counts[1]), tuple(limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _of_fragment(asked: _Asked) -> WidestCopy:
             f"{found.possible * element_bytes} bytes: no layout has the values in the order {found.order}",
         )
     name, space = ("source", asked.spaces[0]) if loads else ("target", asked.spaces[1])
-    side = Side(name, memory, space, known, tuple(numbers_of(call, memory)))
+    side = Side(name, memory, space, known)
     firsts = [[side.offsets[row[at]] * element_bytes for row in table] for at in range(0, len(table[0]), count)]
     costs = [side.cost(some, count * element_bytes, asked.lanes, asked.banks) for some in firsts]
     moved, none = (sum(cost for cost, _ in costs), sum(least for _, least in costs)), (0, 0)
@@ -177,9 +177,8 @@ def _job(asked: _Asked) -> Job:
         raise LayoutError(f"{call}: {source.size} elements are no multiple of {threads} threads; choose a divisor")
     sides = []
     for name, layout, space, known in zip(("source", "target"), asked.layouts, asked.spaces, asked.align, strict=True):
-        offsets = tuple(numbers_of(call, layout))
-        if len(set(offsets)) < len(offsets):
+        sides.append(Side(name, layout, space, known))
+        if len(set(sides[-1].offsets)) < layout.size:
             raise LayoutError(f"{call}: two elements of the tile are one of the {name}, {layout}; leave that mode out")
-        sides.append(Side(name, layout, space, known, offsets))
     linear = columns_of(source) is not None and columns_of(target) is not None
     return Job(source.shape, (sides[0], sides[1]), threads, asked.element_bytes, asked.lanes, asked.banks, linear)

@@ -1,24 +1,29 @@
 """Who takes what of a tile that is copied: all ways to deal it out to threads, the best counted out.
 
 Law: a layout that reaches each element once is an order of digits of the tile's index; so the widest accesses fix some
-digits, and the threads count some of the others.
+digits, and the threads count some of the others. Where a memory goes through the tile in another order, the digits of
+that order are others, unless all are bits: 4 threads take 12 elements in a row though rows of the tile have 6.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, islice, permutations
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations, islice, permutations
 from math import prod
 
-from ..values.bit_map import Columns, Image, apply
-from ..values.composed import AnyLayout, plain_part
+from ...errors import CompositionError
+from ..values.bit_map import Columns, Image, Swizzle, apply
+from ..values.composed import AnyLayout, make_composed_layout, plain_part
 from ..values.coordinates import idx2crd
 from ..values.int_tuple import IntTuple, leaves, show
 from ..values.layout import Layout, make_layout
 from .banks import WORD, fetched, served, served_together
 from .bits import columns_of, linear_layout_of
-from .rearrange import coalesce
+from .composition import composition
+from .lanes import numbers_of
+from .operation import on_any
+from .rearrange import coalesce, from_modes
 from .rows import independent, rank_of
 
 SEGMENT = 32
@@ -27,8 +32,12 @@ MOST_TRIED = 1 << 12
 """The most orders of digits that are tried."""
 MOST_CUTS = 64
 """The most ways to cut the tile's index into digits that are tried."""
+MOST_TURNED = 2, 64
+"""The most other orders of a tile's places whose digits are tried, of a large tile and of a small one."""
 MOST_CUTS_KEPT = 4
-"""The most of those, the best by a few accesses, of which all orders are tried."""
+"""The most of those, the best by a few accesses, of which all orders are tried; more of small tiles."""
+SMALL = 1 << 10
+"""The most elements in all ways to cut the index of a small tile."""
 MOST_ORDERS = 64
 """The most choices of lanes, the best by two accesses, that are looked at further."""
 MOST_COUNTED = 1 << 13
@@ -51,7 +60,10 @@ class Side:
     layout: AnyLayout
     space: str
     align: int
-    offsets: tuple[int, ...]
+    offsets: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offsets", tuple(numbers_of("widest_copy", self.layout)))
 
     def cost(self, firsts: Sequence[int], wide: int, lanes: int, banks: int) -> tuple[int, int]:
         """The transactions of one access by all threads, or rounds in shared memory; and those its bytes need."""
@@ -82,6 +94,19 @@ class Job:
     lanes: int
     banks: int
     linear: bool
+    order: AnyLayout | None = None
+    """The index in the tile of each place that is counted, where that is another one."""
+
+    def turned(self) -> Iterator[Job]:
+        """The same, its places counted in other orders; none where all digits are bits, which are turned already."""
+        size = len(self.sides[0].offsets)
+        if len(set(_primes(size))) > 1:
+            orders = chain(map(_order_of, self.sides), _swizzles(size), _every_order(size))
+            least, most = MOST_TURNED
+            most = min(most, max(least, 8 * SMALL // size))
+            for order in dict.fromkeys(islice(orders, most)):
+                sides = [replace(side, layout=_after(side.layout, order)) for side in self.sides]
+                yield replace(self, shape=order.shape, sides=(sides[0], sides[1]), order=order)
 
     def forbids(self, count: int) -> str | None:
         """Why a thread cannot move so many elements at once; None if it can."""
@@ -158,18 +183,66 @@ class Job:
         """(thread, value) to the index in the tile."""
         if not self.linear:
             pairs = (zip(*(digits or ((1, 0),)), strict=True) for digits in (order.threads, order.values))
-            return make_layout(*(coalesce(Layout(*pair)) for pair in pairs))
+            places = make_layout(*(coalesce(Layout(*pair)) for pair in pairs))
+            return _after(self.order, places) if self.order else places
         columns = tuple(step for _extent, step in (*order.threads, *order.values))
         shape = 1 << len(order.threads), 1 << len(order.values)
         return linear_layout_of(columns, shape)
 
 
-def dealt(job: Job, cuts: list[Cut], count: int) -> Dealt:
-    """The order of fewest transactions in all ways to cut the index, of which the worst by a few accesses are left."""
-    if len(cuts) > MOST_CUTS_KEPT:
-        tried = MOST_TRIED // len(cuts)
-        cuts = sorted(cuts, key=lambda cut: _lanes(job, cut[1], count, tried)[0][0])[:MOST_CUTS_KEPT]
-    return min((_best(job, cut, count) for cut in cuts), key=lambda entry: entry[0])
+def dealt(job: Job, count: int) -> tuple[AnyLayout, list[tuple[int, int]]] | None:
+    """The layout of fewest transactions, and for each side what it takes and needs; None if none has such accesses.
+
+    The tile's places are counted in other orders where that of its index leaves something to gain.
+    """
+    best: tuple[int, Job, Order, list[tuple[int, int]]] | None = None
+    for others in (False, True):
+        if best is None or any(took > needed for took, needed in best[-1]):
+            jobs = list(job.turned()) if others else [job]
+            cuts = [(each, cut) for each in jobs for cut in cuts_of(each, count, MOST_CUTS // min(16, len(jobs) or 1))]
+            for each, cut in _kept(cuts, count):
+                cost, order, counts = _best(each, cut, count)
+                if best is None or cost < best[0]:
+                    best = cost, each, order, counts
+    return best and (best[1].layout_tv(best[2]), best[3])
+
+
+def _kept(cuts: list[tuple[Job, Cut]], count: int) -> list[tuple[Job, Cut]]:
+    """The ways to cut the index but for the worst by a few accesses."""
+    most = max(MOST_CUTS_KEPT, SMALL // len(cuts[0][0].sides[0].offsets)) if cuts else 0
+    if len(cuts) <= most:
+        return cuts
+    tried = MOST_TRIED // len(cuts)
+    return sorted(cuts, key=lambda pair: _lanes(pair[0], pair[1][1], count, tried)[0][0])[:most]
+
+
+def _after(outer: AnyLayout, inner: AnyLayout) -> AnyLayout:
+    """`outer o inner`, as one layout where there is one."""
+    try:
+        return on_any(composition, outer, inner)
+    except CompositionError:
+        return make_composed_layout(outer, 0, inner)
+
+
+def _order_of(side: Side) -> Layout:
+    """The tile's index in the order in which a memory has its modes."""
+    plain = plain_part(side.layout)
+    modes = zip(leaves(plain.stride), leaves(plain.shape), leaves(Layout(plain.shape).stride), strict=True)
+    _, extents, steps = zip(*sorted(mode for mode in modes if mode[1] > 1), strict=True)
+    return from_modes(extents, steps)
+
+
+def _swizzles(size: int) -> Iterator[AnyLayout]:
+    """The index after each swizzle of one bit that stays in its place: within what the powers of 2 in `size` count."""
+    for second in range(1, (size & -size).bit_length() - 1):
+        for first in range(second):
+            yield make_composed_layout(Swizzle(1, first, second - first), 0, Layout(size))
+
+
+def _every_order(size: int) -> Iterator[Layout]:
+    """All orders of the digits of an index, in every radix of primes."""
+    for factors in _arrangements(sorted(_primes(size))):
+        yield from (coalesce(from_modes(*zip(*digits, strict=True))) for digits in permutations(_radix(factors)))
 
 
 def _digits(source: AnyLayout, target: AnyLayout) -> Iterator[tuple[Digit, ...]]:
@@ -245,8 +318,8 @@ def _sorted(
     return sorted((sampled(digits), number, digits) for number, digits in enumerate(threads))
 
 
-def cuts_of(job: Job, count: int) -> Iterator[Cut]:
-    """The digits that lead from neighbour to neighbour on both sides, and the rest, in each way to cut the index."""
+def cuts_of(job: Job, count: int, most: int) -> Iterator[Cut]:
+    """The digits that lead from neighbour to neighbour on both sides, and the rest, in so many ways to cut it."""
     source, target = job.sides
     if job.linear:
         cut = _turned(columns_of(source.layout) or (), columns_of(target.layout) or (), count)
@@ -255,7 +328,7 @@ def cuts_of(job: Job, count: int) -> Iterator[Cut]:
             if all(side.space == "smem" for side in job.sides):
                 yield cut[0], _spread(job, [step for _extent, step in cut[1]])
         return
-    for digits in islice(dict.fromkeys(_digits(source.layout, target.layout)), MOST_CUTS):
+    for digits in islice(dict.fromkeys(_digits(source.layout, target.layout)), most):
         rest, vector, size = list(digits), list[Digit](), 1
         while size < count:
             step = next((d for d in rest if d[0] * size <= count and _together(job.sides, d[1], size)), None)
