@@ -13,6 +13,8 @@ demo: $(VENV)/.cutepy-run
 	@tools/drivers.sh
 	$(BIN)/python examples/demo.py
 
+# The tests start some hundred Pythons: what one of them compiles is there for the next, whatever the surroundings say.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.cutepy-test
 	@tools/drivers.sh
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)

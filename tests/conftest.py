@@ -1,5 +1,6 @@
 """What every test may use: golden files (`--update-golden` writes them anew)."""
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +26,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text()
 
     return check
+
+
+def pytest_collection_finish() -> None:
+    """What 10,000 tests are made of stays to the end: the garbage collector need not look at it each time."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

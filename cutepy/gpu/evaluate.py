@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .ir import Buffer, Cast, Component, Const, Expr, Load, Param, Vector, ask_operands_first, is_told, meaning
+from .ir import Buffer, Cast, Component, Const, Expr, Load, Param, Vector, is_told, meaning, nodes
+from .ir.expr import MOST_DEPTH
 from .ir.laws import Array as Array
 
 Integers = npt.NDArray[np.int64]
@@ -48,11 +49,10 @@ def evaluate(value: Expr, env: dict[Expr, Array], memo: dict[Expr, Array], data:
     if known is None:
         known = memo.get(value)
     if known is None:
-
-        def scalar(node: Expr) -> object:
-            return node.lanes > 1 or evaluate(node, env, memo, data)  # lanes of memory are looked at one by one
-
-        ask_operands_first(value, ChainMap(memo, env), scalar)
+        if value.depth > MOST_DEPTH:  # lanes of memory are looked at one by one
+            for node in nodes(*value.operands, known=ChainMap(memo, env)):
+                if node.lanes == 1:
+                    evaluate(node, env, memo, data)
         known = memo[value] = _evaluate(value, env, memo, data)
     return known
 

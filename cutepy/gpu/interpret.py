@@ -30,11 +30,11 @@ from .interpret_memory import (
     both,
     check_wait,
     gather,
+    say,
     scatter,
     spread,
     subgroup_call,
 )
-from .interpret_print import say
 from .ir.laws import Array, lane_of
 from .ir.operators import SUBGROUP
 from .waiting import waiting

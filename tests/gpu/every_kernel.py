@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 
 import example_cases
 import numpy as np
@@ -21,6 +22,7 @@ from cutepy.gpu.trace.kernel import KernelFunction
 OPERATION_CALLS = 25
 
 
+@cache
 def every_kernel() -> dict[str, Recorded]:
     """One run of each kernel that there is, under a name; no two have the same text."""
     found: dict[str, Recorded] = {}

@@ -62,6 +62,19 @@ TURNS = 40
 Code = Callable[[dict[object, int]], int]
 
 
+class Site(NamedTuple):
+    """A place in the text that accesses memory: what it does, where (`at`) and whether (`where`), as code."""
+
+    verb: str
+    buffer: Buffer
+    lanes: int
+    at: Code
+    where: Code | None
+    key: tuple[int, int]
+    seen: bool
+    """False where a private array is accessed inside its bounds: that is nobody else's affair."""
+
+
 @dataclass
 class Run:
     """All that happened. `barriers` holds the barriers of each invocation, in order."""
@@ -73,7 +86,7 @@ class Run:
     wrapped: bool = False
     aligned: bool = True
     salt: int = 0
-    loads: dict[int, list[Load]] = field(default_factory=dict)
+    sites: dict[int, list[Site]] = field(default_factory=dict)
     code: dict[Expr, Code] = field(default_factory=dict)
 
     def compiled(self, x: Expr) -> Code:
@@ -131,15 +144,27 @@ class Run:
         operands = [self.compiled(y) for y in _below_floats(x)]
         return lambda env: hash((salt, *[f(env) for f in operands])) % below
 
-    def loads_of(self, stmt: Stmt) -> list[Load]:
-        """The loads in the expressions of a statement, operands first."""
-        known = self.loads.get(id(stmt))
+    def sites_of(self, stmt: Stmt) -> list[Site]:
+        """What a statement reads, operands first, then what it changes."""
+        known = self.sites.get(id(stmt))
         if known is None:
             found: dict[Expr, None] = {}
             for root in stmt.expressions:
                 _loads(root, found)
-            known = self.loads[id(stmt)] = [x for x in found if isinstance(x, Load)]
+            known = [self._site("reads", stmt, x, x.lanes) for x in found if isinstance(x, Load)]
+            if isinstance(stmt, Store | Atomic):
+                lanes = stmt.value.lanes if isinstance(stmt, Store) else 1
+                known.append(self._site("writes" if isinstance(stmt, Store) else "updates", stmt, stmt, lanes))
+            self.sites[id(stmt)] = known
         return known
+
+    def _site(self, verb: str, stmt: Stmt, node: Load | Store | Atomic, lanes: int) -> Site:
+        buffer, index = node.buffer, node.index
+        inside = isinstance(index, Const) and 0 <= index.value < buffer.length - lanes
+        where = node.where if isinstance(node, Load) else None
+        test = None if where is None else self.compiled(where)
+        key = id(stmt), id(node)
+        return Site(verb, buffer, lanes, self.compiled(index), test, key, not (buffer.space == "private" and inside))
 
 
 def _below_floats(x: Expr) -> list[Expr]:
@@ -169,39 +194,33 @@ class _Thread:
     def value(self, x: Expr) -> int:
         return self.run.compiled(x)(self.env)
 
-    def note(self, verb: str, stmt: Stmt, node: Load | Store | Atomic, lanes: int) -> None:
+    def note(self, site: Site) -> None:
         self.order += 1
-        buffer = node.buffer
-        if (
-            buffer.space == "private"
-            and isinstance(node.index, Const)
-            and 0 <= node.index.value < buffer.length - lanes
-        ):
-            return  # in bounds, and nobody else's
-        first = self.value(node.index) * buffer.width
-        self.run.aligned = self.run.aligned and first % lanes == 0
+        if not site.seen:
+            return
+        buffer, lanes, run = site.buffer, site.lanes, self.run
+        first = site.at(self.env) * buffer.width
+        run.aligned = run.aligned and first % lanes == 0
         epoch = self.epochs[buffer.space == "storage"]
-        for i in range(lanes):
-            what = verb, buffer, first + i, (id(stmt), id(node)), self.loops
-            self.run.events.append(Event(self.group, self.thread, epoch, self.order, *what))
+        for element in range(first, first + lanes):
+            run.events.append(
+                Event(self.group, self.thread, epoch, self.order, site.verb, buffer, element, site.key, self.loops)
+            )
 
     def block(self, block: Block) -> None:
         for stmt in block:
-            for node in self.run.loads_of(stmt):
-                if node.where is None or self.value(node.where):
-                    self.note("reads", stmt, node, node.lanes)
+            for site in self.run.sites_of(stmt):
+                if site.where is None or site.where(self.env):
+                    self.note(site)
             match stmt:
                 case Let(var=var, value=value) | Declare(var=var, value=value) | Assign(var=var, value=value):
                     if value is not None and value.lanes == 1 and value.dtype.kind in "iub" and self.known(value):
                         self.env[var] = self.value(value)
                 case Store(buffer=buffer, value=value):
-                    self.note("writes", stmt, stmt, value.lanes)
                     if buffer.space == "private" and value.dtype.kind in "iub" and self.known(value):
                         first = self.value(stmt.index)
                         for i, part in enumerate(value.items if isinstance(value, Vector) else (value,)):
                             self.env[buffer, first + i] = self.value(part)
-                case Atomic():
-                    self.note("updates", stmt, stmt, 1)
                 case If(condition=condition, then=then, orelse=orelse):
                     self.block(then if self.value(condition) else orelse)
                 case Barrier(storage=storage):
@@ -270,8 +289,8 @@ def _races(run: Run) -> Iterator[str]:
             met[key].append(e)
     for events in met.values():
         for a in events:
-            for b in events:
-                if {a.verb, b.verb} <= {"reads"} or {a.verb, b.verb} == {"updates"}:
+            for b in events if a.verb != "reads" else ():
+                if a.verb == b.verb == "updates":
                     continue
                 other_group = a.group != b.group
                 other_thread = a.thread != b.thread and a.group == b.group and a.epoch == b.epoch

@@ -1,6 +1,7 @@
 """The examples of examples/kernels: right on the interpreter, short, and runnable as their readers run them."""
 
 import importlib
+import runpy
 import subprocess
 import sys
 
@@ -22,13 +23,14 @@ def test_interpreted(name: str, variant: str) -> None:
 
 
 @pytest.mark.parametrize("name", example_cases.NAMES)
-def test_as_a_script(name: str) -> None:
-    def run(*options: str) -> str:
-        script = example_cases.FOLDER / f"{name}.py"
-        return subprocess.run([sys.executable, script, *options], capture_output=True, text=True, check=True).stdout
-
-    assert "on the interpreter: at most" in run("--engine", "numpy")
-    text = run("--wgsl")
+def test_as_a_script(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """By a Python of its own; and its other way, in this one."""
+    script = str(example_cases.FOLDER / f"{name}.py")
+    command = [sys.executable, script, "--engine", "numpy"]
+    assert "on the interpreter: at most" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    monkeypatch.setattr(sys, "argv", [script, "--wgsl"])
+    runpy.run_path(script, run_name="__main__")
+    text = capsys.readouterr().out
     assert text.startswith("// ") and "@compute @workgroup_size" in text
 
 

@@ -19,8 +19,7 @@ from ..grid import Figure, Grid
 from ..look import Look, View
 from .banks import Banks, Bits, Swizzled
 from .layouts import Plain, Tree
-from .moves import Moves
-from .owners import Memory, ThreadValue
+from .owners import Memory, Moves, ThreadValue
 from .steps import Steps, tile_color
 from .tensors import Copies, Data, Operands, TensorLike, operands_of
 from .tiles import Tiles
@@ -122,11 +121,7 @@ def _side_by_side(things: list[object], look: Look) -> Figure:
     for thing in things:
         found = figure_of(thing, None, Look(look.color, look.label, look.style.but(title=None)))
         grids = found.grids
-        row += [_headed(grids[0], found.title), *grids[1:]] if grids else []
+        row += [replace(grid, caption=f"{found.title} {grid.caption}".strip()) for grid in grids[:1]] + grids[1:]
         notes += found.notes
     description = f"{len(things)} pictures: " + "; ".join(grid.caption for grid in row)
     return Figure((tuple(row),), title=title or "", description=description, notes=tuple(notes))
-
-
-def _headed(grid: Grid, title: str) -> Grid:
-    return replace(grid, caption=f"{title} {grid.caption}".strip())

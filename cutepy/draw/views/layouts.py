@@ -12,7 +12,6 @@ from itertools import islice
 from ...errors import DrawError
 from ...layout import Layout
 from ...layout.text.write import extents
-from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from .. import palette
 from ..grid import Axis, Figure, Grid, axis_of
@@ -48,19 +47,15 @@ class Plain:
         grids = [layout_grid(part, look) for part in islice(parts(layout), MOST_PANELS)]
         more = part_count(layout) - len(grids)
         notes = (f"and {more} more grids",) if more > 0 else ()
-        return Figure((tuple(grids),), title=title_of(layout, look), description=description_of(layout), notes=notes)
+        rows, columns = extents(layout)
+        told = f"Layout {shorten(str(layout), 400)}: {rows} rows, {columns} columns, {layout.size} coordinates."
+        return Figure((tuple(grids),), title=title_of(layout, look), description=told, notes=notes)
 
 
 def title_of(layout: object, look: Look) -> str:
     """The asked-for title, or the layout."""
     asked = look.style.title
     return shorten(str(layout), LONGEST_TITLE) if asked is None else clean(asked, LONGEST_TITLE)
-
-
-def description_of(layout: AnyLayout) -> str:
-    """What a screen reader says."""
-    rows, columns = extents(layout)
-    return f"Layout {shorten(str(layout), 400)}: {rows} rows, {columns} columns, {layout.size} coordinates."
 
 
 def layout_grid(part: Part, look: Look) -> Grid:

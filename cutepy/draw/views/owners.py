@@ -7,12 +7,13 @@ hole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
 
 from ...errors import DrawError
 from ...layout import Layout
+from ...layout.algebra.convert import Conversion
 from ...layout.text.write import extents, offset_rows
 from ...layout.values.composed import AnyLayout
 from ...layout.values.coordinates import idx2crd
@@ -21,7 +22,7 @@ from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid, shortened
 from ..look import CellFunction, Look
 from ..safe import clean
-from .layouts import side, title_of
+from .layouts import layout_grid, side, title_of
 from .table import (
     Part,
     Table,
@@ -321,3 +322,22 @@ def _held_paint(
     if color == "none":
         return palette.PLAIN
     return palette.ramp(here[0][0], 0, size - 1) if color == "index" else palette.ramp(at, start, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """View of a conversion between thread-value layouts: threads down, values across, elements in the cells, before and
+    after; a colour is a thread of the source."""
+
+    def figure(self, thing: object, look: Look) -> Figure:
+        """Two grids, before and after: a row of one colour has all from one thread."""
+        if not isinstance(thing, Conversion):
+            raise DrawError(f"{type(thing).__name__} is no conversion; draw what cutepy.convert gives")
+        owners = owners_of(thing.source)
+        colored = look if look.color is not None else replace(look, color=lambda _crd, at: owners[at][0][0])  # type: ignore[index]
+        grids = tuple(
+            replace(layout_grid(next(iter(parts(layout))), colored), caption=f"{word} {layout}")
+            for word, layout in (("before", thing.source), ("after", thing.target))
+        )
+        said = str(thing).partition("\n")[0]
+        return Figure((grids,), title=title_of(said, look), description=f"Elements by thread and value: {said}.")

@@ -312,9 +312,9 @@ def arena() -> Arena:
 
 
 @contextmanager
-def new_arena() -> Iterator[Arena]:
-    """Make nodes in a fresh arena inside the block."""
-    token = _ARENA.set(Arena())
+def new_arena(known: Arena | None = None) -> Iterator[Arena]:
+    """Make nodes in a fresh arena inside the block, or in one that is `known`."""
+    token = _ARENA.set(known or Arena())
     try:
         yield _ARENA.get()
     finally:

@@ -16,14 +16,20 @@ Law = Callable[..., Array]
 
 def _divide(a: Array, b: Array) -> Array:
     """Integer division as WGSL has it: truncating; a divisor 0 does what 1 does."""
-    wide, by = a.astype(np.int64), np.where(b == 0, 1, b).astype(np.int64)
+    by = np.where(b == 0, b.dtype.type(1), b)
+    if a.dtype.kind == "u":  # NumPy has one divisor for all by a multiplication, and rounds as WGSL does
+        return np.asarray(a // by)
+    wide, by = a.astype(np.int64), by.astype(np.int64)
     whole: Array = np.sign(wide) * np.sign(by) * (abs(wide) // abs(by))
     return whole.astype(a.dtype)
 
 
 def _remainder(a: Array, b: Array) -> Array:
     """The remainder of the truncating division; a divisor 0 does what 1 does."""
-    return np.fmod(a, b if a.dtype.kind == "f" else np.where(b == 0, b.dtype.type(1), b))
+    if a.dtype.kind == "f":
+        return np.asarray(np.fmod(a, b))
+    by = np.where(b == 0, b.dtype.type(1), b)
+    return np.asarray(a - a // by * by if a.dtype.kind == "u" else np.fmod(a, by))
 
 
 def _shift(direction: Law) -> Law:

@@ -36,6 +36,7 @@ from ..ir import (
     weak_param,
     without,
 )
+from ..ir.expr import Arena
 from ..ir.place import KERNEL_FILE
 from ..lower import drop_unused, finish, lower
 from ..replay import Replay, replay
@@ -75,16 +76,26 @@ KEPT = 128
 @dataclass(slots=True)
 class Traced:
     """One traced form of a kernel, with its programs, and what has been proven about it; `told` is what is interpreted:
-    the kernel, with what it prints. `asked` tells that it is another on a device without subgroups."""
+    the kernel, with what it prints. `asked` tells that it is another on a device without subgroups; `arena` is where it
+    was traced, up to its first program: its text is the same whoever asks for it, and the interpreter asks for none."""
 
     kernel: Kernel
     told: Kernel
     places: Mapping[str, str]
     asked: bool
-    programs: dict[tuple[Dialect, bool], Program]
+    arena: Arena | None
+    programs: dict[tuple[Dialect, bool], Program] = field(default_factory=dict)
     proven: bool | None = None
     whole: bool = False
     verified: dict[object, Verification] = field(default_factory=dict)
+
+    def printed(self) -> "Traced":
+        """The same, with the program that everything else is made of."""
+        if self.arena is not None:
+            with new_arena(self.arena):
+                self.programs["naga", True] = compile_kernel(self.kernel)
+            self.arena = None
+        return self
 
     def checked(self, checks: object) -> bool:
         """Whether it is launched with checks: without where it is proven not to need them."""
@@ -207,10 +218,11 @@ class KernelFunction(Shown):
     def _told_of(self, args: tuple[object, ...], static: dict[str, object]) -> tuple[Traced, Call]:
         """What is interpreted; numbers that its parameters cannot hold are refused as a launch refuses them."""
         call = self._bind(args, static)
-        traced = self._form(call)
-        with self._naming():
-            program = traced.program("naga", True)
-            program.pack([call.params[p.name] for p in program.params])
+        traced = self._form_of(call, has_subgroups(call))
+        if traced.kernel.params:
+            with self._naming():
+                program = traced.printed().program("naga", True)
+                program.pack([call.params[p.name] for p in program.params])
         return traced, call
 
     def ir(self, *args: object, **static: object) -> Kernel:
@@ -264,7 +276,11 @@ class KernelFunction(Shown):
 
     def _form(self, call: Call, *, subgroups: bool | None = None) -> Traced:
         """The kernel for these arguments, on devices with or without subgroups: those of the tensors, by default."""
-        key = call.key, has_subgroups(call) if subgroups is None else subgroups
+        return self._form_of(call, has_subgroups(call) if subgroups is None else subgroups).printed()
+
+    def _form_of(self, call: Call, subgroups: bool) -> Traced:
+        """The same, perhaps without a program."""
+        key = call.key, subgroups
         found = self._traced.get(key)
         if found is None:
             found = self._traced[key] = copy_context().run(self._trace, call, key[1])
@@ -334,7 +350,7 @@ class KernelFunction(Shown):
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
                 kernel = drop_unused(replace(told, body=without(told.body, Print)))
                 kernel = replace(kernel, params=_used(kernel, call))
-            return Traced(kernel, told, trace.places, trace.asked, {("naga", True): compile_kernel(kernel)})
+            return Traced(kernel, told, trace.places, trace.asked, arena)
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""

@@ -103,12 +103,7 @@ def limits(goes_on: Expr, changes: Iterable[Change], stays: Callable[[Expr], boo
             continue
         for op, side, bound in ((part.op, part.left, part.right), (_TURNED[part.op], part.right, part.left)):
             form = linear(side)
-            atoms = [atom for atom in form.terms if atom in begun]
+            atoms = [atom for atom in form.terms if isinstance(atom, Var) and atom in begun]
             if len(form.terms) == len(atoms) == 1 and form.terms[atoms[0]] == 1 and stays(bound):
-                found.append(Limit(begun[_var(atoms[0])], form.constant, op, bound))
+                found.append(Limit(begun[atoms[0]], form.constant, op, bound))
     return found
-
-
-def _var(atom: Expr) -> Var:
-    assert isinstance(atom, Var)
-    return atom

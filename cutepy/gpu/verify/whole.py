@@ -6,7 +6,7 @@ what does not depend on the thread is agreed on, and what depends on it alone is
 
 import numpy as np
 
-from ..evaluate import Mask, Unknown, evaluate
+from ..evaluate import Unknown, evaluate
 from ..ir import Const, Expr, Load, Param, is_told
 from ..wgsl import show
 from .model import Gathering, Model, happens
@@ -60,7 +60,7 @@ def _divided(model: Model, place: Gathering) -> Verdict:
         ids = domain.at(numbers)
         env = model.environment(ids)
         try:
-            comes = _by_subgroup(happens(place.guards, env, {}, data), place.threads)
+            comes = happens(place.guards, env, {}, data).reshape(-1, model.threads // place.threads, place.threads)
             first = np.zeros((1, model.threads), np.int64)
             if place.first is not None:
                 first = evaluate(place.first, env, {}, data).astype(np.int64)
@@ -83,7 +83,3 @@ def _divided(model: Model, place: Gathering) -> Verdict:
                 return Verdict(CLAIM, "refuted", reason, witness=witness)
     texts = " and ".join(show(value) for value in values)
     return Verdict(CLAIM, "undecided", f"{place.text}: nothing tells that all threads of a subgroup agree on {texts}")
-
-
-def _by_subgroup(mask: Mask, threads: int) -> Mask:
-    return mask.reshape(mask.shape[0], -1, threads)
