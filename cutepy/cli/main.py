@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except CutepyError as error:
-        _complain(f"{name}: {error}")
+        _complain(f"{name}: {str(error).removeprefix(name.removeprefix('cutepy ') + ': ')}")
     except OSError as error:
         _complain(f"{name}: {error.filename or 'a file'}: {error.strerror or error}")
     except ModuleNotFoundError as error:
