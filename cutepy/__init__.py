@@ -194,10 +194,12 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name[:2] == "__"), "errors", "layout", "tensor"})
+    return sorted({*__all__, *_LATER, *(name for name in globals() if name[:2] == "__"), "errors", "layout", "tensor"})
 
 
-# Written out for type checkers, which do not run `__dir__`; a test compares them.
+# Written out for type checkers, which do not run `__dir__`; a test compares them. What reads texts and what decides
+# about unknown sizes takes long to load, and is loaded when `Layout.parse` or `given` is called: the names of these two
+# rooms, such as `parse_parts` and `divides`, are imported one by one.
 __all__ = [
     "COPY_ATOMS", "FMA", "MMA_ATOMS", "BitMap", "Chained", "ComposedLayout", "CompositionError", "CoordinateError",
     "CutepyError", "DeviceError", "DrawError", "E", "IntTuple", "KernelError", "Layout", "LayoutError", "LayoutLeft",
@@ -205,15 +207,15 @@ __all__ = [
     "UndecidedError", "VerificationError", "_", "append", "axis_layout", "axpby", "bank_conflicts", "blocked_product",
     "bool_", "ceil_div", "clear", "coalesce", "compatible", "complement", "composition", "conflict_free", "congruent",
     "convert", "cooperative_copy", "coprofile", "copy", "copy_if", "coshape", "cosize", "crd2crd", "crd2idx", "depth",
-    "dice", "divides", "domain_offset", "downcast", "draw", "elem_less", "evenly_divides", "explain", "f16", "f32",
+    "dice", "domain_offset", "downcast", "draw", "elem_less", "evenly_divides", "explain", "f16", "f32",
     "fill", "filter", "filter_zeros", "flat_divide", "flat_product", "flatten", "free_bits", "from_f2", "gemm", "get",
     "gpu", "group_modes", "i32", "idx2crd", "increment_coord", "inner_partition", "inner_product", "is_bijective",
     "is_contiguous", "is_injective", "is_surjective", "left_inverse", "local_partition", "local_tile", "logical_divide",
     "logical_product", "make_composed_layout", "make_counting_tensor", "make_fragment_like", "make_gmem_ptr",
     "make_identity_layout", "make_identity_tensor", "make_layout", "make_layout_like", "make_layout_tv",
     "make_ordered_layout", "make_rmem_ptr", "make_smem_ptr", "make_tensor", "make_tensor_like", "make_tiled_copy",
-    "make_tiled_mma", "max_common_layout", "max_common_vector", "nullspace", "ops", "outer_partition", "parse_layout",
-    "parse_parts", "parse_tiler", "prefix_product", "prepend", "product", "product_each", "quotient", "raked_product",
+    "make_tiled_mma", "max_common_layout", "max_common_vector", "nullspace", "ops", "outer_partition",
+    "prefix_product", "prepend", "product", "product_each", "quotient", "raked_product",
     "rank", "recast", "recast_layout", "reduce", "reduce_tree", "replace", "right_inverse", "round_up", "select",
     "shape", "shape_div", "size", "slice_", "slice_and_offset", "stride", "subgroup_matrix", "take",
     "thread_value_partition", "tile_to_shape",

@@ -77,7 +77,8 @@ def parser() -> Parser:
     text = "Prove a kernel in bounds and free of races, or say where it is not."
     _kernel_arguments(command("verify", "kernels", text, answers=True))
     _matmul_arguments(command("matmul", "matmul", "Multiply two float32 matrices: C = A @ B.", answers=True))
-    _tune_arguments(command("tune", "tune", "Find the fastest plan of a product on this machine, and keep it."))
+    text = "Find the fastest plan of a product on this machine, and keep it."
+    _tune_arguments(command("tune", "tune", text, answers=True))
     text = "List the GPUs, and the software that stands in for one, best first."
     command("adapters", "kernels", text, answers=True)
     figures = command("figures", "figures", "Draw every picture that documents describe.", answers=True)
@@ -180,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except CutepyError as error:
-        _complain(f"{name}: {error}")
+        _complain(f"{name}: {str(error).removeprefix(name.removeprefix('cutepy ') + ': ')}")
     except OSError as error:
         _complain(f"{name}: {error.filename or 'a file'}: {error.strerror or error}")
     except ModuleNotFoundError as error:

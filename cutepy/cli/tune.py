@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
+from dataclasses import asdict
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ..gpu.tuner import tune
 from ..ops.movement import permute
 from ..tensor.dtypes import as_dtype
 from ..tensor.tensor import Tensor
+from .output import write_answer
 
 
 def run_tune(options: Namespace) -> None:
@@ -23,7 +25,9 @@ def run_tune(options: Namespace) -> None:
         found = tune(
             a, b, seconds=options.seconds, limit=options.limit, again=options.again, progress=sys.stderr.isatty()
         )
-        print(found, flush=True)
+        data = {"product": text, "plan": asdict(found.plan), "seconds": found.seconds, "known": found.cached}
+        write_answer(options, str(found), data)
+        sys.stdout.flush()
 
 
 def operands(text: str, dtype: str, order: str) -> tuple[Tensor, Tensor]:

@@ -114,6 +114,8 @@ if TYPE_CHECKING:
 _provide(
     composition="cutepy.layout.algebra.composition:composition",
     parse_layout="cutepy.layout.text.parse:parse_layout",
+    parse_call="cutepy.layout.text.parse:parse_call",
+    parse_tiler="cutepy.layout.text.parse:parse_tiler",
     from_offsets="cutepy.layout.algebra.table:from_offsets",
     from_strides="cutepy.layout.algebra.table:from_strides",
     given="cutepy.layout.unknown.given:given",

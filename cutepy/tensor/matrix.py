@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..layout.values.above import numpy_later as np
 from .dtypes import DType
@@ -72,8 +72,7 @@ def matrix_type(element: DType, role: Role, shape: tuple[int, int, int], threads
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Where a matrix lies in memory: element (row, column) at `offset + row * stride + column`, or, `by_columns`, at
     `offset + row + column * stride`."""
 

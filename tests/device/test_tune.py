@@ -74,9 +74,11 @@ def test_a_product_is_tuned_once_and_for_its_class(
     assert tuned.tuned_plan(adapter, given) == found.plan
     assert tuned.tuned_plan(adapter, replace(given, k=4 * given.k)) is None
     np.testing.assert_allclose(gpu.matmul(a, b).numpy(), wanted, atol=1e-4)
-    asked = "import sys; from cutepy.cli import main; sys.exit(main(['tune', '40x96x70']))"
+    asked = "import sys; from cutepy.cli import main; sys.exit(main(['tune', '40x96x70', '--json']))"
     other = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, env=os.environ, timeout=60)
-    assert other.returncode == 0 and "known" in other.stdout, other.stderr
+    assert other.returncode == 0, other.stderr
+    told = json.loads(other.stdout)
+    assert told["known"] and tuple(told["plan"]["tile"]) == found.plan.tile and told["product"] == "40x96x70"
 
 
 def test_a_product_takes_the_plan_that_was_kept(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

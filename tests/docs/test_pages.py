@@ -98,6 +98,13 @@ def test_hooks_and_jobs_run_what_there_is(capsys: pytest.CaptureFixture[str]) ->
     assert "0 stale" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_nothing_is_imported_that_a_star_brought(page: Path) -> None:
+    """`from cutepy.tensor import x` says that `cutepy` has no x."""
+    for names in re.findall(r"^(?:>>> )?from cutepy\.\w+ import ([\w, ]+)$", page.read_text(), re.MULTILINE):
+        assert not set(names.split(", ")) & set(cutepy.__all__), names
+
+
 def test_every_page_is_in_the_navigation() -> None:
     there = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
     assert set(entries(NAV["nav"])) == there

@@ -59,10 +59,10 @@ class Page:
         for domain in ("Page", "Runtime", "Network"):
             self._call(f"{domain}.enable")
 
-    def open(self, path: Path) -> None:
-        """Load a file and wait for it."""
+    def open(self, place: Path | str) -> None:
+        """Load a file, or what is at an address, and wait for it."""
         self._events.clear()
-        self._call("Page.navigate", url=path.resolve().as_uri())
+        self._call("Page.navigate", url=place if isinstance(place, str) else place.resolve().as_uri())
         deadline = time.monotonic() + SECONDS
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._receive(deadline)

@@ -222,20 +222,6 @@ def test_pictures_of_two_themes_on_one_page_differ(form: str, page: Page, tmp_pa
         assert all(one != other for one, other in zip(seen[light], seen[dark], strict=True))
 
 
-def test_a_picture_without_its_styles_is_legible(
-    picture: tuple[str, Callable[[], Drawing]], page: Page, tmp_path: Path
-) -> None:
-    """As sanitizers leave it: the same colours, sizes and anchors as with its styles."""
-    text = picture[1]().svg()
-    bare = re.sub(r"<style>.*?</style>| style=\"[^\"]*\"", "", text)
-    looks = "[...document.querySelectorAll('svg')].map(s => [...s.querySelectorAll('path,text')].map(e => {"
-    looks += " const c = getComputedStyle(e); return [c.fill, c.stroke, c.strokeWidth, c.fontSize, c.textAnchor]; }))"
-    page.dark(False)
-    page.open(embedded(tmp_path, "<body>", text, bare))
-    styled, stripped = page.evaluate(looks)
-    assert styled == stripped
-
-
 def test_html_without_its_styles_is_legible(page: Page, tmp_path: Path) -> None:
     picture = draw("(4,8):(8,1)", color="row").html()
     bare = re.sub(r"<style>.*?</style>", "", picture)

@@ -17,10 +17,7 @@ class Browser(Page):
     def start(self, path: Path | str) -> None:
         """Open the page and wait for Python."""
         self._call("Log.enable")
-        if isinstance(path, Path):
-            self.open(path)
-        else:
-            self._call("Page.navigate", url=path)
+        self.open(path)
         self.wait("performance.getEntriesByName('pictured').length")
 
     def wait(self, script: str) -> object:

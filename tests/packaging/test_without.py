@@ -4,6 +4,7 @@ They are requirements all the same: tensors, kernels and long tables of offsets 
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,20 @@ def test_random_expressions_are_answered(tmp_path: Path) -> None:
     questions = (json.dumps({"ask": "look", "text": text}) for text in expressions("without", 1000))
     (tmp_path / "questions.txt").write_text("\n".join(questions))
     test_it_runs(EXPRESSIONS, tmp_path)
+
+
+@pytest.mark.parametrize("tests", ("layout/test_cute_core.py", "cli/test_figures.py", "docs_hooks/test_pandoc.py"))
+def test_tests_of_the_core_pass(tests: str, tmp_path: Path) -> None:
+    """CuTe's own unit tests of its layouts, documents on the command line, documents through pandoc."""
+    (tmp_path / "blocked.py").write_text(BLOCK)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "blocked", "-p", "no:cacheprovider", str(ROOT / "tests" / tests)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(

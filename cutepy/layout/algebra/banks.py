@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from ...errors import LayoutError
 from ..values.above import Shown
@@ -23,8 +24,7 @@ LARGEST_COUNT = 1 << 20
 """The most elements whose accesses are counted one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """Lanes that the banks serve together, each with its first byte, and the words wanted, counted by bank."""
 
     firsts: dict[int, int]
@@ -40,8 +40,7 @@ class Phase:
         return -(-self.counts.total() // banks)
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(NamedTuple):
     """Lanes that want different words of one bank at once: lane `lanes[i]` wants the word `words[i]`."""
 
     access: int

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ...errors import LayoutError
 from ..values.above import Shown
@@ -28,8 +28,7 @@ MOST_VALUES = 1 << 12
 """The most values of a thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(NamedTuple):
     """Where an odd number of the bits `threads` of a thread's index are 1, registers r and r ^ `registers` change."""
 
     threads: int
@@ -44,8 +43,7 @@ class Swap:
         return (parity & 1) != 0
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(NamedTuple):
     """Each thread gets register `source` of another one; that one's index is its own, permuted, then XOR `mask`."""
 
     source: int
@@ -187,8 +185,7 @@ def convert(
     return Conversion(source, target, lanes, pair.lacking(), trip=memory)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """A thread-value layout as columns: of the bits of a thread, and of the bits of a value."""
 
     threads: Columns
@@ -230,8 +227,7 @@ def _check_same(call: str, source: AnyLayout, target: AnyLayout, pair: Pair) -> 
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Maps:
+class Maps(NamedTuple):
     """F, M and G as columns over the bits of a thread; see the module's law."""
 
     after: list[int]
@@ -239,8 +235,7 @@ class Maps:
     before: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """Two thread-value layouts of a tile, and how many bits of a thread's index tell the lanes of a subgroup apart."""
 
     source: Held

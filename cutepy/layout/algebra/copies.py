@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import LayoutError, TableError
+from ..values.above import Shown
 from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
 from .banks import WIDEST
@@ -24,7 +25,7 @@ MOST_ELEMENTS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
-class WidestCopy:
+class WidestCopy(Shown):
     """`layout_tv` maps (thread, value) to the index in `tile`; the first `elements` values are an access.
 
     `reads` and `writes` are the transactions (rounds, in shared memory) of all accesses, and how many would do.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice, permutations
 from math import prod
+from typing import NamedTuple
 
 from ...errors import CompositionError
 from ..values.bit_map import Columns, Image, Swizzle, apply
@@ -52,8 +53,7 @@ Dealt = tuple[int, "Order", list[tuple[int, int]]]
 """What all accesses take, who takes what, and for each side what it takes and needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """One side of a copy: its name, layout, memory, the bytes that its first element is known to be aligned to."""
 
     name: str
@@ -83,8 +83,7 @@ class Order:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """A copy that is looked for."""
 
     shape: IntTuple

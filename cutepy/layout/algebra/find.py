@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, permutations
 from math import prod
+from typing import NamedTuple
 
 from ...errors import LayoutError
 from ..values.above import Shown
@@ -48,8 +49,7 @@ class Found(Shown):
         return f"{self.layout}, {' and '.join(f'{ways}-way' for ways in self.ways)}: {free}{self.certificate}"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """A map from (lane, value) to elements of the tile, of which a lane takes `vector`, `wide` bytes, at once."""
 
     said: str
@@ -166,8 +166,7 @@ def _pair(layout: AnyLayout) -> AnyLayout:
 # Tiles of powers of two: linear algebra over F2.
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """What one phase takes: elements that its lanes add up to by XOR; those of a lane at once, in order; the others."""
 
     access: Access

@@ -7,8 +7,8 @@ then all, up to a change of basis of the bank; trying all of those proves that n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, islice
+from typing import NamedTuple
 
 from ..values.bit_map import Columns, Image, apply
 
@@ -16,8 +16,7 @@ MOST_TRIED = 1 << 17
 """How many partial choices are tried before a search for three or more accesses gives up without a proof."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Bits of an element, so turned that the ones taken at once are the lowest `fixed`; `word` of them share a word.
 
     Wanted are `free` rows: sums of the bits from `fixed` on that, with the bits between, choose the bank.

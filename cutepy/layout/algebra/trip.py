@@ -7,7 +7,7 @@ as many as both layouts have in common.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...errors import LayoutError
 from ..values.bit_map import Image, apply
@@ -19,8 +19,7 @@ from .linear import free_of
 from .rows import completed, independent
 
 
-@dataclass(frozen=True, slots=True)
-class Trip:
+class Trip(NamedTuple):
     """`found.layout` of the tile in shared memory; the values in the order that a thread writes and reads them.
 
     `together` of them are an access, of which all threads take `rounds` rounds of the banks; a thread writes where no

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from ...errors import LayoutError
 from ..algebra.composition import composition
@@ -19,21 +20,19 @@ from ..algebra.operation import OPERATIONS, Act, Operation, on_any
 from ..algebra.queries import size
 from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
 from ..algebra.tile import complement, logical_divide, logical_product, room_for, rounded_up, tile_of
-from ..values.above import Shown
+from ..values.above import Shown, above, provided
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, leaves, show
 from ..values.layout import Layout, _make
 from ..values.size import is_unknown
-from .parse import parse_call, parse_layout
 from .write import spelt
 
 CHECKED = 1 << 16
 SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One step: what is done, the layout that it gives (if any), and at how many coordinates that was evaluated."""
 
     text: str
@@ -79,10 +78,10 @@ def explain(function: Act | str, *operands: object) -> Explanation:
     """
     told: Act | None = None
     if isinstance(function, str):
-        told, operands = parse_call(function)
+        told, operands = provided("parse_call")(function)
     else:
         told = function
-    operands = tuple(parse_layout(operand) if isinstance(operand, str) else operand for operand in operands)
+    operands = tuple(above("parse_layout", Layout)(one) if isinstance(one, str) else one for one in operands)
     name = getattr(told, "__name__", str(function))
     stories = STORIES | {record.call: partial(_put, record) for record in OPERATIONS.values() if record.put}
     if told not in stories:

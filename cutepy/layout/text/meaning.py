@@ -22,7 +22,8 @@ from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chai
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, tuple_add
 from ..values.layout import Layout, make_identity_layout, make_layout
-from .tree import Call, Chain, Fail, Joined, Node, OverF2, Pair, Pointer, Tree, is_number
+from .tree import Call, Chain, Fail, Joined, Node, Pair, Pointer, Tree, is_number
+from .write import OverF2
 
 LARGEST_POWER = 64
 LARGEST_RESULT = 10**40

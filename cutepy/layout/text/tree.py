@@ -42,16 +42,6 @@ _SWIZZLED = r"\bSw?<(\d{1,9}),\s*(\d{1,9}),\s*(-?\d{1,9})>"
 _WIDTH = r"(?:^<|\[)(\d{1,4})(?:>$|b\])|(?<!\w)[A-Za-z]{1,8}(\d{1,3})(?:E\d+M\d+\w{0,8})?(?!\w)"
 
 
-@dataclass(frozen=True, slots=True)
-class OverF2:
-    """`F2(9)`, the stride of offsets that are XORs of carryless products."""
-
-    step: int
-
-    def __repr__(self) -> str:
-        return f"F2({self.step})"
-
-
 @dataclass(slots=True)
 class Node:
     """A part of the text: its column, its value, and for a group of one whether a comma made it a tuple.

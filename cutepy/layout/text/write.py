@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import LayoutError
@@ -15,10 +16,19 @@ from ..values.basis import Basis
 from ..values.bit_map import BitMap, Swizzle
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, plain_part
 from ..values.int_tuple import IntTuple, fold_profile, leaves, product, show
-from .tree import OverF2
 
 _CPP_NAMES = frozenset((*range(-10, 11), 12, 16, 24, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))
 """The integers that every CuTe release names `_N` (`_mN` below 0); others are spelled `Int<N>`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverF2:
+    """`F2(9)`, the stride of offsets that are XORs of carryless products."""
+
+    step: int
+
+    def __repr__(self) -> str:
+        return f"F2({self.step})"
 
 
 def spelt(operand: object) -> str:

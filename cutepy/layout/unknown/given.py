@@ -9,7 +9,7 @@ from math import ceil, floor, prod
 from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError
-from ..text.parse import parse_tiler
+from ..values.above import provided
 from ..values.basis import Basis, as_stride, path_of, value_of
 from ..values.facts import Fact, Facts, Origin, Term, check_symbol, whole
 from ..values.int_tuple import leaves, map_leaves
@@ -105,7 +105,7 @@ def _normal(left: Term, sign: str, right: Term) -> Fact:
 
 
 def _term(value: object) -> Term:
-    term = parse_tiler(value) if isinstance(value, str) else value
+    term = provided("parse_tiler")(value) if isinstance(value, str) else value
     if type(term) is int:
         return term
     if not hasattr(term, "free_symbols"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..values.size import (
     ONE,
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     import sympy
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(NamedTuple):
     """That an unknown is not `value`; the case that it is remains to be looked at."""
 
     number: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...errors import LayoutError
 from .basis import Basis, as_stride
@@ -58,8 +58,7 @@ class Fact:
         return known
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """The call that gave a layout, and the shape and stride that it gave: other layouts may share its facts."""
 
     function: Callable[..., object]

@@ -1,0 +1,64 @@
+"""What is wrong is wrong at every door alike: the page, the command line, the fence, `cutepy figures`.
+
+One message with what was meant and, for a slip of the pen, a caret under it; nothing is written, nothing is run.
+"""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from pymdownx.superfences import SuperFencesException
+
+from cutepy.cli import main
+from cutepy.docs import fence
+from cutepy.explore.answers import answer
+
+BAD = {
+    "(4,8": "(4,8\n    ^",
+    "(4,8)x": "(4,8)x\n     ^",
+    "(4,8):(8,1": "(4,8):(8,1\n          ^",
+    "(4,8):(8)": "(4,8):(8)\n      ^",
+    "(4,8):8,1": "(4,8):8,1\n     ^",
+    "4,8:8,1": "4,8:8,1\n ^",
+    "[4;4": "[4;4\n    ^",
+    "(4,-8)": "(4,-8)\n   ^",
+    "(4,0)": "0",
+    "(4,8.5):(8,1)": "(4,8.5)",
+    "(4,@8):(8,1)": "(4,@8):(8,1)\n   ^",
+    "coalesc((2,4):(1,2))": "did you mean coalesce?",
+    "coalesce()": "coalesce",
+    "coalesce((2,4):(1,2), 1, 2, 3)": "coalesce",
+    "zipped_divide((8,8:(8,1), (4,4))": "zipped_divide((8,8:(8,1), (4,4))\n",
+    "zipped_divide((10,8):(8,1), (4,4))": "10",
+    "composition((6,2):(1,7), (3,2):(2,3))": "at (2,1)",
+    "complement((4,4):(1,2), 64)": "overlap",
+    "S<9,9>": "S<9,9>\n",
+    "__import__('os').system('touch run')": "^",
+    "(4,8):(8,1) \x1b[31m": "^",
+    "((((((((((" * 100: "deep",
+    "\u0664:\u0661": "^",
+}
+
+
+@pytest.mark.parametrize("text", BAD, ids=lambda text: text[:24].encode("unicode_escape").decode())
+def test_it_is_refused_alike_everywhere(
+    text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.md").write_text(f"```layout\n{text}\nfile: page.svg\n```\n", encoding="utf-8")
+    said = {"the page": str(json.loads(answer(json.dumps({"ask": "look", "text": text}))).get("error"))}
+    for name, command in (("draw", ["draw", "-", "-o", "x.svg"]), ("figures", ["figures", "page.md"])):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        assert main(command) == 2
+        said[name] = capsys.readouterr().err
+    with pytest.raises(SuperFencesException) as caught:
+        fence(text, "layout", "layout", {}, None)
+    said["fence"] = str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+    for door, message in said.items():
+        told = "\n".join(line.removeprefix("  ") for line in message.splitlines())
+        assert BAD[text] in told and "Traceback" not in message, (door, message)
+        assert len(message.rstrip("\n").splitlines()) <= 3, (door, message)
+    assert "page.md:2" in said["figures"] or "page.md:1" in said["figures"], said["figures"]
