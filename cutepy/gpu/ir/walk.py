@@ -24,6 +24,7 @@ from .expr import (
     Unary,
     Var,
     Vector,
+    arena,
     keep,
 )
 from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
@@ -44,9 +45,17 @@ class Node:
     meaning: Callable[[Any], Law | None] = lambda node: None
 
 
+def _written_as(node: Expr, new: Expr) -> Expr:
+    """`new`, in bits if `node` was written so."""
+    as_bits = arena().as_bits
+    if node in as_bits:
+        as_bits.setdefault(new, as_bits[node])
+    return new
+
+
 #: Every kind of expression that has operands. What it looks like in WGSL is for the printer to say.
 NODES: dict[type[Expr], Node] = {
-    Binary: Node(lambda node, x: binary(node.op, *x), lambda node: BINARY[node.op]),
+    Binary: Node(lambda node, x: _written_as(node, binary(node.op, *x)), lambda node: BINARY[node.op]),
     Call: Node(
         lambda node, x: call(node.name, *x), lambda node: BY_WGSL[node.name].numpy if node.name in BY_WGSL else None
     ),

@@ -10,6 +10,7 @@ from ..ir import Kernel, check, map_block
 from ..simplify import simplify
 from .finish import drop_unused as drop_unused
 from .finish import finish as finish
+from .forward import forward
 from .hoist import hoist
 from .once import load_once
 from .registers import name_registers
@@ -25,8 +26,8 @@ def lower(kernel: Kernel) -> Kernel:
     ready = _LOWERED.get(kernel)
     if ready is None:
         ready = kernel
-        widen = name_registers, choose_widths, branch, name_registers
-        for step in (check, _simplify, drop_unused, load_once, *widen, spell, hoist):
+        values = check, name_registers, _simplify, drop_unused, load_once
+        for step in (*values, choose_widths, branch, spell, hoist, forward):
             ready = step(ready)
         _LOWERED[kernel] = ready
     return ready

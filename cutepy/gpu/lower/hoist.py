@@ -60,8 +60,8 @@ class _Hoist:
     def count(self, body: ir.Block) -> None:
         """How often each expression is an operand or a root, and which variables change."""
         for stmt in body:
-            if isinstance(stmt, ir.Declare):
-                self.mutable.add(stmt.var)
+            if stmt.sets is not None:
+                self.mutable.add(stmt.sets)
             self.reference(stmt.expressions, self.uses)
             for block in stmt.blocks:
                 self.count(block)
@@ -165,7 +165,7 @@ def _plain(value: ir.Expr) -> bool:
         case ir.Binary(op="+" | "-", right=ir.Const()) | ir.Unary():
             return value.dtype.kind in "iub"
         case ir.Binary(op="*", left=left, right=ir.Const()) if value.dtype.kind in "iu":
-            return not left.operands or (isinstance(left, ir.Binary) and left.op in ("//", "%"))
+            return not left.operands or (isinstance(left, ir.Binary) and left.op in _OPERATOR_NAMES)
         case ir.Cast(value=inner, dtype=dtype) if dtype.kind in "iu" and inner.dtype.kind in "iu":
             return not inner.operands
         case ir.Load() | ir.Component():
@@ -177,9 +177,9 @@ def _plain(value: ir.Expr) -> bool:
 
 def _name(value: ir.Expr, hint: str) -> str:
     match value:
-        case ir.Binary(op="//" | "%", left=left, right=ir.Const(value=c)):
+        case ir.Binary(op="//" | "%" | ">>" | "&", left=left, right=ir.Const(value=c)) if value.dtype.kind in "iu":
             inner = _name(left, "")
-            return f"{inner}_{'div' if value.op == '//' else 'mod'}_{c}" if inner else hint
+            return f"{inner}_{_OPERATOR_NAMES[value.op]}_{c}" if inner else hint
         case ir.Var(name=name):
             return name
         case ir.Builtin(name=name):
@@ -199,6 +199,7 @@ def _name(value: ir.Expr, hint: str) -> str:
     return hint
 
 
+_OPERATOR_NAMES = {"//": "div", "%": "mod", ">>": "shr", "&": "and"}
 _BUILTIN_NAMES = {
     "local_invocation_index": "tid",
     "workgroup_id.x": "group_x",
