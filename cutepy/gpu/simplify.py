@@ -209,7 +209,7 @@ def _mask(x: Expr, mask: int) -> Expr:
     low = mask & -mask
     if range_of(x)[0] >= 0 and (mask + low) & mask == 0:
         bits = _in_bits(remainder(_in_bits(quotient(x, low)), (mask + low) // low))
-        return from_linear(linear(bits).times(low), x.dtype)
+        return _in_bits(from_linear(linear(bits).times(low), x.dtype))
     return _bits("&", x, const(mask, x.dtype))
 
 
@@ -256,6 +256,8 @@ def _compare_constant(op: str, left: Expr, number: int) -> Expr:
     if op in ("<=", ">"):
         op, number = ("<", number + 1) if op == "<=" else (">=", number + 1)
     form = exact(left)
+    if op in ("==", "!=") and form is not None and (number - form.constant) % (gcd(*form.terms.values()) or 1):
+        return const(op == "!=", bool_)  # all that the sum may be is as far from its constant as its factors divide
     if op in ("<", ">=") and number > 0 and lo >= 0 and form is not None:
         split = _split(form, number) or _split(form, gcd(*form.terms.values()))
         if split is not None:

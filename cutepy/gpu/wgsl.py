@@ -272,6 +272,10 @@ class Printer:
         yield "}"
 
     def leave(self, stmt: ir.Break, depth: int) -> Iterator[str]:
+        if isinstance(stmt.condition, ir.Const) and stmt.condition.value:
+            yield from self.block(stmt.last, depth)
+            yield "break;"
+            return
         yield f"if ({self.show(stmt.condition)}) {{"
         yield from self.block(stmt.last, depth + 1)
         yield INDENT * (depth + 1) + "break;"

@@ -9,21 +9,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...layout.affine import Interval
+from ...tensor.dtypes import bool_
 from .. import ir
 from ..ranges import domain, range_of
+from ..simplify import simplify
 
 
 def name_registers(kernel: ir.Kernel) -> ir.Kernel:
-    """`kernel` with values and variables in place of the private arrays that are accessed at constant indices."""
+    """`kernel` with values and variables in place of the private arrays that are accessed at constant indices, and with
+    its integers and conditions simplified, now that they say what they are made of: one value, one expression."""
     units = _units(kernel)
-    if not units:
-        return kernel
-    bounds = _bounds(kernel)
+    bounds = _bounds(kernel) if units else {}
     registers = {b: _variables(b, units[b], bounds.get(b, (0, 0))) for b in kernel.local if b in units}
-    body = _Named(registers, units).block(kernel.body)
+    body = _Named(registers, units).block(kernel.body) if units else kernel.body
     names = [name for variables in registers.values() for name in variables]
     local = tuple(b for b in kernel.local if b not in registers)
-    return replace(kernel, body=_Values(body).block(body, names), local=local)
+    values = _Values(body, {s.buffer for s in ir.statements(body) if isinstance(s, ir.Change)})
+    return replace(kernel, body=values.block(body, values.top, names), local=local)
 
 
 def _units(kernel: ir.Kernel) -> dict[ir.Buffer, int]:
@@ -121,7 +123,9 @@ class _Named:
             name = ir.var(stmt.buffer.name, value.dtype, lanes=lanes)
             out, value = [ir.Let(name, value)], name
         for i in range(0, lanes, unit if lanes > unit else 1):
-            part = ir.vector(*[ir.component(value, j) for j in range(i, i + min(lanes, unit))]) if lanes > unit else None
+            part = (
+                ir.vector(*[ir.component(value, j) for j in range(i, i + min(lanes, unit))]) if lanes > unit else None
+            )
             at = first + i
             new = ir.component(value, i) if part is None else part
             out.append(ir.Assign(variables[at // unit], new, at % unit if part is None else None))
@@ -133,42 +137,49 @@ def _number(index: ir.Expr) -> int:
     return int(index.value)
 
 
+Users = dict[ir.Expr, list[ir.Stmt]]
+
+
 class _Values:
     """One walk in order of text, with what each lane of each variable holds `now`, until a block sets it."""
 
-    def __init__(self, body: ir.Block) -> None:
-        self.mentions: dict[ir.Stmt, set[ir.Expr]] = {}
+    def __init__(self, body: ir.Block, written: set[ir.Buffer]) -> None:
+        self.written = written
+        self.users: dict[ir.Stmt, list[Users]] = {}
         self.changes: dict[ir.Stmt, set[ir.Expr]] = {}
-        self.see(body)
+        self.top, _ = self.see(body)
         self.mutable: set[ir.Expr] = {s.var for s in ir.statements(body) if isinstance(s, ir.Declare)}
         self.now: dict[ir.Var, list[ir.Expr]] = {}
         self.known: dict[ir.Expr, ir.Var] = {}
+        self.told: dict[ir.Expr, bool] = {}
         self.same: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
 
-    def see(self, block: ir.Block) -> tuple[set[ir.Expr], set[ir.Expr]]:
-        """The names that `block` mentions, and those that it sets; kept for its statements."""
-        mentions: set[ir.Expr] = set()
+    def see(self, block: ir.Block) -> tuple[dict[ir.Expr, list[ir.Stmt]], set[ir.Expr]]:
+        """Which statements of `block` mention a name, and which names it sets; kept for the blocks inside it."""
+        users: dict[ir.Expr, list[ir.Stmt]] = {}
         changes: set[ir.Expr] = set()
         for stmt in block:
-            own = {name for root in stmt.expressions for name in ir.variables(root)}
-            sets: set[ir.Expr] = set()
+            mentions: dict[ir.Expr, None] = {}
+            for root in stmt.expressions:
+                mentions.update(dict.fromkeys(ir.variables(root)))
             if stmt.sets is not None:
-                own.add(stmt.sets)
-                sets.add(stmt.sets)
-            for inner in stmt.blocks:
-                more, changed = self.see(inner)
-                own |= more
-                sets |= changed
+                mentions[stmt.sets] = None
+                changes.add(stmt.sets)
             if stmt.blocks:
-                self.mentions[stmt], self.changes[stmt] = own, sets
-            mentions |= own
-            changes |= sets
-        return mentions, changes
+                parts = [self.see(inner) for inner in stmt.blocks]
+                self.users[stmt] = [inside for inside, _ in parts]
+                self.changes[stmt] = set().union(*[changed for _, changed in parts])
+                changes |= self.changes[stmt]
+                for inside in self.users[stmt]:
+                    mentions.update(dict.fromkeys(inside))
+            for name in mentions:
+                users.setdefault(name, []).append(stmt)
+        return users, changes
 
-    def block(self, block: ir.Block, names: list[ir.Var]) -> ir.Block:
+    def block(self, block: ir.Block, users: Users, names: list[ir.Var]) -> ir.Block:
         """`block`, the home of the variables `names`, but for those of which all is said in one block inside it."""
-        inner = self.moved(block, names) if names else {}
+        inner = self.moved(users, names) if names else {}
         here = set(names).difference(*inner.values())
         waiting = {name for name in here if name.dtype.kind == "m"}  # there is no literal that a matrix starts as
         unset = {name: [ir.const(0, name.dtype)] * name.lanes for name in names if name in here - waiting}
@@ -186,60 +197,64 @@ class _Values:
                 self.mutable.add(name)
             self.known = {value: name for value, name in self.known.items() if _source(value) not in changed}
             fresh = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
-            if waiting and (met := [name for name in names if name in waiting and name in self.mentioned(stmt)]):
+            if waiting and (met := [name for name in names if name in waiting and stmt in users.get(name, [])]):
                 waiting.difference_update(met)
                 self.mutable.update(met)
-                if isinstance(fresh, ir.Assign) and fresh.var not in set(ir.variables(fresh.value)):
+                if isinstance(fresh, ir.Assign) and not _reads(fresh, fresh.var):
                     met.remove(fresh.var)
                     fresh = ir.Declare(fresh.var, fresh.value)
                 out += [ir.Declare(name) for name in met]
             if isinstance(fresh, ir.Let) and self.is_known(fresh):
                 continue
+            if isinstance(fresh, ir.If) and fresh.condition in self.told:
+                fresh = replace(fresh, condition=ir.const(self.told[fresh.condition], bool_))
             if stmt.blocks:
-                blocks = [self.block(b, inner.get((stmt, i), [])) for i, b in enumerate(stmt.blocks)]
-                fresh = ir.with_blocks(fresh, tuple(blocks))
+                inside, told = self.users[stmt], self.told
+                blocks = []
+                for i, block in enumerate(stmt.blocks):
+                    self.told = told | self.says(fresh, holds=i == 0) if isinstance(fresh, ir.If) else told
+                    blocks.append(self.block(block, inside[i], inner.get((stmt, i), [])))
+                fresh, self.told = ir.with_blocks(fresh, tuple(blocks)), told
             out.append(fresh)
         self.known = outer
         for name in here:
             self.now.pop(name, None)
         return tuple(out)
 
-    def moved(self, block: ir.Block, names: list[ir.Var]) -> dict[tuple[ir.Stmt, int], list[ir.Var]]:
-        """Which of `names` are mentioned in one block inside a statement of `block` alone: of a loop, one that sets
-        them in each turn before it reads them."""
-        asked = set(names)
-        users: dict[ir.Expr, list[ir.Stmt]] = {}
-        for stmt in block:
-            for name in self.mentioned(stmt) & asked:
-                users.setdefault(name, []).append(stmt)
+    def says(self, stmt: ir.If, *, holds: bool) -> dict[ir.Expr, bool]:
+        """What its condition says of conditions in the arm where it holds, or in the other; none that may change."""
+        whole = stmt.condition if holds else ir.negated(stmt.condition)
+        lasting = [
+            x for x in {whole, *ir.conjuncts(whole)} if not ir.loads(x) and self.mutable.isdisjoint(ir.variables(x))
+        ]
+        return dict.fromkeys(lasting, True) | {ir.negated(x): False for x in lasting}
+
+    def moved(self, users: Users, names: list[ir.Var]) -> dict[tuple[ir.Stmt, int], list[ir.Var]]:
+        """Which of `names` are mentioned in one block inside a statement alone: of a loop, one that sets them in each
+        turn before it reads them."""
         found: dict[tuple[ir.Stmt, int], list[ir.Var]] = {}
         for name in names:
             stmt, *more = users.get(name, [None])
-            if stmt is None or more or not stmt.blocks or any(name in set(ir.variables(x)) for x in stmt.expressions):
+            if stmt is None or more or not stmt.blocks or _reads(stmt, name):
                 continue
-            homes = [i for i, b in enumerate(stmt.blocks) if any(name in self.mentioned(s) for s in b)]
-            if len(homes) == 1 and not (isinstance(stmt, ir.For) and self.is_carried(name, stmt.body)):
+            homes = [i for i, inside in enumerate(self.users[stmt]) if name in inside]
+            if len(homes) == 1 and not (isinstance(stmt, ir.For) and self.is_carried(name, self.users[stmt][0])):
                 found.setdefault((stmt, homes[0]), []).append(name)
         return found
 
-    def is_carried(self, name: ir.Var, body: ir.Block) -> bool:
+    def is_carried(self, name: ir.Var, users: Users) -> bool:
         """Whether what is read of `name` in a turn of a loop may have been set in the turn before."""
         lanes = set(range(name.lanes))
-        for stmt in body:
-            if name not in self.mentioned(stmt):
-                continue
-            if not isinstance(stmt, ir.Assign) or name in set(ir.variables(stmt.value)):
+        found = users.get(name, [])
+        for stmt in found:
+            if len(found) == 1 and not _reads(stmt, name):
+                return any(self.is_carried(name, inside) for inside in self.users.get(stmt, []))
+            if not isinstance(stmt, ir.Assign) or _reads(stmt, name):
                 return True
             lanes -= lanes if stmt.lane is None else {stmt.lane}
             if not lanes:
                 return False
-        return True
-
-    def mentioned(self, stmt: ir.Stmt) -> set[ir.Expr]:
-        if stmt.blocks:
-            return self.mentions[stmt]
-        own: set[ir.Expr] = {name for root in stmt.expressions for name in ir.variables(root)}
-        return own if stmt.sets is None else own | {stmt.sets}
+        return bool(found)
 
     def set(self, stmt: ir.Assign, var: ir.Var, out: list[ir.Stmt]) -> None:
         value = self.expr(stmt.value)
@@ -257,7 +272,7 @@ class _Values:
         """Whether what `stmt` names has a name already, of which as much is known; it then stands for the other."""
         value = stmt.value
         if not self.is_fixed(value):
-            if _source(value) not in self.mutable:
+            if _source(value) not in self.mutable and not self.is_lasting(value):
                 return False
             value = self.known.setdefault(value, stmt.var)
         if value is stmt.var:
@@ -269,8 +284,16 @@ class _Values:
         self.same[stmt.var] = value
         return True
 
+    def is_lasting(self, value: ir.Expr) -> bool:
+        """Whether `value` is an element that nobody writes."""
+        names, loads = ir.reads(value)
+        mine = isinstance(value, ir.Load) and self.mutable.isdisjoint(names)
+        return mine and not any(load.buffer in self.written for load in loads)
+
     def is_fixed(self, value: ir.Expr) -> bool:
-        """Whether `value` merely names what never changes."""
+        """Whether `value` merely names what never changes, or a number more."""
+        if isinstance(value, ir.Binary) and value.op in ("+", "-") and value.dtype.kind in "iu" and value.lanes == 1:
+            return isinstance(value.right, ir.Const) and self.is_fixed(value.left)
         if isinstance(value, ir.Component):
             return isinstance(value.lane, int) and self.is_fixed(value.value)
         if isinstance(value, ir.Vector):
@@ -278,16 +301,21 @@ class _Values:
         return not value.operands and value not in self.mutable and value not in self.now
 
     def expr(self, value: ir.Expr) -> ir.Expr:
-        """`value` with what the variables hold."""
+        """`value` with what the variables hold, simplified."""
         names = ir.variables(value)
         if any(name in self.now for name in names):
-            return ir.rewrite(value, self.held, {})
-        if self.same and any(name in self.same for name in names):
-            return ir.rewrite(value, lambda node: self.same.get(node, node), self.memo)
-        return value
+            value = ir.rewrite(value, self.held, {})
+        elif self.same and any(name in self.same for name in names):
+            value = ir.rewrite(value, lambda node: self.same.get(node, node), self.memo)
+        return simplify(value)
 
     def held(self, node: ir.Expr) -> ir.Expr:
         return ir.vector(*self.now[node]) if node in self.now else self.same.get(node, node)
+
+
+def _reads(stmt: ir.Stmt, name: ir.Var) -> bool:
+    """Whether `stmt` itself, not a block in it, reads `name`."""
+    return any(name in set(ir.variables(x)) for x in stmt.expressions)
 
 
 def _source(value: ir.Expr) -> ir.Expr:

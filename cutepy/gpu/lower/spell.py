@@ -154,6 +154,10 @@ def _in_bits(node: ir.Binary) -> ir.Expr:
     number = int(node.right.value)
     if node.op == "%":
         return ir.binary("&", node.left, ir.const(number - 1, node.dtype))
+    match node:
+        case ir.Binary(op="*", left=ir.Binary(op="&", left=ir.Binary(op=">>", left=x, right=by), right=mask)):
+            if isinstance(by, ir.Const) and isinstance(mask, ir.Const) and 1 << int(by.value) == number:
+                return ir.binary("&", x, ir.const(int(mask.value) * number, node.dtype))
     return ir.binary({"//": ">>", "*": "<<"}[node.op], node.left, ir.const(number.bit_length() - 1))
 
 
