@@ -158,7 +158,7 @@ def test_an_element_that_both_arms_load_is_loaded_before_them() -> None:
     [
         "let a = tid * 3u;\n    let b = tid * 3u;",
         "let a = x[tid];\n    let b = x[tid];",
-        "var a = tid * 3u;\n    a = a * 2u;\n    if (tid < 2u) {\n        let b = a * 5u;\n        let c = a * 5u;\n    }",
+        "var a = tid * 3u;\n    a = 1u;\n    if (tid < 2u) {\n        let b = a * 5u;\n        let c = a * 5u;\n    }",
         "if (tid < 2u) {\n        let a = x[tid];\n    } else {\n        let b = x[tid];\n    }",
         "if (tid < 2u) {\n        let a = x[tid];\n    }\n    let b = x[tid];",
         "if (tid < 2u) {\n        if (tid < 2u) {\n            y[tid] = 1.0;\n        }\n    }",

@@ -249,19 +249,20 @@ def loads(value: Expr) -> tuple[Load, ...]:
 def reads(value: Expr) -> Reads:
     """The variables and the loads inside `value`, each once, operands first."""
     known: Reads | None = getattr(value, "known_reads", None)
-    if known is not None:
-        return known
-    if value.depth > MOST_DEPTH:
-        ask_operands_first(value, KnownTo("known_reads"), reads)
-    names: tuple[Var, ...] = (value,) if isinstance(value, Var) else ()
-    found: tuple[Load, ...] = ()
-    for operand in value.operands:
-        more, others = reads(operand)
-        names = names if more is names or not more else tuple(dict.fromkeys(names + more)) if names else more
-        found = found if others is found or not others else tuple(dict.fromkeys(found + others)) if found else others
-    known = names, (*found, value) if isinstance(value, Load) else found
-    keep(value, "known_reads", known)
-    return known
+    if known is None:
+        if value.depth > MOST_DEPTH:
+            ask_operands_first(value, KnownTo("known_reads"), reads)
+        names: tuple[Var, ...] = (value,) if isinstance(value, Var) else ()
+        found: tuple[Load, ...] = ()
+        for operand in value.operands:
+            more, others = reads(operand)
+            names = names if more is names or not more else tuple(dict.fromkeys(names + more)) if names else more
+            found = (
+                found if others is found or not others else tuple(dict.fromkeys(found + others)) if found else others
+            )
+        known = names, found
+        keep(value, "known_reads", known)
+    return (known[0], (*known[1], value)) if isinstance(value, Load) else known
 
 
 def map_block(block: Block, change: Rewrite) -> Block:

@@ -23,7 +23,8 @@ class _Once:
         self.memo: dict[ir.Expr, ir.Expr] = {}
 
     def block(self, block: ir.Block, outer: Known) -> ir.Block:
-        known, out = dict(outer), []
+        known = dict(outer)
+        out: list[ir.Stmt] = []
         for at, stmt in enumerate(block):
             stmt = ir.with_expressions(stmt, [self.now(x) for x in stmt.expressions])
             for let in self.anyhow(stmt, block[at + 1 :]) if stmt.blocks else ():
@@ -54,7 +55,8 @@ class _Once:
         if not isinstance(stmt, ir.Let) or not isinstance(stmt.value, ir.Load):
             return []
         value = self.now(stmt.value)
-        return [replace(stmt, value=value)] if self.is_lasting(value) else []
+        lasting = isinstance(value, ir.Load) and self.is_lasting(value)
+        return [replace(stmt, value=value)] if lasting else []
 
     def now(self, value: ir.Expr) -> ir.Expr:
         """`value` with the first names for what was loaded again."""

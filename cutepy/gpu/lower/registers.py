@@ -182,7 +182,9 @@ class _Values:
         inner = self.moved(users, names) if names else {}
         here = set(names).difference(*inner.values())
         waiting = {name for name in here if name.dtype.kind == "m"}  # there is no literal that a matrix starts as
-        unset = {name: [ir.const(0, name.dtype)] * name.lanes for name in names if name in here - waiting}
+        unset: dict[ir.Var, list[ir.Expr]] = {
+            name: [ir.const(0, name.dtype)] * name.lanes for name in names if name in here and name not in waiting
+        }
         self.now.update(unset)
         outer, self.known = self.known, dict(self.known)
         out: list[ir.Stmt] = []
@@ -195,7 +197,8 @@ class _Values:
                 lanes = self.now.pop(name)
                 out.append(ir.Declare(name, None if lanes is unset.get(name) else ir.vector(*lanes)))
                 self.mutable.add(name)
-            self.known = {value: name for value, name in self.known.items() if _source(value) not in changed}
+            if changed:
+                self.known = {value: name for value, name in self.known.items() if _source(value) not in changed}
             fresh = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
             if waiting and (met := [name for name in names if name in waiting and stmt in users.get(name, [])]):
                 waiting.difference_update(met)
@@ -310,7 +313,8 @@ class _Values:
         return simplify(value)
 
     def held(self, node: ir.Expr) -> ir.Expr:
-        return ir.vector(*self.now[node]) if node in self.now else self.same.get(node, node)
+        now = self.now.get(node) if isinstance(node, ir.Var) else None
+        return self.same.get(node, node) if now is None else ir.vector(*now)
 
 
 def _reads(stmt: ir.Stmt, name: ir.Var) -> bool:

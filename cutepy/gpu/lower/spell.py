@@ -81,30 +81,37 @@ def spell(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` without infinite or NaN literals, without arithmetic on floating-point literals alone, with
     `x - x / y * y` in place of each `x % y` of which the driver might make something else, and with tanh within the
     numbers of which a device can divide the hyperbolic sine by the cosine; shifts and masks as they were written."""
-    tests = _unspelled, _literal_alone, _open, _unbounded, _is_in_bits
-    if not any(test(node) for node in ir.all_nodes(kernel.body) for test in tests):
+    if not any(map(_is_odd, ir.all_nodes(kernel.body))):
         return kernel
     used: dict[ir.Const, ir.Var] = {}
 
     def change(node: ir.Expr) -> ir.Expr:
-        if isinstance(node, ir.Const) and _unspelled(node):
+        if not _is_odd(node):
+            return node
+        if isinstance(node, ir.Const):
             name = "nan_bits" if math.isnan(node.value) else "infinity_bits"
             value = ir.cast(ir.cast(_kept(used, ir.const(_BITS[name]), name), f32, bits=True), node.dtype)
             return -value if node.value < 0 else value
         if _literal_alone(node):
             first, *others = node.operands
             return ir.rebuild(node, [ir.rewrite(first, lambda x: _kept(used, x, "number"), {}), *others])
-        if isinstance(node, ir.Call) and _unbounded(node):
+        if isinstance(node, ir.Call):
             x = node.args[0]
             ends = [ir.splat(ir.const(end, x.dtype), x.lanes) for end in (-_TANH_IS_1, _TANH_IS_1)]
             return ir.rebuild(node, [ir.call("clamp", x, *ends)])
-        if isinstance(node, ir.Binary) and _is_in_bits(node):
-            return _in_bits(node)
-        return _by_division(node) if isinstance(node, ir.Binary) and _open(node) else node
+        assert isinstance(node, ir.Binary)
+        return _in_bits(node) if _is_in_bits(node) else _by_division(node)
 
     memo: dict[ir.Expr, ir.Expr] = {}
     body = ir.map_block(kernel.body, lambda value: ir.rewrite(value, change, memo))
     return replace(kernel, body=(*[ir.Declare(v, value) for value, v in used.items()], *body))
+
+
+def _is_odd(node: ir.Expr) -> bool:
+    """Whether `node` is written in another way."""
+    if isinstance(node, ir.Binary):
+        return _literal_alone(node) or _open(node) or _is_in_bits(node)
+    return _unspelled(node) or (isinstance(node, ir.Call) and (_literal_alone(node) or _unbounded(node)))
 
 
 def _kept(used: dict[ir.Const, ir.Var], node: ir.Expr, name: str) -> ir.Expr:

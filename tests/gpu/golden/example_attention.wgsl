@@ -15,7 +15,7 @@
 var<workgroup> sQ: array<f32, 4096>;  // S<3,2,6> o 0 o (64,64):(1,64)
 var<workgroup> sK: array<f32, 2048>;  // S<3,2,5> o 0 o (32,64):(1,32)
 var<workgroup> sP: array<vec4<f32>, 512>;  // S<3,2,6> o 0 o (64,32):(1,64)
-var<workgroup> partial: array<f32, 512>;  // what threads give one another 00
+var<workgroup> partial: array<f32, 512>;  // what threads give one another
 
 fn nan_max_f32(a: f32, b: f32) -> f32 {  // NaN if either operand is, told by its bits
     let most = max(bitcast<u32>(a) << 1u, bitcast<u32>(b) << 1u);

@@ -10,7 +10,7 @@ enable f16;
 @group(0) @binding(1) var<storage, read> scales: array<f32>;  // (50,33):(33,1)
 @group(0) @binding(2) var<storage, read> x: array<vec4<f16>>;  // (1056):(1)
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;  // (50):(1)
-var<workgroup> partial: array<f32, 32>;  // what threads give one another 00
+var<workgroup> partial: array<f32, 32>;  // what threads give one another
 
 @compute @workgroup_size(32)
 fn matvec(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {

@@ -8,7 +8,7 @@
 @group(0) @binding(1) var<storage, read> gain: array<f32>;  // (50,1000):(0,1)
 @group(0) @binding(2) var<storage, read> bias: array<f32>;  // (50,1000):(0,1)
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;  // (50,1000):(1000,1)
-var<workgroup> partial: array<f32, 128>;  // what threads give one another 00
+var<workgroup> partial: array<f32, 128>;  // what threads give one another
 
 @compute @workgroup_size(128)
 fn layer_norm(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {

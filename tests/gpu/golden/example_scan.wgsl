@@ -6,8 +6,8 @@
 @group(0) @binding(0) var<storage, read> x: array<vec2<i32>>;  // (1000003):(1)
 @group(0) @binding(1) var<storage, read_write> y: array<i32>;  // (1000003):(1)
 @group(0) @binding(2) var<storage, read_write> sums: array<i32>;  // (977):(1)
-var<workgroup> partial: array<i32, 256>;  // what threads give one another 00
-var<workgroup> partial_1: array<i32, 256>;  // what threads give one another 01
+var<workgroup> partial: array<i32, 256>;  // what threads give one another
+var<workgroup> partial_1: array<i32, 256>;  // what threads give one another, in turn
 
 @compute @workgroup_size(256)
 fn scan_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {

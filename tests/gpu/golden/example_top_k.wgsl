@@ -6,8 +6,8 @@
 @group(0) @binding(0) var<storage, read> x: array<f32>;  // (50,1000):(1000,1)
 @group(0) @binding(1) var<storage, read_write> values: array<f32>;  // (50,8):(8,1)
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;  // (50,8):(8,1)
-var<workgroup> partial: array<i32, 128>;  // what threads give one another 00
-var<workgroup> partial_1: array<u32, 128>;  // what threads give one another 10
+var<workgroup> partial: array<i32, 128>;  // what threads give one another
+var<workgroup> partial_1: array<u32, 128>;  // what threads give one another, value 2
 
 @compute @workgroup_size(128)
 fn top_k(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
