@@ -283,7 +283,8 @@ class Compiler:
         def assign(s: State) -> None:
             new, old = compute(s), s.values[var]
             if lane is not None:
-                new = np.stack([new if i == lane else lane_of(old, i) for i in range(var.lanes)])
+                lanes = [new if i == lane else lane_of(old, i) for i in range(var.lanes)]
+                new = np.stack(np.broadcast_arrays(*lanes))
             active = by_subgroup(s, kind, "", "sets") if isinstance(kind, MatrixType) else s.active
             s.values[var] = new if active is None else np.where(active, new, old)
 

@@ -3,7 +3,7 @@
 Sums are kept as `linear` gives them: equal terms are added up; the terms known first - ids, then outer
 loops, then inner ones, the constant last - come first, so that what a loop does not change is the head of the sum.
 `// c` and `% c` by a constant go where ranges or common factors prove it. `<<`, `>>` and masks of consecutive bits
-become `* // %`: one spelling, which every compiler for GPUs turns back into shifts and masks. Only what `ranges.exact`
+become `* // %`, one spelling for all rules; what was written in bits is noted, and printed so. Only what `ranges.exact`
 says is an exact sum is divided or compared; where a sum may wrap, the division stays.
 """
 
@@ -55,14 +55,16 @@ def _integer(value: Expr, op: str, left: Expr, right: Expr) -> Expr:
         left, right = right, left
     number = int(right.value) if isinstance(right, Const) else -1
     match op:
-        case "*" | "<<" if isinstance(right, Const):
-            return from_linear(linear(binary(op, left, right)), value.dtype)
+        case "*" if isinstance(right, Const):
+            return _as_it_is(from_linear(linear(binary(op, left, right)), value.dtype))
+        case "<<" if isinstance(right, Const):
+            return _in_bits(from_linear(linear(binary(op, left, right)), value.dtype))
         case "//" if number >= 0:
-            return quotient(left, number)
+            return _as_it_is(quotient(left, number))
         case "%" if number >= 0:
-            return remainder(left, number)
+            return _as_it_is(remainder(left, number))
         case ">>" if number >= 0 and range_of(left)[0] >= 0:  # of a negative one, // would round towards 0
-            return quotient(left, 1 << (number & 31))
+            return _in_bits(quotient(left, 1 << (number & 31)))
         case "&" if number > 0:
             return _mask(left, number)
         case "&" | "|" | "^":
@@ -186,12 +188,28 @@ def remainder(x: Expr, c: int) -> Expr:
     return binary("%", x, const(c, x.dtype))
 
 
+def _in_bits(value: Expr) -> Expr:
+    """`value`, whose factors, quotients and remainders are printed as shifts and masks, if nobody writes them else."""
+    if isinstance(value, Binary) and value.op in ("//", "%", "*"):
+        arena().as_bits.setdefault(value, True)
+    if isinstance(value, Binary) and value.op in ("+", "-", "*"):
+        _in_bits(value.left)
+        _in_bits(value.right)
+    return value
+
+
+def _as_it_is(value: Expr) -> Expr:
+    """`value`, printed as it is."""
+    arena().as_bits[value] = False
+    return value
+
+
 def _mask(x: Expr, mask: int) -> Expr:
     """x & mask; for consecutive bits as quotient and remainder."""
     low = mask & -mask
     if range_of(x)[0] >= 0 and (mask + low) & mask == 0:
-        bits = remainder(quotient(x, low), (mask + low) // low)
-        return from_linear(linear(bits).times(low), x.dtype)
+        bits = _in_bits(remainder(_in_bits(quotient(x, low)), (mask + low) // low))
+        return _in_bits(from_linear(linear(bits).times(low), x.dtype))
     return _bits("&", x, const(mask, x.dtype))
 
 
@@ -238,6 +256,8 @@ def _compare_constant(op: str, left: Expr, number: int) -> Expr:
     if op in ("<=", ">"):
         op, number = ("<", number + 1) if op == "<=" else (">=", number + 1)
     form = exact(left)
+    if op in ("==", "!=") and form is not None and (number - form.constant) % (gcd(*form.terms.values()) or 1):
+        return const(op == "!=", bool_)  # all that the sum may be is as far from its constant as its factors divide
     if op in ("<", ">=") and number > 0 and lo >= 0 and form is not None:
         split = _split(form, number) or _split(form, gcd(*form.terms.values()))
         if split is not None:

@@ -92,13 +92,12 @@ def features(kernel: ir.Kernel) -> tuple[str, ...]:
 
 def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
     arrays = {b.dtype for b in (*kernel.buffers, *kernel.local)}
-    half = f16 in arrays or any(n.dtype is f16 for n in seen)
-    calls = any(isinstance(n, ir.Call) and n.name in SUBGROUP for n in seen)
-    ids = any(isinstance(n, ir.Builtin) and "subgroup" in n.name for n in seen)
-    matrices = any(isinstance(n.dtype, MatrixType) for n in seen)
-    half = half or any(isinstance(n.dtype, MatrixType) and n.dtype.element is f16 for n in seen)
-    needs = ("shader-f16",) * half + ("subgroups",) * (calls or ids or matrices)
-    return needs + (MATRICES,) * matrices
+    types = {n.dtype for n in seen}
+    matrices = [dtype for dtype in types if isinstance(dtype, MatrixType)]
+    half = f16 in arrays | types or any(dtype.element is f16 for dtype in matrices)
+    named = {n.name for n in seen if isinstance(n, ir.Call | ir.Builtin)}
+    together = not named.isdisjoint(SUBGROUP) or any("subgroup" in name for name in named) or bool(matrices)
+    return ("shader-f16",) * half + ("subgroups",) * together + (MATRICES,) * bool(matrices)
 
 
 class Printer:
@@ -272,6 +271,10 @@ class Printer:
         yield "}"
 
     def leave(self, stmt: ir.Break, depth: int) -> Iterator[str]:
+        if isinstance(stmt.condition, ir.Const) and stmt.condition.value:
+            yield from self.block(stmt.last, depth)
+            yield "break;"
+            return
         yield f"if ({self.show(stmt.condition)}) {{"
         yield from self.block(stmt.last, depth + 1)
         yield INDENT * (depth + 1) + "break;"

@@ -122,7 +122,7 @@ def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
     return Tensor(tensor.engine, joined(cut), tensor.offset + moved)
 
 
-def flip(x: Operand, axes: Axes = None) -> Tensor:
+def flip(x: Operand, axis: Axes = None) -> Tensor:
     """The elements in reverse along the axes, all by default: strides change sign.
 
     >>> flip(np.arange(3, dtype=np.float32)).layout
@@ -130,16 +130,16 @@ def flip(x: Operand, axes: Axes = None) -> Tensor:
     """
     tensor = tensor_of(x)
     modes = modes_of(tensor)
-    turned = chosen_axes("flip", len(modes), axes)
+    turned = chosen_axes("flip", len(modes), axis)
     if not tensor.size:
         return tensor
     if not _strided(tensor):
         return _placed(np.array(np.flip(load_all(tensor), turned)), tensor)
     moved = 0
-    for axis in turned:
-        mode = modes[axis]
+    for one in turned:
+        mode = modes[one]
         moved += sum((s - 1) * d for s, d in zip(leaves(mode.shape), leaves(mode.stride), strict=True) if s)
-        modes[axis] = Layout(mode.shape, map_leaves(operator.neg, mode.stride))
+        modes[one] = Layout(mode.shape, map_leaves(operator.neg, mode.stride))
     return Tensor(tensor.engine, joined(modes), tensor.offset + moved)
 
 

@@ -91,26 +91,26 @@ def folded(call: str, x: Operand, axes: Axes, keepdims: bool) -> Tensor:
     return wrap(found.reshape(shape), result)
 
 
-def sum(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def sum(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The sum over the axes; 0 where there is nothing to add.
 
     >>> sum([[1.0, 2.0], [3.0, 4.0]], 0).numpy().tolist(), sum(np.ones((0, 4), np.float32)).numpy().item()
     ([4.0, 6.0], 0.0)
     """
-    return folded("sum", x, axes, keepdims)
+    return folded("sum", x, axis, keepdims)
 
 
-def prod(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def prod(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The product over the axes; 1 where there is nothing to multiply."""
-    return folded("prod", x, axes, keepdims)
+    return folded("prod", x, axis, keepdims)
 
 
-def mean(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def mean(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The sum over the axes divided by the number of elements; integers give f32, an empty mean is NaN."""
-    return folded("mean", x, axes, keepdims)
+    return folded("mean", x, axis, keepdims)
 
 
-def max(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def max(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The greatest element over the axes; NaN where there is one.
 
     >>> max([[-1.0, -5.0], [-3.0, -2.0]], 1).numpy().tolist()
@@ -118,25 +118,25 @@ def max(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
 
     Raises TensorError over no elements, which have no greatest.
     """
-    return folded("max", x, axes, keepdims)
+    return folded("max", x, axis, keepdims)
 
 
-def min(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def min(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The least element over the axes; NaN where there is one. Raises TensorError over no elements."""
-    return folded("min", x, axes, keepdims)
+    return folded("min", x, axis, keepdims)
 
 
-def any(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def any(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """True where an element over the axes is not 0."""
-    return folded("any", x, axes, keepdims)
+    return folded("any", x, axis, keepdims)
 
 
-def all(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def all(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """True where every element over the axes is not 0."""
-    return folded("all", x, axes, keepdims)
+    return folded("all", x, axis, keepdims)
 
 
-def argmax(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def argmax(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The index, as i32, of the first greatest element over the axes, the last axis fastest; NaN counts as greatest.
 
     >>> argmax([[1.0, 7.0], [7.0, 2.0]]).numpy().item(), argmax([[1.0, 7.0], [7.0, 2.0]], 0).numpy().tolist()
@@ -144,12 +144,12 @@ def argmax(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
 
     Raises TensorError over no elements.
     """
-    return folded("argmax", x, axes, keepdims)
+    return folded("argmax", x, axis, keepdims)
 
 
-def argmin(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def argmin(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """The index, as i32, of the first least element over the axes; NaN counts as least. TensorError over none."""
-    return folded("argmin", x, axes, keepdims)
+    return folded("argmin", x, axis, keepdims)
 
 
 def softmax(x: Operand, axis: SupportsIndex = -1) -> Tensor:

@@ -31,7 +31,7 @@ from .rules import (
 )
 
 
-def var(x: Operand, axes: Axes = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
+def var(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
     """The mean of the squared distances from the mean; with `correction` their sum over that many elements fewer.
 
     >>> var([1.0, 2.0, 3.0, 4.0]).numpy().item(), var([1.0, 2.0, 4.0], correction=1).numpy().item()
@@ -39,15 +39,15 @@ def var(x: Operand, axes: Axes = None, *, correction: float = 0, keepdims: bool 
 
     Of no elements it is NaN. Raises TensorError for complex numbers.
     """
-    return statistic("var", x, axes, correction, keepdims)
+    return statistic("var", x, axis, correction, keepdims)
 
 
-def std(x: Operand, axes: Axes = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
+def std(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
     """The square root of the variance."""
-    return statistic("std", x, axes, correction, keepdims)
+    return statistic("std", x, axis, correction, keepdims)
 
 
-def logsumexp(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
+def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """log(sum(exp(x))), also where exp(x) is beyond the type; of no elements -inf.
 
     >>> round(logsumexp([1000.0, 1000.0]).numpy().item(), 3)
@@ -55,10 +55,10 @@ def logsumexp(x: Operand, axes: Axes = None, *, keepdims: bool = False) -> Tenso
 
     Raises TensorError for complex numbers.
     """
-    return statistic("logsumexp", x, axes, 0, keepdims)
+    return statistic("logsumexp", x, axis, 0, keepdims)
 
 
-def norm(x: Operand, axes: Axes = None, *, order: float = 2, keepdims: bool = False) -> Tensor:
+def norm(x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = False) -> Tensor:
     """The length of the vectors along the axes: of order 1 the sum of the magnitudes, 2 the root of the sum of squares,
     infinite the greatest magnitude. Of no elements it is 0.
 
@@ -67,7 +67,7 @@ def norm(x: Operand, axes: Axes = None, *, order: float = 2, keepdims: bool = Fa
 
     Raises TensorError for another order and for complex numbers. Source: NumPy, `linalg.vector_norm`.
     """
-    return statistic("norm", x, axes, check_order(order), keepdims)
+    return statistic("norm", x, axis, check_order(order), keepdims)
 
 
 def cumsum(x: Operand, axis: SupportsIndex) -> Tensor:

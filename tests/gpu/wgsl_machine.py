@@ -85,6 +85,8 @@ class Machine:
             if line.startswith("if ("):
                 condition = np.broadcast_to(self.read(line[4:-3], active), self.shape).astype(bool)
                 at = self.block(at, active & condition)
+                if self.lines[at] == "} else {":
+                    at = self.block(at + 1, active & ~condition)
                 assert self.lines[at] == "}", self.lines[at]
                 at += 1
             elif line.startswith("for ("):
@@ -133,7 +135,11 @@ class Machine:
         if bracket:
             self.store(name, self.read(index.removesuffix("]"), active), value, active)
         else:
+            target, _, lane = target.partition(".")
             old = self.env[target]
+            if lane:
+                old = np.broadcast_to(old, (len(old), *self.shape))
+                value = np.where(np.arange(len(old))[:, None, None] == "xyzw".index(lane), value, old)
             self.env[target] = np.where(
                 active, np.broadcast_to(value, np.broadcast_shapes(old.shape, value.shape)), old
             )

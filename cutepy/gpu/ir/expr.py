@@ -284,7 +284,8 @@ class Component(Computed):
 
 @dataclass(slots=True)
 class Arena:
-    """Where interned nodes live, with their simple forms; a trace has its own, dropped with it.
+    """Where interned nodes live, with their simple forms; a trace has its own, dropped with it. Of factors,
+    quotients and remainders, `as_bits` says which were written as shifts and masks, and nowhere else.
 
     `name` gives a new node of more than `MOST_DEPTH` levels a name in the kernel that is being traced: so no walk over
     an expression, here or in a WGSL compiler, goes deeper.
@@ -294,6 +295,7 @@ class Arena:
     constants: dict[tuple[str, Number, float], Const] = field(default_factory=dict)
     simple: dict[Expr, Expr] = field(default_factory=dict)
     ranks: dict[Expr, tuple[int, int]] = field(default_factory=dict)
+    as_bits: dict[Expr, bool] = field(default_factory=dict)
     bindings: int = 0
     name: Callable[[Expr], Expr] | None = None
 

@@ -24,6 +24,7 @@ from .expr import (
     Unary,
     Var,
     Vector,
+    arena,
     keep,
 )
 from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
@@ -44,9 +45,17 @@ class Node:
     meaning: Callable[[Any], Law | None] = lambda node: None
 
 
+def _written_as(node: Expr, new: Expr) -> Expr:
+    """`new`, in bits if `node` was written so."""
+    as_bits = arena().as_bits
+    if node in as_bits:
+        as_bits.setdefault(new, as_bits[node])
+    return new
+
+
 #: Every kind of expression that has operands. What it looks like in WGSL is for the printer to say.
 NODES: dict[type[Expr], Node] = {
-    Binary: Node(lambda node, x: binary(node.op, *x), lambda node: BINARY[node.op]),
+    Binary: Node(lambda node, x: _written_as(node, binary(node.op, *x)), lambda node: BINARY[node.op]),
     Call: Node(
         lambda node, x: call(node.name, *x), lambda node: BY_WGSL[node.name].numpy if node.name in BY_WGSL else None
     ),
@@ -240,19 +249,20 @@ def loads(value: Expr) -> tuple[Load, ...]:
 def reads(value: Expr) -> Reads:
     """The variables and the loads inside `value`, each once, operands first."""
     known: Reads | None = getattr(value, "known_reads", None)
-    if known is not None:
-        return known
-    if value.depth > MOST_DEPTH:
-        ask_operands_first(value, KnownTo("known_reads"), reads)
-    names: tuple[Var, ...] = (value,) if isinstance(value, Var) else ()
-    found: tuple[Load, ...] = ()
-    for operand in value.operands:
-        more, others = reads(operand)
-        names = names if more is names or not more else tuple(dict.fromkeys(names + more)) if names else more
-        found = found if others is found or not others else tuple(dict.fromkeys(found + others)) if found else others
-    known = names, (*found, value) if isinstance(value, Load) else found
-    keep(value, "known_reads", known)
-    return known
+    if known is None:
+        if value.depth > MOST_DEPTH:
+            ask_operands_first(value, KnownTo("known_reads"), reads)
+        names: tuple[Var, ...] = (value,) if isinstance(value, Var) else ()
+        found: tuple[Load, ...] = ()
+        for operand in value.operands:
+            more, others = reads(operand)
+            names = names if more is names or not more else tuple(dict.fromkeys(names + more)) if names else more
+            found = (
+                found if others is found or not others else tuple(dict.fromkeys(found + others)) if found else others
+            )
+        known = names, found
+        keep(value, "known_reads", known)
+    return (known[0], (*known[1], value)) if isinstance(value, Load) else known
 
 
 def map_block(block: Block, change: Rewrite) -> Block:

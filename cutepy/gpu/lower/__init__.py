@@ -3,13 +3,12 @@
 Each pass maps a kernel to a kernel that computes the same (tests run both in the interpreter).
 """
 
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from ..ir import Kernel, check, map_block
-from ..simplify import simplify
+from ..ir import Kernel, check
 from .finish import drop_unused as drop_unused
 from .finish import finish as finish
+from .forward import forward
 from .hoist import hoist
 from .once import load_once
 from .registers import name_registers
@@ -25,13 +24,8 @@ def lower(kernel: Kernel) -> Kernel:
     ready = _LOWERED.get(kernel)
     if ready is None:
         ready = kernel
-        widen = name_registers, choose_widths, branch, name_registers
-        for step in (check, _simplify, drop_unused, load_once, *widen, spell, hoist):
+        values = check, name_registers, drop_unused, load_once
+        for step in (*values, choose_widths, branch, spell, hoist, forward):
             ready = step(ready)
         _LOWERED[kernel] = ready
     return ready
-
-
-def _simplify(kernel: Kernel) -> Kernel:
-    """`kernel` with its integers and conditions simplified, wherever they stand: one value, one expression."""
-    return replace(kernel, body=map_block(kernel.body, simplify))

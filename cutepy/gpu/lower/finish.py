@@ -47,9 +47,12 @@ class _Useful:
         for stmt in reversed(block):
             if isinstance(stmt, ir.If) and isinstance(stmt.condition, ir.Const):
                 out += reversed(self.block(stmt.then if stmt.condition.value else stmt.orelse))
-            elif isinstance(stmt, ir.Break) and isinstance(stmt.condition, ir.Const) and not stmt.condition.value:
                 continue
-            elif not self.is_unread(stmt) and (kept := self.useful(stmt)) is not None:
+            if isinstance(stmt, ir.Break) and isinstance(stmt.condition, ir.Const):
+                if not stmt.condition.value:
+                    continue
+                out.clear()  # nobody comes so far
+            if not self.is_unread(stmt) and (kept := self.useful(stmt)) is not None:
                 out.append(kept)
         return tuple(out[::-1])
 
@@ -76,6 +79,8 @@ class _Useful:
             if not any(inner):
                 return None
             stmt = ir.with_blocks(stmt, inner)
+            if isinstance(stmt, ir.If) and not stmt.then:
+                stmt = replace(stmt, condition=ir.negated(stmt.condition), then=stmt.orelse, orelse=())
         elif isinstance(stmt, ir.Atomic) and stmt.result is not None and stmt.result not in self.live:
             stmt = replace(stmt, result=None)
         if isinstance(stmt, ir.Change):

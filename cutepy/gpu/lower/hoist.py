@@ -1,7 +1,7 @@
 """What is used twice, and index arithmetic that a loop does not change, is computed once and named.
 
 A name is put where its variables allow it: in the block that binds the innermost of them. What may change between two
-statements - it reads memory or a variable that is set again - is named for one statement, just before it.
+statements - it reads memory or a variable that is still to be set - is named for one statement, just before it.
 """
 
 from collections.abc import Callable
@@ -48,6 +48,7 @@ class _Hoist:
         self.wanted, self.out_of_loops = wanted, loops
         self.uses: dict[ir.Expr, int] = {}
         self.mutable: set[ir.Expr] = set()
+        self.settled: dict[ir.Stmt, list[ir.Var]] = {}
         self.homes: dict[ir.Expr, _Scope | None] = {}
         self.bound: dict[ir.Expr, ir.Var] = {}
         self.passing: list[ir.Expr] = []
@@ -57,14 +58,18 @@ class _Hoist:
         idle = not loops and not any(n > 1 and wanted(value) for value, n in self.uses.items())
         self.result = body if idle else self.walk(body, self.top)
 
-    def count(self, body: ir.Block) -> None:
-        """How often each expression is an operand or a root, and which variables change."""
+    def count(self, body: ir.Block) -> set[ir.Expr]:
+        """How often each expression is an operand or a root, and which variables change, until which statement."""
+        last: dict[ir.Expr, ir.Stmt] = {}
         for stmt in body:
-            if isinstance(stmt, ir.Declare):
-                self.mutable.add(stmt.var)
             self.reference(stmt.expressions, self.uses)
-            for block in stmt.blocks:
-                self.count(block)
+            changed: set[ir.Expr] = {stmt.sets} if stmt.sets is not None else set()
+            last.update(dict.fromkeys(changed.union(*map(self.count, stmt.blocks)), stmt))
+        for stmt in body:
+            if isinstance(stmt, ir.Declare) and stmt.var in last:
+                self.settled.setdefault(last[stmt.var], []).append(stmt.var)
+        self.mutable |= last.keys()
+        return set(last)
 
     def reference(self, values: tuple[ir.Expr, ...], uses: dict[ir.Expr, int]) -> None:
         """Count `values` and what they hold; what gets no name of its own is written out at each use, and counts so."""
@@ -128,6 +133,7 @@ class _Hoist:
 
     def walk(self, block: ir.Block, scope: _Scope) -> ir.Block:
         for stmt in block:
+            settled = self.settled.get(stmt)
             stmt = self.computed(stmt, scope)
             inner: list[ir.Block] = []
             for child in stmt.blocks:
@@ -138,6 +144,10 @@ class _Hoist:
             if stmt.binds is not None and stmt.binds not in self.mutable:
                 self.homes[stmt.binds] = scope
             scope.out.append(ir.with_blocks(stmt, tuple(inner)) if inner else stmt)
+            if settled:
+                self.mutable.difference_update(settled)
+                self.homes = {value: home for value, home in self.homes.items() if home is not None}
+                self.homes.update(dict.fromkeys(settled, scope))
         return tuple(scope.out)
 
     def computed(self, stmt: ir.Stmt, scope: _Scope) -> ir.Stmt:
@@ -164,8 +174,6 @@ def _plain(value: ir.Expr) -> bool:
     match value:
         case ir.Binary(op="+" | "-", right=ir.Const()) | ir.Unary():
             return value.dtype.kind in "iub"
-        case ir.Binary(op="*", left=left, right=ir.Const()) if value.dtype.kind in "iu":
-            return not left.operands or (isinstance(left, ir.Binary) and left.op in ("//", "%"))
         case ir.Cast(value=inner, dtype=dtype) if dtype.kind in "iu" and inner.dtype.kind in "iu":
             return not inner.operands
         case ir.Load() | ir.Component():
@@ -177,9 +185,9 @@ def _plain(value: ir.Expr) -> bool:
 
 def _name(value: ir.Expr, hint: str) -> str:
     match value:
-        case ir.Binary(op="//" | "%", left=left, right=ir.Const(value=c)):
+        case ir.Binary(op="//" | "%" | ">>" | "&", left=left, right=ir.Const(value=c)) if value.dtype.kind in "iu":
             inner = _name(left, "")
-            return f"{inner}_{'div' if value.op == '//' else 'mod'}_{c}" if inner else hint
+            return f"{inner}_{_OPERATOR_NAMES[value.op]}_{c}" if inner else hint
         case ir.Var(name=name):
             return name
         case ir.Builtin(name=name):
@@ -199,6 +207,7 @@ def _name(value: ir.Expr, hint: str) -> str:
     return hint
 
 
+_OPERATOR_NAMES = {"//": "div", "%": "mod", ">>": "shr", "&": "and"}
 _BUILTIN_NAMES = {
     "local_invocation_index": "tid",
     "workgroup_id.x": "group_x",

@@ -1,5 +1,6 @@
 """What WGSL has no words for: loads and stores under a condition become branches, constants that it refuses come out of
-variables, remainders are written with a division, and functions that devices lose are kept where they do not.
+variables, remainders are written with a division, functions that devices lose are kept where they do not, and what was
+written in bits is in bits again.
 """
 
 import math
@@ -26,7 +27,8 @@ def _block(block: ir.Block) -> ir.Block:
         stmt = ir.with_blocks(stmt, tuple([_block(b) for b in stmt.blocks]))
         last = out[-1] if out else None
         if isinstance(stmt, ir.If) and isinstance(last, ir.If) and _joinable(last, stmt):
-            out[-1] = replace(last, then=last.then + stmt.then)
+            also = last.condition is stmt.condition
+            out[-1] = replace(last, then=last.then + stmt.then) if also else replace(last, orelse=stmt.then)
         else:
             out.append(stmt)
     return tuple(out)
@@ -63,9 +65,11 @@ def _unconditional(value: ir.Expr) -> ir.Expr:
 
 
 def _joinable(first: ir.If, second: ir.If) -> bool:
-    if first.condition is not second.condition or first.orelse or second.orelse:
+    """Whether the two, one after the other, are one: of a condition that the first does not change, or of opposites."""
+    one, other = first.condition, second.condition
+    if first.orelse or second.orelse or ir.loads(one) or (one is not other and ir.negated(one) is not other):
         return False
-    return not ir.loads(first.condition)
+    return {s.sets for s in ir.statements(first.then)}.isdisjoint(ir.variables(one))
 
 
 _TANH_IS_1 = 10
@@ -76,29 +80,38 @@ _BITS = {"infinity_bits": 0x7F800000, "nan_bits": 0x7FC00000}
 def spell(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` without infinite or NaN literals, without arithmetic on floating-point literals alone, with
     `x - x / y * y` in place of each `x % y` of which the driver might make something else, and with tanh within the
-    numbers of which a device can divide the hyperbolic sine by the cosine."""
-    tests = _unspelled, _literal_alone, _open, _unbounded
-    if not any(test(node) for node in ir.all_nodes(kernel.body) for test in tests):
+    numbers of which a device can divide the hyperbolic sine by the cosine; shifts and masks as they were written."""
+    if not any(map(_is_odd, ir.all_nodes(kernel.body))):
         return kernel
     used: dict[ir.Const, ir.Var] = {}
 
     def change(node: ir.Expr) -> ir.Expr:
-        if isinstance(node, ir.Const) and _unspelled(node):
+        if not _is_odd(node):
+            return node
+        if isinstance(node, ir.Const):
             name = "nan_bits" if math.isnan(node.value) else "infinity_bits"
             value = ir.cast(ir.cast(_kept(used, ir.const(_BITS[name]), name), f32, bits=True), node.dtype)
             return -value if node.value < 0 else value
         if _literal_alone(node):
             first, *others = node.operands
             return ir.rebuild(node, [ir.rewrite(first, lambda x: _kept(used, x, "number"), {}), *others])
-        if isinstance(node, ir.Call) and _unbounded(node):
+        if isinstance(node, ir.Call):
             x = node.args[0]
             ends = [ir.splat(ir.const(end, x.dtype), x.lanes) for end in (-_TANH_IS_1, _TANH_IS_1)]
             return ir.rebuild(node, [ir.call("clamp", x, *ends)])
-        return _by_division(node) if isinstance(node, ir.Binary) and _open(node) else node
+        assert isinstance(node, ir.Binary)
+        return _in_bits(node) if _is_in_bits(node) else _by_division(node)
 
     memo: dict[ir.Expr, ir.Expr] = {}
     body = ir.map_block(kernel.body, lambda value: ir.rewrite(value, change, memo))
     return replace(kernel, body=(*[ir.Declare(v, value) for value, v in used.items()], *body))
+
+
+def _is_odd(node: ir.Expr) -> bool:
+    """Whether `node` is written in another way."""
+    if isinstance(node, ir.Binary):
+        return _literal_alone(node) or _open(node) or _is_in_bits(node)
+    return _unspelled(node) or (isinstance(node, ir.Call) and (_literal_alone(node) or _unbounded(node)))
 
 
 def _kept(used: dict[ir.Const, ir.Var], node: ir.Expr, name: str) -> ir.Expr:
@@ -133,6 +146,26 @@ def _by_division(node: ir.Binary) -> ir.Expr:
     rest = ir.binary("-", x, ir.binary("*", ir.binary("//", x, y), y))
     low, high = range_of(y)
     return rest if low > 0 or high < 0 else ir.select(ir.binary("==", y, ir.const(0, i32)), ir.const(0, i32), rest)
+
+
+def _is_in_bits(node: ir.Expr) -> bool:
+    """Whether `node` was written as a shift or a mask, and can be."""
+    if not ir.arena().as_bits.get(node) or not isinstance(node, ir.Binary):
+        return False
+    right, whole = node.right, node.op == "*" or range_of(node.left)[0] >= 0
+    return whole and isinstance(right, ir.Const) and right.value > 0 and int(right.value).bit_count() == 1
+
+
+def _in_bits(node: ir.Binary) -> ir.Expr:
+    assert isinstance(node.right, ir.Const)
+    number = int(node.right.value)
+    if node.op == "%":
+        return ir.binary("&", node.left, ir.const(number - 1, node.dtype))
+    match node:
+        case ir.Binary(op="*", left=ir.Binary(op="&", left=ir.Binary(op=">>", left=x, right=by), right=mask)):
+            if isinstance(by, ir.Const) and isinstance(mask, ir.Const) and 1 << int(by.value) == number:
+                return ir.binary("&", x, ir.const(int(mask.value) * number, node.dtype))
+    return ir.binary({"//": ">>", "*": "<<"}[node.op], node.left, ir.const(number.bit_length() - 1))
 
 
 def _open(node: ir.Expr) -> bool:

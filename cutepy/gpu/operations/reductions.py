@@ -106,7 +106,7 @@ def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Ten
 class Reduce(Protocol):
     """`gpu.sum` and its kin."""
 
-    def __call__(self, x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+    def __call__(self, x: object, axis: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
         """Raises TensorError for an axis that is not there, and over no elements where one has to be chosen."""
 
 
@@ -114,9 +114,9 @@ def _reduction(call: Callable[..., Tensor], example: str, gives: str) -> Reduce:
     """A reduction of `ops` on the device of its operand or, with `engine="numpy"`, in the interpreter."""
     name = call.__name__
 
-    def reduction(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-        out = folded(name, x, axes, keepdims, engine)
-        if axes is not None or keepdims:
+    def reduction(x: object, axis: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+        out = folded(name, x, axis, keepdims, engine)
+        if axis is not None or keepdims:
             return out
         number: np.generic = out.numpy().ravel()[0]
         return number

@@ -73,7 +73,7 @@ def _given(out: Tensor, axes: Axes, keepdims: bool) -> Result:
     return number
 
 
-def var(x: object, axes: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: str = "wgpu") -> Result:
+def var(x: object, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: str = "wgpu") -> Result:
     """The mean of the squared distances from the mean; with `correction` their sum over that many elements fewer.
 
     With no axes a number, else a tensor. Of no elements it is NaN.
@@ -81,24 +81,24 @@ def var(x: object, axes: Axes = None, *, correction: float = 0, keepdims: bool =
     >>> print(var(np.float32([1, 2, 3, 4]), engine="numpy"))
     1.25
     """
-    return _given(statistic("var", x, axes, correction, keepdims, engine), axes, keepdims)
+    return _given(statistic("var", x, axis, correction, keepdims, engine), axis, keepdims)
 
 
-def std(x: object, axes: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: str = "wgpu") -> Result:
+def std(x: object, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: str = "wgpu") -> Result:
     """The square root of the variance. With no axes a number, else a tensor."""
-    return _given(statistic("std", x, axes, correction, keepdims, engine), axes, keepdims)
+    return _given(statistic("std", x, axis, correction, keepdims, engine), axis, keepdims)
 
 
-def logsumexp(x: object, axes: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+def logsumexp(x: object, axis: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
     """log(sum(exp(x))), also where exp(x) is beyond the type. With no axes a number, else a tensor.
 
     >>> print(round(float(logsumexp(np.float32([1000, 1000]), engine="numpy")), 3))
     1000.693
     """
-    return _given(statistic("logsumexp", x, axes, 0, keepdims, engine), axes, keepdims)
+    return _given(statistic("logsumexp", x, axis, 0, keepdims, engine), axis, keepdims)
 
 
-def norm(x: object, axes: Axes = None, *, order: float = 2, keepdims: bool = False, engine: str = "wgpu") -> Result:
+def norm(x: object, axis: Axes = None, *, order: float = 2, keepdims: bool = False, engine: str = "wgpu") -> Result:
     """The length of the vectors along the axes, of order 1, 2 or infinite. With no axes a number, else a tensor.
 
     >>> print(norm(np.float32([3, -4]), engine="numpy"), norm(np.float32([3, -4]), order=1, engine="numpy"))
@@ -106,7 +106,7 @@ def norm(x: object, axes: Axes = None, *, order: float = 2, keepdims: bool = Fal
 
     Raises TensorError for another order.
     """
-    return _given(statistic("norm", x, axes, check_order(order), keepdims, engine), axes, keepdims)
+    return _given(statistic("norm", x, axis, check_order(order), keepdims, engine), axis, keepdims)
 
 
 def _scan(call: Callable[..., Tensor], example: str, gives: str) -> Callable[..., Tensor]:

@@ -319,7 +319,7 @@ def scratch(trace: Trace, dtypes: Sequence[DType], length: int, row: int = 0) ->
     found: list[Tensor] = []
     again = False
     for place, dtype in enumerate(dtypes):
-        note = f"{_SCRATCH} {place}{row}"
+        note = _SCRATCH + f", value {place + 1}" * (place > 0) + ", in turn" * (row > 0)
         known = [b for b in trace.local if b.note == note and b.dtype is dtype and b.length >= length]
         again |= bool(known or trace.open)
         buffer = known[0] if known else trace.local_array(dtype, length, "workgroup", "partial", note)

@@ -9,21 +9,16 @@ var<workgroup> partial: array<f32, 64>;  // 64:1
 
 @compute @workgroup_size(64)
 fn softmax_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
-    var mine0 = -1.0e+30;
-    var mine1 = -1.0e+30;
-    var mine2 = -1.0e+30;
     let x_at = group.x * 150u + tid;
     let x_0 = x[x_at];
-    mine0 = x_0;
     let x_1 = x[x_at + 64u];
-    mine1 = x_1;
+    var mine1 = -1.0e+30;
     let inside = tid + 128u < 150u;
     if (inside) {
         let x_2 = x[x_at + 128u];
-        mine2 = x_2;
+        mine1 = x_2;
     }
-    let mine_1 = vec2<f32>(mine0, mine1);
-    partial[tid] = max(-1.0e+30, max(max(mine_1.x, mine_1.y), mine2));
+    partial[tid] = max(-1.0e+30, max(max(x_0, x_1), mine1));
     workgroupBarrier();
     let inside_1 = tid < 32u;
     if (inside_1) {
@@ -69,13 +64,9 @@ fn softmax_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     workgroupBarrier();
     let partial_13 = partial[0u];
     workgroupBarrier();
-    let mine_3 = vec2<f32>(mine0, mine1);
-    let value = exp(mine_3 - vec2<f32>(partial_13));
-    mine0 = value.x;
-    mine1 = value.y;
-    mine2 = exp(mine2 - partial_13);
-    let mine_5 = vec2<f32>(mine0, mine1);
-    partial[tid] = 0.0 + (mine_5.x + mine_5.y + mine2);
+    let mine0 = exp(vec2<f32>(x_0, x_1) - vec2<f32>(partial_13));
+    mine1 = exp(mine1 - partial_13);
+    partial[tid] = 0.0 + (mine0.x + mine0.y + mine1);
     workgroupBarrier();
     if (inside_1) {
         let partial_14 = partial[tid];
@@ -115,15 +106,11 @@ fn softmax_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     workgroupBarrier();
     let partial_26 = partial[0u];
     workgroupBarrier();
-    let mine_7 = vec2<f32>(mine0, mine1);
-    let value_1 = mine_7 / vec2<f32>(partial_26);
-    mine0 = value_1.x;
-    mine1 = value_1.y;
-    mine2 = mine2 / partial_26;
-    let mine_9 = vec2<f32>(mine0, mine1);
-    y[x_at] = mine_9.x;
-    y[x_at + 64u] = mine_9.y;
+    let mine0_1 = mine0 / vec2<f32>(partial_26);
+    mine1 = mine1 / partial_26;
+    y[x_at] = mine0_1.x;
+    y[x_at + 64u] = mine0_1.y;
     if (inside) {
-        y[x_at + 128u] = mine2;
+        y[x_at + 128u] = mine1;
     }
 }
