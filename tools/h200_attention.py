@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tools"), str(ROOT / "examples" / "kernels")]
 
 import numpy as np  # noqa: E402  found by the path above
+from attention_matrices import Form as Matrices  # noqa: E402
+from attention_matrices import attention as by_matrices  # noqa: E402
 from attention_variants import Form  # noqa: E402
 from attention_variants import attention as variant  # noqa: E402
 from limited import run_limited, say  # noqa: E402
@@ -40,6 +42,16 @@ FORMS = {
     "S 64x64 of 8x8, Q shared, V direct": Form(loaded="global"),
     "T 64x64 of 8x8, all shared": Form(),
 }
+HALVES = {
+    "M f16, 4 subgroups of 32 rows, 32 keys": Matrices(),
+    "Ma ahead": Matrices(ahead=True),
+    "M2 2 subgroups": Matrices(subgroups=2),
+    "M2a 2 subgroups, ahead": Matrices(subgroups=2, ahead=True),
+    "M16 16 keys": Matrices(keys=16),
+}
+HALF = os.environ.get("ATTENTION_HALF") == "1"
+FORMS = HALVES if HALF else FORMS
+DTYPE = np.float16 if HALF else np.float32
 
 
 @cache
@@ -47,7 +59,11 @@ def given() -> Any:
     """Q, K, V on the host, and O on rows of the first and the last head."""
     length, width, heads = (128, 64, 2) if SMALL else (4096, 64, 64)
     g = np.random.default_rng(0)
-    return [g.standard_normal((heads, length, width), np.float32) for _ in "QKV"]
+    return [g.standard_normal((heads, length, width), np.float32).astype(DTYPE).astype(np.float32) for _ in "QKV"]
+
+
+def on_torch_too() -> Any:
+    return on_torch(*(x.astype(DTYPE) for x in given()))
 
 
 @cache
@@ -69,7 +85,7 @@ def on_device() -> Any:
     Q, K, V = given()
     heads, length, width = Q.shape
     layout = Layout((length, width, heads), (width, 1, length * width))
-    return [gpu.array(make_tensor(x, layout)) for x in (Q, K, V, np.zeros_like(Q))]
+    return [gpu.array(make_tensor(x.astype(DTYPE), layout)) for x in (Q, K, V, np.zeros_like(Q))]
 
 
 def work(name: str) -> None:
@@ -79,17 +95,18 @@ def work(name: str) -> None:
     flops = 4.0 * heads * width * (length * (length + 1) // 2 if causal else length**2)
     if name.startswith("torch"):
         if torch() is not None:
-            on = [x.reshape(-1, min(16, heads), length, width) for x in on_torch(*given())]
+            on = [x.reshape(-1, min(16, heads), length, width) for x in on_torch_too()]
             product = torch().nn.functional.scaled_dot_product_attention
             took = seconds_there(partial(product, *on, is_causal=causal))
             say(f"{name}: {took * 1e3:.2f} ms, {flops / took / 1e12:.1f} TFLOP/s")
         return
     tensors, form = on_device(), FORMS[name.removesuffix(" causal")]
     begun = time.perf_counter()
-    variant(*tensors, causal=causal, form=form)
+    kernel = by_matrices if HALF else variant
+    kernel(*tensors, causal=causal, form=form)
     tensors[-1].engine.buffer.read(np.uint32, 4)
     first = time.perf_counter() - begun
-    took = seconds_here(lambda: variant(*tensors, causal=causal, form=form))
+    took = seconds_here(lambda: kernel(*tensors, causal=causal, form=form))
     rows, which, wanted = right(causal)
     found = tensors[-1].numpy()[rows][:, :, which].transpose(2, 0, 1)
     error = np.abs(found - wanted).max() / np.abs(wanted).max()
@@ -104,11 +121,17 @@ def main() -> None:
     options.add_argument("--limit", type=float, default=40.0, help="seconds for one form")
     options.add_argument("--total", type=float, default=400.0, help="seconds for all")
     options.add_argument("--causal", action="store_true")
+    options.add_argument("--half", action="store_true", help="f16, by matrices of a subgroup: with --runtime dawn")
     options.add_argument("--runtime", choices=("wgpu", "dawn"), default="wgpu")
     chosen = options.parse_args()
     os.environ["CUTEPY_RUNTIME"] = chosen.runtime
     os.environ["EXAMPLES_SMALL"] = "1" if chosen.small else "0"
-    names = [n for n in FORMS if not chosen.only or any(n.split()[0] == part for part in chosen.only.split(","))]
+    os.environ["ATTENTION_HALF"] = "1" if chosen.half else "0"
+    names = [
+        n
+        for n in (HALVES if chosen.half else FORMS)
+        if not chosen.only or any(n.split()[0] == part for part in chosen.only.split(","))
+    ]
     names = ["torch", *names] if not chosen.causal else ["torch causal", *(f"{n} causal" for n in names)]
     run_limited(work, names, limit=chosen.limit, total=chosen.total)
 
