@@ -127,11 +127,8 @@ def main() -> None:
     os.environ["CUTEPY_RUNTIME"] = chosen.runtime
     os.environ["EXAMPLES_SMALL"] = "1" if chosen.small else "0"
     os.environ["ATTENTION_HALF"] = "1" if chosen.half else "0"
-    names = [
-        n
-        for n in (HALVES if chosen.half else FORMS)
-        if not chosen.only or any(n.split()[0] == part for part in chosen.only.split(","))
-    ]
+    every = HALVES if chosen.half else FORMS
+    names = [n for n in every if not chosen.only or n.split()[0] in chosen.only.split(",")]
     names = ["torch", *names] if not chosen.causal else ["torch causal", *(f"{n} causal" for n in names)]
     run_limited(work, names, limit=chosen.limit, total=chosen.total)
 
