@@ -17,6 +17,7 @@ from cutepy import (
     gemm,
     gpu,
     local_tile,
+    make_fragment_like,
     make_ordered_layout,
     make_tensor,
     make_tiled_copy,
@@ -32,37 +33,37 @@ from cutepy.tensor.make import make_counting_tensor
 
 @dataclass(frozen=True)
 class Form:
-    """`rows` of queries and `keys` at a time, by `threads` along both; `lanes` of them in which neighbours stand."""
+    """`rows` of queries and 64 keys at a time, by `threads` along both, 8 x 8 scores each; P and V by `chunk` keys."""
 
-    rows: int = 64
+    rows: int = 128
     keys: int = 64
-    threads: tuple[int, int] = (8, 8)
+    threads: tuple[int, int] = (16, 8)
+    chunk: int = 32
     deep: int = 4  # values of k in the body of a loop
-    loaded: str = "shared"  # V: through shared memory, "chunk" by chunk of P, or read where it lies: "global"
-    apart: bool = False  # P, K and V in places of their own, and two barriers
-    lanes: int = 8
-    queries: str = "shared"  # Q, as V
-    chunk: int = 64  # keys of P that are in shared memory at a time
+    slab: int = 0  # columns of Q that come through shared memory at a time, in V's place; 0: Q is read where it lies
+    keys_ahead: bool = False  # the next K is loaded into registers before the last chunk
+    values_ahead: bool = False  # V before the weights are computed
 
     def products(self, columns):
         tm, tn = self.threads
         deal = [Layout((n, 4, extent // (4 * n)), (4, 1, 4 * n)) for n, extent in ((tm, self.rows), (tn, columns))]
         return make_tiled_mma(FMA, Layout((tm, tn, 1), (tn, 1, 0)), (*deal, None))
 
-    @property
-    def copies(self):
+    def copies(self, columns):
         count = self.threads[0] * self.threads[1]
-        return make_tiled_copy(universal_copy(4), Layout((count // 16, 16), (16, 1)), Layout((1, 4)))
+        across = columns // 4
+        return make_tiled_copy(universal_copy(4), Layout((count // across, across), (across, 1)), Layout((1, 4)))
 
 
 def along(rows, columns):
     """Rows, four columns of which are read at once, at the same place of rows that are four apart."""
-    return composition(Swizzle(3, 2, columns.bit_length() - 1), Layout((rows, columns), (columns, 1)))
+    bits = min(3, columns.bit_length() - 3)
+    return composition(Swizzle(bits, 2, columns.bit_length() - 1), Layout((rows, columns), (columns, 1)))
 
 
 @gpu.kernel
 def attention(Q, K, V, O, *, causal, form):  # (length, width, heads)
-    ROWS, KEYS, DEEP = form.rows, form.keys, form.deep
+    ROWS, KEYS, DEEP, CHUNK = form.rows, form.keys, form.deep, form.chunk
     length, width, heads = O.shape
     scores, sums = form.products(KEYS), form.products(width)
     gpu.launch(grid=(ceil_div(length, ROWS), heads), threads=scores.threads)
@@ -70,18 +71,15 @@ def attention(Q, K, V, O, *, causal, form):  # (length, width, heads)
     if causal:
         tile = ceil_div(length, ROWS) - 1 - tile
     gQ, gO = (local_tile(x(_, _, head), (ROWS, width), (tile, 0)) for x in (Q, O))
-    gK, gV = (local_tile(x(_, _, head), (KEYS, width), (_, 0)) for x in (K, V))  # (keys, width, tiles)
-    CHUNK = min(form.chunk, KEYS)
-    sQ = gpu.shared(Q, along(ROWS, width)) if form.queries == "shared" else gQ
-    room = max(KEYS * width, ROWS * CHUNK)
-    sK = gpu.shared(K, along(room // width, width))
-    sP = gpu.shared("f32", along(ROWS, CHUNK)) if form.apart else make_tensor(sK, along(ROWS, CHUNK))
-    sK = local_tile(sK, (KEYS, width), (0, 0))
-    sV = gpu.shared(V, Layout((KEYS, width), (width, 1))) if form.loaded == "shared" else None
-    k = form.copies.thread(gK, sK)
-    v = form.copies.thread(gV, sV) if form.loaded == "shared" else None
-    if form.loaded == "chunk":
-        sV = gpu.shared(V, Layout((CHUNK, width), (width, 1)))
+    gK = local_tile(K(_, _, head), (KEYS, width), (_, 0))  # (keys, width, tiles)
+    gV = local_tile(V(_, _, head), (CHUNK, width), (_, 0))
+    sK = gpu.shared(K, along(KEYS, width))
+    sV = gpu.shared(V, Layout((CHUNK, width), (width, 1)))
+    sP = make_tensor(sK, along(ROWS, CHUNK))  # where K was
+    k, v = form.copies(width).thread(gK, sK), form.copies(width).thread(gV, sV)
+    if form.slab:
+        sQ = make_tensor(sV, along(ROWS, form.slab))
+        q = form.copies(form.slab).thread(local_tile(gQ, (ROWS, form.slab), (0, _)), sQ)
     whole = make_counting_tensor(Layout((ROWS, KEYS)))
     mine, chunk = scores.thread(gQ, sK, whole).C, form.products(CHUNK).thread(gQ, sK, sP).C
     out = sums.thread(sP, make_counting_tensor(Layout((width, CHUNK))), gO).C
@@ -91,31 +89,38 @@ def attention(Q, K, V, O, *, causal, form):  # (length, width, heads)
     )
     s, o = (make_tensor("f32", make_ordered_layout(x.shape, (1, 0))) for x in (mine, out))
     top, total = make_tensor("f32", s.shape[0]), make_tensor("f32", s.shape[0])
-    scale = width**-0.5 * log2(e)
-    if sQ is not gQ:
-        q = form.copies.thread(gQ, sQ)
-        copy(q.source, q.target)
+    next_K, next_V = make_fragment_like(k.source(_, _, 0)), make_fragment_like(v.source(_, _, 0))
+    scale, parts = width**-0.5 * log2(e), KEYS // CHUNK
     clear(o)
     fill(top, -np.inf)
     clear(total)
     tiles = ceil_div(length, KEYS)
     last = gpu.minimum(ceil_div((tile + 1) * ROWS, KEYS), tiles) if causal else tiles
-    if form.apart:
-        copy(k.source(_, _, 0), k.target)
+    if form.keys_ahead:
+        copy(k.source(_, _, 0), next_K)
     for j in gpu.loop(last):
-        if not form.apart:
-            copy(k.source(_, _, j), k.target)
-            if v is not None:
-                copy(v.source(_, _, j), v.target)
-        gpu.barrier()
+        copy(next_K if form.keys_ahead else k.source(_, _, j), k.target)
         clear(s)
-        for kk in gpu.loop(width // DEEP):
-            part = scores.thread(local_tile(sQ, (ROWS, DEEP), (0, kk)), local_tile(sK, (KEYS, DEEP), (0, kk)), sP)
-            gemm(part.A, part.B, s)
-        if not form.apart:
+
+        def multiply(queries, first, columns):
+            for kk in gpu.loop(columns // DEEP):
+                a = local_tile(queries, (ROWS, DEEP), (0, kk))
+                b = local_tile(sK, (KEYS, DEEP), (0, first + kk))
+                part = scores.thread(a, b, whole)
+                gemm(part.A, part.B, s)
+
+        if form.slab:
+            for c in gpu.loop(width // form.slab):
+                copy(q.source(_, _, c), q.target)
+                gpu.barrier()
+                multiply(sQ, c * (form.slab // DEEP), form.slab)
+                gpu.barrier()
+        else:
             gpu.barrier()
-        elif v is not None:
-            copy(v.source(_, _, j), v.target)
+            multiply(gQ, 0, width)
+            gpu.barrier()
+        if form.values_ahead:
+            copy(v.source(_, _, j * parts), next_V)
 
         def masked():
             for m in range(size(s, 0)):
@@ -129,7 +134,7 @@ def attention(Q, K, V, O, *, causal, form):  # (length, width, heads)
         elif length % KEYS:
             with gpu.when(j == last - 1):
                 masked()
-        best = gpu.reduce_rows(s, scores, gpu.maximum, lanes=form.lanes)
+        best = gpu.reduce_rows(s, scores, gpu.maximum, lanes=8)
         for m in range(size(s, 0)):
             new = gpu.maximum(top[m], best[m, 0] * scale)
             less = gpu.exp2(top[m] - new)
@@ -138,26 +143,22 @@ def attention(Q, K, V, O, *, causal, form):  # (length, width, heads)
             top[m], total[m] = new, total[m] * less
             for n in range(size(s, 1)):
                 total[m] += s[m, n]
-        for c in range(KEYS // CHUNK):
-            blocks = CHUNK // (4 * form.threads[1])
-            copy(local_tile(s, (size(s, 0), 4 * blocks), (0, c)), chunk)
-            if form.loaded == "chunk":
-                w = form.copies.thread(local_tile(gV(_, _, j), (CHUNK, width), (c, 0)), sV)
-                copy(w.source, w.target)
+        for c in range(parts):
+            copy(local_tile(s, (size(s, 0), CHUNK // form.threads[1]), (0, c)), chunk)
+            copy(next_V if form.values_ahead else v.source(_, _, j * parts + c), v.target)
             gpu.barrier()
-            if form.apart:
-                with gpu.when(j + 1 < last):
-                    copy(k.source(_, _, j + 1), k.target)
+            if form.values_ahead and c + 1 < parts:
+                copy(v.source(_, _, j * parts + c + 1), next_V)
+            if form.keys_ahead and c + 1 == parts:
+                copy(k.source(_, _, gpu.minimum(j + 1, last - 1)), next_K)
             for kk in gpu.loop(CHUNK // DEEP):
-                at = kk if form.loaded == "chunk" else c * (CHUNK // DEEP) + kk
-                values = local_tile(gV(_, _, j) if sV is None else sV, (DEEP, width), (at, 0))
-                part = sums.thread(local_tile(sP, (ROWS, DEEP), (0, kk)), select(values, 1, 0), gO)
+                values = select(local_tile(sV, (DEEP, width), (kk, 0)), 1, 0)
+                part = sums.thread(local_tile(sP, (ROWS, DEEP), (0, kk)), values, gO)
                 gemm(part.A, part.B, o)
-            if not form.apart:
-                gpu.barrier()
+            gpu.barrier()
     for m in range(size(s, 0)):
         fill(s(m, _), total[m] / size(s, 1))
-    found = gpu.reduce_rows(s, scores, "sum", lanes=form.lanes)
+    found = gpu.reduce_rows(s, scores, "sum", lanes=8)
     for m in range(size(s, 0)):
         transform(o(m, _), op=lambda x, m=m: x / found[m, 0])
     copy(o, out)

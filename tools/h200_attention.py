@@ -26,21 +26,16 @@ from limited import run_limited, say  # noqa: E402
 
 from examples import SMALL, on_torch, seconds_here, seconds_there, torch  # noqa: E402
 
-direct = partial(Form, queries="global", loaded="global", chunk=32)
 FORMS = {
-    "A 128x64 of 8x8, Q and V direct": direct(rows=128, threads=(16, 8)),
-    "A8 the same, 8 of k": direct(rows=128, threads=(16, 8), deep=8),
-    "Av the same, V by chunks": direct(rows=128, threads=(16, 8), loaded="chunk"),
-    "B 64x64 of 8x8, Q and V direct": direct(threads=(8, 8)),
-    "Bv V by chunks": direct(threads=(8, 8), loaded="chunk"),
-    "Bq Q shared, keys 32": Form(keys=32, loaded="global", chunk=32),
-    "C 128x32, Q and V direct": direct(rows=128, threads=(16, 8), keys=32),
-    "Ca two barriers": direct(rows=128, threads=(16, 8), keys=32, apart=True),
-    "F 256x64 of 8x8, 256 threads": direct(rows=256, threads=(32, 8)),
-    "D 64x64 of 4x8, 128 threads, Q and V direct": direct(threads=(16, 8)),
-    "H 64x64 of 8x4, 128 threads, Q and V direct": direct(threads=(8, 16), chunk=64, lanes=16),
-    "S 64x64 of 8x8, Q shared, V direct": Form(loaded="global"),
-    "T 64x64 of 8x8, all shared": Form(),
+    "A 128x64 of 8x8, Q direct, V by chunks": Form(),
+    "A8 8 of k": Form(deep=8),
+    "A16 16 of k": Form(deep=16),
+    "Ak8 K ahead": Form(deep=8, keys_ahead=True),
+    "Av8 V ahead": Form(deep=8, values_ahead=True),
+    "Akv8 both ahead": Form(deep=8, keys_ahead=True, values_ahead=True),
+    "Q Q by slabs of 16": Form(slab=16),
+    "Q8 Q by slabs of 16": Form(slab=16, deep=8),
+    "Qkv8 Q by slabs of 16, both ahead": Form(slab=16, deep=8, keys_ahead=True, values_ahead=True),
 }
 HALVES = {
     "M f16, 4 subgroups of 32 rows, 32 keys": Matrices(),
@@ -48,6 +43,8 @@ HALVES = {
     "M2 2 subgroups": Matrices(subgroups=2),
     "M2a 2 subgroups, ahead": Matrices(subgroups=2, ahead=True),
     "M16 16 keys": Matrices(keys=16),
+    "M16a 16 keys, ahead": Matrices(keys=16, ahead=True),
+    "M8 16 keys, 8 subgroups": Matrices(keys=16, subgroups=8),
 }
 HALF = os.environ.get("ATTENTION_HALF") == "1"
 FORMS = HALVES if HALF else FORMS

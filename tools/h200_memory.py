@@ -10,7 +10,8 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -110,70 +111,82 @@ def time_scan(name: str, **form: Any) -> None:
 
 
 @gpu.kernel
-def matvec(weights, scales, x, y, *, rows, threads, magic, unroll=1):
-    """weights (rows, columns / 8) of u32, each row's group of 32 a vector of four."""
+def matvec(weights, scales, x, y, *, rows, threads, magic, ahead):
+    """weights (rows, columns / 8) of u32, four of them a group; x of f16, or of u32 with two each."""
     gpu.launch(grid=ceil_div(size(y), rows), threads=threads)
-    first, groups = gpu.workgroup.x * rows, size(x) // 32
-    totals = make_tensor("f32", rows)
+    wide = x.dtype.kind == "u"
+    first, groups = gpu.workgroup.x * rows, weights.shape[1] // 4
+    totals, factors = make_tensor("f32", rows), make_tensor("f32", rows)
+    words = make_tensor("u32", Layout((rows, 4), (4, 1)))
+    halves = make_tensor(x.dtype, 16 if wide else 32)
+    next_words, next_halves, next_factors = (make_fragment_like(t) for t in (words, halves, factors))
     for r in range(rows):
         totals[r] = 0.0
-    for k in gpu.loop(groups, step=threads):
+
+    def bring(k, words, halves, factors):
         group = gpu.minimum(k + gpu.thread, groups - 1)
-        keep = gpu.select(k + gpu.thread < groups, 1.0, 0.0)
-        v = local_tile(x, 32, group)
-        vs = make_fragment_like(v, "f32")
-        copy(v, vs)
-        ws = make_tensor("u32", Layout((rows, 4), (4, 1)))
-        ss = make_tensor("f32", rows)
+        copy(local_tile(x, halves.size, group), halves)
         for r in range(rows):
             row = gpu.minimum(first + r, size(y) - 1)
-            copy(local_tile(weights(row, _), 4, group), ws(r, _))
-            ss[r] = scales[row, group]
-        if magic == "sum":
-            whole = 0.0
-            for i in range(32):
-                whole += vs[i]
-            whole = whole * 24.0
+            copy(local_tile(weights(row, _), 4, group), words(r, _))
+            factors[r] = scales[row, group]
+
+    if ahead:
+        bring(0, next_words, next_halves, next_factors)
+    for k in gpu.loop(groups, step=threads):
+        if ahead:
+            copy(next_words, words)
+            copy(next_halves, halves)
+            copy(next_factors, factors)
+            bring(k + threads, next_words, next_halves, next_factors)
+        else:
+            bring(k, words, halves, factors)
+        keep = gpu.select(k + gpu.thread < groups, 1.0, 0.0)
+        if wide:
+            vs = [v for i in range(16) for v in gpu.unpack2x16float(halves[i])]
+        else:
+            vs = [gpu.cast(halves[i], "f32") for i in range(32)]
         for r in range(rows):
-            part = -whole if magic == "sum" else 0.0
+            part = 0.0
             for w in range(4):
-                word = ws[r, w]
-                if magic:
-                    word = word ^ 0x88888888
+                word = words[r, w] ^ 0x88888888 if magic else words[r, w]
                 for i in range(8):
-                    if magic == "mask":
+                    if magic:
                         at = 4 * (i % 5)
                         low = word if i < 5 else word >> 20
                         value = gpu.bitcast((low & (15 << at)) | ((150 - at) << 23), "f32") - float(2 ** (23 - at) + 8)
-                    elif magic:
-                        at = 4 * i - 19
-                        moved = word << -at if at < 0 else word >> at
-                        value = gpu.bitcast((moved & 0x780000) | 0x41800000, "f32")
-                        if magic == "exact":
-                            value = value - 24.0
                     else:
                         value = gpu.cast(gpu.bitcast(word << (28 - 4 * i), "i32") >> 28, "f32")
                     part = gpu.fma(value, vs[8 * w + i], part)
-            totals[r] = totals[r] + part * (ss[r] * keep)
+            totals[r] = totals[r] + part * (factors[r] * keep)
     for r in range(rows):
         total = gpu.workgroup_reduce(totals[r])
         if (gpu.thread == 0) & (first + r < size(y)):
             y[first + r] = total
 
 
-def time_matvec(name: str, height: int = 16384, **form: Any) -> None:
+@cache
+def weights_of(height: int) -> tuple[list[Any], dict[bool, Any], Any]:
+    """Packed weights and scales on the device, x there as it is and as words, and what 64 rows should give."""
     rows, columns = (64, 1056) if SMALL else (height, 16384)
     g = np.random.default_rng(0)
     packed = g.integers(0, 256, (rows, columns // 2), np.uint8)
     scales, x = g.random((rows, columns // 32), np.float32), g.standard_normal(columns).astype(np.float16)
-    y = gpu.array(np.zeros(rows, np.float32))
-    given = gpu.array(packed.view(np.uint32)), gpu.array(scales), gpu.array(x), y
-    took = seconds_here(lambda: matvec(*given, **form))
-    moved = rows * columns / 2 + 4 * scales.size + 2 * columns + 4 * rows
-    low = (packed[:64].astype(np.int8) << 4) >> 4, packed[:64].astype(np.int8) >> 4
-    wanted = (np.stack(low, 2).reshape(-1, columns) * np.repeat(scales[:64].astype(np.float64), 32, 1)) @ x.astype(
-        float
+    low, factors = (
+        ((packed[:64].astype(np.int8) << 4) >> 4, packed[:64].astype(np.int8) >> 4),
+        scales[:64].astype(float),
     )
+    wanted = (np.stack(low, 2).reshape(-1, columns) * np.repeat(factors, 32, 1)) @ x.astype(float)
+    vectors = {False: gpu.array(x), True: gpu.array(x.view(np.uint32))}
+    return [gpu.array(packed.view(np.uint32)), gpu.array(scales)], vectors, wanted
+
+
+def time_matvec(name: str, height: int = 16384, wide: bool = False, **form: Any) -> None:
+    given, vectors, wanted = weights_of(height)
+    rows, columns = given[0].shape[0], 8 * given[0].shape[1]
+    y = gpu.array(np.zeros(rows, np.float32))
+    took = seconds_here(lambda: matvec(*given, vectors[wide], y, **form))
+    moved = rows * columns / 2 + 4 * rows * columns / 32 + 2 * columns + 4 * rows
     error = np.abs(y.numpy()[:64] - wanted).max() / np.abs(wanted).max()
     rate = moved / took
     say(f"{name}: {took * 1e6:.1f} us, {rate / 1e9:.0f} GB/s, {rate / RATES['here']:.2f}x of a copy, error {error:.1e}")
@@ -181,20 +194,21 @@ def time_matvec(name: str, height: int = 16384, **form: Any) -> None:
 
 def forms() -> dict[str, Callable[[], None]]:
     found: dict[str, Callable[[], None]] = {}
-    for values in (4, 8, 16):
-        for staged in (False, True) if values > 4 else (False,):
+    for values in (8,):
+        for staged in (True,):
             for backwards in (False, True):
-                for threads in (256, 512) if values == 16 and not staged else (256,):
+                for threads in (128, 256, 512):
                     name = f"scan {threads} x {values}{' staged' * staged}{' backwards' * backwards}"
                     form = {"threads": threads, "values": values, "staged": staged, "backwards": backwards}
                     found[name] = partial(time_scan, name, **form)
-    for rows, threads in ((1, 128), (2, 128), (4, 64), (4, 128)):
-        for magic in ("", "mask", "exact", "sum"):
-            name = f"int4 {rows} rows, {threads} threads, {magic or 'cast'}"
-            found[name] = partial(time_matvec, name, rows=rows, threads=threads, magic=magic)
-    for rows, threads in ((2, 128), (4, 128)):
-        name = f"int4 of 4096 rows, {rows} rows, {threads} threads, mask"
-        found[name] = partial(time_matvec, name, 4096, rows=rows, threads=threads, magic="mask")
+    for height in (16384, 4096):
+        for rows, threads in ((2, 128), (4, 64), (4, 128), (4, 256), (8, 64)):
+            for magic, ahead, wide in product((False, True), repeat=3):
+                words = f"{' masks' * magic}{' ahead' * ahead}{' wide' * wide}"
+                name = f"int4 of {height} rows, {rows} rows, {threads} threads{words}"
+                if height == 16384 or (rows < 8 and wide):
+                    form = {"rows": rows, "threads": threads, "magic": magic, "ahead": ahead, "wide": wide}
+                    found[name] = partial(time_matvec, name, height, **form)
     return found
 
 
