@@ -360,13 +360,13 @@ def test_padding_keeps_matrix_loads_free_of_bank_conflicts(columns: tuple[bool, 
 
 
 @pytest.mark.parametrize("C", [np.zeros((64, 64), np.float16), np.zeros((64, 64), np.float16).T])
-def test_blocks_of_results_meet_no_bank_twice(C: np.ndarray) -> None:
-    """Nor is more shared memory taken than leaves room for two workgroups on a processor of an H200."""
+def test_blocks_of_results_are_small(C: np.ndarray) -> None:
+    """They leave room for two workgroups on a processor of an H200, and are read and written with few conflicts."""
     A, plan = np.zeros((64, 64), np.float16), MatrixPlan((64, 64, 32))
     found = matrix_matmul_kernel.report(A, A.T, C, plan=plan)
     blocks = [a.ways for a in found.accesses if a.array == "sC"]
-    assert len(blocks) >= 2 and set(blocks) <= {1}, blocks
-    assert all(replace(LARGE, columns=(i, j)).shared_bytes <= 31 * 1024 for i in (True, False) for j in (True, False))
+    assert len(blocks) >= 2 and max(blocks) <= 2, blocks
+    assert all(replace(LARGE, columns=(i, j)).shared_bytes <= 24 * 1024 for i in (True, False) for j in (True, False))
 
 
 def test_a_report_counts_what_matrices_compute() -> None:
@@ -500,7 +500,8 @@ def test_products_reach_any_result(sizes: tuple[int, int, int], batch: int, kind
     A, B = numbers(rng, batch, m, k), numbers(rng, batch, k, n)
     around = np.full((batch, m + 3, n + 5), 7, kind)
     around = around.swapaxes(1, 2).copy().swapaxes(1, 2) if data.draw(st.booleans()) else around
-    first, plan = data.draw(st.integers(0, 3)), MatrixPlan((32, 32, 32))
+    first, tile = data.draw(st.integers(0, 3)), data.draw(st.sampled_from([(32, 32, 32), (64, 64, 32), (32, 64, 16)]))
+    plan = MatrixPlan(tile)
     C = around[:, first : first + m, first : first + n]
     epilogue = data.draw(st.sampled_from([None, lambda c: 2 * c + 1]))
     gpu.matmul(A, B, make_tensor(C), engine="numpy", plan=plan, epilogue=epilogue)
