@@ -221,6 +221,11 @@ def _bits(op: str, left: Expr, right: Expr) -> Expr:
         form, other = exact(x), exact(y)
         if form is None or other is None or range_of(x)[0] < 0 or range_of(y)[0] < 0:
             continue
+        bound = 1 << range_of(y)[1].bit_length()
+        above, below = form.split(bound)
+        if (above.terms or above.constant) and _is_value(below, x.dtype):  # what y cannot reach stays what it is
+            reached = linear(_bits(op, from_linear(below, x.dtype), y))
+            return from_linear(reached if op == "&" else reached.plus(above.modulo(), bound), x.dtype)
         step = gcd(*other.terms.values(), other.constant)
         g = step & -step
         if g < 2:
