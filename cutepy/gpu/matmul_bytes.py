@@ -16,9 +16,8 @@ from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
 from .matmul import Epilogue
-from .matmul_matrices import MatrixPlan, choose_matrix_plan, matrix_shapes
+from .matmul_matrices import MatrixPlan, choose_matrix_plan, matrix_matmul_kernel, matrix_shapes
 from .operations.operand import Place, modes_of, over
-from .whole_tiles import run_matrices
 
 WIDE_OF = {"i8": "i32", "u8": "u32"}
 SHAPE = (16, 16, 32)
@@ -59,7 +58,7 @@ def multiply_bytes(
     x, y = _packed(place, A, plan, 0), _packed(place, B.swapaxes(1, 2), plan, 1)
     c = place.new(shape, as_dtype(plan.types[1]))
     batches, rows, columns = modes_of(over(c, Layout((batch, m, n), (m * n, n, 1))))
-    run_matrices(place, (x, y, over(c, joined([rows, columns, batches]))), plan, epilogue)
+    place.run(matrix_matmul_kernel, x, y, over(c, joined([rows, columns, batches])), plan=plan, epilogue=epilogue)
     return c
 
 

@@ -29,7 +29,7 @@ from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .matmul import Epilogue, Plan, choose_plan, matmul_kernel, parts_of, whole_splits
 from .matmul_bytes import WIDE_OF, bytes_plan, multiply_bytes
-from .matmul_matrices import MatrixPlan, Sums, matrix_plan
+from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy
 from .operations.domain import zipped
 from .operations.fold import fold_kernel, sum_products
@@ -39,7 +39,7 @@ from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
 from .runtime import Adapter
 from .tuned import Problem, tuned_plan
-from .whole_tiles import corner, new_of_tiles, of_whole_tiles, run_matrices
+from .whole_tiles import corner, new_of_tiles, of_whole_tiles
 
 static_type(Plan)
 static_type(MatrixPlan)
@@ -343,9 +343,7 @@ def arranged_product(
 ) -> None:
     """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
     plan = plan if epilogue is None else replace(plan, splits=1)  # it wants the whole sum
-    if isinstance(plan, MatrixPlan):
-        x, y, z = operands
-        operands = of_whole_tiles(place, x, plan, 0), of_whole_tiles(place, y, plan, 1), z
+    operands = as_planned(place, operands, plan)
     if plan.splits == 1:
         _run(place, operands, plan, epilogue)
         return
@@ -353,12 +351,18 @@ def arranged_product(
     _in_splits(place, (a, b, c), plan)
 
 
+def as_planned(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> Operands:
+    """The operands as the kernel of this plan reads them: in whole tiles where it multiplies matrices."""
+    if isinstance(plan, Plan):
+        return operands
+    a, b, c = operands
+    return of_whole_tiles(place, a, plan, 0), of_whole_tiles(place, b, plan, 1), c
+
+
 def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan, epilogue: Epilogue | None = None) -> None:
     """The product by this plan, without a second pass for its parts."""
-    if isinstance(plan, MatrixPlan):
-        run_matrices(place, operands, plan, epilogue)
-    else:
-        place.run(matmul_kernel, *operands, plan=plan, **({} if epilogue is None else {"epilogue": epilogue}))
+    kernel = matrix_matmul_kernel if isinstance(plan, MatrixPlan) else matmul_kernel
+    place.run(kernel, *operands, plan=plan, **({} if epilogue is None else {"epilogue": epilogue}))
 
 
 def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
