@@ -20,7 +20,6 @@ from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.int_tuple import leaves
 from ..ops.operand import tensor_of as as_tensor
 from ..ops.rules import broadcast_shape, matmul_shapes, result_type
-from ..tensor.algorithms import fill
 from ..tensor.bulk import common_refinement, mode_sizes
 from ..tensor.dtypes import DType, as_dtype, bool_, u32
 from ..tensor.engine import CountingEngine
@@ -30,7 +29,7 @@ from .array import DeviceEngine
 from .matmul import Epilogue, Plan, choose_plan, matmul_kernel, parts_of, whole_splits
 from .matmul_bytes import WIDE_OF, bytes_plan, multiply_bytes
 from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
-from .operations.copies import copy
+from .operations.copies import copy, filled
 from .operations.domain import zipped
 from .operations.fold import fold_kernel, sum_products
 from .operations.operand import Place, modes_of, over, place_of, steps_of, tensor_of
@@ -97,11 +96,8 @@ def matmul(
     c = place.new(shape, working) if C is None or working is not dtype else place.bring(C)
     if epilogue is not None and not k:
         raise KernelError(f"matmul({a}, {b}, epilogue=...): k is 0, so there are no sums; fill C with epilogue(0)")
-    if c.size and k:
-        how = How(plan, _sums_of(sums), epilogue)
-        contract(place, stretched(place.bring(a), place.bring(b), c), how)
-    elif c.size:
-        fill(c, 0)
+    how = How(plan, _sums_of(sums), epilogue)
+    contract(place, stretched(place.bring(a), place.bring(b), c), how)
     if working is not dtype:
         return pointwise("x != 0")(c, out=C, engine=engine)
     if C is not None and c is not C:
@@ -178,12 +174,11 @@ def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -
     place = place_of(call, "wgpu", [a, b])
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     c = place.new(tuple(shape[axis] for axis in kept), dtype)
-    if c.size and 0 not in shape:
-        met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine="wgpu") for t in (a, b)]
-        order = *kept, *axes
-        modes = [_repeated(modes_of(t), shape) for t in met]
-        x, y = (over(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
-        contract(place, (x, y, c))
+    met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine="wgpu") for t in (a, b)]
+    order = *kept, *axes
+    modes = [_repeated(modes_of(t), shape) for t in met]
+    x, y = (over(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
+    contract(place, (x, y, c))
     return c
 
 
@@ -280,6 +275,9 @@ class How:
 def contract(place: Place, operands: Operands, how: How = How()) -> None:
     """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
     a, b, c = operands
+    if not a.size:  # there is nothing to sum, or nothing to store
+        filled(place, c, 0)
+        return
     groups = grouped(*(tuple(modes_of(t)) for t in operands))
     if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB):
         _contract_copies(place, operands, how)

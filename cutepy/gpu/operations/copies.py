@@ -17,12 +17,13 @@ from ...layout.values.int_tuple import leaves
 from ...tensor.algorithms import copy as copy_elements
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
+from ..ir import as_expr
 from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
 from .domain import Tiling, Turn, staged_layout
-from .operand import modes_of, over, place_of, tensor_of
+from .operand import Place, modes_of, over, place_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
 
 
@@ -30,6 +31,20 @@ from .pointwise import each_element, shares_memory, walk
 def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> None:
     """result[i] = source[i]."""
     each_element([source], result, lambda value: functions.cast(value, result.dtype), tiling)
+
+
+@kernel
+def fill_kernel(result: Tensor, *, value: float, tiling: Tiling | None) -> None:
+    """result[i] = value."""
+    each_element([result], result, lambda _: as_expr(value, result.dtype), tiling)
+
+
+def filled(place: Place, result: Tensor, value: float) -> Tensor:
+    """`result` with this value in every element, by a launch."""
+    if result.size:
+        (target,), tiling = walk([result])
+        place.run(fill_kernel, target, value=value, tiling=tiling)
+    return result
 
 
 @kernel
