@@ -9,14 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..layout import Layout, ceil_div
+from ..layout import ceil_div
 from ..layout.algebra.rearrange import joined
-from ..ops.rules import Shape
-from ..tensor.dtypes import DType, as_dtype
+from ..tensor.dtypes import DType
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
-from .matmul import Epilogue
-from .matmul_matrices import MatrixPlan, choose_matrix_plan, matrix_matmul_kernel, matrix_shapes
+from .matmul_matrices import MatrixPlan, choose_matrix_plan, matrix_shapes
 from .operations.operand import Place, modes_of, over
 
 WIDE_OF = {"i8": "i32", "u8": "u32"}
@@ -49,17 +47,10 @@ def of_bytes(plan: MatrixPlan, types: tuple[str, str]) -> MatrixPlan:
     return replace(plan, tile=(bm, bn, 2 * bk), shape=SHAPE, types=types, padding=4, columns=(False, False))
 
 
-def multiply_bytes(
-    place: Place, factors: tuple[Array, Array], shape: Shape, plan: MatrixPlan, epilogue: Epilogue | None = None
-) -> Tensor:
-    """The product of (batch, m, k) and (batch, k, n), as a tensor of that shape."""
+def packed_factors(place: Place, factors: tuple[Array, Array], plan: MatrixPlan) -> tuple[Tensor, Tensor]:
+    """(batch, m, k) and (batch, k, n) as the kernel of this plan takes them."""
     A, B = factors
-    (batch, m, _), n = A.shape, B.shape[2]
-    x, y = _packed(place, A, plan, 0), _packed(place, B.swapaxes(1, 2), plan, 1)
-    c = place.new(shape, as_dtype(plan.types[1]))
-    batches, rows, columns = modes_of(over(c, Layout((batch, m, n), (m * n, n, 1))))
-    place.run(matrix_matmul_kernel, x, y, over(c, joined([rows, columns, batches])), plan=plan, epilogue=epilogue)
-    return c
+    return _packed(place, A, plan, 0), _packed(place, B.swapaxes(1, 2), plan, 1)
 
 
 def _packed(place: Place, values: Array, plan: MatrixPlan, operand: int) -> Tensor:
