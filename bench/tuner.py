@@ -28,7 +28,7 @@ from cutepy.cli.tune import operands
 from cutepy.gpu import tuner
 from cutepy.gpu.matmul import Plan, whole_splits
 from cutepy.gpu.products import problem_of
-from cutepy.gpu.runtime import Adapter
+from cutepy.gpu.runtime import Adapter, default_device
 from cutepy.gpu.tuned import Problem
 
 SHAPES = (
@@ -151,10 +151,11 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=20, help="for the plans beside the tuner's, of one product")
     arguments.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="processes")
     arguments.add_argument("--json", type=Path, help="write the lines to this file as they come")
-    arguments.add_argument("--small", action="store_true", help="small sizes")
+    arguments.add_argument("--small", action="store_true", help="small sizes, as without a discrete GPU")
     options = arguments.parse_args()
+    small = options.small or default_device().adapter.kind != "DiscreteGPU"
     first, last = (int(text) if text else None for text in options.cases.split(":"))
-    products = [(s, t) for s in (SMALL if options.small else SHAPES) for t in options.dtypes.split(",")][first:last]
+    products = [(s, t) for s in (SMALL if small else SHAPES) for t in options.dtypes.split(",")][first:last]
     lines: list[dict[str, Any]] = []
     for text, dtype in products:
         start = time.perf_counter()
