@@ -11,8 +11,6 @@ from math import prod
 import numpy as np
 
 from ..errors import KernelError
-from ..layout import Layout
-from ..layout.algebra.rearrange import joined
 from ..ops.operand import tensor_of as as_tensor
 from ..ops.rules import Shape, broadcast_shape, matmul_shapes, result_type
 from ..tensor.bulk import mode_sizes
@@ -21,12 +19,12 @@ from ..tensor.engine import CountingEngine
 from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .epilogue import PRODUCT, Asked, Epilogue, epilogue_kernel, operation_of
+from .epilogue import PRODUCT, Asked, Epilogue, operation_of
 from .matmul import Plan
-from .matmul_bytes import WIDE_OF, bytes_plan, packed_factors
-from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
+from .matmul_bytes import WIDE_OF, bytes_plan, memory_of, numbers_along
+from .matmul_matrices import MatrixPlan, Sums, matrix_plan
 from .operations.copies import copy
-from .operations.operand import Place, broadcast, modes_of, over, place_of, tensor_of
+from .operations.operand import Place, broadcast, place_of, tensor_of
 from .operations.pointwise import Pointwise, converted, pointwise
 from .products import How, Operands, contract, contract_with, planned, problem_for_plans, stretched
 from .repeat import repeatable
@@ -148,7 +146,7 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
     """
     a, b = (as_tensor(x) if sums in ("i32", "u32") else tensor_of("matmul", x) for x in (A, B))
     batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [a, b])
+    dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [memory_of(a), memory_of(b)])
     extents = prod(m), prod(n), k, prod(batch)
     if sums in ("i32", "u32"):
         found = bytes_plan(place, dtype, extents)
@@ -186,38 +184,21 @@ def _of_bytes(
     operation: Pointwise | None,
     given: dict[str, Tensor],
 ) -> Tensor:
-    """The product of arrays of 8-bit integers, in 32 bits, and what the operation makes of it."""
-    a, b = (as_tensor(x).numpy() for x in (A, B))
-    if a.dtype != b.dtype or a.dtype.name not in ("int8", "uint8"):
-        kinds = f"{a.dtype} and {b.dtype}"
-        raise KernelError(
-            f"matmul(sums='i32' or 'u32'): it multiplies arrays of i8, or of u8, not {kinds}, into a new tensor"
-        )
-    batch, m, n, k = matmul_shapes(a.shape, b.shape)
-    place, shape = place_of("matmul", engine, given.values()), (*batch, *m, *n)
-    extents = prod(m), prod(n), k, prod(batch)
-    dtype = as_dtype(a.dtype)
-    chosen = plan if isinstance(plan, MatrixPlan) else bytes_plan(place, dtype, extents)
-    wide = as_dtype(WIDE_OF[dtype.name])
-    if isinstance(chosen, str) or not k or 0 in shape:
-        x, y = a.astype(wide.numpy), b.astype(wide.numpy)
-        return matmul(x, y, None, plan=None, engine=engine, sums="f32", epilogue=operation, **given)
-    x = np.broadcast_to(a if m else a[None, :], (*batch, extents[0], k)).reshape(-1, extents[0], k)
-    y = np.broadcast_to(b if n else b[:, None], (*batch, k, extents[1])).reshape(-1, k, extents[1])
+    """The product of 8-bit integers, in 32 bits, and what the operation makes of it."""
+    a, b = as_tensor(A), as_tensor(B)
+    wide = as_dtype(WIDE_OF.get(a.dtype.name, "i32"))
+    if a.dtype is not b.dtype or a.dtype.name not in WIDE_OF:
+        raise KernelError(f"matmul(sums='i32' or 'u32'): it multiplies i8, or u8, not {a.dtype} and {b.dtype}")
+    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    held, shape = [memory_of(a), memory_of(b), *given.values()], (*batch, *m, *n)
+    place, stays = place_of("matmul", engine, held), any(isinstance(t.engine, DeviceEngine) for t in held)
     finish = None if operation is None else _finish(place, operation, given, wide, shape)
-    c = place.new(shape, wide if finish is None else finish.gives)
-
-    def view(tensor: Tensor) -> Tensor:
-        """The elements of one of C's shape as (m, n, batch)."""
-        modes, one = modes_of(tensor), Layout(1, 0)
-        batches, rest = joined([one, *modes[: len(batch)][::-1]]), modes[len(batch) :]
-        rows, columns = rest[0] if m else one, rest[-1] if n else one
-        return over(tensor, joined([rows, columns, batches]))
-
-    factors = packed_factors(place, (x, y), chosen)
-    if finish is None:
-        place.run(matrix_matmul_kernel, *factors, view(c), plan=chosen)
+    found = plan or bytes_plan(place, a.dtype, (prod(m), prod(n), k, prod(batch)))
+    out = place.new(shape, wide if finish is None else finish.gives)
+    chosen = found if isinstance(found, MatrixPlan) and k and out.size else None
+    if chosen is not None:
+        x, y = numbers_along(a, -1, wide), numbers_along(b, -2 if b.rank > 1 else -1, wide)
     else:
-        others = tuple(map(view, finish.others.values()))
-        place.run(epilogue_kernel, *factors, view(c), others, plan=chosen, epilogue=finish.epilogue)
-    return make_tensor(c.numpy())
+        x, y = (place.put(t.numpy().astype(wide.numpy)) for t in (a, b))
+    _multiply(place, (x, y, out), wide, How(chosen), finish)
+    return out if stays or place.device is None else make_tensor(out.numpy())
