@@ -26,6 +26,8 @@ import peers
 from cutepy import gpu, ops
 from cutepy.gpu.matmul import LARGE, RATINGS, choose_plan
 from cutepy.gpu.operations import fold
+from cutepy.gpu.operations.copies import copy_kernel
+from cutepy.gpu.operations.domain import tiling_of
 from cutepy.gpu.runtime import default_device
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
@@ -471,6 +473,22 @@ VARIANTS: dict[tuple[int, int, int, str], list[gpu.Plan]] = {
 
 def variants(shapes: Shapes) -> None:
     """Plans that are not chosen, beside those that are."""
+    n = 256 if shapes.small else 16384
+    x, theirs, _ = shapes.view(0, (n * n,), (1,))
+    y = gpu.empty(n * n, device=shapes.device)
+    ty = shapes.torch.torch.empty(n * n, device="cuda") if shapes.torch else None
+    for elements in (1, 2, 4, 8):
+        for threads in (64, 128, 256, 512, 1024):
+
+            def work(e: int = 4 * elements * threads, t: int = threads) -> dict[str, Any]:
+                tiling = tiling_of([x.layout, y.layout], elements=e, threads=t)
+                mine, other = shapes.measure(
+                    lambda: copy_kernel(x, y, tiling=tiling), (lambda: ty.copy_(theirs)) if shapes.torch else None
+                )
+                line = {"ms": 1e3 * mine, "GBs": 8e-9 * n * n / mine}
+                return line | ({"torch_ms": 1e3 * other, "ratio": other / mine} if other else {})
+
+            shapes.case("variants", f"copy, {elements} vectors in each of {threads} threads", work)
     for (m, n, k, orders), tried in VARIANTS.items():
         for plan in [] if shapes.small else tried:
             shapes.case(

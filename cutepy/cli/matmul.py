@@ -24,8 +24,9 @@ from numpy.lib import format as npy
 
 from ..errors import CommandError, DeviceError, KernelError
 from ..gpu.matmul import Plan, choose_plan, matmul_kernel, slab_bytes
+from ..gpu.multiply import matmul
 from ..gpu.operations.domain import power_of_two
-from ..gpu.products import matmul, products
+from ..gpu.products import products
 from ..gpu.runtime import Adapter, Limits, default_device
 from ..gpu.slabs import copy_layout
 from ..tensor import make_gmem_ptr, make_tensor

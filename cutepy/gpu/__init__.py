@@ -13,12 +13,13 @@ from ..ops.functions import NAMED as _NAMED
 from .array import DeviceEngine as DeviceEngine
 from .array import array as array
 from .array import empty as empty
-from .epilogue import matmul_with as matmul_with
 from .ir import Expr as Expr
 from .ir import Kernel as Kernel
 from .library import OnDevice as OnDevice
 from .matmul import Plan as Plan
 from .matmul_matrices import MatrixPlan as MatrixPlan
+from .multiply import explain_matmul as explain_matmul
+from .multiply import matmul as matmul
 from .operations.copies import copy as copy
 from .operations.pointwise import Pointwise as Pointwise
 from .operations.pointwise import pointwise as pointwise
@@ -38,8 +39,6 @@ from .operations.statistics import logsumexp as logsumexp
 from .operations.statistics import norm as norm
 from .operations.statistics import std as std
 from .operations.statistics import var as var
-from .products import explain_matmul as explain_matmul
-from .products import matmul as matmul
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters
 from .runtime import default_device as default_device

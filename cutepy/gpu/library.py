@@ -20,10 +20,11 @@ from ..tensor.tensor import Tensor
 from .array import DeviceEngine, array
 from .ir import Expr
 from .ir import cast as cast_value
+from .multiply import matmul
 from .operations import reductions, scan, softmax, statistics
 from .operations.elements import Element, apply, convert
 from .operations.pointwise import converted, of_function
-from .products import matmul, summed_products
+from .products import summed_products
 from .trace.engine import BufferEngine
 
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
 from ..layout import _ as ALL
 from ..layout.values.int_tuple import leaves
-from ..tensor.algorithms import clear, copy, transform
+from ..tensor.algorithms import clear, copy
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
@@ -31,10 +31,6 @@ from .trace.kernel import kernel
 
 if TYPE_CHECKING:
     from .runtime import Adapter
-
-
-Epilogue = Callable[[Any], Any]
-"""What becomes of a sum before it is stored: a function of one value of the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +94,13 @@ class Cut(Protocol):
 
 
 @kernel
-def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan, epilogue: Epilogue | None = None) -> None:
+def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts.
 
     Of a batch each has one more mode, (m,k,b), (n,k,b) and (m,n,b); for a plan with splits that of C is (b,splits),
-    and C the sums of the parts. What is stored is `epilogue` of the sums, where that is given.
+    and C the sums of the parts.
     """
-    multiply_tiles(A, B, C, plan, lambda acc, mine, _like: store_with(epilogue, acc, mine))
+    multiply_tiles(A, B, C, plan, store_sums)
 
 
 Store: TypeAlias = Callable[[Tensor, Tensor, Callable[[Tensor], Tensor]], None]
@@ -117,7 +113,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
     (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
-    A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
+    A, B, C = (of_batch(t, batch) for t in (A, B, C))
     given = plan.copies or (None, None)
     copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=_across(A))
     copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=_across(B))
@@ -131,7 +127,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     sB = gpu.shared(B.dtype.accumulator, of_B)
 
     def like_C(tensor: Tensor) -> Tensor:
-        tile = composition(local_tile(tensor, (bm, bn), (row, column)), (rows, columns))
+        tile = composition(local_tile(of_batch(tensor, batch), (bm, bn), (row, column)), (rows, columns))
         part: Tensor = tile[(mine[0], ALL), (mine[1], ALL)]
         return part
 
@@ -173,12 +169,14 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     store(acc, cC, like_C)
 
 
-def store_with(epilogue: Epilogue | None, sums: Tensor, target: Tensor) -> None:
-    """`target = epilogue(sums)`, element by element."""
-    if epilogue is None:
-        copy(sums, target)
-    else:
-        transform(sums, target, op=epilogue)
+def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
+    """The matrix of a batch, of a tensor that has any."""
+    return tensor(ALL, ALL, batch % size(tensor, 2)) if tensor.rank > 2 else tensor
+
+
+def store_sums(sums: Tensor, mine: Tensor, _like_C: Callable[[Tensor], Tensor]) -> None:
+    """The `Store` that stores them as they are."""
+    copy(sums, mine)
 
 
 def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:

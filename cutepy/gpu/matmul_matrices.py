@@ -26,7 +26,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, Epilogue, Store, parts_of, share_of, spread_over_grid, store_with
+from .matmul import PROCESSORS, START, Store, of_batch, parts_of, share_of, spread_over_grid, store_sums
 from .operations.operand import Place, modes_of, steps_of
 from .runtime.program import MATRICES
 from .slabs import Slabs, copy_layout
@@ -159,15 +159,12 @@ class MatrixPlan:
 
 
 @kernel
-def matrix_matmul_kernel(
-    A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan, epilogue: Epilogue | None = None
-) -> None:
+def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`.
 
     Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so.
     """
-    straight = epilogue is None and plan.stores(C)
-    multiply_matrices(A, B, C, plan, None if straight else lambda sums, mine, _like: store_with(epilogue, sums, mine))
+    multiply_matrices(A, B, C, plan, None if plan.stores(C) else store_sums)
 
 
 def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: Store | None) -> None:
@@ -177,7 +174,7 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
     batches = size(A, 2) if A.rank > 2 else 1
     if plan.band:
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
-    A, B, C = (t(ALL, ALL, batch % size(t, 2)) if t.rank > 2 else t for t in (A, B, C))
+    A, B, C = (of_batch(t, batch) for t in (A, B, C))
     a, b = (
         Slabs(t, plan.slab(i), block, plan.copies(i, _across(t)))
         for i, (t, block) in enumerate(((A, row), (B, column)))
@@ -217,10 +214,10 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
     if store is None:
         copy(acc, part_C)
     else:
-        _store_blocks(acc, C, plan, (row, column), store)
+        _store_blocks(acc, C, plan, (row, column, batch), store)
 
 
-def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], store: Store) -> None:
+def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr, Expr], store: Store) -> None:
     """Bring the sums to threads through shared memory, which store what C has of them: a block after the other of what
     the subgroups hold side by side."""
     across, block = _across(C), plan.block(_across(C))
@@ -233,7 +230,7 @@ def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, E
         gpu.barrier()
 
         def mine(tensor: Tensor, at: tuple[int, int] = (i, j)) -> Tensor:
-            tile = local_tile(tensor, plan.tile[:2], place)
+            tile = local_tile(of_batch(tensor, place[2]), plan.tile[:2], place[:2])
             return thread_value_partition(local_tile(tile, (rows, columns), at), shares)
 
         store(thread_value_partition(staged, shares), mine(C), mine)

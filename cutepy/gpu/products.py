@@ -16,23 +16,19 @@ from ..errors import KernelError
 from ..layout import Layout, LayoutRight, select
 from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.int_tuple import leaves
-from ..ops.operand import tensor_of as as_tensor
 from ..ops.rules import broadcast_shape, matmul_shapes, result_type
-from ..tensor.algorithms import fill
 from ..tensor.bulk import common_refinement, mode_sizes
-from ..tensor.dtypes import DType, as_dtype, bool_, u32
+from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import CountingEngine
-from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
-from .array import DeviceEngine
-from .matmul import Epilogue, Plan, choose_plan, matmul_kernel, parts_of, whole_splits
-from .matmul_bytes import WIDE_OF, bytes_plan, memory_of, numbers_along
+from .epilogue import Epilogue, epilogue_kernel
+from .matmul import Plan, choose_plan, matmul_kernel, parts_of, whole_splits
 from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
-from .operations.copies import copy
+from .operations.copies import copy, filled
 from .operations.domain import zipped
 from .operations.fold import fold_kernel, sum_products
 from .operations.operand import Place, modes_of, over, place_of, steps_of, tensor_of
-from .operations.pointwise import converted, pointwise
+from .operations.pointwise import converted, shares_memory
 from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
 from .runtime import Adapter
@@ -42,127 +38,12 @@ from .whole_tiles import corner, new_of_tiles, of_whole_tiles
 static_type(Plan)
 static_type(MatrixPlan)
 Operands = tuple[Tensor, Tensor, Tensor]
-Piece = tuple[int, int, int, int]
-"""The extent of an axis, or of a factor of one, and its strides in A, in B and in C."""
+Piece = tuple[int, ...]
+"""The extent of an axis, or of a factor of one, and its strides in A, in B, in C, and in what has the shape of C."""
 Modes = tuple[Layout, ...]
 """The axes of an operand."""
-NO_AXIS: Piece = (1, 0, 0, 0)
 SLAB = 16
 """What the first of several summed axes has to be a multiple of, to be cut into slabs by every plan."""
-
-
-@repeatable
-def matmul(
-    A: object,
-    B: object,
-    C: Tensor | None = None,
-    *,
-    plan: Plan | MatrixPlan | None = None,
-    engine: str = "wgpu",
-    sums: Sums = "f32",
-    epilogue: Epilogue | None = None,
-) -> Tensor:
-    """The matrix product `A @ B` by the rules of `ops.matmul`: A (..., m, k) and B (..., k, n) or vectors, into `C` or
-    a new tensor, on the device of the operands or, of arrays, on the host. Sums of floats are in f32, and are rounded
-    once, to the type of `C` where that is a float's too.
-
-    `engine` is "wgpu" (the device of the tensors, or the default one) or "numpy" (the interpreter). Where the device
-    grants matrices of a subgroup (tensor cores), f16 is multiplied by them, with sums in f32 or, if `sums` says so, in
-    f16; `explain_matmul` tells which way a product takes, and why. Arrays of 8-bit integers are multiplied with exact
-    sums in i32 (of i8) or u32 (of u8), where `sums` says so. `epilogue` is a function of one value: what becomes of
-    each sum before it is stored, in the type of the sums.
-
-    >>> import numpy as np
-    >>> matmul(np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), engine="numpy").numpy().tolist()
-    [[3.0, 2.0], [7.0, 4.0]]
-
-    Raises TensorError for shapes and types that do not meet, KernelError for a `C` that does not fit.
-    """
-    if sums in ("i32", "u32"):
-        if C is not None:
-            raise KernelError(f"matmul(sums={sums!r}, C={C}): 8-bit integers are multiplied into a new tensor")
-        return _of_bytes(A, B, How(plan, sums, epilogue), engine)
-    a, b = (tensor_of("matmul", x) for x in (A, B))
-    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    dtype, shape = result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
-    if C is not None and C.dtype.kind == dtype.kind == "f":
-        dtype = C.dtype
-    if C is not None and (mode_sizes(C) != shape or C.dtype is not dtype):
-        raise KernelError(f"matmul({a}, {b}, {C}): C must be {dtype} of shape {shape}")
-    place = place_of("matmul", engine, [t for t in (a, b, C) if t is not None])
-    working = u32 if dtype is bool_ else dtype
-    a, b = (t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=engine) for t in (a, b))
-    c = place.new(shape, working) if C is None or working is not dtype else place.bring(C)
-    if epilogue is not None and not k:
-        raise KernelError(f"matmul({a}, {b}, epilogue=...): k is 0, so there are no sums; fill C with epilogue(0)")
-    if c.size and k:
-        how = How(plan, _sums_of(sums), epilogue)
-        contract(place, stretched(place.bring(a), place.bring(b), c), how)
-    elif c.size:
-        fill(c, 0)
-    if working is not dtype:
-        return pointwise("x != 0")(c, out=C, engine=engine)
-    if C is not None and c is not C:
-        copy(c, C, engine=engine)
-        return C
-    stays = place.device is None or any(isinstance(t.engine, DeviceEngine) for t in (a, b))
-    return c if stays or C is not None else make_tensor(c.numpy())
-
-
-def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "f32") -> str:
-    """Which way `matmul(A, B)` takes here, and why, in a line or two.
-
-    >>> import numpy as np
-    >>> x = np.zeros((64, 64), np.float16)
-    >>> print(explain_matmul(x, x, engine="numpy"))
-    fused multiply-adds in f32, tiles of 64x64x16; no matrices of a subgroup: the interpreter is asked for, not a device
-
-    Raises as `matmul`.
-    """
-    a, b = (as_tensor(x) if sums in ("i32", "u32") else tensor_of("matmul", x) for x in (A, B))
-    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [memory_of(a), memory_of(b)])
-    rows, columns, copies = prod(m), prod(n), prod(batch)
-    extents = rows, columns, k, copies
-    if a.dtype is not b.dtype:
-        found: MatrixPlan | str = f"{a.dtype} meets {b.dtype}"
-    elif sums in ("i32", "u32"):
-        found, dtype = bytes_plan(place, dtype, extents), as_dtype(sums)
-    else:
-        found = matrix_plan(place, dtype, extents, _sums_of(sums))
-    if isinstance(found, MatrixPlan):
-        return f"{found.told} on {place.device}"
-    adapter = None if place.device is None else place.device.adapter
-    tile = "x".join(map(str, choose_plan(rows, columns, k, adapter, copies).tile))
-    way = f"fused multiply-adds in {dtype.accumulator}, tiles of {tile}"
-    return f"{'sums of products, row by row' if min(rows, columns) == 1 else way}; no matrices of a subgroup: {found}"
-
-
-def _sums_of(sums: Sums) -> Sums:
-    if sums not in ("f32", "f16"):
-        ways = "f16 is summed in 'f32' or, where matrices are, in 'f16'; i8 in 'i32', u8 in 'u32'"
-        raise KernelError(f"matmul(sums={sums!r}): {ways}")
-    return sums
-
-
-def _of_bytes(A: object, B: object, how: How, engine: str) -> Tensor:
-    """The product of 8-bit integers, in 32 bits."""
-    a, b = as_tensor(A), as_tensor(B)
-    wide = as_dtype(WIDE_OF.get(a.dtype.name, "i32"))
-    if a.dtype is not b.dtype or a.dtype.name not in WIDE_OF:
-        raise KernelError(f"matmul(sums='i32' or 'u32'): it multiplies i8, or u8, not {a.dtype} and {b.dtype}")
-    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    held = [memory_of(t) for t in (a, b)]
-    place, stays = place_of("matmul", engine, held), any(isinstance(t.engine, DeviceEngine) for t in held)
-    plan = how.plan or bytes_plan(place, a.dtype, (prod(m), prod(n), k, prod(batch)))
-    c = place.new((*batch, *m, *n), wide)
-    if isinstance(plan, MatrixPlan) and k and c.size:
-        x, y = numbers_along(a, -1, wide), numbers_along(b, -2 if b.rank > 1 else -1, wide)
-        contract(place, stretched(place.bring(x), place.bring(y), c), replace(how, plan=plan))
-    else:
-        x, y = (place.put(t.numpy().astype(wide.numpy)) for t in (a, b))
-        c = matmul(x, y, c, engine=place.engine, epilogue=how.epilogue)
-    return c if stays or place.device is None else make_tensor(c.numpy())
 
 
 @repeatable
@@ -173,12 +54,11 @@ def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -
     place = place_of(call, "wgpu", [a, b])
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     c = place.new(tuple(shape[axis] for axis in kept), dtype)
-    if c.size and 0 not in shape:
-        met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine="wgpu") for t in (a, b)]
-        order = *kept, *axes
-        modes = [_repeated(modes_of(t), shape) for t in met]
-        x, y = (over(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
-        contract(place, (x, y, c))
+    met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine="wgpu") for t in (a, b)]
+    order = *kept, *axes
+    modes = [_repeated(modes_of(t), shape) for t in met]
+    x, y = (over(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
+    contract(place, (x, y, c))
     return c
 
 
@@ -213,20 +93,23 @@ class Groups:
 
     def turned(self) -> Groups:
         """The same product with A and B exchanged."""
-        m, n, batch, k = ([(e, b, a, c) for e, a, b, c in group] for group in (self.m, self.n, self.batch, self.k))
+        groups = self.m, self.n, self.batch, self.k
+        m, n, batch, k = ([(e, b, a, *rest) for e, a, b, *rest in group] for group in groups)
         return Groups(n, m, batch, k)
 
-    def operands(self, a: Tensor, b: Tensor, c: Tensor) -> Operands:
+    def operands(self, a: Tensor, b: Tensor, *like_c: Tensor) -> tuple[Tensor, ...]:
         """A (m, k, batch), B (n, k, batch) and C (m, n, batch): the longest pieces of m and n are modes of their own,
         the others are among the batches. Without any of these that mode is left out."""
-        m, n = (max(group, key=lambda piece: piece[0], default=NO_AXIS) for group in (self.m, self.n))
+        no_axis = (1, 0, 0, *(0 for _ in like_c))
+        m, n = (max(group, key=lambda piece: piece[0], default=no_axis) for group in (self.m, self.n))
         rest = [piece for piece in (*self.m, *self.n, *self.batch) if piece is not m and piece is not n]
 
         def view(tensor: Tensor, operand: int, *groups: list[Piece]) -> Tensor:
             taken = [*groups, rest] if rest else groups
             return over(tensor, joined([_mode(group, operand) for group in taken]))
 
-        return view(a, 1, [m], self.k), view(b, 2, [n], self.k), view(c, 3, [m], [n])
+        others = (view(t, operand, [m], [n]) for operand, t in enumerate(like_c, 3))
+        return view(a, 1, [m], self.k), view(b, 2, [n], self.k), *others
 
 
 def _mode(pieces: Sequence[Piece], operand: int) -> Layout:
@@ -239,12 +122,14 @@ def _flat(pieces: Sequence[Piece], *operands: int) -> list[list[Layout]]:
 
 
 @lru_cache(maxsize=512)
-def grouped(a: Modes, b: Modes, c: Modes) -> Groups | None:
+def grouped(a: Modes, b: Modes, *like_c: Modes) -> Groups | None:
     """The axes of `c` and then the summed ones in groups; None where their factors do not divide one another."""
+    axes = len(like_c[0])
     groups = Groups([], [], [], [])
     for axis, (of_a, of_b) in enumerate(zip(a, b, strict=True)):
-        summed = axis >= len(c)
-        shared = common_refinement(of_a, of_b, from_modes([of_a.size], [0]) if summed else c[axis])
+        summed = axis >= axes
+        rest = [from_modes([of_a.size], [0]) if summed else modes[axis] for modes in like_c]
+        shared = common_refinement(of_a, of_b, *rest)
         if shared is None:
             return None
         for piece in zip(*shared, strict=True):
@@ -257,39 +142,73 @@ def grouped(a: Modes, b: Modes, c: Modes) -> Groups | None:
 
 def _merged(pieces: list[Piece]) -> list[Piece]:
     """Pieces that follow one another in all operands as one, in the order of the strides of C, B and A."""
-    found = zipped(_flat(pieces, 1, 2, 3))
+    if not pieces:
+        return []
+    others = range(4, len(pieces[0]))
+    found = zipped(_flat(pieces, *others, 1, 2, 3))
     assert found is not None, "pieces are flat"
-    extents = leaves(found[0].shape)
-    return [piece for piece in zip(extents, *(leaves(layout.stride) for layout in found), strict=True) if piece[0] > 1]
+    steps = [leaves(layout.stride) for layout in (*found[-3:], *found[:-3])]
+    return [piece for piece in zip(leaves(found[0].shape), *steps, strict=True) if piece[0] > 1]
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """What a product is asked for beyond its operands: the plan, the type of f16's sums, and what becomes of a sum."""
+    """What a product is asked for beyond its operands: the plan, and the type of f16's sums."""
 
     plan: Plan | MatrixPlan | None = None
     sums: Sums = "f32"
-    epilogue: Epilogue | None = None
 
 
 def contract(place: Place, operands: Operands, how: How = How()) -> None:
     """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
     a, b, c = operands
-    groups = grouped(*(tuple(modes_of(t)) for t in operands))
-    if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB):
+    if not a.size:  # there is nothing to sum, or nothing to store
+        filled(place, c, 0)
+        return
+    groups = groups_of(operands)
+    if groups is None:
         _contract_copies(place, operands, how)
-        return
-    m, n = (prod(piece[0] for piece in group) for group in (groups.m, groups.n))
-    plan = how.plan
-    if plan is None and how.epilogue is None and min(m, n) == 1:
-        _sum_products(place, groups if n == 1 else groups.turned(), (a, b, c) if n == 1 else (b, a, c))
-        return
-    arranged, problem = arranged_for_kernel(groups, operands, turn=plan is None)
-    if plan is None:
-        chosen = planned(place, problem, how.sums)
+    elif how.plan is None and not groups.n:
+        _sum_products(place, groups, operands)
+    elif how.plan is None and not groups.m:
+        _sum_products(place, groups.turned(), (b, a, c))
     else:
-        chosen = replace(plan, splits=parts_of(problem.k, plan.tile[2], plan.splits))
-    arranged_product(place, arranged, chosen, how.epilogue)
+        (a, b, c), plan = _planned_as_asked(place, groups, operands, how)
+        arranged_product(place, (a, b, c), plan)
+
+
+def contract_with(place: Place, operands: Operands, others: Sequence[Tensor], how: How, epilogue: Epilogue) -> bool:
+    """The same, stored as the epilogue makes it of the sums and of others of the shape of c.
+
+    Nothing is done and False given back where the sums are not those of one pass, or c overlaps what is read.
+    """
+    a, b, c = operands
+    overlap = any(shares_memory(t, c) and t.layout != c.layout for t in (a, b, *others))
+    groups = groups_of((*operands, *others)) if a.size and not overlap else None
+    if groups is None or (how.plan is None and not (groups.m and groups.n)):
+        return False
+    (a, b, c, *beside), plan = _planned_as_asked(place, groups, (*operands, *others), how)
+    if plan.splits > 1:
+        return False
+    read = as_planned(place, (a, b, c), plan)
+    place.run(epilogue_kernel, *read, tuple(beside), plan=plan, epilogue=epilogue)
+    return True
+
+
+def groups_of(operands: Sequence[Tensor]) -> Groups | None:
+    """The axes of a product in groups, where a plan takes them."""
+    groups = grouped(*(tuple(modes_of(t)) for t in operands))
+    return None if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB) else groups
+
+
+def _planned_as_asked(
+    place: Place, groups: Groups, operands: Sequence[Tensor], how: How
+) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan]:
+    """The operands as the kernel takes them, and the plan."""
+    arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
+    if how.plan is None:
+        return arranged, planned(place, problem, how.sums)
+    return arranged, replace(how.plan, splits=parts_of(problem.k, how.plan.tile[2], how.plan.splits))
 
 
 def planned(place: Place, problem: Problem, sums: Sums = "f32") -> Plan | MatrixPlan:
@@ -303,14 +222,16 @@ def planned(place: Place, problem: Problem, sums: Sums = "f32") -> Plan | Matrix
     return whole_splits(plan, p.k, plan.splits)
 
 
-def arranged_for_kernel(groups: Groups, operands: Operands, *, turn: bool) -> tuple[Operands, Problem]:
+def arranged_for_kernel(
+    groups: Groups, operands: Sequence[Tensor], *, turn: bool
+) -> tuple[tuple[Tensor, ...], Problem]:
     """The operands as the kernel takes them, with A and B exchanged where C has few columns, and what they are."""
-    a, b, c = operands
+    a, b, *like_c = operands
     m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
     rows, columns = (max([piece[0] for piece in group], default=1) for group in (groups.m, groups.n))
     if turn and columns <= 16 < rows:
         groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
-    found = groups.operands(a, b, c)
+    found = groups.operands(a, b, *like_c)
     kinds, near = [str(t.dtype) for t in found], [steps_of(t) for t in found]
     across = near[0][0] >= near[0][1], near[1][0] >= near[1][1], near[2][0] >= near[2][1]
     copies = m * n * batch // (rows * columns)
@@ -323,24 +244,28 @@ def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:
     Raises TensorError and KernelError for what is no product, or is one by other means than plans.
     """
     a, b = (tensor_of("tune", x) for x in (A, B))
-    batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    dtype, place = result_type("tune", a.dtype, b.dtype), place_of("tune", "wgpu", [a, b])
-    c = Tensor(CountingEngine(dtype), Layout((*batch, *m, *n), LayoutRight))
-    operands = stretched(a, b, c)
-    groups = grouped(*(tuple(modes_of(t)) for t in operands))
-    if groups is None or not groups.m or not groups.n or not groups.k or place.device is None:
+    problem, place = problem_for_plans(a, b), place_of("tune", "wgpu", [a, b])
+    if problem is None or place.device is None:
         raise KernelError(f"tune({a}, {b}): this product has no plan: it is a sum of rows, or goes through copies")
-    return arranged_for_kernel(groups, operands, turn=True)[1], place.device.adapter
+    return problem, place.device.adapter
 
 
-def arranged_product(
-    place: Place, operands: Operands, plan: Plan | MatrixPlan, epilogue: Epilogue | None = None
-) -> None:
+def problem_for_plans(a: Tensor, b: Tensor) -> Problem | None:
+    """What a matrix product into a new tensor asks of its kernel; None where it is one by other means than plans."""
+    batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    c = Tensor(CountingEngine(result_type("matmul", a.dtype, b.dtype)), Layout((*batch, *m, *n), LayoutRight))
+    operands = stretched(a, b, c)
+    groups = groups_of(operands) if a.size and b.size else None
+    if groups is None or not (groups.m and groups.n and groups.k):
+        return None
+    return arranged_for_kernel(groups, operands, turn=True)[1]
+
+
+def arranged_product(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
     """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
-    plan = plan if epilogue is None else replace(plan, splits=1)  # it wants the whole sum
     operands = as_planned(place, operands, plan)
     if plan.splits == 1:
-        _run(place, operands, plan, epilogue)
+        _run(place, operands, plan)
         return
     a, b, c = (t if t.rank > 2 else over(t, joined([*modes_of(t), Layout(1, 0)])) for t in operands)
     _in_splits(place, (a, b, c), plan)
@@ -354,10 +279,9 @@ def as_planned(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> Ope
     return of_whole_tiles(place, a, plan, 0), of_whole_tiles(place, b, plan, 1), c
 
 
-def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan, epilogue: Epilogue | None = None) -> None:
+def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
     """The product by this plan, without a second pass for its parts."""
-    kernel = matrix_matmul_kernel if isinstance(plan, MatrixPlan) else matmul_kernel
-    place.run(kernel, *operands, plan=plan, **({} if epilogue is None else {"epilogue": epilogue}))
+    place.run(matrix_matmul_kernel if isinstance(plan, MatrixPlan) else matmul_kernel, *operands, plan=plan)
 
 
 def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:

@@ -20,8 +20,8 @@ from ..ops.functions import Function
 from ..tensor.dtypes import DType
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
-from .runtime import Device, DeviceBuffer, Program
-from .runtime.tape import Tape, taped
+from .runtime import Device, DeviceBuffer
+from .runtime.tape import Played, Tape, taped
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,30 +99,33 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """The launches of a call. Buffers count through those of its tensors and then those that it makes, of these bytes;
-    a parameter is a number, or which of the call's numbers it is."""
+    what varies of each launch is which parameter is which of the call's numbers."""
 
     made: tuple[int, ...]
-    launches: tuple[tuple[Program, tuple[int, ...], tuple[float, ...], tuple[tuple[int, int], ...]], ...]
+    launches: tuple[Played, ...]
+    varying: tuple[tuple[tuple[int, int], ...], ...]
     result: Result
 
     def run(self, call: Seen, args: tuple[object, ...]) -> object:
         """The call over these buffers and numbers."""
-        device = call.device
-        buffers = call.buffers + [device.allocate(nbytes, pooled=True) for nbytes in self.made]
-        for program, bound, params, varying in self.launches:
-            if varying:
-                values = list(params)
-                for place, which in varying:
-                    values[place] = single(call.numbers[which])
-                device.launch(program, [buffers[i] for i in bound], values)
-            else:
-                device.launch(program, [buffers[i] for i in bound], params)
+        buffers = call.buffers
+        call.device.replay(self.made, self._with(call.numbers) if call.numbers else self.launches, buffers)
         found = self.result
         if found.argument is not None:
             return args[found.argument]
         if found.dtype is None or found.layout is None:
             return None
         return Tensor(DeviceEngine(buffers[found.buffer], found.dtype, found.length), found.layout, found.offset)
+
+    def _with(self, numbers: list[float]) -> list[Played]:
+        """The launches with these numbers in their places."""
+        found: list[Played] = []
+        for (program, bound, params), varying in zip(self.launches, self.varying, strict=True):
+            values = list(params)
+            for place, which in varying:
+                values[place] = single(numbers[which])
+            found.append((program, bound, values))
+        return found
 
 
 def single(number: float) -> float:
@@ -145,14 +148,14 @@ def recorded(
     places = {id(buffer): place for place, buffer in enumerate(buffers)}
     if not tape.whole:
         return None
-    launches = []
+    launches, varying = [], []
     for program, operands, params in tape.launches:
         if any(id(operand) not in places for operand in operands):
             return None
-        varying = tuple((i, names.index(p.name)) for i, p in enumerate(program.params) if p.name in names)
-        launches.append((program, tuple(places[id(operand)] for operand in operands), params, varying))
+        varying.append(tuple((i, names.index(p.name)) for i, p in enumerate(program.params) if p.name in names))
+        launches.append((program, tuple(places[id(operand)] for operand in operands), params))
     left = _left(result, args, places)
-    return None if left is None else Recorded(tuple(b.nbytes for b in tape.made), tuple(launches), left)
+    return None if left is None else Recorded(tuple(b.nbytes for b in tape.made), tuple(launches), tuple(varying), left)
 
 
 def _left(result: object, args: tuple[object, ...], places: dict[int, int]) -> Result | None:

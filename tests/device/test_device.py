@@ -132,9 +132,13 @@ def test_launches_share_submissions_and_reads_copy_once(device: Device) -> None:
     assert (after.pipelines, after.bind_groups) == (device.stats.pipelines, device.stats.bind_groups)
 
 
-def test_a_launch_never_waits_for_the_host(device: Device) -> None:
+@pytest.mark.parametrize("pause", [0, 0.01, 0.02, 0.021, 0.2])
+def test_a_launch_never_waits_for_the_host(device: Device, pause: float) -> None:
+    """Nor does one that the flusher meets on its way to sleep, or asleep."""
     x = device.allocate(256)
+    device.launch(add_one(64), [x])
     device.wait()
+    time.sleep(pause)
     before = device.stats.submissions
     device.launch(add_one(64), [x])
     deadline = time.monotonic() + 5

@@ -9,8 +9,11 @@ from swiftshader import needs_special_values
 
 from cutepy import gpu, ops
 from cutepy.errors import DeviceError, KernelError
+from cutepy.gpu import repeat
+from cutepy.gpu.operations import copies
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.trace import state
+from cutepy.layout import Layout
 from cutepy.ops.functions import NAMED
 from cutepy.tensor import Tensor, make_tensor
 
@@ -145,3 +148,18 @@ def test_device_tensors_are_not_for_the_interpreter(device: Device, own_device: 
         gpu.pointwise("a + b")(x, y)
     with pytest.raises(KernelError, match="the tensors are on 2 devices"):
         gpu.copy(x, y)
+
+
+@pytest.mark.parametrize("size", [1, 8191, 8192, 8193, 20_000])
+@pytest.mark.parametrize("kind", ["i4", "f4"])
+def test_copies_of_one_run_by_wide_tiles(device: Device, size: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As large copies are: every element there, and nothing beyond."""
+    monkeypatch.setattr(copies, "LARGE", 1)
+    x = np.random.default_rng(0).integers(1, 99, size).astype(kind)
+    repeat.forget()
+    for step in (1, 2):
+        source = gpu.array(np.repeat(x, step), device=device)
+        target = gpu.array(np.zeros(size + 8, kind), device=device)
+        gpu.copy(Tensor(source.engine, Layout(size, step)), Tensor(target.engine, Layout(size), 4))
+        np.testing.assert_array_equal(target.numpy(), np.pad(x, 4))
+    repeat.forget()

@@ -86,7 +86,7 @@ def test_an_epilogue_on_the_device(device: Device) -> None:
         a, b, bias = (rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n), (n,)))
         moved = [gpu.array(x, device=device) for x in (a, b, bias)]
         for _ in range(2):
-            found = gpu.matmul_with("tanh(c + bias)", *moved[:2], bias=moved[2]).numpy()
+            found = gpu.matmul(*moved[:2], epilogue="tanh(c + bias)", bias=moved[2]).numpy()
             np.testing.assert_allclose(found, np.tanh(a.astype(np.float64) @ b + bias), atol=1e-3)
 
 

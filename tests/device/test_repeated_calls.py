@@ -52,6 +52,36 @@ def test_a_call_made_again(device: Device, name: str, monkeypatch: pytest.Monkey
             assert CALLS[name](*pairs[i % 2]).numpy().tobytes() == wanted[i % 2].tobytes()
 
 
+NOTHING: dict[str, Callable[[Tensor, str], Tensor]] = {
+    "sum": lambda x, engine: gpu.sum(x, 1, engine=engine),
+    "prod": lambda x, engine: gpu.prod(x, 1, engine=engine),
+    "mean": lambda x, engine: gpu.mean(x, 1, keepdims=True, engine=engine),
+    "any": lambda x, engine: gpu.any(x, 1, engine=engine),
+    "all": lambda x, engine: gpu.all(x, 1, engine=engine),
+    "variance": lambda x, engine: gpu.var(x, 1, engine=engine),
+    "logsumexp": lambda x, engine: gpu.logsumexp(x, 1, engine=engine),
+    "matmul": lambda x, engine: gpu.matmul(x, ops.permute(x, (1, 0)), engine=engine),
+    "fused": lambda x, engine: ops.fused_multiply_add(x, x, 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_is_left_of_nothing(device: Device, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is filled in on the device, over what the pool's memory held, also by calls made again."""
+    x, there = np.zeros((37, 0), dtype), gpu.array(np.zeros((37, 0), dtype), device=device)
+    wanted = NOTHING[name](x, "numpy").numpy()
+    for call in range(3):
+        if call == 2:
+            monkeypatch.setattr(Device, "write", lambda *given: pytest.fail("it comes from the host"))
+            monkeypatch.setattr(gpu.KernelFunction, "__call__", lambda *args, **static: pytest.fail("the long way"))
+        found = NOTHING[name](there, "wgpu")
+        np.testing.assert_array_equal(found.numpy(), wanted)
+        if call < 2:
+            found.engine.buffer.write(np.full(found.engine.length, 7, found.dtype.numpy))
+            del found
+
+
 def test_numbers_vary(device: Device) -> None:
     axpy = gpu.pointwise("a + alpha * b")
     a, b = (gpu.array(np.float32([1, 2, 3]), device=device) for _ in "ab")

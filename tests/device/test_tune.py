@@ -74,6 +74,8 @@ def test_a_product_is_tuned_once_and_for_its_class(
     assert tuned.tuned_plan(adapter, given) == found.plan
     assert tuned.tuned_plan(adapter, replace(given, k=4 * given.k)) is None
     np.testing.assert_allclose(gpu.matmul(a, b).numpy(), wanted, atol=1e-4)
+    tile = "x".join(map(str, found.plan.tile))
+    assert f"tiles of {tile}" in gpu.explain_matmul(a, b) and "found by tuning" in gpu.explain_matmul(a, b)
     asked = "import sys; from cutepy.cli import main; sys.exit(main(['tune', '40x96x70', '--json']))"
     other = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, env=os.environ, timeout=60)
     assert other.returncode == 0, other.stderr

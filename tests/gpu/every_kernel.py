@@ -77,6 +77,7 @@ def _run_products_and_sums() -> None:
         x = g.integers(0, 9, (70, 300)).astype(dtype)
         for view in (x, x[:, 1:], x[::2, ::3].T, x[:1]):
             gpu.sum(view, engine="numpy")
+        gpu.prod(x[:, :0], 1, engine="numpy")
     long = g.random((2, 40_000), dtype=np.float32)
     for x in (long, long[:, :300].T):
         for axis in (0, 1):

@@ -4,15 +4,19 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError
-from cutepy.gpu import epilogue, products
-from cutepy.gpu.epilogue import kernel_with
+from cutepy.gpu import Plan, multiply, products
+from cutepy.gpu.epilogue import epilogue_kernel
+from cutepy.gpu.matmul_bytes import of_bytes
 from cutepy.gpu.matmul_matrices import MatrixPlan
-from cutepy.gpu.operations.pointwise import pointwise
 from cutepy.tensor import make_tensor
 
+MATRICES = MatrixPlan((32, 32, 32))
+BYTES = of_bytes(MATRICES, ("i8", "i32"))
 FORMULA = "max(c * scale + bias, 0) + r"
 SIZES = ((70, 65, 33), (64, 64, 16), (200, 9, 40), (3, 5, 7), (33, 40, 3000), (1, 5, 7), (6, 1, 8), (4, 5, 0))
 
@@ -33,7 +37,7 @@ def wanted(ab: list[np.ndarray], others: dict[str, np.ndarray]) -> np.ndarray:
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_an_epilogue(size: tuple[int, int, int], dtype: str) -> None:
     ab, others = operands(*size, dtype)
-    found = gpu.matmul_with(FORMULA, *ab, **others, engine="numpy").numpy()
+    found = gpu.matmul(*ab, epilogue=FORMULA, **others, engine="numpy").numpy()
     assert found.dtype == dtype
     exact = wanted(ab, others)
     np.testing.assert_allclose(found, exact, atol=np.abs(exact).max() * (2e-3 if dtype == "float16" else 1e-5))
@@ -42,18 +46,17 @@ def test_an_epilogue(size: tuple[int, int, int], dtype: str) -> None:
 def test_it_is_in_the_kernel() -> None:
     """Of two matrices that one pass multiplies, the product is never stored."""
     ab, others = operands(70, 65, 33, "float32")
-    kernel = kernel_with(pointwise("c * c + bias"))
-    before = {id(form) for form in kernel._traced.values()}
-    gpu.matmul_with("c * c + bias", *ab, bias=others["bias"], engine="numpy")
-    assert len({id(form) for form in kernel._traced.values()} - before) == 1
+    before = {id(form) for form in epilogue_kernel._traced.values()}
+    gpu.matmul(*ab, epilogue="c * c + bias", bias=others["bias"], engine="numpy")
+    assert len({id(form) for form in epilogue_kernel._traced.values()} - before) == 1
 
 
 def test_matrices_of_a_subgroup_multiply_where_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     ab, others = operands(70, 65, 33, "float16")
     taken, brought = [], products.as_planned
     monkeypatch.setattr(products, "matrix_plan", lambda *_: MatrixPlan((32, 32, 32)))
-    monkeypatch.setattr(epilogue, "as_planned", lambda *given: (taken.append(given[2].tile), brought(*given))[1])
-    found, exact = gpu.matmul_with(FORMULA, *ab, **others, engine="numpy").numpy(), wanted(ab, others)
+    monkeypatch.setattr(products, "as_planned", lambda *given: (taken.append(given[2].tile), brought(*given))[1])
+    found, exact = gpu.matmul(*ab, epilogue=FORMULA, **others, engine="numpy").numpy(), wanted(ab, others)
     np.testing.assert_allclose(found, exact, atol=np.abs(exact).max() * 2e-3)
     assert taken == [(32, 32, 32)]
 
@@ -69,8 +72,34 @@ def test_batches_transposed_operands_and_functions() -> None:
     for one, other in ((a, b), (np.asfortranarray(a), np.asfortranarray(b)), (a[1], b.T.copy().T)):
         used = bias if one.ndim == 3 else bias[1]
         exact = one @ other + used
-        found = gpu.matmul_with(leaky, one, other, bias=used, engine="numpy").numpy()
+        found = gpu.matmul(one, other, epilogue=leaky, bias=used, engine="numpy").numpy()
         np.testing.assert_allclose(found, np.where(exact > 0, exact, 0.1 * exact), atol=1e-4)
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_operands_broadcast_in_any_batch(data: st.DataObject) -> None:
+    """In the kernel, by either kind of plan and of 8-bit integers: the product is never stored."""
+    m, n, k = (data.draw(st.integers(2, 40)) for _ in "mnk")
+    batch = data.draw(st.sampled_from([(), (3,), (2, 3), (1, 2)]))
+    kind, plan = data.draw(
+        st.sampled_from([("i4", None), ("i4", Plan((16, 64, 16), (4, 16))), ("f2", MATRICES), ("i1", BYTES)])
+    )
+    rng, shape = np.random.default_rng(0), (*batch, m, n)
+    a, b = (rng.integers(-3, 4, (*batch, *matrix)).astype(kind) for matrix in ((m, k), (k, n)))
+    wide = "i4" if kind == "i1" else kind
+    others = {}
+    for name in "xy":
+        kept = [size if data.draw(st.booleans()) else 1 for size in shape][data.draw(st.integers(0, len(shape) - 1)) :]
+        others[name] = rng.integers(-4, 5, kept).astype(wide)
+        if data.draw(st.booleans()):
+            others[name] = np.asfortranarray(others[name])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multiply, "contract", lambda *given: pytest.fail("a pass of its own"))
+        sums = "i32" if kind == "i1" else "f32"
+        found = gpu.matmul(a, b, plan=plan, sums=sums, epilogue="x * c - y", **others, engine="numpy").numpy()
+    assert found.dtype == wide
+    np.testing.assert_array_equal(found, others["x"] * (a.astype(int) @ b.astype(int)) - others["y"])
 
 
 def test_results_of_other_types() -> None:
@@ -81,24 +110,24 @@ def test_results_of_other_types() -> None:
     half = np.zeros((20, 30), np.float16)
     gpu.matmul(a.astype(np.float32), b, make_tensor(half), engine="numpy")
     assert np.array_equal(half, c.astype(np.float16))
-    found = gpu.matmul_with("c > 0", a, b, engine="numpy").numpy()
+    found = gpu.matmul(a, b, epilogue="c > 0", engine="numpy").numpy()
     assert found.dtype == bool and np.array_equal(found, c > 0)
-    gpu.matmul_with("c * 2", a, b, make_tensor(c), engine="numpy")
+    gpu.matmul(a, b, make_tensor(c), epilogue="c * 2", engine="numpy")
     assert np.abs(c / 2 - half).max() < 0.01
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a, b: gpu.matmul_with("c + bias", a, b, engine="numpy"), "takes c, bias"),
-        (lambda a, b: gpu.matmul_with("x + 1", a, b, engine="numpy"), "takes x"),
-        (lambda a, b: gpu.matmul_with("c * s", a, b, s=2.0, engine="numpy"), "write it into the epilogue"),
-        (lambda a, b: gpu.matmul_with("c * s", a, b, s=np.ones((2, 4, 4), "f4"), engine="numpy"), "larger than"),
+        (lambda a, b: gpu.matmul(a, b, epilogue="c + bias", engine="numpy"), "takes c, bias"),
+        (lambda a, b: gpu.matmul(a, b, epilogue="x + 1", engine="numpy"), "takes x"),
+        (lambda a, b: gpu.matmul(a, b, epilogue="c * s", s=2.0, engine="numpy"), "write it into the epilogue"),
+        (lambda a, b: gpu.matmul(a, b, epilogue="c * s", s=np.ones((2, 4, 4), "f4"), engine="numpy"), "larger than"),
         (
-            lambda a, b: gpu.matmul_with("c", a, b, make_tensor(np.ones((4, 5), "f4")), engine="numpy"),
-            "it must hold f32",
+            lambda a, b: gpu.matmul(a, b, make_tensor(np.ones((4, 5), "f4")), epilogue="c", engine="numpy"),
+            "C must be f32",
         ),
-        (lambda a, b: gpu.matmul_with("c * s", a, b, s=np.ones(3, "f4"), engine="numpy"), "do not broadcast"),
+        (lambda a, b: gpu.matmul(a, b, epilogue="c * s", s=np.ones(3, "f4"), engine="numpy"), "do not broadcast"),
     ],
 )
 def test_refused(call: Callable[[np.ndarray, np.ndarray], object], message: str) -> None:
@@ -109,4 +138,4 @@ def test_refused(call: Callable[[np.ndarray, np.ndarray], object], message: str)
 def test_an_operand_that_overlaps_is_refused() -> None:
     x = np.ones((8, 8), np.float32)
     with pytest.raises(KernelError, match="overlap"):
-        gpu.matmul_with("c + r", x, x.copy(), make_tensor(x.T), r=x, engine="numpy")
+        gpu.matmul(x, x.copy(), make_tensor(x.T), epilogue="c + r", r=x, engine="numpy")

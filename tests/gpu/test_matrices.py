@@ -402,8 +402,8 @@ def test_bytes_want_bytes() -> None:
         gpu.matmul(np.zeros((4, 4), np.int8), np.zeros((4, 4), np.uint8), sums="i32", engine="numpy")
 
 
-def leaky(value):
-    return gpu.select(value > 0, value, 0.25 * value) + 1
+def leaky(c):
+    return gpu.select(c > 0, c, 0.25 * c) + 1
 
 
 @pytest.mark.parametrize("plan", [None, MatrixPlan((64, 64, 32)), MatrixPlan((64, 64, 32), types=("f16", "f16"))])

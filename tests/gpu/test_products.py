@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cutepy import gpu
+from cutepy.gpu import products
 from cutepy.gpu.matmul import (
     LARGE,
     MEDIUM,
@@ -243,3 +244,28 @@ def test_a_product_is_one_launch_whatever_its_batch(monkeypatch: pytest.MonkeyPa
     gpu.matmul(a, np.ones((3, 30, 20), np.float32), engine="numpy")
     gpu.matmul(a, np.ones(30, np.float32), engine="numpy")
     assert launched == ["matmul_kernel", "matmul_kernel", "dot_kernel"]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "told"),
+    [
+        (((300, 200), (200, 500)), "tiles"),
+        (((5, 3000), (3000, 70)), "parts"),
+        (((700, 40), (40, 9)), "tiles"),
+        (((3, 40, 50), (50, 60)), "tiles"),
+        (((40, 50), (50,)), "row by row"),
+        (((4, 0), (0, 4)), "nothing to sum"),
+    ],
+)
+def test_what_is_told_is_what_is_taken(
+    shapes: tuple[tuple[int, ...], ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (np.zeros(shape, np.float32) for shape in shapes)
+    taken, run = [], products.arranged_product
+    monkeypatch.setattr(products, "arranged_product", lambda *given: (taken.append(given[2]), run(*given)))
+    gpu.matmul(a, b, engine="numpy")
+    text = gpu.explain_matmul(a, b, engine="numpy")
+    assert told in text and bool(taken) == ("tiles" in text)
+    for plan in taken:
+        parts = f", k in {plan.splits} parts" * (plan.splits > 1)
+        assert f"tiles of {'x'.join(map(str, plan.tile))}{parts};" in text

@@ -17,19 +17,38 @@ from ...layout.values.int_tuple import leaves
 from ...tensor.algorithms import copy as copy_elements
 from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
+from ..ir import as_expr
 from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
-from .domain import Tiling, Turn, staged_layout
-from .operand import modes_of, over, place_of, tensor_of
+from .domain import Tiling, Turn, staged_layout, tiling_of
+from .operand import Place, modes_of, over, place_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
+
+LARGE, WIDE = 1 << 24, (8192, 1024)
+"""Elements of one run from which a tile of a copy has so many, and so many threads: 4,231 GB/s of 1 GiB on an H200,
+and 3,998 by the tiles of other walks."""
 
 
 @kernel
 def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> None:
     """result[i] = source[i]."""
     each_element([source], result, lambda value: functions.cast(value, result.dtype), tiling)
+
+
+@kernel
+def fill_kernel(result: Tensor, *, value: float, tiling: Tiling | None) -> None:
+    """result[i] = value."""
+    each_element([result], result, lambda _: as_expr(value, result.dtype), tiling)
+
+
+def filled(place: Place, result: Tensor, value: float) -> Tensor:
+    """`result` with this value in every element, by a launch."""
+    if result.size:
+        (target,), tiling = walk([result])
+        place.run(fill_kernel, target, value=value, tiling=tiling)
+    return result
 
 
 @kernel
@@ -73,6 +92,8 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
         return
     a = place.bring(a)
     (a, b), tiling = walk(_alike([a, b]))
+    if b.size >= LARGE and len(leaves(b.shape)) == 1 and place.most_threads >= WIDE[1]:
+        tiling = tiling_of([modes_of(t)[0] for t in (a, b)], elements=WIDE[0], threads=WIDE[1])
     if tiling is not None and tiling.turn is not None:
         place.run(turn_kernel, a, b, turn=tiling.turn)
     else:

@@ -24,7 +24,7 @@ from ...tensor.engine import Array
 from ...tensor.make import make_tensor, view_of
 from ...tensor.tensor import Tensor
 from ..array import DeviceEngine, array
-from ..runtime import Device, default_device
+from ..runtime import Device, Limits, default_device
 from ..trace.kernel import KernelFunction
 
 
@@ -44,6 +44,11 @@ class Place:
     def engine(self) -> str:
         """The name by which a call asks for this place."""
         return "numpy" if self.device is None else "wgpu"
+
+    @property
+    def most_threads(self) -> int:
+        """Threads that a workgroup may have."""
+        return (Limits() if self.device is None else self.device.limits).invocations
 
     def run(self, kernel: KernelFunction, *args: object, **static: object) -> None:
         """Run a kernel."""

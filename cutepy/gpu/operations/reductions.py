@@ -20,6 +20,7 @@ from ...tensor.bulk import mode_sizes
 from ...tensor.tensor import Tensor
 from ..repeat import repeatable
 from ..trace.folds import Fold, accumulator
+from .copies import filled
 from .domain import zipped
 from .fold import Pass, fold_kernel, passes
 from .operand import Place, modes_of, over, place_of, tensor_of
@@ -89,11 +90,9 @@ def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Ten
     wanted = folded_type(name, tensor.dtype)
     check_not_empty(name, mode_sizes(tensor), call.reduced)
     place = place_of(name, engine, [tensor])
-    if call.count == 0:
-        return place.put(np.full(call.shape, OF_NOTHING.get(name, 0), wanted.numpy))
     out = place.new(call.shape, wanted)
-    if not out.size:
-        return out
+    if not out.size or call.count == 0:
+        return filled(place, out, OF_NOTHING.get(name, 0))
     here = replace(call, tensor=place.bring(tensor))
     if name in ("argmax", "argmin"):
         search_rows(place, *here.counted(out), greatest=name == "argmax")

@@ -132,17 +132,22 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
     gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
     tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
     row, lane = plan.place(gpu.thread())
-    largest, sums = [], []
-    for height in plan.heights:
-        mine = functions.minimum(tile * plan.tile[0] + row + height, rows - 1)
-        parts = range(size(tops, 1)) if size(tops, 1) == 1 else gpu.loop(size(tops, 1))
-        top, total = LOWEST, 0.0
-        for s in parts:
-            top = functions.nan_maximum(top, tops[mine, s])
-        for s in parts:
-            total = total + totals[mine, s] * functions.exp(tops[mine, s] - top)
-        largest.append(top)
-        sums.append(total)
+    mine = [functions.minimum(tile * plan.tile[0] + row + height, rows - 1) for height in plan.heights]
+    if size(tops, 1) == 1:
+        largest, sums = ([parts[i, 0] for i in mine] for parts in (tops, totals))
+    else:
+        scratch = gpu.shared("f32", plan.scratch)
+        top, total = (make_tensor("f32", len(mine)) for _ in range(2))
+        fill(top, LOWEST)
+        fill(total, 0)
+        for s in gpu.loop(size(tops, 1), start=lane, step=plan.lanes):
+            for place, i in enumerate(mine):
+                top[place] = functions.nan_maximum(top[place], tops[i, s])
+        largest = _over_lanes(scratch, plan, [top[place] for place in range(len(mine))], functions.nan_maximum)
+        for s in gpu.loop(size(tops, 1), start=lane, step=plan.lanes):
+            for place, i in enumerate(mine):
+                total[place] = total[place] + totals[i, s] * functions.exp(tops[i, s] - largest[place])
+        sums = _over_lanes(scratch, plan, [total[place] for place in range(len(mine))], _add)
     if plan.tiled:
         source, target = (owned_parts(t, plan, tile) for t in (x, y))
         met = make_tensor("f32", plan.registers)
@@ -152,10 +157,9 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
                 transform(met(i, ALL), op=lambda v, top=top, total=total: functions.exp(v - top) / total)
             copy(met, target(t))
     else:
-        mine = tile * plan.tile[0] + row
-        with gpu.when(mine < rows):
+        with gpu.when(tile * plan.tile[0] + row < rows):
             for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
-                y[mine, j] = functions.exp(functions.cast(x[mine, j], "f32") - largest[0]) / sums[0]
+                y[mine[0], j] = functions.exp(functions.cast(x[mine[0], j], "f32") - largest[0]) / sums[0]
 
 
 @repeatable

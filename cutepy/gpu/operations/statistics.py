@@ -19,6 +19,7 @@ from ...tensor.dtypes import f32
 from ...tensor.tensor import Tensor
 from ..repeat import repeatable
 from ..trace.folds import Fold
+from .copies import filled
 from .fold import RUN, fold_kernel, passes, plan_for
 from .operand import Place, place_of, tensor_of
 from .pointwise import converted, pointwise
@@ -36,7 +37,7 @@ def statistic(name: str, x: object, axes: Axes, option: float, keepdims: bool, e
     dtype = statistic_type(name, tensor.dtype)
     place = place_of(name, engine, [tensor])
     if call.count == 0:
-        return place.put(np.full(call.shape, OF_NO_NUMBERS[name], dtype.numpy))
+        return filled(place, place.new(call.shape, dtype), OF_NO_NUMBERS[name])
     out = place.new(call.shape, dtype)
     if not out.size:
         return out

@@ -1,8 +1,8 @@
 """Batches: launches gather in one compute pass and are submitted together; so many submissions are under way, not more.
 
 A launch of a few microseconds would otherwise cost a submission of sixty. A batch is submitted when it is full, when
-somebody reads or waits, or a millisecond after its first launch (`Flusher`), so that work never waits for the host. A
-`Stopwatch` adds up what passes took on the device, without the host and without gaps between passes.
+somebody reads or waits, or within a millisecond of its first launch (`Flusher`), so that work never waits for the host.
+A `Stopwatch` adds up what passes took on the device, without the host and without gaps between passes.
 """
 
 from __future__ import annotations
@@ -28,51 +28,57 @@ if TYPE_CHECKING:
 
 LAUNCHES = 16
 IN_FLIGHT = 4
-DELAY = 1e-3
+DELAY = 5e-4
+IDLE = 40  # looks without work before the flusher sleeps
 PARAMS_BYTES = 65536
 WRITTEN = 16 * 1024 * 1024
 PASSES = 2048  # WebGPU allows 4096 queries in a set
 
 
 class Batch:
-    """Launches recorded so far: an open compute pass and the bytes of their parameters."""
+    """Launches recorded so far, and the bytes of their parameters: one compute pass, once it is finished."""
 
-    __slots__ = ("_encoder", "_group", "_pass", "_pipeline", "_slot", "entries", "params")
+    __slots__ = ("_slot", "_timestamps", "launches", "params")
 
-    def __init__(self, gpu: wgpu.GPUDevice, timestamps: dict[str, object] | None) -> None:
-        self._encoder = gpu.create_command_encoder()
-        self._pass = self._encoder.begin_compute_pass(timestamp_writes=timestamps)
-        self._pipeline: Pipeline | None = None
-        self._group: wgpu.GPUBindGroup | None = None
-        self._slot = (b"", -1)
-        self.entries: list[str] = []
+    def __init__(self, timestamps: dict[str, object] | None) -> None:
+        self._timestamps = timestamps
+        self._slot = b"", 0
+        self.launches: list[tuple[Pipeline, wgpu.GPUBindGroup, int, Size3]] = []
         self.params = bytearray()
 
     def has_room(self, params: int) -> bool:
         """Whether one more launch with so many bytes of parameters fits."""
-        return len(self.entries) < LAUNCHES and len(self.params) + params <= PARAMS_BYTES
+        return len(self.launches) < LAUNCHES and len(self.params) + params <= PARAMS_BYTES
 
     def record(self, pipeline: Pipeline, group: wgpu.GPUBindGroup, params: bytes, grid: Size3) -> None:
-        """Add one launch; what equals the launch before it is not set again."""
-        record = self._pass
-        if pipeline is not self._pipeline:
-            record.set_pipeline(pipeline.handle)
-            self._pipeline, self._slot = pipeline, (b"", -1)
-        if group is not self._group:
-            record.set_bind_group(0, group)
-            self._group = group
-        if pipeline.params_group is not None and (params != self._slot[0] or self._slot[1] < 0):
-            offset = len(self.params)
+        """Add one launch; parameters that equal those of the launch before it lie where those lie."""
+        if params and params != self._slot[0]:
+            self._slot = params, len(self.params)
             self.params += params
-            record.set_bind_group(1, pipeline.params_group, [offset])
-            self._slot = (params, offset)
-        record.dispatch_workgroups(*grid)
-        self.entries.append(pipeline.program.entry)
+        self.launches.append((pipeline, group, self._slot[1], grid))
 
-    def finish(self) -> wgpu.GPUCommandBuffer:
-        """Close the pass; wgpu validates the whole batch here and refuses it on a lost device."""
-        self._pass.end()
-        return self._encoder.finish()
+    def finish(self, runtime: Runtime, gpu: wgpu.GPUDevice) -> wgpu.GPUCommandBuffer:
+        """The launches as commands; wgpu validates the whole batch here and refuses it on a lost device.
+
+        What equals the launch before is not set again. The calls go past wgpu-py, which asks for errors after each: a
+        pass has its errors at its end.
+        """
+        encoder = gpu.create_command_encoder()
+        record = encoder.begin_compute_pass(timestamp_writes=self._timestamps)
+        here, lib, ffi = record._internal, runtime.api.lib, runtime.api.ffi
+        slots = ffi.new("uint32_t[]", [slot for _, _, slot, _ in self.launches])
+        last: tuple[object, object, int] = None, None, -1
+        for at, (pipeline, group, slot, grid) in enumerate(self.launches):
+            if pipeline is not last[0]:
+                lib.wgpuComputePassEncoderSetPipeline(here, pipeline.handle._internal)
+            if group is not last[1]:
+                lib.wgpuComputePassEncoderSetBindGroup(here, 0, group._internal, 0, ffi.NULL)
+            if pipeline.params_group is not None and (pipeline is not last[0] or slot != last[2]):
+                lib.wgpuComputePassEncoderSetBindGroup(here, 1, pipeline.params_group._internal, 1, slots + at)
+            lib.wgpuComputePassEncoderDispatchWorkgroups(here, *grid)
+            last = pipeline, group, slot
+        record.end()
+        return encoder.finish()
 
 
 class InFlight:
@@ -104,9 +110,11 @@ class InFlight:
 
 
 class Flusher:
-    """A thread that submits a device's batch a millisecond after its first launch. It keeps no device alive.
+    """A thread that submits a device's batch a moment after its first launch. It keeps no device alive.
 
-    It waits for bare locks: an Event's Python code would hold up the thread that goes on launching.
+    While there is work it looks every `DELAY` seconds, and a batch that it sees twice is submitted; so no launch wakes
+    it, which would cost that launch a change of threads. It waits for bare locks: an Event's Python code would hold up
+    the thread that goes on launching.
     """
 
     def __init__(self, device: Device) -> None:
@@ -115,9 +123,12 @@ class Flusher:
         for lock in (self._work, self._stop):
             lock.acquire()
         self._thread: threading.Thread | None = None
+        self._asleep = True
 
     def notice(self) -> None:
         """A batch was begun."""
+        if not self._asleep:
+            return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="cutepy-flush", daemon=True)
             self._thread.start()
@@ -129,13 +140,22 @@ class Flusher:
 
     def _run(self) -> None:
         while self._work.acquire():
-            if self._stop.acquire(timeout=DELAY):
-                return
-            device = self._device()
-            if device is None:
-                return
-            device.flush_quietly()
-            del device
+            idle, seen = 0, None
+            while idle < IDLE:
+                if self._stop.acquire(timeout=DELAY):
+                    return
+                device = self._device()
+                if device is None:
+                    return
+                self._asleep = idle == IDLE - 1  # said before the look: a batch begun after the last look wakes it
+                batch = device.pending
+                idle = idle + 1 if batch is None else 0
+                if batch is not None:
+                    self._asleep = False
+                    if batch is seen:
+                        device.flush_quietly(batch)
+                seen = batch
+                del device, batch
 
 
 def _let_through(gate: threading.Lock) -> None:

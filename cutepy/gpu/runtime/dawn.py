@@ -23,12 +23,14 @@ from .program import MatrixShape
 if TYPE_CHECKING:
     import wgpudawn
     from wgpudawn.backends import dawn as backend
+    from wgpudawn.backends.dawn import _api as api
     from wgpudawn.backends.dawn import extras
 else:
     _INSTALL = "install it: pip install 'cutepy[dawn]'"
     wgpudawn = Later("wgpudawn", _INSTALL)
     backend = Later("wgpudawn.backends.dawn", _INSTALL)
     extras = Later("wgpudawn.backends.dawn.extras", _INSTALL)
+    api = Later("wgpudawn.backends.dawn._api", _INSTALL)
 
 #: What subgroup matrices and f16 on NVIDIA ask for; given with the first adapter of the process.
 TOGGLES = ("allow_unsafe_apis", "vulkan_enable_f16_on_nvidia", "use_vulkan_memory_model")
@@ -47,6 +49,10 @@ class Dawn:
         self._lock = threading.Lock()
         self._asked = threading.Lock()
         self._refused: str | None = None
+
+    @property
+    def api(self) -> Any:
+        return api
 
     @property
     def errors(self) -> tuple[type[Exception], type[Exception]]:

@@ -25,7 +25,7 @@ from .pipeline import BindGroups, Pipeline, build_pipeline
 from .pool import Pool
 from .program import Dialect, Program, Size3
 from .runtimes import RUNTIMES
-from .tape import tell
+from .tape import Played, taping, tell
 
 PIPELINES_KEPT = 512
 POOLED = 1 << 28
@@ -114,11 +114,16 @@ class Device:
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
         with self._working("allocate"):
-            uid, handle = (self._pool.take(nbytes) if pooled else None) or (0, self._create(nbytes, name))
-            buffer = DeviceBuffer(self, handle, nbytes, name, pooled=pooled, uid=uid)
-            self._held[buffer.uid] = padded(nbytes), handle
-            self._bytes += padded(nbytes)
+            buffer = self._new(nbytes, name, pooled)
         tell(self, buffer if pooled else None)
+        return buffer
+
+    def _new(self, nbytes: int, name: str, pooled: bool) -> DeviceBuffer:
+        """A buffer in memory of the pool, or in its own."""
+        uid, handle = (self._pool.take(nbytes) if pooled else None) or (0, self._create(nbytes, name))
+        buffer = DeviceBuffer(self, handle, nbytes, name, pooled=pooled, uid=uid)
+        self._held[buffer.uid] = buffer.key[2], handle
+        self._bytes += buffer.key[2]
         return buffer
 
     def _create(self, nbytes: int, name: str) -> wgpu.GPUBuffer:
@@ -195,29 +200,49 @@ class Device:
                 "launch a program made for that grid, or one made with checks='always'"
             )
         tell(self, (program, tuple(operands), tuple(params)) if grid is None else None)
-        packed = program.pack(params) if params or program.params else b""
-        packed += bytes(-len(packed) % self.limits.uniform_alignment)
         with self._working(program.entry):
-            pipeline = self._pipeline(program)
-            group = self._groups.get(self, pipeline, operands)
-            if max(size) > self.limits.workgroups or min(size) < 1:
-                if min(size) == 0:
-                    return
-                raise self._bad_grid(program, size)
-            batch = self._batch
-            if batch is not None and not batch.has_room(len(packed)):
-                self._flush()
-                batch = None
-            if batch is None:
-                batch = self._begin()
-            batch.record(pipeline, group, packed, size)
+            self._record(program, operands, params, size)
+
+    def replay(self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer]) -> None:
+        """Pooled buffers of so many bytes each, which join `buffers`, then launches over them: what `allocate` and
+        `launch` do, in one turn. A launch has its program, the places of its operands among `buffers`, its parameters.
+        """
+        with self._working("a call made again"):
+            buffers += [self._new(nbytes, "", True) for nbytes in made]
+            for program, places, params in launches:
+                self._record(program, [buffers[place] for place in places], params, program.grid)
+        if taping():
+            for buffer in buffers[len(buffers) - len(made) :]:
+                tell(self, buffer)
+            for program, places, params in launches:
+                tell(self, (program, tuple([buffers[place] for place in places]), tuple(params)))
+
+    def _record(self, program: Program, operands: Sequence[Operand], params: Sequence[float], grid: Size3) -> None:
+        """Add a launch to the batch, or to a new one."""
+        packed = b""
+        if params or program.params:
+            packed = program.pack(params)
+            packed += bytes(-len(packed) % self.limits.uniform_alignment)
+        pipeline, group = self._groups.get(self, program, operands)
+        if max(grid) > self.limits.workgroups or min(grid) < 1:
+            if min(grid) == 0:
+                return
+            raise self._bad_grid(program, grid)
+        batch = self._batch
+        if batch is not None and not batch.has_room(len(packed)):
+            self._flush()
+            batch = None
+        if batch is None:
+            batch = self._batch = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
+            self._flusher.notice()
+        batch.record(pipeline, group, packed, grid)
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
         the program asked for none but this wgpu cannot leave them out (then a warning says so once), or keeps its own.
         """
         with self._working(f"compile {program.entry}"):
-            return self._pipeline(program).checked
+            return self.pipeline(program).checked
 
     def flush(self) -> None:
         """Submit what was launched so far; it would be within a millisecond anyway."""
@@ -267,10 +292,11 @@ class Device:
 
     def forget(self, uid: int, nbytes: int | None = None) -> None:
         """A buffer was freed, on any thread, perhaps by the garbage collector in the middle of another call: so never
-        wait for the lock here. Who holds it lets go of the memory at the next call. With `nbytes` it is for the pool.
+        wait for the lock here. Who holds it lets go of the memory at the next call. With `nbytes` it is for the pool,
+        and there is no haste.
         """
         self._forgotten.append((uid, nbytes))
-        if self._lock.acquire(blocking=False):
+        if (nbytes is None or nbytes > POOLED) and self._lock.acquire(blocking=False):
             try:
                 self._drain()
             finally:
@@ -297,11 +323,16 @@ class Device:
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
-    def flush_quietly(self) -> None:
-        """For the flusher's thread: what goes wrong is raised by the next call."""
+    @property
+    def pending(self) -> Batch | None:
+        """The launches that nobody has submitted yet."""
+        return self._batch
+
+    def flush_quietly(self, batch: Batch) -> None:
+        """Submit this batch if it is still pending. For the flusher's thread: the next call raises what goes wrong."""
         with self._lock:
             try:
-                if not self._dead:
+                if not self._dead and self._batch is batch:
                     self._flush()
             except CutepyError as error:
                 self._error = error
@@ -330,8 +361,9 @@ class Device:
     def _leave(self, error: BaseException | None, doing: str) -> None:
         """Let the lock go, and turn an error of the runtime into DeviceError."""
         try:
-            if isinstance(error, (*self.runtime.errors, RuntimeError)) and not isinstance(error, CutepyError):
-                raise self.failure(error, doing) from error
+            if error is not None and not isinstance(error, CutepyError):
+                if isinstance(error, (*self.runtime.errors, RuntimeError)):
+                    raise self.failure(error, doing) from error
         finally:
             self._lock.release()
 
@@ -347,7 +379,8 @@ class Device:
         for uid in uids:
             self._groups.forget(uid)
 
-    def _pipeline(self, program: Program) -> Pipeline:
+    def pipeline(self, program: Program) -> Pipeline:
+        """The program compiled for this device."""
         pipeline = self._pipelines.get(program)
         if pipeline is None:
             pipeline = self._pipelines[program] = build_pipeline(self, program)
@@ -357,22 +390,17 @@ class Device:
             self._pipelines.move_to_end(program)
         return pipeline
 
-    def _begin(self) -> Batch:
-        timestamps = self._stopwatch.next_pass() if self._stopwatch else None
-        self._batch = Batch(self.gpu, timestamps)
-        self._flusher.notice()
-        return self._batch
-
     def _flush(self) -> None:
         batch, self._batch = self._batch, None
         if batch is None:
             return
         try:
-            commands = batch.finish()
+            commands = batch.finish(self.runtime, self.gpu)
             if batch.params:
                 self.gpu.queue.write_buffer(self._params, 0, batch.params)
         except self.runtime.errors as error:
-            raise self.failure(error, f"submit {len(batch.entries)} launches ({', '.join(batch.entries)})") from error
+            entries = [pipeline.program.entry for pipeline, *_ in batch.launches]
+            raise self.failure(error, f"submit {len(entries)} launches ({', '.join(entries)})") from error
         self._in_flight.submit(commands)
 
     def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...errors import DeviceError
 from .program import MatrixShape
@@ -52,6 +52,10 @@ class WgpuNative:
     name: ClassVar[Literal["wgpu"]] = "wgpu"
     dialect: ClassVar[Literal["naga"]] = "naga"
     module_checks = True
+
+    @property
+    def api(self) -> Any:
+        return api
 
     @property
     def errors(self) -> tuple[type[Exception], type[Exception]]:

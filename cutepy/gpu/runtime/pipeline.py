@@ -94,38 +94,39 @@ def warn_that_checks_stay() -> None:
 
 
 class BindGroups:
-    """The bind groups of a device, by pipeline and buffers: the most recent ones, none that holds a freed buffer."""
+    """The bind groups of a device, by program and buffers: the most recent ones, none that holds a freed buffer."""
 
     def __init__(self) -> None:
-        self._groups: OrderedDict[tuple[object, ...], wgpu.GPUBindGroup] = OrderedDict()
+        self._groups: OrderedDict[tuple[object, ...], tuple[Pipeline, wgpu.GPUBindGroup]] = OrderedDict()
         self._of_buffer: defaultdict[int, set[tuple[object, ...]]] = defaultdict(set)
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    def get(self, device: Device, pipeline: Pipeline, operands: Sequence[Operand]) -> wgpu.GPUBindGroup:
-        """The bind group of these buffers for this pipeline; the operands are checked when it is made.
+    def get(self, device: Device, program: Program, operands: Sequence[Operand]) -> tuple[Pipeline, wgpu.GPUBindGroup]:
+        """The program compiled and the bind group of these buffers for it; operands are checked when it is made.
 
         Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
         bound twice where the kernel writes it.
         """
-        key = (pipeline, *[operand.key for operand in operands])
-        group = self._groups.get(key)
-        if group is not None:
+        key = (program, *[operand.key for operand in operands])
+        found = self._groups.get(key)
+        if found is not None:
             self._groups.move_to_end(key)
-            return group
-        check_operands(device, pipeline.program, operands)
+            return found
+        pipeline = device.pipeline(program)
+        check_operands(device, program, operands)
         entries = [
             {"binding": i, "resource": {"buffer": operand.handle, "offset": operand.key[1], "size": operand.key[2]}}
             for i, operand in enumerate(operands)
         ]
         group = device.gpu.create_bind_group(layout=pipeline.buffers_layout, entries=entries)
-        self._groups[key] = group
+        found = self._groups[key] = pipeline, group
         for operand in operands:
             self._of_buffer[operand.key[0]].add(key)
         if len(self._groups) > GROUPS_KEPT:
             self._drop(next(iter(self._groups)))
-        return group
+        return found
 
     def forget(self, uid: int) -> None:
         """Drop the groups that hold this buffer, so that its memory can go."""

@@ -124,6 +124,9 @@ class Program:
     lanes: int = 0
     guarded: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.wgsl)  # which a text keeps; every launch looks for its program
+
     def pack(self, values: Sequence[float]) -> bytes:
         """The bytes of the uniform buffer for these parameter values.
 

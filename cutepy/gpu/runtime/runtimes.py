@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ...errors import DeviceError
 from .dawn import Dawn
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from .native import wgpu
 
 RuntimeName = Literal["wgpu", "dawn"]
+
+
+class Api(Protocol):
+    """The functions of webgpu.h, and cffi's way to make their arguments."""
+
+    lib: Any
+    ffi: Any
 
 
 class Runtime(Protocol):
@@ -35,6 +42,10 @@ class Runtime(Protocol):
     def module_checks(self) -> bool: ...
     @property
     def version(self) -> str: ...
+    @property
+    def api(self) -> Api:
+        """The C library that it calls, where wgpu-py's API costs a launch too much."""
+
     @property
     def errors(self) -> tuple[type[Exception], type[Exception]]: ...
 

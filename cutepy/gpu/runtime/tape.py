@@ -5,7 +5,7 @@ Law: where a tape is `whole`, the block did nothing on the device but fill poole
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Launch = tuple[Program, tuple[Operand, ...], tuple[float, ...]]
 """A launch: its program, its buffers and the values of its parameters."""
+Played = tuple[Program, tuple[int, ...], Sequence[float]]
+"""A launch of a tape that is played: its buffers are places among those of the call."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,11 @@ def taped(device: Device) -> Iterator[Tape]:
         yield tape
     finally:
         _RUNNING.reset(token)
+
+
+def taping() -> bool:
+    """Whether a tape runs in this thread."""
+    return _RUNNING.get() is not None
 
 
 def tell(device: Device, what: DeviceBuffer | Launch | None) -> None:

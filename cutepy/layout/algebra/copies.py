@@ -15,7 +15,7 @@ from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
 from .banks import WIDEST
 from .bits import columns_of
-from .deal import Job, Side, dealt
+from .deal import Job, dealt, side_of
 from .lanes import check_known, lanes_of
 from .questions import vectorised
 from .table import from_offsets
@@ -160,7 +160,7 @@ def _of_fragment(asked: _Asked) -> WidestCopy:
             f"{found.possible * element_bytes} bytes: no layout has the values in the order {found.order}",
         )
     name, space = ("source", asked.spaces[0]) if loads else ("target", asked.spaces[1])
-    side = Side(name, memory, space, known)
+    side = side_of(name, memory, space, known)
     firsts = [[side.offsets[row[at]] * element_bytes for row in table] for at in range(0, len(table[0]), count)]
     costs = [side.cost(some, count * element_bytes, asked.lanes, asked.banks) for some in firsts]
     moved, none = (sum(cost for cost, _ in costs), sum(least for _, least in costs)), (0, 0)
@@ -178,7 +178,7 @@ def _job(asked: _Asked) -> Job:
         raise LayoutError(f"{call}: {source.size} elements are no multiple of {threads} threads; choose a divisor")
     sides = []
     for name, layout, space, known in zip(("source", "target"), asked.layouts, asked.spaces, asked.align, strict=True):
-        sides.append(Side(name, layout, space, known))
+        sides.append(side_of(name, layout, space, known))
         if len(set(sides[-1].offsets)) < layout.size:
             raise LayoutError(f"{call}: two elements of the tile are one of the {name}, {layout}; leave that mode out")
     linear = columns_of(source) is not None and columns_of(target) is not None

@@ -8,7 +8,6 @@ that order are others, unless all are bits: 4 threads take 12 elements in a row 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice, permutations
 from math import prod
 from typing import NamedTuple
@@ -54,16 +53,14 @@ Dealt = tuple[int, "Order", list[tuple[int, int]]]
 
 
 class Side(NamedTuple):
-    """One side of a copy: its name, layout, memory, the bytes that its first element is known to be aligned to."""
+    """One side of a copy: its name, layout, memory, the bytes that its first element is known to be aligned to, and the
+    offset of each element (`side_of`)."""
 
     name: str
     layout: AnyLayout
     space: str
     align: int
-    offsets: tuple[int, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "offsets", tuple(numbers_of("widest_copy", self.layout)))
+    offsets: tuple[int, ...]
 
     def cost(self, firsts: Sequence[int], wide: int, lanes: int, banks: int) -> tuple[int, int]:
         """The transactions of one access by all threads, or rounds in shared memory; and those its bytes need."""
@@ -74,8 +71,12 @@ class Side(NamedTuple):
         return sum(touched for touched, _ in found), sum(perfect for _, perfect in found)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+def side_of(name: str, layout: AnyLayout, space: str, align: int) -> Side:
+    """A side of a copy. Raises LayoutError for a layout of coordinates or of too many elements."""
+    return Side(name, layout, space, align, tuple(numbers_of("widest_copy", layout)))
+
+
+class Order(NamedTuple):
     """Who takes what: the digits that the threads count, those that the values count, `count` values at once."""
 
     threads: tuple[Digit, ...]
@@ -104,8 +105,8 @@ class Job(NamedTuple):
             least, most = MOST_TURNED
             most = min(most, max(least, 8 * SMALL // size))
             for order in dict.fromkeys(islice(orders, most)):
-                sides = [replace(side, layout=_after(side.layout, order)) for side in self.sides]
-                yield replace(self, shape=order.shape, sides=(sides[0], sides[1]), order=order)
+                sides = [side_of(s.name, _after(s.layout, order), s.space, s.align) for s in self.sides]
+                yield self._replace(shape=order.shape, sides=(sides[0], sides[1]), order=order)
 
     def forbids(self, count: int) -> str | None:
         """Why a thread cannot move so many elements at once; None if it can."""
