@@ -158,9 +158,9 @@ class Job(NamedTuple):
 
     def counted(self, order: Order) -> list[tuple[int, int]]:
         """For each side what all accesses take, and what they need."""
-        threads, values = self.indices(order.threads), self.indices(order.values)[:: order.count]
+        threads, values = self.indices(order.threads), self.indices(order.values)[:: order.wide]
         accesses = [[self.at(thread, value) for thread in threads] for value in values]
-        costs = [[self.cost(side, access, order.count) for access in accesses] for side in self.sides]
+        costs = [[self.cost(side, access, order.wide) for access in accesses] for side in self.sides]
         return [(sum(took for took, _ in each), sum(needed for _, needed in each)) for each in costs]
 
     def cost(self, side: Side, elements: Sequence[int], count: int) -> tuple[int, int]:
