@@ -83,6 +83,7 @@ READ = [
     ("(46,7):(1@0,1@1) o (42,2) o (4,5):(1@0,1@1)", STARTED),
     ("ArithTuple(42,_2) o (4,5):(_1@0,_1@1)", STARTED),
     ("counting_iter(42) o (4,(2,2)):(_1,(4,8))", LAYOUT),
+    ("tAcA: (0,0) o (2,3):(1@0,1@1)", IDENTITY),
     ("tmem_[32b](0x0000.0000) o ((_128,_256),_1,_1):((_65536,_1),_0,_0)", ACCUMULATOR),
     ("GMMA::DescriptorIterator o (_1,_2,_4,(_1,_3)):(_0,_512,_2,(_0,_1024))", DESCRIPTORS),
     ("subptr[4b](0x7f42.0) o (_8,_64):(_64,_1)", ROWS),

@@ -8,6 +8,7 @@ from mutate import Mutant, run
 
 BITS, FIND = "tests/layout/test_bit_map.py", "tests/layout/test_find.py"
 COMPOSED = "tests/layout/test_composed.py"
+NOTATION, PRINTS = "tests/layout/test_notation.py", "tests/layout/test_tools_print.py"
 
 
 def law(name: str) -> str:
@@ -165,6 +166,27 @@ MUTANTS = [
         'raise SearchEnded(f"radix systems beyond the first {NODES * 5}")',
         "return None",
         COMPOSED + "::test_a_search_that_ends_early_says_so",
+    ),
+    # labels, origins
+    layout(
+        "return value.name not in _NUMBERS",
+        "return True",
+        NOTATION + "::test_a_name_before_a_stride_is_a_size",
+    ),
+    layout(
+        'return isinstance(value, tuple) and self.tokens.sees("o")',
+        "return False",
+        PRINTS + "::test_a_print_is_read_as_its_layout",
+    ),
+    layout(
+        "offset == 0 and (chain is not None or part is parts[-2])",
+        "offset == 0",
+        NOTATION + "::test_errors_point_at_the_column",
+    ),
+    layout(
+        "map_leaves(lambda top: top + 1, last_place)",
+        "map_leaves(lambda top: top + 2, last_place)",
+        PRINTS + "::test_a_print_is_read_as_its_layout",
     ),
 ]
 

@@ -285,18 +285,12 @@ def _bit_map(call: Call) -> BitMap:
     return BitMap(tuple(columns))
 
 
-def _identity(call: Call) -> Layout:
-    parts = call.parts("shape")
-    if len(parts) != 1:
-        raise call.wrong("takes a shape")
-    return make_identity_layout(tree_of(parts[0], call.fail, "a shape"))
-
-
-def _ordered(call: Call) -> Layout:
-    parts = call.parts("shape", "order")
-    if len(parts) != 2:
-        raise call.wrong("takes a shape and an order")
-    return make_ordered_layout(tree_of(parts[0], call.fail, "a shape"), tree_of(parts[1], call.fail, "an order"))
+def _trees(call: Call, **names: str) -> list[IntTuple]:
+    """The int tuples that a call takes: by what each is called, how a message calls it."""
+    parts = call.parts(*names)
+    if len(parts) != len(names):
+        raise call.wrong(f"takes {' and '.join(names.values())}")
+    return [tree_of(part, call.fail, said) for part, said in zip(parts, names.values(), strict=True)]
 
 
 def _scaled(call: Call) -> Basis:
@@ -334,8 +328,8 @@ _SPELLINGS: dict[Callable[[Call], object], str] = {
     _scaled: "ScaledBasis",
     _layout: "Layout make_layout",
     _composed: "ComposedLayout Chained make_composed_layout composition",
-    _identity: "make_identity_layout",
-    _ordered: "make_ordered_layout",
+    lambda call: make_identity_layout(*_trees(call, shape="a shape")): "make_identity_layout",
+    lambda call: make_ordered_layout(*_trees(call, shape="a shape", order="an order")): "make_ordered_layout",
     _function: "floor ceiling Mod Max Min",
 }
 CALLS = {name: meaning for meaning, names in _SPELLINGS.items() for name in names.split()}
