@@ -101,3 +101,11 @@ def test_a_view_and_an_option_that_are_none_are_seen_by_types(tmp_path: Path) ->
 def test_no_file_switches_checks_off() -> None:
     marker = "# mypy" + ":"
     assert [str(path) for path in (ROOT / "cutepy").rglob("*.py") if marker in path.read_text()] == []
+
+
+def test_few_casts_and_few_ignores() -> None:
+    """A type is told by the code, not by force: `typing.cast` and `type: ignore`, in all of the package."""
+    texts = [path.read_text() for path in (ROOT / "cutepy").rglob("*.py")]
+    forced = [text for text in texts if re.search(r"^from typing import .*\bcast\b", text, re.MULTILINE)]
+    assert sum(len(re.findall(r"(?<![\w.])cast\(", text)) for text in forced) <= 20
+    assert sum(text.count("# type: " + "ignore") for text in texts) <= 20
