@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import random
+import re
 
-from cutepy import BitMap, ComposedLayout, Swizzle, composition, is_bijective, left_inverse, right_inverse
+import numpy as np
+
+from cutepy import (
+    BitMap,
+    ComposedLayout,
+    Layout,
+    Swizzle,
+    composition,
+    draw,
+    gpu,
+    is_bijective,
+    left_inverse,
+    make_tensor,
+    right_inverse,
+)
 from cutepy.layout import from_f2, parse_layout, to_f2
 
 
@@ -48,3 +63,23 @@ def failing(f: BitMap, g: BitMap, count: int) -> str:
     if any(parse_layout(text) != layout for text in (str(layout), repr(layout))):
         return "printed and read"
     return "" if eval(repr(f)) == f else "printed as a map and read"
+
+
+@gpu.kernel
+def placed(x, y):
+    gpu.launch(grid=x.size // 8, threads=8)
+    i = gpu.workgroup.x * 8 + gpu.thread
+    y[i] = x[i]
+
+
+def unused(f: BitMap, count: int) -> str:
+    """What does not hold of the layout of a matrix that is drawn, and by which a kernel stores; "" where all does."""
+    layout = ComposedLayout(f, 0, Layout(1 << count))
+    table = [f(x) for x in range(1 << count)]
+    if [int(cell) for cell in re.findall(r"\| +(\d+) ", draw(layout).text())] != table:
+        return "drawn"
+    x, memory = np.arange(1 << count, dtype=np.float32), np.zeros(1 << count, np.float32)
+    y = make_tensor(memory, layout)
+    proven = placed.verify(x, y).ok
+    placed.interpret(x, y)
+    return "" if proven and (memory[table] == x).all() else "used in a kernel"

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from layout.bit_map_cases import failing, invertible
+from layout.bit_map_cases import failing, invertible, unused
 
 from cutepy import (
     BitMap,
@@ -37,6 +37,11 @@ def test_every_matrix_is_said_composed_inverted_printed_and_read() -> None:
         rng, count = random.Random(seed), 3 + seed % 8
         f, g = invertible(rng, count), invertible(rng, count)
         assert failing(f, g, count) == "", (f, g)
+
+
+@pytest.mark.parametrize("f", RANDOM[:16], ids=str)
+def test_every_matrix_is_drawn_and_used_in_a_kernel(f: BitMap) -> None:
+    assert unused(f, max(3, len(f.columns))) == ""
 
 
 @pytest.mark.parametrize("bits", range(4))

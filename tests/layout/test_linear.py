@@ -10,7 +10,7 @@ from itertools import product as every
 
 import pytest
 from layout.cases import CASES, generator
-from layout.composed_cases import left_inverse_law, nullspace_law, right_inverse_law, table
+from layout.composed_cases import Law, left_inverse_law, nullspace_law, right_inverse_law, table
 
 from cutepy import (
     ComposedLayout,
@@ -192,3 +192,13 @@ def test_what_has_no_quotient() -> None:
         quotient(make_identity_layout((3, 4)), 1)
     with pytest.raises(LayoutError, match="share a bit"):
         free_bits(Layout((4, 4), (1, 2)))
+
+
+@pytest.mark.parametrize(("law", "text"), [
+    (right_inverse_law, "(8,2,2):(1@1,1@0,1@0)"),
+    (left_inverse_law, "(3,2,2):(4@0,1@2,1@2)"),
+])  # fmt: skip
+def test_an_axis_is_inverted_over_the_modes_that_move_it(law: Law, text: str) -> None:
+    """Where they overlap, none that moves another axis may make up for them."""
+    call, holds = law(random.Random(0), Layout.parse(text))
+    assert holds(call())

@@ -194,12 +194,5 @@ def _not_linear(layout: AnyLayout) -> str:
     ]
     if disjoint(columns):
         return "a function in the chain is not linear over XOR"
-    return f"the steps {_sharing(columns)} share a bit, so their sum carries where XOR does not"
-
-
-def _sharing(columns: Sequence[int]) -> str:
-    for j, right in enumerate(columns):
-        for left in columns[:j]:
-            if left & right:
-                return f"{left} and {right}"
-    return ""
+    left, right = next((low, high) for at, high in enumerate(columns) for low in columns[:at] if low & high)
+    return f"the steps {left} and {right} share a bit, so their sum carries where XOR does not"

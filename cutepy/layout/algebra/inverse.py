@@ -142,4 +142,16 @@ def _spans(modes: Moving) -> bool:
 def _by_axis(call: OfPlain, layout: Layout) -> Layout:
     """The inverse of a layout to coordinates: one mode for each axis of the codomain, nested alike."""
     width = 1 + max(path[0] for step in leaves(layout.stride) if (path := path_of(step)))
-    return joined(call(axis_layout(layout, axis)) for axis in range(width))
+    return joined(_along(call, axis_layout(layout, axis)) for axis in range(width))
+
+
+def _along(call: OfPlain, axis: Layout) -> Layout:
+    """The inverse along one axis, over the modes that move it alone: the others, of stride 0 here, move other axes."""
+    if has_basis(axis.stride):
+        return _by_axis(call, axis)
+    modes = moving(axis)
+    aligned = (_left if call is left_inverse else _right)(sorted(modes)) if _spans(sorted(modes)) else None
+    if aligned is not None:
+        return aligned
+    steps, positions, extents = zip(*modes, strict=True)
+    return coalesce(composition(_make(extents, positions), call(_make(extents, steps))))

@@ -110,7 +110,7 @@ def by_mode(
 def joined(modes: Iterable[Layout]) -> Layout:
     """The layout with these modes; always a tuple shape."""
     modes = tuple(modes)
-    return _make(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes), united_facts(modes))
+    return _make(tuple([mode.shape for mode in modes]), tuple([mode.stride for mode in modes]), united_facts(modes))
 
 
 def _tiler_text(tiler: object) -> str:

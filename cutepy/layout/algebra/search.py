@@ -18,7 +18,7 @@ from ..values.int_tuple import leaves
 from ..values.layout import Layout
 from ..values.size import list_coordinates
 from .rearrange import coalesce, from_modes, moving
-from .swizzled import listed
+from .swizzled import listed, reached_from_0
 from .table import SHORT
 
 Options = dict[int, frozenset[int]]
@@ -38,7 +38,7 @@ def largest_right_inverse(layout: Layout) -> Layout:
     wanted: dict[int, list[int]] = {}
     for position, offset in enumerate(offsets):
         wanted.setdefault(offset, []).append(position)
-    bound = next(offset for offset in range(len(wanted) + 1) if offset not in wanted)
+    bound = reached_from_0(wanted)
     counts = _comparison(offsets, bound)
     best: tuple[int, list[int], list[int]] = (1, [], [])
     left = MOST_COMPARED

@@ -6,6 +6,7 @@ layout or one swizzle after a layout it is returned as that, otherwise as the ch
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from math import prod
 from typing import cast
@@ -187,21 +188,20 @@ def right_inverse_of(layout: ComposedLayout, inverses: tuple[OfPlain, OfPlain]) 
         if recovered is not None:
             return recovered
     outside = _of_bits("right_inverse", layout)
-    reached = _prefix_reached(layout)
+    reached = reached_from_0(set(listed(layout)))
     if reached == 0:
         raise LayoutError(f"right_inverse({layout}): no coordinate has the offset 0")
     table = _inner_inverse(layout.inner, outside, layout.offset, reached, inverses)
     return ComposedLayout(Chained(table, -layout.offset, outside.inverse()), 0, Layout(reached, 1))
 
 
-def _prefix_reached(layout: ComposedLayout) -> int:
-    """How many offsets from 0 on are reached, one after the other."""
-    offsets = listed(layout)
-    seen = bytearray(len(offsets) + 1)
-    for offset in offsets:
-        if 0 <= offset < len(seen):
-            seen[offset] = 1
-    return seen.index(0)
+def reached_from_0(offsets: Collection[int]) -> int:
+    """How many numbers from 0 on are among them, one after the other.
+
+    >>> reached_from_0({0, 1, 3})
+    2
+    """
+    return next(number for number in range(len(offsets) + 1) if number not in offsets)
 
 
 def listed(layout: AnyLayout) -> list[int]:
