@@ -140,7 +140,7 @@ def test_both_spellings() -> None:
         "acc = subgroupMatrixScalarAdd(subgroupMatrixScalarMultiply(acc, 2.0), 1.0);",
     ):
         assert line in text
-    assert "subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>>(&sA, subgroup_mod_2 * 384u, false, 24u)" in text
+    assert "subgroupMatrixLoad<subgroup_matrix_left<f16, 16, 16>>(&sA, subgroup_mod_2_times_384, false, 24u)" in text
     assert set(staged_product.program(*operands()).needs) >= {"shader-f16", "chromium-experimental-subgroup-matrix"}
 
     @gpu.kernel

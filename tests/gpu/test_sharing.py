@@ -344,3 +344,17 @@ def test_a_kernel_is_lowered_once_and_forgotten_with_it() -> None:
     del kernel
     gc.collect()
     assert known() is None
+
+
+def test_a_trace_leaves_nothing_to_collect() -> None:
+    x = np.ones(256, np.float32)
+    y = np.zeros(256, np.float32)
+    repeated.interpret(x[:64], y[:64], step="calls", times=2, how="a register")
+    gc.collect()
+    gc.disable()
+    try:
+        repeated.wgsl(x, y, step="calls", times=2, how="a register")
+        repeated.interpret(x, y, step="calls", times=2, how="vectors")
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

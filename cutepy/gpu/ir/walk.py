@@ -248,11 +248,13 @@ def loads(value: Expr) -> tuple[Load, ...]:
 
 def reads(value: Expr) -> Reads:
     """The variables and the loads inside `value`, each once, operands first."""
+    if isinstance(value, Var):  # what keeps itself alive would wait for Python's collector
+        return (value,), ()
     known: Reads | None = getattr(value, "known_reads", None)
     if known is None:
         if value.depth > MOST_DEPTH:
             ask_operands_first(value, KnownTo("known_reads"), reads)
-        names: tuple[Var, ...] = (value,) if isinstance(value, Var) else ()
+        names: tuple[Var, ...] = ()
         found: tuple[Load, ...] = ()
         for operand in value.operands:
             more, others = reads(operand)

@@ -185,7 +185,9 @@ def _plain(value: ir.Expr) -> bool:
 
 def _name(value: ir.Expr, hint: str) -> str:
     match value:
-        case ir.Binary(op="//" | "%" | ">>" | "&", left=left, right=ir.Const(value=c)) if value.dtype.kind in "iu":
+        case ir.Binary(op="*" | "//" | "%" | ">>" | "<<" | "&", left=left, right=ir.Const(value=c)) if (
+            value.dtype.kind in "iu"
+        ):
             inner = _name(left, "")
             return f"{inner}_{_OPERATOR_NAMES[value.op]}_{c}" if inner else hint
         case ir.Var(name=name):
@@ -207,7 +209,7 @@ def _name(value: ir.Expr, hint: str) -> str:
     return hint
 
 
-_OPERATOR_NAMES = {"//": "div", "%": "mod", ">>": "shr", "&": "and"}
+_OPERATOR_NAMES = {"*": "times", "//": "div", "%": "mod", ">>": "shr", "<<": "shl", "&": "and"}
 _BUILTIN_NAMES = {
     "local_invocation_index": "tid",
     "workgroup_id.x": "group_x",

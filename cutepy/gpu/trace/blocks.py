@@ -164,6 +164,10 @@ class Block:
         stored = {stmt.buffer for body in bodies for stmt in statements(tuple(body)) if isinstance(stmt, Store)}
         self.trace.latest = {buffer: name for buffer, name in self.known.items() if buffer not in stored}
 
+    def forget(self) -> None:
+        """The frame has a name for this block: once it is complete, neither is to keep the other."""
+        del self.frame, self.state
+
     def lose(self, name: str, why: str) -> None:
         """Note why a name is not bound from here on."""
         subject = "what the function returns" if name == RESULT else name
@@ -248,6 +252,7 @@ class Branch(Block):
         else:
             self.trace.emit(If(self.otherwise, tuple(other.body), place=self.place))
         self.now |= {name: self.read(*found) for name, found in kept.items()}
+        self.forget()
 
     def merge(self, name: str, then: Side, other: Side) -> tuple[object, list[object]] | None:
         """The form of a name's value after the branch, and its numbers or where they are; None where the name is known

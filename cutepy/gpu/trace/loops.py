@@ -158,6 +158,7 @@ class Repeated(Block):
         for name in self.counters:
             self.now.pop(name, None)
             self.lose(name, "the counter of the loop, which has ended:")
+        self.forget()
 
     def check_ends(self, body: list[Stmt]) -> None:
         """Raise KernelError for a loop that whoever begins a second turn never leaves."""

@@ -77,11 +77,11 @@ def side_of(name: str, layout: AnyLayout, space: str, align: int) -> Side:
 
 
 class Order(NamedTuple):
-    """Who takes what: the digits that the threads count, those that the values count, `count` values at once."""
+    """Who takes what: the digits that the threads count, those that the values count, `wide` values at once."""
 
     threads: tuple[Digit, ...]
     values: tuple[Digit, ...]
-    count: int
+    wide: int
 
 
 class Job(NamedTuple):

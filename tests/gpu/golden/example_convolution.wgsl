@@ -32,17 +32,17 @@ fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     let sA_at = tid_mod_2 * 144u + tid_div_2;
     let inside = group.y * 32u + tid_div_2 < 40u;
     let filters_at = group.y * 864u + tid_div_2 * 27u + tid_mod_2;
-    let sA_at_1 = (tid % 8u) * 4u;
+    let tid_mod_8_times_4 = (tid % 8u) * 4u;
     let tid_div_8 = tid / 8u;
-    let sB_at = tid_div_8 * 4u;
+    let tid_div_8_times_4 = tid_div_8 * 4u;
     for (var k = 0u; k < 18u; k++) {
         var pixels = vec4<f32>(0.0);
         let k_div_2 = k / 2u;
         let k_div_2_mod_3 = k_div_2 % 3u;
         let k_div_6 = k / 6u;
         let k_mod_2 = k % 2u;
-        let index_2 = k_mod_2 * 2u;
-        let inside_1 = tid_mod_2 + index_2 < 3u;
+        let k_mod_2_times_2 = k_mod_2 * 2u;
+        let inside_1 = tid_mod_2 + k_mod_2_times_2 < 3u;
         if (index + k_div_2_mod_3 - 1u < 30u && (index_1 + k_div_6 - 1u < 20u && inside_1)) {
             let x_0 = x[(x_at + k_div_6 * 360u + k_div_2_mod_3 * 12u + k_mod_2 * 8u - 372u) / 4u];
             pixels = x_0;
@@ -53,7 +53,7 @@ fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
         sA[sA_at + 108u] = pixels.w;
         var filters_0 = vec4<f32>(0.0);
         if (inside && inside_1) {
-            filters_0 = filters[filters_at + k_div_2 * 3u + index_2];
+            filters_0 = filters[filters_at + k_div_2 * 3u + k_mod_2_times_2];
         }
         sB[sA_at] = filters_0.x;
         sB[sA_at + 36u] = filters_0.y;
@@ -61,11 +61,11 @@ fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
         sB[sA_at + 108u] = filters_0.w;
         workgroupBarrier();
         for (var kk = 0u; kk < 8u; kk++) {
-            let sA_at_2 = kk * 36u;
-            let sA_at_3 = sA_at_1 + sA_at_2;
-            let sA_1 = vec4<f32>(sA[sA_at_3], sA[sA_at_3 + 1u], sA[sA_at_3 + 2u], sA[sA_at_3 + 3u]);
-            let sB_at_1 = sB_at + sA_at_2;
-            let sB_1 = vec4<f32>(sB[sB_at_1], sB[sB_at_1 + 1u], sB[sB_at_1 + 2u], sB[sB_at_1 + 3u]);
+            let kk_times_36 = kk * 36u;
+            let sA_at_1 = tid_mod_8_times_4 + kk_times_36;
+            let sA_1 = vec4<f32>(sA[sA_at_1], sA[sA_at_1 + 1u], sA[sA_at_1 + 2u], sA[sA_at_1 + 3u]);
+            let sB_at = tid_div_8_times_4 + kk_times_36;
+            let sB_1 = vec4<f32>(sB[sB_at], sB[sB_at + 1u], sB[sB_at + 2u], sB[sB_at + 3u]);
             acc0 = fma(sA_1, vec4<f32>(sB_1.x), acc0);
             acc1 = fma(sA_1, vec4<f32>(sB_1.y), acc1);
             acc2 = fma(sA_1, vec4<f32>(sB_1.z), acc2);
@@ -73,9 +73,9 @@ fn convolve(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
         }
         workgroupBarrier();
     }
-    let index_3 = group.y * 8u;
-    let inside_2 = index_3 + tid_div_8 < 10u;
-    let result_at = group_x_div_4 * 1200u + (tid_div_2 % 4u) * 300u + group_x_mod_4 * 80u + tid_mod_2 * 40u + index_3 + tid_div_8;
+    let group_y_times_8 = group.y * 8u;
+    let inside_2 = group_y_times_8 + tid_div_8 < 10u;
+    let result_at = group_x_div_4 * 1200u + (tid_div_2 % 4u) * 300u + group_x_mod_4 * 80u + tid_mod_2 * 40u + group_y_times_8 + tid_div_8;
     if (inside_2) {
         result[result_at] = vec4<f32>(acc0.x, acc1.x, acc2.x, acc3.x);
         result[result_at + 10u] = vec4<f32>(acc0.y, acc1.y, acc2.y, acc3.y);

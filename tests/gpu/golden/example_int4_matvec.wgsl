@@ -17,10 +17,10 @@ fn matvec(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     var total = 0.0;
     let weights_at = group.x * 33u + tid;
     let lanes = vec4<u32>(268435456u, 16777216u, 1048576u, 65536u);
-    let x_at = tid * 8u;
+    let tid_times_8 = tid * 8u;
     for (var k = 0u; k < 33u; k += 32u) {
         let weights_at_1 = weights_at + k;
-        let x_at_1 = x_at + k * 8u;
+        let x_at = tid_times_8 + k * 8u;
         let total_1 = total;
         if (tid + k < 33u) {
             let weights_0 = weights[weights_at_1];
@@ -32,14 +32,14 @@ fn matvec(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
             let ws_5 = bitcast<vec4<i32>>(vec4<u32>(weights_0.z * 4096u, weights_0.z * 256u, weights_0.z * 16u, weights_0.z)) >> vec4<u32>(28u);
             let ws_6 = bitcast<vec4<i32>>(vec4<u32>(weights_0.w) * lanes) >> vec4<u32>(28u);
             let ws_7 = bitcast<vec4<i32>>(vec4<u32>(weights_0.w * 4096u, weights_0.w * 256u, weights_0.w * 16u, weights_0.w)) >> vec4<u32>(28u);
-            let x_0 = x[x_at_1];
-            let x_1 = x[x_at_1 + 1u];
-            let x_2 = x[x_at_1 + 2u];
-            let x_3 = x[x_at_1 + 3u];
-            let x_4 = x[x_at_1 + 4u];
-            let x_5 = x[x_at_1 + 5u];
-            let x_6 = x[x_at_1 + 6u];
-            let x_7 = x[x_at_1 + 7u];
+            let x_0 = x[x_at];
+            let x_1 = x[x_at + 1u];
+            let x_2 = x[x_at + 2u];
+            let x_3 = x[x_at + 3u];
+            let x_4 = x[x_at + 4u];
+            let x_5 = x[x_at + 5u];
+            let x_6 = x[x_at + 6u];
+            let x_7 = x[x_at + 7u];
             let scales_0 = scales[weights_at_1];
             total = total_1 + (0.0 + f32(ws.x) * f32(x_0.x) + f32(ws.y) * f32(x_0.y) + f32(ws.z) * f32(x_0.z) + f32(ws.w) * f32(x_0.w) + f32(ws_1.x) * f32(x_1.x) + f32(ws_1.y) * f32(x_1.y) + f32(ws_1.z) * f32(x_1.z) + f32(ws_1.w) * f32(x_1.w) + f32(ws_2.x) * f32(x_2.x) + f32(ws_2.y) * f32(x_2.y) + f32(ws_2.z) * f32(x_2.z) + f32(ws_2.w) * f32(x_2.w) + f32(ws_3.x) * f32(x_3.x) + f32(ws_3.y) * f32(x_3.y) + f32(ws_3.z) * f32(x_3.z) + f32(ws_3.w) * f32(x_3.w) + f32(ws_4.x) * f32(x_4.x) + f32(ws_4.y) * f32(x_4.y) + f32(ws_4.z) * f32(x_4.z) + f32(ws_4.w) * f32(x_4.w) + f32(ws_5.x) * f32(x_5.x) + f32(ws_5.y) * f32(x_5.y) + f32(ws_5.z) * f32(x_5.z) + f32(ws_5.w) * f32(x_5.w) + f32(ws_6.x) * f32(x_6.x) + f32(ws_6.y) * f32(x_6.y) + f32(ws_6.z) * f32(x_6.z) + f32(ws_6.w) * f32(x_6.w) + f32(ws_7.x) * f32(x_7.x) + f32(ws_7.y) * f32(x_7.y) + f32(ws_7.z) * f32(x_7.z) + f32(ws_7.w) * f32(x_7.w)) * scales_0;
         }

@@ -37,7 +37,7 @@ fn top_k(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
     let inside_6 = tid < 2u;
     let inside_7 = tid < 1u;
     let inside_8 = tid == 0u;
-    let values_at = group.x * 8u;
+    let group_x_times_8 = group.x * 8u;
     for (var turn = 0u; turn < 8u; turn++) {
         workgroupBarrier();
         let value_1 = bitcast<i32>(mine1_1.w);
@@ -152,10 +152,10 @@ fn top_k(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
         workgroupBarrier();
         let partial_16 = partial[0u];
         let partial_1_14 = partial_1[0u];
-        let values_at_1 = values_at + turn;
+        let values_at = group_x_times_8 + turn;
         if (inside_8) {
-            values[values_at_1] = bitcast<f32>(select(partial_16, -partial_16 | i32(-2147483648), partial_16 < 0i));
-            places[values_at_1] = partial_1_14;
+            values[values_at] = bitcast<f32>(select(partial_16, -partial_16 | i32(-2147483648), partial_16 < 0i));
+            places[values_at] = partial_1_14;
         }
         mine0 = vec4<f32>(select(mine0.x, value, tid == partial_1_14), select(mine0.y, value, tid + 128u == partial_1_14), select(mine0.z, value, tid + 256u == partial_1_14), select(mine0.w, value, tid + 384u == partial_1_14));
         mine1_1 = vec4<f32>(select(mine1_1.x, value, tid + 512u == partial_1_14), select(mine1_1.y, value, tid + 640u == partial_1_14), select(mine1_1.z, value, tid + 768u == partial_1_14), select(mine1_1.w, value, tid + 896u == partial_1_14));

@@ -16,25 +16,25 @@ fn matmul(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     var acc2: vec4<f32>;
     var acc3: vec4<f32>;
     let tid_div_16 = tid / 16u;
-    let A_at = tid_div_16 * 64u;
+    let tid_div_16_times_64 = tid_div_16 * 64u;
     let tid_mod_16 = tid % 16u;
-    let A_at_1 = group.y * 4096u + A_at + tid_mod_16;
+    let A_at = group.y * 4096u + tid_div_16_times_64 + tid_mod_16;
     let sA_at = tid_mod_16 * 68u + tid_div_16;
-    let B_at = A_at + tid_mod_16;
-    let sA_at_1 = tid_div_16 * 4u;
-    let sB_at = tid_mod_16 * 4u;
+    let B_at = tid_div_16_times_64 + tid_mod_16;
+    let tid_div_16_times_4 = tid_div_16 * 4u;
+    let tid_mod_16_times_4 = tid_mod_16 * 4u;
     for (var k = 0u; k < 4u; k++) {
-        let A_at_2 = k * 16u;
-        let A_at_3 = A_at_1 + A_at_2;
-        let A_0 = A[A_at_3];
-        let A_1 = A[A_at_3 + 1024u];
-        let A_2 = A[A_at_3 + 2048u];
-        let A_3 = A[A_at_3 + 3072u];
+        let k_times_16 = k * 16u;
+        let A_at_1 = A_at + k_times_16;
+        let A_0 = A[A_at_1];
+        let A_1 = A[A_at_1 + 1024u];
+        let A_2 = A[A_at_1 + 2048u];
+        let A_3 = A[A_at_1 + 3072u];
         sA[sA_at] = A_0;
         sA[sA_at + 16u] = A_1;
         sA[sA_at + 32u] = A_2;
         sA[sA_at + 48u] = A_3;
-        let B_at_1 = B_at + A_at_2;
+        let B_at_1 = B_at + k_times_16;
         let B_0 = B[B_at_1];
         let B_1 = B[B_at_1 + 1024u];
         let B_2 = B[B_at_1 + 2048u];
@@ -45,11 +45,11 @@ fn matmul(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         sB[sA_at + 48u] = B_3;
         workgroupBarrier();
         for (var kk = 0u; kk < 16u; kk++) {
-            let sA_at_2 = kk * 68u;
-            let sA_at_3 = sA_at_1 + sA_at_2;
-            let a = vec4<f32>(sA[sA_at_3], sA[sA_at_3 + 1u], sA[sA_at_3 + 2u], sA[sA_at_3 + 3u]);
-            let sB_at_1 = sB_at + sA_at_2;
-            let b = vec4<f32>(sB[sB_at_1], sB[sB_at_1 + 1u], sB[sB_at_1 + 2u], sB[sB_at_1 + 3u]);
+            let kk_times_68 = kk * 68u;
+            let sA_at_1 = tid_div_16_times_4 + kk_times_68;
+            let a = vec4<f32>(sA[sA_at_1], sA[sA_at_1 + 1u], sA[sA_at_1 + 2u], sA[sA_at_1 + 3u]);
+            let sB_at = tid_mod_16_times_4 + kk_times_68;
+            let b = vec4<f32>(sB[sB_at], sB[sB_at + 1u], sB[sB_at + 2u], sB[sB_at + 3u]);
             acc0 = fma(vec4<f32>(a.x), b, acc0);
             acc1 = fma(vec4<f32>(a.y), b, acc1);
             acc2 = fma(vec4<f32>(a.z), b, acc2);
@@ -57,7 +57,7 @@ fn matmul(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         }
         workgroupBarrier();
     }
-    let C_at = group.y * 1024u + A_at + tid_mod_16;
+    let C_at = group.y * 1024u + tid_div_16_times_64 + tid_mod_16;
     C[C_at] = acc0;
     C[C_at + 16u] = acc1;
     C[C_at + 32u] = acc2;

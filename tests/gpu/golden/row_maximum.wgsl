@@ -13,9 +13,9 @@ fn nan_max_f32(a: f32, b: f32) -> f32 {  // NaN if either operand is, told by it
 fn row_maximum(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
     var infinity_bits = 2139095040u;
     var best = -bitcast<f32>(infinity_bits);
-    let x_at = group.x * 100u;
+    let group_x_times_100 = group.x * 100u;
     for (var i = tid; i < 100u; i += 32u) {
-        let value = x[x_at + i];
+        let value = x[group_x_times_100 + i];
         best = nan_max_f32(value, best);
     }
     part[tid] = best;
