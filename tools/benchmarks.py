@@ -35,6 +35,8 @@ SCRIPTS = {
     "runtime": "what a launch and a transfer cost",
     "gpu": "kernels beside cuBLAS (through torch) and ONNX Runtime's WebGPU kernels, on one device",
     "steps": "the six steps of a matrix product (docs/stories/matmul.md), on one device",
+    "shapes": "products, reductions, softmax and copies in every shape beside torch, and what calls cost the host",
+    "tuner": "what `gpu.tune` finds from a cold start, beside every plan that it could have tried",
 }
 NONE = "\nNo results are committed yet.\n"
 

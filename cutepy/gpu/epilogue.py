@@ -18,9 +18,8 @@ from ..tensor.tensor import Tensor
 from .ir import Expr
 from .matmul import Plan, multiply_tiles
 from .matmul_matrices import MatrixPlan, multiply_matrices
-from .operations.elements import Operand
 from .operations.operand import tensor_of
-from .operations.pointwise import Pointwise, element_of, pointwise
+from .operations.pointwise import Pointwise, pointwise
 from .trace.kernel import kernel
 
 PRODUCT = "c"
@@ -31,21 +30,20 @@ Asked = str | Pointwise | Callable[..., Scalars]
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """A function of one element of the product and of each operand, its names in order, and the types of all."""
+    """An operation on one element of the product and of each operand, and the types of these in order."""
 
-    element: Callable[..., Operand]
-    names: tuple[str, ...]
+    operation: Pointwise
     types: tuple[DType | Weak, ...]
 
     @property
     def others(self) -> list[str]:
         """The names of the operands beside the product."""
-        return [name for name in self.names if name != PRODUCT]
+        return [name for name in self.operation.names if name != PRODUCT]
 
     def of(self, product: Expr, others: tuple[Expr, ...], dtype: DType) -> Expr:
         """What it gives, as an element of `dtype`."""
         met = dict(zip([PRODUCT, *self.others], (product, *others), strict=True))
-        return element_of(self.element, [met[name] for name in self.names], self.types, dtype)
+        return self.operation.of_elements([met[name] for name in self.operation.names], self.types, dtype)
 
 
 def operation_of(epilogue: Asked, given: Mapping[str, object]) -> tuple[Pointwise, dict[str, Tensor]]:

@@ -97,7 +97,6 @@ class Finish:
     """An epilogue made ready: its operands beside the product, on the place and of the product's shape, and the type
     that it gives."""
 
-    operation: Pointwise
     others: dict[str, Tensor]
     epilogue: Epilogue
     gives: DType
@@ -122,16 +121,16 @@ def _multiply(place: Place, operands: Operands, dtype: DType, how: How, finish: 
     if dtype is bool_:
         product = pointwise("x != 0")(product, out=out if finish is None else None, engine=place.engine)
     if finish is not None:
-        finish.operation(engine=place.engine, out=out, **{PRODUCT: product, **finish.others})
+        finish.epilogue.operation(engine=place.engine, out=out, **{PRODUCT: product, **finish.others})
 
 
 def _finish(place: Place, operation: Pointwise, given: dict[str, Tensor], dtype: DType, shape: Shape) -> Finish:
     if broadcast_shape("matmul", shape, *map(mode_sizes, given.values())) != shape:
         raise KernelError(f"matmul: an operand of the epilogue is larger than the product, whose shape is {shape}")
     types = {name: dtype if name == PRODUCT else given[name].dtype for name in operation.names}
-    epilogue = Epilogue(operation.element, operation.names, tuple(types.values()))
+    epilogue = Epilogue(operation, tuple(types.values()))
     others = {name: broadcast(place.bring(given[name]), shape) for name in epilogue.others}
-    return Finish(operation, others, epilogue, operation.result_type(types, {}))
+    return Finish(others, epilogue, operation.result_type(types, {}))
 
 
 def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "f32") -> str:

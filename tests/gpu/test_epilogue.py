@@ -102,6 +102,20 @@ def test_operands_broadcast_in_any_batch(data: st.DataObject) -> None:
     np.testing.assert_array_equal(found, others["x"] * (a.astype(int) @ b.astype(int)) - others["y"])
 
 
+def times(factor: float) -> Callable[[gpu.Expr], gpu.Expr]:
+    return lambda c: c * factor
+
+
+def test_what_an_epilogue_captures_is_seen() -> None:
+    """Values that change are; a function that is written anew is no new kernel."""
+    a = np.ones((16, 16), np.float32)
+    before = {id(form) for form in epilogue_kernel._traced.values()}
+    for factor in (2.0, 3.0) * 3:
+        found = gpu.matmul(a, a, epilogue=times(factor), engine="numpy")
+        assert (found.numpy() == 16 * factor).all()
+    assert len({id(form) for form in epilogue_kernel._traced.values()} - before) == 2
+
+
 def test_results_of_other_types() -> None:
     (a, b), _ = operands(20, 30, 40, "float16")
     c = np.zeros((20, 30), np.float32)

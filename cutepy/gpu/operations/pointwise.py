@@ -174,9 +174,16 @@ class Pointwise:
             self._results[key] = found
         return found
 
+    def of_elements(self, values: Iterable[Scalars], types: tuple[DType | Weak, ...], dtype: DType) -> Expr:
+        """What the function gives, in a kernel, for one element of each operand, as an element of `dtype`."""
+        found = self.element(*map(_element, values, types))
+        if not isinstance(found, Element):
+            return as_expr(rounded(found, dtype), dtype)
+        return functions.cast(found.value, dtype)
+
     def _body(self) -> Callable[..., None]:
         """The function that is traced: its parameters are called as the operands are."""
-        names, formula, function = self.names, self.formula, self.element
+        names, formula = self.names, self.formula
 
         def body(*values: Tensor | Expr, plan: Plan) -> None:
             *operands, result = values
@@ -187,7 +194,7 @@ class Pointwise:
             def element(*of_tensors: Expr) -> Expr:
                 left = iter(of_tensors)
                 given = (next(left) if isinstance(v, Tensor) else v for v in operands)
-                return element_of(function, given, plan.types, result.dtype)
+                return self.of_elements(given, plan.types, result.dtype)
 
             assert isinstance(result, Tensor)
             each_element(tensors, result, element, plan.tiling)
@@ -236,16 +243,6 @@ def of_function(function: Function) -> Pointwise:
     """One operation for all calls with one function of the table of `ops`."""
     names = tuple("abc"[: function.arity])
     return Pointwise(lambda *elements: apply(function, *elements), names, function.name)
-
-
-def element_of(
-    function: Callable[..., Operand], values: Iterable[Scalars], types: tuple[DType | Weak, ...], dtype: DType
-) -> Expr:
-    """What a function of elements gives, in a kernel, for one element of each operand, as an element of `dtype`."""
-    found = function(*map(_element, values, types))
-    if not isinstance(found, Element):
-        return as_expr(rounded(found, dtype), dtype)
-    return functions.cast(found.value, dtype)
 
 
 def converted(x: Tensor, dtype: DType, *, engine: str) -> Tensor:
