@@ -35,6 +35,9 @@ from .trace import language as gpu
 from .trace.kernel import kernel
 
 Sums = Literal["f32", "f16", "i32", "u32"]
+ROOM = 24 * 1024
+"""Bytes of shared memory that leave room for two workgroups on a processor of an H200, with this driver: at 25 KB and
+beyond one runs there, and 4096^3 takes 926 us, not 515."""
 SUBGROUP = 32
 """Threads of a subgroup, on the adapters that grant matrices so far."""
 
@@ -125,20 +128,24 @@ class MatrixPlan:
         return Layout(shape, steps)
 
     @property
+    def slab_bytes(self) -> int:
+        """Bytes of shared memory for the slabs of A and B."""
+        width = as_dtype(self.types[0]).bytes * self.packed
+        return workgroup_bytes([self.staged(operand).cosize * width for operand in (0, 1)])
+
+    @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory, with a block of results."""
-        width = as_dtype(self.types[0]).bytes * self.packed
-        slabs = [self.staged(operand).cosize * width for operand in (0, 1)]
-        return workgroup_bytes([*slabs, self.block(True).cosize * as_dtype(self.types[1]).bytes])
+        return workgroup_bytes([self.slab_bytes, self.block(True).cosize * as_dtype(self.types[1]).bytes])
 
     def block(self, across: bool) -> Layout:
-        """The layout in shared memory of a block of results: a matrix of each of the subgroups one above the other.
-
-        It is small, for the workgroups that an H200 runs at a time on a processor share 50 KB: with blocks of a whole
-        row of the tile two did not fit, and 4096^3 took 926 us, not 515.
-        """
-        rows, columns = self.shape[0] * self.subgroups[0], self.shape[1]
-        return Layout((rows, columns), (columns, 1) if across else (1, rows + 8))  # 2 ways, not 4
+        """The layout in shared memory of a block of results, what the subgroups hold side by side: padded where `ROOM`
+        allows it, for then its matrices are stored without conflicts."""
+        rows, columns, _ = self.mma.tile
+        near, far = (columns, rows) if across else (rows, columns)
+        fits = self.slab_bytes + far * (near + 8) * as_dtype(self.types[1]).bytes <= ROOM
+        pitch = near + 8 if fits else near
+        return Layout((rows, columns), (pitch, 1) if across else (1, pitch))
 
     def stores(self, C: Tensor) -> bool:
         """Whether C takes matrices as they are: whole tiles in the type of the sums, of rows or columns of neighbours,
@@ -214,21 +221,18 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
 
 
 def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], store: Store) -> None:
-    """Bring the sums to threads through shared memory, which store what C has of them: a block after the other, a
-    matrix of each of the subgroups that are one above the other."""
-    across, subgroup, (above, beside) = _across(C), gpu.subgroup(), plan.subgroups
-    block = plan.block(across)
+    """Bring the sums to threads through shared memory, which store what C has of them: a block after the other of what
+    the subgroups hold side by side."""
+    across, block = _across(C), plan.block(_across(C))
     rows, columns = block[0].size, block[1].size
-    counts = plan.tile[0] // rows, plan.tile[1] // (columns * beside)
     staged = gpu.shared(plan.types[1], block, name="sC")
-    target = replace(plan, subgroups=(above, 1)).mma.partition_C(staged, SUBGROUP * (subgroup % above))
+    target = plan.mma.partition_C(staged, SUBGROUP * gpu.subgroup())
     shares = copy_layout((rows, columns), (1, 4) if across else (4, 1), prod(plan.threads), along_k=across)
-    for i, j, turn in product(*map(range, (*counts, beside))):
-        with gpu.when(subgroup // above == turn):
-            copy(acc(ALL, i, j), target(ALL, 0, 0))
+    for i, j in product(range(plan.tile[0] // rows), range(plan.tile[1] // columns)):
+        copy(acc(ALL, i, j), target(ALL, 0, 0))  # by all: under a condition, a third slower
         gpu.barrier()
 
-        def mine(tensor: Tensor, at: tuple[int, int] = (i, j * beside + turn)) -> Tensor:
+        def mine(tensor: Tensor, at: tuple[int, int] = (i, j)) -> Tensor:
             tile = local_tile(tensor, plan.tile[:2], place)
             return thread_value_partition(local_tile(tile, (rows, columns), at), shares)
 

@@ -50,7 +50,7 @@ def padded_kernel(source: Tensor, result: Tensor, *, tile: tuple[int, ...]) -> N
 
 def of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int) -> Tensor:
     """A (0) or B (1) as (rows, k) of whole tiles that are read in vectors: itself, or a copy among zeros."""
-    tile = plan.tile[operand], plan.tile[2]
+    tile = plan.slab(operand)
     steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
     aligned = 1 in steps_of(tensor) and not any(at % 4 for at in (*steps, tensor.offset) if at != 1)
     if aligned and all(extent % step == 0 for extent, step in zip(mode_sizes(tensor), tile, strict=False)):

@@ -19,6 +19,7 @@ from cutepy.gpu.matmul_bytes import of_bytes
 from cutepy.gpu.matmul_matrices import (
     LARGE,
     PACES,
+    ROOM,
     SMALL,
     MatrixPlan,
     choose_matrix_plan,
@@ -361,12 +362,12 @@ def test_padding_keeps_matrix_loads_free_of_bank_conflicts(columns: tuple[bool, 
 
 @pytest.mark.parametrize("C", [np.zeros((64, 64), np.float16), np.zeros((64, 64), np.float16).T])
 def test_blocks_of_results_are_small(C: np.ndarray) -> None:
-    """They leave room for two workgroups on a processor of an H200, and are read and written with few conflicts."""
+    """They leave room for two workgroups on a processor of an H200, and are read and written without conflicts."""
     A, plan = np.zeros((64, 64), np.float16), MatrixPlan((64, 64, 32))
     found = matrix_matmul_kernel.report(A, A.T, C, plan=plan)
     blocks = [a.ways for a in found.accesses if a.array == "sC"]
-    assert len(blocks) >= 2 and max(blocks) <= 2, blocks
-    assert all(replace(LARGE, columns=(i, j)).shared_bytes <= 24 * 1024 for i in (True, False) for j in (True, False))
+    assert len(blocks) >= 2 and set(blocks) == {1}, blocks
+    assert all(replace(LARGE, columns=(i, j)).shared_bytes <= ROOM for i in (True, False) for j in (True, False))
 
 
 def test_a_report_counts_what_matrices_compute() -> None:
@@ -380,12 +381,11 @@ def test_a_report_counts_what_matrices_compute() -> None:
 @pytest.mark.parametrize(
     "shapes", [((64, 64), (64, 64)), ((70, 100), (100, 33)), ((2, 3, 40), (40, 5)), ((9,), (9, 7))]
 )
-@pytest.mark.parametrize("columns", [(False, False), (False, True), (True, False)])
-def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple, columns: tuple[bool, bool]) -> None:
+def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple) -> None:
     rng, limits = np.random.default_rng(0), np.iinfo(kind)
     A, B = (rng.integers(limits.min, limits.max + 1, shape).astype(kind) for shape in shapes)
     sums = {"int8": "i32", "uint8": "u32"}[kind]
-    plan = replace(of_bytes(SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums)), columns=columns)
+    plan = of_bytes(SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums))
     right = A.astype(np.int64) @ B.astype(np.int64)
     for found in (gpu.matmul(A, B, sums=sums, engine="numpy", plan=p) for p in (plan, None)):
         assert found.dtype.name == sums
@@ -398,7 +398,7 @@ def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple, columns: tuple[b
 
 
 def test_bytes_want_bytes() -> None:
-    with pytest.raises(KernelError, match="arrays of i8, or of u8"):
+    with pytest.raises(KernelError, match="multiplies i8, or u8, not i8 and u8"):
         gpu.matmul(np.zeros((4, 4), np.int8), np.zeros((4, 4), np.uint8), sums="i32", engine="numpy")
 
 
