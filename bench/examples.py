@@ -2,6 +2,8 @@
 
     python bench/examples.py [--small] [--only attention,scan] [--limit 60] [--runtime wgpu|dawn]
 
+Those by matrices of a subgroup need `--runtime dawn`.
+
 Device time on both sides: timestamps here, CUDA events there, after 0.3 s of running (the clock is low while a pipeline
 compiles). Random data; the error is that of a part of the result against float64, relative to its greatest element. The
 bandwidth of a plain copy is measured first, here and by torch. A line is printed as soon as it is known, and no case
@@ -17,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -133,15 +136,14 @@ def copy() -> None:
     say(told("copy", 8 * n, "GB/s", lambda: gpu.copy(a, b), there), "|", error(b.numpy()[:1000], x[:1000]))
 
 
-def attention(causal: bool) -> None:
-    """4 batches of 16 heads, 4,096 x 64."""
-    from attention import attention as kernel
-
+def attention(causal: bool, module: str = "attention") -> None:
+    """4 batches of 16 heads, 4,096 x 64; by matrices of a subgroup in f16."""
     from cutepy import Layout, gpu, make_tensor
 
+    kernel, dtype = import_module(module).attention, "f16" if module == "attention_matrices" else "f32"
     length, width, heads = (128, 64, 2) if SMALL else (4096, 64, 64)
     g = np.random.default_rng(0)
-    Q, K, V = (g.standard_normal((heads, length, width), np.float32) for _ in "QKV")
+    Q, K, V = (g.standard_normal((heads, length, width), np.float32).astype(DTYPES[dtype]) for _ in "QKV")
     layout = Layout((length, width, heads), (width, 1, length * width))
     q, k, v, o = (gpu.array(make_tensor(x, layout)) for x in (Q, K, V, np.zeros_like(Q)))
     there = None
@@ -150,7 +152,8 @@ def attention(causal: bool) -> None:
         product = torch().nn.functional.scaled_dot_product_attention
         there = partial(product, *on, is_causal=causal)
     flops = 4.0 * heads * width * (length * (length + 1) // 2 if causal else length**2)
-    words = told(f"attention {causal=}", flops / 1e3, "TFLOP/s", lambda: kernel(q, k, v, o, causal=causal), there)
+    name = f"attention {dtype} {causal=}"
+    words = told(name, flops / 1e3, "TFLOP/s", lambda: kernel(q, k, v, o, causal=causal), there)
     rows, which = np.arange(0, length, max(1, length // 64)), [0, heads - 1]
     scores = np.einsum("hid,hjd->hij", Q[which][:, rows], K[which], dtype=np.float64) / np.sqrt(width)
     if causal:
@@ -235,11 +238,14 @@ def layer_norm(rows: int, n: int, gradient: bool) -> None:
     say(words, "|", error(y.numpy()[:64], right))
 
 
+DTYPES = {"f16": np.float16, "f32": np.float32}
 WIDE = (64, 1056) if SMALL else (16384, 16384)
 ROWS = (64, 1000) if SMALL else (16384, 4096)
 CASES: dict[str, Callable[[], None]] = {
     "attention": partial(attention, False),
     "attention causal": partial(attention, True),
+    "matrices": partial(attention, False, "attention_matrices"),
+    "matrices causal": partial(attention, True, "attention_matrices"),
     "scan int32": partial(scan, "int32"),
     "scan float32": partial(scan, "float32"),
     "int4": partial(int4, *WIDE),
@@ -266,7 +272,8 @@ def main() -> None:
     given = options.parse_args()
     os.environ["CUTEPY_RUNTIME"] = given.runtime
     os.environ["EXAMPLES_SMALL"] = "1" if given.small else "0"
-    names = [n for n in CASES if not given.only or any(part in n for part in given.only.split(","))]
+    found = [n for n in CASES if n.startswith("matrices") <= (given.runtime == "dawn")]
+    names = [n for n in found if not given.only or any(part in n for part in given.only.split(","))]
     run_limited(work, names, limit=given.limit)
 
 

@@ -34,6 +34,7 @@ SCRIPTS = {
     "draw": "time and size of pictures, against the project's bars",
     "runtime": "what a launch and a transfer cost",
     "gpu": "kernels beside cuBLAS (through torch) and ONNX Runtime's WebGPU kernels, on one device",
+    "examples": "the examples that people come for, beside torch, on one device",
     "steps": "the six steps of a matrix product (docs/stories/matmul.md), on one device",
     "shapes": "products, reductions, softmax and copies in every shape beside torch, and what calls cost the host",
     "tuner": "what `gpu.tune` finds from a cold start, beside every plan that it could have tried",

@@ -146,15 +146,18 @@ def matvec(weights, scales, x, y, *, rows, threads, magic, ahead):
             vs = [v for i in range(16) for v in gpu.unpack2x16float(halves[i])]
         else:
             vs = [gpu.cast(halves[i], "f32") for i in range(32)]
+        if magic:
+            least = 0.0
+            for v in vs:
+                least = least - 8.0 * v
+            vs = [v * 2.0 ** (-4 * (i % 8)) for i, v in enumerate(vs)]
         for r in range(rows):
-            part = 0.0
+            part = least if magic else 0.0
             for w in range(4):
                 word = words[r, w] ^ 0x88888888 if magic else words[r, w]
                 for i in range(8):
-                    if magic:
-                        at = 4 * (i % 5)
-                        low = word if i < 5 else word >> 20
-                        value = gpu.bitcast((low & (15 << at)) | ((150 - at) << 23), "f32") - float(2 ** (23 - at) + 8)
+                    if magic:  # eight more than the weight, where it lies in the word
+                        value = gpu.cast(word & (15 << 4 * i), "f32")
                     else:
                         value = gpu.cast(gpu.bitcast(word << (28 - 4 * i), "i32") >> 28, "f32")
                     part = gpu.fma(value, vs[8 * w + i], part)
@@ -204,7 +207,7 @@ def forms() -> dict[str, Callable[[], None]]:
     for height in (16384, 4096):
         for rows, threads in ((2, 128), (4, 64), (4, 128), (4, 256), (8, 64)):
             for magic, ahead, wide in product((False, True), repeat=3):
-                words = f"{' masks' * magic}{' ahead' * ahead}{' wide' * wide}"
+                words = f"{' in place' * magic}{' ahead' * ahead}{' wide' * wide}"
                 name = f"int4 of {height} rows, {rows} rows, {threads} threads{words}"
                 if height == 16384 or (rows < 8 and wide):
                     form = {"rows": rows, "threads": threads, "magic": magic, "ahead": ahead, "wide": wide}

@@ -142,7 +142,7 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     """`target[i] = op(source[i], ...)`: the last tensor is the target, and with one tensor its own source.
 
     On arrays `op` is called once, with whole arrays; under a kernel trace once for every element. The target must hold
-    what `op` gives; the types of the sources do not matter.
+    what `op` gives; the types of the sources do not matter. The elements of an identity tensor are coordinates, tuples.
 
     >>> from cutepy.tensor import make_tensor
     >>> x = make_tensor(np.arange(4, dtype=np.float32))
@@ -158,10 +158,11 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     sources = tensors[:-1] or tensors
     for source in sources:
         _check_pair("transform", source, target)
-    values = [_shaped(computed(source), target) for source in sources]
-    if any(value.dtype == object for value in values):
+    values = [_entries(source, target) for source in sources]
+    if any(entry.dtype == object for entries in values for entry in entries):
+        values = [(np.frompyfunc(lambda *crd: crd, len(v), 1)(*v),) if len(v) > 1 else v for v in values]
         op = np.frompyfunc(op, len(values), 1)
-    store_all(target, op(*values))
+    store_all(target, op(*[entries if len(entries) > 1 else entries[0] for entries in values]))
 
 
 def reduce(tensor: Tensor, init: Scalars, op: Callable[[Any, Any], Scalars]) -> Any:
@@ -312,6 +313,13 @@ def _check_types(call: str, source: Tensor, target: Tensor) -> None:
 def _holds_all(source: Tensor, target: Tensor) -> bool:
     """True if no value of the source has to be looked at: integers may be out of range in another type of integers."""
     return target.dtype.kind not in "iub" or np.can_cast(source.dtype.numpy, target.dtype.numpy)
+
+
+def _entries(source: Tensor, like: Tensor) -> tuple[Array, ...]:
+    """The elements; of an identity tensor each entry of the coordinates."""
+    coordinates = isinstance(source.engine, CoordinateEngine)
+    tables = coordinate_tables(source) if coordinates else [computed(source)]
+    return tuple([_shaped(table, like) for table in tables])
 
 
 def _shaped(values: Array, like: Tensor) -> Array:

@@ -18,77 +18,84 @@ from cutepy import (
     gemm,
     gpu,
     local_tile,
-    make_fragment_like,
+    make_identity_tensor,
+    make_ordered_layout,
     make_tensor,
     make_tiled_copy,
     make_tiled_mma,
+    reduce,
     select,
     size,
     transform,
 )
 from cutepy.tensor import FMA, universal_copy
 
-ROWS, KEYS = 64, 32
-PRODUCTS = make_tiled_mma(FMA, Layout((8, 8, 1), (8, 1, 0)), (Layout((8, 8), (8, 1)), Layout((8, 4), (4, 1)), None))
-COPIES = make_tiled_copy(universal_copy(4), Layout((8, 8), (8, 1)), Layout((1, 4)))
+ROWS, KEYS, CHUNK, DEEP = 128, 64, 32, 4
+PRODUCTS = make_tiled_mma(FMA, Layout((16, 8, 1), (8, 1, 0)), (Layout((16, 4), (4, 1)), Layout((8, 4), (4, 1)), None))
+COPIES = make_tiled_copy(universal_copy(4), Layout((16, 8), (8, 1)), Layout((1, 4)))
 
 
 @gpu.kernel
 def attention(Q, K, V, O, *, causal):  # (length, width, heads)
     length, width, heads = O.shape
     gpu.launch(grid=(ceil_div(length, ROWS), heads), threads=PRODUCTS.threads)
-    tile, head = gpu.workgroup.x, gpu.workgroup.y
+    tile, head, scale = gpu.workgroup.x, gpu.workgroup.y, width**-0.5 * np.log2(np.e)
+    if causal:
+        tile = ceil_div(length, ROWS) - 1 - tile  # those with the most keys first
     gQ, gO = (local_tile(x(_, _, head), (ROWS, width), (tile, 0)) for x in (Q, O))
-    gK, gV = (local_tile(x(_, _, head), (KEYS, width), (_, 0)) for x in (K, V))  # (keys, width, tiles)
-    sQ, sK = gpu.shared(Q, across(ROWS, width)), gpu.shared(K, across(KEYS, width))
-    sP = gpu.shared("f32", across(ROWS, KEYS))
-    sV = make_tensor(sK, Layout((KEYS, width), (width, 1)))  # where K was
-    q, k, v = COPIES.thread(gQ, sQ), COPIES.thread(gK, sK), COPIES.thread(gV, sV)
-    scored, summed = PRODUCTS.thread(sQ, sK, sP), PRODUCTS.thread(sP, select(sV, 1, 0), gO)
-    row, key = tile * ROWS + gpu.thread // 8 * 8, gpu.thread % 8 * 4  # of the first of this thread's scores
-    s, o = make_fragment_like(scored.C), make_fragment_like(summed.C, "f32")
-    top, total = make_tensor("f32", s.shape[0]), make_tensor("f32", s.shape[0])
-    copy(q.source, q.target)
-    clear(o)
+    gK, gV = (local_tile(x(_, _, head), (keys, width), (_, 0)) for x, keys in ((K, KEYS), (V, CHUNK)))
+    room = gpu.shared("f32", max(KEYS * width, ROWS * CHUNK))
+    sK, sP = make_tensor(room, along(KEYS, width)), make_tensor(room, along(ROWS, CHUNK))  # P where K was
+    sV = gpu.shared("f32", Layout((CHUNK, width), (width, 1)))
+    k, v = COPIES.thread(gK, sK), COPIES.thread(gV, sV)
+    scored = PRODUCTS.thread(gQ, sK, make_identity_tensor((ROWS, KEYS)))
+    summed = PRODUCTS.thread(sP, select(sV, 1, 0), gO)
+    s, o = (make_tensor("f32", make_ordered_layout(part.C.shape, (1, 0))) for part in (scored, summed))
+    top, total = (make_tensor("f32", size(s, 0)) for _row in range(2))
     fill(top, -np.inf)
     clear(total)
-    tiles = ceil_div(length, KEYS)
-    for j in gpu.loop(gpu.minimum((tile + 1) * (ROWS // KEYS), tiles) if causal else tiles):
+    clear(o)
+    end = (lambda at: tile * ROWS + at[0] + 1) if causal else lambda at: length  # of the keys that a query sees
+    last = ceil_div(length, KEYS)
+    for j in gpu.loop(gpu.minimum(ceil_div((tile + 1) * ROWS, KEYS), last) if causal else last):
         copy(k.source(_, _, j), k.target)
         gpu.barrier()
         clear(s)
-        for kk in gpu.loop(width):
-            gemm(scored.A(_, kk), scored.B(_, kk), s)
+        for kk in gpu.loop(width // DEEP):
+            gemm(deep(scored.A, kk), deep(scored.B, kk), s)
         gpu.barrier()
-        copy(v.source(_, _, j), v.target)
+        if (causal or length % KEYS) and (j + 1) * KEYS > (tile * ROWS if causal else length):
+            transform(s, scored.C, s, op=lambda x, at, j=j: gpu.select(j * KEYS + at[1] < end(at), x, -np.inf))
+        best = gpu.reduce_rows(s, PRODUCTS, gpu.maximum, lanes=8)
         for m in range(size(s, 0)):
-            for n in range(size(s, 1)):
-                at = j * KEYS + key + n
-                seen = (at <= row + m) if causal else (at < length)
-                s[m, n] = gpu.select(seen, s[m, n] * (width**-0.5), -np.inf)
-        best = gpu.reduce_rows(s, PRODUCTS, "max", lanes=8)
-        for m in range(size(s, 0)):
-            new = gpu.maximum(top[m], best[m, 0])
-            scale = gpu.exp(top[m] - new)
-            transform(s(m, _), op=lambda x, new=new: gpu.exp(x - new))
-            transform(o(m, _), op=lambda x, scale=scale: x * scale)
-            top[m], total[m] = new, total[m] * scale
-        sums = gpu.reduce_rows(s, PRODUCTS, "sum", lanes=8)
-        for m in range(size(s, 0)):
-            total[m] += sums[m, 0]
-        copy(s, scored.C)
-        gpu.barrier()
-        for kk in gpu.loop(KEYS):
-            gemm(summed.A(_, kk), summed.B(_, kk), o)
-        gpu.barrier()
+            new = gpu.maximum(top[m], best[m, 0] * scale)
+            less = gpu.exp2(top[m] - new)
+            transform(s(m, _), op=lambda x, new=new: gpu.exp2(x * scale - new))
+            transform(o(m, _), op=lambda x, less=less: x * less)
+            top[m], total[m] = new, reduce(s(m, _), total[m] * less, lambda a, b: a + b)
+        for c in range(KEYS // CHUNK):
+            copy(s(_, (_, c)), PRODUCTS.thread(sP, sK, sP).C)
+            copy(v.source(_, _, j * (KEYS // CHUNK) + c), v.target)
+            gpu.barrier()
+            for kk in gpu.loop(CHUNK // DEEP):
+                gemm(deep(summed.A, kk), deep(summed.B, kk), o)
+            gpu.barrier()
     for m in range(size(s, 0)):
-        transform(o(m, _), op=lambda x, m=m: x / total[m])
+        fill(s(m, _), total[m] / size(s, 1))
+    sums = gpu.reduce_rows(s, PRODUCTS, "sum", lanes=8)
+    for m in range(size(s, 0)):
+        transform(o(m, _), op=lambda x, m=m: x / sums[m, 0])
     copy(o, summed.C)
 
 
-def across(rows, columns):
-    """Columns, four rows of which are read at once, and which are written by rows or by blocks without conflicts."""
-    return composition(Swizzle(3, 2, rows.bit_length() - 1), Layout((rows, columns)))
+def along(rows, columns):
+    """Rows, of which four columns are read at once: those of rows that are four apart lie in different banks."""
+    return composition(Swizzle(3, 2, columns.bit_length() - 1), Layout((rows, columns), (columns, 1)))
+
+
+def deep(part, k):
+    """The k-th DEEP of what a product sums over."""
+    return local_tile(part, (size(part, 0), DEEP), (0, k))
 
 
 def example(length: int = 200, width: int = 64, heads: int = 2, causal: bool = True, dtype: str = "float32") -> Example:

@@ -1,31 +1,47 @@
-"""A matrix of 4-bit weights, with a scale for each 32 of a row, times a vector of f16: one subgroup's worth a row."""
+"""A matrix of 4-bit weights, with a scale for each 32 of a row, times a vector of f16: four rows to a workgroup."""
 
 import numpy as np
 from example import Example, main
 
-from cutepy import _, copy, gpu, local_tile, make_fragment_like, make_tensor, recast, size
+from cutepy import (
+    _,
+    ceil_div,
+    clear,
+    copy,
+    gemm,
+    gpu,
+    local_tile,
+    make_tensor,
+    recast,
+    size,
+)
 
-THREADS, GROUP = 32, 32
+ROWS, THREADS, GROUP = 4, 128, 32
 
 
 @gpu.kernel
 def matvec(weights, scales, x, y):  # (rows, columns) of i4, (rows, columns / 32), (columns), (rows)
-    gpu.launch(grid=size(weights, 0), threads=THREADS)
-    row, total = gpu.workgroup.x, 0.0
-    for k in gpu.loop(size(x) // GROUP, step=THREADS):
+    gpu.launch(grid=ceil_div(size(y), ROWS), threads=THREADS)
+    first, groups = gpu.workgroup.x * ROWS, size(x) // GROUP
+    totals = make_tensor("f32", ROWS)
+    clear(totals)
+    for k in gpu.loop(groups, step=THREADS):
         group = k + gpu.thread
-        if group < size(x) // GROUP:
-            w, v = (local_tile(t, GROUP, group) for t in (weights(row, _), x))
-            ws, vs = make_fragment_like(w), make_fragment_like(v)
-            copy(w, ws)
-            copy(v, vs)
-            part = 0.0
-            for i in range(GROUP):
-                part += gpu.cast(ws[i], "f32") * gpu.cast(vs[i], "f32")
-            total += part * scales[row, group]
-    total = gpu.workgroup_reduce(total)
-    if gpu.thread == 0:
-        y[row] = total
+        if group < groups:
+            v = local_tile(x, GROUP, group)
+            vs, ws = make_tensor("f32", (1, GROUP)), make_tensor("f32", (ROWS, GROUP), (GROUP, 1))
+            copy(v, vs(0, _))
+            for r in range(ROWS):
+                copy(local_tile(weights(gpu.minimum(first + r, size(y) - 1), _), GROUP, group), ws(r, _))
+            parts = make_tensor("f32", (ROWS, 1))
+            clear(parts)
+            gemm(ws, vs, parts)
+            for r in range(ROWS):
+                totals[r] += parts[r, 0] * scales[gpu.minimum(first + r, size(y) - 1), group]
+    for r in range(ROWS):
+        total = gpu.workgroup_reduce(totals[r])
+        if gpu.thread == 0 and first + r < size(y):
+            y[first + r] = total
 
 
 def example(rows: int = 50, columns: int = 1056) -> Example:

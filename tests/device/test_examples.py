@@ -7,6 +7,7 @@ import pytest
 from swiftshader import needs_f16, needs_special_values
 
 from cutepy.gpu.runtime import Device
+from cutepy.gpu.runtime.program import MATRICES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import example_cases
@@ -18,6 +19,8 @@ def test_on_a_device(device: Device, name: str, variant: str) -> None:
         needs_f16(device)
     if name == "attention" and device.runtime.name == "dawn" and "SwiftShader" in device.adapter.name:
         pytest.skip("NOT TESTED: it shuffles within 8 threads, SwiftShader's subgroups have 4")
+    if name == "attention_matrices" and MATRICES not in device.features:
+        pytest.skip("NOT TESTED: the device has no matrices of a subgroup")
     if (name, variant) in (("matmul", "whole tiles"), ("matmul", "uneven"), ("matmul", "Fortran order")):
         needs_special_values(device)  # its epilogue is a gelu, with tanh
     example = example_cases.make(name, variant)

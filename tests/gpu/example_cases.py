@@ -10,7 +10,7 @@ sys.path.append(str(FOLDER))
 
 NAMES = (
     "saxpy", "transpose", "matmul", "histogram", "softmax", "convolution", "attention", "layer_norm", "scan", "top_k",
-    "int4_matvec", "dropout", "fft",
+    "int4_matvec", "dropout", "fft", "attention_matrices",
 )  # fmt: skip
 VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "saxpy": {
@@ -54,6 +54,11 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "causal": {"length": 70, "width": 32, "heads": 2},
         "whole tiles": {"length": 64, "width": 64, "heads": 1, "causal": False},
         "uneven": {"length": 45, "width": 64, "heads": 2, "causal": False},
+    },
+    "attention_matrices": {
+        "causal": {"length": 70, "width": 32, "heads": 2},
+        "whole tiles": {"length": 128, "width": 64, "heads": 1, "causal": False},
+        "uneven": {"length": 145, "width": 64, "heads": 2, "causal": False},
     },
     "dropout": {"whole tiles": {"n": 2048}, "uneven": {"n": 1003, "seed": 4_000_000_000}},
     "layer_norm": {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from integer_kernels import Case, cases
 
-from cutepy import gpu
+from cutepy import ceil_div, gpu
 from cutepy.errors import KernelError
 
 
@@ -216,3 +216,17 @@ def test_arithmetic_on_literals_is_done_in_their_type() -> None:
         y = np.zeros(1, np.float32)
         literals.interpret(y, name=name)
         assert y[0] == wanted[name], name
+
+
+@pytest.mark.parametrize("by", [1, 3, 64])
+def test_quotients_are_rounded_up_of_numbers_without_sign_too(by: int) -> None:
+    @gpu.kernel
+    def quotients(y, z, *, by):
+        gpu.launch(grid=4, threads=64)
+        t = gpu.workgroup.x * 64 + gpu.thread
+        y[t], z[t] = ceil_div(t, by), ceil_div(1000 - t * 3, by)
+
+    y, z = np.zeros(256, np.uint32), np.zeros(256, np.uint32)
+    quotients.interpret(y, z, by=by)
+    assert y.tolist() == [ceil_div(t, by) for t in range(256)]
+    assert z.tolist() == [ceil_div(1000 - t * 3, by) for t in range(256)]

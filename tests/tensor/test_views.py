@@ -17,9 +17,11 @@ from cutepy.tensor import (
     f32,
     fill,
     local_tile,
+    make_identity_tensor,
     make_tensor,
     make_tiled_copy_tv,
     thread_value_partition,
+    transform,
     universal_copy,
 )
 
@@ -158,3 +160,12 @@ def test_the_host_refuses_what_verify_refutes(seed: int) -> None:
     verdict = gathered.verify(x, np.zeros((threads, values), np.float32), layout_tv=layout_tv)
     assert verdict.ok is not bool(refused)
     assert bool(refused) is (layout_tv.cosize > len(x))
+
+
+def test_the_elements_of_an_identity_tensor_are_coordinates() -> None:
+    tile = np.zeros((4, 6), np.int32)
+    transform(make_identity_tensor((4, 6)), make_tensor(tile), op=lambda crd: 10 * crd[0] + crd[1])
+    assert (tile == [[10 * i + j for j in range(6)] for i in range(4)]).all()
+    part = local_tile(make_identity_tensor((4, 6)), (2, 3), (1, 1))
+    transform(part, make_tensor(tile[:2, :3]), op=lambda crd: 10 * crd[0] + crd[1])
+    assert tile[:2, :3].tolist() == [[23, 24, 25], [33, 34, 35]]

@@ -235,7 +235,8 @@ def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
             )
         kept = numerator[len(denominator) :]
         return tuple(map(ceil_div, numerator, denominator)) + kept
-    return -(-numerator // _positive(product(denominator), "ceil_div", numerator, denominator))
+    by = _positive(product(denominator), "ceil_div", numerator, denominator)
+    return (numerator + (by - 1)) // by  # not -(-n // by): a kernel's numbers may have no sign
 
 
 def round_up(value: IntTuple, multiple: IntTuple) -> IntTuple:
