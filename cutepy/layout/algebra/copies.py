@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import LayoutError, TableError
-from ..values.composed import AnyLayout
+from ..values.composed import AnyLayout, gives_coordinates
 from ..values.int_tuple import leaves, product_each
 from .bits import columns_of
 from .deal import WIDEST, Job, Side, dealt, offset_at
@@ -110,10 +110,14 @@ class _Asked:
     def __post_init__(self) -> None:
         call, size = self.call, self.element_bytes
         for layout in self.layouts:
-            if not isinstance(layout, AnyLayout) or any(type(extent) is not int for extent in leaves(layout.shape)):
+            known = isinstance(layout, AnyLayout) and all(type(extent) is int for extent in leaves(layout.shape))
+            if not known or gives_coordinates(layout):
                 raise LayoutError(
                     f"{call}: give two layouts of known sizes, from a coordinate of the tile to an offset"
                 )
+        for name, pair in (("align", self.align), ("spaces", self.spaces)):
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                raise LayoutError(f"{call}: {name}={pair!r}; a pair, for the source and for the target")
         numbers = {"threads": self.threads, "element_bytes": size, "lanes": self.lanes, "banks": self.banks}
         for name, number in (*numbers.items(), *(("align", number) for number in self.align)):
             if type(number) is not int or number < 1:

@@ -125,6 +125,8 @@ def vectorised(layout_tv: AnyLayout, memory: AnyLayout, *, element_bytes: int = 
     Raises LayoutError for unknown sizes, and where the layout reaches out of the tile.
     """
     call = f"vectorised({layout_tv}, {memory})"
+    if not isinstance(memory, AnyLayout):
+        raise LayoutError(f"{call}: give the layout of the tile in memory")
     table = _table(call, layout_tv, memory.shape)
     if type(element_bytes) is not int or element_bytes < 1 or WIDEST % element_bytes or align % element_bytes:
         raise LayoutError(f"{call}: element_bytes={element_bytes!r}, align={align!r}; elements of 1 to {WIDEST} bytes")

@@ -13,7 +13,8 @@ from ...errors import LayoutError
 from ..values.bit_map import Image, apply
 from ..values.composed import AnyLayout
 from .bits import columns_of, layout_of_columns, mapped_layout
-from .find import Found, conflict_free
+from .find import conflict_free
+from .rounds import Found
 from .rows import completed, rank_of
 
 WIDEST = 16
