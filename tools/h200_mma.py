@@ -8,6 +8,7 @@ at small sizes on whatever adapter there is (Dawn's null backend with WGPU_BACKE
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import threading
@@ -184,7 +185,8 @@ class Tools:
         if self.device_ is None:
             from cutepy import gpu
 
-            self.device_ = gpu.open_device(runtime="dawn")
+            os.environ["CUTEPY_RUNTIME"] = "dawn"
+            self.device_ = gpu.default_device()
             say("cutepy on:", self.device_)
         return self.device_
 
@@ -203,17 +205,23 @@ def through_matmul(a_shape: tuple[int, ...], b_shape: tuple[int, ...], **how: An
         from cutepy import gpu
 
         turned, options = how.get("turned", (False, False)), how.get("options", {})
-        a, b = tools.cuda.operands(a_shape, b_shape)
+        integers = options.get("sums") == "i32"
+        if integers:
+            rng = np.random.default_rng(0)
+            a, b = (rng.integers(-128, 128, shape, dtype=np.int8) for shape in (a_shape, b_shape))
+        else:
+            a, b = tools.cuda.operands(a_shape, b_shape)
         if DRY:
             a, b = (x[..., :128, :128] for x in (a, b))
             a, b = (np.ascontiguousarray(x[:2] if x.ndim > 2 else x) for x in (a, b))
         a, b = (x.swapaxes(-1, -2) if t else x for x, t in zip((a, b), turned, strict=True))
         x, y = (gpu.array(t, device=tools.device) for t in (a, b))
         c = gpu.matmul(x, y, **options)
+        into = {} if integers else {"C": c}
         say("   ", gpu.explain_matmul(x, y, **options))
         flops = 2.0 * np.prod(a.shape) * b.shape[-1]
         torch_time = tools.cuda.microseconds(a, b)
-        took, wall = _time_matmul(lambda: gpu.matmul(x, y, c, **options), c, tools.device)
+        took, wall = _time_matmul(lambda: gpu.matmul(x, y, **into, **options), c, tools.device)
         right = tools.cuda.product(a, b)
         found = f"error {error(c.numpy(), right):.2e}"
         say(f"    {rate(flops, took)} (wall {wall:.1f} us) | torch {rate(flops, torch_time)} | {found}")
@@ -326,6 +334,8 @@ def jobs() -> Iterator[tuple[str, Job]]:
     yield "matmul 64 x 512", through_matmul((64, 512, 512), (64, 512, 512))
     yield "raw i8 4096", variant(plan(tile=(128, 128, 64), **integers))
     yield "raw i8 4096, B across k", variant(plan(tile=(128, 128, 64), **{**integers, "columns": (False, True)}))
+    yield "matmul 4096, B turned", through_matmul((4096, 4096), (4096, 4096), turned=(False, True))
+    yield "matmul 4096, i8", through_matmul((4096, 4096), (4096, 4096), turned=(False, True), options={"sums": "i32"})
     yield "matmul 4096, f16 sums", through_matmul((4096, 4096), (4096, 4096), options={"sums": "f16"})
     yield "raw 4096: two stages", variant(plan(stages=2))
     yield "raw 4096: k 16, two stages", variant(plan(tile=(128, 128, 16), stages=2))

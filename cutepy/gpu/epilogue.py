@@ -1,8 +1,7 @@
 """Products whose elements go through a function before they are stored: a bias, an activation, a scale, a residual.
 
 Law: `matmul_with(f, A, B, ...)` is `f` of the product and of operands that broadcast to its shape, element by element.
-The product itself is stored only where k is summed in parts, matrices of a subgroup multiply, or an operand is laid out
-unlike C.
+The product itself is stored only where k is summed in parts, or an operand is laid out unlike C.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .ir import Expr
 from .matmul import Plan, multiply_tiles
-from .matmul_matrices import MatrixPlan
+from .matmul_matrices import MatrixPlan, multiply_matrices
 from .operations.operand import Place, broadcast, modes_of, over, place_of, tensor_of
 from .operations.pointwise import Pointwise, pointwise, shares_memory
-from .products import Operands, arranged_for_kernel, grouped, matmul, planned, stretched
+from .products import Operands, arranged_for_kernel, as_planned, grouped, matmul, planned, stretched
 from .repeat import repeatable
 from .trace.kernel import KernelFunction
 
@@ -47,10 +46,16 @@ def read_epilogue(epilogue: str | Pointwise, given: Mapping[str, object]) -> Poi
 
 @lru_cache(maxsize=64)
 def kernel_with(operation: Pointwise) -> KernelFunction:
-    """`matmul_kernel` with this epilogue: it takes one tensor more for each operand of the function but the product."""
+    """A product with this epilogue: a kernel of one tensor more for each operand of the function but the product."""
 
     def matmul_with_epilogue(
-        A: Tensor, B: Tensor, C: Tensor, others: tuple[Tensor, ...], *, plan: Plan, types: tuple[DType | Weak, ...]
+        A: Tensor,
+        B: Tensor,
+        C: Tensor,
+        others: tuple[Tensor, ...],
+        *,
+        plan: Plan | MatrixPlan,
+        types: tuple[DType | Weak, ...],
     ) -> None:
         def store(acc: Tensor, mine: Tensor, like_C: Callable[[Tensor], Tensor]) -> None:
             def element(*values: Expr) -> Expr:
@@ -59,7 +64,10 @@ def kernel_with(operation: Pointwise) -> KernelFunction:
 
             transform(acc, *[like_C(other) for other in others], mine, op=element)
 
-        multiply_tiles(A, B, C, plan, store)
+        if isinstance(plan, Plan):
+            multiply_tiles(A, B, C, plan, store)
+        else:
+            multiply_matrices(A, B, C, plan, store)
 
     order = [PRODUCT, *(name for name in operation.names if name != PRODUCT)]
     return KernelFunction(matmul_with_epilogue)
@@ -135,12 +143,12 @@ def _fused(
         return False
     arranged, problem = arranged_for_kernel(groups, stretched(a, b, c), turn=True)
     plan = planned(place, problem)
-    if isinstance(plan, MatrixPlan) or plan.splits > 1:
+    if plan.splits > 1:
         return False
     turned = sizes[1] <= 16 < sizes[0]
     views = []
     for other in others:
         rows, columns = modes_of(broadcast(other, sizes))
         views.append(over(other, joined([columns, rows] if turned else [rows, columns])))
-    place.run(kernel_with(operation), *arranged, tuple(views), plan=plan, types=types)
+    place.run(kernel_with(operation), *as_planned(place, arranged, plan), tuple(views), plan=plan, types=types)
     return True

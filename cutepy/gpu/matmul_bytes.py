@@ -1,4 +1,4 @@
-"""Matrix product of 8-bit integers, summed exactly in 32 bits: four elements are one number in memory.
+"""Matrix product of 8-bit integers, summed exactly in 32 bits: four neighbours along k are one number to the kernel.
 
 Law: `C[m, n] = sum over k of A[m, k] * B[k, n]` in i32 (u32 of u8), modulo 2**32.
 """
@@ -10,20 +10,20 @@ from dataclasses import replace
 import numpy as np
 
 from ..layout import Layout, ceil_div
-from ..layout.algebra.rearrange import joined
-from ..ops.rules import Shape
-from ..tensor.dtypes import DType, as_dtype
+from ..layout.values.int_tuple import leaves
+from ..tensor.dtypes import DType
 from ..tensor.engine import Array
+from ..tensor.make import make_tensor, recast
 from ..tensor.tensor import Tensor
-from .matmul import Epilogue
+from ..tensor.words import PackedEngine
+from .array import DeviceEngine
 from .matmul_matrices import MatrixPlan, choose_matrix_plan, matrix_shapes
-from .operations.operand import Place, modes_of, over
-from .whole_tiles import run_matrices
+from .operations.operand import Place, modes_of
 
 WIDE_OF = {"i8": "i32", "u8": "u32"}
 SHAPE = (16, 16, 32)
 STRIP = 16
-"""Columns that the host turns at a time, for they stay in its cache: 4096x4096 in 13 ms, and at once in 115."""
+"""Places along k that the host turns at a time, for they stay in its cache: 4096x4096 in 13 ms, at once in 115."""
 
 
 def bytes_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int]) -> MatrixPlan | str:
@@ -50,34 +50,31 @@ def of_bytes(plan: MatrixPlan, types: tuple[str, str]) -> MatrixPlan:
     return replace(plan, tile=(bm, bn, 2 * bk), shape=SHAPE, types=types, padding=4, columns=(False, False))
 
 
-def multiply_bytes(
-    place: Place, factors: tuple[Array, Array], shape: Shape, plan: MatrixPlan, epilogue: Epilogue | None = None
-) -> Tensor:
-    """The product of (batch, m, k) and (batch, k, n), as a tensor of that shape."""
-    A, B = factors
-    (batch, m, _), n = A.shape, B.shape[2]
-    x, y = _packed(place, A, plan, 0), _packed(place, B.swapaxes(1, 2), plan, 1)
-    c = place.new(shape, as_dtype(plan.types[1]))
-    batches, rows, columns = modes_of(over(c, Layout((batch, m, n), (m * n, n, 1))))
-    run_matrices(place, (x, y, over(c, joined([rows, columns, batches]))), plan, epilogue)
-    return c
+def numbers_along(tensor: Tensor, axis: int, dtype: DType) -> Tensor:
+    """Four neighbours along `axis` as one number of `dtype`: the memory as it is where they lie so, else that of a copy
+    by the host, with zeros up to a multiple of four."""
+    rest = modes_of(tensor)
+    along = rest.pop(axis)
+    apart = [step for mode in rest for step in leaves(mode.stride)]
+    if leaves(along.stride) != (1,) or any(number % 4 for number in (along.size, tensor.offset, *apart)):
+        tensor = make_tensor(_turned(tensor.numpy(), axis))
+    words = recast(tensor, "u32")
+    if isinstance(words.engine, DeviceEngine):
+        return Tensor(replace(words.engine, dtype=dtype), words.layout, words.offset)
+    return recast(words, dtype)
 
 
-def _packed(place: Place, values: Array, plan: MatrixPlan, operand: int) -> Tensor:
-    """A (0) or B (1) of (batch, rows, k) as (rows, k, batch) of whole tiles, zeros beyond the values; four neighbours
-    along what the plan stages so are one number."""
-    across, tile = plan.columns[operand], (plan.tile[operand], plan.tile[2])
-    if across:
-        values, tile = values.swapaxes(1, 2), tile[::-1]
-    batch, *sizes = values.shape
-    whole = np.zeros(
-        (batch, *(ceil_div(extent, step) * step for extent, step in zip(sizes, tile, strict=True))), values.dtype
-    )
-    inside = whole[:, : sizes[0], : sizes[1]]
-    turned = values.strides[1] < values.strides[2]
-    for strip in range(0, sizes[1], STRIP if turned else sizes[1]):
-        part = slice(strip, strip + STRIP if turned else None)
-        inside[:, :, part] = values[:, :, part]
-    packed = place.put(whole.view({"i": np.int32, "u": np.uint32}[values.dtype.kind]))
-    batches, *both = modes_of(packed)
-    return over(packed, joined([*(both[::-1] if across else both), batches]))
+def _turned(values: Array, axis: int) -> Array:
+    """A copy whose neighbours along `axis` are neighbours in memory."""
+    values = np.moveaxis(values, axis, -1)
+    depth = values.shape[-1]
+    whole = np.zeros((*values.shape[:-1], 4 * ceil_div(depth, 4)), values.dtype)
+    for strip in range(0, depth, STRIP):
+        part = slice(strip, min(strip + STRIP, depth))
+        whole[..., part] = values[..., part]
+    return np.moveaxis(whole, -1, axis)
+
+
+def memory_of(tensor: Tensor) -> Tensor:
+    """The words that a tensor of 8-bit integers is in."""
+    return Tensor(tensor.engine.words, Layout(1)) if isinstance(tensor.engine, PackedEngine) else tensor

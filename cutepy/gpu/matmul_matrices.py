@@ -1,13 +1,14 @@
 """Matrix product by matrices of a subgroup: one kernel over the partitions of a tiled MMA, and the plans for it.
 
 Law: as in `matmul`, `C[m, n] = sum over k of A[m, k] * B[n, k]`, in the types of one matrix instruction. Tiles divide
-A, B and C, and matrices are stored straight to C: `whole_tiles` brings other operands there, and results back.
+A and B: `whole_tiles` brings other operands there. C is any tensor.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import product
 from math import prod
 from typing import Literal
 
@@ -20,12 +21,12 @@ from ..tensor.atoms import subgroup_matrix
 from ..tensor.dtypes import DType, as_dtype
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like
-from ..tensor.partition import local_tile
+from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, parts_of, share_of, spread_over_grid
+from .matmul import PROCESSORS, START, Epilogue, Store, parts_of, share_of, spread_over_grid, store_with
 from .operations.operand import Place, modes_of, steps_of
 from .runtime.program import MATRICES
 from .slabs import Slabs, copy_layout
@@ -34,6 +35,9 @@ from .trace import language as gpu
 from .trace.kernel import kernel
 
 Sums = Literal["f32", "f16", "i32", "u32"]
+ROOM = 24 * 1024
+"""Bytes of shared memory that leave room for two workgroups on a processor of an H200, with this driver: at 25 KB and
+beyond one runs there, and 4096^3 takes 926 us, not 515."""
 SUBGROUP = 32
 """Threads of a subgroup, on the adapters that grant matrices so far."""
 
@@ -124,14 +128,28 @@ class MatrixPlan:
         return Layout(shape, steps)
 
     @property
-    def shared_bytes(self) -> int:
-        """Bytes of shared memory."""
+    def slab_bytes(self) -> int:
+        """Bytes of shared memory for the slabs of A and B."""
         width = as_dtype(self.types[0]).bytes * self.packed
         return workgroup_bytes([self.staged(operand).cosize * width for operand in (0, 1)])
 
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory, with a block of results."""
+        return workgroup_bytes([self.slab_bytes, self.block(True).cosize * as_dtype(self.types[1]).bytes])
+
+    def block(self, across: bool) -> Layout:
+        """The layout in shared memory of a block of results, what the subgroups hold side by side: padded where `ROOM`
+        allows it, for then its matrices are stored without conflicts."""
+        rows, columns, _ = self.mma.tile
+        near, far = (columns, rows) if across else (rows, columns)
+        fits = self.slab_bytes + far * (near + 8) * as_dtype(self.types[1]).bytes <= ROOM
+        pitch = near + 8 if fits else near
+        return Layout((rows, columns), (pitch, 1) if across else (1, pitch))
+
     def stores(self, C: Tensor) -> bool:
-        """Whether matrices are stored to C: whole tiles in the type of the sums, of rows or columns of neighbours, each
-        at a multiple of 16 bytes."""
+        """Whether C takes matrices as they are: whole tiles in the type of the sums, of rows or columns of neighbours,
+        each at a multiple of 16 bytes."""
         if C.dtype is not as_dtype(self.types[1]) or size(C, 0) % self.tile[0] or size(C, 1) % self.tile[1]:
             return False
         if not isinstance(C.layout, Layout) or any(len(leaves(m.shape)) > 1 for m in modes_of(C)[:2]):
@@ -141,16 +159,19 @@ class MatrixPlan:
 
 
 @kernel
-def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
+def matrix_matmul_kernel(
+    A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan, epilogue: Epilogue | None = None
+) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`.
 
-    Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so. Raises KernelError for
-    a C that the plan does not store to.
+    Of elements of 8 bits, A and B are numbers of four, neighbours along what the plan stages so.
     """
-    if not plan.stores(C):
-        raise KernelError(
-            f"{C}: the plan stores whole tiles of {plan.tile[:2]} in {plan.types[1]}, at 16 bytes each row"
-        )
+    straight = epilogue is None and plan.stores(C)
+    multiply_matrices(A, B, C, plan, None if straight else lambda sums, mine, _like: store_with(epilogue, sums, mine))
+
+
+def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: Store | None) -> None:
+    """The body of `matrix_matmul_kernel`, which stores what `store` makes of the sums; without it, matrices to C."""
     (bm, bn, bk), mma = plan.tile, plan.mma
     (column, row, batch), who = spread_over_grid(C, plan), SUBGROUP * gpu.subgroup()
     batches = size(A, 2) if A.rank > 2 else 1
@@ -193,7 +214,30 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
             gemm(frag_A, frag_B, acc)
         if plan.stages == 1:
             gpu.barrier()
-    copy(acc, part_C)
+    if store is None:
+        copy(acc, part_C)
+    else:
+        _store_blocks(acc, C, plan, (row, column), store)
+
+
+def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr], store: Store) -> None:
+    """Bring the sums to threads through shared memory, which store what C has of them: a block after the other of what
+    the subgroups hold side by side."""
+    across, block = _across(C), plan.block(_across(C))
+    rows, columns = block[0].size, block[1].size
+    staged = gpu.shared(plan.types[1], block, name="sC")
+    target = plan.mma.partition_C(staged, SUBGROUP * gpu.subgroup())
+    shares = copy_layout((rows, columns), (1, 4) if across else (4, 1), prod(plan.threads), along_k=across)
+    for i, j in product(range(plan.tile[0] // rows), range(plan.tile[1] // columns)):
+        copy(acc(ALL, i, j), target(ALL, 0, 0))  # by all: under a condition, a third slower
+        gpu.barrier()
+
+        def mine(tensor: Tensor, at: tuple[int, int] = (i, j)) -> Tensor:
+            tile = local_tile(tensor, plan.tile[:2], place)
+            return thread_value_partition(local_tile(tile, (rows, columns), at), shares)
+
+        store(thread_value_partition(staged, shares), mine(C), mine)
+        gpu.barrier()
 
 
 def _across(tensor: Tensor) -> bool:

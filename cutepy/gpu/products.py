@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
-import numpy as np
-
 from ..errors import KernelError
 from ..layout import Layout, LayoutRight, select
 from ..layout.algebra.rearrange import from_modes, joined
@@ -28,8 +26,8 @@ from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .matmul import Epilogue, Plan, choose_plan, matmul_kernel, parts_of, whole_splits
-from .matmul_bytes import WIDE_OF, bytes_plan, multiply_bytes
-from .matmul_matrices import MatrixPlan, Sums, matrix_plan
+from .matmul_bytes import WIDE_OF, bytes_plan, memory_of, numbers_along
+from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy
 from .operations.domain import zipped
 from .operations.fold import fold_kernel, sum_products
@@ -39,7 +37,7 @@ from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
 from .runtime import Adapter
 from .tuned import Problem, tuned_plan
-from .whole_tiles import corner, new_of_tiles, of_whole_tiles, run_matrices
+from .whole_tiles import corner, new_of_tiles, of_whole_tiles
 
 static_type(Plan)
 static_type(MatrixPlan)
@@ -123,7 +121,7 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
     """
     a, b = (as_tensor(x) if sums in ("i32", "u32") else tensor_of("matmul", x) for x in (A, B))
     batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [a, b])
+    dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [memory_of(a), memory_of(b)])
     rows, columns, copies = prod(m), prod(n), prod(batch)
     extents = rows, columns, k, copies
     if a.dtype is not b.dtype:
@@ -148,26 +146,23 @@ def _sums_of(sums: Sums) -> Sums:
 
 
 def _of_bytes(A: object, B: object, how: How, engine: str) -> Tensor:
-    """The product of arrays of 8-bit integers, in 32 bits."""
-    a, b = (as_tensor(x).numpy() for x in (A, B))
-    if a.dtype != b.dtype or a.dtype.name not in ("int8", "uint8"):
-        kinds = f"{a.dtype} and {b.dtype}"
-        raise KernelError(
-            f"matmul(sums='i32' or 'u32'): it multiplies arrays of i8, or of u8, not {kinds}, into a new tensor"
-        )
-    batch, m, n, k = matmul_shapes(a.shape, b.shape)
-    place, shape = place_of("matmul", engine, []), (*batch, *m, *n)
-    extents = prod(m), prod(n), k, prod(batch)
-    dtype = as_dtype(a.dtype)
-    chosen = how.plan if isinstance(how.plan, MatrixPlan) else bytes_plan(place, dtype, extents)
-    if isinstance(chosen, str) or not k or 0 in shape:
-        wide = as_dtype(WIDE_OF[dtype.name])
-        found = matmul(a.astype(wide.numpy), b.astype(wide.numpy), engine=engine, epilogue=how.epilogue)
-        return found
-    x = np.broadcast_to(a if m else a[None, :], (*batch, extents[0], k)).reshape(-1, extents[0], k)
-    y = np.broadcast_to(b if n else b[:, None], (*batch, k, extents[1])).reshape(-1, k, extents[1])
-    found = multiply_bytes(place, (x, y), shape, chosen, how.epilogue)
-    return make_tensor(found.numpy())
+    """The product of 8-bit integers, in 32 bits."""
+    a, b = as_tensor(A), as_tensor(B)
+    wide = as_dtype(WIDE_OF.get(a.dtype.name, "i32"))
+    if a.dtype is not b.dtype or a.dtype.name not in WIDE_OF:
+        raise KernelError(f"matmul(sums='i32' or 'u32'): it multiplies i8, or u8, not {a.dtype} and {b.dtype}")
+    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    held = [memory_of(t) for t in (a, b)]
+    place, stays = place_of("matmul", engine, held), any(isinstance(t.engine, DeviceEngine) for t in held)
+    plan = how.plan or bytes_plan(place, a.dtype, (prod(m), prod(n), k, prod(batch)))
+    c = place.new((*batch, *m, *n), wide)
+    if isinstance(plan, MatrixPlan) and k and c.size:
+        x, y = numbers_along(a, -1, wide), numbers_along(b, -2 if b.rank > 1 else -1, wide)
+        contract(place, stretched(place.bring(x), place.bring(y), c), replace(how, plan=plan))
+    else:
+        x, y = (place.put(t.numpy().astype(wide.numpy)) for t in (a, b))
+        c = matmul(x, y, c, engine=place.engine, epilogue=how.epilogue)
+    return c if stays or place.device is None else make_tensor(c.numpy())
 
 
 @repeatable
@@ -343,9 +338,7 @@ def arranged_product(
 ) -> None:
     """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
     plan = plan if epilogue is None else replace(plan, splits=1)  # it wants the whole sum
-    if isinstance(plan, MatrixPlan):
-        x, y, z = operands
-        operands = of_whole_tiles(place, x, plan, 0), of_whole_tiles(place, y, plan, 1), z
+    operands = as_planned(place, operands, plan)
     if plan.splits == 1:
         _run(place, operands, plan, epilogue)
         return
@@ -353,12 +346,18 @@ def arranged_product(
     _in_splits(place, (a, b, c), plan)
 
 
+def as_planned(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> Operands:
+    """The operands as the kernel of this plan reads them: in whole tiles where it multiplies matrices."""
+    if isinstance(plan, Plan):
+        return operands
+    a, b, c = operands
+    return of_whole_tiles(place, a, plan, 0), of_whole_tiles(place, b, plan, 1), c
+
+
 def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan, epilogue: Epilogue | None = None) -> None:
     """The product by this plan, without a second pass for its parts."""
-    if isinstance(plan, MatrixPlan):
-        run_matrices(place, operands, plan, epilogue)
-    else:
-        place.run(matmul_kernel, *operands, plan=plan, **({} if epilogue is None else {"epilogue": epilogue}))
+    kernel = matrix_matmul_kernel if isinstance(plan, MatrixPlan) else matmul_kernel
+    place.run(kernel, *operands, plan=plan, **({} if epilogue is None else {"epilogue": epilogue}))
 
 
 def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:

@@ -1,6 +1,6 @@
-"""Operands and results of whole tiles, for products by matrices, and the ways there and back.
+"""Operands of whole tiles, for products by matrices, and tensors that hold such.
 
-Law: `run_matrices` gives C its elements, whatever its sizes, order and type; what lies beyond an operand is 0.
+Law: `of_whole_tiles(t)` has the elements of `t` where it has any, and zeros beyond.
 """
 
 from __future__ import annotations
@@ -10,19 +10,14 @@ from math import prod
 from ..layout import Layout, ceil_div, composition, size
 from ..layout.algebra.rearrange import joined
 from ..layout.values.int_tuple import leaves
-from ..tensor.algorithms import copy as copy_elements
+from ..tensor.algorithms import copy
 from ..tensor.bulk import mode_sizes
-from ..tensor.dtypes import DType, as_dtype
+from ..tensor.dtypes import DType
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
-from .matmul import Epilogue
-from .matmul_matrices import MatrixPlan, matrix_matmul_kernel
-from .operations.copies import copy
-from .operations.domain import Tiling
+from .matmul_matrices import MatrixPlan
 from .operations.operand import Place, modes_of, over, steps_of
-from .operations.pointwise import each_element, walk
 from .slabs import copy_layout
-from .trace import functions
 from .trace import language as gpu
 from .trace.kernel import kernel
 
@@ -50,18 +45,12 @@ def padded_kernel(source: Tensor, result: Tensor, *, tile: tuple[int, ...]) -> N
     near = steps_of(result)
     shares = copy_layout((tile[0], tile[1]), None, THREADS, along_k=near[0] >= near[1])
     parts = [thread_value_partition(local_tile(t, tile, gpu.workgroup.x), shares) for t in (source, result)]
-    copy_elements(*parts)
-
-
-@kernel
-def epilogue_kernel(sums: Tensor, C: Tensor, *, epilogue: Epilogue, tiling: Tiling | None) -> None:
-    """C[i] = epilogue(sums[i])."""
-    each_element([sums], C, lambda value: functions.cast(epilogue(value), C.dtype), tiling)
+    copy(*parts)
 
 
 def of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int) -> Tensor:
     """A (0) or B (1) as (rows, k) of whole tiles that are read in vectors: itself, or a copy among zeros."""
-    tile = plan.tile[operand], plan.tile[2]
+    tile = plan.slab(operand)
     steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
     aligned = 1 in steps_of(tensor) and not any(at % 4 for at in (*steps, tensor.offset) if at != 1)
     if aligned and all(extent % step == 0 for extent, step in zip(mode_sizes(tensor), tile, strict=False)):
@@ -69,22 +58,3 @@ def of_whole_tiles(place: Place, tensor: Tensor, plan: MatrixPlan, operand: int)
     fresh = new_of_tiles(place, tensor, tile, tensor.dtype)
     place.run(padded_kernel, tensor, fresh, tile=(*tile, *[1] * (tensor.rank - 2)))
     return fresh
-
-
-def run_matrices(
-    place: Place, operands: tuple[Tensor, Tensor, Tensor], plan: MatrixPlan, epilogue: Epilogue | None = None
-) -> None:
-    """C = epilogue(A B^T) of A and B in whole tiles: at once where matrices are stored to C and nothing becomes of the
-    sums, else by sums in whole tiles and a second pass."""
-    A, B, C = operands
-    if epilogue is None and plan.stores(C):
-        place.run(matrix_matmul_kernel, A, B, C, plan=plan)
-        return
-    sums = new_of_tiles(place, C, plan.tile[:2], as_dtype(plan.types[1]))
-    place.run(matrix_matmul_kernel, A, B, sums, plan=plan)
-    inside = corner(sums, mode_sizes(C))
-    if epilogue is None:
-        copy(inside, C, engine=place.engine)
-    else:
-        (source, target), tiling = walk([inside, C])
-        place.run(epilogue_kernel, source, target, epilogue=epilogue, tiling=tiling)

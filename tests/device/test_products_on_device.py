@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from cutepy import gpu, ops
+from cutepy.gpu.array import DeviceEngine
 from cutepy.gpu.matmul import whole_splits
+from cutepy.gpu.matmul_bytes import numbers_along
 from cutepy.gpu.operations.operand import Place
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.trace.kernel import KernelFunction
-from cutepy.gpu.whole_tiles import epilogue_kernel, new_of_tiles, padded_kernel
-from cutepy.tensor import make_tensor
+from cutepy.gpu.whole_tiles import new_of_tiles, padded_kernel
+from cutepy.tensor import fill, make_tensor
+from cutepy.tensor.dtypes import i32
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from ops import test_einsum as test_einsum_on_host
@@ -90,7 +93,7 @@ def test_an_epilogue_on_the_device(device: Device) -> None:
 @pytest.mark.parametrize("size", [(130, 65), (65, 132), (129, 2000)])
 @pytest.mark.parametrize("turned", [False, True])
 def test_whole_tiles_there_and_back(device: Device, size: tuple[int, int], turned: bool) -> None:
-    """Operands among zeros, in memory that held something else; and sums of whole tiles into part of a C."""
+    """Operands among zeros, in memory that held something else."""
     rng, place = np.random.default_rng(0), Place(device)
     a = rng.standard_normal(size).astype(np.float32)
     x = gpu.array(np.asfortranarray(a) if turned else a, device=device)
@@ -98,6 +101,23 @@ def test_whole_tiles_there_and_back(device: Device, size: tuple[int, int], turne
         whole = new_of_tiles(place, x, (64, 32), x.dtype)
         padded_kernel(x, whole, tile=(64, 32))
         np.testing.assert_array_equal(whole.numpy(), np.pad(a, [(0, -size[0] % 64), (0, -size[1] % 32)]))
-        epilogue_kernel(whole, whole, epilogue=lambda c: c + 1, tiling=None)
-        assert (whole.numpy()[size[0] :] == 1).all()
+        fill(whole, 1)
         del whole
+
+
+@pytest.mark.parametrize("size", [(64, 32, 64), (40, 18, 36), (4, 6, 10), (1, 8, 33)])
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True)])
+def test_bytes_on_a_device_stay_there(device: Device, size: tuple[int, int, int], turned: tuple[bool, bool]) -> None:
+    (m, k, n), rng = size, np.random.default_rng(0)
+    host = [rng.integers(-128, 128, shape, dtype=np.int8) for shape in ((m, k), (k, n))]
+    right = host[0].astype(np.int64) @ host[1]
+    host = [np.asfortranarray(x) if t else x for x, t in zip(host, turned, strict=True)]
+    there = [gpu.array(x, device=device) for x in host]
+    found = gpu.matmul(*there, sums="i32")
+    assert isinstance(found.engine, DeviceEngine)
+    np.testing.assert_array_equal(found.numpy(), right)
+    for x, axis in ((make_tensor(host[0]), -1), (make_tensor(host[1]), -2), (there[0], -1), (there[1], -2)):
+        numbers = numbers_along(x, axis, i32)
+        moved = np.moveaxis(numbers.numpy(), axis, -1)
+        bytes_of = np.ascontiguousarray(moved).view(np.int8)[..., : x.numpy().shape[axis]]
+        np.testing.assert_array_equal(np.moveaxis(bytes_of, -1, axis), x.numpy())

@@ -7,7 +7,7 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError
-from cutepy.gpu import products
+from cutepy.gpu import epilogue, products
 from cutepy.gpu.epilogue import kernel_with
 from cutepy.gpu.matmul_matrices import MatrixPlan
 from cutepy.gpu.operations.pointwise import pointwise
@@ -50,9 +50,9 @@ def test_it_is_in_the_kernel() -> None:
 
 def test_matrices_of_a_subgroup_multiply_where_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     ab, others = operands(70, 65, 33, "float16")
-    taken, run = [], products.run_matrices
+    taken, brought = [], products.as_planned
     monkeypatch.setattr(products, "matrix_plan", lambda *_: MatrixPlan((32, 32, 32)))
-    monkeypatch.setattr(products, "run_matrices", lambda *given: (taken.append(given[2].tile), run(*given)))
+    monkeypatch.setattr(epilogue, "as_planned", lambda *given: (taken.append(given[2].tile), brought(*given))[1])
     found, exact = gpu.matmul_with(FORMULA, *ab, **others, engine="numpy").numpy(), wanted(ab, others)
     np.testing.assert_allclose(found, exact, atol=np.abs(exact).max() * 2e-3)
     assert taken == [(32, 32, 32)]
