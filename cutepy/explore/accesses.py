@@ -5,17 +5,15 @@ Law: banks and segments are those of `bank_conflicts` and `transactions`; what i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from ..draw import Grid
 from ..errors import LayoutError
 from ..layout import (
-    ComposedLayout,
     Layout,
-    Swizzle,
     bank_conflicts,
     composition,
     conflict_free,
@@ -23,18 +21,19 @@ from ..layout import (
     parse_tiler,
     select,
     transactions,
+    unflatten,
 )
 from ..layout.algebra.operation import on_any
 from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import idx2crd
-from ..layout.values.int_tuple import as_tuple, show
+from ..layout.values.int_tuple import leaves, show
 
 WORD, BANKS = 4, 32
 WIDTHS = (16, 8, 4, 2, 1)
 MOST_ROWS = 64
 COUNTED = 1 << 14
 SEARCHED = 1 << 12
-"""A swizzle is sought for layouts of up to so many elements."""
+"""A better layout is sought for those of up to so many elements."""
 
 CELLS = ("tv", "grid", "banks", "tiles")
 """Views whose cells are coordinates of the layout, or elements that coordinates give."""
@@ -283,11 +282,9 @@ class Memory:
 
 
 def better(layout: AnyLayout, access: Access) -> list[list[str]]:
-    """The swizzle and the padding with the fewest ways for the access, and then for the other mode as threads.
+    """The layouts that `conflict_free` finds for the access, and for the other mode as threads, in place of this one.
 
-    Each as what it is, its expression, and what it costs: nothing, or so many more elements. A swizzle is one of all
-    `S<B,M,S>` that keep an access whole and the elements within, or what `conflict_free` finds where none of those has
-    as few ways; a padding is the smallest of the larger stride.
+    Each as what it is, its expression, and what it costs: nothing, or so many more elements.
 
     >>> better(Layout((32, 32), (32, 1)), Access())[0]
     ['swizzle', 'S<5,0,5> o 0 o (32,32):(32,1)', '1-way; 1-way with mode 1 as threads; no more memory']
@@ -295,71 +292,37 @@ def better(layout: AnyLayout, access: Access) -> list[list[str]]:
     '(32,32):(33,1)'
     """
     if not isinstance(layout, Layout) or layout.rank != 2 or layout.size > SEARCHED:
-        raise LayoutError(f"{layout}: a swizzle is sought for plain layouts of rank 2 and up to {SEARCHED} elements")
-    now = _ways(layout, access)
-    if now[0] == 1:
+        raise LayoutError(f"{layout}: a better one is sought for plain layouts of rank 2 and up to {SEARCHED} elements")
+    if (now := _ways(layout, access)[0]) == 1:
         return [["nothing", str(layout), "the access has no conflict as it is"]]
-    found = []
-    swizzled = _fewest(chain(_swizzles(layout, access), _found(layout, access)), access)
-    if swizzled:
-        ways, best = swizzled
-        if ways[0] < now[0]:
-            found.append(["swizzle", str(best), f"{_told(ways, access)}; no more memory"])
-    padded = _fewest(_padded(layout, access), access)
-    if padded:
-        ways, best = padded
-        if ways[0] < now[0]:
-            found.append(["padding", str(best), f"{_told(ways, access)}; {best.cosize - layout.cosize} more elements"])
-    return found or [["nothing", str(layout), f"no swizzle and no padding has fewer ways than {now[0]}"]]
-
-
-def _fewest(candidates: Iterator[AnyLayout], access: Access) -> tuple[tuple[int, int], AnyLayout] | None:
-    """The first candidate with the fewest ways, and these; a candidate that the access cannot be made of is none."""
-    best: tuple[tuple[int, int], AnyLayout] | None = None
-    for candidate in candidates:
+    modes = zip(leaves(layout.stride), range(len(leaves(layout.shape))), leaves(layout.shape), strict=True)
+    near = [(mode, extent) for _step, mode, extent in sorted(modes)]
+    tile = tuple(extent for _mode, extent in near)
+    steps = {mode: step for (mode, _extent), step in zip(near, leaves(Layout(tile).stride), strict=True)}
+    places = unflatten(Layout(leaves(layout.shape), tuple(steps[mode] for mode in sorted(steps))), layout.shape)
+    asked = [each.by_thread(places) for each in (access, _turned(access))]
+    found: dict[str, list[str]] = {}
+    for pad in (False, True):
         with suppress(LayoutError):
-            ways = _ways(candidate, access)
-            if best is None or ways < best[0]:
-                best = ways, candidate
-        if best is not None and best[0] == (1, 1):
-            break
-    return best
+            wide = [access.access_bytes, access.element_bytes]
+            best = composition(conflict_free(tile, asked, access.element_bytes, wide, pad=pad).layout, places)
+            (ways, others), more = _ways(best, access), best.cosize - layout.size
+            if ways < now:
+                kind, cost = ("padding", f"{more} more elements") if more else ("swizzle", "no more memory")
+                told = f"{ways}-way; {others}-way with mode {1 - access.lanes} as threads; {cost}"
+                found[str(best)] = [kind, str(best), told]
+    return list(found.values()) or [["nothing", str(layout), f"no swizzle and no padding has fewer ways than {now}"]]
 
 
-def _told(ways: tuple[int, int], access: Access) -> str:
-    return f"{ways[0]}-way; {ways[1]}-way with mode {1 - access.lanes} as threads"
+def _turned(access: Access) -> Access:
+    """Single elements, with the other mode as threads."""
+    return replace(access, lanes=1 - access.lanes, access_bytes=access.element_bytes)
 
 
 def _ways(layout: AnyLayout, access: Access) -> tuple[int, int]:
     """The worst phase of the access itself, and of single elements with the other mode as threads."""
-    other = replace(access, lanes=1 - access.lanes, access_bytes=access.element_bytes)
-    return (
-        bank_conflicts(access.by_thread(layout), access.element_bytes, access.access_bytes).ways,
-        bank_conflicts(other.by_thread(layout), other.element_bytes).ways,
+    first, other = (
+        bank_conflicts(each.by_thread(layout), each.element_bytes, each.access_bytes).ways
+        for each in (access, _turned(access))
     )
-
-
-def _swizzles(layout: Layout, access: Access) -> Iterator[AnyLayout]:
-    """The layout after every swizzle that stays within a power of two of elements and keeps accesses whole."""
-    top = (layout.cosize - 1).bit_length()
-    for bits in range(1, 6):
-        for base in range((access.count - 1).bit_length(), top):
-            for shift in range(bits, top - base - bits + 1):
-                yield ComposedLayout(Swizzle(bits, base, shift), 0, layout)
-
-
-def _found(layout: Layout, access: Access) -> Iterator[AnyLayout]:
-    """The layout after the order and the map of bits that serve both accesses of its elements best."""
-    wide, lanes = access.element_bytes, (access, replace(access, lanes=1 - access.lanes))
-    room = 1 << (layout.cosize - 1).bit_length()
-    with suppress(LayoutError):
-        found = conflict_free((room,), [each.by_thread(layout) for each in lanes], wide, [access.access_bytes, wide])
-        yield composition(found.layout, layout)
-
-
-def _padded(layout: Layout, access: Access) -> Iterator[AnyLayout]:
-    """The layout with its larger stride made larger, by whole accesses up to one row of all banks."""
-    first, second = as_tuple(layout.stride)
-    if isinstance(first, int) and isinstance(second, int):
-        for more in range(access.count, BANKS * WORD // access.element_bytes + 1, access.count):
-            yield Layout(layout.shape, (first, second + more) if second > first else (first + more, second))
+    return first, other

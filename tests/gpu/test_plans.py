@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cutepy import gpu
+from cutepy import Layout, composition, gpu, transactions, vectorised, widest_copy
 from cutepy.errors import KernelError
 from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _places, choose_plan, matmul_kernel
+from cutepy.gpu.operations.domain import tiling_of
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.slabs import copy_block, copy_layout
 from cutepy.gpu.verify import needs_checks
@@ -79,3 +80,18 @@ def test_half_precision_is_summed_in_single() -> None:
     got = gpu.matmul(a, b, plan=MEDIUM, engine="numpy").numpy()
     wanted = a.astype(np.float64) @ b.astype(np.float64)
     assert got.dtype == np.float16 and np.abs(got / wanted - 1).max() <= 2**-10
+
+
+@pytest.mark.parametrize(
+    ("memory", "owned"),
+    [
+        (Layout(1024), tiling_of([Layout(5000), Layout(5000)]).owned),
+        (Layout((64, 16), (1, 4096)), copy_layout((64, 16), None, 256, along_k=False)),
+        (Layout((128, 8), (1, 4096)), copy_layout((128, 8), None, 128, along_k=False)),
+    ],
+)
+def test_who_brings_what_is_as_good_as_what_is_found(memory: Layout, owned: Layout) -> None:
+    """Closed forms, for the search takes longer than tracing may."""
+    found = widest_copy(memory, memory, owned[0].size, spaces=("gmem", "gmem"))
+    assert vectorised(owned, memory).elements == found.elements
+    assert transactions(composition(memory, owned), 4, found.access_bytes).count == found.reads[0] == found.reads[1]

@@ -40,13 +40,13 @@ def test_a_transpose_is_free_of_conflicts(dtype: str) -> None:
     )
 
 
-def test_a_tile_that_is_no_power_of_two_is_padded() -> None:
+def test_a_tile_that_is_no_power_of_two_is_swizzled_or_padded() -> None:
     x, y = np.arange(48.0 * 60).reshape(48, 60).astype("f4"), np.zeros((60, 48), "f4")
     options = {"tile": (24, 12), "threads": Layout((12, 12), (12, 1))}
     turn.interpret(x, y, **options)
     np.testing.assert_array_equal(y, x.T)
     text = turn.wgsl(x, y, **options)
-    assert "found: the best of all orders of the modes and pitches up to" in text
+    assert "found: a swizzle of an order of the modes, the first of fewest rounds" in text
     assert turn.report(x, y, **options).worst_conflict == 2 and turn.verify(x, y, **options).ok
 
 

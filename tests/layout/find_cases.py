@@ -136,6 +136,24 @@ def judged_padded(seed: int) -> str:
     return ""
 
 
+def judged_any_extents(seed: int) -> str:
+    """Tiles of any extents without a word of padding: as told, never worse than with a pitch, and no larger."""
+    rng = random.Random(f"{seed} any")
+    rows, columns = rng.choice((6, 12, 20, 24, 40, 48)), rng.randint(4, 40)
+    element_bytes, wide = rng.choice(((2, 2), (4, 4), (4, 16), (2, 8)))
+    count = wide // element_bytes
+    down = Layout((rows * columns // count, count), (count, 1)) if rows % count == 0 else Layout((rows, columns))
+    wides = [wide if rows % count == 0 else element_bytes, element_bytes]
+    accesses = [down, Layout((columns, rows), (rows, 1))]
+    found, padded = (conflict_free((rows, columns), accesses, element_bytes, wides, pad=pad) for pad in (False, True))
+    counted = [rounds(found.layout, a, element_bytes, w, 32) for a, w in zip(accesses, wides, strict=True)]
+    if counted != list(found.ways) or len({found.layout(at) for at in range(rows * columns)}) < rows * columns:
+        return f"{counted} rounds, told are {found.ways}: {found} for {accesses}"
+    if max(found.ways) > max(padded.ways) or (found.ways == padded.ways and found.layout.cosize > padded.layout.cosize):
+        return f"{padded} serves better than {found}"
+    return ""
+
+
 def is_free(layout: AnyLayout, access: AnyLayout, element_bytes: int, lanes: int) -> bool:
     """True if no phase takes more rounds than its different words, spread evenly."""
     down, together = access[0].size, max(1, lanes * 4 // max(4, element_bytes))

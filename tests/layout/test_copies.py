@@ -5,7 +5,7 @@ from math import prod
 import pytest
 from layout.copies_cases import judged, judged_any
 
-from cutepy import Layout, Swizzle, make_composed_layout, make_tensor, vectorised, widest_copy
+from cutepy import Layout, Swizzle, make_composed_layout, make_identity_layout, make_tensor, vectorised, widest_copy
 from cutepy.errors import LayoutError
 from cutepy.tensor import thread_value_partition
 from cutepy.tensor.atoms import MMA_ATOMS
@@ -117,6 +117,9 @@ def test_registers_of_matrix_instructions(near: int, loads: bool) -> None:
         (lambda: widest_copy(Layout(8), Layout((4, 2)), 4, spaces=("smem", "rmem"), lanes=0), "lanes=0"),
         (lambda: widest_copy(Layout(8), Layout((4, 2)), 4, spaces=("smem", "rmem"), align=(0, 4)), "align=0"),
         (lambda: widest_copy((4, 2), Layout((4, 2)), 4, spaces=("smem", "rmem")), "is no layout of known sizes"),
+        (lambda: widest_copy(Layout(8), Layout(8), 4, align=16), "align=16; a pair, for the source and for the target"),
+        (lambda: widest_copy(Layout(8), Layout(8), 4, spaces=("smem",)), "a pair, for the source and for the target"),
+        (lambda: widest_copy(make_identity_layout((4, 2)), Layout((4, 2)), 4), "elements are numbers"),
         (lambda: widest_copy(Layout((256, 256)), Layout((256, 256)), 4), "at most 16384 are looked at; tile it"),
     ],
 )

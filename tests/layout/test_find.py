@@ -1,7 +1,7 @@
 """Layouts found from accesses: free of conflicts, as told, or the best there is."""
 
 import pytest
-from layout.find_cases import judged, judged_padded, judged_small, rounds
+from layout.find_cases import judged, judged_any_extents, judged_padded, judged_small, rounds
 
 from cutepy import Layout, Swizzle, bank_conflicts, composition, conflict_free, make_composed_layout
 from cutepy.errors import LayoutError
@@ -23,6 +23,13 @@ def test_three_accesses_of_a_small_tile_against_every_layout(kind: str) -> None:
 def test_padding_is_the_smallest() -> None:
     said = [judged_padded(seed) for seed in range(40)]
     assert not any(said), "\n".join(filter(None, said))
+
+
+def test_extents_that_are_no_powers_of_two_take_no_more_memory_where_a_swizzle_does_it() -> None:
+    said = [judged_any_extents(seed) for seed in range(30)]
+    assert not any(said), "\n".join(filter(None, said))
+    found = conflict_free((24, 48), [Layout((24, 48)), Layout((48, 24), (24, 1))])
+    assert found.free and found.layout.cosize == 24 * 48
 
 
 def test_three_lines_of_a_plane_have_no_common_complement() -> None:
@@ -55,6 +62,7 @@ def test_canonical_layouts_are_derived(k: int) -> None:
         (lambda: conflict_free((8, 8), [Layout((8, 8), (1, 9))]), "lane 1, value 7 it is 64"),
         (lambda: conflict_free((8, 8), [Layout(8, -1)]), "elements are 0 to 63"),
         (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=6), "no whole number of elements"),
+        (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=0), "no whole number of elements"),
         (lambda: conflict_free((8, 8), [Layout((8, 8), (8, 1))], access_bytes=[4, 4]), "2 access_bytes for 1"),
         (lambda: conflict_free((8, 8), [Layout(8)], access_bytes=16), "no whole accesses of 4"),
         (

@@ -114,6 +114,9 @@ class _Asked:
         call, size = self.call, self.element_bytes
         for layout in self.layouts:
             check_known(call, layout)
+        for name, pair in (("align", self.align), ("spaces", self.spaces)):
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                raise LayoutError(f"{call}: {name}={pair!r}; a pair, for the source and for the target")
         numbers = {"threads": self.threads, "element_bytes": size, "lanes": self.lanes, "banks": self.banks}
         for name, number in (*numbers.items(), *(("align", number) for number in self.align)):
             if type(number) is not int or number < 1:

@@ -9,84 +9,24 @@ of one dimension have a complement in common; three may have none, and then tryi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, islice, permutations
 from math import prod
 from typing import NamedTuple
 
 from ...errors import LayoutError
-from ..values.above import Shown
 from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout
-from .banks import WORD, served, served_together
+from .banks import WORD, served_together
 from .bits import columns_of, linear_layout_of
-from .lanes import check_listed, lanes_of
+from .lanes import check_listed
 from .operation import on_any
 from .rearrange import append, group_modes
+from .rounds import MOST_COUNTED, Access, Cost, Found, Tables
 from .rows import Problem, columns_for, completed, independent, rank_of, rows_for
 
-MOST_COUNTED = 1 << 16
-"""The most elements of a tile."""
 Orders = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Found(Shown):
-    """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
-
-    `free` says that no access takes more rounds than its bytes make it.
-    """
-
-    layout: AnyLayout
-    ways: tuple[int, ...]
-    free: bool
-    certificate: str
-
-    def __str__(self) -> str:
-        free = "free of conflicts; " if self.free else ""
-        return f"{self.layout}, {' and '.join(f'{ways}-way' for ways in self.ways)}: {free}{self.certificate}"
-
-
-class Access(NamedTuple):
-    """A map from (lane, value) to elements of the tile, of which a lane takes `vector`, `wide` bytes, at once."""
-
-    said: str
-    layout: AnyLayout
-    wide: int
-    vector: int
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Lanes and values."""
-        lanes = self.layout[0].size
-        return lanes, self.layout.size // lanes
-
-    def torn(self, count: str) -> LayoutError:
-        """That the elements which a lane takes at once cannot be neighbours."""
-        return LayoutError(f"{self.said}: {count}; give smaller access_bytes")
-
-    def elements(self, count: int) -> list[list[int]]:
-        """The elements of each lane in order. Raises LayoutError for one that is not in the tile."""
-        return lanes_of(self.said, self.layout, MOST_COUNTED, count)
-
-
-def _rounds(
-    table: list[list[int]], access: Access, offsets: Sequence[int], element_bytes: int, lanes: int, banks: int
-) -> tuple[int, int] | None:
-    """The rounds of the worst phase where element i lies at `offsets[i]`, those that its words need; None if torn."""
-    worst, needed = 0, 0
-    for start in range(0, len(table[0]), access.vector):
-        firsts: list[int | None] = []
-        for values in table:
-            at = [offsets[element] for element in values[start : start + access.vector]]
-            if at != list(range(at[0], at[0] + access.vector)) or at[0] % access.vector:
-                return None
-            firsts.append(at[0] * element_bytes)
-        for phase in served(firsts, access.wide, lanes, banks):
-            worst, needed = max(worst, phase.ways), max(needed, phase.perfect(banks))
-    return worst, needed
 
 
 def conflict_free(
@@ -110,10 +50,10 @@ def conflict_free(
     >>> print(conflict_free((32, 32), [rows, columns], pad=True).layout)
     (32,32):(1,33)
 
-    With `pad` it is the smallest pitch that does it, in any order of the modes; so it is for extents that are no powers
-    of two, where no map of bits is tried. Where the tile allows none the certificate says so, and the layout is the
-    best there is. Raises LayoutError for an access that is no map into the tile, that tears what a lane takes at once,
-    for unknown sizes, and for more than 65,536 elements.
+    With `pad` it is the smallest pitch that does it, in any order of the modes. Where extents are no powers of two it
+    is such a pitch, or a swizzle of an order of the modes: what is better, and then what is smaller. Where the tile
+    allows none the certificate says so, and the layout is the best there is. Raises LayoutError for an access that is
+    no map into the tile, that tears what a lane takes at once, for unknown sizes, and for more than 65,536 elements.
     """
     call = f"conflict_free({shape}, ...)"
     count = _checked(call, shape, accesses, element_bytes=element_bytes, lanes=lanes, banks=banks)
@@ -121,14 +61,16 @@ def conflict_free(
     if len(wides) != len(accesses):
         raise LayoutError(f"{call}: {len(wides)} access_bytes for {len(accesses)} accesses; give one, or one an access")
     asked = [
-        _access(f"{call}: access {number}, {layout}", layout, wide or element_bytes, element_bytes)
+        _access(f"{call}: access {number}, {layout}", layout, element_bytes if wide is None else wide, element_bytes)
         for number, (layout, wide) in enumerate(zip(accesses, wides, strict=True))
     ]
-    powers = [element_bytes, lanes, banks, *leaves(shape)]
-    spans = [_span(access, count, lanes) for access in asked]
-    if pad or any(number & (number - 1) for number in powers) or None in spans or element_bytes > WORD * banks:
-        return _padded(call, shape, asked, element_bytes, lanes, banks)
-    return _mapped(shape, [span for span in spans if span is not None], element_bytes, banks)
+    tables = Tables(asked, [access.elements(count) for access in asked], element_bytes, lanes, banks)
+    if pad or any(number & (number - 1) for number in (element_bytes, lanes, banks)) or element_bytes > WORD * banks:
+        return _padded(call, shape, tables)
+    spans = [span for access in asked if (span := _span(access, count, lanes)) is not None]
+    if len(spans) == len(asked) and not any(extent & (extent - 1) for extent in leaves(shape)):
+        return _mapped(shape, spans, element_bytes, banks)
+    return _swizzled(shape, tables, _padded(call, shape, tables))
 
 
 def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **numbers: int) -> int:
@@ -282,32 +224,51 @@ def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
 # Any tile: a pitch.
 
 
-def _padded(call: str, shape: IntTuple, asked: Sequence[Access], element_bytes: int, lanes: int, banks: int) -> Found:
+def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
     """The order of the modes and the smallest pitch of its first, counted out; pitches repeat after all banks."""
     sizes = leaves(shape)
-    period = max(1, banks * WORD // element_bytes)
-    tables = [access.elements(prod(sizes)) for access in asked]
-    best: tuple[tuple[int, ...], Found] | None = None
+    period = max(1, tables.banks * WORD // tables.element_bytes)
+    best: tuple[Cost, Found] | None = None
     for order in islice(permutations(range(len(sizes))), 24):
         for pitch in range(sizes[order[0]], sizes[order[0]] + period + 1):
             layout = _with_pitch(shape, order, pitch)
-            offsets = [layout(element) for element in range(layout.size)]
-            rounds = [_rounds(*pair, offsets, element_bytes, lanes, banks) for pair in zip(tables, asked, strict=True)]
-            counted = [entry for entry in rounds if entry is not None]
-            if len(counted) < len(rounds):
-                continue
-            ways = tuple(worst for worst, _needed in counted)
-            excess = [worst - needed for worst, needed in counted]
-            cost = (max(excess), sum(excess), layout.cosize)
-            if best is None or cost < best[0]:
-                best = cost, Found(layout, ways, cost[0] == 0, _why(cost, pitch, sizes[order[0]], period))
-            if cost[0] == 0:
+            cost = tables.cost(layout)
+            if cost and (best is None or cost[:3] < best[0][:3]):
+                best = cost, Found(layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period))
+            if cost and not cost[0]:
                 break
     if best is None:
         raise LayoutError(
             f"{call}: no order of the modes keeps together what lanes take at once; give smaller access_bytes"
         )
     return best[1]
+
+
+def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
+    """An order of the modes after a swizzle, if one serves better than a pitch, or as well in less memory.
+
+    Swizzles of one order are tried, the fewest bits first; the first elements of each lane tell most of them off.
+    """
+    best, least = padded, tables.cost(padded.layout)
+    assert least is not None
+    sizes, first = leaves(shape), tables.first
+    count, top = prod(sizes), (prod(sizes) - 1).bit_length()
+    told = (tables.banks * WORD // tables.element_bytes).bit_length() - 1  # bits beyond these choose no bank
+    for order in islice(permutations(range(len(sizes))), 6):
+        plain = _with_pitch(shape, order, sizes[order[0]])
+        taken = {element: plain(element) for element in first.wanted}
+        for bits in range(1, told + 1):
+            for base, end in ((base, base + bits) for base in range(told - bits + 1)):
+                for swizzle in (Swizzle(bits, base, shift) for shift in range(bits, top - end + 1)):
+                    if not least[0] and least[2] == count:
+                        return best
+                    counted = first.counted({element: swizzle(offset) for element, offset in taken.items()})
+                    if counted and max(worst - needed for worst, needed in counted) <= least[0]:
+                        cost = tables.cost(layout := ComposedLayout(swizzle, 0, plain))
+                        if cost and cost[:3] < least[:3]:
+                            why = "a swizzle of an order of the modes, the first of fewest rounds"
+                            best, least = Found(layout, cost[3], not cost[0], why), cost
+    return best
 
 
 def _with_pitch(shape: IntTuple, order: Orders, pitch: int) -> Layout:
@@ -321,8 +282,8 @@ def _with_pitch(shape: IntTuple, order: Orders, pitch: int) -> Layout:
     return Layout(shape, fold_profile(iter(steps), shape))
 
 
-def _why(cost: tuple[int, ...], pitch: int, extent: int, period: int) -> str:
-    if cost[0]:
+def _why(excess: int, pitch: int, extent: int, period: int) -> str:
+    if excess:
         return f"the best of all orders of the modes and pitches up to {extent + period}, after which they repeat"
     smaller = (
         "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"
