@@ -355,19 +355,20 @@ class Printer:
     def binary(self, value: ir.Binary, outer: int) -> str:
         """Operands of equal strength in parentheses on the right; and wherever WGSL or a reader wants them."""
         op, left, right = value.op, value.left, value.right
+        left_op = left.op if isinstance(left, ir.Binary) else ""
         if left.dtype.kind == "b" and op in ("&", "|"):
             spelled, binds = op * 2, LOGIC
         else:
             spelled, binds = "/" if op == "//" else op, _BINDS[op]
         first, second = binds, binds + 1
         if binds in (SHIFT, BITS):
-            first, second = (binds if _op(left) == op and op not in ("<<", ">>") else UNARY), UNARY
+            first, second = (binds if left_op == op and op not in ("<<", ">>") else UNARY), UNARY
         elif binds == COMPARISON:
             first = second = SUM  # `a < b >> c` would be read as a list of types, a<b>
         elif binds == LOGIC:
-            first = LOGIC if _op(left) == op else COMPARISON
+            first = LOGIC if left_op == op else COMPARISON
             second = COMPARISON
-        elif binds == PRODUCT and _op(left) in ("*", "/", "//", "%") and not (op == "*" == _op(left)):
+        elif binds == PRODUCT and left_op in ("*", "/", "//", "%") and not (op == "*" == left_op):
             first = UNARY
         text = f"{self.show(left, first)} {spelled} {self.show(right, second)}"
         return f"({text})" if binds < outer else text
@@ -416,9 +417,7 @@ SPELLINGS: dict[type[ir.Expr], Callable[[Any, Any, int], str]] = {
 
 #: The lines of each kind of statement, at a depth of blocks.
 LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
-    ir.Let: lambda printer, stmt, depth: [
-        f"let {printer.name_of(stmt.var, stmt.var.name)} = {printer.show(stmt.value)};"
-    ],
+    ir.Let: lambda to, stmt, depth: [f"let {to.name_of(stmt.var, stmt.var.name)} = {to.show(stmt.value)};"],
     ir.Declare: Printer.declare,
     ir.Assign: Printer.assign,
     ir.Store: Printer.store,
@@ -430,10 +429,6 @@ LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
     ir.Barrier: lambda printer, stmt, depth: ["storageBarrier();" if stmt.storage else "workgroupBarrier();"],
     ir.Comment: lambda printer, stmt, depth: [f"// {stmt.text}"],
 }
-
-
-def _op(value: ir.Expr) -> str:
-    return value.op if isinstance(value, ir.Binary) else ""
 
 
 class _Sketch(Printer):
