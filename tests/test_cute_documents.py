@@ -35,7 +35,9 @@ def results() -> dict[str, str]:
     for line in LINES:
         statement = STATEMENT.fullmatch(line)
         if line.startswith("## "):
-            names = {name: getattr(cutepy, name) for name in cutepy.__all__}
+            names = {
+                name: getattr(cutepy, name) for name in (*cutepy.__all__, "parse_layout", "parse_parts", "parse_tiler")
+            }
             names |= {"np": np, "Symbol": sympy.Symbol, "symbols": sympy.symbols}
         elif line.startswith("    "):
             code += line + "\n"

@@ -292,7 +292,7 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         (("ask", "(4,4)", "--tile", "(4,4)", "--owner", "(3,_)"), "", "a coordinate is whole numbers"),
         (("ask", "(4,4)", "--tile", "(4,4)", "--owner", "(4,0)"), "", "no such coordinate; the last one is (3,3)"),
         (("ask", "(4,4)", "--tile", "(4,4)", "--thread", "4"), "", "there are threads 0 to 3"),
-        (("ask", "(4,4)", "--tile", "(4,2)", "--thread", "0"), "", "thread 0, value 2 is at 8"),
+        (("ask", "(4,4)", "--tile", "(4,2)", "--thread", "0"), "", "at lane 0, value 2 it is 8"),
         (("ask", "(4,4)", "--memory", "4"), "", "vectorised"),
     ],
 )

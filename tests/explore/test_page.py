@@ -327,7 +327,7 @@ def test_without_a_gpu_the_interpreters_result_is_shown(browser: Browser) -> Non
 
 
 def test_a_long_question_can_be_stopped(browser: Browser) -> None:
-    slow = {"ask": "found", "text": "(64,64):(64,1)", "access": ACCESS}
+    slow = {"ask": "found", "text": "(96,160):(160,1)", "access": ACCESS}
     browser.evaluate(f"void cutepy({json.dumps(slow)})")
     browser.wait("!document.getElementById('stop').hidden")
     ready = "performance.getEntriesByName('python-ready').length"

@@ -108,7 +108,10 @@ def test_registers_of_matrix_instructions(near: int, loads: bool) -> None:
             "elements of 4 bytes begin at multiples",
         ),
         (lambda: widest_copy(Layout(8), Layout((4, 2)), 2, spaces=("smem", "rmem")), "has 4 threads, not 2"),
-        (lambda: widest_copy(Layout(8), Layout((4, 4)), 4, spaces=("smem", "rmem")), "at lane 0, value 2 it is 8; elements are 0 to 7"),
+        (
+            lambda: widest_copy(Layout(8), Layout((4, 4)), 4, spaces=("smem", "rmem")),
+            "at lane 0, value 2 it is 8; elements are 0 to 7",
+        ),
         (
             lambda: widest_copy(Layout((4, 2)), Layout((4, 2)), 4, spaces=("rmem", "rmem")),
             "convert.source, target. says",

@@ -53,13 +53,13 @@ MUTANTS = [
         WORKED,
     ),
     layout(
-        "return 0 <= least and greatest < outer.size",
-        "return 0 <= least and greatest <= outer.size",
+        "return 0 <= least and most < outer.size",
+        "return 0 <= least and most <= outer.size",
         COMPOSED + "::test_a_layout_outside_is_composed_up_to_its_last_coordinate",
     ),
     layout(
-        "return 0 <= least and greatest < outer.size",
-        "return greatest < outer.size",
+        "return 0 <= least and most < outer.size",
+        "return most < outer.size",
         COMPOSED + "::test_a_layout_outside_is_composed_up_to_its_last_coordinate",
     ),
     layout(

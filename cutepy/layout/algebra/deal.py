@@ -32,8 +32,8 @@ MOST_TRIED = 1 << 12
 """The most orders of digits that are tried."""
 MOST_CUTS = 64
 """The most ways to cut the tile's index into digits that are tried."""
-MOST_TURNED = 2, 64
-"""The most other orders of a tile's places whose digits are tried, of a large tile and of a small one."""
+MOST_TURNED = 64
+"""The most other orders of a small tile's places whose digits are tried."""
 MOST_CUTS_KEPT = 4
 """The most of those, the best by a few accesses, of which all orders are tried; more of small tiles."""
 SMALL = 1 << 10
@@ -100,10 +100,9 @@ class Job(NamedTuple):
     def turned(self) -> Iterator[Job]:
         """The same, its places counted in other orders; none where all digits are bits, which are turned already."""
         size = len(self.sides[0].offsets)
-        if len(set(_primes(size))) > 1:
+        if len(set(_primes(size))) > 1 and size <= SMALL:
             orders = chain(map(_order_of, self.sides), _swizzles(size), _every_order(size))
-            least, most = MOST_TURNED
-            most = min(most, max(least, 8 * SMALL // size))
+            most = min(MOST_TURNED, 8 * SMALL // size)
             for order in dict.fromkeys(islice(orders, most)):
                 sides = [side_of(s.name, _after(s.layout, order), s.space, s.align) for s in self.sides]
                 yield self._replace(shape=order.shape, sides=(sides[0], sides[1]), order=order)
@@ -172,7 +171,11 @@ class Job(NamedTuple):
         """The elements that digits count, the first fastest."""
         found = [0]
         for extent, step in digits:
-            found = [self.at(element, step * number) for number in range(extent) for element in found]
+            steps = [step * number for number in range(extent)]
+            if self.linear:
+                found = [element ^ more for more in steps for element in found]
+            else:
+                found = [element + more for more in steps for element in found]
         return found
 
     def at(self, element: int, step: int) -> int:

@@ -22,10 +22,11 @@ fn transpose(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     tile[(tid ^ (tid_div_32 + 16u)) + 512u] = x_2;
     tile[(tid ^ (tid_div_32 + 24u)) + 768u] = x_3;
     workgroupBarrier();
-    let tile_1 = tile[tid_mod_32 * 32u + (tid_div_32 ^ tid_mod_32)];
-    let tile_2 = tile[tid_mod_32 * 32u + ((tid_div_32 + 8u) ^ tid_mod_32)];
-    let tile_3 = tile[tid_mod_32 * 32u + ((tid_div_32 + 16u) ^ tid_mod_32)];
-    let tile_4 = tile[tid_mod_32 * 32u + ((tid_div_32 + 24u) ^ tid_mod_32)];
+    let tid_mod_32_times_32 = tid_mod_32 * 32u;
+    let tile_1 = tile[tid_mod_32_times_32 + (tid_div_32 ^ tid_mod_32)];
+    let tile_2 = tile[tid_mod_32_times_32 + ((tid_div_32 + 8u) ^ tid_mod_32)];
+    let tile_3 = tile[tid_mod_32_times_32 + ((tid_div_32 + 16u) ^ tid_mod_32)];
+    let tile_4 = tile[tid_mod_32_times_32 + ((tid_div_32 + 24u) ^ tid_mod_32)];
     let y_at = group.x * 2048u + tid_div_32 * 64u + group.y * 32u + tid_mod_32;
     y[y_at] = tile_1;
     y[y_at + 512u] = tile_2;
