@@ -17,14 +17,12 @@ import gpu_kernels
 import numpy as np
 
 from cutepy import gpu
-from cutepy.gpu.matmul import choose_plan, matmul_kernel
 from cutepy.gpu.operations import copies
 from cutepy.gpu.operations.domain import Turn, staged_layout, turn_of
 from cutepy.gpu.operations.fold import FoldPlan, fold_kernel
 from cutepy.gpu.operations.operand import Place
 from cutepy.gpu.operations.reductions import Reduction, launches
 from cutepy.gpu.runtime import Program, default_device
-from cutepy.gpu.slabs import free_slabs, padded_slabs
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout, conflict_free, select
 from cutepy.tensor import Tensor
@@ -106,23 +104,6 @@ def turning_copies(x: Tensor, y: Tensor) -> None:
         missed.append("transposing copy")
 
 
-def products(n: int) -> None:
-    """Slabs of f32 products, all four orders of the operands."""
-
-    def padded(bk: int, stages: int, copied: Layout, _places: Layout, _owned: Layout) -> Layout:
-        return padded_slabs(copied.size // bk, bk, stages)
-
-    plan = choose_plan(n, n, n, DEVICE.adapter)
-    A, B, C = (gpu.array(np.full((n, n), 0.5, np.float32), device=DEVICE) for _ in range(3))
-    for order in ("NN", "NT", "TN", "TT"):
-        operands = (A if order[0] == "N" else select(A, 1, 0)), (B if order[1] == "T" else select(B, 1, 0)), C
-        if plan.splits == 1:
-            solved = [build(matmul_kernel, *operands, plan=plan)]
-            with patch.object(sys.modules["cutepy.gpu.matmul"], "free_slabs", padded):
-                compare(f"matmul {n} {order}", solved, [build(matmul_kernel, *operands, plan=plan)])
-    free_slabs.cache_clear()
-
-
 def reductions(x: Tensor) -> None:
     """Sums over either axis and over both: what lanes leave for one another lies row by row by hand."""
     by_row = property(lambda plan: Layout((plan.tile[0], plan.lanes)))
@@ -142,8 +123,6 @@ def main() -> None:
     transposes(x, y)
     turning_copies(x, y)
     reductions(x)
-    for n in (128,) if SMALL else (1024, 4096):
-        products(n)
     print(f"missed: {', '.join(missed) or 'nothing'}")
     sys.exit(bool(missed) and not SMALL)
 

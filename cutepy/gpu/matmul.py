@@ -24,7 +24,7 @@ from ..tensor.tensor import Tensor
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
 from .operations.operand import modes_of, steps_of
-from .slabs import Slabs, copy_block, copy_layout, free_slabs, padded_slabs
+from .slabs import Slabs, copy_block, copy_layout, padded_slabs
 from .trace import functions, state
 from .trace import language as gpu
 from .trace.kernel import kernel
@@ -122,9 +122,8 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
     places = _places(replace(plan, lanes=None) if apart else plan, across)
     mine = places[0](tid), places[1](tid)
-    of_A, of_B = (free_slabs(bk, plan.stages, *x) for x in ((copy_A, places[0], rows), (copy_B, places[1], columns)))
-    sA = gpu.shared(A.dtype.accumulator, of_A)  # f16 is converted once, not at every use
-    sB = gpu.shared(B.dtype.accumulator, of_B)
+    sA = gpu.shared(A.dtype.accumulator, padded_slabs(bm, bk, plan.stages))  # f16 is converted once, not at every use
+    sB = gpu.shared(B.dtype.accumulator, padded_slabs(bn, bk, plan.stages))
 
     def like_C(tensor: Tensor) -> Tensor:
         tile = composition(local_tile(of_batch(tensor, batch), (bm, bn), (row, column)), (rows, columns))

@@ -6,12 +6,11 @@ Law: after `load` and `store` the staged slab has the elements of the operand th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from math import gcd
 
 from ..errors import KernelError
-from ..layout import Layout, bank_conflicts, composition, conflict_free, make_layout, size
+from ..layout import Layout, size
 from ..layout import _ as ALL
 from ..layout.algebra.rearrange import from_modes
 from ..layout.values.int_tuple import leaves
@@ -68,32 +67,11 @@ PADDING = 4
 """Elements between two columns of a padded slab: threads that write along k meet different banks."""
 
 
-@lru_cache(maxsize=256)
-def free_slabs(bk: int, stages: int, copies: Layout, places: Layout, owned: Layout) -> Layout:
-    """Shared memory for `stages` slabs (row, k): who brings them, by `copies`, and who reads rows meet in no bank.
-
-    Thread t reads the rows `owned(places(t), value)`, 4 at a time where these lie side by side. Rows lie one after the
-    other, padded where that does it; else in another order. Where a swizzle would be needed, which takes instructions
-    for each k, they are padded.
-
-    >>> copies, owned = copy_layout((128, 16), None, 128, along_k=True), Layout((16, (4, 2)), (4, (1, 64)))
-    >>> print(free_slabs(16, 2, copies, Layout((4, 8, 2, 2), (0, 1, 0, 8)), owned))
-    ((8,16),(4,4),2):((1,32),(512,8),2048)
-    """
-    rows, wide = copies.size // bk, owned[1][0].size if leaves(owned[1].stride)[0] == 1 else 1
-    reads = make_layout(Layout(places.shape, tuple(owned[0].stride * step for step in leaves(places.stride))), owned[1])
-    if any(number & (number - 1) for number in (rows, bk, *leaves(copies.shape), *leaves(reads.shape))):
-        return padded_slabs(rows, bk, stages)
-    taken = [4 * leaves(copies[1].shape)[0], 4 * wide]
-    found = conflict_free((rows, bk), [copies, reads], access_bytes=taken).layout
-    wider = Layout((rows, bk), (1, rows + PADDING))
-    others = [bank_conflicts(composition(wider, x), 4, at) for x, at in zip((copies, reads), taken, strict=True)]
-    in_order = isinstance(found, Layout) and (found == Layout((rows, bk)) or any(other.ways > 1 for other in others))
-    return make_layout(*found, Layout(stages, rows * bk)) if in_order else padded_slabs(rows, bk, stages)
-
-
 def padded_slabs(rows: int, bk: int, stages: int) -> Layout:
-    """Shared memory for `stages` slabs: rows contiguous, padding between two values of k."""
+    """Shared memory for `stages` slabs: rows contiguous, padding between two values of k.
+
+    Also where rows without it are as free of conflicts: so products took up to 4 % longer on an NVIDIA H200.
+    """
     pitch = rows + PADDING
     return Layout((rows, bk, stages), (1, pitch, pitch * bk))
 
