@@ -327,7 +327,7 @@ def test_without_a_gpu_the_interpreters_result_is_shown(browser: Browser) -> Non
 
 
 def test_a_long_question_can_be_stopped(browser: Browser) -> None:
-    slow = {"ask": "found", "text": "(96,160):(160,1)", "access": ACCESS}
+    slow = {"ask": "found", "text": "(48,80):(80,1)", "access": {**ACCESS, "access_bytes": 8}}
     browser.evaluate(f"void cutepy({json.dumps(slow)})")
     browser.wait("!document.getElementById('stop').hidden")
     ready = "performance.getEntriesByName('python-ready').length"
