@@ -14,6 +14,11 @@ Run = Callable[..., subprocess.CompletedProcess[bytes]]
 ROOT = Path(__file__).parents[2]
 
 
+def files(folder: Path) -> dict[Path, int]:
+    """When each file of a folder was written, but for what Python keeps of a module that it reads."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if "__pycache__" not in path.parts}
+
+
 @pytest.fixture
 def cli(tmp_path: Path) -> Run:
     """Runs `cutepy` in `tmp_path`, in a process of its own; keyword arguments are environment variables."""
@@ -49,14 +54,14 @@ def refused(cli: Run, here: Run, tmp_path: Path) -> Callable[..., str]:
     """
 
     def run(*arguments: str, lines: int = 1, fresh: bool = False, **variables: str) -> str:
-        before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+        before = files(tmp_path)
         done = cli(*arguments, **variables) if fresh or variables else here(*arguments)
         said = done.stderr.decode()
         assert done.returncode == 2, said
         assert said.startswith("cutepy")
         assert said.count("\n") == lines, said
         assert done.stdout == b""
-        assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+        assert files(tmp_path) == before
         return said
 
     return run
