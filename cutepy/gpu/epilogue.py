@@ -49,8 +49,11 @@ class Epilogue:
 def operation_of(epilogue: Asked, given: Mapping[str, object]) -> tuple[Pointwise, dict[str, Tensor]]:
     """The operation of an epilogue, and its operands as tensors.
 
-    Raises KernelError where its names are not `c` and those of the operands, and for an operand that is a number.
+    Raises KernelError for what is none, where its names are not `c` and those of the operands, and for an operand that
+    is a number.
     """
+    if not (isinstance(epilogue, str | Pointwise) or callable(epilogue)):
+        raise KernelError(f"matmul(epilogue={epilogue!r}): a formula such as 'max(c + bias, 0)', or a function of c")
     operation = epilogue if isinstance(epilogue, Pointwise) else pointwise(epilogue)
     if set(operation.names) != {PRODUCT, *given} or PRODUCT in given:
         named = ", ".join(sorted(given)) or "none"

@@ -135,6 +135,7 @@ def test_results_of_other_types() -> None:
     [
         (lambda a, b: gpu.matmul(a, b, epilogue="c + bias", engine="numpy"), "takes c, bias"),
         (lambda a, b: gpu.matmul(a, b, epilogue="x + 1", engine="numpy"), "takes x"),
+        (lambda a, b: gpu.matmul(a, b, epilogue=3, engine="numpy"), "epilogue=3.: a formula such as"),
         (lambda a, b: gpu.matmul(a, b, epilogue="c * s", s=2.0, engine="numpy"), "write it into the epilogue"),
         (lambda a, b: gpu.matmul(a, b, epilogue="c * s", s=np.ones((2, 4, 4), "f4"), engine="numpy"), "larger than"),
         (
