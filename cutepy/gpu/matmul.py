@@ -23,7 +23,7 @@ from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .operations.operand import modes_of, steps_of
+from .operations.operand import modes_of, runs_across
 from .slabs import Slabs, copy_block, copy_layout, padded_slabs
 from .trace import functions, state
 from .trace import language as gpu
@@ -115,10 +115,10 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
     given = plan.copies or (None, None)
-    copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=_across(A))
-    copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=_across(B))
+    copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=runs_across(A))
+    copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=runs_across(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
-    across = _across(C)
+    across = runs_across(C)
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
     places = _places(replace(plan, lanes=None) if apart else plan, across)
     mine = places[0](tid), places[1](tid)
@@ -235,12 +235,6 @@ def _fragment(rows: int, columns: int, across: bool) -> Layout:
     """Accumulators, contiguous in the direction in which C is."""
     shape = ((4, rows // 4), (4, columns // 4))
     return Layout(shape, ((columns, 4 * columns), (1, 4)) if across else ((1, 4), (rows, 4 * rows)))
-
-
-def _across(tensor: Tensor) -> bool:
-    """Whether neighbours along mode 1 are at least as near in memory as those along mode 0."""
-    along_0, along_1 = steps_of(tensor)
-    return along_0 >= along_1
 
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)

@@ -27,7 +27,7 @@ from ..tensor.tiled import TiledMMA, make_tiled_mma
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
 from .matmul import PROCESSORS, START, Store, of_batch, parts_of, share_of, spread_over_grid, store_sums
-from .operations.operand import Place, modes_of, steps_of
+from .operations.operand import Place, modes_of, runs_across, steps_of
 from .runtime.program import MATRICES
 from .slabs import Slabs, copy_layout
 from .trace import functions
@@ -176,7 +176,7 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
     a, b = (
-        Slabs(t, plan.slab(i), block, plan.copies(i, _across(t)))
+        Slabs(t, plan.slab(i), block, plan.copies(i, runs_across(t)))
         for i, (t, block) in enumerate(((A, row), (B, column)))
     )
     sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
@@ -220,7 +220,8 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
 def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr, Expr], store: Store) -> None:
     """Bring the sums to threads through shared memory, which store what C has of them: a block after the other of what
     the subgroups hold side by side."""
-    across, block = _across(C), plan.block(_across(C))
+    across = runs_across(C)
+    block = plan.block(across)
     rows, columns = block[0].size, block[1].size
     staged = gpu.shared(plan.types[1], block, name="sC")
     target = plan.mma.partition_C(staged, SUBGROUP * gpu.subgroup())
@@ -235,12 +236,6 @@ def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, E
 
         store(thread_value_partition(staged, shares), mine(C), mine)
         gpu.barrier()
-
-
-def _across(tensor: Tensor) -> bool:
-    """Whether neighbours along mode 1 are at least as near in memory as those along mode 0."""
-    along_0, along_1 = steps_of(tensor)
-    return along_0 >= along_1
 
 
 def _in_bands(row: Expr, column: Expr, band: int, columns: int) -> tuple[Expr, Expr]:

@@ -27,7 +27,7 @@ from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy, filled
 from .operations.domain import zipped
 from .operations.fold import fold_kernel, sum_products
-from .operations.operand import Place, modes_of, over, place_of, steps_of, tensor_of
+from .operations.operand import Place, modes_of, over, place_of, runs_across, tensor_of
 from .operations.pointwise import converted, shares_memory
 from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
@@ -232,10 +232,9 @@ def arranged_for_kernel(
     if turn and columns <= 16 < rows:
         groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
     found = groups.operands(a, b, *like_c)
-    kinds, near = [str(t.dtype) for t in found], [steps_of(t) for t in found]
-    across = near[0][0] >= near[0][1], near[1][0] >= near[1][1], near[2][0] >= near[2][1]
+    kinds, across = [str(t.dtype) for t in found], [runs_across(t) for t in found]
     copies = m * n * batch // (rows * columns)
-    return found, Problem(rows, columns, k, copies, (kinds[0], kinds[1], kinds[2]), across)
+    return found, Problem(rows, columns, k, copies, (kinds[0], kinds[1], kinds[2]), (across[0], across[1], across[2]))
 
 
 def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:

@@ -16,7 +16,7 @@ from ..tensor.dtypes import DType
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .matmul_matrices import MatrixPlan
-from .operations.operand import Place, modes_of, over, steps_of
+from .operations.operand import Place, modes_of, over, runs_across, steps_of
 from .slabs import copy_layout
 from .trace import language as gpu
 from .trace.kernel import kernel
@@ -26,9 +26,9 @@ THREADS = 128
 
 def new_of_tiles(place: Place, like: Tensor, tile: tuple[int, ...], dtype: DType) -> Tensor:
     """A tensor to be filled, as large as `like` in whole tiles, its first two modes in the same order."""
-    sizes, near = mode_sizes(like), steps_of(like)
+    sizes = mode_sizes(like)
     whole = *(ceil_div(extent, step) * step for extent, step in zip(sizes, tile, strict=False)), *sizes[len(tile) :]
-    return place.new(whole, dtype, (*((0, 1) if near[0] < near[1] else (1, 0)), *range(2, len(sizes))))
+    return place.new(whole, dtype, (*((1, 0) if runs_across(like) else (0, 1)), *range(2, len(sizes))))
 
 
 def corner(tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
@@ -42,8 +42,7 @@ def corner(tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
 def padded_kernel(source: Tensor, result: Tensor, *, tile: tuple[int, ...]) -> None:
     """result[i] = source[i], and 0 where the source has none: tiles divide the result."""
     gpu.launch(grid=size(result) // prod(tile), threads=THREADS)
-    near = steps_of(result)
-    shares = copy_layout((tile[0], tile[1]), None, THREADS, along_k=near[0] >= near[1])
+    shares = copy_layout((tile[0], tile[1]), None, THREADS, along_k=runs_across(result))
     parts = [thread_value_partition(local_tile(t, tile, gpu.workgroup.x), shares) for t in (source, result)]
     copy(*parts)
 

@@ -126,6 +126,12 @@ def steps_of(tensor: Tensor) -> list[int]:
     ]
 
 
+def runs_across(tensor: Tensor) -> bool:
+    """Whether neighbours along axis 1 are at least as near in memory as those along axis 0."""
+    steps = steps_of(tensor)
+    return steps[0] >= steps[1]
+
+
 def over(tensor: Tensor, layout: Layout) -> Tensor:
     """The elements of `tensor`, which has no guard, by other axes made from its own; a swizzle stays."""
     whole = tensor.layout.with_inner(layout) if isinstance(tensor.layout, ComposedLayout) else layout

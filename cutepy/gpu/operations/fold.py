@@ -27,7 +27,7 @@ from ..trace import language as gpu
 from ..trace.folds import Fold, fold_lanes
 from ..trace.kernel import kernel
 from .domain import power_of_two
-from .operand import Place, steps_of
+from .operand import Place, runs_across
 
 THREADS = 256
 GROUPS, FEW = 2048, 256
@@ -115,10 +115,10 @@ def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True, most_rows
     factors = _factors(x, room, max(run, room // power_of_two(columns))) if tiled else []
     tiled = prod(extent for _, extent in factors) >= min(THREADS, rows * columns)
     if not tiled:
-        near = steps_of(x)
-        lanes = min(THREADS if near[1] <= near[0] else 4, power_of_two(columns))
+        across = runs_across(x)
+        lanes = min(THREADS if across else 4, power_of_two(columns))
         height = min(THREADS // lanes, power_of_two(rows))
-        factors = [(1, lanes), (0, height)] if near[1] <= near[0] else [(0, height), (1, lanes)]
+        factors = [(1, lanes), (0, height)] if across else [(0, height), (1, lanes)]
     tile, owned = _shared_out(factors, _width(x) if tiled else 1, most_rows)
     tiles, turns = -(-rows // tile[0]), -(-columns // tile[1])
     splits = min(GROUPS // tiles, turns // 4) if tiles < (FEW if short else 2 * FEW) else 1
@@ -128,8 +128,7 @@ def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True, most_rows
 def plan_of_whole_rows(x: Tensor, most: int) -> FoldPlan | None:
     """A plan whose tiles have whole rows of `x`, at most `most` values a thread; None where there is none."""
     columns = power_of_two(size(x, 1))
-    near = steps_of(x)
-    least, most_rows = (1, 8) if near[1] <= near[0] else (8, 32)
+    least, most_rows = (1, 8) if runs_across(x) else (8, 32)
     room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= LARGE else 0, least * columns)
     factors = _factors(x, room, room // columns)
     tile, owned = _shared_out(factors, _width(x))

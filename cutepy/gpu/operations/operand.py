@@ -16,6 +16,7 @@ from ...layout.algebra.rearrange import from_modes, joined
 from ...ops.operand import broadcast as broadcast
 from ...ops.operand import modes_of as modes_of
 from ...ops.operand import over as over
+from ...ops.operand import runs_across as runs_across
 from ...ops.operand import steps_of as steps_of
 from ...ops.operand import tensor_of as as_tensor
 from ...ops.rules import Shape

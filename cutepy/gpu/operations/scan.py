@@ -23,7 +23,7 @@ from ..trace import language as gpu
 from ..trace.folds import Fold
 from ..trace.kernel import kernel
 from .domain import power_of_two, zipped
-from .operand import Place, modes_of, over, place_of, steps_of, tensor_of
+from .operand import Place, modes_of, over, place_of, runs_across, tensor_of
 
 THREADS, VALUES = 256, 4
 PARTS = 256
@@ -105,8 +105,7 @@ def _scan_lanes(shared: Tensor, plan: ScanPlan, row: Expr, lane: Expr, op: Calla
 
 def plan_of(x: Tensor) -> ScanPlan:
     """A plan for `x` (rows, columns): threads along what is near in memory, parts where rows are few."""
-    (rows, columns), near = (size(x, mode) for mode in (0, 1)), steps_of(x)
-    along = near[1] <= near[0]
+    (rows, columns), along = (size(x, mode) for mode in (0, 1)), runs_across(x)
     lanes = min(THREADS if along else 8, power_of_two(ceil_div(columns, VALUES)))
     height = min(THREADS // lanes, power_of_two(rows))
     tiles = ceil_div(columns, lanes * VALUES)
