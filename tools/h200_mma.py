@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
-import numpy as np
+import numpy as np  # noqa: E402  found by the path above
+from limited import run_limited, say  # noqa: E402
 
 LIMIT, TOTAL = 30.0, 150.0
-DRY = False
-
-
-def say(*words: object) -> None:
-    print(*words, flush=True)
+DRY = "--dry" in sys.argv  # so too in the process of the jobs, which has the same arguments
 
 
 class Cuda:
@@ -356,81 +353,31 @@ def jobs() -> Iterator[tuple[str, Job]]:
     yield "raw i8 4096, k 128", variant(plan(tile=(128, 128, 128), **integers))
 
 
-def work(names: list[str]) -> None:
-    """Run jobs here, one after the other."""
-    tools, todo = Tools(Cuda()), dict(jobs())
-    for name in names:
-        say("@start", name)
-        try:
-            todo[name](tools)
-        except Exception as fault:
-            say(f"    failed: {type(fault).__name__}: {str(fault)[:600]}")
-        say("@done", name)
+def work(name: str) -> None:
+    """Run one job here."""
+    say(name)
+    dict(jobs())[name](tools())
+
+
+@cache
+def tools() -> Tools:
+    """Those of this process."""
+    return Tools(Cuda())
 
 
 def main() -> None:
-    global DRY
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--only", default="")
     reader.add_argument("--list", action="store_true")
     reader.add_argument("--dry", action="store_true")
-    reader.add_argument("--work", default="", help="jobs to run in this process, by number")
     reader.add_argument("--total", type=float, default=TOTAL)
     given = reader.parse_args()
-    DRY = given.dry
     names = [name for name, _ in jobs()]
     if given.list:
         say("\n".join(names))
         return
-    if given.work:
-        work([names[int(number)] for number in given.work.split(",")])
-        return
-    wanted = [n for n in names if not given.only or any(part in n for part in given.only.split(","))]
-    ends = time.monotonic() + given.total
-    while wanted and time.monotonic() < ends:
-        wanted = _supervised(wanted, names, ends, given.dry)
-    for name in wanted:
-        say(name, "-> not run: no time left")
-
-
-def _supervised(wanted: list[str], names: list[str], ends: float, dry: bool) -> list[str]:
-    """Run jobs in a process of their own until one takes too long; what is left."""
-    numbers = ",".join(str(names.index(name)) for name in wanted)
-    command = [sys.executable, str(Path(__file__).resolve()), "--work", numbers, *(["--dry"] if dry else [])]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    left, since = list(wanted), [time.monotonic()]
-    current = [""]
-
-    def listen() -> None:
-        assert child.stdout is not None
-        for line in child.stdout:
-            word, _, name = line.strip().partition(" ")
-            if word == "@start":
-                current[0], since[0] = name, time.monotonic()
-                say(name)
-            elif word == "@done":
-                left.remove(name)
-                current[0], since[0] = "", time.monotonic()
-            else:
-                say(line.rstrip())
-
-    listener = threading.Thread(target=listen, daemon=True)
-    listener.start()
-    while child.poll() is None:
-        time.sleep(0.1)
-        begun = bool(current[0]) or len(left) < len(wanted)  # before the first job torch is loaded, which may take long
-        if time.monotonic() - since[0] > (LIMIT if begun else 90) or time.monotonic() > ends:
-            child.kill()
-            say(f"    ended after {time.monotonic() - since[0]:.0f} s")
-            break
-    child.wait()
-    listener.join(2)
-    if current[0] in left:
-        left.remove(current[0])
-    elif len(left) == len(wanted):
-        say(f"    the process ended by itself ({child.returncode}) before the first job")
-        return left[1:]
-    return left
+    wanted = [name for name in names if not given.only or any(part in name for part in given.only.split(","))]
+    run_limited(work, wanted, limit=LIMIT, total=given.total)
 
 
 if __name__ == "__main__":
