@@ -129,18 +129,14 @@ def choose_adapter(
         source += f" of the runtime {runtime_named(runtime).name!r} ({runtime_named(runtime).version})"
     every = adapters()
     found = [a for a in every if runtime in (None, a.runtime)]
-    if isinstance(wanted, int) or wanted.isdigit():
-        for adapter in found:
-            if adapter.index == int(wanted):
-                return adapter
-    else:
-        for adapter in found:
-            if wanted.casefold() in adapter.summary.casefold():
-                return adapter
+    number = int(wanted) if isinstance(wanted, int) or wanted.isdigit() else None
+    for adapter in found:
+        named = number is None and str(wanted).casefold() in adapter.summary.casefold()
+        if named or adapter.index == number:
+            return adapter
     if not every:
         raise DeviceError(f"no GPU adapter found: {INSTALL}")
-    absent = "".join(f"; {name}: {why}" for name, why in missing_runtimes().items())
-    raise DeviceError(f"no adapter matches {wanted!r}{source}; there are {_listing(found) or 'none'}{absent}")
+    raise DeviceError(f"no adapter matches {wanted!r}{source}; {_what_there_is(found)}")
 
 
 def _with_features(needs: Sequence[str], runtime: str | None) -> Adapter:
@@ -149,17 +145,17 @@ def _with_features(needs: Sequence[str], runtime: str | None) -> Adapter:
     for adapter in found:
         if adapter.features.issuperset(needs):
             return adapter
-    features = ", ".join(map(repr, needs))
+    raise DeviceError(f"no adapter has the feature {', '.join(map(repr, needs))}; {_what_there_is(found)}")
+
+
+def _what_there_is(found: Iterable[Adapter]) -> str:
     absent = "".join(f"; {name}: {why}" for name, why in missing_runtimes().items())
-    raise DeviceError(f"no adapter has the feature {features}; there are {_listing(found) or 'none'}{absent}")
+    return f"there are {_listing(found) or 'none'}{absent}"
 
 
 def _best(runtime: Runtime) -> Adapter:
     """The first adapter of a runtime that is not OpenGL."""
-    if runtime.name == "wgpu":
-        found = _of(runtime, 0)
-    else:
-        found = [a for a in adapters() if a.runtime == runtime.name]
+    found = _of(runtime, 0) if runtime.name == "wgpu" else [a for a in adapters() if a.runtime == runtime.name]
     for adapter in found:
         if adapter.backend != "OpenGL":
             return adapter
