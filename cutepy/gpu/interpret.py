@@ -37,7 +37,7 @@ from .interpret_memory import (
 )
 from .ir.laws import Array, lane_of
 from .ir.operators import SUBGROUP
-from .waiting import waiting
+from .verify.loops import waiting
 
 #: Invocations that run at once, and the bytes that their private and workgroup memory may take.
 LANES, MEMORY = 1 << 15, 1 << 27

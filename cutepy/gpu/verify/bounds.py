@@ -15,14 +15,7 @@ from ..ir import Binary, Buffer, Cast, Const, Expr, Var, rewrite
 from ..ranges import domain, exact, linear, range_of
 from ..simplify import quotient, remainder
 from ..wgsl import show
-from .model import (
-    Access,
-    Domain,
-    Model,
-    happens,
-    named,
-    total,
-)
+from .model import Access, Domain, Model, happens, named, total
 from .verdict import Verdict, Witness
 
 Form = Affine[Expr, Integers]

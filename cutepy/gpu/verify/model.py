@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ..evaluate import Array, Data, Integers, Mask, evaluate, is_opaque
-from ..ir import Barrier, Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
+from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
 from ..ranges import exact, linear, range_of
 from ..wgsl import show
 from .verdict import Use
@@ -76,48 +76,30 @@ def counters_of(loops: Iterable[Loop]) -> tuple[tuple[str, Expr], ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fence:
-    """A barrier, with the conditions (also those of loops) that decide who comes to it."""
-
-    stmt: Barrier
-    guards: tuple[Expr, ...]
-    loops: tuple[Loop, ...]
-    conditions: tuple[Expr, ...]
-
-    @property
-    def counters(self) -> tuple[tuple[str, Expr], ...]:
-        """The counters of the loops around it."""
-        return counters_of(self.loops)
-
-    @property
-    def text(self) -> str:
-        """The barrier as WGSL."""
-        return "storageBarrier()" if self.stmt.storage else "workgroupBarrier()"
-
-    @property
-    def place(self) -> str:
-        """Where it stands in the user's source."""
-        return self.stmt.place
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Gathering:
-    """A place where a whole subgroup of `threads` threads does something with a matrix, the conditions that decide who
-    comes there, and what all have to agree on: where the matrix begins in memory, None where it stays in registers.
+    """A place where `threads` threads come together: a whole subgroup, for a matrix. `conditions` (also those of loops)
+    decide who comes there; all agree on what is `meant`, where the matrix begins, if it is in memory.
     """
 
     place: str
     text: str
     threads: int
-    first: Expr | None
     guards: tuple[Expr, ...]
     loops: tuple[Loop, ...]
     conditions: tuple[Expr, ...]
+    meant: tuple[Expr, ...] = ()
 
     @property
     def counters(self) -> tuple[tuple[str, Expr], ...]:
         """The counters of the loops around it."""
         return counters_of(self.loops)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fence(Gathering):
+    """A barrier, for a whole workgroup, and whether it is one of bindings."""
+
+    storage: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -321,7 +303,7 @@ class Model:
             env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
         return env
 
-    def use(self, item: Access | Fence | Gathering, ids: dict[Expr, int], thread: int, verb: str) -> Use:
+    def use(self, item: Access | Gathering, ids: dict[Expr, int], thread: int, verb: str) -> Use:
         """One invocation at an access or a barrier, for a witness."""
         known = [(name, counter) for name, counter in item.counters if not self.unknowns([counter])]
         env = self._at([counter for _, counter in known], ids, thread)

@@ -18,16 +18,7 @@ from ..ranges import linear
 from .bounds import facts_of, reach
 from .digits import owned
 from .meeting import Answer, Found, Places, Scene, decide, found_by, meet
-from .model import (
-    MOST,
-    Access,
-    Domain,
-    Model,
-    Verb,
-    happens,
-    total,
-    typed,
-)
+from .model import MOST, Access, Domain, Model, Verb, happens, total, typed
 from .phases import Phase, phases
 from .verdict import Verdict
 

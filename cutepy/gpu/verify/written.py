@@ -18,19 +18,7 @@ from ..ranges import exact, linear, range_of
 from ..simplify import from_linear, simplify
 from ..wgsl import show
 from .bounds import facts_of, last_of, reach
-from .model import (
-    Access,
-    Branch,
-    Domain,
-    Fence,
-    Item,
-    Loop,
-    Model,
-    Repeat,
-    flat,
-    happens,
-    named,
-)
+from .model import Access, Branch, Domain, Fence, Item, Loop, Model, Repeat, flat, happens, named
 from .verdict import Verdict, Witness
 
 _KINDS, _ROWS = 1 << 11, 1 << 20
@@ -164,7 +152,7 @@ class _Run:
                     self.under(conjuncts(condition), then, scope)
                     self.under(conjuncts(simplify(negated(condition))), other, scope)
                 case Repeat(loop=loop, body=body):
-                    if any(isinstance(f, Fence) and not f.stmt.storage for f in flat(body)):
+                    if any(isinstance(f, Fence) and not f.storage for f in flat(body)):
                         self.repeat(loop, body, scope)
                     else:
                         self.run(body, scope)
@@ -207,7 +195,7 @@ class _Run:
 
     def fence(self, fence: Fence, scope: _Scope) -> None:
         """After a barrier all threads see what was written before it."""
-        if fence.stmt.storage:
+        if fence.storage:
             return
         guards = [g for g in fence.guards if g not in self.assumed]
         if unsure := self.unsure(guards):
