@@ -15,7 +15,7 @@ from functools import partial, update_wrapper
 from warnings import warn
 
 from ...errors import KernelError
-from ...layout.algebra.rounds import Found
+from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
 from ...tensor.engine import ALLOCATOR
 from ...tensor.tensor import Tensor

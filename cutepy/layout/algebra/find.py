@@ -9,24 +9,42 @@ of one dimension have a complement in common; three may have none, and then tryi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, islice, permutations
 from math import prod
 from typing import NamedTuple
 
 from ...errors import LayoutError
+from ..values.above import Shown
 from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout
-from .banks import WORD, served_together
+from .banks import MOST_COUNTED, WORD, Access, Cost, Tables, served_together
 from .bits import columns_of, linear_layout_of
 from .lanes import check_listed
 from .operation import on_any
 from .rearrange import append, group_modes
-from .rounds import MOST_COUNTED, Access, Cost, Found, Tables
 from .rows import Problem, columns_for, completed, independent, rank_of, rows_for
 
 Orders = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Shown):
+    """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
+
+    `free` says that no access takes more rounds than its bytes make it.
+    """
+
+    layout: AnyLayout
+    ways: tuple[int, ...]
+    free: bool
+    certificate: str
+
+    def __str__(self) -> str:
+        free = "free of conflicts; " if self.free else ""
+        return f"{self.layout}, {' and '.join(f'{ways}-way' for ways in self.ways)}: {free}{self.certificate}"
 
 
 def conflict_free(
