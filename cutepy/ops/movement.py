@@ -17,7 +17,8 @@ import numpy as np
 from ..errors import LayoutError, TensorError
 from ..layout import Layout, composition, select
 from ..layout.algebra.rearrange import from_modes, joined
-from ..layout.values.int_tuple import leaves, map_leaves
+from ..layout.values.int_tuple import map_leaves
+from ..layout.values.layout import flat_modes
 from ..tensor.bulk import load_all, mode_sizes
 from ..tensor.engine import Array, fit_values
 from ..tensor.tensor import Tensor
@@ -134,7 +135,7 @@ def flip(x: Operand, axis: Axes = None) -> Tensor:
     moved = 0
     for one in turned:
         mode = modes[one]
-        moved += sum((s - 1) * d for s, d in zip(leaves(mode.shape), leaves(mode.stride), strict=True) if s)
+        moved += sum((s - 1) * d for s, d in flat_modes(mode) if s)
         modes[one] = Layout(mode.shape, map_leaves(operator.neg, mode.stride))
     return Tensor(tensor.engine, joined(modes), tensor.offset + moved)
 

@@ -15,7 +15,8 @@ import numpy as np
 from ..errors import KernelError, TensorError
 from ..layout import ComposedLayout, Layout
 from ..layout.algebra.rearrange import from_modes, joined
-from ..layout.values.int_tuple import IntTuple, leaves, map_leaves, prefix_product
+from ..layout.values.int_tuple import IntTuple, map_leaves, prefix_product
+from ..layout.values.layout import flat_modes
 from ..tensor.bulk import load_all, mode_sizes
 from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import Array, ArrayEngine
@@ -125,10 +126,7 @@ def modes_of(tensor: Tensor) -> list[Layout]:
 
 def steps_of(tensor: Tensor) -> list[int]:
     """How far apart the neighbours along each axis are at the nearest; very far where there are none."""
-    return [
-        min((abs(d) for s, d in zip(leaves(m.shape), leaves(m.stride), strict=True) if s > 1), default=1 << 40)
-        for m in modes_of(tensor)
-    ]
+    return [min((abs(d) for s, d in flat_modes(m) if s > 1), default=1 << 40) for m in modes_of(tensor)]
 
 
 def runs_across(tensor: Tensor) -> bool:

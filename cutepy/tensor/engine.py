@@ -17,6 +17,7 @@ from ..layout import ComposedLayout, IntTuple, Layout
 from ..layout.values.above import numpy_later as np
 from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import map_leaves, show
+from ..layout.values.layout import _make, reach
 from .dtypes import DType, i32
 from .matrix import MatrixArray, MatrixType
 
@@ -134,14 +135,8 @@ class ViewEngine:
         """A view of the elements `offset + sum(i * d)`; nothing is copied. TensorError where it leaves the memory."""
         if 0 in shape:
             return np.empty(shape, self.memory.dtype)
-        low = high = offset
-        for extent, step in zip(shape, stride, strict=True):
-            if step > 0:
-                high += (extent - 1) * step
-            else:
-                low += (extent - 1) * step
-        self._index(low)
-        self._index(high)
+        for end in reach(_make(shape, stride)):
+            self._index(offset + end)
         width = self.memory.itemsize
         first = self.memory[offset + self.origin :]
         steps = tuple([step * width for step in stride])

@@ -20,7 +20,7 @@ from ..layout.values.above import numpy_later as np
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, keeps
 from ..layout.values.int_tuple import IntTuple, leaves, map_leaves, prefix_product
-from ..layout.values.layout import _make
+from ..layout.values.layout import _make, reach
 from .engine import Array, Place, Scalars, offset_of
 
 
@@ -44,8 +44,7 @@ class GuardAxis:
         """True if numbers alone tell that every element exists along this axis."""
         if type(self.origin) is not int or type(self.limit) is not int:
             return False
-        steps = zip(leaves(self.layout.shape), leaves(self.layout.stride), strict=True)
-        return self.origin + sum((s - 1) * max(d, 0) for s, d in steps) < self.limit
+        return self.origin + reach(self.layout)[1] < self.limit
 
     def table(self) -> Array:
         """`inside` for every coordinate, with one array axis a mode."""

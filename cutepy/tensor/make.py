@@ -14,7 +14,7 @@ from ..layout.values.above import numpy_later as np
 from ..layout.values.basis import has_basis
 from ..layout.values.composed import plain_part
 from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tuple_add
-from ..layout.values.layout import _make
+from ..layout.values.layout import _make, reach
 from .bulk import confined, offset_range
 from .dtypes import PACKED, DType, as_dtype, i32
 from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
@@ -77,12 +77,12 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
         )
     extents = [int(s) for s in array.shape]
     steps = [step // width if extent > 1 else 0 for extent, step in zip(extents, array.strides, strict=True)]
-    reach = [(extent - 1) * step for extent, step in zip(extents, steps, strict=True)]
-    below = -sum(min(0, r) for r in reach)
-    length = 0 if array.size == 0 else below + sum(max(0, r) for r in reach) + 1
-    corner = array if not reach else array[tuple(slice(None, None, -1) if r < 0 else slice(None) for r in reach)]
+    home = _make(tuple(extents), tuple(steps))
+    low, high = reach(home)
+    corner = array[tuple(slice(None, None, -1 if step < 0 else 1) for step in steps)] if steps else array
+    length = high - low + 1 if array.size else 0
     memory = np.lib.stride_tricks.as_strided(corner, (length,), (width,), writeable=array.flags.writeable)
-    return ViewEngine(memory, kind, below, space, name, _make(tuple(extents), tuple(steps)))
+    return ViewEngine(memory, kind, -low, space, name, home)
 
 
 def _as_array(data: object) -> Array:

@@ -15,7 +15,7 @@ from ..layout import ComposedLayout, Layout, composition, get, tuple_add
 from ..layout.algebra.operation import OPERATIONS, Elements, on_any
 from ..layout.values.above import Shown
 from ..layout.values.above import numpy_later as np
-from ..layout.values.basis import Basis, BasisSum
+from ..layout.values.basis import as_value
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
 from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, product, show
@@ -148,9 +148,7 @@ class Tensor(Shaped, Shown):
                 kept, moved = slice_and_offset(crd, layout)
             else:
                 kept = layout.sliced(crd)
-        if isinstance(moved, (Basis, BasisSum)):
-            moved = moved.coordinate()
-        base = self.offset
+        base, moved = self.offset, as_value(moved)
         offset = moved if type(base) is int and not base else _sum(base, moved)
         return Tensor(self.engine, kept, offset, None if self.guard is None else self.guard.slice(crd))
 

@@ -13,12 +13,12 @@ from itertools import islice
 from ...errors import DrawError
 from ...layout import ComposedLayout, Swizzle, select
 from ...layout.algebra.banks import accesses, served, served_together
-from ...layout.values.composed import AnyLayout
+from ...layout.values.composed import AnyLayout, plain_part
 from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid
 from ..look import Look
 from .layouts import MOST_PANELS, layout_grid, title_of
-from .table import LABELS, Part, as_layout, gives_offsets, paint_from, parts, plain_of, table_of
+from .table import LABELS, Part, as_layout, gives_offsets, paint_from, parts, table_of
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""
@@ -99,7 +99,7 @@ def _verdicts(view: Banks, layout: AnyLayout) -> Iterator[str]:
     wide = view.element_bytes
     lines: dict[str, AnyLayout] = {"along a row": layout}
     if layout.rank > 1:
-        turned = select(plain_of(layout), 1, 0)
+        turned = select(plain_part(layout), 1, 0)
         along = layout.with_inner(turned) if isinstance(layout, ComposedLayout) else turned
         lines = {"down a column": layout, "along a row": along}
     for name, lanes in lines.items():

@@ -12,6 +12,7 @@ from itertools import islice
 from ...errors import DrawError
 from ...layout import Layout
 from ...layout.text.write import extents
+from ...layout.values.composed import plain_part
 from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from .. import palette
 from ..grid import Axis, Figure, Grid, axis_of
@@ -30,7 +31,6 @@ from .table import (
     paints_of,
     part_count,
     parts,
-    plain_of,
     table_of,
 )
 
@@ -96,7 +96,7 @@ class Tree:
     def figure(self, thing: object, look: Look) -> Figure:
         """One grid: a level of nesting a row."""
         layout = as_layout(thing, "tree")
-        plain = plain_of(layout)
+        plain = plain_part(layout)
         count, depth = len(leaves(plain.shape)), depth_of(plain.shape)
         if not 1 <= count <= MOST_LEAVES or depth > DEEPEST:
             raise DrawError(

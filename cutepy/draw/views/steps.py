@@ -14,14 +14,14 @@ from ...layout import ComposedLayout, Layout
 from ...layout.algebra.operation import OPERATIONS
 from ...layout.text.parse import Expression, parse_expression
 from ...layout.text.write import extents, spelt
-from ...layout.values.composed import AnyLayout
+from ...layout.values.composed import AnyLayout, plain_part
 from ...layout.values.int_tuple import as_tuple
 from .. import palette
 from ..grid import Axis, Figure, Grid
 from ..look import Look
 from ..safe import shorten
 from .layouts import layout_grid, side, title_of
-from .table import Painter, Table, Value, as_layout, painted, paints_of, parts, plain_of, table_of
+from .table import Painter, Table, Value, as_layout, painted, paints_of, parts, table_of
 from .tiles import tile_numbers
 
 LARGEST_STEPS = 4096
@@ -118,7 +118,7 @@ def _short(caption: str) -> str:
 def _folded(layout: AnyLayout) -> AnyLayout:
     if layout.rank <= 2:
         return layout
-    shape, stride = as_tuple(layout.shape), as_tuple(plain_of(layout).stride)
+    shape, stride = as_tuple(layout.shape), as_tuple(plain_part(layout).stride)
     folded = Layout((shape[0], shape[1:]), (stride[0], stride[1:]))
     return layout.with_inner(folded) if isinstance(layout, ComposedLayout) else folded
 

@@ -14,10 +14,10 @@ from typing import TypeAlias
 from ...errors import DrawError
 from ...layout import BitMap, ComposedLayout, Layout, Swizzle, slice_and_offset, tuple_add
 from ...layout.text.write import extents, offset_rows
-from ...layout.values.basis import Basis, BasisSum
-from ...layout.values.composed import AnyLayout, Function
+from ...layout.values.composed import AnyLayout, Function, plain_part
 from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps
 from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, show
+from ...layout.values.layout import reach
 from .. import palette
 from ..grid import ELLIPSIS, coordinate_texts, mode_size, shortened
 from ..look import CellFunction, Look
@@ -62,24 +62,9 @@ def as_layout(thing: object, view: str) -> AnyLayout:
     return found
 
 
-def plain_of(layout: AnyLayout) -> Layout:
-    """The layout itself, or the one inside a composed layout."""
-    return layout if isinstance(layout, Layout) else layout.inner
-
-
 def gives_offsets(layout: AnyLayout) -> bool:
     """True if no stride is a basis element."""
-    return all(type(step) is int for step in leaves(plain_of(layout).stride))
-
-
-def reach(layout: Layout) -> tuple[int, int]:
-    """The least and the greatest offset.
-
-    >>> reach(Layout((4, 3), (-1, 10)))
-    (-3, 20)
-    """
-    ends = [(extent - 1) * step for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
-    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+    return all(type(step) is int for step in leaves(plain_part(layout).stride))
 
 
 def parts(layout: AnyLayout) -> Iterator[Part]:
@@ -93,7 +78,7 @@ def parts(layout: AnyLayout) -> Iterator[Part]:
         place: Coordinate = (_, _, *rest)
         if isinstance(layout, Layout):
             kept, base = slice_and_offset(place, layout)
-            yield Part(kept, layout, base.coordinate() if isinstance(base, (Basis, BasisSum)) else base, rest)
+            yield Part(kept, layout, base, rest)
         else:
             yield Part(layout.sliced(place), layout, 0, rest)
 

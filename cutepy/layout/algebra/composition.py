@@ -20,7 +20,7 @@ from ...errors import CompositionError, LayoutError
 from ..values.basis import BasisSum, as_stride, has_basis, path_of, value_of
 from ..values.coordinates import flat_index, keeps
 from ..values.int_tuple import IntTuple, fold_profile, leaves, map_leaves, show
-from ..values.layout import Layout, _make, axis_layout
+from ..values.layout import Layout, _make, axis_layout, flat_modes
 from ..values.size import Size, list_coordinates
 from .operation import operation
 from .rearrange import by_mode, coalesced_open
@@ -343,7 +343,7 @@ def _through_basis(outer: Layout, inner: Layout) -> Layout:
         walked = composition(mode, _make(leaves(along.shape), leaves(along.stride)))
         parts[path] = [(part.shape, part.stride) for part in walked]
     chosen: list[tuple[IntTuple, IntTuple]] = []
-    for position, (extent, step) in enumerate(zip(leaves(inner.shape), leaves(inner.stride), strict=True)):
+    for position, (extent, step) in enumerate(flat_modes(inner)):
         if path_of(step):
             chosen.append(parts[path_of(step)][position])
         elif step == 0:

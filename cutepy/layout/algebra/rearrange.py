@@ -12,7 +12,7 @@ from ..values.basis import has_basis, mixed_codomain
 from ..values.composed import ComposedLayout
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, Order, fold_profile, leaves
-from ..values.layout import Layout, _make, united_facts
+from ..values.layout import Layout, _make, flat_modes, united_facts
 from .operation import OfPlain, on_inner, operation, rearranging
 
 Modes = tuple[list[int], list[int]]
@@ -269,9 +269,7 @@ def filter_zeros(layout: Layout) -> Layout:
     >>> print(filter_zeros(Layout((4, 8), (0, 1))))
     (1,8):(0,1)
     """
-    extents = (
-        1 if step == 0 else extent for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True)
-    )
+    extents = (1 if step == 0 else extent for extent, step in flat_modes(layout))
     return _make(fold_profile(iter(list(extents)), layout.shape), layout.stride, layout.facts)
 
 

@@ -15,7 +15,7 @@ from ..values.bit_map import OfBits
 from ..values.composed import AnyLayout, ComposedLayout, Function, chained, gives_coordinates, plain_part
 from ..values.coordinates import Coordinate
 from ..values.int_tuple import fold_profile, leaves, tuple_add
-from ..values.layout import Layout, _make
+from ..values.layout import Layout, _make, flat_modes
 from .bits import columns_of
 from .composition import composition
 from .inverse import right_inverse
@@ -97,7 +97,7 @@ def upcast(layout: Layout, count: int) -> Layout:
     _check_count(call, count)
     extents, strides, within = [], [], 0
     shrinking: set[tuple[int, ...]] = set()
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
+    for extent, step in flat_modes(layout):
         value = value_of(step)
         if value % count == 0:
             extents.append(extent)

@@ -27,8 +27,8 @@ from ..values.composed import (
     last_of,
     never_below_0,
 )
-from ..values.int_tuple import IntTuple, leaves, map_leaves
-from ..values.layout import Layout, _make
+from ..values.int_tuple import IntTuple, map_leaves
+from ..values.layout import Layout, _make, flat_modes, reach
 from ..values.size import is_unknown
 from .bits import columns_of, layout_of_columns, mapped_layout
 from .operation import OfPlain, known_sizes, on_any, on_inner
@@ -55,18 +55,13 @@ def greatest_offset(layout: ComposedLayout) -> int:
 
 def _greatest_swizzled(swizzle: OfBits, offset: int, inner: Layout) -> int:
     """A swizzle permutes aligned blocks of `span`, so only offsets in the highest block matter; those are listed."""
-    pairs = sorted(zip(leaves(inner.stride), leaves(inner.shape), strict=True), key=lambda pair: abs(pair[0]))
-    top = offset + sum((extent - 1) * step for step, extent in pairs if step > 0)
-    bottom = offset + sum((extent - 1) * step for step, extent in pairs if step < 0)
+    bottom, top = (offset + end for end in reach(inner))
     if bottom >= 0 and top < swizzle.lowest:
         return top  # no offset has a bit that the swizzle moves
     least = top // swizzle.span * swizzle.span
     reached = {top}
-    reach = sum((extent - 1) * abs(step) for step, extent in pairs)
-    for step, extent in reversed(pairs):
-        if step:
-            reach -= (extent - 1) * abs(step)
-            down = abs(step)
+    for extent, step in sorted(flat_modes(inner), key=lambda mode: abs(mode[1]), reverse=True):
+        if down := abs(step):
             rooms = [(at, min(extent - 1, (at - least) // down) + 1) for at in reached]
             if sum(room for _at, room in rooms) > LARGEST_SET:
                 raise LayoutError(
@@ -154,8 +149,7 @@ def stays_inside(outer: Layout, offset: int, before: AnyLayout) -> bool:
         return offset == 0 and never_below_0(before) and inside
     if isinstance(before, ComposedLayout):
         return offset >= 0 and never_below_0(before) and offset + before.cosize <= outer.size
-    ends = [(extent - 1) * step for extent, step in zip(leaves(before.shape), leaves(before.stride), strict=True)]
-    least, most = (offset + sum(end for end in ends if end * sign > 0) for sign in (-1, 1))
+    least, most = (offset + end for end in reach(before))
     return 0 <= least and most < outer.size
 
 
@@ -214,7 +208,7 @@ def listed(layout: AnyLayout) -> list[int]:
     if has_basis(plain.stride):
         return cast("list[int]", [layout(index) for index in range(layout.size)])
     table = [0]
-    for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True):
+    for extent, step in flat_modes(plain):
         starts = range(0, extent * step, step) if step else [0] * extent
         table = [start + offset for start in starts for offset in table]
     if isinstance(layout, Layout):

@@ -23,8 +23,8 @@ from ..algebra.tile import complement, logical_divide, logical_product, room_for
 from ..values.above import Shown, above, provided
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import keeps
-from ..values.int_tuple import IntTuple, leaves, show
-from ..values.layout import Layout, _make
+from ..values.int_tuple import IntTuple, show
+from ..values.layout import Layout, _make, flat_modes
 from ..values.size import is_unknown
 from .write import spelt
 
@@ -136,11 +136,11 @@ def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
         for position, mode in enumerate(list(layout)[: len(profile)]):
             yield Step(f"Mode {position}: {mode} becomes {coalesce(mode)}.")
         return
-    yield Step(f"The leaves of {layout} are " + ", ".join(f"{s}:{d}" for s, d in _pairs(layout)) + ".")
-    ones = [f"{s}:{d}" for s, d in _pairs(layout) if s == 1]
+    yield Step(f"The leaves of {layout} are " + ", ".join(f"{s}:{d}" for s, d in flat_modes(layout)) + ".")
+    ones = [f"{s}:{d}" for s, d in flat_modes(layout) if s == 1]
     if ones:
         yield Step(f"Modes of size 1 go: {', '.join(ones)}.")
-    kept = [(s, d) for s, d in _pairs(layout) if s != 1]
+    kept = [(s, d) for s, d in flat_modes(layout) if s != 1]
     for (extent, step), (_next, following) in pairwise(kept):
         verdict = (
             "they merge" if following == extent * step else f"{following} is not {extent} * {step}, they stay apart"
@@ -148,10 +148,6 @@ def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
         yield Step(f"{extent}:{step} ends where stride {extent * step} begins: next to stride {following}, {verdict}.")
     result = coalesce(layout)
     yield _claim(f"What is left is {result}, the same map of an integer coordinate.", result, lambda i: layout(i))
-
-
-def _pairs(layout: Layout) -> list[tuple[int, int]]:
-    return list(zip(leaves(layout.shape), leaves(layout.stride), strict=True))
 
 
 def _composition(outer: Layout, inner: object) -> Iterator[Step]:
@@ -165,7 +161,7 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
         f"The left operand, coalesced, is {whole}: it reads an index as digits of extents {show(tuple(extents))}, "
         f"the last unbounded."
     )
-    for position, (extent, step) in enumerate(_pairs(right)):
+    for position, (extent, step) in enumerate(flat_modes(right)):
         digits = show(tuple(_digits(abs(step), extents)))
         leaf = composition(outer, _make(extent, step))
         yield _claim(

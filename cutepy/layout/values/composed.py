@@ -16,7 +16,6 @@ from .basis import has_basis, path_of, value_of
 from .bit_map import BitMap, OfBits, Swizzle
 from .coordinates import Coordinate, has_underscore
 from .coordinates import _ as _
-from .coordinates import dice as dice_of_tuple
 from .coordinates import slice_ as slice_of_tuple
 from .int_tuple import IntTuple, leaves, show, tuple_add
 from .layout import Layout, _make, check_listing
@@ -336,8 +335,8 @@ def dice(crd: Coordinate, tree: IntTuple | AnyLayout) -> IntTuple | AnyLayout:
     if isinstance(tree, ComposedLayout):
         return tree.with_inner(dice(crd, tree.inner))
     if isinstance(tree, Layout):
-        return _make(dice_of_tuple(crd, tree.shape), dice_of_tuple(crd, tree.stride), tree.facts)
-    return dice_of_tuple(crd, tree)
+        return _make(slice_of_tuple(crd, tree.shape, "dice"), slice_of_tuple(crd, tree.stride, "dice"), tree.facts)
+    return slice_of_tuple(crd, tree, "dice")
 
 
 def make_composed_layout(outer: Function, offset: IntTuple, inner: AnyLayout) -> ComposedLayout:
