@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...errors import DrawError
 from ...layout import ComposedLayout, Layout
@@ -21,13 +22,14 @@ from ..grid import Axis, Figure, Grid
 from ..look import Look
 from ..safe import shorten
 from .layouts import layout_grid, side, title_of
-from .table import Painter, Table, Value, as_layout, painted, paints_of, parts, table_of
+from .table import Table, Value, as_layout, painted, paints_of, parts, table_of
 from .tiles import tile_numbers
 
 LARGEST_STEPS = 4096
 STRIP = 32
 
-Places = Callable[[Table], Painter]
+Painting = Callable[[Table, int, int, Value], str]
+"""From a table, and the row, column and value of a cell, to a paint."""
 
 
 def steps(function: Callable[..., object], *operands: object) -> Expression:
@@ -101,13 +103,13 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
     return [_captioned(f"{name}\n{layout}", layout, look) for name, layout in layouts], []
 
 
-def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Places | None = None) -> Grid:
+def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | None = None) -> Grid:
     """The first two modes of a layout, coloured by `paint`; further modes are folded into the columns."""
     part = next(parts(_folded(layout)))
     grid = layout_grid(part, Look("none" if paint else None, None, look.style))
     if paint is not None:
         table = table_of(part, look.style.limit)
-        grid = replace(grid, paints=painted(table, paint(table)))
+        grid = replace(grid, paints=painted(table, partial(paint, table)))
     return replace(grid, caption=_short(caption))
 
 
@@ -128,18 +130,18 @@ def _hue(index: int, count: int) -> str:
     return palette.color(index) if count <= palette.COLORS else palette.ramp(index, 0, count - 1)
 
 
-def _by_index(count: int) -> Places:
+def _by_index(count: int) -> Painting:
     """Every coordinate its own colour."""
-    return lambda table: lambda row, column, cell: _hue(table.index(row, column), count)
+    return lambda table, row, column, cell: _hue(table.index(row, column), count)
 
 
-def _numbered(table: Table) -> Painter:
+def _numbered(table: Table, row: int, column: int, cell: Value) -> str:
     """The colour of the number that an index is, as tiles and copies have it."""
-    return lambda row, column, cell: palette.color(table.index(row, column))
+    return palette.color(table.index(row, column))
 
 
-def _one_color(table: Table) -> Painter:
-    return lambda row, column, cell: palette.color(0)
+def _one_color(table: Table, row: int, column: int, cell: Value) -> str:
+    return palette.color(0)
 
 
 def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> list[Grid]:
@@ -147,12 +149,9 @@ def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> li
     count = inner.size
     hit = {inner(index): index for index in reversed(range(count))}
 
-    def pointed_at(table: Table) -> Painter:
-        def paint(row: int, column: int, cell: Value) -> str:
-            index = hit.get(table.index(row, column))
-            return palette.PLAIN if index is None else _hue(index, count)
-
-        return paint
+    def pointed_at(table: Table, row: int, column: int, cell: Value) -> str:
+        index = hit.get(table.index(row, column))
+        return palette.PLAIN if index is None else _hue(index, count)
 
     return [
         _captioned(f"right\n{inner}", inner, look, _by_index(count)),
@@ -165,12 +164,9 @@ def _restriction(outer: Layout, result: Layout, look: Look) -> list[Grid]:
     """A tiler mode by mode: the offsets that it keeps, in the whole and in the result."""
     chosen: dict[Value, int] = {result(index): index for index in range(result.size)}
 
-    def kept(table: Table) -> Painter:
-        def paint(row: int, column: int, cell: Value) -> str:
-            index = chosen.get(cell)
-            return palette.PLAIN if index is None else _hue(index, result.size)
-
-        return paint
+    def kept(table: Table, row: int, column: int, cell: Value) -> str:
+        index = chosen.get(cell)
+        return palette.PLAIN if index is None else _hue(index, result.size)
 
     return [_captioned(f"whole\n{outer}", outer, look, kept), _captioned(f"result\n{result}", result, look, kept)]
 
@@ -226,15 +222,16 @@ def _strip(reach: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: 
 
 
 def _divide(call: Expression, layout: Layout, result: Layout, look: Look) -> list[Grid]:
-    tiles = tile_numbers(layout, call.operands[1])
-
-    def by_tile(table: Table) -> Painter:
-        return lambda row, column, cell: palette.color(tiles[table.index(row, column)][0])
-
-    whole = _captioned(f"whole, a colour a tile\n{layout}", layout, look, by_tile)
+    tiles = [tile for tile, _place in tile_numbers(layout, call.operands[1])]
     rows, columns = extents(layout)
     whole = replace(
-        whole, groups=tuple(tiles[row + rows * column][0] for row in range(rows) for column in range(columns))
+        _captioned(
+            f"whole, a colour a tile\n{layout}",
+            layout,
+            look,
+            lambda table, row, column, cell: palette.color(tiles[table.index(row, column)]),
+        ),
+        groups=tuple(tiles[row + rows * column] for row in range(rows) for column in range(columns)),
     )
     return [whole, _kind_grid(f"result\n{result}", result, tile_color(call), look)]
 

@@ -67,11 +67,11 @@ def _data_grid(tensor: TensorLike, part: Part, look: Look) -> Grid:
     table = table_of(part, look.style.limit)
     labels, paints, hints = list(plain.labels), list(plain.paints), list(plain.hints)
     found: dict[int, object] = {}
-    for place, (row, column, _cell) in enumerate(table.cells):
-        if row is None or column is None:
+    for place, at in enumerate(table.cells):
+        if at is None:
             labels[place] = ELLIPSIS
             continue
-        element = _element(tensor, table.coordinate(row, column))
+        element = _element(tensor, table.coordinate(*at[:2]))
         if element is None:
             labels[place], paints[place], hints[place] = "", palette.HOLE, f"{hints[place]}: outside of the guard"
         else:

@@ -138,9 +138,7 @@ def _tiled(part: Part, tiles: Sequence[Place], count: int, look: Look) -> Grid:
 
 def _places(part: Part, tiles: Sequence[Place], look: Look) -> list[Place | None]:
     table = table_of(part, look.style.limit)
-    return [
-        None if row is None or column is None else tiles[table.index(row, column)] for row, column, _ in table.cells
-    ]
+    return [None if at is None else tiles[table.index(*at[:2])] for at in table.cells]
 
 
 def _paint(color: str | CellFunction, found: Place, count: int, look: Look) -> str:

@@ -17,7 +17,7 @@ from .bit_map import BitMap, OfBits, Swizzle
 from .coordinates import Coordinate, has_underscore
 from .coordinates import _ as _
 from .coordinates import slice_ as slice_of_tuple
-from .int_tuple import IntTuple, leaves, show, tuple_add
+from .int_tuple import IntTuple, leaves, moved, show
 from .layout import Layout, _make, check_listing
 from .layout import axis_layout as axis_of_layout
 from .layout import slice_and_offset as slice_of_layout
@@ -117,14 +117,14 @@ class ComposedLayout(Told):
         if has_underscore(coordinate):
             return self.sliced(coordinate)
         outer: Any = self.outer
-        place = _moved(self.offset, self.inner(coordinate))
+        place = moved(self.offset, self.inner(coordinate))
         found: int = outer((*place, *[0] * (outer.rank - len(place))) if isinstance(place, tuple) else place)
         return found
 
     def sliced(self, crd: Coordinate) -> ComposedLayout:
         """The modes where `crd` has `_`; what its numbers move goes into the offset."""
-        kept, moved = slice_of_layout(crd, self.inner)
-        return ComposedLayout(self.outer, _moved(self.offset, moved), kept)
+        kept, by = slice_of_layout(crd, self.inner)
+        return ComposedLayout(self.outer, moved(self.offset, by), kept)
 
     def offsets(self) -> NDArray[np.int64]:
         """Every offset, as an int64 array with one axis a top-level mode."""
@@ -237,11 +237,6 @@ def axes_of(layout: AnyLayout) -> list[tuple[int, ...]]:
     """The axes of the coordinates that a layout gives, in order."""
     last = last_of(layout)
     return sorted({path_of(step) for step in leaves(last.stride) if path_of(step)}) if isinstance(last, Layout) else []
-
-
-def _moved(offset: Any, by: Any) -> Any:
-    """`offset + by`, of numbers or of coordinates."""
-    return tuple_add(offset, by) if isinstance(by, tuple) or isinstance(offset, tuple) else offset + by
 
 
 def _reach(function: Function, below: int) -> int:

@@ -300,6 +300,11 @@ def tuple_add(left: IntTuple, right: IntTuple) -> IntTuple:
     return _zip_longest(left, right, lambda a, b: a + b, "+")
 
 
+def moved(offset: Any, by: Any) -> Any:
+    """`offset + by`, of numbers of any kind, or of coordinates."""
+    return tuple_add(offset, by) if type(offset) is tuple or type(by) is tuple else offset + by
+
+
 def tuple_sub(left: IntTuple, right: IntTuple) -> IntTuple:
     """Subtract entry by entry; the shorter tuple is continued with zeros.
 
