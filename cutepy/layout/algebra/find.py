@@ -112,15 +112,12 @@ def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Acce
     check_listed(said, layout, MOST_COUNTED)
     if type(wide) is not int or wide < 1 or wide % element_bytes:
         raise LayoutError(f"{said}: {wide!r} bytes at once are no whole number of elements of {element_bytes}")
-    access = Access(said, _pair(layout), wide, wide // element_bytes)
+    # (lane, value): all further modes together are the values, one where there is none
+    pair = on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else on_any(append, layout, 2)
+    access = Access(said, pair, wide, wide // element_bytes)
     if access.sizes[1] % access.vector:
         raise access.torn(f"{access.sizes[1]} values a lane are no whole accesses of {access.vector}")
     return access
-
-
-def _pair(layout: AnyLayout) -> AnyLayout:
-    """(lane, value): all further modes together are the values, one where there is none."""
-    return on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else on_any(append, layout, 2)
 
 
 # Tiles of powers of two: linear algebra over F2.
@@ -303,7 +300,4 @@ def _with_pitch(shape: IntTuple, order: Orders, pitch: int) -> Layout:
 def _why(excess: int, pitch: int, extent: int, period: int) -> str:
     if excess:
         return f"the best of all orders of the modes and pitches up to {extent + period}, after which they repeat"
-    smaller = (
-        "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"
-    )
-    return smaller
+    return "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"

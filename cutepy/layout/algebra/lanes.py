@@ -143,7 +143,9 @@ def who_owns(layout_tv: AnyLayout, crd: IntTuple, tile: IntTuple) -> Owners:
         raise LayoutError(f"{call}: a coordinate is whole numbers, one a mode, or one for all")
     index = crd2idx(crd, tile)
     if not _is_in(crd, tile):
-        raise LayoutError(f"{call}: the tile has no such coordinate; the last one is {show(_last(tile))}")
+        raise LayoutError(
+            f"{call}: the tile has no such coordinate; the last one is {show(idx2crd(product(tile) - 1, tile))}"
+        )
     owners = [Owner(t, v) for t, row in enumerate(table) for v, element in enumerate(row) if element == index]
     return Owners(idx2crd(index, tile), tuple(owners))
 
@@ -200,10 +202,6 @@ def _is_in(crd: IntTuple, tile: IntTuple) -> bool:
     if isinstance(crd, tuple) and isinstance(tile, tuple):
         return all(_is_in(entry, extent) for entry, extent in zip(crd, tile, strict=True))
     return 0 <= crd2idx(crd, tile) < product(tile)
-
-
-def _last(tile: IntTuple) -> IntTuple:
-    return idx2crd(product(tile) - 1, tile)
 
 
 def _table(call: str, layout_tv: AnyLayout, tile: IntTuple) -> list[list[int]]:

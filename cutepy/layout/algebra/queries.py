@@ -195,10 +195,6 @@ def _all_reached(call: Act, layout: ComposedLayout) -> bool:
     return prod(spread) == len(set(offsets))
 
 
-def _one_to_one_and_onto(_call: Act, layout: ComposedLayout) -> bool:
-    return _all_differ(is_injective, layout) and _all_reached(is_surjective, layout)
-
-
 def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
     """`is_contiguous` of a composed layout, from whatever offset on."""
     known_sizes(call, layout)
@@ -244,19 +240,16 @@ def is_surjective(layout: AnyLayout) -> bool:
 
     Exact: a stride may exceed what the smaller ones reach by 1 at most, or the next offset is missed by all.
     """
-    return all(map(_gapless, _by_axis(layout)))
-
-
-def _gapless(modes: Modes) -> bool:
-    reach = 0
-    for step, extent in modes:
-        if step > reach + 1:
-            return False
-        reach += (extent - 1) * step
+    for modes in _by_axis(layout):
+        reach = 0
+        for step, extent in modes:
+            if step > reach + 1:
+                return False
+            reach += (extent - 1) * step
     return True
 
 
-@operation(composed=_one_to_one_and_onto, layouts=0)
+@operation(composed=lambda _call, layout: is_injective(layout) and is_surjective(layout), layouts=0)
 def is_bijective(layout: AnyLayout) -> bool:
     """True if every offset between the least and the greatest is reached exactly once.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from math import prod
-from typing import cast
+from typing import Any
 
 from ...errors import LayoutError
 from ..values.basis import has_basis, value_of
@@ -91,7 +91,11 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
     if isinstance(outer, ComposedLayout):
         return chained(outer.outer, outer.offset, on_any(call, outer.inner, inner))
     if gives_coordinates(inner):
-        _takes_coordinates(outer, inner)
+        width = 1 + max(axis[0] for axis in axes_of(inner))
+        if outer.rank < width or not isinstance(outer.shape, tuple):
+            raise LayoutError(
+                f"composition({outer}, {inner}): coordinates of {width} axes, and {outer.rank} to take them"
+            )
         last, (offset, before) = last_of(inner), before_last(inner)
         assert isinstance(last, Layout)
         with suppress(LayoutError):
@@ -109,13 +113,6 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
         with suppress(LayoutError):
             return ComposedLayout(call(outer, inner.outer), inner.offset, inner.inner)
     return chained(outer, 0, inner)
-
-
-def _takes_coordinates(outer: Layout, inner: ComposedLayout) -> None:
-    """Raises LayoutError where the coordinates that `inner` gives are none of `outer`."""
-    width = 1 + max(axis[0] for axis in axes_of(inner))
-    if outer.rank < width or not isinstance(outer.shape, tuple):
-        raise LayoutError(f"composition({outer}, {inner}): coordinates of {width} axes, and {outer.rank} to take them")
 
 
 def _through_bits(outer: Function, inner: ComposedLayout) -> AnyLayout | None:
@@ -206,15 +203,16 @@ def listed(layout: AnyLayout) -> list[int]:
         )
     plain = layout if isinstance(layout, Layout) else layout.inner
     if has_basis(plain.stride):
-        return cast("list[int]", [layout(index) for index in range(layout.size)])
+        coordinates: list[Any] = [layout(index) for index in range(layout.size)]
+        return coordinates
     table = [0]
     for extent, step in flat_modes(plain):
         starts = range(0, extent * step, step) if step else [0] * extent
         table = [start + offset for start in starts for offset in table]
     if isinstance(layout, Layout):
         return table
-    outer, start = layout.outer, layout.offset
-    return cast("list[int]", [outer(start + offset) for offset in table])
+    outer: Any = layout.outer
+    return [outer(layout.offset + offset) for offset in table]
 
 
 def _inner_inverse(

@@ -43,12 +43,7 @@ class Trip(NamedTuple):
 
 
 def trip(
-    source: AnyLayout,
-    target: AnyLayout,
-    written: Sequence[int],
-    read: Sequence[int],
-    lanes: int,
-    element_bytes: int,
+    source: AnyLayout, target: AnyLayout, written: Sequence[int], read: Sequence[int], lanes: int, element_bytes: int
 ) -> Trip:
     """The widest trip: `written` and `read` are the columns of the values."""
     columns = [columns_of(layout) or () for layout in (source, target)]

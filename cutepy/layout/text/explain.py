@@ -22,7 +22,7 @@ from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
 from ..algebra.tile import complement, logical_divide, logical_product, room_for, rounded_up, tile_of
 from ..values.above import Shown, above, provided
 from ..values.composed import AnyLayout, ComposedLayout
-from ..values.coordinates import keeps
+from ..values.coordinates import idx2crd, keeps
 from ..values.int_tuple import IntTuple, show
 from ..values.layout import Layout, _make, flat_modes
 from ..values.size import is_unknown
@@ -162,13 +162,13 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
         f"the last unbounded."
     )
     for position, (extent, step) in enumerate(flat_modes(right)):
-        digits = show(tuple(_digits(abs(step), extents)))
+        digits = show(idx2crd(abs(step), tuple(extents) or (1,)))
         leaf = composition(outer, _make(extent, step))
         yield _claim(
             f"Mode {position} of the right operand, {extent}:{step}: a step moves these digits by {digits}; "
             f"the offsets {_offsets(leaf)} are {leaf}.",
             leaf,
-            partial(_stepped, outer, step),
+            lambda i, step=step: outer(i * step),  # type: ignore[misc]
         )
     result = composition(outer, right)
     yield _claim(
@@ -176,17 +176,6 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
         result,
         lambda i: outer(right(i)),
     )
-
-
-def _stepped(layout: Layout, step: int, index: int) -> object:
-    return layout(index * step)
-
-
-def _digits(index: int, extents: Sequence[int]) -> Iterator[int]:
-    for extent in extents[:-1]:
-        yield index % extent
-        index //= extent
-    yield index
 
 
 def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Iterator[Step]:
@@ -251,10 +240,7 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
     copies = tile_of(logical_product, block, tiler)
     reach = block.size * copies.cosize
     room = room_for(block, copies)
-    yield Step(
-        f"The block {block} leaves room for copies at {room}, its complement in {reach}.",
-        room,
-    )
+    yield Step(f"The block {block} leaves room for copies at {room}, its complement in {reach}.", room)
     arranged = composition(room, copies)
     yield _claim(
         f"The tiler {copies} picks among them: {room} o {copies} = {arranged}.", arranged, lambda i: room(copies(i))
@@ -271,7 +257,7 @@ def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
         if function is right_inverse:
             yield _claim(
                 f"Modes whose strides continue one another give {result}, so that layout(result(i)) is i.",
-                _through(layout, result),
+                composition(layout, result) if coalesced(layout)[0] else result,
                 lambda i: i,
             )
         else:
@@ -284,10 +270,6 @@ def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
             )
 
     return story
-
-
-def _through(layout: Layout, inverse: Layout) -> Layout:
-    return composition(layout, inverse) if coalesced(layout)[0] else inverse
 
 
 STORIES: dict[Act, Callable[..., Iterator[Step]]] = {

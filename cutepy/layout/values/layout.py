@@ -261,7 +261,7 @@ class Entries(Layout):
     __slots__ = ()
 
     @classmethod
-    def of(cls, tree: IntTuple) -> Entries:
+    def of(cls, tree: object) -> Entries:
         """The entries of a tuple, a coordinate, a tile."""
         entries = object.__new__(cls)
         _set_shape(entries, tree)

@@ -171,9 +171,7 @@ _MATRICES = "gpuweb/gpuweb, proposals/subgroup-matrix.md, 2026-10-02; naga, coop
 
 
 def subgroup_matrix(
-    shape: tuple[int, int, int] = (16, 16, 16),
-    types: tuple[str, str, str] = ("f16", "f16", "f32"),
-    threads: int = 32,
+    shape: tuple[int, int, int] = (16, 16, 16), types: tuple[str, str, str] = ("f16", "f16", "f32"), threads: int = 32
 ) -> MMAAtom:
     """The matrix instruction of these (m, n, k) and element types of A, B and C, on subgroups of `threads` threads.
 
