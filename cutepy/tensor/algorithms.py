@@ -58,7 +58,9 @@ def copy(source: Tensor, target: Tensor) -> None:
     _check_pair("copy", source, target)
     _check_types("copy", source, target)
     one, other = strided_layout(source), strided_layout(target)
-    if one is not None and other is not None and source.size and _holds_all(source, target):
+    # no value of the source has to be looked at, unless it may be out of range in another type of integers
+    fits = target.dtype.kind not in "iub" or np.can_cast(source.dtype.numpy, target.dtype.numpy)
+    if one is not None and other is not None and source.size and fits:
         pairing = common_refinement(one, other)
         if pairing is not None:
             shape, from_stride, to_stride = pairing
@@ -308,11 +310,6 @@ def _check_types(call: str, source: Tensor, target: Tensor) -> None:
         raise TensorError(
             f"{call}({source}, {target}): {target.dtype} cannot hold {source.dtype} values; convert them with transform"
         )
-
-
-def _holds_all(source: Tensor, target: Tensor) -> bool:
-    """True if no value of the source has to be looked at: integers may be out of range in another type of integers."""
-    return target.dtype.kind not in "iub" or np.can_cast(source.dtype.numpy, target.dtype.numpy)
 
 
 def _entries(source: Tensor, like: Tensor) -> tuple[Array, ...]:

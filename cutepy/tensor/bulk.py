@@ -7,7 +7,7 @@ it (`engine.confined`); inside a kernel the verifier decides.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LayoutError, TensorError
 from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros, is_surjective
@@ -83,8 +83,9 @@ def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> No
     check_writable(tensor.engine)
     if (here := on_host(tensor)) is not tensor:
         store_all(here, values, where)
-        remote: Any = tensor.engine
-        remote.replace(cast(ViewEngine, here.engine).memory)
+        remote, copied = tensor.engine, here.engine
+        assert isinstance(copied, ViewEngine)
+        remote.replace(copied.memory)  # type: ignore[attr-defined]
         return
     view = leaf_view(tensor) if where is None else None
     if view is None:
@@ -130,14 +131,16 @@ def strided_modes(tensor: Tensor) -> Modes | None:
     layout = strided_layout(tensor)
     if layout is None:
         return None
-    extents, steps = [], []
-    for mode in layout:
-        shape, stride = coalesced(mode)
-        if len(shape) > 1:
-            return None
-        extents.append(shape[0] if shape else mode.size)
-        steps.append(stride[0] if stride else 0)
-    return tuple(extents), tuple(steps)
+    steps = tuple(step for mode in layout if (step := step_of(mode)) is not None)
+    return (mode_sizes(tensor), steps) if len(steps) == layout.rank else None
+
+
+def step_of(mode: Layout) -> int | None:
+    """The one stride of a mode; None where there are several."""
+    shape, stride = coalesced(mode)
+    if len(shape) > 1:
+        return None
+    return stride[0] if stride and type(stride[0]) is int else 0
 
 
 def leaf_view(tensor: Tensor) -> Array | None:
@@ -150,7 +153,8 @@ def leaf_view(tensor: Tensor) -> Array | None:
 
 def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
     """The NumPy view of these modes of an engine that offers one."""
-    return cast(Array, engine.strided(offset, shape, stride))  # type: ignore[attr-defined]
+    found: Array = engine.strided(offset, shape, stride)  # type: ignore[attr-defined]
+    return found
 
 
 def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:

@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..errors import TensorError
 from ..layout import Layout
-from ..layout.algebra.rearrange import coalesced
 from ..layout.values.above import numpy_later as np
+from .bulk import step_of
 from .engine import Array, Engine, check_writable
 from .matrix import MatrixType, Window
 from .tensor import Tensor
@@ -25,14 +25,9 @@ class Windowed(Protocol):
     def store_matrix(self, value: Any, window: Window) -> None: ...
 
 
-def matrix_of(tensor: Tensor) -> MatrixType | None:
-    """The type of the matrices in a fragment; None for a tensor of numbers."""
-    return tensor.dtype if isinstance(tensor.dtype, MatrixType) else None
-
-
 def copy_matrices(source: Tensor, target: Tensor) -> bool:
     """`copy` between matrix registers and memory; False, and nothing done, for what has no matrices or only such."""
-    from_type, to_type = matrix_of(source), matrix_of(target)
+    from_type, to_type = (kind if isinstance(kind, MatrixType) else None for kind in (source.dtype, target.dtype))
     if (from_type is None) == (to_type is None):
         return False
     if to_type is not None:
@@ -78,7 +73,7 @@ def _windows(call: str, memory: Tensor, fragment: Tensor, matrix: MatrixType) ->
             f"{text}: a fragment has one matrix for each (rows, columns) of the first mode; "
             "take both from the partitions of one tiled MMA"
         )
-    steps = [_step(mode) for mode in layout[0]]
+    steps = [step_of(mode) for mode in layout[0]]
     row_step, column_step = (steps[1], steps[0]) if matrix.role == "right" else (steps[0], steps[1])
     if 1 not in (row_step, column_step) or None in (row_step, column_step):
         raise TensorError(
@@ -96,11 +91,3 @@ def _windows(call: str, memory: Tensor, fragment: Tensor, matrix: MatrixType) ->
         at = (0, *map(int, place))
         found.append((held(at), Window(memory.offset + layout(at), stride, by_columns)))
     return found
-
-
-def _step(mode: Layout) -> int | None:
-    """The one stride of a mode; None where there are several."""
-    shape, stride = coalesced(mode)
-    if len(shape) > 1:
-        return None
-    return stride[0] if stride and type(stride[0]) is int else 0

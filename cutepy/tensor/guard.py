@@ -19,7 +19,7 @@ from ..layout.algebra.rearrange import joined
 from ..layout.values.above import numpy_later as np
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, keeps
-from ..layout.values.int_tuple import IntTuple, leaves, map_leaves, prefix_product
+from ..layout.values.int_tuple import fold_profile, leaves, map_leaves, prefix_product
 from ..layout.values.layout import _make, reach
 from .engine import Array, Place, Scalars, offset_of
 
@@ -189,13 +189,8 @@ def _at(layout: Layout, path: tuple[int, ...], size: int) -> Layout:
         modes = list(layout)
         modes[path[0]] = _at(modes[path[0]], path[1:], size)
         return joined(modes)
-    return _make(_last_leaf_times(layout.shape, size, layout.size), layout.stride)
-
-
-def _last_leaf_times(shape: IntTuple, size: int, old: int) -> IntTuple:
-    if isinstance(shape, tuple):
-        return (*shape[:-1], _last_leaf_times(shape[-1], size, old))
-    return size * shape // old
+    *first, last = leaves(layout.shape)
+    return _make(fold_profile(iter((*first, size * last // layout.size)), layout.shape), layout.stride)
 
 
 def _place_along(layout: Layout, path: tuple[int, ...]) -> Layout:

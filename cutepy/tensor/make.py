@@ -16,10 +16,19 @@ from ..layout.values.composed import plain_part
 from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tuple_add
 from ..layout.values.layout import _make, reach
 from .bulk import confined, offset_range
-from .dtypes import PACKED, DType, as_dtype, i32
-from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
+from .dtypes import PACKED, DType, as_dtype, i32, u32
+from .engine import (
+    Array,
+    ArrayEngine,
+    CoordinateEngine,
+    CountingEngine,
+    Engine,
+    PackedEngine,
+    Space,
+    ViewEngine,
+    allocate,
+)
 from .tensor import Tensor, expect_tensors
-from .words import PackedEngine
 
 
 def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
@@ -323,3 +332,22 @@ def _packed(call: str, tensor: Tensor, words: Engine, layout: Layout, wanted: DT
 
 def _width(bits: int) -> str:
     return f"{bits // 8} bytes" if bits % 8 == 0 else f"{bits} bits"
+
+
+def in_words(tensor: Tensor) -> tuple[Tensor, ViewEngine] | None:
+    """A tensor of packed or of small integers in host memory as one over words of 32 bits, and these, by the same
+    memory; None for any other. Raises TensorError for memory that is no whole number of words."""
+    engine = tensor.engine
+    memory = engine.words if isinstance(engine, PackedEngine) else engine
+    small = engine.dtype.kind in "iu" and engine.dtype.bits < 32
+    if not isinstance(memory, ViewEngine) or not (small or isinstance(engine, PackedEngine)):
+        return None
+    per = memory.dtype.bits // engine.dtype.bits
+    if memory.memory.nbytes % 4 or not memory.memory.flags.c_contiguous:
+        raise TensorError(
+            f"{tensor}: a GPU has it in words of 32 bits, and it has {memory.memory.nbytes} bytes; pad its memory to a "
+            "multiple of 4"
+        )
+    words = ViewEngine(memory.memory.view(np.uint32), u32, 0, memory.space, memory.name)
+    offset = tensor.offset + memory.origin * per
+    return Tensor(PackedEngine(words, engine.dtype), tensor.layout, offset, tensor.guard), words

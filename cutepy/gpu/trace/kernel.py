@@ -17,9 +17,8 @@ from warnings import warn
 from ...errors import KernelError
 from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
-from ...tensor.engine import ALLOCATOR
+from ...tensor.engine import ALLOCATOR, PackedEngine
 from ...tensor.tensor import Tensor
-from ...tensor.words import PackedEngine
 from ..check import interpret_checked
 from ..compile import compile_kernel
 from ..interpret import interpret
