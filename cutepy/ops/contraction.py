@@ -20,9 +20,21 @@ from ..tensor.dtypes import DType, bool_, f32
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
 from .functions import FUNCTIONS
-from .gathered import BLOCK, Blocks, Gathered, arranged, blocks_of, pieces
 from .movement import permute, reshape
-from .operand import Operand, Value, library_of, tensor_of, value_of, wrap
+from .operand import (
+    BLOCK,
+    Blocks,
+    Gathered,
+    Operand,
+    Value,
+    arranged,
+    blocks_of,
+    library_of,
+    pieces,
+    tensor_of,
+    value_of,
+    wrap,
+)
 from .pointwise import astype, elementwise
 from .reductions import sum
 from .rules import Axes, broadcast_shape, chosen_axes, inner_sizes_differ, matmul_shapes, result_type

@@ -8,6 +8,7 @@ in exact numbers, rounded to its type; NumPy computes the host's in f64, a block
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from math import inf
 from math import prod as prod_of
 from operator import index
@@ -19,8 +20,7 @@ from ..layout.values.int_tuple import as_tuple, leaves
 from ..tensor.bulk import leaf_view, load_all, mode_sizes
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
-from .gathered import BLOCK, Blocks, blocks_of, pieces
-from .operand import Operand, library_of, tensor_of, wrap
+from .operand import BLOCK, Blocks, Operand, blocks_of, library_of, pieces, tensor_of, wrap
 from .rules import (
     OF_NO_NUMBERS,
     Axes,
@@ -40,11 +40,13 @@ def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working:
     view = leaf_view(tensor)
     with np.errstate(all="ignore"):
         if view is not None:
-            found = np.asarray(function.reduce(view, axis=_leaf_axes(tensor, axes), dtype=working))
+            ends = [*accumulate((len(leaves(mode)) for mode in as_tuple(tensor.shape)), initial=0)]
+            along = tuple(leaf for axis in axes for leaf in range(ends[axis], ends[axis + 1]))
+            found = np.asarray(function.reduce(view, axis=along, dtype=working))
         else:
             found, blocks = np.full(kept, _neutral(function, np.dtype(working)), working), blocks_of(tensor)
             for part in pieces(blocks.shape, lambda sizes: prod_of(sizes) <= BLOCK):
-                here = tuple(along for axis, along in enumerate(part) if axis not in axes)
+                here = tuple(some for axis, some in enumerate(part) if axis not in axes)
                 found[here] = function(found[here], function.reduce(np.asarray(blocks[part]), axis=axes, dtype=working))
     return found.reshape(kept, order="F")
 
@@ -57,17 +59,6 @@ def _neutral(function: np.ufunc, working: np.dtype[np.generic]) -> object:
     if working.kind in "iu":
         low, high = np.iinfo(working.name).min, np.iinfo(working.name).max
     return low if function is np.maximum else high
-
-
-def _leaf_axes(tensor: Tensor, axes: tuple[int, ...]) -> tuple[int, ...]:
-    found: list[int] = []
-    first = 0
-    for axis, mode in enumerate(as_tuple(tensor.shape)):
-        count = len(leaves(mode))
-        if axis in axes:
-            found += range(first, first + count)
-        first += count
-    return tuple(found)
 
 
 _FOLDS: dict[str, np.ufunc] = {

@@ -22,7 +22,7 @@ from ..grid import Axis, Figure, Grid
 from ..look import Look
 from ..safe import shorten
 from .layouts import layout_grid, side, title_of
-from .table import Table, Value, as_layout, painted, paints_of, parts, table_of
+from .table import Table, Value, as_layout, painted, painter_of, parts, table_of
 from .tiles import tile_numbers
 
 LARGEST_STEPS = 4096
@@ -103,18 +103,19 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
     return [_captioned(f"{name}\n{layout}", layout, look) for name, layout in layouts], []
 
 
-def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | None = None) -> Grid:
-    """The first two modes of a layout, coloured by `paint`; further modes are folded into the columns."""
-    part = next(parts(_folded(layout)))
-    grid = layout_grid(part, Look("none" if paint else None, None, look.style))
+def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | str | None = None) -> Grid:
+    """The first two modes of a layout, coloured by `paint`; further modes are folded into the columns.
+
+    By name a result is coloured by its modes from 1 on ("tile"), by the second entries of all modes ("block"), or the
+    first ("rake"); of the last two nothing is folded.
+    """
+    part = next(parts(layout if paint in ("block", "rake") else _folded(layout)))
+    grid = layout_grid(part, Look(None if paint is None else "none", None, look.style))
     if paint is not None:
         table = table_of(part, look.style.limit)
-        grid = replace(grid, paints=painted(table, partial(paint, table)))
-    return replace(grid, caption=_short(caption))
-
-
-def _short(caption: str) -> str:
-    return "\n".join(shorten(line, 60) for line in caption.split("\n"))
+        of_table = partial(paint, table) if callable(paint) else painter_of(table, paint, look)
+        grid = replace(grid, paints=painted(table, of_table))
+    return replace(grid, caption="\n".join(shorten(line, 60) for line in caption.split("\n")))
 
 
 def _folded(layout: AnyLayout) -> AnyLayout:
@@ -233,7 +234,7 @@ def _divide(call: Expression, layout: Layout, result: Layout, look: Look) -> lis
         ),
         groups=tuple(tiles[row + rows * column] for row in range(rows) for column in range(columns)),
     )
-    return [whole, _kind_grid(f"result\n{result}", result, tile_color(call), look)]
+    return [whole, _captioned(f"result\n{result}", result, look, tile_color(call))]
 
 
 def _product(call: Expression, block: Layout, result: Layout, look: Look) -> list[Grid]:
@@ -242,13 +243,4 @@ def _product(call: Expression, block: Layout, result: Layout, look: Look) -> lis
     grids = [_captioned(f"block\n{block}", block, look, _one_color)]
     if isinstance(call.operands[1], Layout):
         grids.append(_captioned(f"tiler\n{call.operands[1]}", call.operands[1], look, _numbered))
-    return [*grids, _kind_grid(f"result\n{result}", result, kind, look)]
-
-
-def _kind_grid(caption: str, layout: Layout, kind: str, look: Look) -> Grid:
-    """A result coloured by its modes from 1 on ("tile"), by the second entries of all modes ("block"), or the first."""
-    folded = _folded(layout) if kind == "tile" else layout
-    part = next(parts(folded))
-    table = table_of(part, look.style.limit)
-    grid = layout_grid(part, Look("none", None, look.style))
-    return replace(grid, caption=_short(caption), paints=paints_of(table, kind, look))
+    return [*grids, _captioned(f"result\n{result}", result, look, kind)]
