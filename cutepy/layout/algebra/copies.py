@@ -13,11 +13,9 @@ from ...errors import LayoutError, TableError
 from ..values.above import Shown
 from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
-from .banks import WIDEST
 from .bits import columns_of
 from .deal import Job, dealt, side_of
-from .lanes import check_known, lanes_of
-from .questions import vectorised
+from .lanes import WIDEST, check_known, lanes_of, vectorised
 from .table import from_offsets
 
 MOST_ELEMENTS = 1 << 14

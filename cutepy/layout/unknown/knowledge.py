@@ -15,12 +15,7 @@ from ..values.basis import Basis
 from ..values.facts import Fact, Facts, whole
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
-from ..values.size import (
-    ONE,
-    Poly,
-    Size,
-    Undecided,
-)
+from ..values.size import ONE, Poly, Size, Undecided
 from .prover import Context
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from ...errors import LayoutError, UndecidedError
 from ..values.basis import Basis
 from ..values.facts import Facts, Origin
-from ..values.int_tuple import leaves
-from ..values.layout import Layout, _make
+from ..values.layout import Layout, _make, flat_modes
 from ..values.size import Operand, Poly, Size, Undecided
 from .knowledge import Knowledge, mapped
 from .prover import Assumption, Context
@@ -170,7 +169,7 @@ def _canonical(thing: object) -> object:
     if not isinstance(thing, Layout):
         return _key(thing)
     modes: list[tuple[Operand, Operand, tuple[int, ...]]] = []
-    for extent, step in zip(leaves(thing.shape), leaves(thing.stride), strict=True):
+    for extent, step in flat_modes(thing):
         path = step.path if isinstance(step, Basis) else ()
         value: Operand = step.value if isinstance(step, Basis) else step
         if type(extent) is int and extent == 1:

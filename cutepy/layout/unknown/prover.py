@@ -11,15 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..values.size import (
-    ONE,
-    Monomial,
-    Operand,
-    Poly,
-    Size,
-    Undecided,
-    times,
-)
+from ..values.size import ONE, Monomial, Operand, Poly, Size, Undecided, times
 
 if TYPE_CHECKING:
     import sympy

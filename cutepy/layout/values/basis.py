@@ -7,7 +7,7 @@ by axis. `2 * E(0, 1)` prints as CuTe does, the axes reversed: `2@1@0`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast, overload
+from typing import Any, overload
 
 from ...errors import LayoutError
 from .int_tuple import IntTuple, leaves
@@ -71,6 +71,15 @@ class BasisSum:
     def coordinate(self) -> IntTuple:
         """The nested coordinate: axes that no term names are 0."""
         return _nest([(term.path, term.value) for term in self.terms])
+
+
+def as_value(total: Any) -> Any:
+    """What a sum of strides leads to: basis elements make a coordinate, all else is an offset.
+
+    >>> as_value(2 * E(1)), as_value(5)
+    ((0, 2), 5)
+    """
+    return total.coordinate() if isinstance(total, (Basis, BasisSum)) else total
 
 
 def _nest(terms: list[tuple[tuple[int, ...], int]]) -> IntTuple:
@@ -147,4 +156,6 @@ def mixed_codomain(stride: IntTuple) -> bool:
 
 def as_stride(value: int, path: tuple[int, ...]) -> int:
     """The stride of `value` steps along `path`; an integer where the path is empty."""
-    return cast(int, Basis(value, path)) if path else value
+    along: Any = Basis(value, path)  # a basis stride stands where types say int
+    step: int = along if path else value
+    return step
