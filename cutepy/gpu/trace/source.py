@@ -14,6 +14,8 @@ from ..ir import Expr, Kernel
 from ..ir.place import is_foreign, place_of, user_frame
 from ..runtime.program import Limits, Program
 
+TENSOR_MEANT = "is a tensor meant?"
+
 
 @contextmanager
 def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
@@ -39,7 +41,7 @@ def _of_a_number(message: str) -> str:
     found = re.match(r"'(\w+)' object ", message)
     if found is None or found[1] not in {node.__name__ for node in Expr.__subclasses__()}:
         return ""
-    return f"a number that is known only on the GPU {message[found.end() :]}; is a tensor meant?"
+    return f"a number that is known only on the GPU {message[found.end() :]}; {TENSOR_MEANT}"
 
 
 def _place(error: Exception, file: str, line: int, inside: bool) -> str:
