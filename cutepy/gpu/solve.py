@@ -25,7 +25,7 @@ from .evaluate import Integers, evaluate
 from .ir import Kernel, new_arena
 from .report import report
 from .verify.collect import collect
-from .verify.model import MOST, Access, Domain, Model, happens
+from .verify.model import MOST, Access, Model, happens
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ def _taken(call: str, model: Model, access: Access, element_of: Integers) -> Ite
     if model.unknowns([access.index]):
         raise KernelError(f"{said}, whose place data decide: no layout serves all; give one yourself")
     guards, _others = model.split_guards(access)
-    ids = sorted(model.ids_of([access.index]), key=str)
-    domain = Domain(tuple(ids), tuple(np.arange(model.extent(leaf)) for leaf in ids), True)
-    guards = tuple(guard for guard in guards if model.ids_of([guard]) <= set(ids))
+    ids = model.ids_of([access.index])
+    domain = model.domain(ids, each=0)
+    guards = tuple(guard for guard in guards if model.ids_of([guard]) <= ids)
     if domain.size * model.threads > MOST:
         raise KernelError(f"{said} in {domain.size} ways, more than are looked at; give a layout yourself")
     env = model.environment(domain.every)

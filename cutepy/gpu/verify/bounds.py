@@ -171,13 +171,12 @@ def is_in_bounds(model: Model, racing: Set[Buffer]) -> bool:
     """Whether every access is inside its array, as far as that can be told at once."""
     tries = 0
     for access in model.accesses:
-        if _bounded(model, access):
-            if _doubt(model, access, racing):
-                return False
-        else:
-            tries += 1
-            if tries > _TRIES or _tried(model, access, _SMALL) != (None, ""):
-                return False
+        bounded = _bounded(model, access)
+        tries += not bounded
+        if bounded and _doubt(model, access, racing):
+            return False
+        if not bounded and (tries > _TRIES or _tried(model, access, _SMALL) != (None, "")):
+            return False
     return True
 
 
@@ -236,7 +235,9 @@ def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | No
         return None, "" if over.complete else "no bound on its index follows from the guards"
     if found is not None and not unknown:
         return found, ""
-    if found is not None or _is_tamed(model, access.index):
+    # where the kernel itself limits what memory contributes to an index, it means to deal with any contents
+    wild = [atom for atom in linear(access.index).terms if model.unknowns([atom])]
+    if found is not None or all(range_of(atom) != domain(atom.dtype) for atom in wild):
         try:
             found = _outside(model, access, access.guards, over, model.data)
         except Unknown:
@@ -247,12 +248,6 @@ def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | No
     if strange:
         return None, f"its index depends on {named(strange)}"
     return None, f"it is guarded by what {named(model.unknowns(unknown))} holds"
-
-
-def _is_tamed(model: Model, index: Expr) -> bool:
-    """Whether the kernel itself limits what memory contributes to an index: then it means to deal with any contents."""
-    strange = [atom for atom in linear(index).terms if model.unknowns([atom])]
-    return all(range_of(atom) != domain(atom.dtype) for atom in strange)
 
 
 def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, data: Data | None) -> Witness | None:

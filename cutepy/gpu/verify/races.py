@@ -41,10 +41,6 @@ class Part:
     own: Domain
     loose: bool
 
-    def still(self) -> Part:
-        """The same, not moved."""
-        return replace(self, moves=())
-
     def places(self, by: int, on: bool) -> Places:
         """Where threads are when the workgroup moves addresses by that much."""
         active = self.active if on else np.zeros((1, 1), bool)
@@ -93,16 +89,14 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer()
-    strange = model.unknowns([a.index for a in scene.accesses])
-    whole = any(a.moved for a in scene.accesses)
-    if strange and not whole:
-        masks = np.array([facts_of(model, a).mask for a in scene.accesses])
-        if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
-            return Answer()
-    elif not strange:
+    if not model.unknowns([a.index for a in scene.accesses]):
         found = _quick(scene)
         if found is not None:
             return found
+    elif not any(a.moved for a in scene.accesses):
+        masks = np.array([facts_of(model, a).mask for a in scene.accesses])
+        if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
+            return Answer()
     return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
 
 
@@ -117,7 +111,7 @@ def _quick(scene: Scene) -> Answer | None:
     moves = list(dict.fromkeys(p.moves for p in parts))
     if len(moves) == 1:
         moves = [()]
-        parts = [p.still() for p in parts]
+        parts = [replace(p, moves=()) for p in parts]
     switches = list(dict.fromkeys(s for p in parts for s in p.switches))
     values = [atom for move in moves for atom, _ in move] + switches
     domain = scene.domain(scene.shared_ids(values), 64, values)
@@ -225,19 +219,15 @@ def _search_groups(model: Model, accesses: Sequence[Access], data: Data | None) 
         memo: dict[Expr, Array] = {}
         active = happens(guards, env, memo, data)
         at = np.atleast_2d(evaluate(access.index, env, memo, data).astype(np.int64))
-        places.append(Places(access.verb, at, active, access.lanes, _numbers(model, env)))
+        x, y, z = (evaluate(group, env, {}).astype(np.int64) for group in model.workgroup)
+        number = np.atleast_2d(x + model.kernel.grid[0] * (y + model.kernel.grid[1] * z))
+        places.append(Places(access.verb, at, active, access.lanes, number))
         domains.append(domain)
     meeting = meet(places)
     if meeting is None:
         return None, all(d.complete for d in domains)
     spots = meeting.first, meeting.second
     return found_by(model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in spots]), False
-
-
-def _numbers(model: Model, env: dict[Expr, Array]) -> Integers:
-    """The number of the workgroup in each row."""
-    x, y, z = (evaluate(group, env, {}).astype(np.int64) for group in model.workgroup)
-    return np.atleast_2d(x + model.kernel.grid[0] * (y + model.kernel.grid[1] * z))
 
 
 def decide_races(model: Model) -> list[Verdict]:

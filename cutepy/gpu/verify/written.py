@@ -8,6 +8,7 @@ for something that nobody knows: what is written before it is read then, is so i
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
@@ -122,7 +123,8 @@ class _Run:
         """The first row of each kind: rows of `over` in which all of `values` are the same are one kind."""
         model = self.model
         rows = max((v.size for v in over.values()), default=1)
-        varying = [e for e in self.atoms(values) if model.leaves(e) & over.keys()]
+        parts = (linear(value).terms if value.dtype.kind in "iu" else (value,) for value in values)
+        varying = [e for e in dict.fromkeys(chain.from_iterable(parts)) if model.leaves(e) & over.keys()]
         known = {*over, *fixed, *model.groups, model.tid}
         if any(not model.leaves(e) <= known for e in varying if not self.strange([e])):
             return list(range(rows))
@@ -132,14 +134,7 @@ class _Run:
         seen: dict[bytes, int] = {}
         for row in range(rows):
             seen.setdefault(b"".join(t[row].tobytes() for t in tables), row)
-        return sorted(seen.values())
-
-    def atoms(self, values: Iterable[Expr]) -> list[Expr]:
-        """Indices as the atoms of their sums, and conditions."""
-        found: dict[Expr, None] = {}
-        for value in values:
-            found.update(dict.fromkeys(linear(value).terms) if value.dtype.kind in "iu" else {value: None})
-        return list(found)
+        return list(seen.values())
 
     def run(self, items: Iterable[Item], scope: _Scope) -> None:
         for item in items:
@@ -237,7 +232,8 @@ class _Run:
             if missing.any():
                 i, lane = np.argwhere(missing)[0].tolist()
                 who = model.use(access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), access.verb)
-                witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), _given(access, strange))
+                given = f"for data that give this {show(access.index)}" if strange else ""
+                witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), given)
                 self.missing(access, witness, bool(unsure) and not strange, loops)
             elif strange:
                 self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
@@ -308,10 +304,6 @@ class _Run:
             self.doubts.setdefault(buffer, f"{access.text}: {'its guard depends on data' if vague else why}")
             return
         self.witnesses.setdefault(buffer, witness)
-
-
-def _given(access: Access, strange: list[Expr]) -> str:
-    return f"for data that give this {show(access.index)}" if strange else ""
 
 
 def _seen(since: list[_Write], keys: Integers, own: Domain, loops: frozenset[Expr]) -> Mask:
