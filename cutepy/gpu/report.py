@@ -16,12 +16,12 @@ from ..layout.algebra.banks import WORD, fetched, served
 from ..layout.values.above import Shown
 from ..ops.functions import BY_WGSL
 from ..tensor.matrix import MatrixType
-from .evaluate import Array, Integers, Mask
+from .evaluate import Integers, Mask, Points
 from .ir import Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, const, new_arena, nodes
 from .ir.operators import ARITHMETIC, SUBGROUP_REDUCE
 from .ranges import linear
 from .verify.collect import collect
-from .verify.model import Access, Loop, Model, happens, total, typed
+from .verify.model import Access, Loop, Model, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,11 +348,10 @@ class _Counter:
     ) -> Iterator[tuple[Integers, Mask, int]]:
         """The different rows of addresses and of who takes part, over all combinations of joint ids."""
         model = self.model
-        env = model.environment(model.domain(joint, each=0).every)
-        memo: dict[Expr, Array] = {}
-        active = happens(guards, env, memo)
+        points = Points(model.environment(model.domain(joint, each=0).every))
+        active = points.where(guards)
         here = {atom: c for atom, c in terms.items() if model.ids_of([atom]) <= joint}
-        table = np.broadcast_to(total(here, env, memo) + linear(self.index).constant, active.shape)
+        table = np.broadcast_to(points.total(here) + linear(self.index).constant, active.shape)
         table = table - table.min(axis=1, keepdims=True) // modulus * modulus
         seen: dict[bytes, list[int]] = {}
         for row in range(len(active)):
@@ -368,4 +367,4 @@ def _remainders(model: Model, terms: dict[Expr, int], ids: set[Expr], modulus: i
         whole, rest = divmod(model.extent(leaf), modulus)
         steps = terms[leaf] * np.arange(modulus) % modulus
         return whole * np.bincount(steps, minlength=modulus) + np.bincount(steps[:rest], minlength=modulus)
-    return np.bincount(total(terms, typed(model.domain(ids, each=0).every), {}) % modulus, minlength=modulus)
+    return np.bincount(Points(typed(model.domain(ids, each=0).every)).total(terms) % modulus, minlength=modulus)

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Congruent
-from ..evaluate import Data, Integers, Mask, Unknown
+from ..evaluate import Integers, MadeUp, Mask, Unknown
 from ..ir import Expr
 from ..ranges import linear, range_of
 from ..simplify import from_linear
@@ -173,7 +173,7 @@ class Found:
 
 
 #: A search, with made-up data or without what data decides; and whether it left nothing out.
-Search = Callable[[Data | None], tuple[Found | None, bool]]
+Search = Callable[[MadeUp], tuple[Found | None, bool]]
 
 
 def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
@@ -195,7 +195,7 @@ def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
             if low < 0 or high > last_of(access):
                 return Answer(doubt=f"{access.text} depends on {named(strange)}")
     try:
-        found, _ = search(model.data)
+        found, _ = search(model.readable)
     except Unknown:
         found = None
     if found is None:
