@@ -141,7 +141,9 @@ def interpret_checked(kernel: Kernel, arrays: Sequence[Array], params: Mapping[s
     try:
         interpret(kernel, copies, params, watch=Checks(kernel))
     except Race as race:
-        raise VerificationError(_race(kernel, race, follow(kernel, arrays, params, race.spot))) from None
+        (one, two), spot = follow(kernel, arrays, params, race.spot), race.spot
+        told = f"kernel {kernel.name} has a race for {named(spot.buffer, spot.element)}:"
+        raise VerificationError("\n  ".join([told, str(one), str(two), _way_out(spot.buffer, one, two)])) from None
     for array, copy, buffer in zip(arrays, copies, kernel.buffers, strict=True):
         if buffer.writable:
             array[...] = copy
@@ -306,13 +308,6 @@ class Checks(Phased):
 def named(buffer: Buffer, element: int) -> str:
     """An element, as a message says it."""
     return f"element {element} of {buffer.name}" + (f", {buffer.note}" if buffer.note else "")
-
-
-def _race(kernel: Kernel, race: Race, met: tuple[Followed, ...]) -> str:
-    """What a race is, who makes it, and what to do about it."""
-    one, two = met
-    lines = [f"kernel {kernel.name} has a race for {named(race.spot.buffer, race.spot.element)}:"]
-    return "\n".join([*lines, f"  {one}", f"  {two}", f"  {_way_out(race.spot.buffer, one, two)}"])
 
 
 def _way_out(buffer: Buffer, one: Followed, two: Followed) -> str:

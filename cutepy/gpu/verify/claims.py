@@ -1,7 +1,5 @@
 """All claims about a kernel, and what follows from them for how it runs."""
 
-from typing import Literal, get_args
-
 from ...errors import KernelError
 from ..ir import Buffer, Kernel, check, new_arena
 from ..lower import lower
@@ -36,9 +34,7 @@ def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ())
     return Verdict("within limits", "proven", f"{kernel.threads} threads, {shared} bytes of workgroup memory")
 
 
-Checks = Literal["auto", "always"]
-CHECKS: tuple[Checks, ...] = get_args(Checks)
-
+CHECKS = "auto", "always"
 _RANK = {"refuted": 0, "undecided": 1, "proven": 2}
 
 
@@ -68,11 +64,9 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
     return Verification(kernel.name, tuple(verdicts))
 
 
-def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
-    """Whether `kernel` has to run with the run-time checks of bounds and loops: it is not proven to do without, or
-    `checks` is "always". What is proven is the kernel as it is printed, after lowering."""
-    if checks == "always":
-        return True
+def needs_checks(kernel: Kernel) -> bool:
+    """Whether `kernel` is not proven to do without the run-time checks of bounds and loops: as it is printed, after
+    lowering."""
     if 0 in kernel.grid:
         return True  # nothing was looked at, and a launch may bring another grid
     with new_arena():

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..evaluate import Array, Data, Integers, Mask, evaluate, is_opaque
+from ..evaluate import Array, Integers, Points, is_opaque
 from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
 from ..ranges import exact, linear, range_of
 from ..wgsl import show
@@ -217,11 +217,6 @@ class Model:
         """Invocations in a workgroup."""
         return self.kernel.threads
 
-    @property
-    def data(self) -> Data:
-        """Made-up contents of what the kernel only reads."""
-        return Data(self.readable)
-
     def leaves(self, value: Expr) -> frozenset[Expr]:
         """The ids, iterations and unknowns that `value` depends on."""
         known = self._leaves.get(value)
@@ -241,8 +236,8 @@ class Model:
         """`value`, which depends on the thread alone, for every thread; bools as 0 and 1."""
         known = self._tables.get(value)
         if known is None:
-            found = evaluate(value, {self.tid: np.arange(self.threads, dtype=np.uint32)}, {})
-            known = self._tables[value] = np.broadcast_to(found.astype(np.int64), (self.threads,))
+            found = Points({self.tid: np.arange(self.threads, dtype=np.uint32)}).whole(value)
+            known = self._tables[value] = np.broadcast_to(found, (self.threads,))
         return known
 
     def extent(self, leaf: Expr) -> int:
@@ -306,21 +301,21 @@ class Model:
     def use(self, item: Access | Gathering, ids: dict[Expr, int], thread: int, verb: str) -> Use:
         """One invocation at an access or a barrier, for a witness."""
         known = [(name, counter) for name, counter in item.counters if not self.unknowns([counter])]
-        env = self._at([counter for _, counter in known], ids, thread)
-        counters = tuple((name, int(evaluate(counter, env, {}))) for name, counter in known)
-        x, y, z = (int(evaluate(group, env, {})) for group in self.workgroup)
+        at = self._at([counter for _, counter in known], ids, thread)
+        counters = tuple((name, int(at.of(counter))) for name, counter in known)
+        x, y, z = (int(at.of(group)) for group in self.workgroup)
         return Use((x, y, z), thread, counters, verb, item.text, item.place)
 
     def index_at(self, access: Access, ids: dict[Expr, int], thread: int) -> int:
         """The first element that one invocation accesses."""
-        return int(evaluate(access.index, self._at([access.index], ids, thread), {}, self.data))
+        return int(self._at([access.index], ids, thread).of(access.index))
 
-    def _at(self, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> dict[Expr, Array]:
+    def _at(self, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> Points:
         env: dict[Expr, Array] = {leaf: np.asarray(n, leaf.dtype.numpy) for leaf, n in ids.items()}
         env[self.tid] = np.asarray(thread, np.uint32)
         for leaf in (*self.groups, *self.ids_of(values)):
             env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
-        return env
+        return Points(env, self.readable)
 
 
 def _edges(extent: int, many: int) -> Integers:
@@ -335,22 +330,6 @@ def _edges(extent: int, many: int) -> Integers:
 def typed(ids: Mapping[Expr, Integers]) -> dict[Expr, Array]:
     """Ids in the types of the kernel."""
     return {leaf: v.astype(leaf.dtype.numpy) for leaf, v in ids.items()}
-
-
-def total(terms: Mapping[Expr, int], env: dict[Expr, Array], memo: dict[Expr, Array]) -> Integers:
-    """A sum of multiples of atoms, as integers."""
-    found: Integers = np.zeros((), np.int64)
-    for atom, c in terms.items():
-        found = found + c * evaluate(atom, env, memo).astype(np.int64)
-    return found
-
-
-def happens(guards: Iterable[Expr], env: dict[Expr, Array], memo: dict[Expr, Array], data: Data | None = None) -> Mask:
-    """Where in `env` all `guards` hold. Raises Unknown where memory decides that."""
-    active: Mask = np.ones(np.broadcast_shapes(*[v.shape for v in env.values()]), bool)
-    for guard in guards:
-        active = active & evaluate(guard, env, memo, data).astype(bool)
-    return active
 
 
 def named(unknown: Iterable[Expr]) -> str:

@@ -7,10 +7,10 @@ agreed on, and what depends on it alone is tried for every thread.
 
 import numpy as np
 
-from ..evaluate import Unknown, evaluate
+from ..evaluate import Points, Unknown
 from ..ir import Expr, Param, is_uniform, nodes
 from ..wgsl import show
-from .model import Gathering, Model, happens
+from .model import Gathering, Model
 from .verdict import Claim, Verdict, Witness
 
 
@@ -62,15 +62,15 @@ def _divided(model: Model, place: Gathering, claim: Claim) -> Verdict | None:
     """Threads that belong together, of which some come to `place` and some do not, or mean different places."""
     values = (*place.guards, *place.meant)
     domain = model.domain(model.ids_of(values), each=model.threads)
-    data = model.data if model.unknowns(values) else None
+    made_up = model.readable if model.unknowns(values) else None
     together = "workgroup" if claim == "uniform barriers" else "subgroup"
     for numbers in domain.chunks(model.threads):
         ids = domain.at(numbers)
-        env = model.environment(ids)
+        points = Points(model.environment(ids), made_up)
         shape = (-1, model.threads // place.threads, place.threads)
         try:
-            comes = happens(place.guards, env, {}, data).reshape(shape)
-            firsts = [evaluate(first, env, {}, data) for first in place.meant]
+            comes = points.where(place.guards).reshape(shape)
+            firsts = [points.of(first) for first in place.meant]
         except Unknown:
             return None
         at = np.broadcast_to(firsts[0] if firsts else 0, (comes.shape[0], model.threads)).reshape(comes.shape)
@@ -86,6 +86,6 @@ def _divided(model: Model, place: Gathering, claim: Claim) -> Verdict | None:
                 point = {leaf: int(v[row]) for leaf, v in ids.items()}
                 met = zip(who, verbs, strict=True)
                 uses = tuple(model.use(place, point, group * place.threads + int(t), verb) for t, verb in met)
-                witness = Witness("", "", 0, uses, "for some data" if data else "")
+                witness = Witness("", "", 0, uses, "for some data" if made_up is not None else "")
                 return Verdict(claim, "refuted", reason, witness=witness)
     return None
