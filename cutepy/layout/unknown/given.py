@@ -28,13 +28,7 @@ _FLIPPED = {">=": "<=", "<=": ">=", "==": "==", "!=": "!=", ">": "<", "<": ">"}
 
 
 def given(layout: Layout, *statements: object) -> Layout:
-    """`layout` with facts stated about its sizes: texts, `divides(64, M)`, SymPy relations such as `M >= 4`.
-
-    >>> print(given(Layout.parse("(M,8):(8,1)"), "64 divides M", "M >= 128").facts)
-    64 divides M, M >= 128
-
-    Raises LayoutError for a statement that is no fact, and for facts that contradict each other.
-    """
+    """`Layout.given`: facts are texts, `divides(64, M)`, SymPy relations such as `M >= 4`."""
     facts = facts_of(statements)
     if layout.facts is None:
         raise LayoutError(
