@@ -18,7 +18,7 @@ from ..layout.values.above import numpy_later as np
 from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import map_leaves, show
 from ..layout.values.layout import _make, reach
-from .dtypes import DType, i32
+from .dtypes import BREADTH, DType, i32
 from .matrix import MatrixArray, MatrixType
 
 Space: TypeAlias = Literal["", "gmem", "smem", "rmem"]
@@ -284,9 +284,6 @@ def current_thread(call: str, count: int | None, thread: Scalars | None = None) 
     return found
 
 
-_BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-
-
 def fit_values(values: Scalars, dtype: DType) -> Array:
     """`values` as an array that `dtype` holds: Python numbers are weak, arrays keep their kind.
 
@@ -306,7 +303,7 @@ def fit_values(values: Scalars, dtype: DType) -> Array:
             raise TensorError(
                 f"store of {_sample(array)} as {dtype}: it holds {least} to {most}; use another element type"
             )
-    elif kind not in _BREADTH or _BREADTH[kind] > _BREADTH[wanted]:
+    elif kind not in BREADTH or BREADTH[kind] > BREADTH[wanted]:
         raise TensorError(
             f"store of {_sample(array)} ({array.dtype}) as {dtype}: {dtype} cannot hold it; convert the values first"
         )

@@ -142,7 +142,7 @@ def composition_error(outer: Layout, inner: Layout, refused: Refused) -> Composi
             (None, None),
             refused.clause,
         )
-    works = ", ".join(map(str, nearest(outer, inner)))
+    works = ", ".join(map(str, islice((near for near in _neighbours(outer, inner) if composes(outer, near)), 2)))
     way_out = f" Right operands that work: {works}." if works else ""
     if has_basis(outer.stride):
         return CompositionError(
@@ -226,13 +226,8 @@ def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
     return tuple(extent - 1 for extent in extents)
 
 
-def nearest(outer: Layout, inner: Layout, limit: int = 2) -> Iterator[Layout]:
-    """Layouts that differ from `inner` in one stride or one extent and compose with `outer`."""
-    working = (candidate for candidate in _neighbours(outer, inner) if composes(outer, candidate))
-    yield from islice(working, limit)
-
-
 def _neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
+    """Layouts that differ from `inner` in one stride or one extent."""
     extents, steps = list(leaves(inner.shape)), list(leaves(inner.stride))
     shape, _ = coalesced_open(outer)
     marks = [1]

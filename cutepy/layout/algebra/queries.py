@@ -226,7 +226,7 @@ def _apart(modes: Modes, layout: AnyLayout) -> bool:
     reach = 0
     for step, extent in modes:
         if step <= reach:
-            return not _Collision(modes, layout).exists()
+            return not _collide(modes, layout)
         reach += (extent - 1) * step
     return True
 
@@ -279,39 +279,32 @@ def _by_axis(layout: AnyLayout) -> list[Modes]:
     return [sorted(modes) for modes in axes.values()]
 
 
-class _Collision:
-    """Looks for coordinate differences c, |c_i| < s_i, not all 0, with sum of c_i * d_i = 0, largest stride first."""
+def _collide(modes: Modes, layout: AnyLayout) -> bool:
+    """Whether coordinate differences c, |c_i| < s_i, not all 0, have sum of c_i * d_i = 0, largest stride first."""
+    steps_left, reach, common = 1_000_000, [0], [0]
+    for step, extent in modes:
+        reach.append(reach[-1] + (extent - 1) * step)
+        common.append(gcd(common[-1], step))
 
-    def __init__(self, modes: Modes, layout: AnyLayout) -> None:
-        self.modes, self.layout = modes, layout
-        self.steps_left = 1_000_000
-        self.reach = [0]
-        self.common = [0]
-        for step, extent in modes:
-            self.reach.append(self.reach[-1] + (extent - 1) * step)
-            self.common.append(gcd(self.common[-1], step))
-
-    def exists(self) -> bool:
-        """Whether some mode is the slowest that differs; its difference may be taken positive."""
-        return any(
-            self._fills(top, step * c)
-            for top, (step, extent) in enumerate(self.modes)
-            for c in range(1, min(extent - 1, self.reach[top] // step) + 1)
-        )
-
-    def _fills(self, below: int, gap: int) -> bool:
+    def fills(below: int, gap: int) -> bool:
         """Whether the modes before `below` can make up `gap` by differences."""
-        if abs(gap) > self.reach[below]:
+        nonlocal steps_left
+        if abs(gap) > reach[below]:
             return False
         if below == 0:
             return gap == 0
-        self.steps_left -= 1
-        if self.steps_left < 0:
-            raise LayoutError(f"is_injective({self.layout}): undecided after a million steps; divide the layout first")
-        if gap % self.common[below]:
+        steps_left -= 1
+        if steps_left < 0:
+            raise LayoutError(f"is_injective({layout}): undecided after a million steps; divide the layout first")
+        if gap % common[below]:
             return False
-        step, extent = self.modes[below - 1]
-        rest = self.reach[below - 1]
-        low = max(1 - extent, -((rest - gap) // step))
-        high = min(extent - 1, (rest + gap) // step)
-        return any(self._fills(below - 1, gap - c * step) for c in range(low, high + 1))
+        step, extent = modes[below - 1]
+        low = max(1 - extent, -((reach[below - 1] - gap) // step))
+        high = min(extent - 1, (reach[below - 1] + gap) // step)
+        return any(fills(below - 1, gap - c * step) for c in range(low, high + 1))
+
+    return any(  # some mode is the slowest that differs; its difference may be taken positive
+        fills(top, step * c)
+        for top, (step, extent) in enumerate(modes)
+        for c in range(1, min(extent - 1, reach[top] // step) + 1)
+    )

@@ -116,29 +116,17 @@ def E(*path: int) -> Basis | int:
 
 
 def path_of(step: object) -> tuple[int, ...]:
-    """The axes that a stride walks along: () for an integer.
-
-    >>> path_of(3 * E(0, 1)), path_of(3)
-    ((0, 1), ())
-    """
+    """The axes that a stride walks along: () for an integer."""
     return step.path if isinstance(step, Basis) else ()
 
 
 def value_of(step: int | Basis) -> int:
-    """How far a stride goes along its axis.
-
-    >>> value_of(3 * E(0, 1)), value_of(3)
-    (3, 3)
-    """
+    """How far a stride goes along its axis."""
     return step.value if isinstance(step, Basis) else step
 
 
 def has_basis(stride: IntTuple) -> bool:
-    """True if some stride is a basis stride.
-
-    >>> has_basis((1, (4, 8)))
-    False
-    """
+    """True if some stride is a basis stride."""
     return type(stride) is not int and Basis in map(type, leaves(stride))
 
 

@@ -36,11 +36,7 @@ def keeps(entry: object) -> bool:
 
 
 def has_underscore(crd: object) -> bool:
-    """True if `crd` holds `_` (or None) at any level.
-
-    >>> has_underscore((1, (_, 2))), has_underscore((1, 2))
-    (True, False)
-    """
+    """True if `crd` holds `_` (or None) at any level."""
     if type(crd) is tuple:
         return any(map(has_underscore, crd))
     return crd is _ or crd is None

@@ -94,11 +94,7 @@ def depth_of(tree: IntTuple) -> int:
 
 
 def as_tuple(tree: IntTuple) -> tuple[IntTuple, ...]:
-    """`tree` itself, or an integer as a tuple of one.
-
-    >>> as_tuple(3), as_tuple((3, 4))
-    ((3,), (3, 4))
-    """
+    """`tree` itself, or an integer as a tuple of one."""
     return tree if isinstance(tree, tuple) else (tree,)
 
 
