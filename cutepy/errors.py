@@ -3,9 +3,28 @@
 A message holds the call with its operands, the failing part with its numbers, and a way out.
 """
 
+from typing import Self
+
 
 class CutepyError(Exception):
-    """The root of every error that cutepy raises on purpose."""
+    """The root of every error that cutepy raises on purpose.
+
+    `column` (from 0) is the place in a text that was read, where there is one; the message then carries a caret.
+    """
+
+    column: int | None = None
+
+    def at(self, text: str, column: int) -> Self:
+        """This error said in one line, with a caret under the place of a text that it is about.
+
+        >>> print(LayoutError("there are 2 modes").at("get((4,8), 7)", 0))
+        there are 2 modes
+          get((4,8), 7)
+          ^
+        """
+        line = " ".join(map(str.strip, str(self).split("\n")))
+        self.args, self.column = (f"{line}\n{_pointed(text, column)}",), column
+        return self
 
 
 class LayoutError(CutepyError, ValueError):
@@ -29,11 +48,13 @@ class CoordinateError(CutepyError, IndexError):
 
 
 class NotationError(LayoutError):
-    """A text is not a layout. `column` (from 0) is where reading stopped; the message carries a caret."""
+    """A text is not a layout. `column` is where reading stopped."""
 
     def __init__(self, message: str, text: str = "", column: int = 0) -> None:
+        super().__init__(message)
         self.text, self.column = text, column
-        super().__init__(f"{message}\n{_pointed(text, column)}" if text else message)
+        if text:
+            self.at(text, column)
 
 
 def _pointed(text: str, column: int, width: int = 100) -> str:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from ..draw import Drawing, Grid, drawing_of, palette
 from ..draw.sheet import Box, Texts, sheet_of
-from ..errors import CutepyError, DrawError, NotationError
+from ..errors import CutepyError, DrawError
 from ..layout import Swizzle, explain, is_bijective, is_contiguous, is_injective
 from ..layout.text.meaning import functions
 from ..layout.text.parse import parse_expression
@@ -72,10 +72,8 @@ def answer(question: str) -> str:
     found: Answer
     try:
         found = QUESTIONS[asked.pop("ask")](**asked)
-    except NotationError as error:
-        found = {"error": str(error), "column": error.column}
     except CutepyError as error:
-        found = {"error": str(error)}
+        found = {"error": str(error)} | ({} if error.column is None else {"column": error.column})
     except ImportError as error:
         found = {"error": f"{asked.get('text', '')}: this needs {error.name}, and that is not in this page"}
     return json.dumps(found, ensure_ascii=False)

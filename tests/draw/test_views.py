@@ -134,7 +134,7 @@ def test_a_slice_is_marked() -> None:
     layout = Layout((4, (2, 3)))
     assert only(draw(layout, style=Style(highlight=(2, _)))).marked == frozenset(range(12, 18))
     assert only(draw(layout, style=Style(highlight=(_, (1, 2))))).marked == frozenset({5, 11, 17, 23})
-    for wrong in ((1, 2, 3), (1, (2, 3, 4)), ((1, 1), 2)):
+    for wrong in ((1, 2, 3), (1, (2, 3, 4)), ((1, 1), 2), (4, _), (_, -1), (0, (0, 3))):
         with pytest.raises(DrawError, match="highlight"):
             draw(layout, style=Style(highlight=wrong))
 

@@ -302,6 +302,8 @@ def _matches(crd: IntTuple, pattern: Coordinate, shape: IntTuple) -> bool:
         if not isinstance(shape, tuple) or not isinstance(crd, tuple) or len(shape) != len(pattern):
             raise DrawError(f"highlight: {written(pattern)} does not nest as the shape {show(shape)}")
         return all(map(_matches, crd, pattern, shape))
+    if not (isinstance(pattern, int) and 0 <= pattern < mode_size(shape)):
+        raise DrawError(f"highlight: {written(pattern)} is no coordinate of a mode {show(shape)}; from 0, or _ for all")
     return crd2idx(crd, shape) == pattern
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from math import gcd
 from typing import Any
 
-from ...errors import LayoutError, NotationError
+from ...errors import CutepyError, LayoutError, NotationError
 from ..algebra.bits import strided_over_f2
 from ..algebra.operation import OPERATIONS, Act
 from ..algebra.queries import coshape
@@ -422,6 +422,8 @@ class Meaning:
             operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
         try:
             return self.functions[call.name](*operands)
+        except CutepyError as error:
+            raise error.at(self.tree.text, call.column) from error.__cause__
         except TypeError as error:
             raise call.wrong(f"does not take these operands: {error}") from error
         except (OverflowError, MemoryError, RecursionError) as error:
