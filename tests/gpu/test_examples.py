@@ -62,19 +62,19 @@ def test_attention_by_matrices_is_proven_for_4_batches_of_16_heads(causal: bool)
     assert importlib.import_module("attention_matrices").attention.verify(*heads, causal=causal).ok
 
 
-def test_scans_are_proven_for_64_million_numbers() -> None:
+@pytest.mark.parametrize("n", [2**26, 1_000_003])
+def test_scans_are_proven_for_millions_of_numbers(n: int) -> None:
     scan, room = importlib.import_module("scan"), Limits(binding_bytes=2**28)
-    x, y, before, none = (np.zeros(n, np.int32) for n in (2**26, 2**26, 2**15, 2**4))
-    assert scan.sum_tiles.verify(x, before, limits=room).ok
-    assert scan.scan_tiles.verify(x, before, y, limits=room).ok
-    assert scan.scan_tiles.verify(before, none, before, limits=room).ok
+    x, y, sums = (np.zeros(size, np.int32) for size in (n, n, min(1024, -(-n // scan.TILE))))
+    assert scan.sum_parts.verify(x, sums, limits=room).ok
+    assert scan.scan_parts.verify(x, sums, y, limits=room).ok
 
 
-def test_what_comes_before_each_tile() -> None:
+def test_the_sums_of_parts() -> None:
     scan = importlib.import_module("scan")
-    x, before = np.arange(5000, dtype=np.int32), np.ones(3, np.int32)
-    scan.sum_tiles.interpret(x, before)
-    assert before.tolist() == [0, sum(range(2048)), sum(range(2048, 4096))]
+    x, sums = np.arange(9000, dtype=np.int32), np.ones(3, np.int32)
+    scan.sum_parts.interpret(x, sums)
+    assert sums.tolist() == [sum(range(3072)), sum(range(3072, 6144)), sum(range(6144, 9000))]
 
 
 @pytest.mark.parametrize(
