@@ -50,13 +50,9 @@ class Data:
         layout = as_layout(thing, "data")
         start = thing.offset if type(thing.offset) is int else 0
         grids = [_data_grid(thing, replace(part, start=start), look) for part in islice(parts(layout), MOST_PANELS)]
-        name = _named(thing)
+        # without the address of its memory, which is another one in every run
+        name = re.sub(r"\(0x[0-9a-f]+( \+ -?\d+)?\)", r"\1", str(thing))
         return Figure((tuple(grids),), title=title_of(name, look), description=f"The elements of {name}.")
-
-
-def _named(tensor: TensorLike) -> str:
-    """The tensor as it is written, without the address of its memory: that is another one in every run."""
-    return re.sub(r"\(0x[0-9a-f]+( \+ -?\d+)?\)", r"\1", str(tensor))
 
 
 def _data_grid(tensor: TensorLike, part: Part, look: Look) -> Grid:
