@@ -21,7 +21,7 @@ from cutepy.gpu.trace import state
 from cutepy.layout import Layout, Swizzle, make_composed_layout
 from cutepy.tensor import Tensor, make_tensor
 
-PER_FAMILY = 200
+PER_FAMILY = 100
 
 
 @pytest.mark.parametrize("family", operation_cases.FAMILIES)

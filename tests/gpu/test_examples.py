@@ -22,14 +22,27 @@ def test_interpreted(name: str, variant: str) -> None:
     assert example.run("numpy") <= example.tolerance
 
 
-@pytest.mark.parametrize("name", example_cases.NAMES)
-def test_as_a_script(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """By a Python of its own; and its other way, in this one."""
-    script = str(example_cases.FOLDER / f"{name}.py")
-    command = [sys.executable, script, "--engine", "numpy"]
-    assert "on the interpreter: at most" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    monkeypatch.setattr(sys, "argv", [script, "--wgsl"])
+SCRIPTS = {name: str(example_cases.FOLDER / f"{name}.py") for name in example_cases.NAMES}
+AS_SCRIPTS = """
+import runpy, sys
+sys.path[0] = sys.argv[1]
+for script in sys.argv[2:]:
+    sys.argv = [script, "--engine", "numpy"]
     runpy.run_path(script, run_name="__main__")
+"""
+
+
+def test_as_scripts() -> None:
+    """By a Python of their own, with nothing on its path but what a script has."""
+    command = [sys.executable, "-c", AS_SCRIPTS, str(example_cases.FOLDER), *SCRIPTS.values()]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(said) == len(SCRIPTS) and all(" on the interpreter: at most " in line for line in said), said
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_text_of_a_script(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", [SCRIPTS[name], "--wgsl"])
+    runpy.run_path(SCRIPTS[name], run_name="__main__")
     text = capsys.readouterr().out
     assert text.startswith("// ") and "@compute @workgroup_size" in text
 
