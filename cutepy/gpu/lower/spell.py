@@ -81,8 +81,6 @@ def spell(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` without infinite or NaN literals, without arithmetic on floating-point literals alone, with
     `x - x / y * y` in place of each `x % y` of which the driver might make something else, and with tanh within the
     numbers of which a device can divide the hyperbolic sine by the cosine; shifts and masks as they were written."""
-    if not any(map(_is_odd, ir.all_nodes(kernel.body))):
-        return kernel
     used: dict[ir.Const, ir.Var] = {}
 
     def change(node: ir.Expr) -> ir.Expr:
