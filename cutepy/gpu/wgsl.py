@@ -76,12 +76,8 @@ def type_name(dtype: DType, lanes: int = 1, dialect: Dialect = "tint") -> str:
     return dtype.name if lanes == 1 else f"vec{lanes}<{dtype.name}>"
 
 
-def features(kernel: ir.Kernel) -> tuple[str, ...]:
-    """The device features that a kernel needs, by their WebGPU names."""
-    return _features(kernel, ir.all_nodes(kernel.body))
-
-
 def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
+    """The device features that a kernel needs, by their WebGPU names."""
     arrays = {b.dtype for b in (*kernel.buffers, *kernel.local)}
     types = {n.dtype for n in seen}
     matrices = [dtype for dtype in types if isinstance(dtype, MatrixType)]

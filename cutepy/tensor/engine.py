@@ -51,10 +51,12 @@ Mask: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The offsets `base + table` of an expression and integers, for an engine that is `apart`: it wants to see both."""
+    """The offsets `base + table` of an expression and integers, for an engine that is `apart`: it wants to see both.
+    With `through`, a map of bits after an expression: `base + outer(offset + table)`."""
 
     base: Scalars
     table: Array
+    through: ComposedLayout | None = None
 
 
 @runtime_checkable

@@ -286,9 +286,8 @@ class _Values:
 
     def is_lasting(self, value: ir.Expr) -> bool:
         """Whether `value` is an element that nobody writes."""
-        names, loads = ir.reads(value)
-        mine = isinstance(value, ir.Load) and self.mutable.isdisjoint(names)
-        return mine and not any(load.buffer in self.written for load in loads)
+        mine = isinstance(value, ir.Load) and self.mutable.isdisjoint(ir.variables(value))
+        return mine and not any(load.buffer in self.written for load in ir.loads(value))
 
     def is_fixed(self, value: ir.Expr) -> bool:
         """Whether `value` merely names what never changes, or a number more."""
