@@ -4,7 +4,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST_FLAGS ?= -n auto --dist loadfile
+# A file at a time, folder by folder: devices, browsers and the docs site come early, pages of seconds at the end.
+PYTEST_FLAGS ?= -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test check bench docs explorer clean
 .DELETE_ON_ERROR:

@@ -126,7 +126,11 @@ def _call(options: Namespace) -> Call:
         raise CommandError(f"--tile {options.tile}: it is for matmul; a kernel of yours takes --set name=value")
     if builtin is None:
         kernel = load_kernel(options.kernel)
-        return Call(kernel, tuple(map(_argument, options.arguments)), static)
+        given: list[Tensor | float] = []
+        for text in options.arguments:
+            number = float if set(text) & set(".e") else int
+            given.append(number(text) if _NUMBER.fullmatch(text) else _tensor(text))
+        return Call(kernel, tuple(given), static)
     if static:
         raise CommandError(f"--set {options.set[0]}: it is for kernels of yours, not for {options.kernel}")
     tensors = [_tensor(text) for text in options.arguments]
@@ -186,13 +190,6 @@ def _module_of(path: Path) -> object:
     sys.modules[module.__name__] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _argument(text: str) -> Tensor | float:
-    """A number, or a tensor."""
-    if _NUMBER.fullmatch(text):
-        return float(text) if set(text) & set(".e") else int(text)
-    return _tensor(text)
 
 
 def _tensor(text: str) -> Tensor:

@@ -14,8 +14,9 @@ import json
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import BinaryIO
@@ -83,11 +84,8 @@ def run_matmul(options: Namespace) -> None:
             f"the inner sizes differ: A is {_sizes(a)}, B is {_sizes(b)}, and {a.shape[1]} is not {b.shape[0]}"
         )
     engine = choose_engine(options.engine)
-    plan = (
-        choose_plan(a.shape[0], b.shape[1], a.shape[1], engine.adapter)
-        if tile is None
-        else plan_for(tile, engine.limits, engine.title)
-    )
+    m, n, k = a.shape[0], b.shape[1], a.shape[1]
+    plan = plan_for(tile, engine.limits, engine.title) if tile else choose_plan(m, n, k, engine.adapter)
     if options.show:
         write_text(STDOUT, _shown(options.show, a, b, plan))
         if not options.output:
@@ -100,17 +98,8 @@ def run_matmul(options: Namespace) -> None:
         np.save(buffer, np.ascontiguousarray(c), allow_pickle=False)
         write_bytes(options.output, buffer.getvalue())
     where = "standard output" if options.output == STDOUT else options.output
-    answer = {
-        "m": a.shape[0],
-        "n": b.shape[1],
-        "k": a.shape[1],
-        "milliseconds": round(seconds * 1e3, 3),
-        "engine": engine.name,
-        "device": engine.title,
-        "reason": engine.reason,
-        "tile": plan.tile,
-        "output": where,
-    }
+    answer = {"m": m, "n": n, "k": k, "milliseconds": round(seconds * 1e3, 3), "engine": engine.name}
+    answer |= {"device": engine.title, "reason": engine.reason, "tile": plan.tile, "output": where}
     text = json.dumps(answer) if options.json else _report(a, b, plan, engine, seconds, where)
     print(text, file=sys.stderr if options.show or options.output == STDOUT else sys.stdout)
 
@@ -208,9 +197,8 @@ def _check_kind(shape: tuple[int, ...], dtype: np.dtype[np.generic], where: str)
     if dtype.hasobject:
         raise CommandError(f"{where}: an array of Python objects is never loaded; save it as float32")
     if dtype != np.dtype(np.float32) and dtype.newbyteorder("=") != np.dtype(np.float32):
-        hint = (
-            "take its real part or multiply four times" if dtype.kind == "c" else "convert it with .astype('float32')"
-        )
+        real = "take its real part or multiply four times"
+        hint = real if dtype.kind == "c" else "convert it with .astype('float32')"
         raise CommandError(f"{where}: the type is {dtype}, a matmul takes float32; {hint}")
     if len(shape) != 2:
         raise CommandError(f"{where}: rank {len(shape)}, shape {shape}; a matrix has rank 2, so reshape it")
@@ -259,7 +247,8 @@ def plan_for(tile: Tile, limits: Limits, device: str) -> Plan:
             f"--tile {text} has {tile[0] * tile[1]} sums, {most} threads hold at most {most * _MOST_SUMS}; "
             "choose fewer rows or columns"
         )
-    rounded = power_of_two(tile[0]), power_of_two(tile[1]), power_of_two(tile[2])
+    m, n, k = map(power_of_two, tile)
+    rounded = m, n, k
     works = rounded if slab_bytes(rounded) <= limits.workgroup_bytes and _best(rounded, most) else (64, 64, 16)
     raise CommandError(
         f"--tile {text}: no number of threads shares it out evenly with at most {_MOST_SUMS} sums each; "
@@ -268,33 +257,18 @@ def plan_for(tile: Tile, limits: Limits, device: str) -> Plan:
 
 
 def _best(tile: Tile, most: int) -> Plan | None:
-    for threads in _splits(tile[0] // _BLOCK, tile[1] // _BLOCK, most):
-        if tile[0] * tile[1] <= _MOST_SUMS * threads[0] * threads[1] and (plan := _with_threads(tile, threads)):
-            return plan
+    """The plan with the most threads, then with the squarest shares, whose copies share out both tiles among the
+    threads, whichever way the operands are stored."""
+    rows, columns = tile[0] // _BLOCK, tile[1] // _BLOCK
+    sides = [tm for tm in range(1, most + 1) if rows % tm == 0]
+    found = [(tm, tn) for tm in sides for tn in range(1, most // tm + 1) if columns % tn == 0]
+    for tm, tn in sorted(found, key=lambda t: (-t[0] * t[1], abs(rows // t[0] - columns // t[1]))):
+        if tile[0] * tile[1] <= _MOST_SUMS * tm * tn:
+            with suppress(KernelError, ZeroDivisionError):
+                for extent, along_k in product(tile[:2], (True, False)):
+                    copy_layout((extent, tile[2]), None, tm * tn, along_k=along_k)
+                return Plan(tile, (tm, tn))
     return None
-
-
-def _splits(rows: int, columns: int, most: int) -> Iterator[tuple[int, int]]:
-    """Numbers of threads along both sides that divide them, the most threads first, then the squarest shares."""
-    found = [
-        (tm, tn)
-        for tm in range(1, min(rows, most) + 1)
-        if rows % tm == 0
-        for tn in range(1, min(columns, most // tm) + 1)
-        if columns % tn == 0
-    ]
-    return iter(sorted(found, key=lambda t: (-t[0] * t[1], abs(rows // t[0] - columns // t[1]))))
-
-
-def _with_threads(tile: Tile, threads: tuple[int, int]) -> Plan | None:
-    """The plan, if its copies share out both tiles among the threads, whichever way the operands are stored."""
-    try:
-        for rows in tile[:2]:
-            for along_k in (True, False):
-                copy_layout((rows, tile[2]), None, threads[0] * threads[1], along_k=along_k)
-        return Plan(tile, threads)
-    except (KernelError, ZeroDivisionError):
-        return None
 
 
 def run_tune(options: Namespace) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
+from operator import mul
 from typing import TypeAlias, TypeVar
 
 from ..errors import DrawError
@@ -173,44 +174,29 @@ def axis_of(shape: IntTuple, places: Sequence[int | None], *, nested: bool = Tru
     if not nested or not 1 < len(extents) <= MOST_LEVELS:
         level = tuple((ELLIPSIS if place is None else str(place), 1) for place in places)
         return Axis(tuple(places), (level,), _rules(places, extents if nested else []))
-    levels = []
-    inner = 1
-    for position, extent in enumerate(extents):
-        around = inner * extent if position < len(extents) - 1 else None
-        levels.append(_level(places, inner, around))
-        inner *= extent
+    inners = [*accumulate(extents[:-1], mul, initial=1), None]
+    levels = [_level(places, inner or 1, around) for inner, around in pairwise(inners)]
     return Axis(tuple(places), tuple(reversed(levels)), _rules(places, extents))
 
 
 def _level(places: Sequence[int | None], inner: int, around: int | None) -> tuple[Head, ...]:
     """Heads of one leaf: places whose quotient by `inner` is equal and that stand together share one."""
-    heads: list[Head] = []
-    before: int | None = -1
-    for place in places:
-        quotient = None if place is None else place // inner
-        if quotient is not None and quotient == before:
-            heads[-1] = (heads[-1][0], heads[-1][1] + 1)
-        else:
-            text = ELLIPSIS if quotient is None else str(quotient if around is None else quotient % (around // inner))
-            heads.append((text, 1))
-        before = quotient
-    return tuple(heads)
+    runs = groupby(None if place is None else place // inner for place in places)
+    wrap = 0 if around is None else around // inner
+    return tuple(
+        (ELLIPSIS if number is None else str(number % wrap if wrap else number), len([*run])) for number, run in runs
+    )
 
 
 def _rules(places: Sequence[int | None], extents: Sequence[int]) -> tuple[int, ...]:
     """How many leaves wrap round between each place and the next: the weight of the rule between them."""
     if len(extents) < 2:
         return (0,) * (len(places) - 1)
-    weights = []
-    for place, after in pairwise(places):
-        weight = 0
-        if place is not None and after is not None:
-            inner = 1
-            for extent in extents[:-1]:
-                inner *= extent
-                weight += after // inner != place // inner
-        weights.append(min(weight, HEAVIEST))
-    return tuple(weights)
+    inners = [*accumulate(extents[:-1], mul)]
+    return tuple(
+        0 if place is None or after is None else min(HEAVIEST, sum(after // n != place // n for n in inners))
+        for place, after in pairwise(places)
+    )
 
 
 def shortened(rows: int, columns: int, limit: int) -> tuple[list[int | None], list[int | None]]:

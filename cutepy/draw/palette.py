@@ -120,7 +120,9 @@ def value(paint: str, theme: Theme) -> str:
         if kind in _FADES and int(number) < COLORS:
             wheel, distinct = (_LIGHT_WHEEL, _LIGHT) if theme == "light" else (_DARK_WHEEL, _DARK)
             table = distinct if kind in "csu" else wheel
-            return _mixed(table[int(number)], INKS["paper"][theme], _FADES[kind])
+            parts = zip(bytes.fromhex(table[int(number)]), bytes.fromhex(INKS["paper"][theme]), strict=True)
+            far = _FADES[kind]
+            return bytes((mine * (100 - far) + other * far + 50) // 100 for mine, other in parts).hex()
     raise DrawError(
         f"{paint!r} is no paint; there are w, x, e, g0 to g{RAMP - 1}, "
         f"c0 to c{COLORS - 1} (s, u fade), o0 to o{COLORS - 1} (p, q fade)"
@@ -162,8 +164,3 @@ def styles(theme: Theme | Literal["auto"], selector: str, rules: Iterable[tuple[
         f"@supports(color:light-dark(red,red)){{:root{selector}{{color-scheme:light dark}}"
         f":is({_DARK_PAGES}) {selector}{{color-scheme:dark}}{selector}{{{''.join(found)}}}}}"
     )
-
-
-def _mixed(color: str, paper: str, percent: int) -> str:
-    parts = zip(bytes.fromhex(color), bytes.fromhex(paper), strict=True)
-    return bytes((mine * (100 - percent) + other * percent + 50) // 100 for mine, other in parts).hex()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Literal, TypeAlias
 
 from . import palette
@@ -273,13 +273,10 @@ def _edges(groups: Sequence[int], rows: int, columns: int, around: int | None = 
 
 
 def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    start = None
-    for place, flag in enumerate([*flags, False]):
-        if flag and start is None:
-            start = place
-        elif not flag and start is not None:
-            yield start, place
-            start = None
+    for flag, places in groupby(range(len(flags)), flags.__getitem__):
+        if flag:
+            first, *others = places
+            yield first, first + 1 + len(others)
 
 
 def text_width(text: str, font: int = FONT) -> int:

@@ -59,19 +59,14 @@ def _at(place: str) -> str:
     return f"{place}: " if place else ""
 
 
-def elements(kind: MatrixType, stride: int, by_columns: bool, packed: int) -> Array:
-    """The elements of the memory that each thread sees accessed, from that of the matrix on: (threads, lanes)."""
-    table = Window(0, stride, by_columns).table(kind)
-    flat = (table.T if by_columns else table).reshape(-1)[::packed] // packed
-    found: Array = flat.reshape(kind.threads, -1)
-    return found
-
-
 def spread_out(s: State, reach: Reach, first: Array, kind: MatrixType, shape: tuple[int, bool]) -> Array:
-    """The element of each (lane, workgroup, thread), checked to be inside the array; `first` is by subgroup."""
-    packed = 32 // kind.element.bits if kind.element.bits == 8 else 1
-    own = elements(kind, *shape, packed)
-    at = first[:, :, None, None].astype(np.int64) // packed + own
+    """The element of each (lane, workgroup, thread), checked to be inside the array; `first` is by subgroup, `shape`
+    the steps of the matrix in memory and whether columns are contiguous."""
+    stride, by_columns = shape
+    packed = 4 if kind.element.bits == 8 else 1
+    table = Window(0, stride, by_columns).table(kind)
+    own = (table.T if by_columns else table).reshape(-1)[::packed] // packed
+    at = first[:, :, None, None].astype(np.int64) // packed + own.reshape(kind.threads, -1)
     lanes: Array = np.moveaxis(at.reshape(s.groups, s.kernel.threads, -1), -1, 0)
     for lane in lanes:
         reach.elements(s, lane, s.active)
@@ -83,21 +78,6 @@ def watch_lanes(s: State, reach: Reach, lanes: Array, values: Callable[[], Array
     if s.watch is not None:
         for lane in lanes:
             s.watch.access(s, reach, lane, s.active, values())
-
-
-def unpacked(kind: MatrixType, words: Array) -> Array:
-    """The matrix elements in what was read: (workgroups, subgroups, elements)."""
-    if kind.element.bits == 8:
-        bytes_: Array = np.ascontiguousarray(words).view(kind.element.numpy)
-        return bytes_
-    return words
-
-
-def matrices_from(kind: MatrixType, flat: Array, by_columns: bool) -> Array:
-    """(workgroups, subgroups, elements in order of memory) as matrices."""
-    shape = (kind.columns, kind.rows) if by_columns else (kind.rows, kind.columns)
-    found = flat.reshape(*flat.shape[:2], *shape)
-    return found.swapaxes(2, 3) if by_columns else found
 
 
 class Compiles(Protocol):
@@ -120,7 +100,11 @@ def load_matrix(c: Compiles, node: ir.MatrixLoad) -> Compute:
         found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
         watch_lanes(s, reach, lanes, lambda: found[0])
         flat = np.moveaxis(found, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
-        return matrices_from(kind, unpacked(kind, flat), node.by_columns)
+        if kind.element.bits == 8:
+            flat = np.ascontiguousarray(flat).view(kind.element.numpy)
+        shape = (kind.columns, kind.rows) if node.by_columns else (kind.rows, kind.columns)
+        whole = flat.reshape(*flat.shape[:2], *shape)
+        return whole.swapaxes(2, 3) if node.by_columns else whole
 
     return read
 

@@ -31,39 +31,30 @@ class OnDevice(Library):
     """Tensors in the memory of a device: what `gpu` computes, with results there."""
 
     def elementwise(self, function: Function, operands: Sequence[Any]) -> Tensor:
-        """`function` of each element."""
         return of_function(function)(*[x if isinstance(x, np.generic) else _taken(x) for x in operands])
 
     def converted(self, x: Any, dtype: DType) -> Tensor:
-        """The elements in another type."""
         return converted(x, dtype, engine="wgpu")
 
     def folded(self, call: str, x: Any, axes: Axes, keepdims: bool) -> Tensor:
-        """The sum, the maximum ... over the axes."""
         return reductions.folded(call, x, axes, keepdims, "wgpu")
 
     def statistic(self, call: str, x: Any, axes: Axes, option: float, keepdims: bool) -> Tensor:
-        """The variance, a norm ... over the axes."""
         return statistics.statistic(call, x, axes, option, keepdims, "wgpu")
 
     def scanned(self, call: str, x: Any, axis: int) -> Tensor:
-        """The sums or the products so far along an axis."""
         return scan.scanned(call, x, axis, "wgpu")
 
     def softmax(self, x: Any, axis: int) -> Tensor:
-        """Exponentials divided by their sum along an axis."""
         return softmax.softmax(x, axis)
 
     def matmul(self, a: Any, b: Any) -> Tensor:
-        """The matrix product."""
         return matmul(a, b)
 
     def summed_products(self, a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -> Tensor:
-        """The sum over axes of a product, which is never stored."""
         return summed_products(a, b, axes, dtype)
 
     def placed(self, values: Array, like: Tensor) -> Tensor:
-        """These elements of the host, on the device of `like`."""
         assert isinstance(like.engine, DeviceEngine)
         return array(values, device=like.engine.device)
 

@@ -22,11 +22,12 @@ def domain(dtype: DType) -> Interval:
 
 def linear(value: Expr) -> Sum:
     """`value` as a sum of multiples of atoms: whatever is not `+`, `-`, `*` or `<<` by a constant is an atom."""
-    known: Sum | None = getattr(value, "known_sum", None)
-    if known is None:
-        known = _linear(value)
-        keep(value, "known_sum", known)
-    return known
+    try:
+        return value.known_sum
+    except AttributeError:
+        found = _linear(value)
+        keep(value, "known_sum", found)
+        return found
 
 
 def _linear(value: Expr) -> Sum:
@@ -48,18 +49,24 @@ def _linear(value: Expr) -> Sum:
 
 def exact(value: Expr) -> Exact | None:
     """The sum that `value` is as an integer; None where that may wrap."""
-    return linear(value).exact(domain(value.dtype), range_of)
+    try:
+        return value.known_exact
+    except AttributeError:
+        found = linear(value).exact(domain(value.dtype), range_of)
+        keep(value, "known_exact", found)
+        return found
 
 
 def range_of(value: Expr) -> Interval:
     """The least and the largest value that an integer or bool expression can take, as far as known."""
-    known: Interval | None = getattr(value, "known_range", None)
-    if known is None:
+    try:
+        return value.known_range
+    except AttributeError:
         found, whole = _range(value), domain(value.dtype)
         by = None if found is None else copy_of(found, whole)
         known = whole if found is None or by is None else (found[0] + by, found[1] + by)
         keep(value, "known_range", known)
-    return known
+        return known
 
 
 def _range(value: Expr) -> Interval | None:

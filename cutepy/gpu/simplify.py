@@ -7,6 +7,7 @@ become `* // %`, one spelling for all rules; what was written in bits is noted, 
 says is an exact sum is divided or compared; where a sum may wrap, the division stays.
 """
 
+from collections.abc import Callable
 from math import gcd
 
 from ..layout.affine import Affine, Congruent, within
@@ -81,8 +82,11 @@ def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
     if constant > 0 and terms and terms[0][1] < 0:
         total, constant = const(constant, dtype), 0
     for atom, c in terms:
-        total = binary("+" if c > 0 else "-", total, binary("*", cast(atom, dtype), const(abs(c), dtype)))
-    return binary("+" if constant > 0 else "-", total, const(abs(constant), dtype))
+        part = cast(atom, dtype)
+        if c not in (1, -1):
+            part = binary("*", part, const(abs(c), dtype))
+        total = binary("+" if c > 0 else "-", total, part)
+    return binary("+" if constant > 0 else "-", total, const(abs(constant), dtype)) if constant else total
 
 
 def _order(term: tuple[Expr, int]) -> tuple[bool, int, int, int]:
@@ -133,11 +137,26 @@ def _split(form: Exact, divisor: int) -> tuple[int, Exact, Exact] | None:
     return None
 
 
+def _once(function: Callable[..., Expr]) -> Callable[..., Expr]:
+    """`function`, which is asked about the same few sums again and again: the arena keeps what it found, and the
+    operands by whose ids it does."""
+
+    def known(*operands: object) -> Expr:
+        found = arena().found
+        key = function, *[id(x) if isinstance(x, Expr) else x for x in operands]
+        if key not in found:
+            found[key] = function(*operands), operands
+        return found[key][0]
+
+    return known
+
+
 def _is_value(form: Exact, dtype: DType) -> bool:
     """Whether the sum is not negative, and within the type."""
     return within(form.interval(range_of), (0, domain(dtype)[1]))
 
 
+@_once
 def quotient(x: Expr, c: int) -> Expr:
     """x // c for a simple x and c >= 0; x // 0 is x."""
     lo, hi = range_of(x)
@@ -163,6 +182,7 @@ def quotient(x: Expr, c: int) -> Expr:
     return binary("//", x, const(c, x.dtype))
 
 
+@_once
 def remainder(x: Expr, c: int) -> Expr:
     """x % c for a simple x and c >= 0; x % 0 is 0."""
     lo, hi = range_of(x)
@@ -213,6 +233,7 @@ def _mask(x: Expr, mask: int) -> Expr:
     return _bits("&", x, const(mask, x.dtype))
 
 
+@_once
 def _bits(op: str, left: Expr, right: Expr) -> Expr:
     """Bitwise `op`, with the low bits that one operand lacks taken out: the high ones often cancel or divide."""
     if left is right:

@@ -76,12 +76,8 @@ def type_name(dtype: DType, lanes: int = 1, dialect: Dialect = "tint") -> str:
     return dtype.name if lanes == 1 else f"vec{lanes}<{dtype.name}>"
 
 
-def features(kernel: ir.Kernel) -> tuple[str, ...]:
-    """The device features that a kernel needs, by their WebGPU names."""
-    return _features(kernel, ir.all_nodes(kernel.body))
-
-
 def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
+    """The device features that a kernel needs, by their WebGPU names."""
     arrays = {b.dtype for b in (*kernel.buffers, *kernel.local)}
     types = {n.dtype for n in seen}
     matrices = [dtype for dtype in types if isinstance(dtype, MatrixType)]
@@ -157,11 +153,10 @@ class Printer:
                 yield f"var<workgroup> {self.name_of(buffer, buffer.name)}: {self.sized(buffer)};{note}"
         yield ""
         if self.kernel.params:
-            members = (
-                f"{INDENT}{self.name_of(p, p.name)}: {type_name(p.dtype.accumulator)}," for p in self.kernel.params
-            )
-            yield from ("struct Params {", *members, "}")
-            yield from ("@group(1) @binding(0) var<uniform> params: Params;", "")
+            yield "struct Params {"
+            for p in self.kernel.params:
+                yield f"{INDENT}{self.name_of(p, p.name)}: {type_name(p.dtype.accumulator)},"
+            yield from ("}", "@group(1) @binding(0) var<uniform> params: Params;", "")
 
     def element(self, buffer: ir.Buffer) -> str:
         dtype = u32 if buffer.atomic and buffer.dtype is f32 else buffer.dtype  # there are no atomic floats: their bits
@@ -181,12 +176,8 @@ class Printer:
                 yield INDENT * depth + line if not line.startswith(INDENT) and line else line
 
     def declare(self, stmt: ir.Declare, depth: int) -> Iterator[str]:
-        var = stmt.var
-        start = (
-            f": {type_name(var.dtype, var.lanes, self.dialect)}"
-            if stmt.value is None
-            else f" = {self.show(stmt.value)}"
-        )
+        var, value = stmt.var, stmt.value
+        start = f": {type_name(var.dtype, var.lanes, self.dialect)}" if value is None else f" = {self.show(value)}"
         yield f"var {self.name_of(var, var.name)}{start};"
 
     def assign(self, stmt: ir.Assign, depth: int) -> Iterator[str]:
@@ -205,10 +196,8 @@ class Printer:
         if stmt.compare is not None or (real and stmt.op in OF_FLOATS):
             yield from self.exchanging(stmt, place, name, INDENT * (depth + 1))
             return
-        inputs = (
-            f"&{place}" if stmt.op == "Load" else f"&{place}, bitcast<u32>({value})" if real else f"&{place}, {value}"
-        )
-        call = f"atomic{stmt.op}({inputs})"
+        put = "" if stmt.op == "Load" else f", bitcast<u32>({value})" if real else f", {value}"
+        call = f"atomic{stmt.op}(&{place}{put})"
         bound = f"let {name} = " if name else "_ = " if stmt.op == "Load" else ""
         yield f"{bound}{f'bitcast<f32>({call})' if real and name else call};"
 
@@ -226,11 +215,8 @@ class Printer:
             new, ends = as_bits.format(value), f" || {bits} != {wanted}"
         else:
             wanted, ends = bits, ""
-            new = (
-                "bitcast<u32>("
-                + OF_FLOATS[stmt.op].format(f"bitcast<f32>({bits})", self.show(stmt.value, SUM + 1))
-                + ")"
-            )
+            updated = OF_FLOATS[stmt.op].format(f"bitcast<f32>({bits})", self.show(stmt.value, SUM + 1))
+            new = f"bitcast<u32>({updated})"
             yield f"var {bits} = atomicLoad(&{place});"
         yield "loop {"
         yield f"{indent}let {tried} = atomicCompareExchangeWeak(&{place}, {wanted}, {new});"
@@ -325,9 +311,9 @@ class Printer:
 
     def component(self, value: ir.Component, outer: int) -> str:
         text, lane = self.show(value.value, PRIMARY), value.lane
-        return (
-            f"{text}[{self.index(lane, value.value.lanes)}]" if isinstance(lane, ir.Expr) else f"{text}.{'xyzw'[lane]}"
-        )
+        if isinstance(lane, ir.Expr):
+            return f"{text}[{self.index(lane, value.value.lanes)}]"
+        return f"{text}.{'xyzw'[lane]}"
 
     def element_of(self, buffer: ir.Buffer, index: ir.Expr) -> str:
         return f"{self.name_of(buffer, buffer.name)}[{self.index(index, -(-buffer.length // buffer.width))}]"
@@ -375,9 +361,7 @@ class Printer:
         if node.name not in _HELPERS:
             return node.name
         kind = type_name(node.dtype, node.lanes)
-        name = self.name_of(
-            (node.name, kind), f"{node.name}_{node.dtype}" + (f"x{node.lanes}" if node.lanes > 1 else "")
-        )
+        name = self.name_of((node.name, kind), f"{node.name}_{node.dtype}" + f"x{node.lanes}" * (node.lanes > 1))
         bits, wide = (type_name(dtype, node.lanes) for dtype in (u32, f32))
         a, b = (x if node.dtype is f32 else f"{wide}({x})" for x in "ab")
         one, infinite = (x if node.lanes == 1 else f"{bits}({x})" for x in ("1u", "0xff000000u"))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from .values.size import added
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -39,7 +41,7 @@ class Affine(Generic[Atom, Constant]):
 
     def plus(self, other: "Affine[Atom, Constant]", factor: int = 1) -> "Affine[Atom, Constant]":
         """This sum plus `factor` times another one."""
-        return Affine(_added(self.terms, other.terms, factor), self.constant + factor * other.constant)
+        return Affine(added(self.terms, other.terms, factor), self.constant + factor * other.constant)
 
     def moved(self, by: int) -> "Affine[Atom, Constant]":
         """This sum plus a number."""
@@ -98,7 +100,7 @@ class Affine(Generic[Atom, Constant]):
 
     def modulo(self) -> "Congruent[Atom, Constant]":
         """What is left of this sum where arithmetic wraps."""
-        return Congruent(_added({}, self.terms, 1, signed), signed(self.constant))
+        return Congruent(added({}, self.terms, 1, signed), signed(self.constant))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +112,7 @@ class Congruent(Generic[Atom, Constant]):
 
     def plus(self, other: "Congruent[Atom, Constant]", factor: int = 1) -> "Congruent[Atom, Constant]":
         """This sum plus `factor` times another one, with coefficients of least magnitude."""
-        terms = _added(self.terms, other.terms, factor, signed)
+        terms = added(self.terms, other.terms, factor, signed)
         return Congruent(terms, signed(self.constant + factor * other.constant))
 
     def times(self, factor: int) -> "Congruent[Atom, Constant]":
@@ -161,19 +163,6 @@ def signed(value: Constant) -> Constant:
 def within(inner: Interval, outer: Interval) -> bool:
     """Whether every number of `inner` is in `outer`."""
     return outer[0] <= inner[0] and inner[1] <= outer[1]
-
-
-def _added(
-    one: dict[Atom, int], two: dict[Atom, int], factor: int, short: Callable[[int], int] = int
-) -> dict[Atom, int]:
-    terms = dict(one)
-    for atom, c in two.items():
-        total = short(terms.get(atom, 0) + factor * c)
-        if total:
-            terms[atom] = total
-        else:
-            terms.pop(atom, None)
-    return terms
 
 
 def _ends(constant: "int | npt.NDArray[np.int64]") -> Interval:

@@ -58,8 +58,7 @@ def matmul(a: Operand, b: Operand) -> Tensor:
 
     Raises TensorError where the inner sizes differ, the batches do not broadcast, or an operand is a number.
     """
-    library = library_of(a, b)
-    if library is not None:
+    if (library := library_of(a, b)) is not None:
         return library.matmul(a, b)
     first, second = value_of(a), value_of(b)
     batch, m, n, inner = matmul_shapes(first.shape, second.shape)
@@ -109,8 +108,7 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     shape = broadcast_shape("fused_multiply_add", first.shape, second.shape)
     over = chosen_axes("fused_multiply_add", len(shape), axes)
     dtype = result_type("fused_multiply_add", first.typed, second.typed)
-    library = library_of(a, b)
-    if library is not None:
+    if (library := library_of(a, b)) is not None:
         if dtype is bool_ or first.tensor is None or second.tensor is None:
             return astype(sum(elementwise(FUNCTIONS["mul"], a, b), over), dtype)
         return library.summed_products(first.tensor, second.tensor, over, dtype)

@@ -22,8 +22,7 @@ from .rules import broadcast_shape
 
 def elementwise(function: Function, *operands: Operand) -> Tensor:
     """`function` of each element of the operands, where they live."""
-    library = library_of(*operands)
-    if library is not None:
+    if (library := library_of(*operands)) is not None:
         return library.elementwise(function, operands)
     values = [value_of(operand) for operand in operands]
     taken, result = function.types(*(value.typed for value in values))
@@ -74,8 +73,7 @@ def astype(x: Operand, dtype: object) -> Tensor:
     [1, -1]
     """
     wanted = as_dtype(dtype)
-    library = library_of(x)
-    if library is not None:
+    if (library := library_of(x)) is not None:
         return library.converted(x, wanted)
     value = value_of(x)
     return wrap(converted(np.array(value.array()), wanted), wanted, common_nesting([value]))

@@ -74,8 +74,7 @@ _FOLDS: dict[str, np.ufunc] = {
 
 def folded(call: str, x: Operand, axes: Axes, keepdims: bool) -> Tensor:
     """What the reduction of this name gives, where the operand lives."""
-    library = library_of(x)
-    if library is not None:
+    if (library := library_of(x)) is not None:
         return library.folded(call, x, axes, keepdims)
     tensor = tensor_of(x)
     sizes = mode_sizes(tensor)
@@ -162,8 +161,7 @@ def softmax(x: Operand, axis: SupportsIndex = -1) -> Tensor:
 
     Raises TensorError for an axis that is not there and for complex numbers.
     """
-    library = library_of(x)
-    if library is not None:
+    if (library := library_of(x)) is not None:
         return library.softmax(x, index(axis))
     tensor = tensor_of(x)
     over = chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
@@ -270,8 +268,7 @@ def cumprod(x: Operand, axis: SupportsIndex) -> Tensor:
 
 def statistic(call: str, x: Operand, axes: Axes, option: float, keepdims: bool) -> Tensor:
     """The statistic of this name, where the operand lives; `option` is the correction, or the order of a norm."""
-    library = library_of(x)
-    if library is not None:
+    if (library := library_of(x)) is not None:
         return library.statistic(call, x, axes, option, keepdims)
     tensor = tensor_of(x)
     sizes = mode_sizes(tensor)
@@ -312,8 +309,7 @@ _STATISTICS: dict[str, Callable[[Array, float], Array]] = {
 
 def scanned(call: str, x: Operand, axis: SupportsIndex) -> Tensor:
     """The sums or the products so far, where the operand lives."""
-    library = library_of(x)
-    if library is not None:
+    if (library := library_of(x)) is not None:
         return library.scanned(call, x, index(axis))
     tensor = tensor_of(x)
     (along,) = chosen_axes(call, len(mode_sizes(tensor)), (axis,))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, Protocol, overload, runtime_checkable
+from typing import Any, overload
 
 from ..errors import TensorError
 from ..layout import Layout, coalesce
@@ -162,7 +162,9 @@ def transform(*tensors: Tensor, op: Callable[..., Scalars]) -> None:
     sources = tensors[:-1] or tensors
     for source in sources:
         _check_pair("transform", source, target)
-    values = [_entries(source, target) for source in sources]
+    # the elements; of an identity tensor each entry of the coordinates
+    known = [coordinate_tables(s) if isinstance(s.engine, CoordinateEngine) else [computed(s)] for s in sources]
+    values = [tuple([_shaped(table, target) for table in tables]) for tables in known]
     if any(entry.dtype == object for entries in values for entry in entries):
         values = [(np.frompyfunc(lambda *crd: crd, len(v), 1)(*v),) if len(v) > 1 else v for v in values]
         op = np.frompyfunc(op, len(values), 1)
@@ -314,13 +316,6 @@ def _check_types(call: str, source: Tensor, target: Tensor) -> None:
         )
 
 
-def _entries(source: Tensor, like: Tensor) -> tuple[Array, ...]:
-    """The elements; of an identity tensor each entry of the coordinates."""
-    coordinates = isinstance(source.engine, CoordinateEngine)
-    tables = coordinate_tables(source) if coordinates else [computed(source)]
-    return tuple([_shaped(table, like) for table in tables])
-
-
 def _shaped(values: Array, like: Tensor) -> Array:
     """`values` in colexicographic order, shaped as the modes of `like`."""
     sizes = mode_sizes(like)
@@ -335,14 +330,6 @@ def _times(factor: Scalars, values: Array) -> Array:
         return product
     except OverflowError as error:
         raise TensorError(f"axpby: {error}; use a NumPy scalar, whose type the product takes") from error
-
-
-@runtime_checkable
-class Windowed(Protocol):
-    """Memory that gives and takes whole matrices by itself, as that of a kernel does."""
-
-    def load_matrix(self, matrix: MatrixType, window: Window) -> Any: ...
-    def store_matrix(self, value: Any, window: Window) -> None: ...
 
 
 def copy_matrices(source: Tensor, target: Tensor) -> bool:
@@ -361,15 +348,14 @@ def copy_matrices(source: Tensor, target: Tensor) -> bool:
 
 
 def _load(engine: Engine, matrix: MatrixType, window: Window) -> Any:
-    if isinstance(engine, Windowed):
-        return engine.load_matrix(matrix, window)
-    found: Array = engine.load(window.offset + window.table(matrix))
-    return found.astype(matrix.element.numpy)
+    if (offered := getattr(engine, "load_matrix", None)) is not None:
+        return offered(matrix, window)
+    return engine.load(window.offset + window.table(matrix)).astype(matrix.element.numpy)
 
 
 def _store(engine: Engine, value: Any, matrix: MatrixType, window: Window) -> None:
-    if isinstance(engine, Windowed):
-        engine.store_matrix(value, window)
+    if (offered := getattr(engine, "store_matrix", None)) is not None:
+        offered(value, window)
     else:
         engine.store(window.offset + window.table(matrix), value)
 

@@ -14,6 +14,7 @@ from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros, is_surje
 from ..layout.algebra.rearrange import coalesced
 from ..layout.values.above import numpy_later as np
 from ..layout.values.basis import has_basis
+from ..layout.values.bit_map import OfBits
 from ..layout.values.coordinates import keeps
 from ..layout.values.int_tuple import IntTuple, fold_profile, leaves, product, product_each, show
 from ..layout.values.layout import flat_modes, reach
@@ -36,8 +37,12 @@ def offset_table(tensor: Tensor) -> Array:
 
 def places(tensor: Tensor) -> Any:
     """The offsets of every element, as the engine wants them."""
-    apart = getattr(tensor.engine, "apart", False) and not isinstance(tensor.offset, int)
-    table = tensor.layout.offsets() if apart else None
+    layout = tensor.layout
+    if not getattr(tensor.engine, "apart", False):
+        return offset_table(tensor)
+    if isinstance(layout, ComposedLayout) and isinstance(layout.outer, OfBits) and not isinstance(layout.offset, int):
+        return Moved(tensor.offset, layout.inner.offsets(), layout)
+    table = None if isinstance(tensor.offset, int) else layout.offsets()
     return offset_table(tensor) if table is None or table.dtype == object else Moved(tensor.offset, table)
 
 

@@ -51,10 +51,12 @@ Mask: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The offsets `base + table` of an expression and integers, for an engine that is `apart`: it wants to see both."""
+    """The offsets `base + table` of an expression and integers, for an engine that is `apart`: it wants to see both.
+    With `through`, a map of bits after an expression: `base + outer(offset + table)`."""
 
     base: Scalars
     table: Array
+    through: ComposedLayout | None = None
 
 
 @runtime_checkable
@@ -65,6 +67,7 @@ class Engine(Protocol):
     the form of the offsets. Engines may also offer, and algorithms then use:
     `strided(offset, shape, stride)`, a NumPy view of the elements (in elements, not bytes);
     `host()`, all elements as a new array of the host, and `replace(elements)`, which writes them all;
+    `load_matrix(matrix, window)` and `store_matrix(value, window)`, which move whole matrices of a fragment;
     `fma(a, b, c)`, the fused `a * b + c` of single values in this engine's accumulation type;
     `unbounded`, True where any offset has a value;
     `confined`, True where nobody judges an access later, so that a view of the elements must not reach others.

@@ -1,75 +1,76 @@
-"""Running sums of any number of elements: the sums of tiles, their running sums, and each tile from there on."""
+"""Running sums of any number of elements: the sums of parts, then each part from what comes before it, tile by tile."""
 
 import numpy as np
 from example import Example, main
 
-from cutepy import (
-    Layout,
-    Swizzle,
-    ceil_div,
-    composition,
-    copy,
-    gpu,
-    local_tile,
-    make_fragment_like,
-    make_tiled_copy,
-    size,
-    transform,
-)
-from cutepy.tensor import universal_copy
+from cutepy import ceil_div, clear, copy, gpu, local_tile, make_tensor, size, transform
 
-THREADS, TILE = 256, 2048
-SPREAD = make_tiled_copy(universal_copy(4), Layout(THREADS), Layout(4))  # neighbours bring what lies side by side
-OWNED = make_tiled_copy(universal_copy(4), Layout(THREADS), Layout(8))  # a thread has eight that follow each other
+THREADS, PARTS = 256, 1024
+TILE = 4 * THREADS  # a thread has four numbers that follow each other
 
 
 @gpu.kernel
-def sum_tiles(x, before):
-    """before[t + 1] = the sum of tile t, and before[0] = 0: their running sums are what comes before each tile."""
-    gpu.launch(grid=size(before), threads=THREADS)
-    tile = gpu.workgroup.x
-    part = SPREAD.thread(local_tile(x, TILE, tile), local_tile(x, TILE, tile)).source
-    values = make_fragment_like(part)
-    copy(part, values)
-    total = gpu.workgroup_reduce(values)
+def sum_parts(x, sums):
+    """sums[p] = the sum of part p of x."""
+    gpu.launch(grid=size(sums), threads=THREADS)
+    values, total = make_tensor(x.dtype, 4), make_tensor(x.dtype, 4)
+    clear(total)
+    last = tiles(x, sums) - 1
+    for t in gpu.loop(last + 1):  # backwards: what is read last may still be in a cache, and is needed first
+        copy(mine(x, sums, last - t), values)
+        transform(total, values, total, op=lambda a, b: a + b)
+    whole = gpu.workgroup_reduce(total)
     if gpu.thread == 0:
-        before[(tile + 1) % size(before)] = gpu.select(tile + 1 < size(before), total, 0)
+        sums[gpu.workgroup.x] = whole
 
 
 @gpu.kernel
-def scan_tiles(x, before, y):
-    gpu.launch(grid=size(before), threads=THREADS)
-    tile = size(before) - 1 - gpu.workgroup.x  # backwards: what was summed last may still be in a cache
-    s = gpu.shared(x, composition(Swizzle(1, 2, 3), Layout(TILE)))
-    into, out = SPREAD.thread(local_tile(x, TILE, tile), s), SPREAD.thread(s, local_tile(y, TILE, tile))
-    mine = OWNED.thread(s, s).source
-    copy(into.source, into.target)
-    gpu.barrier()
-    values = make_fragment_like(mine)
-    copy(mine, values)
-    running = gpu.workgroup_scan(values)
-    if size(before) > 1:
-        transform(running, op=lambda v: v + before[tile])
-    copy(running, mine)
-    gpu.barrier()
-    copy(out.source, out.target)
+def scan_parts(x, sums, y):
+    """y = running sums of x: each part from the sums of the parts before it."""
+    gpu.launch(grid=size(sums), threads=THREADS)
+    before = make_tensor(x.dtype, 1)
+    clear(before)
+    for p in gpu.loop(gpu.workgroup.x, start=gpu.thread, step=THREADS):
+        before[0] += sums[p]
+    carry = gpu.workgroup_reduce(before)
+    values, last = make_tensor(x.dtype, 4), gpu.shared(x.dtype, 1)
+    for t in gpu.loop(tiles(x, sums)):
+        copy(mine(x, sums, t), values)
+        running = gpu.workgroup_scan(values)
+        transform(running, op=lambda v, carry=carry: v + carry)
+        copy(running, mine(y, sums, t))
+        if gpu.thread == THREADS - 1:
+            last[0] = running[3]
+        gpu.barrier()
+        carry = last[0]
+
+
+def tiles(x, sums):
+    """The tiles of a part."""
+    return ceil_div(ceil_div(size(x), TILE), size(sums))
+
+
+def mine(x, sums, t):
+    """What this thread has of tile t of the part of its workgroup."""
+    part = local_tile(x, tiles(x, sums) * TILE, gpu.workgroup.x)
+    return local_tile(local_tile(part, TILE, t), 4, gpu.thread)
 
 
 def scan(x, y):
     """y = running sums of x, on the device of the tensors."""
-    before = gpu.empty(ceil_div(size(x), TILE), x.dtype)
-    if size(before) > 1:
-        sum_tiles(x, before)
-        scan(before, before)
-    scan_tiles(x, before, y)
+    whole = ceil_div(size(x), TILE)
+    sums = gpu.empty(ceil_div(whole, ceil_div(whole, PARTS)), x.dtype)
+    sum_parts(x, sums)
+    scan_parts(x, sums, y)
 
 
-def example(n: int = 1_000_003, dtype: str = "int32") -> Example:
-    """The last of the kernels: all tiles, from what comes before each."""
+def example(n: int = 1_000_003, dtype: str = "int32", parts: int = 50) -> Example:
+    """The second of the kernels: all parts, from the sums of them."""
     x = np.random.default_rng(0).integers(0, 100, n).astype(dtype)
     running = np.cumsum(x, dtype=dtype)
-    before = np.concatenate([np.zeros(1, dtype), running[TILE - 1 : -1 : TILE]])
-    return Example(scan_tiles, (x, before, np.zeros_like(x)), running)
+    part = ceil_div(ceil_div(n, TILE), parts) * TILE
+    sums = np.diff(running[[*range(part - 1, n - 1, part), n - 1]], prepend=running.dtype.type(0))
+    return Example(scan_parts, (x, sums, np.zeros_like(x)), running)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ CALLS: dict[str, Callable[[Tensor, Tensor], object]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_made_again(device: Device, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over other elements it gives what the long way gives, without it, and 10 times the same bits."""
+    """Over other elements it gives what the long way gives, without it, and each time the same bits."""
     rng = np.random.default_rng(3)
     pairs = [[gpu.array(rng.standard_normal((67, 2053), np.float32), device=device) for _ in "ab"] for _ in range(2)]
     repeat.forget()
@@ -48,7 +48,7 @@ def test_a_call_made_again(device: Device, name: str, monkeypatch: pytest.Monkey
     CALLS[name](*pairs[0])
     with monkeypatch.context() as patch:
         patch.setattr(gpu.KernelFunction, "__call__", lambda *args, **static: pytest.fail("the long way"))
-        for i in range(10):
+        for i in range(4):
             assert CALLS[name](*pairs[i % 2]).numpy().tobytes() == wanted[i % 2].tobytes()
 
 
@@ -146,7 +146,7 @@ def test_in_place(device: Device) -> None:
         assert add(x, y, out=x) is x and x.numpy()[0] == i + 2
 
 
-@pytest.mark.parametrize("shape", [*EDGES[::3], (300_000,), (5, 70_001), (70_001, 5)], ids=str)
+@pytest.mark.parametrize("shape", [*EDGES[::3], (300_000,), (5, 20_001), (20_001, 5)], ids=str)
 def test_statistics_on_the_device(device: Device, shape: tuple[int, ...]) -> None:
     check_statistics(shape, "wgpu")
     check_scans(shape, "wgpu")

@@ -9,19 +9,20 @@ import re
 import shutil
 import subprocess
 from base64 import b64encode
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from chromium import Page
+from gallery import GALLERY
 
 from cutepy.draw import Drawing
 
-COMMANDS = {
-    "rsvg-convert": ("rsvg-convert -z 2 1.svg -o x-1.png", "rsvg-convert -z 2 2.svg -o x-2.png"),
-    "cairosvg": ("cairosvg -s 2 1.svg -o x-1.png", "cairosvg -s 2 2.svg -o x-2.png"),
-    "weasyprint": ("weasyprint -q page.html x.pdf", "pdftoppm -r 192 -png x.pdf x"),
+TOOLS = {
+    "rsvg-convert": ("rsvg-convert",),
+    "cairosvg": ("cairosvg",),
+    "weasyprint": ("weasyprint", "pdftoppm"),
 }
+CAIROSVG = "import cairosvg, sys; [cairosvg.svg2png(url=n, write_to=n[:-3] + 'png', scale=2) for n in sys.argv[1:]]"
 LEAST = 4.5
 PALEST = """(async () => {
   const pixels = await Promise.all(FILES.map(async (file) => {
@@ -52,34 +53,61 @@ PALEST = """(async () => {
 })()"""
 
 
-def drawn(renderer: str, pictures: tuple[str, str], folder: Path) -> list[str]:
-    """The PNGs that a renderer makes of two pictures of one size, in base64."""
-    width, height = re.findall(r'(?:width|height)="(\d+)"', pictures[0])[:2]
-    page = f"<style>@page{{size:{width}px {height}px;margin:0}}body{{margin:0}}img{{display:block}}</style>"
-    for number, svg in enumerate(pictures, 1):
-        (folder / f"{number}.svg").write_text(svg, encoding="utf-8")
-        page += f'<img src="{number}.svg">'
-    (folder / "page.html").write_text(page, encoding="utf-8")
-    for command in COMMANDS[renderer]:
-        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True, timeout=120)
-    return [b64encode((folder / f"x-{number}.png").read_bytes()).decode() for number in (1, 2)]
+def bare(text: str) -> str:
+    """A picture without its labels."""
+    return re.sub(r"<text[^>]*>[^<]*</text>", "", text)
 
 
-@pytest.mark.parametrize("renderer", COMMANDS)
-def test_labels_are_legible_without_a_style(
-    renderer: str, picture: tuple[str, Callable[[], Drawing]], page: Page, tmp_path: Path
-) -> None:
-    missing = [tool for tool in (line.split()[0] for line in COMMANDS[renderer]) if shutil.which(tool) is None]
+def commands(renderer: str, pictures: dict[str, str]) -> list[list[str]]:
+    """What draws each `NAME.svg` of a folder as `NAME.png`, or all of them as the pages `x-NUMBER.png`."""
+    names = [f"{name}.svg" for name in pictures]
+    if renderer == "rsvg-convert":
+        return [[renderer, "-z", "2", name, "-o", f"{name[:-3]}png"] for name in names]
+    if renderer == "cairosvg":  # by the Python that the command is a script of, which starts once
+        with Path(shutil.which(renderer) or "").open() as script:
+            return [[script.readline().removeprefix("#!").strip(), "-c", CAIROSVG, *names]]
+    return [[renderer, "-q", "page.html", "x.pdf"], ["pdftoppm", "-r", "192", "-png", "x.pdf", "x"]]
+
+
+@pytest.fixture(scope="module", params=TOOLS)
+def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The PNG that a renderer makes of each picture of the gallery (`NAME-1`), and of it without its texts (`NAME-2`).
+
+    It draws all at once: most of the time goes into its start.
+    """
+    missing = [tool for tool in TOOLS[request.param] if shutil.which(tool) is None]
     if missing:
         reason = f"no {' and no '.join(missing)} to draw pictures with: apt install librsvg2-bin cairosvg weasyprint"
         if os.environ.get("CUTEPY_REQUIRE_RENDERERS", "0") != "0":
             pytest.fail(f"CUTEPY_REQUIRE_RENDERERS is set, but there is {reason}")
         pytest.skip(f"NOT TESTED: {reason} poppler-utils")
-    text = re.sub(r"<style>.*?</style>", "", picture[1]().svg(), flags=re.DOTALL)
-    bare = re.sub(r"<text[^>]*>[^<]*</text>", "", text)
-    assert "<text" in text and "<text" not in bare
+    folder = tmp_path_factory.mktemp("drawn")
+    texts = {name: unstyled(make()) for name, make in GALLERY.items()}
+    pictures = {f"{name}-{form}": text for name in texts for form, text in ((1, texts[name]), (2, bare(texts[name])))}
+    page = "<style>body{margin:0}img{display:block}</style>"
+    for number, (name, svg) in enumerate(pictures.items()):
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        width, height = re.findall(r'(?:width|height)="(\d+)"', svg)[:2]
+        page += f"<style>@page p{number}{{size:{width}px {height}px;margin:0}}</style>"
+        page += f'<img style="page:p{number}" src="{name}.svg">'
+    (folder / "page.html").write_text(page, encoding="utf-8")
+    for command in commands(request.param, pictures):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
+    pages = sorted(folder.glob("x-*.png")) or [folder / f"{name}.png" for name in pictures]
+    return {name: path.read_bytes() for name, path in zip(pictures, pages, strict=True)}
+
+
+def unstyled(drawing: Drawing) -> str:
+    """A picture as it is where nobody reads its `<style>`."""
+    return re.sub(r"<style>.*?</style>", "", drawing.svg(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_labels_are_legible_without_a_style(name: str, drawn: dict[str, bytes], page: Page, tmp_path: Path) -> None:
+    text = unstyled(GALLERY[name]())
+    assert "<text" in text and "<text" not in bare(text)
     page.resize(1600, 1400)
     (tmp_path / "sheet.html").write_text(f'<!doctype html><body style="margin:0">{text}', encoding="utf-8")
     page.open(tmp_path / "sheet.html")
-    files = json.dumps(drawn(renderer, (text, bare), tmp_path))
+    files = json.dumps([b64encode(drawn[f"{name}-{form}"]).decode() for form in (1, 2)])
     assert page.evaluate(PALEST.replace("FILES", files).replace("LEAST", str(LEAST))) == []

@@ -67,9 +67,9 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "its gradient": {"shape": (5, 300), "gradient": True},
     },
     "scan": {
-        "whole tiles": {"n": 2048},
-        "uneven": {"n": 3001, "dtype": "uint32"},
-        "floats": {"n": 1500, "dtype": "float32"},
+        "whole tiles": {"n": 6144, "parts": 3},
+        "uneven": {"n": 9001, "dtype": "uint32", "parts": 3},
+        "floats": {"n": 1500, "dtype": "float32", "parts": 1},
     },
     "top_k": {"uneven": {"shape": (5, 150), "k": 4}, "all of them": {"shape": (3, 9), "k": 9}},
     "int4_matvec": {"uneven": {"rows": 7, "columns": 1056}, "short": {"rows": 3, "columns": 32}},

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
 from cutepy.gpu.interpret import RUNS, Compiler, Run
 from cutepy.gpu.interpret_memory import Reach, State, scatter
 from cutepy.gpu.ir import NODES, Buffer, Change, Computed, Expr, Node, made
+from cutepy.gpu.ir.frozen import dataclass
 from cutepy.gpu.wgsl import LINES, SPELLINGS
 
 

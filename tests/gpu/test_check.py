@@ -183,12 +183,13 @@ def test_no_kernel_of_the_project_is_accused() -> None:
 
 
 def test_a_barrier_left_out_is_found_where_verify_says_so() -> None:
-    """On kernels in which memory decides nothing: refuted and found are the same."""
+    """The first and the last of a kernel. Where memory decides nothing, refuted and found are the same."""
     counts: Counter[tuple[str, str]] = Counter()
     for name, run in every_kernel().items():
         call = run.kernel._bind(run.arguments, dict(run.static))
         kernel = run.kernel.ir(*run.arguments, **run.static)
-        for stmt in [s for s in statements(kernel.body) if isinstance(s, Barrier)][:6]:
+        barriers = [s for s in statements(kernel.body) if isinstance(s, Barrier)]
+        for stmt in dict.fromkeys([*barriers[:1], *barriers[-1:]]):
             with new_arena():
                 mutant = replace(kernel, body=put(kernel.body, stmt, ()))
                 verdicts = [v for v in verify(mutant).verdicts if v.claim in ("no races", "written before read")]
@@ -201,4 +202,4 @@ def test_a_barrier_left_out_is_found_where_verify_says_so() -> None:
             counts[said, found] += 1
             given = any(v.witness and v.witness.given for v in verdicts)
             assert said == "undecided" or given or found == {"proven": "nothing", "refuted": "found"}[said], name
-    assert counts["refuted", "found"] > 300, counts
+    assert counts["refuted", "found"] > 200, counts

@@ -22,14 +22,27 @@ def test_interpreted(name: str, variant: str) -> None:
     assert example.run("numpy") <= example.tolerance
 
 
-@pytest.mark.parametrize("name", example_cases.NAMES)
-def test_as_a_script(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """By a Python of its own; and its other way, in this one."""
-    script = str(example_cases.FOLDER / f"{name}.py")
-    command = [sys.executable, script, "--engine", "numpy"]
-    assert "on the interpreter: at most" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    monkeypatch.setattr(sys, "argv", [script, "--wgsl"])
+SCRIPTS = {name: str(example_cases.FOLDER / f"{name}.py") for name in example_cases.NAMES}
+AS_SCRIPTS = """
+import runpy, sys
+sys.path[0] = sys.argv[1]
+for script in sys.argv[2:]:
+    sys.argv = [script, "--engine", "numpy"]
     runpy.run_path(script, run_name="__main__")
+"""
+
+
+def test_as_scripts() -> None:
+    """By a Python of their own, with nothing on its path but what a script has."""
+    command = [sys.executable, "-c", AS_SCRIPTS, str(example_cases.FOLDER), *SCRIPTS.values()]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(said) == len(SCRIPTS) and all(" on the interpreter: at most " in line for line in said), said
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_text_of_a_script(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", [SCRIPTS[name], "--wgsl"])
+    runpy.run_path(SCRIPTS[name], run_name="__main__")
     text = capsys.readouterr().out
     assert text.startswith("// ") and "@compute @workgroup_size" in text
 
@@ -62,19 +75,19 @@ def test_attention_by_matrices_is_proven_for_4_batches_of_16_heads(causal: bool)
     assert importlib.import_module("attention_matrices").attention.verify(*heads, causal=causal).ok
 
 
-def test_scans_are_proven_for_64_million_numbers() -> None:
+@pytest.mark.parametrize("n", [2**26, 1_000_003])
+def test_scans_are_proven_for_millions_of_numbers(n: int) -> None:
     scan, room = importlib.import_module("scan"), Limits(binding_bytes=2**28)
-    x, y, before, none = (np.zeros(n, np.int32) for n in (2**26, 2**26, 2**15, 2**4))
-    assert scan.sum_tiles.verify(x, before, limits=room).ok
-    assert scan.scan_tiles.verify(x, before, y, limits=room).ok
-    assert scan.scan_tiles.verify(before, none, before, limits=room).ok
+    x, y, sums = (np.zeros(size, np.int32) for size in (n, n, min(1024, -(-n // scan.TILE))))
+    assert scan.sum_parts.verify(x, sums, limits=room).ok
+    assert scan.scan_parts.verify(x, sums, y, limits=room).ok
 
 
-def test_what_comes_before_each_tile() -> None:
+def test_the_sums_of_parts() -> None:
     scan = importlib.import_module("scan")
-    x, before = np.arange(5000, dtype=np.int32), np.ones(3, np.int32)
-    scan.sum_tiles.interpret(x, before)
-    assert before.tolist() == [0, sum(range(2048)), sum(range(2048, 4096))]
+    x, sums = np.arange(9000, dtype=np.int32), np.ones(3, np.int32)
+    scan.sum_parts.interpret(x, sums)
+    assert sums.tolist() == [sum(range(3072)), sum(range(3072, 6144)), sum(range(6144, 9000))]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """A node of the IR is one record: nothing that walks, rewrites, names, proves or runs kernels knows the kinds apart."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -29,6 +28,7 @@ from cutepy.gpu.ir import (
     var,
     variables,
 )
+from cutepy.gpu.ir.frozen import dataclass
 from cutepy.gpu.lower import finish, lower
 from cutepy.gpu.ranges import range_of
 from cutepy.gpu.report import report

@@ -49,10 +49,10 @@ def test_verdicts_on_random_kernels_are_true(data: bool, most: int | None, monke
     if most is not None:
         monkeypatch.setattr(search, "MOST", most)
     counts: Counter[str] = Counter()
-    for seed in range(400 if most is None else 200):
+    for seed in range(200 if most is None else 100):
         counts += judge(seed, data=data)
     assert counts["undecided"] <= (0.02 if most is None and not data else 0.1) * counts.total(), counts
-    assert min(counts["proven"], counts["refuted"]) > 150
+    assert min(counts["proven"], counts["refuted"]) > 75
 
 
 def test_verdicts_on_wild_kernels_are_true() -> None:
@@ -65,12 +65,12 @@ def test_verdicts_on_wild_kernels_are_true() -> None:
 
 
 def test_planted_faults_are_caught_and_originals_are_not() -> None:
-    found, harmless = mutants.pairs(300)
+    found, harmless = mutants.pairs(150)
     print(mutants.table(found, harmless))
     assert [f"{p.subject}: {p.mutant.kind}, {p.mutant.what}" for p in found if not p.caught] == []
     assert [str(p.subject) for p in found if not p.original_ok] == []
     by_verify = [p for p in found if p.caught == "refuted" and p.mutant.kind == "barrier removed"]
-    assert len(by_verify) == sum(p.mutant.kind == "barrier removed" for p in found) >= 20
+    assert len(by_verify) == sum(p.mutant.kind == "barrier removed" for p in found) >= 10
 
 
 @pytest.mark.parametrize("name", CASES)

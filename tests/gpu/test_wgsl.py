@@ -15,7 +15,7 @@ from cutepy.gpu.ir import Barrier, Buffer, Kernel, Let, Store, builtin, call, ca
 from cutepy.gpu.ir.make import component
 from cutepy.gpu.lower import lower
 from cutepy.gpu.simplify import simplify
-from cutepy.gpu.wgsl import Printer, features, print_wgsl, show
+from cutepy.gpu.wgsl import Printer, print_wgsl, show, write_wgsl
 from cutepy.gpu.wgsl_words import literal
 from cutepy.layout import Layout, composition
 from cutepy.tensor.dtypes import bool_, f16, f32, i32, u32
@@ -119,7 +119,7 @@ def test_dialects_differ_in_the_directive() -> None:
     y = Buffer("y", f16, 32, writable=True)
     tid = builtin("local_invocation_index", 0, 31)
     kernel = lower(Kernel("lanes", (y,), (Store(y, tid, call("subgroupAdd", cast(tid, f16))),), workgroup=(32, 1, 1)))
-    assert features(kernel) == ("shader-f16", "subgroups")
+    assert write_wgsl(kernel).needs == ("shader-f16", "subgroups")
     naga, tint = print_wgsl(kernel), print_wgsl(kernel, "tint")
     assert "enable f16;" in naga and "enable subgroups;" not in naga
     assert tint == naga.replace("enable f16;\n", "enable f16;\nenable subgroups;\n")

@@ -15,7 +15,7 @@ from math import prod
 from cutepy.layout import Layout, flatten
 from cutepy.layout.values.int_tuple import IntTuple, leaves
 
-CASES = int(os.environ.get("CUTEPY_CASES", "1500"))
+CASES = int(os.environ.get("CUTEPY_CASES", "750"))
 EXTENTS = (1, 2, 2, 2, 3, 3, 4, 4, 4, 5, 6, 7, 8, 9, 12, 16)
 
 

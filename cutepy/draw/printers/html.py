@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import accumulate
 
 from .. import palette
-from ..grid import Figure, Grid, Head
+from ..grid import Figure, Grid
 from ..look import Style
 from ..sheet import cell_size
 from .svg import MONOSPACE
@@ -127,19 +128,11 @@ def _table(grid: Grid) -> Iterator[str]:
     corner = "<th></th>" * len(grid.rows.levels)
     for level in grid.columns.levels:
         yield f"<tr>{corner}{''.join(_head(text, span, 'colspan') for text, span in level)}</tr>"
-    starts = [_starts(level) for level in grid.rows.levels]
+    starts = [dict(zip(accumulate((span for _, span in level), initial=0), level)) for level in grid.rows.levels]  # noqa: B905  (an end has no head)
     for row in range(grid.rows.size):
         heads = "".join(_head(*begins[row], "rowspan") for begins in starts if row in begins)
         yield f"<tr>{heads}{''.join(_cells(grid, row, wide, high))}</tr>"
     yield "</table>"
-
-
-def _starts(level: Sequence[Head]) -> dict[int, Head]:
-    found, place = {}, 0
-    for head in level:
-        found[place] = head
-        place += head[1]
-    return found
 
 
 def _head(text: str, span: int, attribute: str) -> str:

@@ -13,12 +13,13 @@ from itertools import islice
 from ...errors import DrawError
 from ...layout import ComposedLayout, Swizzle, select
 from ...layout.algebra.banks import accesses, served, served_together
+from ...layout.text.write import gives_offsets
 from ...layout.values.composed import AnyLayout, plain_part
 from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid
 from ..look import Look
 from .layouts import MOST_PANELS, layout_grid, title_of
-from .table import LABELS, Part, Value, as_layout, gives_offsets, paint_from, painted, parts, table_of
+from .table import LABELS, Part, Value, as_layout, paint_from, painted, parts, table_of
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""

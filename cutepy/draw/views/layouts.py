@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 from ...errors import DrawError
 from ...layout import Layout
-from ...layout.text.write import extents
+from ...layout.text.write import extents, gives_offsets
 from ...layout.values.composed import plain_part
 from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from .. import palette
@@ -24,7 +24,6 @@ from .table import (
     Part,
     as_layout,
     detail_of,
-    gives_offsets,
     hints_of,
     labels_of,
     marked_in,

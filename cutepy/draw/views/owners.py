@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ...errors import DrawError
 from ...layout import Layout
 from ...layout.algebra.convert import Conversion
-from ...layout.text.write import extents, offset_rows
+from ...layout.text.write import extents, gives_offsets, offset_rows
 from ...layout.values.composed import AnyLayout
 from ...layout.values.coordinates import idx2crd
 from ...layout.values.int_tuple import IntTuple, as_tuple, show
@@ -28,7 +28,6 @@ from .table import (
     Table,
     Value,
     as_layout,
-    gives_offsets,
     hints_of,
     paint_from,
     painted,

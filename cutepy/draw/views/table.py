@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from ...errors import DrawError
 from ...layout import BitMap, ComposedLayout, Layout, Swizzle, slice_and_offset
-from ...layout.text.write import extents, offset_rows
-from ...layout.values.composed import AnyLayout, Function, plain_part
+from ...layout.text.write import extents, gives_offsets, offset_rows
+from ...layout.values.composed import AnyLayout, Function
 from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps
 from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, moved, show
 from ...layout.values.layout import reach
@@ -59,11 +59,6 @@ def as_layout(thing: object, view: str) -> AnyLayout:
     for extent in leaves(found.shape):
         mode_size(extent)
     return found
-
-
-def gives_offsets(layout: AnyLayout) -> bool:
-    """True if no stride is a basis element."""
-    return all(type(step) is int for step in leaves(plain_part(layout).stride))
 
 
 def parts(layout: AnyLayout) -> Iterator[Part]:

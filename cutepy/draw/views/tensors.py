@@ -50,13 +50,9 @@ class Data:
         layout = as_layout(thing, "data")
         start = thing.offset if type(thing.offset) is int else 0
         grids = [_data_grid(thing, replace(part, start=start), look) for part in islice(parts(layout), MOST_PANELS)]
-        name = _named(thing)
+        # without the address of its memory, which is another one in every run
+        name = re.sub(r"\(0x[0-9a-f]+( \+ -?\d+)?\)", r"\1", str(thing))
         return Figure((tuple(grids),), title=title_of(name, look), description=f"The elements of {name}.")
-
-
-def _named(tensor: TensorLike) -> str:
-    """The tensor as it is written, without the address of its memory: that is another one in every run."""
-    return re.sub(r"\(0x[0-9a-f]+( \+ -?\d+)?\)", r"\1", str(tensor))
 
 
 def _data_grid(tensor: TensorLike, part: Part, look: Look) -> Grid:
@@ -188,21 +184,20 @@ class Copies:
         """Two thread-value grids for an atom, one for a tiled copy."""
         read, write, tile = (getattr(thing, name, None) for name in ("read", "write", "tile"))
         if isinstance(read, Layout) and isinstance(write, Layout) and isinstance(tile, tuple):
-            over = Layout(tile) if len(tile) <= 2 else Layout((tile[0], tile[1:]))
-            drawn = [_over(over, tv, f"{name}\n{tv}", look) for name, tv in (("reads", read), ("writes", write))]
+            drawn = [_over(tile, tv, f"{name}\n{tv}", look) for name, tv in (("reads", read), ("writes", write))]
             title, about = title_of(thing, look), f"Threads and values of {thing}."
             named = max(drawn, key=lambda found: len(found.legend))
             return replace(named, panels=(tuple(d.grids[0] for d in drawn),), title=title, description=about)
         tv = getattr(thing, "layout_tv", None)
         if isinstance(tv, Layout) and isinstance(tile, tuple):
             title = title_of(f"{getattr(thing, 'atom', '')} over {show(tile)}", look)
-            over = Layout(tile) if len(tile) <= 2 else Layout((tile[0], tile[1:]))
-            return replace(_over(over, tv, str(tv), look), title=title, description=f"Threads and values of {tv}.")
+            return replace(_over(tile, tv, str(tv), look), title=title, description=f"Threads and values of {tv}.")
         raise DrawError(f"view 'copy' draws copy atoms and tiled copies, not {type(thing).__name__}")
 
 
-def _over(over: Layout, tv: Layout, caption: str, look: Look) -> Figure:
+def _over(tile: Layout | tuple[int, ...], tv: Layout, caption: str, look: Look) -> Figure:
     """The grid of a thread-value layout over a tile, under its own caption."""
+    over = tile if isinstance(tile, Layout) or len(tile) <= 2 else (tile[0], tile[1:])
     figure = ThreadValue(over).figure(tv, look)
     (grid,) = figure.grids
     return replace(figure, panels=((replace(grid, caption=caption),),))

@@ -21,7 +21,9 @@ from .expr import Var as Var
 from .expr import Vector as Vector
 from .expr import arena as arena
 from .expr import keep as keep
+from .expr import loads as loads
 from .expr import new_arena as new_arena
+from .expr import variables as variables
 from .make import as_expr as as_expr
 from .make import binary as binary
 from .make import builtin as builtin
@@ -66,16 +68,13 @@ from .walk import ask_operands_first as ask_operands_first
 from .walk import conjuncts as conjuncts
 from .walk import is_told as is_told
 from .walk import is_uniform as is_uniform
-from .walk import loads as loads
 from .walk import map_block as map_block
 from .walk import meaning as meaning
 from .walk import negated as negated
 from .walk import nodes as nodes
-from .walk import reads as reads
 from .walk import rebuild as rebuild
 from .walk import rewrite as rewrite
 from .walk import statements as statements
-from .walk import variables as variables
 from .walk import with_blocks as with_blocks
 from .walk import with_expressions as with_expressions
 from .walk import with_fields as with_fields

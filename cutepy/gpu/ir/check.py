@@ -1,9 +1,9 @@
 """What a kernel must obey before anything reads it: names where they are bound, constant indices inside arrays."""
 
 from ...errors import KernelError
-from .expr import Const, Expr, MatrixLoad
+from .expr import Const, Expr, MatrixLoad, loads, variables
 from .stmt import Block, Buffer, Change, For, Kernel, MatrixStore
-from .walk import loads, statements, variables
+from .walk import statements
 
 
 def check(kernel: Kernel) -> Kernel:

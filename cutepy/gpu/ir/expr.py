@@ -8,12 +8,13 @@ functions check types, fold constants and intern.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ...errors import KernelError
-from ...layout.affine import Congruent, Interval
+from ...layout.affine import Affine, Congruent, Interval
 from ...tensor.dtypes import DType, bool_, u32
+from .frozen import dataclass
 from .operators import Number
 from .place import advice, user_place
 
@@ -44,18 +45,20 @@ def _operator(symbol: str) -> tuple[Callable[["Expr", object], "Expr"], Callable
 class Expr:
     """A value that a kernel computes; `dtype` and `lanes` (1, 2 or 4) are its type, `depth` counts nodes to a leaf.
 
-    `operands` are what it is computed from, in their order. What is worked out about a node is kept with it: what it
-    reads, the sum that it is, the interval it lies in.
+    `operands` are what it is computed from, in their order; `names` and `loaded` are the variables and the loads inside
+    them, each once. What is worked out about a node is kept with it: the sum that it is, the interval it lies in.
     """
 
-    __slots__ = ("known_range", "known_reads", "known_sum")
-    known_reads: "tuple[tuple[Var, ...], tuple[Load, ...]]"
+    __slots__ = ("known_exact", "known_range", "known_sum")
     known_sum: "Congruent[Expr, int]"
+    known_exact: "Affine[Expr, int] | None"
     known_range: Interval
     dtype: DType
     lanes: int
     depth: int = 0
     operands: "tuple[Expr, ...]" = ()
+    names: "tuple[Var, ...]" = ()
+    loaded: "tuple[Load, ...]" = ()
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
     #: What they do where a matrix is among the operands, given by `matrices`.
@@ -192,6 +195,8 @@ class Computed(Expr):
     lanes: int
     depth: int = field()
     operands: tuple[Expr, ...] = field()
+    names: tuple[Var, ...] = field()
+    loaded: "tuple[Load, ...]" = field()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -292,8 +297,9 @@ class Arena:
     """
 
     nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
-    constants: dict[tuple[str, Number, float], Const] = field(default_factory=dict)
+    constants: dict[tuple[str, Number | str], Const] = field(default_factory=dict)
     simple: dict[Expr, Expr] = field(default_factory=dict)
+    found: dict[tuple[object, ...], tuple[Expr, tuple[object, ...]]] = field(default_factory=dict)
     ranks: dict[Expr, tuple[int, int]] = field(default_factory=dict)
     as_bits: dict[Expr, bool] = field(default_factory=dict)
     bindings: int = 0
@@ -308,9 +314,8 @@ def keep(value: object, name: str, fact: object) -> None:
 _ARENA: ContextVar[Arena] = ContextVar("arena", default=Arena())  # noqa: B039  the arena of code outside traces
 
 
-def arena() -> Arena:
-    """The arena in which nodes are made now."""
-    return _ARENA.get()
+#: The arena in which nodes are made now: a call of C's, for it is asked of each node.
+arena: Callable[[], Arena] = _ARENA.get
 
 
 @contextmanager
@@ -321,6 +326,16 @@ def new_arena(known: Arena | None = None) -> Iterator[Arena]:
         yield _ARENA.get()
     finally:
         _ARENA.reset(token)
+
+
+def variables(value: Expr) -> tuple[Var, ...]:
+    """The variables that `value` reads, each once, operands first."""
+    return (value,) if type(value) is Var else value.names
+
+
+def loads(value: Expr) -> "tuple[Load, ...]":
+    """The loads inside `value`, each once, operands first."""
+    return (*value.loaded, value) if isinstance(value, Load) else value.loaded
 
 
 def describe(value: Expr) -> str:

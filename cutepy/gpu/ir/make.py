@@ -1,6 +1,5 @@
 """The functions that make expressions: types are checked, constants folded, equal nodes made one."""
 
-import math
 from functools import partial
 
 from ...errors import KernelError
@@ -51,12 +50,12 @@ def const(value: Number, dtype: DType = u32) -> Const:
     >>> const(-1).value, const(2, f32).value
     (4294967295, 2.0)
     """
-    value = wrapped(value, dtype)
     constants = arena().constants
-    key = dtype.name, value, value == 0 and math.copysign(1.0, value)
-    known = constants.get(key)
+    known = constants.get((dtype.name, value or repr(value)))  # 0 and 0.0 are equal, and so is -0.0
     if known is None:
-        known = constants[key] = Const(value, dtype)
+        number = wrapped(value, dtype)
+        known = constants.setdefault((dtype.name, number or repr(number)), Const(number, dtype))
+        constants[dtype.name, value or repr(value)] = known
     return known
 
 
@@ -110,10 +109,21 @@ def _interned(
     """The node of that kind with its `own` fields, from now on the one of its key; its name, where the kernel being
     traced names what is deep."""
     current, depth = arena(), 0
-    for operand in operands:
-        depth = operand.depth if operand.depth > depth else depth
+    names: tuple[Var, ...] = ()
+    loaded: tuple[Load, ...] = ()
+    for x in operands:
+        if type(x) is Const:
+            continue
+        if x.depth > depth:
+            depth = x.depth
+        more = (x,) if type(x) is Var else x.names
+        if more and more is not names:
+            names = tuple(dict.fromkeys(names + more)) if names else more
+        others = (*x.loaded, x) if isinstance(x, Load) else x.loaded
+        if others and others is not loaded:
+            loaded = tuple(dict.fromkeys(loaded + others)) if loaded else others
     depth += 1
-    node = current.nodes[key] = kind(dtype, lanes, depth, operands, *own)
+    node = current.nodes[key] = kind(dtype, lanes, depth, operands, names, loaded, *own)
     return node if depth <= MOST_DEPTH or current.name is None else current.name(node)
 
 
@@ -208,14 +218,14 @@ _NOT_OURS: Expr = NotImplemented
 
 def operate(op: str, left: object, right: object = None) -> Expr:
     """The operators of Expr: Python numbers take the type of the other operand, arrays are left to NumPy."""
-    if not (isinstance(left, Weak) or isinstance(right, Weak)):
+    if not isinstance(left, Weak) and not isinstance(right, Weak):
         return _operate(op, left, right)
     signed = op == "~" or (op == "-" and not isinstance(left, float))
     return meeting(partial(_operate, op), [left, right], fractions=op == "/", signed=signed, wraps=op in WRAPS)
 
 
 def _operate(op: str, left: object, right: object) -> Expr:
-    if any(isinstance(side, Expr) and side.dtype.kind == "m" for side in (left, right)):
+    if (isinstance(left, Expr) and left.dtype.kind == "m") or (isinstance(right, Expr) and right.dtype.kind == "m"):
         return Expr.on_matrices(op, left, right)
     if right is None:
         assert isinstance(left, Expr)
@@ -224,14 +234,18 @@ def _operate(op: str, left: object, right: object) -> Expr:
         return call(op, left) if op == "abs" else unary(op, left)
     if op == "**":
         return _power(left, right)
+    one: Expr | None
+    other: Expr | None
     if not isinstance(left, Expr):
         assert isinstance(right, Expr)
-        left = _literal(left, right.dtype)
+        one, other = _literal(left, right.dtype), right
     elif not isinstance(right, Expr):
-        right = _literal(right, SCALARS.get(type(right), i32) if op in ("<<", ">>") else left.dtype)
-    if not (isinstance(left, Expr) and isinstance(right, Expr)):
+        one, other = left, _literal(right, SCALARS.get(type(right), i32) if op in ("<<", ">>") else left.dtype)
+    else:
+        one, other = left, right
+    if one is None or other is None:
         return _NOT_OURS
-    left, right = (left, _amount(op, right)) if op in ("<<", ">>") else _one_type(op, left, right)
+    left, right = (one, _amount(op, other)) if op in ("<<", ">>") else _one_type(op, one, other)
     kind = left.dtype.kind
     if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
         return _floor(op, left, right)
@@ -256,7 +270,7 @@ def _power(base: object, exponent: object) -> Expr:
 def _literal(value: object, dtype: DType) -> Expr | None:
     """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has."""
     number, own = number_of(value), SCALARS.get(type(value), dtype)
-    if {own, dtype} == {i32, u32}:
+    if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
     if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
         raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
@@ -340,6 +354,9 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
 
 def call(name: str, *operands: Expr | Number) -> Expr:
     """`name(operands)` for a name of BY_WGSL or SUBGROUP; numbers take the type of the first expression."""
+    known = arena().nodes.get((name, *map(id, operands)))
+    if known is not None:
+        return known
     if any(isinstance(a, Weak) for a in operands):
         if name not in SUBGROUP:
             return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].on == "f")
@@ -348,15 +365,11 @@ def call(name: str, *operands: Expr | Number) -> Expr:
 
 
 def _call(name: str, *operands: Expr | Number) -> Expr:
-    nodes = arena().nodes
-    node = nodes.get((name, *map(id, operands)))
-    if node is not None:
-        return node
     like = next(a for a in operands if isinstance(a, Expr)).dtype
     numbers = u32 if name in SUBGROUP else like  # a shuffle's lane is a u32, whatever it moves
     args = _one_type_for_all(name, tuple([as_expr(a, numbers) for a in operands]))
     key = (name, *map(id, args))
-    node = nodes.get(key)
+    node = arena().nodes.get(key)
     if node is None:
         dtype, lanes = args[0].dtype, max([a.lanes for a in args])
         if name == BALLOT:

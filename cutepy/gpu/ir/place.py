@@ -30,6 +30,7 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
     return frame
 
 
+@lru_cache(maxsize=1024)
 def is_foreign(filename: str, kernel_file: str) -> bool:
     """Whether code of this file is not the user's, whose kernel is in another."""
     return filename != kernel_file and filename.startswith(_NOT_USER)
@@ -41,14 +42,10 @@ def user_place() -> str:
     return "kernel" if frame is None else place_of(frame.f_code.co_filename, frame.f_lineno)
 
 
+@lru_cache(maxsize=4096)
 def place_of(path: str, line: int) -> str:
     """How a place is written."""
-    return f"{_file_name(path)}:{line}"
-
-
-@lru_cache(maxsize=256)
-def _file_name(path: str) -> str:
-    return Path(path).name
+    return f"{Path(path).name}:{line}"
 
 
 _BUILTINS = {"max": "maximum", "min": "minimum", "abs": "absolute", "round": "round", "pow": "power"}

@@ -1,11 +1,13 @@
 """Statements, buffers and the kernel that holds them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+from operator import attrgetter
 from typing import ClassVar, Literal
 
 from ...tensor.dtypes import DType
 from .expr import Expr, Param, Var, keep
+from .frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,15 +44,20 @@ class Stmt:
     expressions: tuple[Expr, ...] = field(init=False, repr=False)
     blocks: "tuple[Block, ...]" = field(init=False, repr=False)
 
+    def __init_subclass__(cls) -> None:
+        """What a kind `BINDS` and `SETS` are its `binds` and `sets`, None where it does not."""
+        for name, field_ in ("binds", cls.BINDS), ("sets", cls.SETS):
+            setattr(cls, name, property(attrgetter(field_)) if field_ else None)
+
     @property
     def binds(self) -> Var | None:
         """The name that is bound from here on, to the end of the block."""
-        return getattr(self, self.BINDS) if self.BINDS else None
+        return None
 
     @property
     def sets(self) -> Var | None:
         """The declared variable that may be another one afterwards."""
-        return getattr(self, self.SETS) if self.SETS else None
+        return None
 
     def __post_init__(self) -> None:
         computed: list[Expr] = []

@@ -1,9 +1,10 @@
 """Reading and rewriting of expressions and statements."""
 
-from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,8 @@ from .expr import (
     MatrixLoad,
     Select,
     Unary,
-    Var,
     Vector,
     arena,
-    keep,
 )
 from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
 from .make import binary, call, cast, component, load, select, unary, vector
@@ -33,7 +32,6 @@ from .matrices import MATRIX, load_matrix, matrix_call
 from .stmt import Block, Buffer, Stmt
 
 Rewrite = Callable[[Expr], Expr]
-Reads = tuple[tuple[Var, ...], tuple[Load, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +83,7 @@ NODES: dict[type[Expr], Node] = {
 
 def rebuild(value: Expr, operands: Sequence[Expr]) -> Expr:
     """`value` with other operands."""
-    for new, old in zip(operands, value.operands, strict=True):
-        if new is not old:
-            return NODES[type(value)].rebuild(value, operands)
-    return value
+    return NODES[type(value)].rebuild(value, operands) if any(map(is_not, operands, value.operands)) else value
 
 
 def meaning(value: Expr) -> Law | None:
@@ -137,27 +132,22 @@ def negated(condition: Expr) -> Expr:
 
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
-    known = memo.get(value)
-    if known is None:
-        if value.depth > MOST_DEPTH:
-            ask_operands_first(value, memo, lambda x: rewrite(x, change, memo))
-        operands = value.operands
-        new = rebuild(value, [rewrite(x, change, memo) for x in operands]) if operands else value
-        known = memo[value] = change(new)
-    return known
+    if value not in memo:
+        for node in nodes(value, known=memo):
+            operands = node.operands
+            memo[node] = change(rebuild(node, [memo[x] for x in operands]) if operands else node)
+    return memo[value]
 
 
 def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:
     """`stmt` computing `new` in place of its expressions."""
-    for fresh, old in zip(new, stmt.expressions, strict=True):
-        if fresh is not old:
-            rest = iter(new)
-            given = ((n, value) for n in stmt.COMPUTES if (value := getattr(stmt, n)) is not None)
-            return with_fields(
-                stmt,
-                **{n: tuple(islice(rest, len(old))) if isinstance(old, tuple) else next(rest) for n, old in given},
-            )
-    return stmt
+    if not any(map(is_not, new, stmt.expressions)):
+        return stmt
+    rest = iter(new)
+    given = ((n, value) for n in stmt.COMPUTES if (value := getattr(stmt, n)) is not None)
+    return with_fields(
+        stmt, **{n: tuple(islice(rest, len(old))) if isinstance(old, tuple) else next(rest) for n, old in given}
+    )
 
 
 def with_blocks(stmt: Stmt, new: Sequence[Block]) -> Stmt:
@@ -167,7 +157,10 @@ def with_blocks(stmt: Stmt, new: Sequence[Block]) -> Stmt:
 
 def with_fields(stmt: Stmt, **fields: Any) -> Stmt:
     """`stmt` with these fields instead."""
-    return replace(stmt, **fields)
+    kind: Any = type(stmt)
+    others = {name: getattr(stmt, name) for name in kind.__match_args__ if name not in fields}
+    new: Stmt = kind(**others, **fields)
+    return new
 
 
 def without(block: Block, kind: type[Stmt]) -> Block:
@@ -175,12 +168,15 @@ def without(block: Block, kind: type[Stmt]) -> Block:
     return tuple([with_blocks(s, [without(b, kind) for b in s.blocks]) for s in block if not isinstance(s, kind)])
 
 
-def statements(block: Block) -> Iterator[Stmt]:
+def statements(block: Block) -> list[Stmt]:
     """Every statement of `block` and of the blocks inside it, in order of text."""
+    found: list[Stmt] = []
     for stmt in block:
-        yield stmt
+        found.append(stmt)
         for inner in stmt.blocks:
-            yield from statements(inner)
+            if inner:
+                found += statements(inner)
+    return found
 
 
 def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
@@ -189,7 +185,7 @@ def nodes(*values: Expr, known: Container[Expr] = ()) -> list[Expr]:
     No recursion, however deep a value is: what is worked out about nodes is worked out in this order.
     """
     found: dict[Expr, None] = {}
-    deep = any(value.depth > MOST_DEPTH for value in values)
+    deep = max([value.depth for value in values], default=0) > MOST_DEPTH
     for value in () if deep else values:
         if value not in found and value not in known:
             _visit(value, known, found)
@@ -209,18 +205,11 @@ def _visit(value: Expr, known: Container[Expr], found: dict[Expr, None]) -> None
     """The nodes of a value that is not deep: a call for each level costs less than the list of what waits."""
     for x in value.operands:
         if x not in found and x not in known:
-            _visit(x, known, found)
+            if x.operands:
+                _visit(x, known, found)
+            else:
+                found[x] = None
     found[value] = None
-
-
-@dataclass(frozen=True, slots=True)
-class KnownTo:
-    """The expressions with which the fact of that name is kept."""
-
-    fact: str
-
-    def __contains__(self, value: object) -> bool:
-        return hasattr(value, self.fact)
 
 
 def ask_operands_first(value: Expr, known: Container[Expr], ask: Callable[[Expr], object]) -> None:
@@ -234,37 +223,6 @@ def ask_operands_first(value: Expr, known: Container[Expr], ask: Callable[[Expr]
 def all_nodes(block: Block) -> list[Expr]:
     """Every node of every expression that `block` computes, each once, operands first."""
     return nodes(*[root for stmt in statements(block) for root in stmt.expressions])
-
-
-def variables(value: Expr) -> tuple[Var, ...]:
-    """The variables that `value` reads, each once."""
-    return reads(value)[0]
-
-
-def loads(value: Expr) -> tuple[Load, ...]:
-    """The loads inside `value`, each once."""
-    return reads(value)[1]
-
-
-def reads(value: Expr) -> Reads:
-    """The variables and the loads inside `value`, each once, operands first."""
-    if isinstance(value, Var):  # what keeps itself alive would wait for Python's collector
-        return (value,), ()
-    known: Reads | None = getattr(value, "known_reads", None)
-    if known is None:
-        if value.depth > MOST_DEPTH:
-            ask_operands_first(value, KnownTo("known_reads"), reads)
-        names: tuple[Var, ...] = ()
-        found: tuple[Load, ...] = ()
-        for operand in value.operands:
-            more, others = reads(operand)
-            names = names if more is names or not more else tuple(dict.fromkeys(names + more)) if names else more
-            found = (
-                found if others is found or not others else tuple(dict.fromkeys(found + others)) if found else others
-            )
-        known = names, found
-        keep(value, "known_reads", known)
-    return (known[0], (*known[1], value)) if isinstance(value, Load) else known
 
 
 def map_block(block: Block, change: Rewrite) -> Block:

@@ -7,13 +7,14 @@ statement: `settled` ones are.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn
 
 import numpy as np
 
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .expr import Expr
+from .frozen import dataclass
 from .operators import Number
 
 #: The types of numbers that a kernel takes, by those of NumPy's scalars, which keep theirs; a Python number is weak.

@@ -17,8 +17,9 @@ def finish(kernel: ir.Kernel) -> ir.Kernel:
 
 def drop_unused(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` without names, results, registers, branches and arrays of its own that are not used."""
-    roots = [ir.reads(root) for stmt in ir.statements(kernel.body) for root in stmt.expressions]
-    read: set[object] = {x for names, _ in roots for x in names} | {load.buffer for _, found in roots for load in found}
+    roots = [root for stmt in ir.statements(kernel.body) for root in stmt.expressions]
+    read: set[object] = {name for x in roots for name in ir.variables(x)}
+    read |= {load.buffer for x in roots for load in ir.loads(x)}
     body = kernel.body
     while True:
         useful = _Useful(read)
@@ -87,7 +88,6 @@ class _Useful:
         if isinstance(stmt, ir.Change):
             self.changed.add(stmt.buffer)
         for root in stmt.expressions:
-            names, found = ir.reads(root)
-            self.live.update(names)
-            self.loaded.update([load.buffer for load in found])
+            self.live.update(ir.variables(root))
+            self.loaded.update([load.buffer for load in ir.loads(root)])
         return stmt

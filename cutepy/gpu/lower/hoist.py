@@ -48,7 +48,12 @@ class _Hoist:
         self.homes: dict[ir.Expr, _Scope | None] = {}
         self.bound: dict[ir.Expr, ir.Var] = {}
         self.passing: list[ir.Expr] = []
-        self.holding: dict[ir.Expr, bool] = {}
+        self.roots: tuple[ir.Expr, ...] = ()
+        self.here: dict[ir.Expr, int] | None = None
+        #: Whether a value is or holds an expression that might be named: most do not, and stay as they are.
+        self.holds: dict[ir.Expr, bool] = {}
+        for value in ir.all_nodes(body):
+            self.holds[value] = wanted(value) or any(map(self.holds.__getitem__, value.operands))
         self.top = _Scope()
         self.count(body)
         idle = not loops and not any(n > 1 and wanted(value) for value, n in self.uses.items())
@@ -71,15 +76,8 @@ class _Hoist:
         """Count `values` and what they hold; what gets no name of its own is written out at each use, and counts so."""
         for value in values:
             uses[value] = uses.get(value, 0) + 1
-            if self.holds(value) and (uses[value] == 1 or _plain(value)):
+            if self.holds[value] and (uses[value] == 1 or _plain(value)):
                 self.reference(value.operands, uses)
-
-    def holds(self, value: ir.Expr) -> bool:
-        """Whether `value` is or holds an expression that might be named: most do not, and stay as they are."""
-        known = self.holding.get(value)
-        if known is None:
-            known = self.holding[value] = self.wanted(value) or any(map(self.holds, value.operands))
-        return known
 
     def home_of(self, value: ir.Expr) -> _Scope | None:
         """The innermost block that binds a variable of `value`; None if its value may change between two uses."""
@@ -97,14 +95,21 @@ class _Hoist:
         self.homes[value] = found
         return found
 
-    def expr(self, value: ir.Expr, scope: _Scope, hint: str, here: dict[ir.Expr, int]) -> ir.Expr:
-        """`value` with the named parts as names; new names are put down in the block that they belong to, or, for those
-        that `here`, the uses in this statement, asks for, before the statement."""
+    def twice(self, value: ir.Expr) -> bool:
+        """Whether the statement computes it twice: at once, that is; the bounds of a loop are computed at each turn."""
+        if self.here is None:
+            self.here = {}
+            self.reference(self.roots, self.here)
+        return self.here.get(value, 0) > 1
+
+    def expr(self, value: ir.Expr, scope: _Scope, hint: str) -> ir.Expr:
+        """`value` with the named parts as names; new names are put down in the block that they belong to, or, for what
+        may change before the next statement, just before this one."""
         name = self.bound.get(value)
         if name is not None:
             return name
         operands = value.operands
-        if not operands or not self.holds(value):
+        if not operands or not self.holds[value]:
             return value
         if isinstance(value, ir.Load):
             hint = f"{value.buffer.name}_at"
@@ -112,16 +117,16 @@ class _Hoist:
         is_index = value.dtype.kind in "iub" and value.lanes == 1
         if (often or (self.out_of_loops and scope.loops and is_index)) and self.wanted(value):
             home = self.home_of(value)
-            if home is None and here.get(value, 0) > 1:
+            if home is None and self.twice(value):
                 self.passing.append(value)
-                return self.bind(value, scope, hint, here)
+                return self.bind(value, scope, hint)
             if home is not None and (often or home.loops < scope.loops):
-                return self.bind(value, home, hint, here)
-        return ir.rebuild(value, [self.expr(x, scope, hint, here) for x in operands])
+                return self.bind(value, home, hint)
+        return ir.rebuild(value, [self.expr(x, scope, hint) for x in operands])
 
-    def bind(self, value: ir.Expr, home: _Scope, hint: str, here: dict[ir.Expr, int]) -> ir.Var:
+    def bind(self, value: ir.Expr, home: _Scope, hint: str) -> ir.Var:
         """Put down a `let` for `value` at the end of `home` as it is now."""
-        new = ir.rebuild(value, [self.expr(x, home, hint, here) for x in value.operands])
+        new = ir.rebuild(value, [self.expr(x, home, hint) for x in value.operands])
         lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
         name = self.bound[value] = ir.var(_name(value, hint), value.dtype, lanes=value.lanes, lo=lo, hi=hi)
         self.homes[name] = home
@@ -150,14 +155,12 @@ class _Hoist:
     def computed(self, stmt: ir.Stmt, scope: _Scope) -> ir.Stmt:
         """`stmt` with the named parts of its expressions as names."""
         roots = stmt.expressions
-        if not any(map(self.holds, roots)):
+        if not any(map(self.holds.__getitem__, roots)):
             return stmt
-        here: dict[ir.Expr, int] = {}
-        if not isinstance(stmt, ir.For):  # whose bounds are computed again at each turn
-            self.reference(roots, here)
+        self.roots, self.here = () if isinstance(stmt, ir.For) else roots, None
         first = f"{stmt.buffer.name}_at" if isinstance(stmt, ir.Change) else "index"
         hints = (first, "value", "value")
-        new = [self.expr(x, scope, hint, here) for x, hint in zip(roots, hints, strict=False)]
+        new = [self.expr(x, scope, hint) for x, hint in zip(roots, hints, strict=False)]
         for value in self.passing:
             del self.bound[value]
         self.passing.clear()
@@ -176,7 +179,7 @@ def _plain(value: ir.Expr) -> bool:
         case ir.Load() | ir.Component():
             return True
         case ir.Vector(items=items):
-            return all(item is items[0] for item in items)
+            return len(set(map(id, items))) == 1
     return False
 
 

@@ -72,8 +72,8 @@ class _Once:
 
     def is_lasting(self, load: ir.Load) -> bool:
         """Whether it is the same wherever it is loaded: it reads nothing that the kernel changes."""
-        names, loads = ir.reads(load)
-        return all(x.buffer in self.readable for x in loads) and not any(name in self.set_again for name in names)
+        fixed = all(x.buffer in self.readable for x in ir.loads(load))
+        return fixed and not any(name in self.set_again for name in ir.variables(load))
 
 
 def forward(kernel: ir.Kernel) -> ir.Kernel:

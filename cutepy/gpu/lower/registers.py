@@ -122,14 +122,11 @@ class _Named:
         if value.operands and not isinstance(value, ir.Vector):
             name = ir.var(stmt.buffer.name, value.dtype, lanes=lanes)
             out, value = [ir.Let(name, value)], name
-        for i in range(0, lanes, unit if lanes > unit else 1):
-            part = (
-                ir.vector(*[ir.component(value, j) for j in range(i, i + min(lanes, unit))]) if lanes > unit else None
-            )
-            at = first + i
-            new = ir.component(value, i) if part is None else part
-            out.append(ir.Assign(variables[at // unit], new, at % unit if part is None else None))
-        return out
+        if lanes > unit:
+            parts = [[ir.component(value, i + j) for j in range(unit)] for i in range(0, lanes, unit)]
+            return out + [ir.Assign(variables[first // unit + i], ir.vector(*part)) for i, part in enumerate(parts)]
+        places = [(i, *divmod(first + i, unit)) for i in range(lanes)]
+        return out + [ir.Assign(variables[at], ir.component(value, i), lane) for i, at, lane in places]
 
 
 def _number(index: ir.Expr) -> int:
@@ -289,9 +286,8 @@ class _Values:
 
     def is_lasting(self, value: ir.Expr) -> bool:
         """Whether `value` is an element that nobody writes."""
-        names, loads = ir.reads(value)
-        mine = isinstance(value, ir.Load) and self.mutable.isdisjoint(names)
-        return mine and not any(load.buffer in self.written for load in loads)
+        mine = isinstance(value, ir.Load) and self.mutable.isdisjoint(ir.variables(value))
+        return mine and not any(load.buffer in self.written for load in ir.loads(value))
 
     def is_fixed(self, value: ir.Expr) -> bool:
         """Whether `value` merely names what never changes, or a number more."""

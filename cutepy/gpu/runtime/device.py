@@ -225,7 +225,10 @@ class Device:
         if max(grid) > self.limits.workgroups or min(grid) < 1:
             if min(grid) == 0:
                 return
-            raise self._bad_grid(program, grid)
+            raise DeviceError(
+                f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
+                f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
+            )
         batch = self._batch
         if batch is not None and not batch.has_room(len(packed)):
             self._flush()
@@ -415,12 +418,6 @@ class Device:
     def _out_of_memory(self, error: Exception) -> bool:
         """The runtimes have a class for it, and wgpu for buffers raises a validation error all the same."""
         return isinstance(error, self.runtime.errors[1]) or "not enough memory" in str(error).lower()
-
-    def _bad_grid(self, program: Program, grid: Size3) -> DeviceError:
-        return DeviceError(
-            f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
-            f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
-        )
 
 
 class _Working:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ...errors import DeviceError, KernelError
 from .buffer import Operand
 from .native import wgpu
-from .program import Binding, Program
+from .program import Program
 
 if TYPE_CHECKING:
     from .device import Device
@@ -62,7 +62,13 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f'have {size}; give gpu.convert(..., lanes={size}), or through="memory"'
         )
     try:
-        buffers_layout = gpu.create_bind_group_layout(entries=[_entry(i, b) for i, b in enumerate(program.bindings)])
+        types = [
+            {"type": _BUFFER_TYPE[b.access], "min_binding_size": -(-b.min_bytes // 4) * 4} for b in program.bindings
+        ]
+        compute = wgpu.ShaderStage.COMPUTE
+        buffers_layout = gpu.create_bind_group_layout(
+            entries=[{"binding": i, "visibility": compute, "buffer": kind} for i, kind in enumerate(types)]
+        )
         layouts, params_group = [buffers_layout], None
         if program.params:
             params_layout, params_group = device.params_binding(-(-4 * len(program.params) // 16) * 16)
@@ -215,12 +221,3 @@ def _check_aliases(program: Program, operands: Sequence[Operand]) -> None:
                 f"{program.entry}: tensors {first.name} ({first.access}) and {second.name} ({second.access}) are the "
                 f"same buffer, {a}; give one of them a copy, or let the kernel take one tensor and work in place"
             )
-
-
-def _entry(index: int, binding: Binding) -> dict[str, object]:
-    minimum = -(-binding.min_bytes // 4) * 4
-    return {
-        "binding": index,
-        "visibility": wgpu.ShaderStage.COMPUTE,
-        "buffer": {"type": _BUFFER_TYPE[binding.access], "min_binding_size": minimum},
-    }

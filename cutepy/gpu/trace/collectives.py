@@ -288,9 +288,8 @@ def _before(given: Together, own: Element) -> tuple[Element, Expr | None]:
 def _sum_before(trace: Trace, own: Expr) -> Expr:
     (partial,) = scratch(trace, [own.dtype], -(-trace.threads // 4))
     inside: Expr = functions.subgroup_exclusive_add(own)
-    whole = functions.subgroup_add(own)
-    with when(lane() == 0):
-        partial[subgroup()] = whole
+    with when(lane() == subgroup_size() - 1):  # a subgroup that is not full is the last, whose sum nobody asks for
+        partial[subgroup()] = inside + own
     barrier()
     for k in loop(subgroup()):
         inside = inside + partial[k]

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import KernelError, TensorError
+from ...layout import ComposedLayout
 from ...layout.affine import Congruent, signed
 from ...ops.functions import BY_WGSL, Function
 from ...tensor.dtypes import DType, bool_, f32, u32
@@ -193,13 +194,15 @@ class BufferEngine:
     def _table(self, offsets: Scalars | Moved) -> tuple[Sum | None, Array]:
         """The offsets of one access: what all are moved by, and an array; each entry becomes a line of the kernel, so
         not too many."""
-        base = linear(simplify(as_index(ir.as_expr(offsets.base)))) if isinstance(offsets, Moved) else None
+        base = _offset_form(offsets.base) if isinstance(offsets, Moved) else None
         table = offsets.table if isinstance(offsets, Moved) else np.asarray(offsets)
         if table.size > MOST_ELEMENTS:
             raise KernelError(
                 f"{user_place()}: {table.size} elements of {self.name} in one thread, to be written out one by one; "
                 "partition the tensor among the threads, or go through it with gpu.loop"
             )
+        if base is not None and isinstance(offsets, Moved) and offsets.through is not None:
+            return None, _mapped(base, offsets.through, table)
         return base, table
 
     def mark_written(self) -> None:
@@ -305,6 +308,8 @@ def as_index(offset: ir.Expr) -> ir.Expr:
 
 def _offset_form(offset: object) -> Sum:
     """An offset as a linear form with simple atoms."""
+    if isinstance(offset, Congruent):
+        return offset
     if isinstance(offset, int):
         return Congruent({}, offset)
     if not isinstance(offset, ir.Expr):
@@ -316,6 +321,23 @@ def _offset_form(offset: object) -> Sum:
         if isinstance(offset.right, ir.Const):
             return linear(simplify(offset.left)).plus(linear(offset.right))
     return linear(simplify(offset))
+
+
+def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
+    """`base + outer(offset + table)` of a map of bits, as linear forms. Where the offset is made of whole units of the
+    map, whose lowest bits stay and decide nothing, one form serves all that is in a unit."""
+    outer: Any = through.outer
+    offset = through.offset
+    unit = 1 << outer.base if not any(c % (1 << outer.base) for c in _offset_form(offset).terms.values()) else 1
+    inside = (table + _offset_form(offset).constant) % unit
+    found: dict[int, Sum] = {}
+    forms = np.empty(table.shape, object)
+    for at, first in np.ndenumerate(table - inside):
+        if first not in found:
+            found[first] = base.plus(_offset_form(outer(offset + int(first))))
+        form = found[first]
+        forms[at] = Congruent(form.terms, signed(form.constant + int(inside[at])))
+    return forms
 
 
 def _runs(

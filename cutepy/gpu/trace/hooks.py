@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .leaving import OWN_SCOPE, Asked, Turns, ask, at, without_leaving
+from .leaving import OWN_SCOPE, Asked, Turns, ask, at, children, every, without_leaving
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
 
 Function = ast.FunctionDef | ast.Lambda
 Names = dict[str, int]
+_BODIES = frozenset({"body", "orelse", "finalbody"})
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -30,10 +31,10 @@ def bindings(*roots: ast.AST) -> Iterator[tuple[str, int]]:
             case ast.Import(names=names) | ast.ImportFrom(names=names):
                 yield from [(a.asname or a.name.partition(".")[0], node.lineno) for a in names]
         if isinstance(node, _COMPREHENSIONS):  # its targets are its own; what := binds in it is not
-            walruses = [n.target for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
+            walruses = [n.target for n in every(node) if isinstance(n, ast.NamedExpr)]
             yield from bindings(*walruses)
         elif not isinstance(node, OWN_SCOPE):
-            yield from bindings(*ast.iter_child_nodes(node))
+            yield from bindings(*children(node))
 
 
 def _statements(root: ast.AST, *, inside: bool) -> Iterator[ast.AST]:
@@ -109,17 +110,16 @@ class Hooks(ast.NodeTransformer):
         return out
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        for name in ("body", "orelse", "finalbody"):
-            statements = getattr(node, name, None)
-            if isinstance(statements, list) and self.scope is not None and not isinstance(node, ast.ClassDef):
-                setattr(node, name, self.body(statements))
-        for name, value in ast.iter_fields(node):
-            if name in ("body", "orelse", "finalbody") and isinstance(value, list):
-                continue
+        for name in node._fields:
+            value = getattr(node, name, None)
             if isinstance(value, ast.AST):
-                setattr(node, name, self.visit(value))
+                if value._fields:
+                    setattr(node, name, self.visit(value))
             elif isinstance(value, list):
-                setattr(node, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
+                if name not in _BODIES:
+                    setattr(node, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
+                elif self.scope is not None:
+                    setattr(node, name, self.body(value))
         return node
 
     def open(
@@ -296,16 +296,15 @@ class Hooks(ast.NodeTransformer):
 
 def _may_change(stmt: ast.stmt) -> bool:
     """Whether a simple statement may change an object: it calls something, or sets a part of something."""
-    parts = list(ast.walk(stmt))
     return isinstance(stmt, ast.AugAssign | ast.Delete) or any(
         isinstance(n, ast.Call) or (isinstance(n, ast.Subscript | ast.Attribute) and isinstance(n.ctx, ast.Store))
-        for n in parts
+        for n in every(stmt)
     )
 
 
 def _binds(node: ast.expr) -> bool:
     """Whether a part of an expression does what it may not in a function of its own."""
-    return any(isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await) for n in ast.walk(node))
+    return any(isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await) for n in every(node))
 
 
 def _later(value: ast.expr) -> ast.Lambda:

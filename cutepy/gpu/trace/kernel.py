@@ -383,8 +383,8 @@ def _one_line(value: object) -> str:
 
 def _used(kernel: Kernel, call: Call) -> tuple[Param, ...]:
     """The parameters that the kernel reads, in the order of the arguments: a weak one in each type that it met."""
-    order = {a.name: i for i, a in enumerate(call.arguments)}
-    used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)]
+    order = {a.name: i for i, a in enumerate(call.arguments) if a.tensor is None}
+    used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)] if order else []
     return tuple(sorted(used, key=lambda p: (order[p.name], p.dtype.name)))
 
 

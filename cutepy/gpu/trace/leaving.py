@@ -9,7 +9,7 @@ ends a loop is asked for between the statements of its body: there a loop of the
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 #: The variable that holds what a function returns, where it returns from several places, and whether it has returned.
@@ -99,7 +99,7 @@ def _own(function: ast.AST) -> list[ast.AST]:
         node = waiting.pop()
         found.append(node)
         if not isinstance(node, OWN_SCOPE):
-            waiting += ast.iter_child_nodes(node)
+            waiting += children(node)
     return found
 
 
@@ -233,7 +233,7 @@ def _is_true(test: ast.expr) -> bool:
 
 def _new(test: ast.expr, place: ast.AST) -> ast.expr:
     """A test that the text does not have, on the line on which `place` begins."""
-    for node in [n for n in ast.walk(test) if isinstance(n, ast.expr)]:
+    for node in [n for n in every(test) if isinstance(n, ast.expr)]:
         at(node, place)
     return test
 
@@ -244,6 +244,25 @@ def _not(name: str) -> ast.expr:
 
 def _set(name: str, value: bool, place: ast.AST) -> ast.stmt:
     return at(ast.Assign([at(ast.Name(name, ast.Store()), place)], ast.Constant(value)), place)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """What a node holds, in order of text, but for what says no more than which operator it is, or that it is bound."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if type(value) is list:
+            found += [x for x in value if isinstance(x, ast.AST)]
+        elif isinstance(value, ast.AST) and value._fields:
+            found.append(value)
+    return found
+
+
+def every(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all that it holds."""
+    yield node
+    for child in children(node):
+        yield from every(child)
 
 
 Node = TypeVar("Node", bound=ast.AST)

@@ -5,7 +5,6 @@ f32, bool, and of integers u32, or i32 where one may lie below 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ...layout.affine import Interval, within
 from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from ...tensor.tensor import Tensor
 from .. import ir
+from ..ir.frozen import dataclass
 from ..ir.place import user_place
 from ..ir.weak import own_type
 from ..ranges import domain, range_of

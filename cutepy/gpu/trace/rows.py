@@ -155,6 +155,7 @@ def _through(found: Sharing, folded: list[Element], given: Together, how: tuple[
     barrier()
     out: list[Element] = []
     for step in found.steps:
-        parts = [get(tiles, (first + step) * count + share // wide) for share in shares]
+        row = (first + step) * count
+        parts = [get(tiles, row + share // wide) for share in shares]
         out.append(replace(given, elements=parts).own)
     return out

@@ -218,10 +218,9 @@ class Trace:
         x, y, z = grid
         if x > MOST_GROUPS and (y, z) == (1, 1):
             rows = -(-x // MOST_GROUPS)
-            grid = MOST_GROUPS, rows, 1
-            total = ir.builtin("workgroup_id.y", 0, rows - 1) * MOST_GROUPS + ir.builtin(
-                "workgroup_id.x", 0, MOST_GROUPS - 1
-            )
+            columns = -(-x // rows)
+            grid = columns, rows, 1
+            total = ir.builtin("workgroup_id.y", 0, rows - 1) * columns + ir.builtin("workgroup_id.x", 0, columns - 1)
             group = ir.var("group_index", lo=0, hi=x - 1)
             self.uniform.add(group)
             self.emit(ir.Let(group, simplify(total)))

@@ -16,8 +16,10 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .hooks import HOOKS, Function, Hooks
+from .leaving import children, every
 from .reach import PACKAGE, is_users_file
 
+_PLACE = "lineno", "col_offset", "end_lineno", "end_col_offset"
 #: Functions whose rewriting is kept.
 KEPT = 4096
 
@@ -66,30 +68,43 @@ def _rewrite(function: FunctionType) -> CodeType | None:
     try:
         for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
             if _same(_compiled(node, function), code) or _asserts(node):
-                return _compiled(ast.fix_missing_locations(Hooks().visit(node)), function)
+                return _compiled(located(Hooks().visit(node)), function)
     except (SyntaxError, TokenError):
         pass
     return None
 
 
+def located(root: Function) -> Function:
+    """`root`, in which what has no place stands where that does which holds it."""
+    waiting: list[tuple[ast.AST, dict[str, int]]] = [(root, {})]
+    while waiting:
+        node, place = waiting.pop()
+        own = vars(node)
+        if "lineno" in own:
+            place = {name: own[name] for name in _PLACE}
+        elif node._attributes:
+            own.update(place)
+        waiting += [(child, place) for child in children(node)]
+    return root
+
+
 def _asserts(node: ast.AST) -> bool:
     """Whether there is an `assert` in a function: pytest compiles these in its own way."""
-    return any(isinstance(n, ast.Assert) for n in ast.walk(node))
+    return any(isinstance(n, ast.Assert) for n in every(node))
 
 
 def _definition(lines: list[str], code: CodeType) -> Sequence[Function]:
     """The function that begins, with its decorators, where `code` does; it alone is parsed, for files may be long."""
     first = code.co_firstlineno - 1
     indented = bool(lines[first:]) and lines[first][:1].isspace()
-    head = "if 1:\n" * indented
+    above = "\n" * (first - 1) + "if 1:\n" if indented else "\n" * first
     try:
-        tree = ast.parse(head + "".join(lines[first : _last_line(code)]))
+        tree = ast.parse(above + "".join(lines[first : _last_line(code)]))
     except SyntaxError:  # the last instruction stands before the last bracket, say
-        tree = ast.parse(head + "".join(getblock(lines[first:])))
+        tree = ast.parse(above + "".join(getblock(lines[first:])))
     found = tree.body[:1]
     if found and isinstance(found[0], ast.If):
         found = found[0].body[:1]
-    ast.increment_lineno(tree, first - indented)
     return [node for node in found if isinstance(node, ast.FunctionDef) and node.name == code.co_name]
 
 

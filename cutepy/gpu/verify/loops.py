@@ -155,8 +155,9 @@ class _Told:
 
     def by(self, value: ir.Expr) -> bool:
         """Whether they tell `value`."""
-        names, loads = ir.reads(value)
-        return any(x in self.names for x in names) or any(x.buffer in self.registers for x in loads)
+        return any(name in self.names for name in ir.variables(value)) or any(
+            load.buffer in self.registers for load in ir.loads(value)
+        )
 
     def block(self, block: ir.Block, *, told: bool) -> None:
         """Add what the statements of a block make of them; `told` says that they decide whether it runs."""

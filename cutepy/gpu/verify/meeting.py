@@ -50,102 +50,58 @@ class Spot:
     thread: int
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """Two entries with different owners at one address, at least one of which changes it."""
-
-    address: int
-    first: Spot
-    second: Spot
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Entries:
-    """Accesses one by one: address, owner, and where it stands."""
-
-    at: Integers
-    owner: Integers
-    mark: Integers
+#: Two entries with different owners at one address, at least one of which changes it.
+Meeting = tuple[Spot, Spot]
 
 
 def meet(places: Sequence[Places]) -> Meeting | None:
     """A meeting, if there is one. Updates do not disturb one another.
 
     The last signature at an address stays; a writer who finds another's, or a reader who finds a stranger's, has met
-    somebody; if nobody has, each address has one writer, and only he reads it.
+    somebody; if nobody has, each address has one writer, and only he reads it. Of those who update an address the first
+    and the last owner sign for all.
     """
-    listed = {verb: _entries(places, verb) for verb in ("writes", "updates", "reads")}
-    everywhere = np.concatenate([e.at for e in listed.values()])
-    if not everywhere.size:
+    listed = [_entries(places, verb) for verb in ("writes", "updates", "reads")]
+    every = np.concatenate(listed, axis=1)
+    if not every.size:
         return None
-    low = int(everywhere.min())
-    if int(everywhere.max()) - low <= _FAR:
-        listed = {v: _Entries(e.at - low, e.owner, e.mark) for v, e in listed.items()}
-        span, back = int(everywhere.max()) - low + 1, None
-    else:
-        back, inverse = np.unique(everywhere & _WHOLE, return_inverse=True)
-        ends = np.cumsum([e.at.size for e in listed.values()])[:-1]
-        parts = np.split(inverse, ends)
-        listed = {v: _Entries(p, e.owner, e.mark) for (v, e), p in zip(listed.items(), parts, strict=True)}
-        span = back.size
-    found = _disturbed(listed["writes"], list(listed.values()), span) or _updated(
-        listed["updates"], listed["reads"], span
-    )
-    if found is None:
-        return None
-    at, first, second = found
-    return Meeting(at + low if back is None else int(back[at]), _spot(places, first), _spot(places, second))
+    near = every[0] - every[0].min()
+    every[0] = near if near.max() <= _FAR else np.unique(every[0] & _WHOLE, return_inverse=True)[1]
+    ends = np.cumsum([entries.shape[1] for entries in listed])
+    writes, updates, reads = np.split(every, ends[:-1], axis=1)
+    by_owner = np.argsort(updates[1], kind="stable")
+    met = _met(writes, np.arange(writes.shape[1]), every)
+    met = met or _met(updates, by_owner, reads) or _met(updates, by_owner[::-1], reads)
+    return None if met is None else (_spot(places, met[0]), _spot(places, met[1]))
 
 
-def _entries(places: Sequence[Places], verb: str) -> _Entries:
-    at, owner, mark = [], [], []
-    start = 0
+def _entries(places: Sequence[Places], verb: str) -> Integers:
+    """Accesses one by one, as columns: the address, the owner, and the mark, where it stands."""
+    found, start = [np.zeros((3, 0), np.int64)], 0
     for table in places:
         if table.verb == verb:
             active = np.broadcast_to(table.active, table.shape)
             rows, threads = np.nonzero(active)
             where = np.broadcast_to(table.addresses, active.shape)[rows, threads]
             who = threads if table.owners is None else np.broadcast_to(table.owners, active.shape)[rows, threads]
-            lanes = np.arange(table.lanes)
-            at.append((where[:, None] + lanes).ravel())
-            owner.append(np.repeat(who, table.lanes))
-            mark.append(np.repeat(start + rows * active.shape[1] + threads, table.lanes))
+            marks = start + rows * active.shape[1] + threads
+            columns = np.repeat(np.stack([where, who, marks]), table.lanes, axis=1)
+            columns[0] += np.tile(np.arange(table.lanes), len(rows))
+            found.append(columns)
         start += prod(table.shape)
-    if not at:
-        none = np.zeros(0, np.int64)
-        return _Entries(none, none, none)
-    return _Entries(np.concatenate(at), np.concatenate(owner), np.concatenate(mark))
+    return np.concatenate(found, axis=1)
 
 
-def _disturbed(writes: _Entries, others: list[_Entries], span: int) -> tuple[int, int, int] | None:
-    """A writer and somebody else at one address."""
-    if not writes.at.size:
+def _met(writers: Integers, order: Integers, others: Integers) -> tuple[int, int] | None:
+    """The marks of a writer and of somebody else who finds his signature; writers sign in this order."""
+    if not writers.size or not others.size:
         return None
-    signed = np.full(span, -1, np.int64)
-    signed[writes.at] = np.arange(writes.at.size)
-    for entries in others:
-        last = signed[entries.at]
-        met = (last >= 0) & (writes.owner[last] != entries.owner)
-        if met.any():
-            i = int(np.argmax(met))
-            return int(entries.at[i]), int(writes.mark[last[i]]), int(entries.mark[i])
-    return None
-
-
-def _updated(updates: _Entries, reads: _Entries, span: int) -> tuple[int, int, int] | None:
-    """A reader at an address that somebody else updates: the first or the last of those who do."""
-    if not updates.at.size or not reads.at.size:
-        return None
-    order = np.argsort(updates.owner, kind="stable")
-    for turn in (order, order[::-1]):
-        signed = np.full(span, -1, np.int64)
-        signed[updates.at[turn]] = turn
-        last = signed[reads.at]
-        met = (last >= 0) & (updates.owner[last] != reads.owner)
-        if met.any():
-            i = int(np.argmax(met))
-            return int(reads.at[i]), int(updates.mark[last[i]]), int(reads.mark[i])
-    return None
+    signed = np.full(int(max(writers[0].max(), others[0].max())) + 1, -1, np.int64)
+    signed[writers[0, order]] = order
+    last = signed[others[0]]
+    met = (last >= 0) & (writers[1, last] != others[1])
+    i = int(np.argmax(met))
+    return (int(writers[2, last[i]]), int(others[2, i])) if met[i] else None
 
 
 def _spot(places: Sequence[Places], mark: int) -> Spot:
@@ -258,6 +214,5 @@ class Scene:
 
     def found(self, meeting: Meeting, ids: dict[Expr, int], own: list[Domain]) -> Found:
         """The meeting for people; `ids` are what the workgroup shares, `own` the iterations of each access."""
-        spots = meeting.first, meeting.second
-        met = [(self.accesses[s.table], {**ids, **own[s.table].point(s.row)}, s.thread) for s in spots]
+        met = [(self.accesses[s.table], {**ids, **own[s.table].point(s.row)}, s.thread) for s in meeting]
         return found_by(self.model, met)

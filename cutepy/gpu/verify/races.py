@@ -125,7 +125,7 @@ def _quick(scene: Scene) -> Answer | None:
         on = {s: bool(h[kind]) for s, h in zip(switches, holds, strict=True)}
         meeting = meet([p.places(moved[p.moves], all(on[s] for s in p.switches)) for p in parts])
         if meeting is not None:
-            if parts[meeting.first.table].loose or parts[meeting.second.table].loose:
+            if any(parts[spot.table].loose for spot in meeting):
                 return None
             return Answer(scene.found(meeting, domain.point(kind), [p.own for p in parts]).witness)
     return Answer()
@@ -220,8 +220,7 @@ def _search_groups(model: Model, accesses: Sequence[Access], made_up: MadeUp) ->
     meeting = meet(places)
     if meeting is None:
         return None, all(d.complete for d in domains)
-    spots = meeting.first, meeting.second
-    return found_by(model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in spots]), False
+    return found_by(model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in meeting]), False
 
 
 def decide_races(model: Model) -> list[Verdict]:

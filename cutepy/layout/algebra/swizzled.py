@@ -26,6 +26,7 @@ from ..values.composed import (
     gives_coordinates,
     last_of,
     never_below_0,
+    plain_part,
 )
 from ..values.int_tuple import IntTuple, map_leaves
 from ..values.layout import Layout, _make, flat_modes, reach
@@ -201,7 +202,7 @@ def listed(layout: AnyLayout) -> list[int]:
         raise LayoutError(
             f"{layout}: {layout.size} coordinates are too many to list, and its parts are no powers of two"
         )
-    plain = layout if isinstance(layout, Layout) else layout.inner
+    plain = plain_part(layout)
     if has_basis(plain.stride):
         coordinates: list[Any] = [layout(index) for index in range(layout.size)]
         return coordinates

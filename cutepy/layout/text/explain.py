@@ -168,7 +168,7 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
             f"Mode {position} of the right operand, {extent}:{step}: a step moves these digits by {digits}; "
             f"the offsets {_offsets(leaf)} are {leaf}.",
             leaf,
-            lambda i, step=step: outer(i * step),  # type: ignore[misc]
+            ComposedLayout(outer, 0, _make(extent, step)),
         )
     result = composition(outer, right)
     yield _claim(

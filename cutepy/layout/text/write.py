@@ -200,9 +200,7 @@ def text_grid(layout: AnyLayout) -> str:
     rows, columns = extents(layout)
     cells = [[show(value) for value in row] for row in offset_rows(layout, range(rows), range(columns))]
     widest = max(len(cell) for row in cells for cell in row)
-    digits = (
-        widest if any(type(step) is not int for step in leaves(plain_part(layout).stride)) else len(str(layout.cosize))
-    )
+    digits = len(str(layout.cosize)) if gives_offsets(layout) else widest
     if any(cell.startswith("-") for row in cells for cell in row):
         digits = max(digits, widest)
     return "\n".join([str(layout), *ruled(cells, digits)])
@@ -215,6 +213,11 @@ def ruled(cells: Sequence[Sequence[str]], digits: int) -> list[str]:
     for number, row in enumerate(cells):
         lines += [f"{number:2d}  " + "".join(f"| {cell:>{digits}} " for cell in row) + "|", rule]
     return lines
+
+
+def gives_offsets(layout: AnyLayout) -> bool:
+    """True if every stride inside is a number: none is a basis element."""
+    return all(type(step) is int for step in leaves(plain_part(layout).stride))
 
 
 def extents(layout: AnyLayout) -> tuple[int, int]:
@@ -238,7 +241,7 @@ def offset_rows(layout: AnyLayout, rows: Sequence[int], columns: Sequence[int]) 
     plain = plain_part(layout)
     if plain.rank < 2:
         return [[layout(column if layout.rank else ()) for column in columns] for _row in rows]
-    if any(type(step) is not int for step in leaves(plain.stride)):
+    if not gives_offsets(plain):
         return [[layout((row, column)) for column in columns] for row in rows]
     down, across = plain[0], plain[1]
     along = [across(column) for column in columns]

@@ -51,15 +51,15 @@ def leaves(tree: IntTuple) -> tuple[int, ...]:
     """
     if not isinstance(tree, tuple):
         return (tree,)
-    if tuple not in map(type, tree):
-        return cast("tuple[int, ...]", tree)
-    found: list[int] = []
-    for entry in tree:
-        if isinstance(entry, tuple):
-            found += leaves(entry)
-        else:
-            found.append(entry)
-    return tuple(found)
+    while tuple in map(type, tree):  # a level at a time: every call of a layout comes by here
+        opened: list[IntTuple] = []
+        for entry in tree:
+            if isinstance(entry, tuple):
+                opened += entry
+            else:
+                opened.append(entry)
+        tree = tuple(opened)
+    return cast("tuple[int, ...]", tree)
 
 
 def product(tree: IntTuple) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import add, mul, sub
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from ..unknown.prover import Context
@@ -19,6 +19,21 @@ Monomial: TypeAlias = tuple[tuple[int, int], ...]
 """A product of powers: (unknown, exponent), sorted, none 0; exponents below 0 occur only while text is being read."""
 
 ONE: Monomial = ()
+
+
+Terms = TypeVar("Terms", bound="dict[Any, int]")
+
+
+def added(one: Terms, two: dict[Any, int], factor: int, short: Callable[[int], int] | None = None) -> Terms:
+    """The coefficients of `one` plus `factor` times those of `two`, none of them 0."""
+    terms = type(one)(one)
+    for atom, c in two.items():
+        total = terms.get(atom, 0) + factor * c
+        if total := short(total) if short else total:
+            terms[atom] = total
+        else:
+            terms.pop(atom, None)
+    return terms
 
 
 class Poly(dict[Monomial, int]):
@@ -49,14 +64,7 @@ class Poly(dict[Monomial, int]):
 
     def plus(self, other: Poly | int, factor: int) -> Poly:
         """This polynomial plus `factor` times another one."""
-        total = Poly(self)
-        for monomial, coefficient in (Poly.of(other) if isinstance(other, int) else other).items():
-            value = total.get(monomial, 0) + factor * coefficient
-            if value:
-                total[monomial] = value
-            else:
-                total.pop(monomial, None)
-        return total
+        return added(self, Poly.of(other) if isinstance(other, int) else other, factor)
 
     def __add__(self, other: Poly | int) -> Poly:
         return self.plus(other, 1)

@@ -1,176 +1,202 @@
-// scan_tiles
+// scan_parts
 // x i32 (1000003):(1)
-// before i32 (489):(1)
+// sums i32 (49):(1)
 // y i32 (1000003):(1)
-// s i32 S<1,2,3> o 0 o 2048:1, shared by a workgroup
+// last i32 1:0, shared by a workgroup
 
 @group(0) @binding(0) var<storage, read> x: array<vec2<i32>>;  // (1000003):(1)
-@group(0) @binding(1) var<storage, read> before: array<i32>;  // (489):(1)
+@group(0) @binding(1) var<storage, read> sums: array<i32>;  // (49):(1)
 @group(0) @binding(2) var<storage, read_write> y: array<i32>;  // (1000003):(1)
-var<workgroup> s: array<vec4<i32>, 512>;  // S<1,2,3> o 0 o 2048:1
 var<workgroup> partial: array<i32, 256>;  // what threads give one another
-var<workgroup> partial_1: array<i32, 256>;  // what threads give one another, in turn
+var<workgroup> last: array<i32, 1>;  // 1:0
+var<workgroup> partial_18: array<i32, 256>;  // what threads give one another, in turn
 
 @compute @workgroup_size(256)
-fn scan_tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
-    var x_0 = vec2<i32>(0i);
-    let index = tid - group.x * 512u;
-    let inside = index + 249856u < 250001u;
-    let tid_times_2 = tid * 2u;
-    let x_at = tid_times_2 - group.x * 1024u;
-    if (inside) {
-        x_0 = x[x_at + 499712u];
+fn scan_parts(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
+    var before = 0i;
+    for (var p = tid; p < group.x; p += 256u) {
+        let sums_0 = sums[p];
+        before = before + sums_0;
     }
-    var x_1 = vec2<i32>(0i);
-    let inside_1 = index + 250112u < 250001u;
-    if (inside_1) {
-        x_1 = x[x_at + 500224u];
-    }
-    var x_2 = 0i;
-    if (inside) {
-        x_2 = x[x_at + 499713u].x;
-    }
-    var x_3 = 0i;
-    if (inside_1) {
-        x_3 = x[x_at + 500225u].x;
-    }
-    var x_4 = 0i;
-    let inside_2 = index + 249856u < 250000u;
-    if (inside_2) {
-        x_4 = x[x_at + 499713u].y;
-    }
-    var x_5 = 0i;
-    let inside_3 = index + 250112u < 250000u;
-    if (inside_3) {
-        x_5 = x[x_at + 500225u].y;
-    }
-    let s_at = tid ^ ((tid / 8u) % 2u);
-    s[s_at] = vec4<i32>(x_0.x, x_0.y, x_2, x_4);
-    s[s_at + 256u] = vec4<i32>(x_1.x, x_1.y, x_3, x_5);
+    partial[tid] = before;
     workgroupBarrier();
-    let tid_div_4_mod_2 = (tid / 4u) % 2u;
-    let s_at_1 = tid_times_2 + tid_div_4_mod_2;
-    let s_1 = s[s_at_1];
-    let s_at_2 = tid_times_2 + (tid_div_4_mod_2 ^ 1u);
-    let s_2 = s[s_at_2];
-    let value = s_1.x + s_1.y;
-    let value_1 = value + s_1.z;
-    let value_2 = value_1 + s_1.w;
-    let value_3 = value_2 + s_2.x;
-    let value_4 = value_3 + s_2.y;
-    let value_5 = value_4 + s_2.z;
-    let value_6 = value_5 + s_2.w;
-    partial[tid] = value_6;
+    if (tid < 128u) {
+        let partial_1 = partial[tid];
+        let partial_2 = partial[tid + 128u];
+        partial[tid] = partial_1 + partial_2;
+    }
     workgroupBarrier();
-    if (tid >= 1u) {
-        let partial_2 = partial[tid - 1u];
+    if (tid < 64u) {
         let partial_3 = partial[tid];
-        partial_1[tid] = partial_2 + partial_3;
-    } else {
-        let partial_4 = partial[tid];
-        partial_1[tid] = partial_4;
+        let partial_4 = partial[tid + 64u];
+        partial[tid] = partial_3 + partial_4;
     }
     workgroupBarrier();
-    if (tid >= 2u) {
-        let partial_1_0 = partial_1[tid - 2u];
-        let partial_1_1 = partial_1[tid];
-        partial[tid] = partial_1_0 + partial_1_1;
-    } else {
-        let partial_1_2 = partial_1[tid];
-        partial[tid] = partial_1_2;
+    if (tid < 32u) {
+        let partial_5 = partial[tid];
+        let partial_6 = partial[tid + 32u];
+        partial[tid] = partial_5 + partial_6;
     }
     workgroupBarrier();
-    if (tid >= 4u) {
-        let partial_5 = partial[tid - 4u];
-        let partial_6 = partial[tid];
-        partial_1[tid] = partial_5 + partial_6;
-    } else {
+    if (tid < 16u) {
         let partial_7 = partial[tid];
-        partial_1[tid] = partial_7;
+        let partial_8 = partial[tid + 16u];
+        partial[tid] = partial_7 + partial_8;
     }
     workgroupBarrier();
-    if (tid >= 8u) {
-        let partial_1_3 = partial_1[tid - 8u];
-        let partial_1_4 = partial_1[tid];
-        partial[tid] = partial_1_3 + partial_1_4;
-    } else {
-        let partial_1_5 = partial_1[tid];
-        partial[tid] = partial_1_5;
-    }
-    workgroupBarrier();
-    if (tid >= 16u) {
-        let partial_8 = partial[tid - 16u];
+    if (tid < 8u) {
         let partial_9 = partial[tid];
-        partial_1[tid] = partial_8 + partial_9;
-    } else {
-        let partial_10 = partial[tid];
-        partial_1[tid] = partial_10;
+        let partial_10 = partial[tid + 8u];
+        partial[tid] = partial_9 + partial_10;
     }
     workgroupBarrier();
-    if (tid >= 32u) {
-        let partial_1_6 = partial_1[tid - 32u];
-        let partial_1_7 = partial_1[tid];
-        partial[tid] = partial_1_6 + partial_1_7;
-    } else {
-        let partial_1_8 = partial_1[tid];
-        partial[tid] = partial_1_8;
+    if (tid < 4u) {
+        let partial_11 = partial[tid];
+        let partial_12 = partial[tid + 4u];
+        partial[tid] = partial_11 + partial_12;
     }
     workgroupBarrier();
-    if (tid >= 64u) {
-        let partial_11 = partial[tid - 64u];
-        let partial_12 = partial[tid];
-        partial_1[tid] = partial_11 + partial_12;
-    } else {
+    if (tid < 2u) {
         let partial_13 = partial[tid];
-        partial_1[tid] = partial_13;
+        let partial_14 = partial[tid + 2u];
+        partial[tid] = partial_13 + partial_14;
     }
     workgroupBarrier();
-    if (tid >= 128u) {
-        let partial_1_9 = partial_1[tid - 128u];
-        let partial_1_10 = partial_1[tid];
-        partial[tid] = partial_1_9 + partial_1_10;
-    } else {
-        let partial_1_11 = partial_1[tid];
-        partial[tid] = partial_1_11;
+    if (tid < 1u) {
+        let partial_15 = partial[tid];
+        let partial_16 = partial[tid + 1u];
+        partial[tid] = partial_15 + partial_16;
     }
     workgroupBarrier();
-    let partial_14 = partial[max(tid, 1u) - 1u];
-    let inside_4 = tid == 0u;
-    let running0 = select(s_1.x + partial_14, s_1.x, inside_4);
-    let running1 = select(value + partial_14, value, inside_4);
-    let running2 = select(value_1 + partial_14, value_1, inside_4);
-    let running3 = select(value_2 + partial_14, value_2, inside_4);
-    let running4 = select(value_3 + partial_14, value_3, inside_4);
-    let running5 = select(value_4 + partial_14, value_4, inside_4);
-    let running6 = select(value_5 + partial_14, value_5, inside_4);
-    let running7 = select(value_6 + partial_14, value_6, inside_4);
-    let before_0 = before[488u - group.x];
-    let running = vec4<i32>(running0, running1, running2, running3) + vec4<i32>(before_0);
-    let running_1 = vec4<i32>(running4, running5, running6, running7) + vec4<i32>(before_0);
-    s[s_at_1] = running;
-    s[s_at_2] = running_1;
-    workgroupBarrier();
-    let s_3 = s[s_at];
-    let s_4 = s[s_at + 256u];
-    let y_at = tid * 4u - group.x * 2048u;
-    if (inside) {
-        y[y_at + 999424u] = s_3.x;
-        y[y_at + 999425u] = s_3.y;
-    }
-    if (inside_1) {
-        y[y_at + 1000448u] = s_4.x;
-        y[y_at + 1000449u] = s_4.y;
-    }
-    if (inside) {
-        y[y_at + 999426u] = s_3.z;
-    }
-    if (inside_1) {
-        y[y_at + 1000450u] = s_4.z;
-    }
-    if (inside_2) {
-        y[y_at + 999427u] = s_3.w;
-    }
-    if (inside_3) {
-        y[y_at + 1000451u] = s_4.w;
+    let partial_17 = partial[0u];
+    var carry = partial_17;
+    let index = group.x * 5120u + tid;
+    let x_at = group.x * 10240u + tid * 2u;
+    let inside = tid >= 1u;
+    let inside_1 = tid >= 2u;
+    let inside_2 = tid >= 4u;
+    let inside_3 = tid >= 8u;
+    let inside_4 = tid >= 16u;
+    let inside_5 = tid >= 32u;
+    let inside_6 = tid >= 64u;
+    let inside_7 = tid >= 128u;
+    let partial_at = max(tid, 1u);
+    let inside_8 = tid == 0u;
+    let y_at = group.x * 20480u + tid * 4u;
+    let inside_9 = tid == 255u;
+    for (var t = 0u; t < 20u; t++) {
+        var x_0 = vec2<i32>(0i);
+        var x_1 = 0i;
+        let index_1 = index + t * 256u;
+        let inside_10 = index_1 < 250001u;
+        let x_at_1 = x_at + t * 512u;
+        if (inside_10) {
+            x_0 = x[x_at_1];
+            x_1 = x[x_at_1 + 1u].x;
+        }
+        var x_2 = 0i;
+        let inside_11 = index_1 < 250000u;
+        if (inside_11) {
+            x_2 = x[x_at_1 + 1u].y;
+        }
+        workgroupBarrier();
+        let value = x_0.x + x_0.y;
+        let value_1 = value + x_1;
+        let value_2 = value_1 + x_2;
+        partial[tid] = value_2;
+        workgroupBarrier();
+        if (inside) {
+            let partial_19 = partial[tid - 1u];
+            let partial_20 = partial[tid];
+            partial_18[tid] = partial_19 + partial_20;
+        } else {
+            let partial_21 = partial[tid];
+            partial_18[tid] = partial_21;
+        }
+        workgroupBarrier();
+        if (inside_1) {
+            let partial_18_0 = partial_18[tid - 2u];
+            let partial_18_1 = partial_18[tid];
+            partial[tid] = partial_18_0 + partial_18_1;
+        } else {
+            let partial_18_2 = partial_18[tid];
+            partial[tid] = partial_18_2;
+        }
+        workgroupBarrier();
+        if (inside_2) {
+            let partial_22 = partial[tid - 4u];
+            let partial_23 = partial[tid];
+            partial_18[tid] = partial_22 + partial_23;
+        } else {
+            let partial_24 = partial[tid];
+            partial_18[tid] = partial_24;
+        }
+        workgroupBarrier();
+        if (inside_3) {
+            let partial_18_3 = partial_18[tid - 8u];
+            let partial_18_4 = partial_18[tid];
+            partial[tid] = partial_18_3 + partial_18_4;
+        } else {
+            let partial_18_5 = partial_18[tid];
+            partial[tid] = partial_18_5;
+        }
+        workgroupBarrier();
+        if (inside_4) {
+            let partial_25 = partial[tid - 16u];
+            let partial_26 = partial[tid];
+            partial_18[tid] = partial_25 + partial_26;
+        } else {
+            let partial_27 = partial[tid];
+            partial_18[tid] = partial_27;
+        }
+        workgroupBarrier();
+        if (inside_5) {
+            let partial_18_6 = partial_18[tid - 32u];
+            let partial_18_7 = partial_18[tid];
+            partial[tid] = partial_18_6 + partial_18_7;
+        } else {
+            let partial_18_8 = partial_18[tid];
+            partial[tid] = partial_18_8;
+        }
+        workgroupBarrier();
+        if (inside_6) {
+            let partial_28 = partial[tid - 64u];
+            let partial_29 = partial[tid];
+            partial_18[tid] = partial_28 + partial_29;
+        } else {
+            let partial_30 = partial[tid];
+            partial_18[tid] = partial_30;
+        }
+        workgroupBarrier();
+        if (inside_7) {
+            let partial_18_9 = partial_18[tid - 128u];
+            let partial_18_10 = partial_18[tid];
+            partial[tid] = partial_18_9 + partial_18_10;
+        } else {
+            let partial_18_11 = partial_18[tid];
+            partial[tid] = partial_18_11;
+        }
+        workgroupBarrier();
+        let partial_31 = partial[partial_at - 1u];
+        let running0 = select(x_0.x + partial_31, x_0.x, inside_8);
+        let running1 = select(value + partial_31, value, inside_8);
+        let running2 = select(value_1 + partial_31, value_1, inside_8);
+        let running3 = select(value_2 + partial_31, value_2, inside_8);
+        let running = vec4<i32>(running0, running1, running2, running3) + vec4<i32>(carry);
+        let y_at_1 = y_at + t * 1024u;
+        if (inside_10) {
+            y[y_at_1] = running.x;
+            y[y_at_1 + 1u] = running.y;
+            y[y_at_1 + 2u] = running.z;
+        }
+        if (inside_11) {
+            y[y_at_1 + 3u] = running.w;
+        }
+        if (inside_9) {
+            last[0u] = running.w;
+        }
+        workgroupBarrier();
+        let last_1 = last[0u];
+        carry = last_1;
     }
 }
