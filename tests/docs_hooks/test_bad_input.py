@@ -47,7 +47,7 @@ BAD = {
     "(4,8):(8,1)(1,2)": "(4,8):(8,1)(1,2)\n           ^",
     "(4,8):(8,1); import os": "^",
     "(4,8):(E<0>,E<1>x)": "(4,8):(E<0>,E<1>x)\n                ^",
-    "torch.Size([4, 8])": "torch.Size([4, 8])\n     ^",
+    "np.zeros((4, 8))": "np.zeros((4, 8))\n  ^",
     "make_layout()": "make_layout()\n^",
     "make_layout((4,8), stride=8)": "make_layout((4,8), stride=8)\n                          ^",
     "Layout<Shape<_4,_8>": "Layout<Shape<_4,_8>\n                   ^",

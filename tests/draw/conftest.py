@@ -12,13 +12,13 @@ from chromium import Page, find_chromium
 from cutepy.draw import Drawing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
-GALLERY: dict[str, Callable[[], Drawing]] = import_module("gallery").GALLERY
 
 
-@pytest.fixture(params=sorted(GALLERY))
-def picture(request: pytest.FixtureRequest) -> tuple[str, Callable[[], Drawing]]:
-    """Name and maker of each picture of the gallery in turn."""
-    return request.param, GALLERY[request.param]
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`picture`: name and maker of each picture of the gallery in turn."""
+    if "picture" in metafunc.fixturenames:
+        gallery: dict[str, Callable[[], Drawing]] = import_module("gallery").GALLERY
+        metafunc.parametrize("picture", sorted(gallery.items()), ids=sorted(gallery))
 
 
 @pytest.fixture(scope="session")

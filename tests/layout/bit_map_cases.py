@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 import re
 
-import numpy as np
-
 from cutepy import (
     BitMap,
     ComposedLayout,
@@ -21,6 +19,7 @@ from cutepy import (
     right_inverse,
 )
 from cutepy.layout import from_f2, parse_layout, to_f2
+from cutepy.layout.values.above import numpy_later as np
 
 
 def invertible(rng: random.Random, count: int) -> BitMap:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 
-import numpy as np
 import pytest
 from layout.texts import tokens_read
 
@@ -30,6 +29,7 @@ from cutepy.layout import (
     zipped_divide,
 )
 from cutepy.layout.algebra import table
+from cutepy.layout.values.above import numpy_later as np
 
 
 def deep(levels: int, leaf: object = 2) -> object:

@@ -2,7 +2,6 @@
 
 import random
 
-import numpy as np
 import pytest
 from layout.bit_map_cases import failing, invertible, unused
 
@@ -15,6 +14,7 @@ from cutepy import (
     make_composed_layout,
 )
 from cutepy.errors import LayoutError
+from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.bit_map import named
 
 RANDOM = [invertible(random.Random(seed), 3 + seed % 8) for seed in range(120)]

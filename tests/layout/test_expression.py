@@ -109,7 +109,7 @@ def test_a_size_may_be_called_x() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [
-        ("coalesce((4,8):(1,x]))", 19, "expected"),
+        ("coalesce((4,8):(1,2]))", 19, "expected"),
         ("coalesce((4,8):(1,4)", 20, "found the end"),
         ("coalesc((4,8):(1,4))", 0, "did you mean coalesce?"),
         ("make_layout(coalesc(4:1))", 12, "did you mean coalesce?"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from layout.cases import CASES, generator, is_layout_table, random_layout
 
 from cutepy.errors import LayoutError, TableError
 from cutepy.layout import ComposedLayout, Layout, Swizzle, coalesce, flatten
 from cutepy.layout.algebra.bits import swizzles
+from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.int_tuple import leaves
 
 SOME = max(300, CASES // 4)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import product as every
 
-import numpy as np
 import pytest
 from layout.cases import CASES, factorizations, generator, random_layout, values
 
 from cutepy.errors import LayoutError
 from cutepy.layout import Layout, left_inverse, right_inverse
+from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.int_tuple import leaves
 
 

@@ -21,6 +21,10 @@ PASTES = [
     ("(_4):(_1)", Layout((4,), (1,))),
     ("_4:_-1", Layout(4, -1)),
     ("():()", Layout((), ())),
+    # PyTorch: f"{x.shape}:{x.stride()}", and a shape alone
+    ("torch.Size([4, 8]):(8, 1)", Layout((4, 8), (8, 1))),
+    ("torch.Size([4]):(2,)", Layout((4,), (2,))),
+    ("torch.Size([2, 3])", Layout((2, 3))),
     ("Sw<3,4,3> o _0 o (_8,_64):(_64,_1)", SWIZZLED),
     ("Sw<3,4,3> o smem_ptr[8b](0x7f3c) o (_8,_64):(_64,_1)", SWIZZLED),
     ("Sw<3,5,3>_smem_ptr[16b](0x7f3c) o (_8,_64):(_64,_1)", SWIZZLED),

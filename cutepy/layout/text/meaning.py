@@ -320,6 +320,7 @@ _SPELLINGS: dict[Callable[[Call], object], str] = {
     lambda call: tuple(call.entries): "Shape Stride Step Coord Tile Tiler tuple Tuple IntTuple make_shape make_stride "
     "make_tuple make_coord make_tile make_step make_int_tuple ArithTuple ArithmeticTuple make_arithmetic_tuple "
     "make_arithmetic_tuple_iterator",
+    lambda call: call.entries[0].value if len(call.entries) == 1 else tuple(call.entries): "Size",
     lambda call: Swizzle(*call.integers((3,))): "Swizzle Sw S make_swizzle",
     _bit_map: "F2 BitMap",
     _over: "F2(",

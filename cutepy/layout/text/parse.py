@@ -28,9 +28,9 @@ def parse_layout(text: str) -> AnyLayout:
     """The layout that `text` writes down.
 
     It reads CuTe C++ prints and sources, the CuTe DSL, pycute, tensor-layouts, Mojo, LaTeX, cutepy's own `str` and
-    `repr`, types of CuTe's compiler, Triton's linear layouts, and a bare shape. Of a pointer in front only its swizzle
-    counts, which moves bytes, and here the elements; of coordinates their origin does. A label in front is left out; a
-    name or `?` is an unknown size, a positive SymPy symbol.
+    `repr`, types of CuTe's compiler, Triton's linear layouts, PyTorch's `torch.Size([4, 8]):(8, 1)`, and a bare shape.
+    Of a pointer in front only its swizzle counts, which moves bytes, and here the elements; of coordinates their origin
+    does. A label in front is left out; a name or `?` is an unknown size, a positive SymPy symbol.
 
     >>> print(parse_layout("((_4,_2),_8):((_1,_16),_4)"), parse_layout("Layout<Shape<_4,_8>,Stride<_8,_1>>{}"))
     ((4,2),8):((1,16),4) (4,8):(8,1)

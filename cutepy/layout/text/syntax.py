@@ -32,7 +32,7 @@ LARGEST_COUNT = 1024
 """The most numbers that one text may hold: a compact stride is a product of all sizes before it."""
 
 _SKIPPED = re.compile(
-    r"(?:\s|\{\s*\}|\\(?:left|right|mathrm)(?![A-Za-z])|\\[,;!]|!\w{1,99}\s*=|!?(?:cute|cutlass|cutepy|pycute|tensor_layouts|[GU]MMA)(?:::|\.))+"
+    r"(?:\s|\{\s*\}|\\(?:left|right|mathrm)(?![A-Za-z])|\\[,;!]|!\w{1,99}\s*=|!?(?:cute|cutlass|cutepy|pycute|tensor_layouts|torch|[GU]MMA)(?:::|\.))+"
 )
 _TOKEN = re.compile(
     r"(?P<number>_-?[0-9]+|[0-9]+|_m[0-9]+(?!\w))"
