@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from .reach import is_library
+from .reach import is_of_library
 from .registers import taken_apart
 
 
@@ -42,7 +42,7 @@ def items_of(frame: FrameType) -> dict[str, Item]:
             parts = [(i, f"{name}[{i}]") for i in range(len(value))]
         elif isinstance(value, dict):
             parts = [(key, f"{name}[{key!r}]") for key in value]
-        elif hasattr(value, "__dict__") and not isinstance(value, type) and not is_library(type(value).__module__):
+        elif hasattr(value, "__dict__") and not isinstance(value, type) and not is_of_library(type(value)):
             holder = vars(value)
             parts = [(key, f"{name}.{key}") for key in holder]
         for key, part in parts:

@@ -30,6 +30,7 @@ from .reach import (
     contents,
     fields,
     is_library,
+    is_of_library,
     references,
 )
 from .syntax import written
@@ -158,5 +159,5 @@ class Snapshot(Walk):
             return False
         module = type(value).__module__
         return isinstance(value, ModuleType) or (
-            self.still(module) and not (module == "builtins" and isinstance(value, Iterator))
+            is_of_library(type(value)) and not (module == "builtins" and isinstance(value, Iterator))
         )
