@@ -1013,12 +1013,12 @@ def list_append(x, n, y):
     y[gpu.thread] = len(list)
 
 
-@refused("acc is changed")
+@right
 def list_item(x, n, y):
     gpu.launch(threads=64)
     acc = [0.0, 0.0]
     for k in gpu.loop(4):
-        acc[0] = acc[0] + x[k]  # here
+        acc[0] = acc[0] + x[k]
     y[gpu.thread] = acc[0]
 
 
@@ -1043,12 +1043,12 @@ def dict_item(x, n, y):
     y[gpu.thread] = len(state["a"])
 
 
-@refused("box is changed")
+@right
 def attribute(x, n, y):
     gpu.launch(threads=64)
     box = Box()
     for k in gpu.loop(4):
-        box.value = box.value + x[k]  # here
+        box.value = box.value + x[k]
     y[gpu.thread] = box.value
 
 

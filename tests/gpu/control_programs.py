@@ -2,6 +2,7 @@
 
 import linecache
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -281,6 +282,17 @@ def program(seed: int) -> str:
         called.statement(0)
     text = HEAD + FOUND + "\n".join(called.lines) + "\n    return a + c\n" + KERNEL.replace("THREADS", str(THREADS))
     return text + "\n".join(writer.lines) + "\n" + TAIL
+
+
+def held(seed: int) -> str:
+    """The same program with some of its names as an item of a list, one of a dictionary, and an attribute."""
+    head, called = program(seed).split("\ndef found", 1)
+    for name, place in ("c", "kept[0]"), ("j", 'named["j"]'), ("w", "own.w"):
+        called = re.sub(rf"\b{name}\b", place, called)
+    made = '    kept, named, own = [0.0], {"j": 0}, Own()'
+    for line in ("(a, b, i, x, n, t):", f"gpu.launch(threads={THREADS})"):
+        called = called.replace(line, f"{line}\n{made}", 1)
+    return f"{head}\nclass Own:\n    def __init__(self):\n        self.w = 0\n\n\ndef found{called}"
 
 
 def outcome(seed: int, *, device: bool = False, write: Callable[[int], str] = program) -> str:

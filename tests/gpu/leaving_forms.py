@@ -877,3 +877,225 @@ def number_or_none(v):
 def returns_a_number_or_nothing(x, n, y):
     gpu.launch(threads=64)
     y[gpu.thread] = number_or_none(x[gpu.thread])
+
+
+@right
+def items_of_a_list(x, n, y):
+    gpu.launch(threads=64)
+    best = [0.0, 0]
+    for k in gpu.loop(n[gpu.thread] % 9 + 1):
+        if x[k] > best[0]:
+            best[0], best[1] = x[k], k
+    store(y, *best)
+
+
+@right
+def items_that_two_names_hold(x, n, y):
+    gpu.launch(threads=64)
+    a = [0.0, 1.0]
+    b = a
+    for k in gpu.loop(5):
+        a[0] = b[1] + x[k]
+        b[1] = a[0] * 0.5
+    store(y, a[1], b[0])
+
+
+@right
+def items_that_swap(x, n, y):
+    gpu.launch(threads=64)
+    pair = [0, 1]
+    i = 0
+    while i < n[gpu.thread] % 9:
+        pair[0], pair[1] = pair[1], pair[0] + pair[1]
+        i += 1
+    store(y, *pair)
+
+
+@right
+def items_of_a_dictionary(x, n, y):
+    gpu.launch(threads=64)
+    seen = {"low": 1000.0, "high": -1000.0, "where": (0, 0)}
+    for k in range(64):
+        if x[k] < seen["low"]:
+            seen["low"] = x[k]
+    for k in gpu.loop(6):
+        if x[k] > seen["high"]:
+            seen["high"] = x[k]
+            seen["where"] = (k, seen["where"][0])
+    store(y, seen["low"], seen["high"], *seen["where"])
+
+
+@right
+def items_inside_items(x, n, y):
+    gpu.launch(threads=64)
+    rows = [[0.0, 0.0], {"left": [1.0]}]
+    for k in gpu.loop(4):
+        rows[0][1] = rows[0][1] + x[k]
+        if k > n[gpu.thread] % 4:
+            rows[1]["left"][0] = rows[1]["left"][0] * 2.0
+    store(y, *rows[0], rows[1]["left"][0])
+
+
+@right
+def items_that_a_branch_alone_sets(x, n, y):
+    gpu.launch(threads=64)
+    kept = [1.0, 2.0]
+    if x[gpu.thread] > 3.0:
+        kept[0] = x[gpu.thread]
+    elif n[gpu.thread] > 7:
+        kept[1] = 5.0
+    else:
+        kept[0], kept[1] = kept[1], kept[0]
+    store(y, *kept)
+
+
+@right
+def items_at_a_break(x, n, y):
+    gpu.launch(threads=64)
+    found = [-1.0, 0]
+    for k in gpu.loop(20):
+        found[1] += 1
+        if x[k] > x[gpu.thread]:
+            found[0] = x[k]
+            break
+        if k > n[gpu.thread]:
+            continue
+        found[0] = found[0] - 1.0
+    store(y, *found)
+
+
+@right
+def items_at_an_early_return(x, n, y):
+    gpu.launch(threads=64)
+    state = [0.0]
+    for k in gpu.loop(8):
+        state[0] = state[0] + x[k]
+        if state[0] > 4.0:
+            store(y, state[0], k)
+            return
+    store(y, state[0])
+
+
+def add_to(held, at, v):
+    if v > 1.0:
+        held[at] = held[at] + v
+
+
+@right
+def items_that_a_function_sets(x, n, y):
+    gpu.launch(threads=64)
+    held = [0.0, 0.0, 0.0]
+    for k in gpu.loop(6):
+        add_to(held, 1, x[k])
+        with gpu.when(x[k] < 3.0):
+            add_to(held, 2, x[k] * 2.0)
+    store(y, *held)
+
+
+class Running:
+    def __init__(self):
+        self.count, self.mean = 0, 0.0
+
+    def add(self, v):
+        self.count += 1
+        self.mean = self.mean + (v - self.mean) / gpu.cast(self.count, "f32")
+
+
+@right
+def attributes_that_a_method_sets(x, n, y):
+    gpu.launch(threads=64)
+    running = Running()
+    for k in gpu.loop(n[gpu.thread] % 5 + 1):
+        if x[k] > 0.5:
+            running.add(x[k])
+    store(y, running.count, running.mean)
+
+
+@right
+def attributes_of_items(x, n, y):
+    gpu.launch(threads=64)
+    both = [Running(), Running()]
+    i = 0
+    while i < 7:
+        both[0].add(x[i])
+        if both[0].mean > both[1].mean:
+            both[1].add(x[i + 1])
+        i += 1
+    store(y, both[0].mean, both[1].mean, both[1].count)
+
+
+@right
+def items_in_loops_in_loops(x, n, y):
+    gpu.launch(threads=64)
+    sums = [0.0, 0.0]
+    for i in gpu.loop(3):
+        sums[1] = 0.0
+        for k in gpu.loop(n[gpu.thread] % 4):
+            sums[1] = sums[1] + x[k + i]
+        sums[0] = sums[0] * 0.5 + sums[1]
+    store(y, *sums)
+
+
+@refused("sums is changed")
+def item_more_in_a_while(x, n, y):
+    gpu.launch(threads=64)
+    sums = [0.0]
+    i = 0
+    while i < n[gpu.thread]:
+        sums.append(x[i])  # here
+        i += 1
+    y[gpu.thread] = sums[-1]
+
+
+@refused("keeps its length")
+def item_less_in_an_if(x, n, y):
+    gpu.launch(threads=64)
+    sums = [0.0, 1.0]
+    if x[gpu.thread] > 2.0:
+        del sums[1]  # here
+    y[gpu.thread] = sums[-1]
+
+
+@refused("state is changed")
+def key_more_in_a_loop(x, n, y):
+    gpu.launch(threads=64)
+    state = {"a": 0.0}
+    for k in gpu.loop(3):
+        state["b"] = x[k]  # here
+    y[gpu.thread] = state["a"]
+
+
+@refused("kept[0] is rebound at line")
+def item_becomes_a_text(x, n, y):
+    gpu.launch(threads=64)
+    kept = [0.0]
+    if x[gpu.thread] > 2.0:  # here
+        kept[0] = "much"
+    y[gpu.thread] = x[0]
+
+
+@refused("from f32 to u32")
+def item_changes_its_type(x, n, y):
+    gpu.launch(threads=64)
+    kept = [x[0]]
+    if x[gpu.thread] > 2.0:  # here
+        kept[0] = n[0]
+    y[gpu.thread] = x[0]
+
+
+def outer_list():
+    total = [0.0]
+
+    def add(v):
+        if v > 1.0:
+            total[0] = total[0] + v  # here
+
+    return total, add
+
+
+@refused("total is changed")
+def item_of_an_enclosing_function(x, n, y):
+    gpu.launch(threads=64)
+    total, add = outer_list()
+    add(x[gpu.thread])
+    y[gpu.thread] = total[0]

@@ -8,7 +8,7 @@ import control_forms
 import numpy as np
 import one_thread
 import pytest
-from control_programs import numbers, outcome, program
+from control_programs import held, numbers, outcome, program
 
 from cutepy import gpu
 from cutepy.errors import KernelError
@@ -63,6 +63,11 @@ def test_a_number_of_pythons_is_what_python_makes_of_it(seed: int) -> None:
 
 def test_most_programs_about_pythons_numbers_are_not_refused() -> None:
     assert sum(outcome(seed, write=numbers) == "right" for seed in range(40, 80)) > 20
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_names_held_by_lists_dictionaries_and_objects(seed: int) -> None:
+    assert outcome(seed, write=held) == "right", held(seed)
 
 
 WITHOUT_TEXT = """

@@ -1,7 +1,7 @@
 """Random programs of control flow: plain Python, the interpreter and the default device agree.
 
-`python tools/fuzz/control.py COUNT [SEED] [--host] [--numbers]` prints one line, and each program that is wrong;
-`--numbers` are programs about Python's own integers.
+`python tools/fuzz/control.py COUNT [SEED] [--host] [--numbers | --held]` prints one line, and each program that is
+wrong; `--numbers` are programs about Python's own integers, `--held` keep names in a list, a dictionary, an object.
 """
 
 import sys
@@ -10,11 +10,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "gpu"))
 
-from control_programs import numbers, outcome, program
+from control_programs import held, numbers, outcome, program
 
 words = [word for word in sys.argv[1:] if not word.startswith("-")]
 count, first = int(words[0]), int(words[1]) if len(words) > 1 else 0
-write = numbers if "--numbers" in sys.argv else program
+write = numbers if "--numbers" in sys.argv else held if "--held" in sys.argv else program
 found: Counter[str] = Counter()
 for seed in range(first, first + count):
     said = outcome(seed, device="--host" not in sys.argv, write=write)

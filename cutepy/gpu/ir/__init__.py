@@ -22,6 +22,7 @@ from .expr import Vector as Vector
 from .expr import arena as arena
 from .expr import keep as keep
 from .expr import loads as loads
+from .expr import made as made
 from .expr import new_arena as new_arena
 from .expr import variables as variables
 from .make import as_expr as as_expr
@@ -32,7 +33,6 @@ from .make import cast as cast
 from .make import component as component
 from .make import const as const
 from .make import load as load
-from .make import made as made
 from .make import param as param
 from .make import select as select
 from .make import splat as splat

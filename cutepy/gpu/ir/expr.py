@@ -328,6 +328,37 @@ def new_arena(known: Arena | None = None) -> Iterator[Arena]:
         _ARENA.reset(token)
 
 
+def interned(
+    key: tuple[object, ...], kind: type[Computed], dtype: DType, lanes: int, operands: tuple[Expr, ...], *own: object
+) -> Expr:
+    """The node of that kind with its `own` fields, from now on the one of its key; its name, where the kernel being
+    traced names what is deep."""
+    current, depth = arena(), 0
+    names: tuple[Var, ...] = ()
+    loaded: tuple[Load, ...] = ()
+    for x in operands:
+        if type(x) is Const:
+            continue
+        if x.depth > depth:
+            depth = x.depth
+        more = (x,) if type(x) is Var else x.names
+        if more and more is not names:
+            names = tuple(dict.fromkeys(names + more)) if names else more
+        others = (*x.loaded, x) if isinstance(x, Load) else x.loaded
+        if others and others is not loaded:
+            loaded = tuple(dict.fromkeys(loaded + others)) if loaded else others
+    depth += 1
+    node = current.nodes[key] = kind(dtype, lanes, depth, operands, names, loaded, *own)
+    return node if depth <= MOST_DEPTH or current.name is None else current.name(node)
+
+
+def made(kind: type[Computed], dtype: DType, lanes: int, operands: tuple[Expr, ...], *own: object) -> Expr:
+    """The one node of a kind that has this type, these operands and these fields of its own."""
+    key = kind, dtype.name, lanes, *map(id, operands), *[id(x) if isinstance(x, Expr) else x for x in own]
+    known = arena().nodes.get(key)
+    return interned(key, kind, dtype, lanes, operands, *own) if known is None else known
+
+
 def variables(value: Expr) -> tuple[Var, ...]:
     """The variables that `value` reads, each once, operands first."""
     return (value,) if type(value) is Var else value.names

@@ -6,13 +6,11 @@ from ...errors import KernelError
 from ...ops.functions import BY_WGSL, Function, Word
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
 from .expr import (
-    MOST_DEPTH,
     Binary,
     Builtin,
     Call,
     Cast,
     Component,
-    Computed,
     Const,
     Expr,
     Load,
@@ -23,6 +21,8 @@ from .expr import (
     Vector,
     arena,
     has_halves,
+    interned,
+    made,
 )
 from .operators import (
     ARITHMETIC,
@@ -103,37 +103,6 @@ def as_expr(value: object, dtype: DType = u32) -> Expr:
     return found
 
 
-def _interned(
-    key: tuple[object, ...], kind: type[Computed], dtype: DType, lanes: int, operands: tuple[Expr, ...], *own: object
-) -> Expr:
-    """The node of that kind with its `own` fields, from now on the one of its key; its name, where the kernel being
-    traced names what is deep."""
-    current, depth = arena(), 0
-    names: tuple[Var, ...] = ()
-    loaded: tuple[Load, ...] = ()
-    for x in operands:
-        if type(x) is Const:
-            continue
-        if x.depth > depth:
-            depth = x.depth
-        more = (x,) if type(x) is Var else x.names
-        if more and more is not names:
-            names = tuple(dict.fromkeys(names + more)) if names else more
-        others = (*x.loaded, x) if isinstance(x, Load) else x.loaded
-        if others and others is not loaded:
-            loaded = tuple(dict.fromkeys(loaded + others)) if loaded else others
-    depth += 1
-    node = current.nodes[key] = kind(dtype, lanes, depth, operands, names, loaded, *own)
-    return node if depth <= MOST_DEPTH or current.name is None else current.name(node)
-
-
-def made(kind: type[Computed], dtype: DType, lanes: int, operands: tuple[Expr, ...], *own: object) -> Expr:
-    """The one node of a kind that has this type, these operands and these fields of its own."""
-    key = kind, dtype.name, lanes, *map(id, operands), *[id(x) if isinstance(x, Expr) else x for x in own]
-    known = arena().nodes.get(key)
-    return _interned(key, kind, dtype, lanes, operands, *own) if known is None else known
-
-
 def unary(op: str, value: Expr) -> Expr:
     """`op value`, with constants folded."""
     if isinstance(value, Const):
@@ -163,7 +132,7 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
     if node is None:
         dtype = bool_ if op in COMPARE else left.dtype
         lanes = left.lanes if left.lanes > right.lanes else right.lanes
-        node = _interned(key, Binary, dtype, lanes, (left, right), op, left, right)
+        node = interned(key, Binary, dtype, lanes, (left, right), op, left, right)
     return node
 
 
@@ -376,7 +345,7 @@ def _call(name: str, *operands: Expr | Number) -> Expr:
             dtype, lanes = u32, 4  # 128 bits
         elif isinstance(word := BY_WGSL.get(name), Word):
             dtype, lanes = word.dtype, word.lanes
-        node = _interned(key, Call, dtype, lanes, args, name, args)
+        node = interned(key, Call, dtype, lanes, args, name, args)
     return node
 
 
@@ -423,7 +392,7 @@ def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = No
     node = arena().nodes.get(key)
     if node is None:
         operands = (index,) if where is None else (index, where)
-        node = _interned(key, Load, buffer.dtype, lanes, operands, buffer, index, where, place)
+        node = interned(key, Load, buffer.dtype, lanes, operands, buffer, index, where, place)
     return node
 
 
@@ -439,7 +408,7 @@ def vector(*items: Expr) -> Expr:
     key = ("vector", *map(id, items))
     node = arena().nodes.get(key)
     if node is None:
-        node = _interned(key, Vector, first.dtype, len(items), items, items)
+        node = interned(key, Vector, first.dtype, len(items), items, items)
     return node
 
 

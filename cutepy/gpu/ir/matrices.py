@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from ...errors import KernelError
 from ...tensor.dtypes import DType
 from ...tensor.matrix import MatrixType, multiply_accumulate
-from .expr import Expr, MatrixCall, MatrixLoad
+from .expr import Expr, MatrixCall, MatrixLoad, made
 from .laws import Array, Law
-from .make import as_expr, made
+from .make import as_expr
 from .place import user_place
 from .stmt import Buffer
 

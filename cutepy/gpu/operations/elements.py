@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import KernelError
 from ...ops.functions import FUNCTIONS, Function
-from ...ops.rules import Number, Typed, Weak, check_number, result_type
+from ...ops.rules import Number, Typed, check_number, result_type
 from ...tensor.dtypes import DType, bool_
 from ..ir import Expr, as_expr, cast, select
 from ..ir.functions import spelt, truth
@@ -21,10 +21,10 @@ from ..ir.functions import spelt, truth
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element:
-    """A value of one element: its expression, and the type that the rules know it by. f16 is computed in f32."""
+    """A value of one element: its expression, and what the rules know it by. f16 is computed in f32."""
 
     value: Expr
-    dtype: DType | Weak
+    dtype: Typed
 
 
 Operand: TypeAlias = Element | Number

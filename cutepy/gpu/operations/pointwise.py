@@ -12,13 +12,14 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, update_wrapper
+from typing import Any
 
 import numpy as np
 
 from ...errors import KernelError
 from ...layout import size
 from ...ops.functions import Function
-from ...ops.rules import Number, Shape, Weak, broadcast_shape, result_type, weak_kind
+from ...ops.rules import Number, Shape, Typed, Weak, broadcast_shape, result_type, weak_kind
 from ...tensor.algorithms import copy, transform
 from ...tensor.bulk import mode_sizes
 from ...tensor.dtypes import DType, bool_, f32, gpu_dtype
@@ -156,7 +157,7 @@ class Pointwise:
             )
         return {name: given[name] if name in given else named[name] for name in self.names}
 
-    def result_type(self, types: Mapping[str, DType | Weak], numbers: Mapping[str, Number | np.generic]) -> DType:
+    def result_type(self, types: Mapping[str, DType | Weak], numbers: Mapping[str, Any]) -> DType:
         """What the function gives for elements of these types and these numbers, of which whole ones may be refused."""
         operands = [
             numbers[name] if isinstance(dtype, Weak) and dtype.kind != "f" else dtype for name, dtype in types.items()
@@ -165,7 +166,7 @@ class Pointwise:
         found = self._results.get(key)
         if found is None:
             with new_arena():
-                given = self.element(*(x if not isinstance(x, DType | Weak) else _any(x) for x in operands))
+                given = self.element(*map(_any, operands))
             found = gpu_dtype(result_type(self.name, type_of(given)))
             if len(self._results) >= KEPT:
                 self._results.clear()
@@ -301,9 +302,9 @@ def _new_result(place: Place, shape: Shape, dtype: DType, operands: Iterable[Ten
     return place.new(shape, dtype, sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis)))
 
 
-def _any(dtype: DType | Weak) -> Element:
-    """Some element of a type."""
-    return Element(var("x", f32 if isinstance(dtype, Weak) else dtype.accumulator), dtype)
+def _any(operand: Typed) -> Element:
+    """Some element of a type; of a number the rules know itself, and what is made of it as in a kernel."""
+    return Element(var("x", operand.accumulator if isinstance(operand, DType) else f32), operand)
 
 
 def _type_of_number(number: Number | np.generic) -> DType | Weak:

@@ -2,7 +2,7 @@
 
 Law: after a block a name that it rebinds is what Python would have given each thread: a register, where a register can
 hold it, and else not bound. What a block does to Python's objects would be done once and not in each thread or turn, so
-that is refused.
+that is refused. Items of lists and dictionaries, and attributes, that hold numbers are names like others (`items`).
 
 | | a branch | a loop |
 |---|---|---|
@@ -23,6 +23,7 @@ from ...tensor.dtypes import bool_
 from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, negated, select, settled, statements, variables
 from ..ir.place import place_of
 from ..simplify import simplify
+from .items import items_of
 from .leaving import RESULT
 from .registers import (
     CannotCarry,
@@ -96,6 +97,7 @@ class Block:
     """A block over values of the GPU. `now` holds the names that it may bind, as the user's code is to find them."""
 
     gpu, runs, entered = True, True, None
+    has_items = True
 
     def __init__(self, word: str, place: str, tables: Tables, frame: FrameType) -> None:
         self.trace, self.frame, self.place = current(word), frame, place
@@ -103,6 +105,9 @@ class Block:
         self.names, self.foreign = dict(tables[0]), dict(tables[1])
         self.now: dict[str, object] = {}
         self.missing: set[str] = set()
+        self.items = items_of(frame) if self.has_items else {}
+        self.names |= dict.fromkeys(self.items, frame.f_lineno)
+        self.lost_items: dict[str, str] = {}
         self.remember()
         self.trace.open.append(self)
 
@@ -110,7 +115,7 @@ class Block:
         """The block begins here: what Python's state is now, it is to be at its end."""
         self.before, self.foreign_before = self.bound(), self.outside()
         self.known, self.depth = self.trace.latest, len(self.trace.blocks)
-        self.state = Snapshot(self.frame)
+        self.state = Snapshot(self.frame, self.items.values())
 
     def __enter__(self) -> Self:
         return self
@@ -135,7 +140,14 @@ class Block:
     def bound(self) -> dict[str, object]:
         """The names as they are in the user's code."""
         found = self.frame.f_locals
-        return {name: found[name] for name in self.names if name in found}
+        names = {name: found[name] for name in self.names if name in found}
+        return names | {name: item.value for name, item in self.items.items()}
+
+    def put(self) -> None:
+        """The items are what `now` says; the user's code sees to the names."""
+        for name, item in self.items.items():
+            if name in self.now:
+                item.set(self.now[name])
 
     def outside(self) -> list[object]:
         """What the names that belong to other scopes mean."""
@@ -154,23 +166,28 @@ class Block:
         if changed:
             raise KernelError(
                 f"{place or self.at(self.frame.f_lineno)}: {changed} is changed inside {self.what}: Python does that "
-                "once, not in each thread or turn; keep what changes in a name of this function or in a tensor, or "
-                "unroll with gpu.unroll"
+                "once, not in each thread or turn; keep what changes in a name of this function, in an item of a list "
+                "or dictionary that keeps its length, or in a tensor (make_tensor), or unroll with gpu.unroll"
             )
 
     def close(self, *bodies: list[Stmt]) -> None:
         """The block is complete: registers that its bodies set no longer hold what was read from them."""
+        for why in self.lost_items.values():
+            raise KernelError(f"{self.place}: {why}; a tensor (make_tensor) holds what differs from thread to thread")
         self.trace.open.pop()
         stored = {stmt.buffer for body in bodies for stmt in statements(tuple(body)) if isinstance(stmt, Store)}
         self.trace.latest = {buffer: name for buffer, name in self.known.items() if buffer not in stored}
 
     def forget(self) -> None:
         """The frame has a name for this block: once it is complete, neither is to keep the other."""
-        del self.frame, self.state
+        del self.frame, self.state, self.items
 
     def lose(self, name: str, why: str) -> None:
         """Note why a name is not bound from here on."""
         subject = "what the function returns" if name == RESULT else name
+        if name in self.items:
+            self.lost_items[name] = f"{name} is {why} {self.what}"
+            return
         self.trace.lost[self.frame.f_code, name] = f"{subject} is {why} {self.what}"
 
     def rebound(self, name: str, why: CannotCarry) -> None:
@@ -236,6 +253,7 @@ class Branch(Block):
         """Go on with the other side."""
         self.stop()
         self.now = dict(self.before)
+        self.put()
         self.begin(self.otherwise)
         return True
 
@@ -252,6 +270,7 @@ class Branch(Block):
         else:
             self.trace.emit(If(self.otherwise, tuple(other.body), place=self.place))
         self.now |= {name: self.read(*found) for name, found in kept.items()}
+        self.put()
         self.forget()
 
     def merge(self, name: str, then: Side, other: Side) -> tuple[object, list[object]] | None:
@@ -329,6 +348,7 @@ class Conditional(Branch):
 class Chosen(Conditional):
     """The value of one expression or of another."""
 
+    has_items = False
     value: object
 
     def __init__(self, condition: Expr, frame: FrameType) -> None:

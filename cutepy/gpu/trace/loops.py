@@ -130,13 +130,14 @@ class Repeated(Block):
             body = trace.begin_block(loop.divergent or parting)
             none = dict.fromkeys([self.left, RETURNED] if RETURNED in self.before else [self.left], False)
             entry = self.now = self.values() | (none if self.left else {})
+            self.put()
             yield counter
             self.look()
             after = self.bound()
             settled = self.settles(entry, after, turn) and parting == self.parting
             if not settled and guess is not None:  # begin anew, and learn from what there is
                 guess, self.carried, self.mixed, self.parting = None, {}, set(), ""
-                self.missing, self.before = set(), before
+                self.missing, self.before, self.lost_items = set(), before, {}
             if settled:
                 self.keep(after, body, flag)
             trace.end_block(self.what)
@@ -151,6 +152,7 @@ class Repeated(Block):
         self.close(body)
         trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
         self.now = self.values()
+        self.put()
         if self.left:
             self.now[self.left] = True if flag is None else reading(trace, flag)
         for name in after.keys() - self.before.keys():
@@ -335,7 +337,8 @@ class Turning(Repeated):
             if not isinstance(bounded, Loop):
                 return
             self.loop = replace(bounded, place=self.place)
-        self.gpu = True
+        self.gpu, self.now = True, dict(self.before)
+        self.put()
         self.trace.open.append(self)
         self.look()
         yield from super().__iter__()

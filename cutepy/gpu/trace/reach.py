@@ -69,6 +69,12 @@ def is_library(module: str | None) -> bool:
     return (module or "builtins").partition(".")[0] in _PURE
 
 
+def is_of_library(kind: type) -> bool:
+    """Whether a class is of such a module; one that a text without a module makes only says that it is Python's own."""
+    made = kind.__module__ == "builtins" and kind.__flags__ & 1 << 9  # Python's own are in no heap
+    return is_library(kind.__module__) and not made
+
+
 @lru_cache(maxsize=1024)
 def is_installed(module: str | None) -> bool:
     """Whether a module is Python's, cutepy's or another package's: what it defines does not change in a session."""

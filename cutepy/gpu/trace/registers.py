@@ -4,6 +4,7 @@ Law: a register has one type, and a Python number is weak: it takes the type tha
 f32, bool, and of integers u32, or i32 where one may lie below 0.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -268,7 +269,7 @@ def held(
 
 def made(trace: Trace, owner: Owner, register: Register) -> Place:
     """A new array of one element for a variable."""
-    buffer = trace.local_array(register.dtype, 1, "private", owner[1].strip(".").partition(".")[0])
+    buffer = trace.local_array(register.dtype, 1, "private", re.findall(r"\w+", owner[1])[0])
     trace.owners[buffer] = owner
     return Place(buffer, register)
 

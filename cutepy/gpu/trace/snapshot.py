@@ -5,6 +5,7 @@ names of its frame and those that it and the functions it can call mention, is c
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from operator import length_hint
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, ModuleType
@@ -14,10 +15,13 @@ import numpy as np
 from ...errors import KernelError
 from ..ir import Expr
 from ..ir.place import user_place
+from .items import Item
 from .reach import (
     HOLDING,
     MISSING,
     PARTS,
+    Held,
+    Parts,
     Space,
     Walk,
     cells_of,
@@ -26,6 +30,7 @@ from .reach import (
     contents,
     fields,
     is_library,
+    is_of_library,
     references,
 )
 from .syntax import written
@@ -39,12 +44,15 @@ _STATE = (np.ndarray, bytearray, GeneratorType, *HOLDING, *PARTS)
 
 
 class Snapshot(Walk):
-    """The state of Python that the code of a frame can reach."""
+    """The state of Python that the code of a frame can reach, but for what `items` hold."""
 
     still = staticmethod(is_library)
 
-    def __init__(self, frame: FrameType) -> None:
+    def __init__(self, frame: FrameType, items: Iterable[Item] = ()) -> None:
         super().__init__()
+        self.carried: dict[int, set[object]] = {}
+        for item in items:
+            self.carried.setdefault(id(item.holder), set()).add(item.key)
         self.seen: dict[int, object] = {}
         self.own = {name: frame.f_locals.get(name, MISSING) for name in frame.f_code.co_cellvars}
         for name, value in frame.f_locals.items():
@@ -89,7 +97,21 @@ class Snapshot(Walk):
             self.reach(name, type(value))
             self.inside(name, value)
         for held in fields(value):
-            self.reach_all(self.held(held, name))
+            self.reach_all(self.held(self.without_items(held, getattr(value, "__dict__", None)), name))
+
+    def without_items(self, held: Held, holder: object) -> Held:
+        """What a thing holds, with None for each item."""
+        keys = self.carried.get(id(holder))
+        if keys is None:
+            return held
+
+        def look() -> Parts:
+            parts = held.look()
+            half = len(parts) // 2 if held.keyed else 0
+            names = parts[:half] if held.keyed else range(len(parts))
+            return (*parts[:half], *[None if key in keys else x for key, x in zip(names, parts[half:], strict=True)])
+
+        return replace(held, look=look)
 
     def reach_all(self, parts: Iterable[tuple[str, object]]) -> None:
         for name, part in parts:
@@ -102,7 +124,7 @@ class Snapshot(Walk):
                 self.reach_all([(name, getattr(value, part)) for part in parts])
         held = contents(value)
         if held is not None:
-            self.reach_all(self.held(held, name))
+            self.reach_all(self.held(self.without_items(held, value), name))
         elif isinstance(value, bytearray):
             self.watch(partial(bytes, value), name)
         elif isinstance(value, np.ndarray) and value.dtype == object:
@@ -137,5 +159,5 @@ class Snapshot(Walk):
             return False
         module = type(value).__module__
         return isinstance(value, ModuleType) or (
-            self.still(module) and not (module == "builtins" and isinstance(value, Iterator))
+            is_of_library(type(value)) and not (module == "builtins" and isinstance(value, Iterator))
         )
