@@ -7,10 +7,9 @@ no default: a new operation says what it does with a composed layout, or why it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ...errors import LayoutError
 from ..values.above import above
@@ -75,8 +74,7 @@ OfPlain = Callable[..., Layout]
 """An operation where it is called with plain layouts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """What is known of an operation: its public function, and how it acts on operands that are no plain layouts.
 
     `composed` is called as `composed(call, *operands)` where an operand has a function outside, or says why none may.
