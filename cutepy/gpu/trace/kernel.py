@@ -20,7 +20,6 @@ from ...layout.values.above import Shown
 from ...tensor.engine import ALLOCATOR, PackedEngine
 from ...tensor.tensor import Tensor
 from ..check import interpret_checked
-from ..compile import compile_kernel
 from ..interpret import interpret
 from ..ir import (
     Buffer,
@@ -37,7 +36,7 @@ from ..ir import (
 )
 from ..ir.expr import Arena
 from ..ir.place import KERNEL_FILE
-from ..lower import drop_unused, finish, lower
+from ..lower import compile_kernel, drop_unused, finish, lower
 from ..replay import Replay, replay
 from ..report import Hardware, Report, report
 from ..runtime import default_device
