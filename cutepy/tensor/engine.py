@@ -17,7 +17,6 @@ from ..layout import ComposedLayout, IntTuple, Layout
 from ..layout.values.above import numpy_later as np
 from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import map_leaves, show
-from ..layout.values.layout import _make, reach
 from .dtypes import BREADTH, DType, i32
 from .matrix import MatrixArray, MatrixType
 
@@ -138,8 +137,14 @@ class ViewEngine:
         """A view of the elements `offset + sum(i * d)`; nothing is copied. TensorError where it leaves the memory."""
         if 0 in shape:
             return np.empty(shape, self.memory.dtype)
-        for end in reach(_make(shape, stride)):
-            self._index(offset + end)
+        low = high = offset
+        for extent, step in zip(shape, stride, strict=True):
+            if step > 0:
+                high += (extent - 1) * step
+            else:
+                low += (extent - 1) * step
+        self._index(low)
+        self._index(high)
         width = self.memory.itemsize
         first = self.memory[offset + self.origin :]
         steps = tuple([step * width for step in stride])

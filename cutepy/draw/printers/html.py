@@ -128,7 +128,9 @@ def _table(grid: Grid) -> Iterator[str]:
     corner = "<th></th>" * len(grid.rows.levels)
     for level in grid.columns.levels:
         yield f"<tr>{corner}{''.join(_head(text, span, 'colspan') for text, span in level)}</tr>"
-    starts = [dict(zip(accumulate((span for _, span in level), initial=0), level)) for level in grid.rows.levels]  # noqa: B905  (an end has no head)
+    starts = [
+        dict(zip(accumulate((span for _, span in level), initial=0), level, strict=False)) for level in grid.rows.levels
+    ]
     for row in range(grid.rows.size):
         heads = "".join(_head(*begins[row], "rowspan") for begins in starts if row in begins)
         yield f"<tr>{heads}{''.join(_cells(grid, row, wide, high))}</tr>"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from inspect import Parameter, signature
+from typing import Any
 
 from ...errors import DrawError
 from ...layout import Layout, Swizzle
@@ -90,17 +91,10 @@ def view_of(asked: str | View | None, given: Mapping[str, object]) -> View | Non
 
 
 def _fitting(thing: object) -> View:
-    for kind, view in _REGISTERED.items():
+    known: dict[Any, View] = {AnyLayout: Plain(), Conversion: Moves(), Swizzle: Bits(), TensorLike: Data()}
+    for kind, view in (*_REGISTERED.items(), *known.items()):
         if isinstance(thing, kind):
             return view
-    if isinstance(thing, AnyLayout):
-        return Plain()
-    if isinstance(thing, Conversion):
-        return Moves()
-    if isinstance(thing, Swizzle):
-        return Bits()
-    if isinstance(thing, TensorLike):
-        return Data()
     if operands_of(thing):
         return Operands()
     if isinstance(getattr(thing, "layout_tv", None), Layout) or isinstance(getattr(thing, "read", None), Layout):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ...errors import LayoutError
 from ..values.above import Shown
 from ..values.composed import AnyLayout
-from .lanes import lanes_of
+from .lanes import check_numbers, lanes_of
 from .swizzled import listed
 
 WORD = 4
@@ -206,9 +206,7 @@ def _witness(access: int, phase: Phase, wide: int, banks: int) -> Witness:
 def _checked(call: str, element_bytes: int, access_bytes: int | None, **others: int) -> int:
     """The bytes of an access."""
     wide = element_bytes if access_bytes is None else access_bytes
-    for name, found in {"element_bytes": element_bytes, "access_bytes": wide, **others}.items():
-        if type(found) is not int or not 1 <= found <= 1024:
-            raise LayoutError(f"{call}: {name}={found!r}; a whole number from 1 to 1024")
+    check_numbers(call, element_bytes=element_bytes, access_bytes=wide, **others)
     if wide % element_bytes:
         raise LayoutError(f"{call}: an access of {wide} bytes is no whole number of elements of {element_bytes}")
     return wide

@@ -139,13 +139,12 @@ class Job(NamedTuple):
         plain = coalesce(side.layout) if isinstance(side.layout, Layout) else plain_part(side.layout)
         modes = [mode for mode in flat_modes(plain) if mode[0] > 1]
         unit = [extent for extent, step in modes if step == 1]
-        if isinstance(side.layout, Layout) and not unit:
-            return f"no mode of the {side.name}, {side.layout}, has stride 1"
-        if isinstance(side.layout, Layout) and unit[0] % count and count % unit[0]:
-            return f"the extent {unit[0]} of stride 1 in the {side.name} is no multiple of {count}"
         if isinstance(side.layout, Layout):
-            off = [step for _extent, step in modes if step != 1 and step % count]
-            if off:
+            if not unit:
+                return f"no mode of the {side.name}, {side.layout}, has stride 1"
+            if unit[0] % count and count % unit[0]:
+                return f"the extent {unit[0]} of stride 1 in the {side.name} is no multiple of {count}"
+            if off := [step for _extent, step in modes if step != 1 and step % count]:
                 return f"the stride {off[0]} of the {side.name} is no multiple of {count}"
         first = start // count * count
         missing = next(first + step for step in range(count) if first + step not in there)

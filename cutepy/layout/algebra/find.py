@@ -22,7 +22,7 @@ from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout
 from .banks import MOST_COUNTED, WORD, Access, Cost, Tables, served_together
 from .bits import columns_of, linear_layout_of
-from .lanes import check_listed
+from .lanes import check_listed, check_numbers
 from .operation import on_any
 from .rearrange import append, group_modes
 from .rows import Problem, columns_for, completed, independent, rank_of, rows_for
@@ -100,9 +100,7 @@ def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **number
         raise LayoutError(
             f"{call}: {count} elements, of which at most {MOST_COUNTED} are looked at; choose a smaller tile"
         )
-    for name, number in numbers.items():
-        if type(number) is not int or not 1 <= number <= 1024:
-            raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1 to 1024")
+    check_numbers(call, **numbers)
     if not isinstance(accesses, (list, tuple)) or not accesses:
         raise LayoutError(f"{call}: give a list of accesses, layouts from (lane, value) to an element of the tile")
     return count

@@ -34,6 +34,13 @@ def check_known(call: str, layout: object) -> None:
         )
 
 
+def check_numbers(call: str, **numbers: int) -> None:
+    """Raises LayoutError for what is no whole number from 1 to 1024: bytes, lanes, banks."""
+    for name, number in numbers.items():
+        if type(number) is not int or not 1 <= number <= 1024:
+            raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1 to 1024")
+
+
 def check_listed(call: str, layout: AnyLayout, most: int = MOST_ASKED) -> None:
     """Raises LayoutError for what is no layout of known sizes, or has more elements."""
     check_known(call, layout)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import gcd
+from operator import add, floordiv, mod, mul, sub, truediv
 from typing import Any
 
 from ...errors import CutepyError, LayoutError, NotationError
@@ -196,6 +197,9 @@ def _of_elements(chain: Function | None, pointer: Pointer, part: Node, fail: Fai
     return swizzle.zoomed(zoom)
 
 
+_SIGNS = {"+": add, "-": sub, "*": mul, "/": truediv, "//": floordiv, "%": mod}
+
+
 def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
     """`left sign right` of two numbers; a number may also scale a basis stride."""
     if sign == "**":
@@ -215,15 +219,8 @@ def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
     if sign == "/" and type(a) is int is type(b) and a % b:
         common = gcd(a, b) if b > 0 else -gcd(a, b)
         raise fail(f"this is {a // common}/{b // common}; sizes and strides are whole numbers", left.column)
-    return Node(left.column, _whole(_combined(sign, a, b), left, fail))
-
-
-def _combined(sign: str, a: Any, b: Any) -> object:
-    if sign == "/":
-        return a // b if type(a) is int is type(b) and not a % b else a / b
-    if sign in ("+", "-"):
-        return a + b if sign == "+" else a - b
-    return a * b if sign == "*" else a // b if sign == "//" else a % b
+    whole = sign == "/" and type(a) is int is type(b)
+    return Node(left.column, _whole(a // b if whole else _SIGNS[sign](a, b), left, fail))
 
 
 def _whole(value: Any, node: Node, fail: Fail) -> object:
