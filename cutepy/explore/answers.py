@@ -82,7 +82,6 @@ def answer(question: str) -> str:
 
 
 def result(text: str) -> Answer:
-    """What an expression gives, as text."""
     return {"value": str(parse_expression(text).value)}
 
 
@@ -260,7 +259,6 @@ def _layout(text: str) -> AnyLayout:
 
 
 def memory(text: str, access: Mapping[str, int]) -> Answer:
-    """Banks and segments that the accesses of a layout take."""
     return {"rows": memory_rows(_layout(text), Access(**access))}
 
 

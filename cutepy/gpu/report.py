@@ -249,7 +249,6 @@ def _arrays(kernel: Kernel, accesses: tuple[AccessFigures, ...]) -> tuple[ArrayF
 
 
 def _flops(model: Model) -> int:
-    """Floating-point operations of all invocations."""
     total = 0
     known: dict[tuple[tuple[Expr, ...], tuple[Loop, ...]], int] = {}
     for stmt, guards, loops in model.work:
