@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..docs import drawing_of_body
+from ..draw.drawing import drawing_of, read_body
 from ..draw.look import OPTIONS, SUFFIXES
-from ..draw.request import drawing_of, read_body
 from ..errors import CommandError, CutepyError
 from .documents import READERS, Block, blocks
 from .layouts import room

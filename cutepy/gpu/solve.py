@@ -15,8 +15,7 @@ from ..errors import KernelError, LayoutError, TableError
 from ..layout import Layout
 from ..layout.algebra.banks import WORD
 from ..layout.algebra.bits import layout_of_columns, mapped_layout
-from ..layout.algebra.find import conflict_free
-from ..layout.algebra.rounds import Found
+from ..layout.algebra.find import Found, conflict_free
 from ..layout.algebra.table import from_offsets
 from ..layout.values.bit_map import Columns
 from ..layout.values.composed import AnyLayout

@@ -15,11 +15,10 @@ from functools import partial, update_wrapper
 from warnings import warn
 
 from ...errors import KernelError
-from ...layout.algebra.rounds import Found
+from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
-from ...tensor.engine import ALLOCATOR
+from ...tensor.engine import ALLOCATOR, PackedEngine
 from ...tensor.tensor import Tensor
-from ...tensor.words import PackedEngine
 from ..check import interpret_checked
 from ..interpret import interpret
 from ..ir import (
