@@ -110,7 +110,8 @@ def look(text: str, view: str = "", options: Mapping[str, str] | None = None) ->
     views = list(_views(expression.function, value))
     chosen = view if view in views else views[0]
     found |= {"views": views, "view": chosen, "facts": list(_facts(value)), "rank": value.rank}
-    found |= {"offers": OFFERS[chosen], "threads": _extent(value, 0), "values": _extent(value, 1)}
+    threads = value[0].size if value.rank else 1
+    found |= {"offers": OFFERS[chosen], "threads": threads, "values": value.size // threads}
     found |= {"modes": [mode.size for mode in value] or [1], "called": expression.function}
     asked = _options(chosen, options or {}, value)
     try:
@@ -147,12 +148,6 @@ def _facts(value: AnyLayout) -> Iterator[str]:
         )
         if is_contiguous(value):
             yield "contiguous"
-
-
-def _extent(value: AnyLayout, mode: int) -> int:
-    """The size of the first mode, or of all others together."""
-    first = value[0].size if value.rank else 1
-    return first if mode == 0 else value.size // first
 
 
 def _options(view: str, options: Mapping[str, str], value: AnyLayout) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from ..tensor.matrix import MatrixType, Window
 from . import ir
 from .ir import Barrier, Buffer, Expr, Kernel, Stmt, Var
 from .ir.laws import Array, Law
+
+if TYPE_CHECKING:
+    from .interpret import Compiler
 
 
 @dataclass(slots=True)
@@ -359,15 +362,7 @@ def watch_lanes(s: State, reach: Reach, lanes: Array, values: Callable[[], Array
             s.watch.access(s, reach, lane, s.active, values())
 
 
-class Compiles(Protocol):
-    """What makes functions of expressions: the interpreter's compiler."""
-
-    @property
-    def kernel(self) -> ir.Kernel: ...
-    def expr(self, value: ir.Expr) -> Compute: ...
-
-
-def load_matrix(c: Compiles, node: ir.MatrixLoad) -> Compute:
+def load_matrix(c: Compiler, node: ir.MatrixLoad) -> Compute:
     buffer, index, kind = node.buffer, c.expr(node.index), node.dtype
     assert isinstance(kind, MatrixType)
     reach = Reach(c.kernel, buffer, 1, node.place, "reads", node.index)
@@ -388,7 +383,7 @@ def load_matrix(c: Compiles, node: ir.MatrixLoad) -> Compute:
     return read
 
 
-def call_matrix(c: Compiles, node: ir.MatrixCall) -> Compute:
+def call_matrix(c: Compiler, node: ir.MatrixCall) -> Compute:
     law, kind, operands = ir.meaning(node), node.dtype, [c.expr(x) for x in node.operands]
     assert law is not None and isinstance(kind, MatrixType)
 
@@ -399,7 +394,7 @@ def call_matrix(c: Compiles, node: ir.MatrixCall) -> Compute:
     return compute
 
 
-def store_matrix(c: Compiles, stmt: ir.MatrixStore) -> Run:
+def store_matrix(c: Compiler, stmt: ir.MatrixStore) -> Run:
     buffer, index, value, kind = stmt.buffer, c.expr(stmt.index), c.expr(stmt.value), stmt.value.dtype
     assert isinstance(kind, MatrixType)
     reach = Reach(c.kernel, buffer, 1, stmt.place, "writes", stmt.index)
