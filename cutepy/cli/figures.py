@@ -135,7 +135,6 @@ def _figures(block: Block) -> Iterator[Figure]:
 
 
 def run_draw(options: Namespace) -> None:
-    """Draw, then write."""
     suffix = _suffix(options.output, options.format)
     check_target(options.output)
     asked = {name: getattr(options, name) for name in OPTIONS if getattr(options, name, None) is not None}

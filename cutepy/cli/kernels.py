@@ -70,7 +70,6 @@ class Call:
 
 
 def run_wgsl(options: Namespace) -> None:
-    """Write the kernel's text."""
     check_target(options.output)
     call = _call(options)
     with call.traced():

@@ -272,7 +272,6 @@ def _best(tile: Tile, most: int) -> Plan | None:
 
 
 def run_tune(options: Namespace) -> None:
-    """Tune each product, and say what was tried."""
     for text in options.sizes:
         a, b = tune_operands(text, options.dtype, options.order)
         found = tune(

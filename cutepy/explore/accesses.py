@@ -68,7 +68,6 @@ class Access:
 
     @property
     def count(self) -> int:
-        """The elements that one access takes."""
         return max(1, self.access_bytes // self.element_bytes)
 
     def at(self, offset: int) -> list[str]:

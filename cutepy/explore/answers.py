@@ -80,7 +80,6 @@ def answer(question: str) -> str:
 
 
 def result(text: str) -> Answer:
-    """What an expression gives, as text."""
     return {"value": str(parse_expression(text).value)}
 
 
@@ -109,7 +108,8 @@ def look(text: str, view: str = "", options: Mapping[str, str] | None = None) ->
     views = list(_views(expression.function, value))
     chosen = view if view in views else views[0]
     found |= {"views": views, "view": chosen, "facts": list(_facts(value)), "rank": value.rank}
-    found |= {"offers": OFFERS[chosen], "threads": _extent(value, 0), "values": _extent(value, 1)}
+    threads = value[0].size if value.rank else 1
+    found |= {"offers": OFFERS[chosen], "threads": threads, "values": value.size // threads}
     found |= {"modes": [mode.size for mode in value] or [1], "called": expression.function}
     asked = _options(chosen, options or {}, value)
     try:
@@ -146,12 +146,6 @@ def _facts(value: AnyLayout) -> Iterator[str]:
         )
         if is_contiguous(value):
             yield "contiguous"
-
-
-def _extent(value: AnyLayout, mode: int) -> int:
-    """The size of the first mode, or of all others together."""
-    first = value[0].size if value.rank else 1
-    return first if mode == 0 else value.size // first
 
 
 def _options(view: str, options: Mapping[str, str], value: AnyLayout) -> tuple[tuple[str, str], ...]:
@@ -258,7 +252,6 @@ def _layout(text: str) -> AnyLayout:
 
 
 def memory(text: str, access: Mapping[str, int]) -> Answer:
-    """Banks and segments that the accesses of a layout take."""
     return {"rows": memory_rows(_layout(text), Access(**access))}
 
 

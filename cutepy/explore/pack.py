@@ -103,6 +103,10 @@ class Explorer:
         """The page with these files in it."""
         web = files("cutepy") / "explore" / "web"
         first = look(self.text, self.view, self.options)
+        picture, asked = "", first.get("options", {})
+        assert isinstance(asked, dict)
+        if "refused" not in first and first["views"]:  # what stands there before Python does; corners where it is large
+            picture = drawing_of(self.text, {"limit": str(FIRST_CELLS), **asked}).svg()
         state = {"text": self.text, "view": self.view, "options": self.options, "names": names()}
         data = "".join(
             f'<script type="application/octet-stream" id="{name}">{b64encode(packed[name]).decode()}</script>\n'
@@ -112,7 +116,7 @@ class Explorer:
             "style": (web / "style.css").read_text(encoding="utf-8"),
             "text": escape(self.text),
             "value": escape(str(first["value"])),
-            "picture": self._picture(),
+            "picture": picture,
             "state": json.dumps(state).replace("<", "\\u003c"),
             "worker": (web / "worker.js").read_text(encoding="utf-8"),
             "script": "\n".join((web / name).read_text(encoding="utf-8") for name in SCRIPTS),
@@ -124,15 +128,6 @@ class Explorer:
             assert mark, f"page.html has no place for {name}"
             page = before + part + after
         return page
-
-    def _picture(self) -> str:
-        """The picture that stands in the page before Python does; corners where it is large."""
-        found = look(self.text, self.view, self.options)
-        asked = found.get("options", {})
-        assert isinstance(asked, dict)
-        if "refused" in found or not found["views"]:
-            return ""
-        return drawing_of(self.text, {"limit": str(FIRST_CELLS), **asked}).svg()
 
     def save(self, path: str | Path) -> Path:
         """Write the page; returns the path."""

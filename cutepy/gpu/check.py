@@ -157,38 +157,27 @@ class Race(Exception):
 
 
 @dataclass(slots=True)
-class Marks:
-    """For each element, the largest and the smallest that came by, as keys that only grow: 0 where nobody did."""
-
-    most: Array
-    least: Array
-
-    def add(self, at: Array, number: Array, below: int, base: Array | int = 0) -> None:
-        """Add accesses by numbers under `below`; those under a larger `base` count for nothing any more."""
-        np.maximum.at(self.most, at, base + number + 1)
-        np.maximum.at(self.least, at, base + below - number)
-
-
-@dataclass(slots=True)
 class Shadow:
     """Who accessed each element of one array: by threads since the last barrier and, where workgroups share the array,
-    by invocations of the grid since the launch."""
+    by invocations of the grid since the launch. For each kind of access two rows: the largest and the smallest that
+    came by, as keys that only grow, 0 where nobody did; those under a larger base count for nothing any more."""
 
     size: int
     threads: int
     total: int
     across: bool
-    near: dict[str, Marks] = field(default_factory=dict)
-    far: dict[str, Marks] = field(default_factory=dict)
+    near: dict[str, Array] = field(default_factory=dict)
+    far: dict[str, Array] = field(default_factory=dict)
 
     def note(self, verb: str, at: Array, group: Array, thread: Array, epoch: Array) -> None:
         """Note accesses of elements `at`."""
         for level, number, below, base in self.levels(group, thread, epoch):
             if verb not in level:
-                level[verb] = Marks(np.zeros(self.size, np.int64), np.zeros(self.size, np.int64))
-            level[verb].add(at, number, below, base)
+                level[verb] = np.zeros((2, self.size), np.int64)
+            np.maximum.at(level[verb][0], at, base + number + 1)
+            np.maximum.at(level[verb][1], at, base + below - number)
 
-    def levels(self, group: Array, thread: Array, epoch: Array) -> list[tuple[dict[str, Marks], Array, int, Any]]:
+    def levels(self, group: Array, thread: Array, epoch: Array) -> list[tuple[dict[str, Array], Array, int, Any]]:
         """The marks, with the number of each invocation, what is above all numbers, and where an epoch begins. Those of
         the grid come first: where they show no race, an element that is written was accessed by one workgroup only, and
         its epochs are those of that workgroup."""
@@ -210,26 +199,26 @@ class Shadow:
                 return which, tuple((int(group[which]), n) for n in numbers)
         return -1, ()
 
-    def _raced(self, level: dict[str, Marks], at: Array, below: int, base: Any) -> Array:
-        most = {verb: marks.most[at] for verb, marks in level.items()}
+    def _raced(self, level: dict[str, Array], at: Array, below: int, base: Any) -> Array:
+        most = {verb: marks[0][at] for verb, marks in level.items()}
         here = {verb: found > base for verb, found in most.items()}
         none = np.zeros(at.shape, bool)
         strong = here.get("writes", none) | (here.get("reads", none) & here.get("updates", none))
         last = np.maximum.reduce(list(most.values())) - base - 1
-        first = below - (np.maximum.reduce([marks.least[at] for marks in level.values()]) - base)
+        first = below - (np.maximum.reduce([marks[1][at] for marks in level.values()]) - base)
         if level is self.far:
             last, first = last // self.threads, first // self.threads
         found: Array = strong & (last != first)
         return found
 
-    def _pair(self, level: dict[str, Marks], at: int, below: int, base: int) -> tuple[int, int]:
+    def _pair(self, level: dict[str, Array], at: int, below: int, base: int) -> tuple[int, int]:
         """Two invocations of one element that are in conflict."""
         each = self.threads if level is self.far else 1
         here = [
             (verb, number)
-            for verb, marks in level.items()
-            if marks.most[at] > base
-            for number in (int(marks.most[at]) - base - 1, below - (int(marks.least[at]) - base))
+            for verb, (most, least) in level.items()
+            if most[at] > base
+            for number in (int(most[at]) - base - 1, below - (int(least[at]) - base))
         ]
         return next(
             (a, b) for (one, a), (two, b) in product(here, here) if a // each != b // each and conflict(one, two)

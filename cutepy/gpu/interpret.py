@@ -18,7 +18,6 @@ import numpy as np
 from ..errors import KernelError
 from ..tensor.matrix import MatrixType
 from . import ir
-from .interpret_matrix import by_subgroup, call_matrix, load_matrix, store_matrix
 from .interpret_memory import (
     Compute,
     Reach,
@@ -27,11 +26,15 @@ from .interpret_memory import (
     Watch,
     atomic_update,
     both,
+    by_subgroup,
+    call_matrix,
     check_wait,
     gather,
+    load_matrix,
     say,
     scatter,
     spread,
+    store_matrix,
     subgroup_call,
 )
 from .ir.laws import Array, lane_of
@@ -117,7 +120,6 @@ def _chunks(kernel: ir.Kernel, held: int, only: int | None, *, alone: bool) -> I
 
 
 def _prepare(state: State, chunk: tuple[Array, Array, Array]) -> None:
-    """Fill in the ids and the memory of these workgroups."""
     kernel, threads = state.kernel, state.kernel.threads
     thread, size = np.arange(threads, dtype=np.uint32)[None, :], state.subgroup_size
     for axis, part in zip("xyz", chunk, strict=True):

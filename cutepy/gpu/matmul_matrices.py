@@ -1,7 +1,7 @@
 """Matrix product by matrices of a subgroup: one kernel over the partitions of a tiled MMA, and the plans for it.
 
 Law: as in `matmul`, `C[m, n] = sum over k of A[m, k] * B[n, k]`, in the types of one matrix instruction. Tiles divide
-A and B: `whole_tiles` brings other operands there. C is any tensor.
+A and B: `of_whole_tiles` brings other operands there. C is any tensor.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ from .operations.pointwise import converted, shares_memory
 from .operations.reductions import Reduction, launches
 from .repeat import repeatable, static_type
 from .runtime import Adapter
+from .slabs import corner, new_of_tiles, of_whole_tiles
 from .tuned import Problem, tuned_plan
-from .whole_tiles import corner, new_of_tiles, of_whole_tiles
 
 static_type(Plan)
 static_type(MatrixPlan)
@@ -275,7 +275,7 @@ def as_planned(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> Ope
     if isinstance(plan, Plan):
         return operands
     a, b, c = operands
-    return of_whole_tiles(place, a, plan, 0), of_whole_tiles(place, b, plan, 1), c
+    return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
 
 
 def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:

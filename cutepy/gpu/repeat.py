@@ -21,7 +21,7 @@ from ..tensor.dtypes import DType
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .runtime import Device, DeviceBuffer
-from .runtime.tape import Played, Tape, taped
+from .runtime.batch import Played, Tape, taped
 
 P = ParamSpec("P")
 R = TypeVar("R")

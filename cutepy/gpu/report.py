@@ -209,20 +209,19 @@ def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
     times = units = perfect = 0
     ways = 1
     modulus = hardware.segment_bytes if stored else WORD * hardware.banks
-    for view in counter.views(max(1, modulus // each)):
-        active = int(view.active.sum())
-        times += active * view.times
-        if strange or not active:
+    for addresses, active, count in counter.views(max(1, modulus // each)):
+        times += int(active.sum()) * count
+        if strange or not active.any():
             continue
-        firsts = [at if on else None for at, on in zip((view.addresses * each).tolist(), view.active, strict=True)]
+        firsts = [at if on else None for at, on in zip((addresses * each).tolist(), active, strict=True)]
         if stored:
             costs = list(fetched(firsts, nbytes, hardware.subgroup, hardware.segment_bytes))
         else:
             phases = served(firsts, nbytes, hardware.subgroup, hardware.banks)
             costs = [(phase.ways, phase.perfect(hardware.banks)) for phase in phases]
             ways = max(ways, *(rounds for rounds, _ in costs))
-        units += sum(cost for cost, _ in costs) * view.times
-        perfect += sum(least for _, least in costs) * view.times
+        units += sum(cost for cost, _ in costs) * count
+        perfect += sum(least for _, least in costs) * count
     where = access.verb, buffer.name, buffer.space, access.text, access.place, buffer.note
     return AccessFigures(
         *where,
@@ -249,7 +248,6 @@ def _arrays(kernel: Kernel, accesses: tuple[AccessFigures, ...]) -> tuple[ArrayF
 
 
 def _flops(model: Model) -> int:
-    """Floating-point operations of all invocations."""
     total = 0
     known: dict[tuple[tuple[Expr, ...], tuple[Loop, ...]], int] = {}
     for stmt, guards, loops in model.work:
@@ -258,7 +256,7 @@ def _flops(model: Model) -> int:
             key = guards, loops
             if key not in known:
                 views = _Counter(model, const(0), guards, loops).views(1)
-                known[key] = sum(int(view.active.sum()) * view.times for view in views)
+                known[key] = sum(int(active.sum()) * times for _, active, times in views)
             total += amount * known[key]
     return total
 
@@ -281,15 +279,6 @@ def _operations(stmt: Stmt) -> int:
 _MOST = 1 << 24
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _View:
-    """The addresses of the threads of a workgroup, in elements, and who takes part; seen `times` times."""
-
-    addresses: Integers
-    active: Mask
-    times: int
-
-
 @dataclass(slots=True, eq=False)
 class _Counter:
     """The views of an index under guards and loops. `exact` turns False where guards had to be left out."""
@@ -300,8 +289,9 @@ class _Counter:
     loops: tuple[Loop, ...]
     exact: bool = True
 
-    def views(self, modulus: int) -> Iterator[_View]:
-        """All views, with addresses up to multiples of `modulus`."""
+    def views(self, modulus: int) -> Iterator[tuple[Integers, Mask, int]]:
+        """The addresses of the threads of a workgroup, in elements up to multiples of `modulus`, who takes part, and
+        how many times that is so; all there are."""
         model = self.model
         known = [g for g in self.guards if not model.unknowns([g])]
         self.exact = len(known) == len(self.guards)
@@ -315,7 +305,7 @@ class _Counter:
         added, free = self._added(terms, joint, modulus)
         for addresses, active, times in self._rows(known, terms, joint, modulus):
             for by in np.flatnonzero(added).tolist():
-                yield _View(addresses + by, active, times * int(added[by]) * free)
+                yield addresses + by, active, times * int(added[by]) * free
 
     def _joined(self, ids: set[Expr], terms: Iterable[Expr]) -> set[Expr]:
         """`ids` with all that stand in a term with one of them."""

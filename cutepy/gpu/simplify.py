@@ -90,19 +90,13 @@ def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
 
 
 def _order(term: tuple[Expr, int]) -> tuple[bool, int, int, int]:
-    """What is subtracted comes last; then what is known first; then what weighs most."""
-    bound, met = _rank(term[0])
-    return term[1] < 0, bound, -abs(term[1]), met
-
-
-def _rank(atom: Expr) -> tuple[int, int]:
-    """Atoms in the order in which their variables were bound, then in the order in which they were met."""
-    memo = arena().ranks
-    known = memo.get(atom)
-    if known is None:
-        last = max((v.order for v in variables(atom)), default=0)
-        known = memo[atom] = (last, len(memo))
-    return known
+    """What is subtracted comes last; what is known first comes first, by the order in which its variables were bound;
+    then what weighs most, then what was met first."""
+    (atom, c), memo = term, arena().ranks
+    if atom not in memo:
+        memo[atom] = max((v.order for v in variables(atom)), default=0), len(memo)
+    bound, met = memo[atom]
+    return c < 0, bound, -abs(c), met
 
 
 def _rejoin(form: Sum) -> Sum:

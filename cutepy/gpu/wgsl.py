@@ -239,13 +239,18 @@ class Printer:
         yield "}"
 
     def loop(self, stmt: ir.For, depth: int) -> Iterator[str]:
-        first, *rest = stmt.body
-        if stmt.stop is None and isinstance(first, ir.Break) and not first.last:
+        body = stmt.body
+        if stmt.stop is not None:
+            name = self.name_of(stmt.var, stmt.var.name)
+            one = isinstance(stmt.step, ir.Const) and stmt.step.value == 1
+            step = f"{name}++" if one else f"{name} += {self.show(stmt.step)}"
+            yield f"for (var {name} = {self.show(stmt.start)}; {name} < {self.show(stmt.stop, SUM)}; {step}) {{"
+        elif isinstance(first := body[0], ir.Break) and not first.last:
             yield f"while ({self.show(ir.negated(first.condition))}) {{"
-            yield from self.block(tuple(rest), depth + 1)
+            body = body[1:]
         else:
-            yield self.loop_head(stmt)
-            yield from self.block(stmt.body, depth + 1)
+            yield "loop {"
+        yield from self.block(body, depth + 1)
         yield "}"
 
     def leave(self, stmt: ir.Break, depth: int) -> Iterator[str]:
@@ -257,14 +262,6 @@ class Printer:
         yield from self.block(stmt.last, depth + 1)
         yield INDENT * (depth + 1) + "break;"
         yield "}"
-
-    def loop_head(self, loop: ir.For) -> str:
-        if loop.stop is None:
-            return "loop {"
-        name = self.name_of(loop.var, loop.var.name)
-        one = isinstance(loop.step, ir.Const) and loop.step.value == 1
-        step = f"{name}++" if one else f"{name} += {self.show(loop.step)}"
-        return f"for (var {name} = {self.show(loop.start)}; {name} < {self.show(loop.stop, SUM)}; {step}) {{"
 
     def show(self, value: ir.Expr, outer: int = 0) -> str:
         """`value` as text that may stand where an operator of strength `outer` holds it."""

@@ -12,8 +12,8 @@ from cutepy.gpu.matmul import whole_splits
 from cutepy.gpu.matmul_bytes import numbers_along
 from cutepy.gpu.operations.operand import Place
 from cutepy.gpu.runtime import Device
+from cutepy.gpu.slabs import new_of_tiles, padded_kernel
 from cutepy.gpu.trace.kernel import KernelFunction
-from cutepy.gpu.whole_tiles import new_of_tiles, padded_kernel
 from cutepy.tensor import fill, make_tensor
 from cutepy.tensor.dtypes import i32
 

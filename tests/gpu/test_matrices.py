@@ -28,9 +28,9 @@ from cutepy.gpu.matmul_matrices import (
 )
 from cutepy.gpu.operations.operand import Place
 from cutepy.gpu.runtime.program import MATRICES, MatrixShape
+from cutepy.gpu.slabs import new_of_tiles, padded_kernel
 from cutepy.gpu.verify import verify
 from cutepy.gpu.wgsl import print_wgsl
-from cutepy.gpu.whole_tiles import new_of_tiles, padded_kernel
 from cutepy.layout import Layout, Swizzle, _, make_composed_layout
 from cutepy.tensor import (
     Tensor,

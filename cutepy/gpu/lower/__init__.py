@@ -10,13 +10,12 @@ from ...tensor.dtypes import DType, f16, f32, i32, u32
 from ..ir import Kernel, check
 from ..runtime.program import MATRICES, Binding, Param, ParamType, Program
 from ..wgsl import Dialect, write_wgsl
-from .finish import drop_unused as drop_unused
-from .finish import finish as finish
-from .hoist import hoist
 from .reads import forward, load_once
 from .registers import name_registers
-from .spell import branch, spell
-from .widths import choose_widths
+from .spell import branch, choose_widths, spell
+from .uses import drop_unused as drop_unused
+from .uses import finish as finish
+from .uses import hoist
 
 #: Each kernel as `lower` made it: what is printed is what is proven.
 _LOWERED: WeakKeyDictionary[Kernel, Kernel] = WeakKeyDictionary()

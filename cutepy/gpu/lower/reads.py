@@ -105,7 +105,6 @@ class _Forward:
         self.result = self.walk(block)
 
     def source(self, value: ir.Expr) -> ir.Expr | None:
-        """The variable that `value` merely reads, if it does."""
         whole = value.value if isinstance(value, ir.Component) else value
         return whole if isinstance(whole, ir.Var) and whole in self.mutable else None
 
@@ -114,17 +113,9 @@ class _Forward:
         for name in ir.variables(value):
             self.uses[name] = self.uses.get(name, 0) - 1
             touched = touched or name in self.waiting
-        return self.put_back(value) if touched else value
-
-    def put_back(self, value: ir.Expr) -> ir.Expr:
-        waiting = self.waiting
-
-        def change(node: ir.Expr) -> ir.Expr:
-            if isinstance(node, ir.Var) and node in waiting:
-                return waiting[node].value
-            return node
-
-        return ir.rewrite(value, change, {})
+        if not touched:
+            return value
+        return ir.rewrite(value, lambda node: self.waiting[node].value if node in self.waiting else node, {})
 
     def settle(self, changed: Iterable[ir.Expr], out: list[ir.Stmt]) -> None:
         """Put down the waiting lets of variables about to change that are still to be used, in order of text."""

@@ -2,7 +2,8 @@
 
 A launch of a few microseconds would otherwise cost a submission of sixty. A batch is submitted when it is full, when
 somebody reads or waits, or within a millisecond of its first launch (`Flusher`), so that work never waits for the host.
-A `Stopwatch` adds up what passes took on the device, without the host and without gaps between passes.
+A `Stopwatch` adds up what passes took on the device, without the host and without gaps between passes. A `Tape` keeps
+what was launched, to be launched again.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import DeviceError
 from .adapters import Runtime
-from .buffer import Staging
+from .buffer import DeviceBuffer, Operand, Staging
 from .native import wgpu
 from .pipeline import Pipeline
-from .program import Size3
+from .program import Program, Size3
 
 if TYPE_CHECKING:
     from .device import Device
@@ -104,7 +107,6 @@ class InFlight:
             self.submit(self._gpu.create_command_encoder().finish())
 
     def wait(self) -> None:
-        """Block until everything submitted is done."""
         while self._waits:
             self._waits.popleft()()
 
@@ -126,7 +128,6 @@ class Flusher:
         self._asleep = True
 
     def notice(self) -> None:
-        """A batch was begun."""
         if not self._asleep:
             return
         if self._thread is None:
@@ -196,7 +197,6 @@ class Stopwatch:
         }
 
     def resolve(self, in_flight: InFlight, staging: Staging) -> None:
-        """Read the timestamps back and add them up."""
         self._seconds = 0.0
         if not self.passes:
             return
@@ -210,3 +210,53 @@ class Stopwatch:
         begin, end = data.view(np.uint64).reshape(-1, 2).T
         ticks = int((end - begin).sum())
         self._seconds = ticks * in_flight.runtime.timestamp_period(self._gpu) * 1e-9
+
+
+Launch = tuple[Program, tuple[Operand, ...], tuple[float, ...]]
+"""A launch: its program, its buffers and the values of its parameters."""
+Played = tuple[Program, tuple[int, ...], Sequence[float]]
+"""A launch of a tape that is played: its buffers are places among those of the call."""
+
+
+@dataclass(slots=True)
+class Tape:
+    """What a device was asked for while a block ran, so that it can be asked for the same again: pooled buffers and
+    launches; and the tape that runs around it. Where it is `whole`, the block did nothing else on the device."""
+
+    device: Device
+    outer: Tape | None
+    made: list[DeviceBuffer] = field(default_factory=list)
+    launches: list[Launch] = field(default_factory=list)
+    whole: bool = True
+
+
+_RUNNING: ContextVar[Tape | None] = ContextVar("tape", default=None)
+
+
+@contextmanager
+def taped(device: Device) -> Iterator[Tape]:
+    """A tape of what this device is asked for in the block, by this thread."""
+    tape = Tape(device, _RUNNING.get())
+    token = _RUNNING.set(tape)
+    try:
+        yield tape
+    finally:
+        _RUNNING.reset(token)
+
+
+def taping() -> bool:
+    """Whether a tape runs in this thread."""
+    return _RUNNING.get() is not None
+
+
+def tell(device: Device, what: DeviceBuffer | Launch | None) -> None:
+    """Write on the tapes that run: a pooled buffer that was made, a launch, or None for anything else."""
+    tape = _RUNNING.get()
+    while tape is not None:
+        if what is None or device is not tape.device:
+            tape.whole = False
+        elif isinstance(what, DeviceBuffer):
+            tape.made.append(what)
+        else:
+            tape.launches.append(what)
+        tape = tape.outer

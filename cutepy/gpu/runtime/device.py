@@ -18,12 +18,11 @@ import numpy.typing as npt
 
 from ...errors import CutepyError, DeviceError
 from .adapters import RUNTIMES, Adapter, webgpu_names
-from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Stopwatch
+from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Played, Stopwatch, taping, tell
 from .buffer import Array, DeviceBuffer, Operand, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
 from .native import wgpu
 from .pipeline import BindGroups, Pipeline, build_pipeline
 from .program import Dialect, Program, Size3
-from .tape import Played, taping, tell
 
 PIPELINES_KEPT = 512
 POOLED = 1 << 28
@@ -59,7 +58,7 @@ class Device:
         self._error: CutepyError | None = None
         self._pipelines: OrderedDict[Program, Pipeline] = OrderedDict()
         self._groups = BindGroups()
-        self._batch: Batch | None = None
+        self.pending: Batch | None = None  # the launches that nobody has submitted yet
         self._in_flight = InFlight(self.runtime, gpu)
         self._staging = Staging(gpu)
         usage = wgpu.BufferUsage
@@ -111,7 +110,7 @@ class Device:
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
-        with self._working("allocate"):
+        with _Working(self, "allocate"):
             buffer = self._new(nbytes, name, pooled)
         tell(self, buffer if pooled else None)
         return buffer
@@ -125,7 +124,6 @@ class Device:
         return buffer
 
     def _create(self, nbytes: int, name: str) -> wgpu.GPUBuffer:
-        """A new buffer of wgpu's."""
         try:
             return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
         except self.runtime.errors as error:
@@ -176,7 +174,7 @@ class Device:
             )
         tell(self, None)
         out = np.empty(count * stored_itemsize(kind), np.uint8)
-        with self._working(f"read {out.size} bytes"):
+        with _Working(self, f"read {out.size} bytes"):
             self._own(buffer)
             self._flush()
             self._staging.read(self._in_flight, buffer.handle, buffer.key[1] + offset, out)
@@ -198,14 +196,14 @@ class Device:
                 "launch a program made for that grid, or one made with checks='always'"
             )
         tell(self, (program, tuple(operands), tuple(params)) if grid is None else None)
-        with self._working(program.entry):
+        with _Working(self, program.entry):
             self._record(program, operands, params, size)
 
     def replay(self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer]) -> None:
         """Pooled buffers of so many bytes each, which join `buffers`, then launches over them: what `allocate` and
         `launch` do, in one turn. A launch has its program, the places of its operands among `buffers`, its parameters.
         """
-        with self._working("a call made again"):
+        with _Working(self, "a call made again"):
             buffers += [self._new(nbytes, "", True) for nbytes in made]
             for program, places, params in launches:
                 self._record(program, [buffers[place] for place in places], params, program.grid)
@@ -216,7 +214,6 @@ class Device:
                 tell(self, (program, tuple([buffers[place] for place in places]), tuple(params)))
 
     def _record(self, program: Program, operands: Sequence[Operand], params: Sequence[float], grid: Size3) -> None:
-        """Add a launch to the batch, or to a new one."""
         packed = b""
         if params or program.params:
             packed = program.pack(params)
@@ -229,12 +226,12 @@ class Device:
                 f"{program.entry}: a grid of {' x '.join(map(str, grid))} workgroups; {self.adapter.name} has at most "
                 f"{self.limits.workgroups} along a dimension: fold the grid into y and z, or let each do more"
             )
-        batch = self._batch
+        batch = self.pending
         if batch is not None and not batch.has_room(len(packed)):
             self._flush()
             batch = None
         if batch is None:
-            batch = self._batch = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
+            batch = self.pending = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
             self._flusher.notice()
         batch.record(pipeline, group, packed, grid)
 
@@ -242,17 +239,17 @@ class Device:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
         the program asked for none but this wgpu cannot leave them out (then a warning says so once), or keeps its own.
         """
-        with self._working(f"compile {program.entry}"):
+        with _Working(self, f"compile {program.entry}"):
             return self.pipeline(program).checked
 
     def flush(self) -> None:
         """Submit what was launched so far; it would be within a millisecond anyway."""
-        with self._working("flush"):
+        with _Working(self, "flush"):
             self._flush()
 
     def wait(self) -> None:
         """Block until everything launched so far is done."""
-        with self._working("wait"):
+        with _Working(self, "wait"):
             self._flush()
             self._in_flight.wait()
 
@@ -264,14 +261,14 @@ class Device:
         """
         if "timestamp-query" not in self.features:
             raise DeviceError(f"{self.adapter}: no timestamps; measure wall time around launches and device.wait()")
-        with self._working("timed"):
+        with _Working(self, "timed"):
             self._flush()
             if self._stopwatch is not None:
                 raise DeviceError("device.timed(): a measurement is under way on this device; do not nest them")
             watch = self._stopwatch = Stopwatch(self.gpu)
         try:
             yield watch
-            with self._working("timed"):
+            with _Working(self, "timed"):
                 self._flush()
                 watch.resolve(self._in_flight, self._staging)
         finally:
@@ -324,49 +321,16 @@ class Device:
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
-    @property
-    def pending(self) -> Batch | None:
-        """The launches that nobody has submitted yet."""
-        return self._batch
-
     def flush_quietly(self, batch: Batch) -> None:
         """Submit this batch if it is still pending. For the flusher's thread: the next call raises what goes wrong."""
         with self._lock:
             try:
-                if not self._dead and self._batch is batch:
+                if not self._dead and self.pending is batch:
                     self._flush()
             except CutepyError as error:
                 self._error = error
             except self.runtime.errors as error:
                 self._error = self.failure(error, "submit")
-
-    def _working(self, doing: str) -> _Working:
-        """Hold the lock in a with block; see `_take` and `_leave`."""
-        return _Working(self, doing)
-
-    def _take(self, doing: str) -> None:
-        """Hold the lock, but refuse on a dead device."""
-        self._lock.acquire()
-        try:
-            if not self._dead and self.runtime.lost(self.gpu):
-                self._dead = "lost"
-            if self._dead or self._error is not None:
-                error, self._error = self._error, None
-                raise error or DeviceError(f"{doing}: {self.adapter.summary} was {self._dead}; {_REOPEN}")
-            if self._forgotten:
-                self._drain()
-        except BaseException as error:
-            self._leave(error, doing)
-            raise
-
-    def _leave(self, error: BaseException | None, doing: str) -> None:
-        """Let the lock go, and turn an error of the runtime into DeviceError."""
-        try:
-            if error is not None and not isinstance(error, CutepyError):
-                if isinstance(error, (*self.runtime.errors, RuntimeError)):
-                    raise self.failure(error, doing) from error
-        finally:
-            self._lock.release()
 
     def _drain(self) -> None:
         while self._forgotten:
@@ -381,7 +345,6 @@ class Device:
             self._groups.forget(uid)
 
     def pipeline(self, program: Program) -> Pipeline:
-        """The program compiled for this device."""
         pipeline = self._pipelines.get(program)
         if pipeline is None:
             pipeline = self._pipelines[program] = build_pipeline(self, program)
@@ -392,7 +355,7 @@ class Device:
         return pipeline
 
     def _flush(self) -> None:
-        batch, self._batch = self._batch, None
+        batch, self.pending = self.pending, None
         if batch is None:
             return
         try:
@@ -406,7 +369,7 @@ class Device:
 
     def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:
         tell(self, None)
-        with self._working(f"write {data.size} bytes"):
+        with _Working(self, f"write {data.size} bytes"):
             self._own(buffer)
             self._flush()
             self._staging.write(self._in_flight, buffer.handle, offset, data)
@@ -429,10 +392,29 @@ class _Working:
         self.device, self.doing = device, doing
 
     def __enter__(self) -> None:
-        self.device._take(self.doing)
+        """Hold the lock, but refuse on a dead device."""
+        device = self.device
+        device._lock.acquire()
+        try:
+            if not device._dead and device.runtime.lost(device.gpu):
+                device._dead = "lost"
+            if device._dead or device._error is not None:
+                error, device._error = device._error, None
+                raise error or DeviceError(f"{self.doing}: {device.adapter.summary} was {device._dead}; {_REOPEN}")
+            if device._forgotten:
+                device._drain()
+        except BaseException as error:
+            self.__exit__(None, error, None)
+            raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self.device._leave(error, self.doing)
+        """Let the lock go, and turn an error of the runtime into DeviceError."""
+        device = self.device
+        try:
+            if not isinstance(error, CutepyError) and isinstance(error, (*device.runtime.errors, RuntimeError)):
+                raise device.failure(error, self.doing) from error
+        finally:
+            device._lock.release()
 
 
 _REOPEN = "open a new device (cutepy.gpu.default_device() does) and upload again"

@@ -155,10 +155,8 @@ _TRIES, _SMALL = 8, 1 << 18
 
 def decide_bounds(model: Model, racing: Set[Buffer]) -> list[Verdict]:
     """One verdict for each array. Whoever reads an array of `racing` twice may find two values."""
-    by_array: dict[Buffer, list[Access]] = {}
-    for access in model.accesses:
-        by_array.setdefault(access.buffer, []).append(access)
-    return [_array(model, buffer, found, racing) for buffer, found in by_array.items()]
+    arrays = dict.fromkeys(access.buffer for access in model.accesses)
+    return [_array(model, b, [a for a in model.accesses if a.buffer is b], racing) for b in arrays]
 
 
 def last_of(access: Access) -> int:

@@ -26,10 +26,6 @@ class State:
         self.read_from: dict[ir.Expr, ir.Buffer] = {}
         self.lasting: dict[ir.Expr, bool] = {}
 
-    def statement(self) -> None:
-        """The next statement begins: what it reads, it reads anew."""
-        self.read = {}
-
     def is_lasting(self, value: ir.Expr) -> bool:
         """Whether `value` is the same wherever it is computed: it reads nothing that the kernel changes."""
         known = self.lasting.get(value)

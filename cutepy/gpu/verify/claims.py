@@ -89,8 +89,8 @@ def check_matrices(kernel: Kernel) -> None:
             if verdict.status != "proven":
                 raise KernelError(f"{kernel.name} is not run: {verdict}")
         if not is_in_bounds(model, _racing(model)):
-            found = [v for v in decide_bounds(model, _racing(model)) if v.status != "proven"]
-            told = f": {found[0]}" if found else ""
+            found = [f": {v}" for v in decide_bounds(model, _racing(model)) if v.status != "proven"]
+            told = "".join(found[:1])
             raise KernelError(
                 f"{kernel.name} is not run: its matrices are not proven to stay inside their memory{told}"
             )

@@ -146,7 +146,7 @@ class _Walk:
     def block(self, block: ir.Block, around: _Around) -> tuple[Item, ...]:
         out: list[Item] = []
         for number, stmt in enumerate(block):
-            self.state.statement()
+            self.state.read = {}  # a statement reads anew what it reads
             start, before = None, self.state.cells
             if isinstance(stmt, ir.For):
                 start, before = self.resolve(stmt.start), dict(before)
@@ -226,7 +226,6 @@ class _Walk:
             out += self.access("reads", node, node.lanes, around.within(where, where))
 
     def gather(self, stmt: ir.Stmt, around: _Around) -> None:
-        """What a whole subgroup does in `stmt`."""
         for node in (*ir.nodes(*stmt.expressions), stmt):
             if not isinstance(node, ir.MatrixLoad | ir.MatrixCall | ir.MatrixStore):
                 continue

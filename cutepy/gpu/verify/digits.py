@@ -120,15 +120,12 @@ def _taken_apart(family: list[_Member], digits: list[_Digit], moduli: set[int]) 
     while todo:
         digit, bases = todo.pop()
         bases = {b for b in bases | {abs(c) for form in digit for c in form.terms.values()} if b > 1}
-        if len(done) + len(todo) < _DIGITS:
-            for base in sorted(bases, reverse=True):
-                split = _split(family, digit, base)
-                if split is not None:
-                    low, high = split
-                    todo += [(low, {b for b in bases if b < base}), (high, {b // base for b in bases})]
-                    break
-            else:
-                done.append(digit)
+        room = len(done) + len(todo) < _DIGITS
+        for base in sorted(bases, reverse=True) if room else ():
+            if (split := _split(family, digit, base)) is not None:
+                low, high = split
+                todo += [(low, {b for b in bases if b < base}), (high, {b // base for b in bases})]
+                break
         else:
             done.append(digit)
     return done
@@ -138,9 +135,7 @@ def _split(family: list[_Member], digit: _Digit, base: int) -> tuple[_Digit, _Di
     """(low, high) with digit = high * base + low and low in a window of `base` numbers; None if that is not so, or if
     it says nothing new."""
     highs, lows = map(list, zip(*[form.split(base) for form in digit], strict=True))
-    if _is_constant(lows) or _is_constant(highs):
-        return None
-    if _window(family, lows) >= base:
+    if _is_constant(lows) or _is_constant(highs) or _window(family, lows) >= base:
         return None
     return _shifted(lows), _shifted(highs)
 

@@ -65,7 +65,6 @@ class Access:
 
     @property
     def text(self) -> str:
-        """The access as WGSL."""
         more = f" and {self.lanes - 1} more" if self.lanes > self.buffer.width else ""
         return f"{self.buffer.name}[{show(self.written)}]{more}"
 
@@ -91,7 +90,6 @@ class Gathering:
 
     @property
     def counters(self) -> tuple[tuple[str, Expr], ...]:
-        """The counters of the loops around it."""
         return counters_of(self.loops)
 
 
@@ -155,7 +153,6 @@ class Domain:
 
     @property
     def size(self) -> int:
-        """How many combinations there are."""
         return prod(len(v) for v in self.values)
 
     def at(self, numbers: Integers) -> dict[Expr, Integers]:
@@ -168,11 +165,9 @@ class Domain:
 
     @property
     def every(self) -> dict[Expr, Integers]:
-        """The values of all combinations."""
         return self.at(np.arange(self.size))
 
     def point(self, number: int) -> dict[Expr, int]:
-        """The values of one combination."""
         return {leaf: int(v) for leaf, v in self.at(np.asarray(number)).items()}
 
     def chunks(self, each: int) -> Iterator[Integers]:
@@ -214,7 +209,6 @@ class Model:
 
     @property
     def threads(self) -> int:
-        """Invocations in a workgroup."""
         return self.kernel.threads
 
     def leaves(self, value: Expr) -> frozenset[Expr]:
@@ -307,7 +301,6 @@ class Model:
         return Use((x, y, z), thread, counters, verb, item.text, item.place)
 
     def index_at(self, access: Access, ids: dict[Expr, int], thread: int) -> int:
-        """The first element that one invocation accesses."""
         return int(self._at([access.index], ids, thread).of(access.index))
 
     def _at(self, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> Points:
@@ -328,7 +321,6 @@ def _edges(extent: int, many: int) -> Integers:
 
 
 def typed(ids: Mapping[Expr, Integers]) -> dict[Expr, Array]:
-    """Ids in the types of the kernel."""
     return {leaf: v.astype(leaf.dtype.numpy) for leaf, v in ids.items()}
 
 

@@ -193,7 +193,6 @@ def _apart(model: Model, accesses: Sequence[Access]) -> bool:
 
 
 def _reach(model: Model, accesses: Sequence[Access]) -> tuple[int, int]:
-    """The least and the largest address of all, by bounds."""
     low, high = 1 << 62, -(1 << 62)
     for access in accesses:
         facts = facts_of(model, access)

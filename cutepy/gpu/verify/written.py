@@ -96,7 +96,6 @@ class _Run:
         return [g for g in guards if self.strange([g]) or self.model.leaves(g) & self.masked]
 
     def anywhere(self, ids: dict[Expr, int] | None = None) -> None:
-        """Run once, for one workgroup."""
         arrays = [b for b in self.model.kernel.local if b.space == "workgroup"]
         self.memory = {b: _Memory(np.zeros(b.length + 4, bool)) for b in arrays}
         self.run(self.model.items, self.scope({} if ids is None else ids))
