@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,10 +63,10 @@ def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[str,
                 yield (full if full in MODULES else base), node.lineno
 
 
-def wrong_arrows(module: str, source: str, is_package: bool = False) -> list[str]:
+def wrong_arrows(module: str, tree: ast.Module, is_package: bool = False) -> list[str]:
     """The imports of one module that its layer does not allow, each with its line."""
     layer, found = layer_of(module), []
-    for name, line in imports(ast.parse(source), module, is_package):
+    for name, line in imports(tree, module, is_package):
         top = name.split(".")[0]
         if top == "cutepy":
             target = layer_of(name)
@@ -123,19 +124,27 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return found
 
 
-ARROWS = {
-    module: [
-        arrow
-        for arrow in arrows(ast.parse(path.read_text()), module, path.name == "__init__.py")
-        if arrow[0] in MODULES
-    ]
-    for module, path in MODULES.items()
-}
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A source of the package."""
+    return ast.parse(path.read_text())
+
+
+@cache
+def all_arrows() -> dict[str, list[tuple[str, int, bool]]]:
+    """What each module imports of the package."""
+    return {
+        module: [arrow for arrow in arrows(parsed(path), module, path.name == "__init__.py") if arrow[0] in MODULES]
+        for module, path in MODULES.items()
+    }
 
 
 def test_the_files_form_layers() -> None:
     """No circle of files, whether an import stands at the top or inside a function."""
-    assert circles({module: {name for name, _, _ in found if name != module} for module, found in ARROWS.items()}) == []
+    assert (
+        circles({module: {name for name, _, _ in found if name != module} for module, found in all_arrows().items()})
+        == []
+    )
 
 
 def test_a_circle_is_seen() -> None:
@@ -145,13 +154,13 @@ def test_a_circle_is_seen() -> None:
 
 def test_nothing_of_cutepy_is_imported_late() -> None:
     """Inside functions stand heavy packages alone."""
-    assert [f"{m}:{line} {name}" for m, found in ARROWS.items() for name, line, late in found if late] == []
+    assert [f"{m}:{line} {name}" for m, found in all_arrows().items() for name, line, late in found if late] == []
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_nothing_imports_to_its_right(module: str) -> None:
     path = MODULES[module]
-    assert not wrong_arrows(module, path.read_text(), path.name == "__init__.py")
+    assert not wrong_arrows(module, parsed(path), path.name == "__init__.py")
 
 
 @pytest.mark.parametrize(
@@ -173,7 +182,7 @@ def test_nothing_imports_to_its_right(module: str) -> None:
     ],
 )
 def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
-    assert wrong_arrows(module, source)
+    assert wrong_arrows(module, ast.parse(source))
 
 
 def test_a_right_arrow_is_not() -> None:
@@ -182,7 +191,7 @@ def test_a_right_arrow_is_not() -> None:
         ("cutepy.gpu.runtime.device", "import wgpu\nfrom ...errors import DeviceError\nfrom .program import Program"),
         ("cutepy.cli", "from .draw import draw\nfrom .gpu import kernel"),
     ):
-        assert not wrong_arrows(module, source)
+        assert not wrong_arrows(module, ast.parse(source))
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -208,15 +217,14 @@ def test_the_check_of_light_imports_can_fail() -> None:
 def test_light_layers_import_nothing_heavy_at_import(layer: str) -> None:
     for module, path in MODULES.items():
         if layer_of(module) == layer:
-            names = at_import(ast.parse(path.read_text()), module, path.name == "__init__.py")
+            names = at_import(parsed(path), module, path.name == "__init__.py")
             assert {name.split(".")[0] for name in names}.isdisjoint(HEAVY), module
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_and_functions_are_small(module: str) -> None:
-    source = MODULES[module].read_text()
-    assert source.count("\n") <= MODULE_LINES
-    for node in ast.walk(ast.parse(source)):
+    assert MODULES[module].read_text().count("\n") <= MODULE_LINES
+    for node in ast.walk(parsed(MODULES[module])):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             assert lines <= FUNCTION_LINES, f"{node.name} (line {node.lineno}) has {lines} lines"
@@ -224,6 +232,6 @@ def test_modules_and_functions_are_small(module: str) -> None:
 
 def test_no_import_star() -> None:
     for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom):
                 assert all(alias.name != "*" for alias in node.names), module

@@ -12,6 +12,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import NoReturn
 
@@ -43,6 +44,7 @@ class Parser(ArgumentParser):
         raise CommandError(f"{message}{hint} ({self.prog} --help shows what there is)")
 
 
+@cache
 def parser() -> Parser:
     """The arguments of every command."""
     root = Parser(

@@ -36,7 +36,7 @@ def test_every_plan_at_uneven_edges(device: Device, name: str) -> None:
         c = gpu.array(np.full((m, n), np.nan, np.float32), device=device)
         x, y = gpu.array(a, device=device), gpu.array(b, device=device)
         bits = set()
-        for _ in range(3):
+        for _ in range(2):
             gpu.matmul(x, y, c, plan=whole_splits(PLANS[name], k, splits))
             bits.add(c.numpy().tobytes())
         assert len(bits) == 1 and error(c.numpy(), a.astype(np.float64) @ b) <= 1e-6, (m, n, k, splits)

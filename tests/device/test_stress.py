@@ -19,7 +19,7 @@ from cutepy.gpu.runtime import Device, DeviceBuffer, open_device
 from cutepy.gpu.runtime.adapters import Runtime
 from cutepy.gpu.runtime.dawn import wgpudawn
 
-LAUNCHES = 10_000
+LAUNCHES = 5_000
 ALLOCATIONS = 1_000
 THREADS = 8
 PAGE = os.sysconf("SC_PAGE_SIZE")

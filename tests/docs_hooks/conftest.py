@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def sphinx() -> tuple[str, Tool]:
     return "sphinx", _runner("sphinx")
 
 
+@cache
 def _runner(name: str) -> Tool:
     """Run `python -m name` with cutepy on its path."""
     python = os.environ.get("CUTEPY_DOCS_PYTHON", sys.executable)

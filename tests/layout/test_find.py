@@ -9,8 +9,8 @@ from cutepy.errors import LayoutError
 
 @pytest.mark.parametrize("kind", ["permuted", "linear"])
 def test_random_accesses(kind: str) -> None:
-    said = [judged(seed, kind, count, most_bits=10) for seed in range(30) for count in (2, 3)]
-    said += [judged(seed, kind, 2, same_width=True, most_bits=10) for seed in range(30)]
+    said = [judged(seed, kind, count, most_bits=10) for seed in range(15) for count in (2, 3)]
+    said += [judged(seed, kind, 2, same_width=True, most_bits=10) for seed in range(15)]
     assert not any(said), "\n".join(filter(None, said))
 
 
@@ -26,7 +26,7 @@ def test_padding_is_the_smallest() -> None:
 
 
 def test_extents_that_are_no_powers_of_two_take_no_more_memory_where_a_swizzle_does_it() -> None:
-    said = [judged_any_extents(seed) for seed in range(30)]
+    said = [judged_any_extents(seed) for seed in range(12)]
     assert not any(said), "\n".join(filter(None, said))
     found = conflict_free((24, 48), [Layout((24, 48)), Layout((48, 24), (24, 1))])
     assert found.free and found.layout.cosize == 24 * 48

@@ -211,7 +211,7 @@ def test_broken_texts_are_errors_and_nothing_else() -> None:
 def test_reading_inverts_writing(writer: str) -> None:
     rng = generator(f"notation {writer}")
     written = 0
-    for _case in range(1_000):
+    for _case in range(500):
         layout = any_layout(rng)
         if writer == "to_pycute" and basis_or_chain(layout):
             with pytest.raises(LayoutError):
@@ -222,7 +222,7 @@ def test_reading_inverts_writing(writer: str) -> None:
         assert parse_layout(text.replace(" ", "  ")) == layout
         assert parse_layout(f"{rng.choice(('tCgA: ', 's8  :', 'M:'))}{text}") == layout, text
         written += 1
-    assert written > 600
+    assert written > 300
 
 
 def test_a_name_before_a_stride_is_a_size() -> None:
