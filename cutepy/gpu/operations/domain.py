@@ -54,7 +54,7 @@ THREADS, ELEMENTS, WIDTH = 256, 1024, 4
 """Threads, elements of a tile, and the neighbours that a thread takes at once."""
 TURNED = 4096
 """Elements that are turned in shared memory: 16 KiB of those of 4 bytes. By 64 x 64, with vectors on both sides, a copy
-has 0.98 of a plain one's bandwidth on an H200; by 32 x 64 without vectors 0.87, by 32 x 32 0.82."""
+has 0.98 of a plain one's bandwidth on an H200, and without them, of 16383 x 16385, 0.87; by 32 x 32 0.82 and 0.67."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,12 @@ def staged_layout(turn: Turn) -> Layout | ComposedLayout:
 def turn_of(source: Layout, target: Layout, *, elements: int = TURNED, width: int = WIDTH) -> Turn | None:
     """The tile for a copy over modes in the order of the target's strides; None where the source's are in it too.
 
-    It has at most `elements`, and half of 4096 where `width` neighbours are not everywhere one access.
+    It has at most `elements`. A thread takes `width` neighbours where those are one access in every row.
 
     >>> print(turn_of(Layout((600, 500), (500, 1)), Layout((600, 500))))
     tiles of (64,64), read in the order (1,0) of their modes, 4 at once
     >>> print(turn_of(Layout((3, 50176, 8), (50176, 1, 150528)), Layout((3, 50176, 8))))
-    tiles of (4,512,1), read in the order (1,0,2) of their modes
+    tiles of (4,1024,1), read in the order (1,0,2) of their modes
     """
     extents, steps = leaves(target.shape), [abs(step) for step in leaves(source.stride)]
     order = sorted(range(len(extents)), key=lambda mode: (extents[mode] == 1, steps[mode] or 1 << 40))
@@ -133,7 +133,7 @@ def turn_of(source: Layout, target: Layout, *, elements: int = TURNED, width: in
         return None
     apart = [step for step in (*steps, *leaves(target.stride)) if abs(step) != 1]
     if any(number % width for number in (extents[0], extents[across], *apart)):
-        width, elements = 1, min(elements, TURNED // 2)
+        width = 1
     tile, side = [1] * len(extents), 1 << (elements.bit_length() - 1) // 2
     for modes, wanted in ((range(len(extents)), side), (order, side), (order, elements)):
         met = 1
