@@ -125,7 +125,7 @@ def plan_for(
         lanes = min(THREADS if across else 4, power_of_two(columns))
         height = min(THREADS // lanes, power_of_two(rows))
         factors = [(1, lanes), (0, height)] if across else [(0, height), (1, lanes)]
-    tile, owned = _shared_out(factors, _width(x) if tiled else 1, most_rows, threads)
+    tile, owned = _shared_out(factors, _width(x) if tiled else 1, threads, most_rows)
     tiles, turns = -(-rows // tile[0]), -(-columns // tile[1])
     splits = min(GROUPS // tiles, turns // 4) if tiles < few else 1
     return FoldPlan(tile, owned, max(1, splits), tiled)
@@ -137,7 +137,7 @@ def plan_of_whole_rows(x: Tensor, most: int) -> FoldPlan | None:
     least, most_rows = (1, 8) if runs_across(x) else (8, 32)
     room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= LARGE else 0, least * columns)
     factors = _factors(x, room, room // columns)
-    tile, owned = _shared_out(factors, _width(x))
+    tile, owned = _shared_out(factors, _width(x), THREADS)
     return FoldPlan(tile, owned) if room <= THREADS * most and tile[1] >= size(x, 1) else None
 
 
@@ -175,7 +175,7 @@ def _width(x: Tensor) -> int:
 
 
 def _shared_out(
-    factors: list[tuple[int, int]], width: int, most_rows: int = 8, threads: int = THREADS
+    factors: list[tuple[int, int]], width: int, threads: int, most_rows: int = 8
 ) -> tuple[tuple[int, int], Layout]:
     """The tile of these factors, and who owns it, by the bits of the index in the order of memory.
 
