@@ -149,9 +149,18 @@ def product(
     if theirs is not None:
         line |= {"torch_ms": 1e3 * theirs, "ratio": theirs / mine}
         line["torch_error"] = _error(tc.cpu().numpy()[at][rows], wanted)
+    if min(m, n) <= 16 and not batch:
+        line["of_copy"] = copying(shapes, ha.nbytes + hb.nbytes + found.nbytes) / mine
     adapter = shapes.device.adapter
     line["plan"] = str(_short(plan or choose_plan(m, n, k, adapter, count)))
     return line
+
+
+def copying(shapes: Shapes, nbytes: int) -> float:
+    """Seconds of a copy that moves so many bytes, half of them read."""
+    x = Tensor(shapes.ours[0].engine, Layout(nbytes // 8))
+    y = gpu.empty(nbytes // 8, device=shapes.device)
+    return shapes.measure(lambda: gpu.copy(x, y), None)[0]
 
 
 def _short(plan: gpu.Plan) -> str:
@@ -387,12 +396,28 @@ def chain(shapes: Shapes) -> None:
     def work() -> dict[str, Any]:
         issued, whole = host(ours, shapes.device.wait)
         line = {"us_a_call": 1e6 * issued, "us_with_the_wait": 1e6 * whole}
+        line["us_on_the_device"] = 1e5 * shapes.seconds(ours, 10)
+        line["us_of_an_empty_batch"] = 1e6 * _empty_batch(shapes)
         if torch:
             other, other_whole = host(theirs, torch.cuda.synchronize)
             line |= {"torch_us": 1e6 * other, "torch_with_the_wait": 1e6 * other_whole, "ratio": other_whole / whole}
         return line
 
     shapes.case("host", f"ten operations on {4 * n * n} bytes", work)
+
+
+def _empty_batch(shapes: Shapes) -> float:
+    """What the least launch takes from the call to the end of the wait: no call is ready sooner."""
+    x = Tensor(shapes.ours[0].engine, Layout(4))
+    y = gpu.empty(4, device=shapes.device)
+    times = []
+    for _ in range(30):
+        shapes.device.wait()
+        start = time.perf_counter()
+        gpu.copy(x, y)
+        shapes.device.wait()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
 
 
 def copies(shapes: Shapes) -> None:

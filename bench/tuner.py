@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -49,7 +50,7 @@ def every_plan(problem: Problem, adapter: Adapter) -> tuple[list[Plan], list[Pla
     """The plans that no other beats, and the others that fit the device."""
     best = tuner.unbeaten(problem, adapter.limits)
     fitting = [plan for plan in tuner.space() if plan.shared_bytes <= adapter.limits.workgroup_bytes]
-    fitting = [plan for plan in fitting if plan.threads[0] * plan.threads[1] <= adapter.limits.invocations]
+    fitting = [plan for plan in fitting if prod(plan.threads) <= adapter.limits.invocations]
     whole = {whole_splits(plan, problem.k, s) for plan in fitting for s in tuner._splits(problem, plan)}
     others = sorted(whole - set(best), key=str)
     random.Random(14).shuffle(others)

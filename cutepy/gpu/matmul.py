@@ -16,7 +16,7 @@ from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
 from ..layout import _ as ALL
 from ..layout.values.int_tuple import leaves
-from ..tensor.algorithms import clear, copy
+from ..tensor.algorithms import clear, copy, transform
 from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
@@ -38,16 +38,17 @@ class Plan:
     """How the matrix product is cut up.
 
     A workgroup computes `tile = (bm, bn, bk)` slabs with `threads = (tm, tn)` threads; a thread owns rows and columns
-    in blocks of 4, spread over the tile. `copies` are the (rows, columns of k) that one thread brings at a time, of A
-    and of B; None chooses them by the layouts. `stages` slabs of shared memory: with 2, the next is loaded while one
-    is used. `unrolled` writes out k. `lanes` is the block of rows and columns in which neighbouring threads stand, for
-    a subgroup to read few different rows and columns; None stands for one row, or one column where C has columns.
-    With `repeat_last` the last turn brings its own slab once more, unused, instead of none: a loop without a branch.
-    k is summed in `splits` parts, which a second pass adds in their order.
+    in blocks of 4, spread over the tile. With `(tm, tn, tk)`, tk such groups share out the k of each slab, and their
+    sums are added in shared memory in the end. `copies` are the (rows, columns of k) that one thread brings at a time,
+    of A and of B; None chooses them by the layouts. The next slab is loaded while one is used; `stages` of them lie in
+    shared memory, and with 1 there is a second barrier. `unrolled` writes out k. `lanes` is the block of rows and
+    columns in which neighbouring threads stand, for a subgroup to read few different rows and columns; None stands for
+    one row, or one column where C has columns. With `repeat_last` the last turn brings its own slab once more, unused,
+    instead of none: a loop without a branch. k is summed in `splits` parts, which a second pass adds in their order.
     """
 
     tile: tuple[int, int, int] = (64, 64, 16)
-    threads: tuple[int, int] = (16, 16)
+    threads: tuple[int, int] | tuple[int, int, int] = (16, 16)
     copies: tuple[tuple[int, int], tuple[int, int]] | None = None
     stages: int = 1
     unrolled: bool = False
@@ -56,7 +57,7 @@ class Plan:
     splits: int = 1
 
     def __post_init__(self) -> None:
-        (bm, bn, bk), (tm, tn) = self.tile, self.threads
+        (bm, bn, bk), (tm, tn, tk) = self.tile, self.along
         numbers = (*self.tile, *self.threads)
         if not all(isinstance(n, int) and n > 0 for n in numbers) or bm % (4 * tm) or bn % (4 * tn):
             raise KernelError(
@@ -64,17 +65,25 @@ class Plan:
                 f"{max(bm, 4 * tm) // (4 * tm) * 4 * tm}x{max(bn, 4 * tn) // (4 * tn) * 4 * tn}x{bk} would do"
             )
         for name, rows, copies in zip("AB", (bm, bn), self.copies or (None, None), strict=True):
-            vm, vk = copies or copy_block((rows, bk), tm * tn, along_k=False)
-            if rows % vm or bk % vk or (rows * bk) % (vm * vk * tm * tn):
+            vm, vk = copies or copy_block((rows, bk), tm * tn * tk, along_k=False)
+            if rows % vm or bk % vk or (rows * bk) % (vm * vk * tm * tn * tk):
                 raise KernelError(
-                    f"{self}: {tm * tn} threads with {vm}x{vk} elements each do not share out "
+                    f"{self}: {tm * tn * tk} threads with {vm}x{vk} elements each do not share out "
                     f"the {rows}x{bk} tile of {name}"
                 )
         if self.stages not in (1, 2):
             raise KernelError(f"{self}: stages is 1 or 2")
+        if bk % tk:
+            raise KernelError(f"{self}: {tk} groups of threads do not share out {bk} columns of k; give a multiple")
         lm, ln = self.lanes or (1, tn)
         if min(lm, ln) < 1 or tm % lm or tn % ln:
             raise KernelError(f"{self}: blocks of {lm}x{ln} threads do not fill {tm}x{tn} threads")
+
+    @property
+    def along(self) -> tuple[int, int, int]:
+        """Threads along the rows, the columns and k."""
+        tm, tn, *tk = self.threads
+        return tm, tn, tk[0] if tk else 1
 
     @property
     def shared_bytes(self) -> int:
@@ -88,7 +97,7 @@ class Cut(Protocol):
     @property
     def tile(self) -> tuple[int, int, int]: ...
     @property
-    def threads(self) -> tuple[int, int]: ...
+    def threads(self) -> tuple[int, ...]: ...
     @property
     def splits(self) -> int: ...
 
@@ -110,17 +119,18 @@ tensor of C's shape, as a function of that."""
 
 def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
     """The body of `matmul_kernel`, which stores what `store` makes of the sums."""
-    (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
+    (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
     (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
     given = plan.copies or (None, None)
-    copy_A = copy_layout((bm, bk), given[0], tm * tn, along_k=runs_across(A))
-    copy_B = copy_layout((bn, bk), given[1], tm * tn, along_k=runs_across(B))
+    copy_A = copy_layout((bm, bk), given[0], prod(plan.threads), along_k=runs_across(A))
+    copy_B = copy_layout((bn, bk), given[1], prod(plan.threads), along_k=runs_across(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
     across = runs_across(C)
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
     places = _places(replace(plan, lanes=None) if apart else plan, across)
+    slice_, tid = tid // (tm * tn), tid % (tm * tn)
     mine = places[0](tid), places[1](tid)
     sA = gpu.shared(A.dtype.accumulator, padded_slabs(bm, bk, plan.stages))  # f16 is converted once, not at every use
     sB = gpu.shared(B.dtype.accumulator, padded_slabs(bn, bk, plan.stages))
@@ -136,36 +146,58 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     clear(acc)
 
     def multiply(stage: object) -> None:
-        for kk in gpu.unroll(bk) if plan.unrolled else gpu.loop(bk):
-            part_A = thread_value_partition(sA(ALL, kk, stage), rows, mine[0])
-            part_B = thread_value_partition(sB(ALL, kk, stage), columns, mine[1])
+        for kk in gpu.unroll(bk // tk) if plan.unrolled else gpu.loop(bk // tk):
+            at = slice_ * (bk // tk) + kk
+            part_A = thread_value_partition(sA(ALL, at, stage), rows, mine[0])
+            part_B = thread_value_partition(sB(ALL, at, stage), columns, mine[1])
             gemm(part_A, part_B, acc)
 
     slabs = ceil_div(size(A, 1), bk)
     first, turns = share_of(slabs, plan, batch // batches)
-    if plan.stages == 1:
-        for k in gpu.loop(turns):
-            for operand, staged in ((a, sA), (b, sB)):
-                copy(operand.part(functions.minimum(first + k, slabs - 1)), operand.target(staged(ALL, ALL, 0)))
+    next_A = make_fragment_like(a.part(first))
+    next_B = make_fragment_like(b.part(first))
+    a.load(first, next_A)
+    b.load(first, next_B)
+    always = plan.repeat_last and not (a.nearest or b.nearest)
+    for k in gpu.loop(turns):
+        a.store(next_A, sA(ALL, ALL, k % plan.stages), first + k)
+        b.store(next_B, sB(ALL, ALL, k % plan.stages), first + k)
+        gpu.barrier()  # with two stages one is enough: the slab before the last is not read after the last barrier
+        with gpu.when(True if always else k + 1 < turns):
+            following = functions.minimum(first + k + 1, slabs - 1) if always or plan.splits > 1 else k + 1
+            a.load(following, next_A)
+            b.load(following, next_B)
+        multiply(k % plan.stages)
+        if plan.stages == 1:
             gpu.barrier()
-            multiply(0)
-            gpu.barrier()
-    else:
-        next_A = make_fragment_like(a.part(first))
-        next_B = make_fragment_like(b.part(first))
-        a.load(first, next_A)
-        b.load(first, next_B)
-        always = plan.repeat_last and not (a.nearest or b.nearest)
-        for k in gpu.loop(turns):
-            a.store(next_A, sA(ALL, ALL, k % 2), first + k)
-            b.store(next_B, sB(ALL, ALL, k % 2), first + k)
-            gpu.barrier()  # one is enough: the slab before the last is not read after the barrier of the last
-            with gpu.when(True if always else k + 1 < turns):
-                following = functions.minimum(first + k + 1, slabs - 1) if always or plan.splits > 1 else k + 1
-                a.load(following, next_A)
-                b.load(following, next_B)
-            multiply(k % 2)
-    store(acc, cC, like_C)
+    if tk == 1:
+        store(acc, cC, like_C)
+        return
+    add_slices(acc, max(sA, sB, key=lambda slabs: slabs.layout.cosize), (tid, slice_), plan)
+    with gpu.when(slice_ == 0):
+        store(acc, cC, like_C)
+
+
+def add_slices(sums: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan) -> None:
+    """Add what the groups of threads hold, in their order, to the sums of the first group, by way of slabs' memory.
+
+    Each part of a thread's sums lies as vectors of 4, those of neighbouring threads side by side.
+    """
+    (tm, tn, tk), (tid, slice_) = plan.along, who
+    workers, vectors = tm * tn, sums.layout.size // 4
+    room = memory.layout.cosize // (4 * workers * (tk - 1))
+    together = max(count for count in range(1, vectors + 1) if vectors % count == 0 and count <= max(1, room))
+    places = Layout(((4, together), workers, tk - 1), ((1, 4 * workers), 4, 4 * workers * together))
+    staged = Tensor(memory.engine, places, memory.offset)
+    for part in range(vectors // together):
+        held = Tensor(sums.engine, Layout((4, together)), sums.offset + 4 * together * part)
+        gpu.barrier()
+        with gpu.when(slice_ > 0):
+            copy(held, staged(ALL, tid, slice_ - 1))
+        gpu.barrier()
+        with gpu.when(slice_ == 0):
+            for other in range(tk - 1):
+                transform(held, staged(ALL, tid, other), held, op=lambda x, y: x + y)
 
 
 def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
@@ -205,7 +237,7 @@ def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
 
 def _places(plan: Plan, across: bool) -> tuple[Layout, Layout]:
     """From a thread to its row and to its column among the threads: blocks of lanes, C's near direction first."""
-    tm, tn = plan.threads
+    tm, tn, _ = plan.along
     lm, ln = plan.lanes or ((1, tn) if across else (tm, 1))
     if across:
         shape = ln, lm, tn // ln, tm // lm
@@ -241,7 +273,7 @@ LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repe
 MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
 SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
 SMALL = Plan((32, 32, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
-SKINNY = Plan((16, 128, 16), (2, 32), stages=2, unrolled=True)
+SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
 
 PROCESSORS, WARPS = 132, 4
 """Of the GPU that was measured, an H200, and the subgroups of 32 threads that one of them runs at a time."""
@@ -278,7 +310,7 @@ RATINGS = (
     Rating(MEDIUM, 38, 40),
     Rating(SQUARE, 37, 37),
     Rating(SMALL, 24, 25),
-    Rating(SKINNY, 19, 20),
+    Rating(SKINNY, 20, 28),
 )
 
 

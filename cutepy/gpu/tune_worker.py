@@ -26,8 +26,9 @@ from .products import Operands, arranged_product
 from .runtime import Device, default_device
 from .tuned import Problem, plan_of, tuples
 
-STEPS, ROUNDS, LEAST = 100, 5, 2e-4
-"""Steps of the clock that a round takes at least, rounds, and the seconds of one."""
+STEPS, ROUNDS, LEAST, WARM = 100, 5, 2e-4, 0.05
+"""Steps of the clock that a round takes at least, rounds, the seconds of one, and of launches before the first: a GPU
+that waited for a compiler has slowed down."""
 
 
 def operands_of(problem: Problem, device: Device) -> Operands:
@@ -55,6 +56,10 @@ def seconds_of(device: Device, launch: Callable[[], None]) -> float:
     """The median time of a launch: on the device where it has a clock, in rounds that are long for it."""
     launch()
     device.wait()
+    warm = time.perf_counter() + WARM
+    while time.perf_counter() < warm:
+        launch()
+        device.wait()
     once = _round(device, launch, 1)
     repeats = 1
     step = 1e-6 if "timestamp-query" in device.features else 1e-5

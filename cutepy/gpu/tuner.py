@@ -125,15 +125,16 @@ def _show(done: int, trial: Trial) -> None:
 def space() -> Iterator[Plan]:
     """Every plan that there is, with k in one part."""
     sides, depths, counts = (16, 32, 64, 128, 256), (8, 16, 32), (1, 2, 4, 8, 16, 32, 64)
-    for bm, bn, bk, tm, tn in product(sides, sides, depths, counts, counts):
-        if not 32 <= tm * tn <= 256 or bm % (4 * tm) or bn % (4 * tn):
+    for bm, bn, bk, tm, tn, tk in product(sides, sides, depths, counts, counts, (1, 4)):
+        if not 32 <= tm * tn * tk <= 256 or bm % (4 * tm) or bn % (4 * tn) or (tk > 1 and 16 not in (bm, bn)):
             continue
         for lanes in {None, (8, 4) if tm % 8 == 0 and tn % 4 == 0 else None}:
             try:
-                plan = Plan((bm, bn, bk), (tm, tn), stages=2, unrolled=True, lanes=lanes)
+                threads = (tm, tn, tk) if tk > 1 else (tm, tn)
+                plan = Plan((bm, bn, bk), threads, stages=2 if tk == 1 else 1, unrolled=True, lanes=lanes)
             except KernelError:
                 continue
-            yield replace(plan, repeat_last=bm * bn >= 128 * 128)
+            yield replace(plan, repeat_last=tk > 1 or bm * bn >= 128 * 128)
 
 
 def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
@@ -171,10 +172,10 @@ def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 def _fits(problem: Problem, plan: Plan, limits: Limits) -> bool:
     """Whether a device holds it, and no half of its tile lies beyond the product."""
-    (bm, bn, _bk), (tm, tn) = plan.tile, plan.threads
+    (bm, bn, _bk), (tm, tn, tk) = plan.tile, plan.along
     registers = bm // tm * (bn // tn) + bm // tm + bn // tn
     wasted = bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
-    room = slab_bytes(plan.tile, plan.stages) <= limits.workgroup_bytes and tm * tn <= limits.invocations
+    room = slab_bytes(plan.tile, plan.stages) <= limits.workgroup_bytes and tm * tn * tk <= limits.invocations
     return room and registers <= MOST_REGISTERS and not wasted
 
 
@@ -187,7 +188,7 @@ def _splits(problem: Problem, plan: Plan) -> list[int]:
 
 def costs(problem: Problem, plan: Plan) -> tuple[float, ...]:
     """What a plan costs, each to be as little as it can: see `unbeaten`."""
-    (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
+    (bm, bn, bk), (tm, tn, _) = plan.tile, plan.along
     rows, columns = ceil_div(problem.m, bm), ceil_div(problem.n, bn)
     deep = ceil_div(problem.k, bk) * bk
     parts = 2 * plan.splits * problem.m * problem.n if plan.splits > 1 else 0
@@ -198,10 +199,10 @@ def costs(problem: Problem, plan: Plan) -> tuple[float, ...]:
 
 def _rounds(problem: Problem, plan: Plan) -> float:
     """How long the longest thread works, in multiply-adds."""
-    (bm, bn, bk), (tm, tn) = plan.tile, plan.threads
+    (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
     groups = ceil_div(problem.m, bm) * ceil_div(problem.n, bn) * problem.batch * plan.splits
     turns = ceil_div(ceil_div(problem.k, bk), plan.splits)
-    return float(ceil_div(groups, PROCESSORS) * bm * bn / (tm * tn) * turns * bk)
+    return float(ceil_div(groups, PROCESSORS) * bm * bn / (tm * tn * tk) * turns * bk)
 
 
 def _microseconds(problem: Problem, plan: Plan) -> float:

@@ -147,6 +147,20 @@ def test_a_launch_never_waits_for_the_host(device: Device, pause: float) -> None
     assert device.stats.submissions == before + 1
 
 
+@pytest.mark.parametrize("launches", [1, 2 * LAUNCHES])
+@pytest.mark.parametrize("groups", [1, 512])
+def test_a_wait_is_no_shorter_than_the_work(device: Device, launches: int, groups: int) -> None:
+    source, target, unused = (device.allocate(256 * groups) for _ in range(3))
+    device.prepare(rotate(64 * groups))
+    with device.timed() as watch:
+        start = time.perf_counter()
+        for _ in range(launches):
+            device.launch(rotate(64 * groups), [source, target, unused])
+        device.wait()
+        took = time.perf_counter() - start
+    assert watch.seconds <= took
+
+
 def test_a_buffer_freed_while_work_uses_it(device: Device) -> None:
     n = 6400
     y = device.allocate(4 * n)

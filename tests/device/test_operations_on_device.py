@@ -71,6 +71,15 @@ def test_several_passes_and_long_rows(device: Device) -> None:
     np.testing.assert_allclose(gpu.softmax(moved).numpy(), e / e.sum(1, keepdims=True, dtype=np.float64), rtol=1e-4)
 
 
+@pytest.mark.parametrize("rows", [4096, 4100])
+def test_columns_of_many_side_by_side(device: Device, rows: int) -> None:
+    """By workgroups as large as the device has them."""
+    x = np.random.default_rng(0).integers(-9, 10, (1100, rows)).astype(np.float32)
+    moved, ones = gpu.array(x, device=device), gpu.array(np.arange(1100, dtype=np.float32) % 7, device=device)
+    assert np.array_equal(gpu.sum(moved, 0).numpy(), x.sum(0))
+    assert np.array_equal(gpu.matmul(ones, moved).numpy(), (np.arange(1100, dtype=np.float32) % 7) @ x)
+
+
 def test_results_stay_on_the_device(device: Device) -> None:
     x = gpu.array(np.ones((4, 5), np.float32), device=device)
     results = gpu.pointwise("a + b")(x, np.float32([1]), engine="wgpu"), gpu.max(x, 0), gpu.softmax(x)

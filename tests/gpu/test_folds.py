@@ -11,7 +11,7 @@ from cutepy.gpu.operations.reductions import Reduction, launches
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout
-from cutepy.tensor import Tensor, make_tensor
+from cutepy.tensor import Tensor, make_counting_tensor, make_tensor
 
 ROOMY = Limits(binding_bytes=1 << 31)
 LAYOUTS = {
@@ -67,6 +67,17 @@ def test_a_plan_covers_its_tile_once(name: str) -> None:
                 places = sorted(plan.owned.offsets().ravel().tolist())
                 assert places == list(range(plan.tile[0] * plan.tile[1]))
                 assert plan.threads <= 256 and 8 * plan.scratch.size <= 16384
+
+
+@pytest.mark.parametrize("rows", [4096, 5000, 8192])
+@pytest.mark.parametrize("columns", [1024, 1100, 4096])
+def test_rows_side_by_side_in_one_pass_of_large_workgroups(rows: int, columns: int) -> None:
+    x = make_counting_tensor(Layout((rows, columns), (1, rows)))
+    plan = plan_for(x, most_threads=1024)
+    assert (plan.threads, plan.splits, plan.tile[0]) == (1024, 1, 32)
+    assert sorted(plan.owned.offsets().ravel().tolist()) == list(range(plan.tile[0] * plan.tile[1]))
+    assert 4 * plan.scratch.cosize <= 16384
+    assert plan_for(x).threads == plan_for(x, run=32, most_threads=1024).threads == 256
 
 
 @pytest.mark.parametrize("name", ["row-major", "column-major", "tiled", "four axes"])

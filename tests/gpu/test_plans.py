@@ -1,11 +1,13 @@
 """The plans of the matrix product: what they cut up is covered once, they fit what they are chosen for, and compute."""
 
+from dataclasses import replace
+from math import prod
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from cutepy import Layout, composition, gpu, transactions, vectorised, widest_copy
+from cutepy import Layout, composition, gpu, make_tensor, transactions, vectorised, widest_copy
 from cutepy.errors import KernelError
 from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _places, choose_plan, matmul_kernel
 from cutepy.gpu.operations.domain import tiling_of
@@ -38,6 +40,33 @@ def test_chosen_blocks_share_out_the_tile(tile: tuple[int, int], threads: int, a
     assert copy_block(tile, threads, along_k=along_k)[0] == min(4, tile[0] * tile[1] // threads)
 
 
+SLICED = Plan((16, 64, 16), (1, 16, 4), unrolled=True)
+"""Four groups of threads, each with a quarter of the k of a slab."""
+SLICES = [SLICED, Plan((32, 32, 12), (4, 4, 3)), Plan((16, 32, 8), (2, 8, 8), stages=2), replace(SLICED, splits=3)]
+
+
+@pytest.mark.parametrize("plan", SLICES, ids=str)
+@pytest.mark.parametrize("turned", ["", "A", "B", "C", "ABC"])
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i4"])
+def test_groups_of_threads_that_share_out_k(plan: Plan, turned: str, dtype: str) -> None:
+    g = np.random.default_rng(7)
+    for m, n, k in ((16, 64, 48), (13, 70, 50), (16, 128, 5)):
+        a, b = (g.integers(-8, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
+        a, b = (np.asfortranarray(x) if name in turned else x for name, x in zip("AB", (a, b), strict=True))
+        c = np.empty((m, n), dtype, order="F" if "C" in turned else "C")
+        gpu.matmul(a, b, make_tensor(c), plan=plan, engine="numpy")
+        np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("plan", SLICES[:3], ids=str)
+def test_groups_of_threads_that_share_out_k_are_proven(plan: Plan) -> None:
+    a, b, c = (np.zeros(shape, np.float32) for shape in ((13, 50), (70, 50), (13, 70)))
+    assert matmul_kernel.verify(a, b, c, plan=plan).ok
+    whole = [np.zeros(shape, np.float32) for shape in ((64, 96), (64, 96), (64, 64))]
+    found = matmul_kernel.program(*whole, plan=plan)
+    assert not found.checked and found.shared_bytes == plan.shared_bytes
+
+
 @pytest.mark.parametrize("plan", [LARGE, MEDIUM, SMALL])
 @pytest.mark.parametrize("turned", ["", "A", "B", "C", "ABC"])
 def test_the_plans_for_large_gpus_on_the_interpreter(plan: Plan, turned: str) -> None:
@@ -64,9 +93,14 @@ def test_plans_fit_the_device() -> None:
     chosen = [choose_plan(n, n, n, BIG_GPU) for n in (512, 1024, 2048, 4096)]  # type: ignore[arg-type]
     assert chosen == [SMALL, MEDIUM, LARGE, LARGE]
     for plan in (LARGE, MEDIUM, SMALL):
-        assert plan.shared_bytes <= 49152 and plan.threads[0] * plan.threads[1] <= 256
+        assert plan.shared_bytes <= 49152 and prod(plan.threads) <= 256
     kernel = matmul_kernel.program(*(np.zeros((256, 256), np.float32) for _ in range(3)), plan=LARGE)
     assert kernel.shared_bytes == LARGE.shared_bytes
+
+
+def test_groups_that_k_does_not_serve_are_refused() -> None:
+    with pytest.raises(KernelError, match="3 groups of threads do not share out 8 columns of k"):
+        Plan((48, 48, 8), (4, 4, 3))
 
 
 def test_lanes_that_do_not_fill_the_threads_are_refused() -> None:

@@ -28,13 +28,13 @@ from ..trace.kernel import kernel
 from .domain import power_of_two
 from .operand import Place, runs_across
 
-THREADS = 256
+THREADS, MOST_THREADS = 256, 1024
 GROUPS, FEW = 2048, 256
 """Workgroups that fill a GPU several times over, so that its processors end at one time, and that just do."""
 LARGE = 1 << 22
 """Elements from which a thread takes 16 at a time, and 4 below."""
-RUN = 128
-"""Neighbouring rows, where these lie side by side in memory, that a workgroup takes."""
+RUN, WIDE = 128, 32
+"""Neighbouring rows, where these lie side by side in memory, that a workgroup takes, and one of `MOST_THREADS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +102,21 @@ class FoldPlan:
         return shape, along_rows, along_lanes
 
 
-def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True, most_rows: int = 8) -> FoldPlan:
+def plan_for(
+    x: Tensor, *, run: int | None = None, tiled: bool = True, most_rows: int = 8, most_threads: int = THREADS
+) -> FoldPlan:
     """A plan for `x` (rows, columns): tiles in the order of memory, and splits where rows are too few to fill a GPU.
 
-    A thread has at most `most_rows` rows, a power of two: more of 4 bytes would not fit shared memory.
+    A thread has at most `most_rows` rows, a power of two: more of 4 bytes would not fit shared memory. Where a
+    workgroup may have `MOST_THREADS`, and half of `FEW` take all rows that lie side by side, no pass adds splits.
     """
     rows, columns = x.layout[0].size, x.layout[1].size
-    room = THREADS * (16 if x.size >= LARGE else 4)
     short = x.size < 16 * LARGE  # another pass would take a good part of the time
-    run = run or (max(16, min(RUN, power_of_two(rows) // FEW)) if short else RUN)
+    wide = run is None and LARGE <= x.size and short and not runs_across(x) and most_threads >= MOST_THREADS
+    wide = wide and FEW // 2 <= -(-rows // WIDE) <= FEW
+    threads, few = (MOST_THREADS, FEW // 2) if wide else (THREADS, FEW if short else 2 * FEW)
+    room = threads * (16 if x.size >= LARGE else 4)
+    run = run or (WIDE if wide else max(16, min(RUN, power_of_two(rows) // FEW)) if short else RUN)
     factors = _factors(x, room, max(run, room // power_of_two(columns))) if tiled else []
     tiled = prod(extent for _, extent in factors) >= min(THREADS, rows * columns)
     if not tiled:
@@ -118,9 +124,9 @@ def plan_for(x: Tensor, *, run: int | None = None, tiled: bool = True, most_rows
         lanes = min(THREADS if across else 4, power_of_two(columns))
         height = min(THREADS // lanes, power_of_two(rows))
         factors = [(1, lanes), (0, height)] if across else [(0, height), (1, lanes)]
-    tile, owned = _shared_out(factors, _width(x) if tiled else 1, most_rows)
+    tile, owned = _shared_out(factors, _width(x) if tiled else 1, threads, most_rows)
     tiles, turns = -(-rows // tile[0]), -(-columns // tile[1])
-    splits = min(GROUPS // tiles, turns // 4) if tiles < (FEW if short else 2 * FEW) else 1
+    splits = min(GROUPS // tiles, turns // 4) if tiles < few else 1
     return FoldPlan(tile, owned, max(1, splits), tiled)
 
 
@@ -130,7 +136,7 @@ def plan_of_whole_rows(x: Tensor, most: int) -> FoldPlan | None:
     least, most_rows = (1, 8) if runs_across(x) else (8, 32)
     room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= LARGE else 0, least * columns)
     factors = _factors(x, room, room // columns)
-    tile, owned = _shared_out(factors, _width(x))
+    tile, owned = _shared_out(factors, _width(x), THREADS)
     return FoldPlan(tile, owned) if room <= THREADS * most and tile[1] >= size(x, 1) else None
 
 
@@ -167,7 +173,9 @@ def _width(x: Tensor) -> int:
     return gcd(4, x.offset, *others) if len(others) < len(steps) else 1
 
 
-def _shared_out(factors: list[tuple[int, int]], width: int, most_rows: int = 8) -> tuple[tuple[int, int], Layout]:
+def _shared_out(
+    factors: list[tuple[int, int]], width: int, threads: int, most_rows: int = 8
+) -> tuple[tuple[int, int], Layout]:
     """The tile of these factors, and who owns it, by the bits of the index in the order of memory.
 
     A vector of `width` neighbours is of one thread and 32 of these lie side by side; then come more values of a thread,
@@ -177,7 +185,7 @@ def _shared_out(factors: list[tuple[int, int]], width: int, most_rows: int = 8) 
     first = (gcd(width, factors[0][1]) if factors else 1).bit_length() - 1
     while True:
         others = sorted(range(first + 5, len(bits)), key=lambda place: (-bits[place], place if bits[place] else -place))
-        values = [*range(first), *sorted(others[: max(0, len(bits) - first - THREADS.bit_length() + 1)])]
+        values = [*range(first), *sorted(others[: max(0, len(bits) - first - threads.bit_length() + 1)])]
         if 1 << [bits[place] for place in values].count(0) <= most_rows:
             break
         bits.pop()
@@ -278,7 +286,7 @@ Pass = tuple[tuple[Tensor, Tensor], dict[str, object]]
 def passes(place: Place, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
     """The launches after which out[i, 0] is the fold of row i of x."""
     while True:
-        plan = plan_for(x)
+        plan = plan_for(x, most_threads=place.most_threads)
         target = _target(place, x, out, fold, plan)
         yield (x, target), {"fold": fold, "plan": plan}
         if target is out:
@@ -293,7 +301,7 @@ def _target(place: Place, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) ->
 
 def sum_products(place: Place, x: Tensor, y: Tensor, out: Tensor) -> None:
     """out[i, 0] = the sum of x[i, j] * y[i, j] over row i."""
-    fold, plan = Fold("sum", out.dtype.accumulator), plan_for(x)
+    fold, plan = Fold("sum", out.dtype.accumulator), plan_for(x, most_threads=place.most_threads)
     target = _target(place, x, out, fold, plan)
     place.run(dot_kernel, x, y, target, fold=fold, plan=plan)
     if target is not out:
