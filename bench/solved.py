@@ -78,8 +78,8 @@ def transposes(x: Tensor, y: Tensor) -> None:
 
 
 def padded_turn(turn: Turn) -> Layout:
-    """A tile whose first mode is padded by one element."""
-    steps = [1, *(turn.tile[0] + 1 if turn.tile[0] > 1 else 1 for _ in turn.tile[1:])]
+    """A tile whose first mode is padded by one access."""
+    steps = [1, *(turn.tile[0] + turn.width if turn.tile[0] > 1 else 1 for _ in turn.tile[1:])]
     for mode in range(2, len(steps)):
         steps[mode] = steps[mode - 1] * turn.tile[mode - 1]
     return Layout(turn.tile, tuple(steps))

@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cutepy.cli.tune import operands
+from cutepy.cli.matmul import tune_operands as operands
 from cutepy.gpu import tuner
 from cutepy.gpu.matmul import Plan, whole_splits
 from cutepy.gpu.products import problem_of

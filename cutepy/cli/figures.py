@@ -6,6 +6,7 @@ so a bad one leaves everything as it was; a comment without a picture is bad.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from argparse import Namespace
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..docs import drawing_of_body
+from ..draw.drawing import drawing_of, read_body
 from ..draw.look import OPTIONS, SUFFIXES
-from ..draw.request import drawing_of, read_body
 from ..errors import CommandError, CutepyError
 from .documents import READERS, Block, blocks
 from .layouts import room
@@ -34,6 +35,11 @@ class Figure:
     block: Block
     data: bytes
 
+    @property
+    def stale(self) -> bool:
+        """Whether the file is not there, or another."""
+        return not self.target.is_file() or self.target.read_bytes() != self.data
+
 
 def run_figures(options: Namespace) -> int:
     """Draw all; write what differs, or with `--check` say what does and give 1; with `--watch` go on until stopped."""
@@ -47,7 +53,7 @@ def run_figures(options: Namespace) -> int:
 
 
 def _check(found: list[Figure], options: Namespace) -> int:
-    stale = [figure for figure in found if _now(figure.target) != figure.data]
+    stale = [figure for figure in found if figure.stale]
     data = []
     for figure in stale:
         state = "stale" if figure.target.exists() else "missing"
@@ -59,7 +65,7 @@ def _check(found: list[Figure], options: Namespace) -> int:
 
 
 def _write(found: list[Figure]) -> None:
-    stale = [figure for figure in found if _now(figure.target) != figure.data]
+    stale = [figure for figure in found if figure.stale]
     for figure in stale:
         figure.target.parent.mkdir(parents=True, exist_ok=True)
         check_target(str(figure.target))
@@ -102,9 +108,9 @@ def figures(paths: list[Path]) -> list[Figure]:
 def _sources(paths: list[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            found = sorted(file for file in path.rglob("*") if file.suffix in READERS)
-            hidden = (any(part.startswith(".") for part in file.relative_to(path).parts) for file in found)
-            yield from (file for file, no in zip(found, hidden, strict=True) if not no)
+            for file in sorted(file for file in path.rglob("*") if file.suffix in READERS):
+                if not any(part.startswith(".") for part in file.relative_to(path).parts):
+                    yield file
         elif path.is_file():
             yield path
         else:
@@ -128,10 +134,6 @@ def _figures(block: Block) -> Iterator[Figure]:
         raise CommandError(f"{block.place}: {error}") from error
 
 
-def _now(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
 def run_draw(options: Namespace) -> None:
     """Draw, then write."""
     suffix = _suffix(options.output, options.format)
@@ -143,7 +145,8 @@ def run_draw(options: Namespace) -> None:
         asked = said | asked
     drawing = drawing_of(layout, asked)
     if options.output == STDOUT and suffix == ".txt":
-        write_text(STDOUT, drawing.text(ansi=_colored(), width=room(options)))
+        colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ  # https://no-color.org
+        write_text(STDOUT, drawing.text(ansi=colored, width=room(options)))
     else:
         write_bytes(options.output, drawing.encoded(suffix))
 
@@ -157,10 +160,3 @@ def _suffix(target: str, asked: str | None) -> str:
     if suffix not in SUFFIXES:
         raise CommandError(f"-o {target}: a picture is written as {', '.join(SUFFIXES)}; name one, or use --format")
     return suffix
-
-
-def _colored() -> bool:
-    """Colours in a terminal that does not refuse them (https://no-color.org)."""
-    import os
-
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ

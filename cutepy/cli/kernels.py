@@ -26,6 +26,7 @@ from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.products import products
 from ..gpu.runtime import Limits, adapters, choose_adapter, missing_runtimes
 from ..gpu.trace.kernel import KernelFunction
+from ..gpu.trace.source import TENSOR_MEANT
 from ..layout import LayoutRight, parse_layout
 from ..layout.values.layout import Layout
 from ..ops.rules import folded_type
@@ -53,15 +54,17 @@ class Call:
     @contextmanager
     def traced(self) -> Iterator[None]:
         """What a kernel of the user's raises while it is traced is its own affair, and anything: one line says it."""
+        count = next((argument for argument in self.arguments if type(argument) is int), None)
+        hint = "" if count is None else f"; {count} is a number, an array of {count} elements is {count}:1"
         try:
             yield
-        except CutepyError:
+        except CutepyError as error:
+            if str(error).endswith(TENSOR_MEANT):
+                raise CommandError(f"{error}{hint}") from error
             raise
         except Exception as error:
             file = self.kernel.function.__code__.co_filename
             lines = [entry.lineno for entry in extract_tb(error.__traceback__) if entry.filename == file]
-            count = next((argument for argument in self.arguments if type(argument) is int), None)
-            hint = "" if count is None else f"; {count} is a number, an array of {count} elements is {count}:1"
             place = f"{Path(file).name}:{lines[-1]}: " if lines else ""
             raise CommandError(f"{place}{type(error).__name__}: {error}{hint}") from error
 

@@ -78,7 +78,7 @@ def parser() -> Parser:
     _kernel_arguments(command("verify", "kernels", text, answers=True))
     _matmul_arguments(command("matmul", "matmul", "Multiply two float32 matrices: C = A @ B.", answers=True))
     text = "Find the fastest plan of a product on this machine, and keep it."
-    _tune_arguments(command("tune", "tune", text, answers=True))
+    _tune_arguments(command("tune", "matmul", text, answers=True))
     text = "List the GPUs, and the software that stands in for one, best first."
     command("adapters", "kernels", text, answers=True)
     figures = command("figures", "figures", "Draw every picture that documents describe.", answers=True)

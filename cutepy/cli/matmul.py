@@ -1,5 +1,7 @@
 """`cutepy matmul`: the product of two .npy files, and the plan that `--tile 64x64x16` asks for.
 
+`cutepy tune`: the fastest plan of products of given sizes on this machine, found by timing and kept.
+
 Law: the product is within 1e-6 (Frobenius, relative) of NumPy's in float64; which engine ran, and why, is always said.
 A matrix is read only if the whole file agrees with its header, and nothing is ever unpickled. A plan fits the limits
 given, or CommandError says by how much it does not; nothing is traced to find out.
@@ -13,7 +15,7 @@ import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import BinaryIO
@@ -23,14 +25,17 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from ..errors import CommandError, DeviceError, KernelError
+from ..gpu.array import array
 from ..gpu.matmul import Plan, choose_plan, matmul_kernel, slab_bytes
 from ..gpu.multiply import matmul
 from ..gpu.operations.domain import power_of_two
 from ..gpu.products import products
 from ..gpu.runtime import Adapter, Limits, default_device
 from ..gpu.slabs import copy_layout
-from ..tensor import make_gmem_ptr, make_tensor
-from .output import STDOUT, check_target, write_bytes, write_text
+from ..gpu.tuner import tune
+from ..ops.movement import permute
+from ..tensor import Tensor, as_dtype, make_gmem_ptr, make_tensor
+from .output import STDOUT, check_target, write_answer, write_bytes, write_text
 
 ENGINES = ("auto", "wgpu", "numpy")
 
@@ -290,3 +295,32 @@ def _with_threads(tile: Tile, threads: tuple[int, int]) -> Plan | None:
         return Plan(tile, threads)
     except (KernelError, ZeroDivisionError):
         return None
+
+
+def run_tune(options: Namespace) -> None:
+    """Tune each product, and say what was tried."""
+    for text in options.sizes:
+        a, b = tune_operands(text, options.dtype, options.order)
+        found = tune(
+            a, b, seconds=options.seconds, limit=options.limit, again=options.again, progress=sys.stderr.isatty()
+        )
+        data = {"product": text, "plan": asdict(found.plan), "seconds": found.seconds, "known": found.cached}
+        write_answer(options, str(found), data)
+        sys.stdout.flush()
+
+
+def tune_operands(text: str, dtype: str, order: str) -> tuple[Tensor, Tensor]:
+    """Operands on the default device of the product that a text names, "8x512x512x64"."""
+    if not re.fullmatch(r"([1-9]\d*x)?[1-9]\d*x[1-9]\d*x[1-9]\d*", text):
+        raise CommandError(f"{text}: write MxNxK, 4096x4096x1024, or BxMxNxK for a batch of B")
+    *batch, m, n, k = map(int, text.split("x"))
+    shapes = [(*batch, m, k), (*batch, k, n)]
+    one, other = (_operand(shape, dtype, letter) for shape, letter in zip(shapes, order, strict=True))
+    return one, other
+
+
+def _operand(shape: tuple[int, ...], dtype: str, letter: str) -> Tensor:
+    """Zeros of this shape; for "T" with the last two axes exchanged in memory."""
+    axes = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+    zeros = np.zeros([shape[axis] for axis in axes] if letter == "T" else shape, as_dtype(dtype).numpy)
+    return permute(array(zeros), axes) if letter == "T" else array(zeros)

@@ -9,13 +9,13 @@ from types import ModuleType as _ModuleType
 
 from .drawing import Drawing as Drawing
 from .drawing import draw as draw
+from .drawing import drawing_of as drawing_of
+from .drawing import read_body as read_body
 from .grid import Axis as Axis
 from .grid import Figure as Figure
 from .grid import Grid as Grid
 from .look import Style as Style
 from .look import View as View
-from .request import drawing_of as drawing_of
-from .request import read_body as read_body
 from .views import register as register
 from .views.banks import Banks as Banks
 from .views.banks import Bits as Bits

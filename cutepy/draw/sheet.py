@@ -155,8 +155,8 @@ def sheet_of(figure: Figure) -> Sheet:
     return Sheet(full, y + _MARGIN, boxes, samples, tuple(texts))
 
 
-def _line(kind: TextKind, y: int, text: str, x: int = _MARGIN) -> Texts:
-    return Texts(kind, x, y, (0,), (text,))
+def _line(kind: TextKind, y: int, text: str) -> Texts:
+    return Texts(kind, _MARGIN, y, (0,), (text,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from ..layout import (
     conflict_free,
     group_modes,
     parse_tiler,
+    right_inverse,
     select,
     transactions,
     unflatten,
@@ -26,7 +27,7 @@ from ..layout import (
 from ..layout.algebra.operation import on_any
 from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import idx2crd
-from ..layout.values.int_tuple import leaves, show
+from ..layout.values.int_tuple import leaves, prefix_product, show
 
 WORD, BANKS = 4, 32
 WIDTHS = (16, 8, 4, 2, 1)
@@ -178,8 +179,9 @@ def thread_of(layout: AnyLayout, index: int, access: Access) -> tuple[int, int]:
     >>> thread_of(Layout((4, 8)), 6, Access()), thread_of(Layout((4, 8)), 6, Access(lanes=1))
     ((2, 1), (1, 2))
     """
-    before, count = _below(layout, access)
-    return index // before % count, index % before + index // (before * count) * before
+    threads, place_of = access.by_thread(layout)[0].size, right_inverse(access.by_thread(Layout(layout.shape)))
+    value, thread = divmod(_whole(place_of(index)), threads)
+    return thread, value
 
 
 def cell_rows(layout: AnyLayout, index: int, access: Access) -> list[list[str]]:
@@ -219,8 +221,9 @@ def places_of(
     found: list[list[int]] = [[] for _ in grids]
     rows = layout[0].size if layout.rank > 1 else 1
     columns = layout[layout.rank - 1 if layout.rank < 2 else 1].size if layout.rank else 1
+    indices = offsets_of(Layout(layout.shape, prefix_product(layout.shape)), thread, access)
     for each in chosen:
-        rest, row = divmod(_index(layout, thread, each, access), rows)
+        rest, row = divmod(indices[each], rows)
         number, column = divmod(rest, columns)
         if number < len(grids):
             grid = grids[number]
@@ -230,55 +233,31 @@ def places_of(
     return [sorted(places) for places in found]
 
 
-def _index(layout: AnyLayout, thread: int, value: int, access: Access) -> int:
-    """The index that is a value of a thread; the other way round is `thread_of`."""
-    before, count = _below(layout, access)
-    return value % before + before * (thread + count * (value // before))
+def memory_rows(layout: AnyLayout, access: Access) -> list[list[str]]:
+    """Conflicts, transactions and the widest access that every thread can make, each with its reason."""
+    if layout.size > COUNTED:
+        return [["accesses", f"counted for layouts of up to {COUNTED} elements, here are {layout.size}"]]
+    lanes, wide = access.by_thread(layout), access.element_bytes
+    rows = []
+    try:
+        rows.append(["banks", str(bank_conflicts(lanes, wide, access.access_bytes))])
+        rows.append(["segments", str(transactions(lanes, wide, access.access_bytes))])
+    except LayoutError as error:
+        rows.append([f"{access.access_bytes} bytes at once", str(error).partition(": ")[2]])
+    return [*rows, ["widest access", _widest(lanes, wide)]]
 
 
-def _below(layout: AnyLayout, access: Access) -> tuple[int, int]:
-    """The size of the modes before the one that counts threads, and its own."""
-    lanes = access.lanes if layout.rank > 1 else 0
-    before = 1
-    for mode in range(lanes):
-        before *= layout[mode].size
-    return before, layout[lanes].size if layout.rank else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """The accesses of a whole layout, counted."""
-
-    layout: AnyLayout
-    access: Access
-
-    @property
-    def rows(self) -> list[list[str]]:
-        """Conflicts, transactions and the widest access that every thread can make, each with its reason."""
-        if self.layout.size > COUNTED:
-            return [["accesses", f"counted for layouts of up to {COUNTED} elements, here are {self.layout.size}"]]
-        lanes, wide = self.access.by_thread(self.layout), self.access.element_bytes
-        rows = []
-        try:
-            rows.append(["banks", str(bank_conflicts(lanes, wide, self.access.access_bytes))])
-            rows.append(["segments", str(transactions(lanes, wide, self.access.access_bytes))])
-        except LayoutError as error:
-            rows.append([f"{self.access.access_bytes} bytes at once", str(error).partition(": ")[2]])
-        return [*rows, ["widest access", self._widest(lanes)]]
-
-    def _widest(self, lanes: AnyLayout) -> str:
-        """The most bytes at once, and what forbids twice as many."""
-        why = ""
-        for wide in WIDTHS:
-            if wide < self.access.element_bytes or wide % self.access.element_bytes:
-                continue
+def _widest(lanes: AnyLayout, element_bytes: int) -> str:
+    """The most bytes at once, and what forbids twice as many."""
+    why = ""
+    for wide in WIDTHS:
+        if wide % element_bytes == 0 and (lanes.rank > 1 or wide == element_bytes):
             try:
-                if lanes.rank > 1 or wide == self.access.element_bytes:
-                    bank_conflicts(lanes, self.access.element_bytes, wide)
-                    return f"{wide} bytes{f'; {2 * wide}: {why}' if why else ''}"
+                bank_conflicts(lanes, element_bytes, wide)
+                return f"{wide} bytes{f'; {2 * wide}: {why}' if why else ''}"
             except LayoutError as error:
                 why = str(error).partition(": ")[2]
-        return f"{self.access.element_bytes} bytes"
+    return f"{element_bytes} bytes"
 
 
 def better(layout: AnyLayout, access: Access) -> list[list[str]]:

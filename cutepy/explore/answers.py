@@ -24,10 +24,10 @@ from ..layout.values.composed import AnyLayout
 from .accesses import (
     CELLS,
     Access,
-    Memory,
     better,
     cell_rows,
     index_of,
+    memory_rows,
     places_of,
     summed,
     thread_of,
@@ -261,7 +261,7 @@ def _layout(text: str) -> AnyLayout:
 
 def memory(text: str, access: Mapping[str, int]) -> Answer:
     """Banks and segments that the accesses of a layout take."""
-    return {"rows": Memory(_layout(text), Access(**access)).rows}
+    return {"rows": memory_rows(_layout(text), Access(**access))}
 
 
 def found(text: str, access: Mapping[str, int]) -> Answer:
@@ -284,19 +284,14 @@ def export(text: str, view: str, options: Mapping[str, str], format: str) -> Ans
     """The expression or its picture in another notation."""
     if format in NOTATIONS:
         return {"text": NOTATIONS[format](_layout(text))}
-    asked = {**dict(_options(view, options, _layout(text)))}
+    asked = dict(_options(view, options, _layout(text)))
     if format == "fence":
         lines = [text.strip(), *(f"{name}: {value}" for name, value in asked.items())]
         return {"text": "```layout\n" + "\n".join(lines) + "\n```"}
-    drawing = drawing_of(text, asked)
-    return {"text": _PRINTERS[format](drawing)}
+    printers = {"svg": Drawing.svg, "tikz": Drawing.tikz, "text": Drawing.text}
+    return {"text": printers[format](drawing_of(text, asked))}
 
 
-_PRINTERS: dict[str, Callable[[Drawing], str]] = {
-    "svg": Drawing.svg,
-    "tikz": Drawing.tikz,
-    "text": Drawing.text,
-}
 QUESTIONS: dict[str, Callable[..., Answer]] = {
     question.__name__: question for question in (result, names, look, cell, thread, memory, found, told, export)
 }

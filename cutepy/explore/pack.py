@@ -44,25 +44,18 @@ USUAL = Style()
 
 def own_files() -> bytes:
     """cutepy's own source, as far as the page runs it, as a zip that is always the same for the same files."""
-    root = files("cutepy")
+    found: dict[str, bytes] = {}
+    todo = [(f"cutepy/{name}", files("cutepy") / name) for name in ("__init__.py", *PARTS)]
+    while todo:
+        path, place = todo.pop()
+        if place.is_dir():
+            todo += [(f"{path}/{inner.name}", inner) for inner in place.iterdir()]
+        elif path.endswith(".py"):
+            found[path] = place.read_bytes()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        for name in ("__init__.py", *PARTS):
-            todo = [(f"cutepy/{name}", root / name)]
-            while todo:
-                path, place = todo.pop()
-                if place.is_dir():
-                    todo += [(f"{path}/{inner.name}", inner) for inner in place.iterdir()]
-                elif path.endswith(".py"):
-                    archive.writestr(zipfile.ZipInfo(path), place.read_bytes())
-    return _sorted(out.getvalue())
-
-
-def _sorted(archive: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
-        for name in sorted(old.namelist()):
-            new.writestr(zipfile.ZipInfo(name), old.read(name))
+        for path in sorted(found):
+            archive.writestr(zipfile.ZipInfo(path), found[path])
     return out.getvalue()
 
 

@@ -10,6 +10,7 @@ from typing import Any as _Any
 from ..ops.functions import BY_WGSL as _BY_WGSL
 from ..ops.functions import IN_KERNELS as _IN_KERNELS
 from ..ops.functions import NAMED as _NAMED
+from ..tensor.dtypes import DTYPES as _DTYPES
 from .array import DeviceEngine as DeviceEngine
 from .array import array as array
 from .array import empty as empty
@@ -118,5 +119,8 @@ def __getattr__(name: str) -> _Any:
     if name in _IN_KERNELS:
         return _of_table(_IN_KERNELS[name])
     meant = _BY_WGSL.get(name) or _NAMED.get(name)
-    near = [meant.in_kernels] if meant else _close_to(name, __dir__(), 1, cutoff=0.75)
+    if name in _DTYPES:
+        near = [f"cast(value, {name!r})"]
+    else:
+        near = [meant.in_kernels] if meant else _close_to(name, __dir__(), 1, cutoff=0.75)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError
-from ..tensor.dtypes import DType
 from ..tensor.matrix import MatrixType
 from . import ir
 from .interpret_matrix import by_subgroup, call_matrix, load_matrix, store_matrix
@@ -37,12 +36,13 @@ from .interpret_memory import (
 )
 from .ir.laws import Array, lane_of
 from .ir.operators import SUBGROUP
-from .waiting import waiting
+from .verify.loops import waiting
 
 #: Invocations that run at once, and the bytes that their private and workgroup memory may take.
 LANES, MEMORY = 1 << 15, 1 << 27
 #: Turns of a loop without an end of its own, after which it is taken to have none.
 MOST_TURNS = 1 << 20
+_POISON = {"f": float("nan"), "u": 0xDEADBEEF, "i": 0x5EADBEEF, "b": True}
 
 
 def interpret(
@@ -131,16 +131,12 @@ def _prepare(state: State, chunk: tuple[Array, Array, Array]) -> None:
     for buffer in kernel.local:
         length = -(-buffer.length // buffer.width) * buffer.width
         if buffer.space == "workgroup":
-            state.arrays[buffer] = np.full((state.groups, length), _poison(buffer.dtype), buffer.dtype.numpy)
+            state.arrays[buffer] = np.full((state.groups, length), _POISON[buffer.dtype.kind], buffer.dtype.numpy)
         elif isinstance(kind := buffer.dtype, MatrixType):
             held = state.groups, -(-threads // kind.threads), kind.rows, kind.columns
             state.arrays[buffer] = np.zeros((length, *held), kind.numpy)
         else:
             state.arrays[buffer] = np.zeros((length, *state.shape), buffer.dtype.numpy)
-
-
-def _poison(dtype: DType) -> float | int | bool:
-    return float("nan") if dtype.kind == "f" else {"u": 0xDEADBEEF, "i": 0x5EADBEEF, "b": True}[dtype.kind]
 
 
 class Compiler:

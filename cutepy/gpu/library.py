@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..ops.functions import Function
-from ..ops.home import LIBRARIES, Library
-from ..ops.operand import value_of
+from ..ops.operand import LIBRARIES, Library, value_of
 from ..ops.rules import Axes
 from ..tensor.dtypes import DType
 from ..tensor.engine import Array

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import KernelError
 from ..layout.values.above import Shown, provided
 from ..layout.values.coordinates import idx2crd
-from .follow import Followed, Spot, follow
+from .check import Followed, Spot, follow
 from .ir import Kernel
 from .ir.laws import Array
 from .verify import Verdict, Verification

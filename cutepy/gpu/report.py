@@ -16,12 +16,12 @@ from ..layout.algebra.banks import WORD, fetched, served
 from ..layout.values.above import Shown
 from ..ops.functions import BY_WGSL
 from ..tensor.matrix import MatrixType
-from .evaluate import Array, Integers, Mask
+from .evaluate import Integers, Mask, Points
 from .ir import Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, const, new_arena, nodes
 from .ir.operators import ARITHMETIC, SUBGROUP_REDUCE
 from .ranges import linear
 from .verify.collect import collect
-from .verify.model import Access, Domain, Loop, Model, happens, total, typed
+from .verify.model import Access, Loop, Model, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,10 @@ class Report(Shown):
         lines = [
             f"{self.kernel}: {self.workgroups:,} workgroups of {self.threads} threads, "
             f"{self.workgroup_bytes:,} bytes of workgroup memory, {self.flops:,} FLOP",
-            *_table(("array", "layout", "bytes read", "bytes written"), map(_array_row, self.arrays)),
+            *_table(
+                ("array", "layout", "bytes read", "bytes written"),
+                [(a.name, a.layout, f"{a.read_bytes:,}", f"{a.written_bytes:,}") for a in self.arrays],
+            ),
         ]
         bindings = [a for a in self.accesses if a.space == "storage"]
         if bindings:
@@ -137,10 +140,6 @@ class Report(Shown):
         return "\n".join(lines)
 
     __repr__ = __str__
-
-
-def _array_row(array: ArrayFigures) -> tuple[str, ...]:
-    return array.name, array.layout, f"{array.read_bytes:,}", f"{array.written_bytes:,}"
 
 
 def _merged(accesses: Iterable[AccessFigures]) -> list[tuple[str, ...]]:
@@ -197,17 +196,8 @@ def report(kernel: Kernel, hardware: Hardware | None = None) -> Report:
     with new_arena():
         model = collect(kernel, chosen.subgroup)
         accesses = tuple(_measure(model, a, chosen) for a in model.accesses if a.buffer.space != "private")
-        x, y, z = kernel.grid
-        return Report(
-            kernel.name,
-            chosen,
-            x * y * z,
-            kernel.threads,
-            kernel.shared_bytes,
-            _flops(model),
-            _arrays(kernel, accesses),
-            accesses,
-        )
+        figures = prod(kernel.grid), kernel.threads, kernel.shared_bytes, _flops(model)
+        return Report(kernel.name, chosen, *figures, _arrays(kernel, accesses), accesses)
 
 
 def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
@@ -233,13 +223,9 @@ def _measure(model: Model, access: Access, hardware: Hardware) -> AccessFigures:
             ways = max(ways, *(rounds for rounds, _ in costs))
         units += sum(cost for cost, _ in costs) * view.times
         perfect += sum(least for _, least in costs) * view.times
+    where = access.verb, buffer.name, buffer.space, access.text, access.place, buffer.note
     return AccessFigures(
-        access.verb,
-        buffer.name,
-        buffer.space,
-        access.text,
-        access.place,
-        buffer.note,
+        *where,
         nbytes,
         times,
         times * nbytes,
@@ -320,9 +306,9 @@ class _Counter:
         known = [g for g in self.guards if not model.unknowns([g])]
         self.exact = len(known) == len(self.guards)
         terms = linear(self.index).terms
-        mixed = {atom for atom in terms if self._is_mixed(atom)}
+        mixed = {atom for atom in terms if model.tid in model.leaves(atom) and len(model.leaves(atom)) > 1}
         joint = self._joined(model.ids_of([*known, *mixed]), terms)
-        if self._size(joint) * model.threads > _MOST:
+        if prod(map(model.extent, joint)) * model.threads > _MOST:
             self.exact = False
             known = [g for g in known if not model.ids_of([g])]
             joint = self._joined(model.ids_of([*known, *mixed]), terms)
@@ -331,19 +317,12 @@ class _Counter:
             for by in np.flatnonzero(added).tolist():
                 yield _View(addresses + by, active, times * int(added[by]) * free)
 
-    def _is_mixed(self, atom: Expr) -> bool:
-        leaves = self.model.leaves(atom)
-        return self.model.tid in leaves and len(leaves) > 1
-
     def _joined(self, ids: set[Expr], terms: Iterable[Expr]) -> set[Expr]:
         """`ids` with all that stand in a term with one of them."""
         groups = [self.model.ids_of([atom]) for atom in terms]
         while any(group & ids and not group <= ids for group in groups):
             ids = ids.union(*(group for group in groups if group & ids))
         return ids
-
-    def _size(self, ids: Iterable[Expr]) -> int:
-        return prod(self.model.extent(i) for i in ids)
 
     def _added(self, terms: dict[Expr, int], joint: set[Expr], modulus: int) -> tuple[Integers, int]:
         """How often the terms without joint ids add each remainder; and how many values the other ids have."""
@@ -357,24 +336,22 @@ class _Counter:
                 continue
             together = self._joined(ids, terms)
             seen |= together
-            part = _remainders(
-                self, {a: f for a, f in terms.items() if model.ids_of([a]) & together}, together, modulus
-            )
+            mine = {a: f for a, f in terms.items() if model.ids_of([a]) & together}
+            part = _remainders(model, mine, together, modulus)
             rolled = [np.roll(counts, by) * int(part[by]) for by in np.flatnonzero(part).tolist()]
             counts = np.sum(rolled, axis=0)
         everything = {g for g in model.groups if not isinstance(g, Const)} | {loop.index for loop in self.loops}
-        return counts, self._size(everything - seen)
+        return counts, prod(map(model.extent, everything - seen))
 
     def _rows(
         self, guards: list[Expr], terms: dict[Expr, int], joint: set[Expr], modulus: int
     ) -> Iterator[tuple[Integers, Mask, int]]:
         """The different rows of addresses and of who takes part, over all combinations of joint ids."""
         model = self.model
-        env = model.environment(_all_of(model, joint))
-        memo: dict[Expr, Array] = {}
-        active = happens(guards, env, memo)
+        points = Points(model.environment(model.domain(joint, each=0).every))
+        active = points.where(guards)
         here = {atom: c for atom, c in terms.items() if model.ids_of([atom]) <= joint}
-        table = np.broadcast_to(total(here, env, memo) + linear(self.index).constant, active.shape)
+        table = np.broadcast_to(points.total(here) + linear(self.index).constant, active.shape)
         table = table - table.min(axis=1, keepdims=True) // modulus * modulus
         seen: dict[bytes, list[int]] = {}
         for row in range(len(active)):
@@ -383,18 +360,11 @@ class _Counter:
             yield table[found[0]], active[found[0]], len(found)
 
 
-def _remainders(counter: _Counter, terms: dict[Expr, int], ids: set[Expr], modulus: int) -> Integers:
+def _remainders(model: Model, terms: dict[Expr, int], ids: set[Expr], modulus: int) -> Integers:
     """How often a sum over `ids` has each remainder."""
-    model = counter.model
     if len(ids) == 1 and set(terms) == ids:
         (leaf,) = ids
         whole, rest = divmod(model.extent(leaf), modulus)
         steps = terms[leaf] * np.arange(modulus) % modulus
         return whole * np.bincount(steps, minlength=modulus) + np.bincount(steps[:rest], minlength=modulus)
-    return np.bincount(total(terms, typed(_all_of(model, ids)), {}) % modulus, minlength=modulus)
-
-
-def _all_of(model: Model, ids: Iterable[Expr]) -> dict[Expr, Integers]:
-    """All combinations of the values of `ids`."""
-    ordered = sorted(ids, key=str)
-    return Domain(tuple(ordered), tuple(np.arange(model.extent(i)) for i in ordered), True).every
+    return np.bincount(Points(typed(model.domain(ids, each=0).every)).total(terms) % modulus, minlength=modulus)

@@ -15,17 +15,16 @@ from ..errors import KernelError, LayoutError, TableError
 from ..layout import Layout
 from ..layout.algebra.banks import WORD
 from ..layout.algebra.bits import layout_of_columns, mapped_layout
-from ..layout.algebra.find import conflict_free
-from ..layout.algebra.rounds import Found
+from ..layout.algebra.find import Found, conflict_free
 from ..layout.algebra.table import from_offsets
 from ..layout.values.bit_map import Columns
 from ..layout.values.composed import AnyLayout
 from ..layout.values.int_tuple import IntTuple, leaves
-from .evaluate import Integers, evaluate
+from .evaluate import Integers, Points
 from .ir import Kernel, new_arena
 from .report import report
 from .verify.collect import collect
-from .verify.model import MOST, Access, Domain, Model, happens
+from .verify.model import MOST, Access, Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +95,15 @@ def _taken(call: str, model: Model, access: Access, element_of: Integers) -> Ite
     if model.unknowns([access.index]):
         raise KernelError(f"{said}, whose place data decide: no layout serves all; give one yourself")
     guards, _others = model.split_guards(access)
-    ids = sorted(model.ids_of([access.index]), key=str)
-    domain = Domain(tuple(ids), tuple(np.arange(model.extent(leaf)) for leaf in ids), True)
-    guards = tuple(guard for guard in guards if model.ids_of([guard]) <= set(ids))
+    ids = model.ids_of([access.index])
+    domain = model.domain(ids, each=0)
+    guards = tuple(guard for guard in guards if model.ids_of([guard]) <= ids)
     if domain.size * model.threads > MOST:
         raise KernelError(f"{said} in {domain.size} ways, more than are looked at; give a layout yourself")
-    env = model.environment(domain.every)
+    points = Points(model.environment(domain.every))
     shape = domain.size, model.threads
-    places = np.broadcast_to(evaluate(access.index, env, {}).astype(np.int64), shape)
-    inside = np.broadcast_to(happens(guards, env, {}), shape)
+    places = np.broadcast_to(points.whole(access.index), shape)
+    inside = np.broadcast_to(points.where(guards), shape)
     if not np.all((places >= 0) & (places + access.lanes <= len(element_of))):
         count = int(inside.any(axis=0).sum())
         places, inside = places[inside.any(axis=1), :count], inside[inside.any(axis=1)]

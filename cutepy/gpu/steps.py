@@ -36,8 +36,7 @@ class Step(Shown):
 
     def thread(self, number: int) -> dict[str, object]:
         """What one thread holds: a number for each name, a list for each private array."""
-        found = {name: np.asarray(tensor)[..., number].tolist() for name, tensor in self.registers.items()}
-        return dict(found)
+        return {name: np.asarray(tensor)[..., number].tolist() for name, tensor in self.registers.items()}
 
     def __str__(self) -> str:
         lines = [f"step {self.number}, {self.place}: {len(self.threads)} threads of workgroup {self.workgroup}"]

@@ -15,20 +15,9 @@ from . import ir
 from .ir.operators import SUBGROUP
 from .runtime.program import MATRICES
 from .runtime.program import Dialect as Dialect
-from .wgsl_matrix import (
-    MATRIX_HEADER,
-    matrix_load,
-    matrix_name,
-    matrix_operation,
-    matrix_store,
-    subgroup_line,
-)
-from .wgsl_words import OF_FLOATS, RESERVED, literal
+from .wgsl_words import MATRIX_HEADER, RESERVED, literal, matrix_load, matrix_name, matrix_operation, matrix_store
 
-_HELPERS = {
-    "nan_min": "min(a, b)",
-    "nan_max": "max(a, b)",
-}
+_HELPERS = {"nan_min": "min(a, b)", "nan_max": "max(a, b)"}
 
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, COMPARISON, BITS, LOGIC = 9, 8, 7, 6, 5, 4, 3, 2
 _BINDS = {"*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "+": SUM, "-": SUM, "<<": SHIFT, ">>": SHIFT}
@@ -44,6 +33,8 @@ _BUILTINS = {
     "subgroup_id": ("subgroup", "u32"),
     "num_subgroups": ("num_subgroups", "u32"),
 }
+#: What updates of floats compute of the element and the value: WGSL has atomics of integers alone.
+OF_FLOATS = {"Add": "{} + {}", "Sub": "{} - {}", "Min": "min({}, {})", "Max": "max({}, {})"}
 INDENT = "    "
 
 
@@ -105,13 +96,14 @@ class Printer:
         seen = ir.all_nodes(kernel.body)
         self.needs = _features(kernel, seen)
         used = {n.name.partition(".")[0] for n in seen if isinstance(n, ir.Builtin)}
-        self.first = subgroup_line(dialect, kernel.lanes) if {"subgroup_id"} <= used and MATRICES in self.needs else ""
-        if self.first:  # known to be the same for all threads of a subgroup, which a built-in value is not
+        self.first = ""
+        if dialect == "tint" and "subgroup_id" in used and MATRICES in self.needs:
+            # known to be the same for all threads of a subgroup, which a built-in value is not
+            self.first = f"let subgroup = subgroupBroadcastFirst(tid / {kernel.lanes}u);"
             used |= {"local_invocation_index"}
         self.builtins = [name for name in _BUILTINS if name in used]
-        self.taken = (
-            RESERVED | (BY_WGSL.keys() - _HELPERS.keys()) | {_BUILTINS[name][0] for name in used} | {"params", "Params"}
-        )
+        self.taken = RESERVED | (BY_WGSL.keys() - _HELPERS.keys()) | {"params", "Params"}
+        self.taken |= {_BUILTINS[name][0] for name in used}
         self.counts: dict[str, int] = {}
         self.helpers: dict[str, str] = {}
         self.entry = self.name_of(kernel, kernel.name)

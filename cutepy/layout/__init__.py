@@ -92,12 +92,12 @@ if TYPE_CHECKING:
     from .algebra.convert import convert as convert
     from .algebra.copies import widest_copy as widest_copy
     from .algebra.find import conflict_free as conflict_free
+    from .algebra.lanes import touched_by as touched_by
+    from .algebra.lanes import vectorised as vectorised
+    from .algebra.lanes import who_owns as who_owns
     from .algebra.linear import free_bits as free_bits
     from .algebra.linear import nullspace as nullspace
     from .algebra.linear import quotient as quotient
-    from .algebra.questions import touched_by as touched_by
-    from .algebra.questions import vectorised as vectorised
-    from .algebra.questions import who_owns as who_owns
     from .algebra.recast import domain_offset as domain_offset
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
@@ -140,7 +140,7 @@ LATER = {
         "algebra.copies": "widest_copy",
         "algebra.find": "conflict_free",
         "algebra.linear": "free_bits nullspace quotient",
-        "algebra.questions": "touched_by vectorised who_owns",
+        "algebra.lanes": "touched_by vectorised who_owns",
         "algebra.recast": "domain_offset downcast max_common_layout max_common_vector recast_layout upcast",
         "text.explain": "Explanation explain",
         "text.parse": "parse_layout parse_parts parse_tiler",

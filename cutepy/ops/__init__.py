@@ -10,16 +10,16 @@ from types import ModuleType as _ModuleType
 
 from ..tensor.tensor import Tensor as _Tensor
 from .contraction import dot as dot
+from .contraction import einsum as einsum
 from .contraction import fused_multiply_add as fused_multiply_add
 from .contraction import matmul as matmul
+from .contraction import tensordot as tensordot
 from .creation import arange as arange
 from .creation import full as full
 from .creation import linspace as linspace
 from .creation import ones as ones
 from .creation import randn as randn
 from .creation import zeros as zeros
-from .einsum import einsum as einsum
-from .einsum import tensordot as tensordot
 from .functions import NAMED as _NAMED
 from .movement import crop as crop
 from .movement import expand as expand
@@ -33,18 +33,18 @@ from .reductions import all as all
 from .reductions import any as any
 from .reductions import argmax as argmax
 from .reductions import argmin as argmin
+from .reductions import cumprod as cumprod
+from .reductions import cumsum as cumsum
+from .reductions import logsumexp as logsumexp
 from .reductions import max as max
 from .reductions import mean as mean
 from .reductions import min as min
+from .reductions import norm as norm
 from .reductions import prod as prod
 from .reductions import softmax as softmax
+from .reductions import std as std
 from .reductions import sum as sum
-from .statistics import cumprod as cumprod
-from .statistics import cumsum as cumsum
-from .statistics import logsumexp as logsumexp
-from .statistics import norm as norm
-from .statistics import std as std
-from .statistics import var as var
+from .reductions import var as var
 
 
 def __dir__() -> list[str]:

@@ -17,12 +17,12 @@ import numpy as np
 from ..errors import LayoutError, TensorError
 from ..layout import Layout, composition, select
 from ..layout.algebra.rearrange import from_modes, joined
-from ..layout.values.int_tuple import leaves, map_leaves
+from ..layout.values.int_tuple import map_leaves
+from ..layout.values.layout import flat_modes
 from ..tensor.bulk import load_all, mode_sizes
 from ..tensor.engine import Array, fit_values
 from ..tensor.tensor import Tensor
-from .home import library_of
-from .operand import Operand, broadcast, modes_of, over, tensor_of, wrap
+from .operand import Operand, broadcast, library_of, modes_of, over, tensor_of, wrap
 from .rules import Axes, chosen_axes
 
 
@@ -63,15 +63,12 @@ def reshape(x: Operand, shape: int | Sequence[int], *, order: Literal["C", "F"] 
     if tensor.size and _strided(tensor):
         turn = slice(None, None, 1 if order == "F" else -1)
         try:
-            layout = _reshaped(joined(modes_of(tensor)[turn]), wanted[turn])
+            whole = joined(modes_of(tensor)[turn])
+            layout = composition(whole, Layout(wanted[turn])) if wanted else joined([])
             return over(tensor, joined(list(layout)[turn]))
         except LayoutError:
             pass
     return _placed(np.reshape(load_all(tensor), wanted, order), tensor)
-
-
-def _reshaped(layout: Layout, shape: tuple[int, ...]) -> Layout:
-    return composition(layout, Layout(shape)) if shape else joined([])
 
 
 def _filled(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -138,7 +135,7 @@ def flip(x: Operand, axis: Axes = None) -> Tensor:
     moved = 0
     for one in turned:
         mode = modes[one]
-        moved += sum((s - 1) * d for s, d in zip(leaves(mode.shape), leaves(mode.stride), strict=True) if s)
+        moved += sum((s - 1) * d for s, d in flat_modes(mode) if s)
         modes[one] = Layout(mode.shape, map_leaves(operator.neg, mode.stride))
     return Tensor(tensor.engine, joined(modes), tensor.offset + moved)
 

@@ -16,8 +16,7 @@ from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
 from .functions import Function
-from .home import library_of
-from .operand import Operand, Value, common_nesting, value_of, wrap
+from .operand import Operand, Value, common_nesting, library_of, value_of, wrap
 from .rules import broadcast_shape
 
 

@@ -30,13 +30,12 @@ from typing import SupportsIndex, TypeAlias
 import numpy as np
 
 from ..errors import TensorError
-from ..tensor.dtypes import DType, as_dtype, bool_, f32, i32, u32
+from ..tensor.dtypes import BREADTH, DType, as_dtype, bool_, f32, i32, u32
 
 Number: TypeAlias = int | float | complex
 Shape: TypeAlias = tuple[int, ...]
 Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 
-_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 KINDS = {"b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floats", "c": "complex numbers"}
 
 
@@ -71,9 +70,9 @@ def result_type(call: str, *operands: Typed) -> DType:
     typed = [operand for operand in operands if isinstance(operand, DType)]
     numbers = [operand for operand in operands if not isinstance(operand, DType | Weak)]
     kinds = [operand.kind for operand in operands if isinstance(operand, Weak)] + [*map(weak_kind, numbers)]
-    kind = max(kinds, key=_RANK.__getitem__, default="b")
+    kind = max(kinds, key=BREADTH.__getitem__, default="b")
     found = _met(call, typed) if typed else None
-    if found is None or _RANK[kind] > _RANK[found.kind]:
+    if found is None or BREADTH[kind] > BREADTH[found.kind]:
         found = _of_kind(kind, 0 if found is None else found.bits)
     for number in numbers:
         check_number(call, number, found)
@@ -82,8 +81,8 @@ def result_type(call: str, *operands: Typed) -> DType:
 
 def _met(call: str, typed: list[DType]) -> DType:
     """The type of the highest kind that holds all of that kind; integers that meet a float do not make it wider."""
-    top = max(_RANK[dtype.kind] for dtype in typed)
-    meeting = [dtype for dtype in typed if _RANK[dtype.kind] >= min(top, 2)]
+    top = max(BREADTH[dtype.kind] for dtype in typed)
+    meeting = [dtype for dtype in typed if BREADTH[dtype.kind] >= min(top, 2)]
     found = np.result_type(*(dtype.numpy for dtype in meeting)).name
     if top < 2 and found not in [dtype.numpy for dtype in meeting]:
         names = " and ".join(sorted({dtype.name for dtype in meeting}))

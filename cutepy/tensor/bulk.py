@@ -7,16 +7,17 @@ it (`engine.confined`); inside a kernel the verifier decides.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LayoutError, TensorError
-from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros
+from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros, is_surjective
 from ..layout.algebra.rearrange import coalesced
 from ..layout.values.above import numpy_later as np
 from ..layout.values.basis import has_basis
 from ..layout.values.bit_map import OfBits
 from ..layout.values.coordinates import keeps
 from ..layout.values.int_tuple import IntTuple, fold_profile, leaves, product, product_each, show
+from ..layout.values.layout import flat_modes, reach
 from .engine import Array, CoordinateEngine, Engine, Moved, Scalars, ViewEngine, check_writable, fit_values
 from .guard import both
 
@@ -87,8 +88,9 @@ def store_all(tensor: Tensor, values: Scalars, where: Array | None = None) -> No
     check_writable(tensor.engine)
     if (here := on_host(tensor)) is not tensor:
         store_all(here, values, where)
-        remote: Any = tensor.engine
-        remote.replace(cast(ViewEngine, here.engine).memory)
+        remote, copied = tensor.engine, here.engine
+        assert isinstance(copied, ViewEngine)
+        remote.replace(copied.memory)  # type: ignore[attr-defined]
         return
     view = leaf_view(tensor) if where is None else None
     if view is None:
@@ -134,14 +136,16 @@ def strided_modes(tensor: Tensor) -> Modes | None:
     layout = strided_layout(tensor)
     if layout is None:
         return None
-    extents, steps = [], []
-    for mode in layout:
-        shape, stride = coalesced(mode)
-        if len(shape) > 1:
-            return None
-        extents.append(shape[0] if shape else mode.size)
-        steps.append(stride[0] if stride else 0)
-    return tuple(extents), tuple(steps)
+    steps = tuple(step for mode in layout if (step := step_of(mode)) is not None)
+    return (mode_sizes(tensor), steps) if len(steps) == layout.rank else None
+
+
+def step_of(mode: Layout) -> int | None:
+    """The one stride of a mode; None where there are several."""
+    shape, stride = coalesced(mode)
+    if len(shape) > 1:
+        return None
+    return stride[0] if stride and type(stride[0]) is int else 0
 
 
 def leaf_view(tensor: Tensor) -> Array | None:
@@ -154,7 +158,8 @@ def leaf_view(tensor: Tensor) -> Array | None:
 
 def strided_view(engine: Engine, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]) -> Array:
     """The NumPy view of these modes of an engine that offers one."""
-    return cast(Array, engine.strided(offset, shape, stride))  # type: ignore[attr-defined]
+    found: Array = engine.strided(offset, shape, stride)  # type: ignore[attr-defined]
+    return found
 
 
 def common_refinement(*layouts: Layout) -> tuple[tuple[int, ...], ...] | None:
@@ -267,8 +272,8 @@ def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:
         raise LayoutError(f"offsets of {layout}: its sizes are not known; put values in with subs")
     if layout.size == 0:
         return 0, 0
-    reach = [(s - 1) * d for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
-    return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + 1
+    low, high = reach(layout)
+    return low, high + 1
 
 
 def names_only(tiler: object, shape: IntTuple) -> bool:
@@ -316,7 +321,7 @@ def _stray(part: Tensor, whole: Tensor) -> tuple[IntTuple, int] | None:
         if part.size and (first < low or last > end):
             crd = _corner(layout, below=first < low)
             return crd, part.offset + layout(crd)
-        if whole.guard is None and _has_no_gaps(whole.layout):
+        if whole.guard is None and isinstance(whole.layout, Layout) and is_surjective(whole.layout):
             return None
         part = type(part)(part.engine, filter_zeros(layout), part.offset)
     table = offset_table(part)
@@ -332,22 +337,6 @@ def _stray(part: Tensor, whole: Tensor) -> tuple[IntTuple, int] | None:
 
 def _corner(layout: Layout, *, below: bool) -> IntTuple:
     """The coordinate of the least or of the greatest offset."""
-    steps = zip(leaves(layout.shape), leaves(layout.stride), strict=True)
+    steps = flat_modes(layout)
     ends = [extent - 1 if step and (step < 0) == below else 0 for extent, step in steps]
     return fold_profile(iter(ends), layout.shape)
-
-
-def _has_no_gaps(layout: Layout | ComposedLayout) -> bool:
-    """True if the offsets of `layout` are all integers of their range; False also for a composed layout.
-
-    By rising stride, each mode must step to where the modes before it have reached, or less far: the least stride that
-    does not leaves out the offset before it.
-    """
-    if not isinstance(layout, Layout):
-        return False
-    reach = 0
-    for step, extent in sorted((abs(d), s) for s, d in zip(leaves(layout.shape), leaves(layout.stride), strict=True)):
-        if extent > 1 and step > reach + 1:
-            return False
-        reach += (extent - 1) * step
-    return True

@@ -67,6 +67,10 @@ PACKED = {"i4": i4, "u4": u4}
 _SPELLINGS = DTYPES | {dtype.numpy: dtype for dtype in DTYPES.values()}
 
 
+BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+"""Which kinds of numbers hold others: those of a higher number hold those of a lower one."""
+
+
 def as_dtype(spec: object) -> DType:
     """The element type that `spec` names: a DType, a NumPy dtype or scalar type, a Python number type, or a name.
 

@@ -49,18 +49,20 @@ def gemm(A: Tensor, B: Tensor, C: Tensor) -> None:
     for source in (A, B):
         check_overlap("gemm", source, C)
     check_writable(C.engine)
-    on_host = (strided_modes(operand) is not None for operand in (A, B, C))
-    if sizes["v"] == 1 and len(mode_sizes(C)) == 2 and all(on_host):
-        _matrix_product(A, B, C, sizes)
-        return
     v, m, n, k = (sizes[name] for name in "vmnk")
+    on_host = (strided_modes(operand) is not None for operand in (A, B, C))
+    if v == 1 and len(mode_sizes(C)) == 2 and all(on_host):  # by views; a temporary of the size of C is all it takes
+        product = np.matmul(_factor(A, C).reshape((m, k)), _factor(B, C).reshape((n, k)).T)
+        product += computed(C)
+        store_all(C, product)
+        return
     a = _factor(A, C).reshape((v, m, k), order="F")
     b = _factor(B, C).reshape((v, n, k), order="F")
     if _accumulated(C, a, b):
         return
     c = computed(C).reshape((v, m, n), order="F")
     if any(values.dtype == object for values in (a, b, c)):
-        total = _by_element(a, b, c, _fused(C))
+        total = _by_element(a, b, c, getattr(C.engine, "fma", None) or (lambda a, b, c: a * b + c))
     else:
         total = c + (a * b if m == n == k == 1 else np.matmul(a, b.swapaxes(1, 2)))
     store_all(C, total.reshape(mode_sizes(C), order="F"))
@@ -89,15 +91,6 @@ def _sizes(A: Tensor, B: Tensor, C: Tensor) -> dict[str, int]:
     return sizes
 
 
-def _matrix_product(A: Tensor, B: Tensor, C: Tensor, sizes: dict[str, int]) -> None:
-    """One NumPy product over views of the operands; a temporary of the size of C is all it takes."""
-    a = _factor(A, C).reshape((sizes["m"], sizes["k"]))
-    b = _factor(B, C).reshape((sizes["n"], sizes["k"]))
-    product = np.matmul(a, b.T)
-    product += computed(C)
-    store_all(C, product)
-
-
 def _factor(tensor: Tensor, C: Tensor) -> Array:
     """The elements of A or B, where they are numbers in a type that holds what C accumulates too."""
     values = computed(tensor)
@@ -113,12 +106,6 @@ def _accumulated(C: Tensor, a: Array, b: Array) -> bool:
         return False
     table = offset_table(C).reshape((a.shape[0], a.shape[1], b.shape[1]), order="F")
     return bool(offered(table, a, b))
-
-
-def _fused(C: Tensor) -> Callable[[Scalars, Scalars, Scalars], Scalars]:
-    """How the engine of C computes `a * b + c`."""
-    offered = getattr(C.engine, "fma", None)
-    return offered if offered is not None else lambda a, b, c: a * b + c
 
 
 def _by_element(a: Array, b: Array, c: Array, fused: Callable[[Scalars, Scalars, Scalars], Scalars]) -> Array:

@@ -19,8 +19,8 @@ from ..layout.algebra.rearrange import joined
 from ..layout.values.above import numpy_later as np
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, keeps
-from ..layout.values.int_tuple import IntTuple, leaves, map_leaves, prefix_product
-from ..layout.values.layout import _make
+from ..layout.values.int_tuple import fold_profile, leaves, map_leaves, prefix_product
+from ..layout.values.layout import _make, reach
 from .engine import Array, Place, Scalars, offset_of
 
 
@@ -44,8 +44,7 @@ class GuardAxis:
         """True if numbers alone tell that every element exists along this axis."""
         if type(self.origin) is not int or type(self.limit) is not int:
             return False
-        steps = zip(leaves(self.layout.shape), leaves(self.layout.stride), strict=True)
-        return self.origin + sum((s - 1) * max(d, 0) for s, d in steps) < self.limit
+        return self.origin + reach(self.layout)[1] < self.limit
 
     def table(self) -> Array:
         """`inside` for every coordinate, with one array axis a mode."""
@@ -190,13 +189,8 @@ def _at(layout: Layout, path: tuple[int, ...], size: int) -> Layout:
         modes = list(layout)
         modes[path[0]] = _at(modes[path[0]], path[1:], size)
         return joined(modes)
-    return _make(_last_leaf_times(layout.shape, size, layout.size), layout.stride)
-
-
-def _last_leaf_times(shape: IntTuple, size: int, old: int) -> IntTuple:
-    if isinstance(shape, tuple):
-        return (*shape[:-1], _last_leaf_times(shape[-1], size, old))
-    return size * shape // old
+    *first, last = leaves(layout.shape)
+    return _make(fold_profile(iter((*first, size * last // layout.size)), layout.shape), layout.stride)
 
 
 def _place_along(layout: Layout, path: tuple[int, ...]) -> Layout:

@@ -14,12 +14,21 @@ from ..layout.values.above import numpy_later as np
 from ..layout.values.basis import has_basis
 from ..layout.values.composed import plain_part
 from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tuple_add
-from ..layout.values.layout import _make
+from ..layout.values.layout import _make, reach
 from .bulk import confined, offset_range
-from .dtypes import PACKED, DType, as_dtype, i32
-from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
+from .dtypes import PACKED, DType, as_dtype, i32, u32
+from .engine import (
+    Array,
+    ArrayEngine,
+    CoordinateEngine,
+    CountingEngine,
+    Engine,
+    PackedEngine,
+    Space,
+    ViewEngine,
+    allocate,
+)
 from .tensor import Tensor, expect_tensors
-from .words import PackedEngine
 
 
 def make_gmem_ptr(data: object, dtype: object = None, *, name: str = "") -> ViewEngine:
@@ -77,12 +86,12 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
         )
     extents = [int(s) for s in array.shape]
     steps = [step // width if extent > 1 else 0 for extent, step in zip(extents, array.strides, strict=True)]
-    reach = [(extent - 1) * step for extent, step in zip(extents, steps, strict=True)]
-    below = -sum(min(0, r) for r in reach)
-    length = 0 if array.size == 0 else below + sum(max(0, r) for r in reach) + 1
-    corner = array if not reach else array[tuple(slice(None, None, -1) if r < 0 else slice(None) for r in reach)]
+    home = _make(tuple(extents), tuple(steps))
+    low, high = reach(home)
+    corner = array[tuple(slice(None, None, -1 if step < 0 else 1) for step in steps)] if steps else array
+    length = high - low + 1 if array.size else 0
     memory = np.lib.stride_tricks.as_strided(corner, (length,), (width,), writeable=array.flags.writeable)
-    return ViewEngine(memory, kind, below, space, name, _make(tuple(extents), tuple(steps)))
+    return ViewEngine(memory, kind, -low, space, name, home)
 
 
 def _as_array(data: object) -> Array:
@@ -323,3 +332,22 @@ def _packed(call: str, tensor: Tensor, words: Engine, layout: Layout, wanted: DT
 
 def _width(bits: int) -> str:
     return f"{bits // 8} bytes" if bits % 8 == 0 else f"{bits} bits"
+
+
+def in_words(tensor: Tensor) -> tuple[Tensor, ViewEngine] | None:
+    """A tensor of packed or of small integers in host memory as one over words of 32 bits, and these, by the same
+    memory; None for any other. Raises TensorError for memory that is no whole number of words."""
+    engine = tensor.engine
+    memory = engine.words if isinstance(engine, PackedEngine) else engine
+    small = engine.dtype.kind in "iu" and engine.dtype.bits < 32
+    if not isinstance(memory, ViewEngine) or not (small or isinstance(engine, PackedEngine)):
+        return None
+    per = memory.dtype.bits // engine.dtype.bits
+    if memory.memory.nbytes % 4 or not memory.memory.flags.c_contiguous:
+        raise TensorError(
+            f"{tensor}: a GPU has it in words of 32 bits, and it has {memory.memory.nbytes} bytes; pad its memory to a "
+            "multiple of 4"
+        )
+    words = ViewEngine(memory.memory.view(np.uint32), u32, 0, memory.space, memory.name)
+    offset = tensor.offset + memory.origin * per
+    return Tensor(PackedEngine(words, engine.dtype), tensor.layout, offset, tensor.guard), words

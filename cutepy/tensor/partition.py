@@ -62,11 +62,7 @@ def local_tile(tensor: Tensor, tiler: Any, coord: Any, proj: Coordinate = None) 
     A tile that does not divide is rounded up: elements beyond the tensor are guarded. Source: CuTe, `tensor_impl.hpp`.
     """
     expect_tensors("local_tile", tensor)
-    if proj is not None:
-        _check_projection("local_tile", proj, tiler)
-        _check_projection("local_tile", proj, coord)
-        tiler, coord = dice(proj, tiler), dice(proj, coord)
-    return inner_partition(tensor, tiler, coord)
+    return inner_partition(tensor, *_projected("local_tile", proj, tiler, coord))
 
 
 def local_partition(
@@ -85,12 +81,8 @@ def local_partition(
     layout = threads if isinstance(threads, Layout) else Layout(threads)
     expect_tensors("local_partition", tensor)
     index = current_thread("local_partition", _thread_count(tensor, layout), index)
-    tiler: Any = product_each(layout.shape)
-    crd: Any = thread_coordinate(layout, index)
-    if proj is not None:
-        _check_projection("local_partition", proj, tiler)
-        tiler, crd = dice(proj, tiler), dice(proj, crd)
-    return outer_partition(tensor, tiler, crd)
+    crd = thread_coordinate(layout, index)
+    return outer_partition(tensor, *_projected("local_partition", proj, product_each(layout.shape), crd))
 
 
 def thread_value_partition(tensor: Tensor, layout_tv: Layout, index: Scalars | None = None) -> Tensor:
@@ -121,9 +113,14 @@ def _continued(coord: Place, tree: IntTuple) -> Place:
     return (_,) * len(tree) if coord is _ or coord is None else coord
 
 
-def _check_projection(call: str, proj: Coordinate, tree: object) -> None:
-    if not isinstance(proj, tuple) or not isinstance(tree, tuple) or len(proj) != len(tree):
-        raise TensorError(f"{call}: the projection {proj} must have one entry for each of {tree}")
+def _projected(call: str, proj: Coordinate, *trees: Any) -> list[Any]:
+    """The parts of a tiler and a coordinate where the projection has a number; without one, both as they are."""
+    if proj is None:
+        return [*trees]
+    for tree in trees:
+        if not isinstance(proj, tuple) or not isinstance(tree, tuple) or len(proj) != len(tree):
+            raise TensorError(f"{call}: the projection {proj} must have one entry for each of {tree}")
+    return [dice(proj, tree) for tree in trees]
 
 
 def _thread_count(tensor: Tensor, threads: Layout) -> int:

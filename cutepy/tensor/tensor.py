@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 from ..errors import CoordinateError, TensorError
-from ..layout import ComposedLayout, Layout, composition, get, tuple_add
+from ..layout import ComposedLayout, Layout, composition, get
 from ..layout.algebra.operation import OPERATIONS, Elements, on_any
 from ..layout.values.above import Shown
 from ..layout.values.above import numpy_later as np
-from ..layout.values.basis import Basis, BasisSum
+from ..layout.values.basis import as_value
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
-from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, product, show
+from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, moved, product, show
 from ..layout.values.layout import _make, slice_and_offset
 from .bulk import confined, load_all, names_only, strided_modes, strided_view
 from .dtypes import DType
@@ -112,7 +112,7 @@ class Tensor(Shaped, Shown):
             return self._slice(crd)
         else:
             _check(crd, layout.shape, self)
-        place = _sum(self.offset, layout(crd))
+        place = moved(self.offset, layout(crd))
         return self.engine.load(place, self._inside(crd))
 
     def __setitem__(self, crd: Place, value: Scalars) -> None:
@@ -134,24 +134,22 @@ class Tensor(Shaped, Shown):
 
     def _slice(self, crd: Any) -> Tensor:
         layout = self.layout
-        moved: Any = 0
+        by: Any = 0
         extents: list[IntTuple] = []
         steps: list[IntTuple] = []
         numbers: Any = _cut(crd, layout, extents, steps) if type(layout) is Layout else None
         if isinstance(layout, Layout) and numbers is not None:
             kept: Layout | ComposedLayout = _make(tuple(extents), tuple(steps))
-            moved = inner_product(numbers, layout.shape, layout.stride)
+            by = inner_product(numbers, layout.shape, layout.stride)
         else:
             crd = _one_place(crd, self)
             _check(crd, layout.shape, self)
             if isinstance(layout, Layout):
-                kept, moved = slice_and_offset(crd, layout)
+                kept, by = slice_and_offset(crd, layout)
             else:
                 kept = layout.sliced(crd)
-        if isinstance(moved, (Basis, BasisSum)):
-            moved = moved.coordinate()
-        base = self.offset
-        offset = moved if type(base) is int and not base else _sum(base, moved)
+        base, by = self.offset, as_value(by)
+        offset = by if type(base) is int and not base else moved(base, by)
         return Tensor(self.engine, kept, offset, None if self.guard is None else self.guard.slice(crd))
 
     def mode(self, *path: int) -> Tensor:
@@ -164,7 +162,7 @@ class Tensor(Shaped, Shown):
         """The tensor that starts at `crd`, with the same shape; of numbers and coordinates that are counted on."""
         if not getattr(self.engine, "unbounded", False) or self.guard is not None:
             raise TensorError(f"domain_offset({crd}, {self}): it would reach beyond its elements; slice it at {crd}")
-        return Tensor(self.engine, self.layout, _sum(self.offset, self.layout(crd)))
+        return Tensor(self.engine, self.layout, moved(self.offset, self.layout(crd)))
 
     def lift_layout(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
         """`function(layout, *arguments)` over the same elements: how the layout algebra acts on tensors.
@@ -237,13 +235,6 @@ def expect_tensors(call: str, *operands: object) -> None:
     for operand in operands:
         if not isinstance(operand, Tensor):
             raise TensorError(f"{call}: {type(operand).__name__} is not a tensor; write make_tensor(...)")
-
-
-def _sum(base: Any, offset: Any) -> Any:
-    """Where `offset` leads from `base`: both are numbers, or coordinates."""
-    if type(base) is tuple or type(offset) is tuple:
-        return tuple_add(base, offset)
-    return base + offset
 
 
 def _acts(function: Callable[..., Layout]) -> Elements:

@@ -38,10 +38,11 @@ COPIES = make_tiled_copy(universal_copy(4), Layout((16, 8), (8, 1)), Layout((1, 
 @gpu.kernel
 def attention(Q, K, V, O, *, causal):  # (length, width, heads)
     length, width, heads = O.shape
-    gpu.launch(grid=(ceil_div(length, ROWS), heads), threads=PRODUCTS.threads)
+    tiles = ceil_div(length, ROWS)
+    gpu.launch(grid=(heads, tiles) if causal else (tiles, heads), threads=PRODUCTS.threads)
     tile, head, scale = gpu.workgroup.x, gpu.workgroup.y, width**-0.5 * np.log2(np.e)
     if causal:
-        tile = ceil_div(length, ROWS) - 1 - tile  # those with the most keys first
+        tile, head = tiles - 1 - gpu.workgroup.y, gpu.workgroup.x  # those with the most keys first, of all heads
     gQ, gO = (local_tile(x(_, _, head), (ROWS, width), (tile, 0)) for x in (Q, O))
     gK, gV = (local_tile(x(_, _, head), (keys, width), (_, 0)) for x, keys in ((K, KEYS), (V, CHUNK)))
     room = gpu.shared("f32", max(KEYS * width, ROWS * CHUNK))

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from harness import Browser
 
-from cutepy.gpu.compile import compile_kernel
 from cutepy.gpu.ir import new_arena
+from cutepy.gpu.lower import compile_kernel
 from cutepy.gpu.trace.kernel import KernelFunction
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))

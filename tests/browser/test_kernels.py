@@ -11,9 +11,9 @@ from harness import Browser
 
 from cutepy import gpu
 from cutepy.errors import DeviceError
-from cutepy.gpu.compile import compile_kernel
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import new_arena
+from cutepy.gpu.lower import compile_kernel
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.trace.call import bind_call
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutepy.gpu.runtime import Device, missing_runtimes
-from cutepy.gpu.runtime.runtimes import RUNTIMES
+from cutepy.gpu.runtime.adapters import RUNTIMES
 
 SWIFTSHADER = Path("/usr/lib/chromium/vk_swiftshader_icd.json")
 

@@ -8,7 +8,7 @@ import pytest
 
 from cutepy import gpu
 from cutepy.gpu.runtime import Device
-from cutepy.gpu.runtime.subgroups import subgroup_size
+from cutepy.gpu.runtime.pipeline import subgroup_size
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from collective_cases import NUMPY, SCANS, data, moments, reduced, scanned, searched, voted, votes

@@ -9,7 +9,7 @@ from test_convert import case, converted
 from cutepy import Layout, gpu
 from cutepy.errors import DeviceError
 from cutepy.gpu.runtime import Device
-from cutepy.gpu.runtime.subgroups import subgroup_size
+from cutepy.gpu.runtime.pipeline import subgroup_size
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -16,8 +16,8 @@ from device_programs import add_one, axpy, rotate
 
 from cutepy.errors import DeviceError, KernelError
 from cutepy.gpu.runtime import Device, DeviceBuffer, open_device
+from cutepy.gpu.runtime.adapters import Runtime
 from cutepy.gpu.runtime.dawn import wgpudawn
-from cutepy.gpu.runtime.runtimes import Runtime
 
 LAUNCHES = 10_000
 ALLOCATIONS = 1_000

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cutepy.gpu.compile import compile_kernel
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import new_arena
+from cutepy.gpu.lower import compile_kernel
 from cutepy.gpu.runtime import Device
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))

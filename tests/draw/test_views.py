@@ -446,7 +446,7 @@ def test_pdf_and_eps_hold_the_text_or_say_what_is_missing(monkeypatch: pytest.Mo
 
 
 def test_png_draws_the_text_or_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cutepy.draw.printers import files as module
+    from cutepy.draw.printers import svg as module
 
     drawing = draw(Layout((2, 2)))
     if find_spec("resvg_py"):

@@ -6,11 +6,10 @@ import numpy as np
 from oracle import Run, faults, observe
 from random_kernels import Maker
 
-from cutepy.gpu.compile import compile_kernel
-from cutepy.gpu.evaluate import Data, evaluate
+from cutepy.gpu.evaluate import Points
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import Buffer, Kernel, load, new_arena, var
-from cutepy.gpu.lower import finish, lower
+from cutepy.gpu.lower import compile_kernel, finish, lower
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.verify import Verification, needs_checks, verify
 from cutepy.gpu.wgsl import print_wgsl
@@ -28,7 +27,7 @@ def made_up(kernel: Kernel) -> dict[Buffer, list[int]]:
         if x not in written:
             i = var("i")
             places = np.arange(x.length, dtype=np.uint32)
-            found[x] = evaluate(load(x, i), {i: places}, {}, Data(frozenset([x]))).tolist()
+            found[x] = Points({i: places}, frozenset([x])).of(load(x, i)).tolist()
     return found
 
 

@@ -2,10 +2,13 @@
 
 import time
 from itertools import permutations
+from math import prod
 
 import numpy as np
 import operation_cases
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError, TensorError
@@ -16,7 +19,7 @@ from cutepy.gpu.operations.formula import read_formula
 from cutepy.gpu.operations.pointwise import walk
 from cutepy.gpu.trace import state
 from cutepy.layout import Layout, Swizzle, make_composed_layout
-from cutepy.tensor import make_tensor
+from cutepy.tensor import Tensor, make_tensor
 
 PER_FAMILY = 200
 
@@ -87,13 +90,54 @@ def test_grids_longer_than_a_dimension(most: int, monkeypatch: pytest.MonkeyPatc
     assert turn_kernel.program(x, y.copy(order="F"), turn=Turn((32, 32), (1, 0))).grid[:2] == (most, -(-18 // most))
 
 
-@pytest.mark.parametrize("shape", [(3, 5, 7, 9), (8, 4, 33, 2), (2, 3, 40, 33), (16, 16, 16, 4)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(3, 5, 7, 9), (8, 4, 33, 2), (2, 3, 40, 33), (16, 16, 16, 4), (4, 72, 8, 68)], ids=str
+)
 def test_any_permutation_of_4_axes(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     for axes in permutations(range(4)):
         turned = np.zeros([shape[axis] for axis in axes], np.float32)
         gpu.copy(x.transpose(axes), make_tensor(turned), engine="numpy")
         assert np.array_equal(turned, x.transpose(axes)), axes
+
+
+@given(st.permutations(range(3)), st.lists(st.integers(0, 4), min_size=3, max_size=3), st.sampled_from((1, 2, 4)))
+def test_both_sides_of_a_turn_deal_out_the_whole_tile(order: list[int], exponents: list[int], width: int) -> None:
+    tile = [1 << exponent for exponent in exponents]
+    for mode in {0, order[0]} if order[0] else ():
+        tile[mode] *= width
+    turn = Turn(tuple(tile), tuple(order), width if order[0] else 1)
+    for layout in (turn.written, turn.read):
+        assert sorted(layout.offsets().ravel().tolist()) == list(range(prod(tile)))
+    block = turn.read[1][0].offsets()
+    assert block.tolist() == [[turn.read[1][0](i, 0) + j for j in range(turn.width)] for i in range(turn.width)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "first", "width"),
+    [
+        (300, 140, 0, 4),
+        (301, 140, 0, 1),
+        (300, 141, 0, 1),
+        (300, 140, 1, 1),
+        (300, 140, 4, 4),
+        (4, 4, 0, 4),
+        (2, 64, 0, 1),
+    ],
+)
+def test_what_is_turned_is_read_and_written_by_vectors_where_all_rows_begin_with_one(
+    rows: int, columns: int, first: int, width: int
+) -> None:
+    memory = np.random.default_rng(0).standard_normal(first + rows * columns).astype(np.float32)
+    x, y = memory[first:].reshape(rows, columns), np.zeros((columns, rows), np.float32)
+    source = Tensor(make_tensor(memory).engine, Layout((columns, rows), (1, columns)), first)
+    (a, b), tiling = walk([source, make_tensor(y)])
+    assert tiling is not None and tiling.turn is not None and tiling.turn.width == width
+    found = turn_kernel.report(a, b, turn=tiling.turn)
+    loads = sum(access.times for access in found.accesses if access.array == "source")
+    assert loads * width == rows * columns
+    gpu.copy(source, make_tensor(y), engine="numpy")
+    assert np.array_equal(y, x.T)
 
 
 @pytest.mark.parametrize(

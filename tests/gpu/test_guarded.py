@@ -9,9 +9,8 @@ from every_kernel import every_kernel
 from random_kernels import Maker
 
 from cutepy.errors import KernelError
-from cutepy.gpu.compile import compile_kernel
 from cutepy.gpu.ir import Kernel, new_arena
-from cutepy.gpu.lower import finish
+from cutepy.gpu.lower import compile_kernel, finish
 
 SIZED = re.compile(r"var(?:<[^>]*>)? (\w+): array<.*, (\d+)>;")
 BOUND = re.compile(r"@group\(0\) @binding\((\d+)\) var<storage, \w+> (\w+): array<(.*)>;")

@@ -6,7 +6,7 @@ from atomic_cases import locked, looked_back, looked_back_while, summed
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.waiting import waiting
+from cutepy.gpu.verify.loops import waiting
 from cutepy.tensor import Tensor
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from cutepy.gpu.runtime import missing_runtimes
+from cutepy.gpu.runtime.adapters import RUNTIMES
 from cutepy.gpu.runtime.dawn import backend, extras
 from cutepy.gpu.runtime.program import MATRICES
-from cutepy.gpu.runtime.runtimes import RUNTIMES
 
 FEATURES = ("shader-f16", "subgroups", MATRICES)
 

@@ -17,8 +17,8 @@ from integer_kernels import Case, cases  # noqa: E402
 from test_integers import interpreted  # noqa: E402
 
 from cutepy import gpu  # noqa: E402
-from cutepy.gpu.compile import compile_kernel  # noqa: E402
 from cutepy.gpu.ir import new_arena  # noqa: E402
+from cutepy.gpu.lower import compile_kernel  # noqa: E402
 
 
 def on_device(case: Case, *, checked: bool) -> list[np.ndarray]:

@@ -119,8 +119,8 @@ MUTANTS = [
     # evaluation, questions, slices, basis strides
     layout("(*place, *[0] * (outer.rank - len(place)))", "place", law("evaluation")),
     layout(
-        "return ComposedLayout(self.outer, _moved(self.offset, moved), kept)",
-        "return ComposedLayout(self.outer, moved, kept)",
+        "return ComposedLayout(self.outer, moved(self.offset, by), kept)",
+        "return ComposedLayout(self.outer, by, kept)",
         law("slice_and_offset"),
     ),
     layout(

@@ -63,7 +63,10 @@ def _row(grid: Grid, labels: list[str], row: int, room: int, ansi: bool) -> str:
             label = _padded(labels[place], span * (room + 3) - 3)
             body = f"[{label}]" if place in grid.marked else f" {label} "
             heavy = grid.groups and column and grid.groups[place] != grid.groups[place - 1]
-            found.append(("║" if heavy else "|") + (_colored(body, grid.paints[place]) if ansi else body))
+            if ansi:
+                red, green, blue = bytes.fromhex(palette.value(grid.paints[place], "light"))
+                body = f"\x1b[48;2;{red};{green};{blue}m\x1b[38;2;27;27;27m{body}\x1b[0m"
+            found.append(("║" if heavy else "|") + body)
     return "".join(found) + "|"
 
 
@@ -82,8 +85,3 @@ def _padded(label: str, room: int) -> str:
     """Set to the right, as numbers are; a label that runs from right to left does not turn its neighbours."""
     pad = " " * (room - width(label))
     return pad + (f"{_FIRST_ISOLATE}{label}{_END_ISOLATE}" if right_to_left(label) else label)
-
-
-def _colored(body: str, paint: str) -> str:
-    red, green, blue = bytes.fromhex(palette.value(paint, "light"))
-    return f"\x1b[48;2;{red};{green};{blue}m\x1b[38;2;27;27;27m{body}\x1b[0m"

@@ -13,12 +13,12 @@ from itertools import islice
 from ...errors import DrawError
 from ...layout import ComposedLayout, Swizzle, select
 from ...layout.algebra.banks import accesses, served, served_together
-from ...layout.values.composed import AnyLayout
+from ...layout.values.composed import AnyLayout, plain_part
 from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid
 from ..look import Look
 from .layouts import MOST_PANELS, layout_grid, title_of
-from .table import LABELS, Part, as_layout, gives_offsets, paint_from, parts, plain_of, table_of
+from .table import LABELS, Part, Value, as_layout, gives_offsets, paint_from, painted, parts, table_of
 
 AT_ONCE = 32
 """How many neighbours along a mode are taken to be read together: a warp, or a subgroup."""
@@ -72,18 +72,17 @@ class Banks:
         table = table_of(part, look.style.limit)
         banks = [self.bank(cell) if isinstance(cell, int) else None for cell in table.flat]
 
-        def paint(row: int | None, column: int | None, bank: int | None) -> str:
-            if row is None or column is None or bank is None:
-                return palette.GAP
+        def paint(row: int, column: int, cell: Value) -> str:
+            assert isinstance(cell, int)
             if not isinstance(color, str):
-                return paint_from(color(table.coordinate(row, column), bank))
-            return self._paint(bank, look) if color == "bank" else palette.PLAIN
+                return paint_from(color(table.coordinate(row, column), self.bank(cell)))
+            return self._paint(self.bank(cell), look) if color == "bank" else palette.PLAIN
 
         names = tuple(ELLIPSIS if bank is None else str(bank) for bank in banks)
         return replace(
             plain,
             labels=names if label == "bank" else plain.labels,
-            paints=tuple(paint(row, column, bank) for (row, column, _), bank in zip(table.cells, banks, strict=True)),
+            paints=painted(table, paint),
             hints=tuple(
                 hint if bank is None else f"{hint}, bank {bank}" for hint, bank in zip(plain.hints, banks, strict=True)
             ),
@@ -99,7 +98,7 @@ def _verdicts(view: Banks, layout: AnyLayout) -> Iterator[str]:
     wide = view.element_bytes
     lines: dict[str, AnyLayout] = {"along a row": layout}
     if layout.rank > 1:
-        turned = select(plain_of(layout), 1, 0)
+        turned = select(plain_part(layout), 1, 0)
         along = layout.with_inner(turned) if isinstance(layout, ComposedLayout) else turned
         lines = {"down a column": layout, "along a row": along}
     for name, lanes in lines.items():

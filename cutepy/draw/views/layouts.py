@@ -5,13 +5,14 @@ One grid shows the first two modes, more grids further modes. A node of a tree i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 
 from ...errors import DrawError
 from ...layout import Layout
 from ...layout.text.write import extents
+from ...layout.values.composed import plain_part
 from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from .. import palette
 from ..grid import Axis, Figure, Grid, axis_of
@@ -30,7 +31,6 @@ from .table import (
     paints_of,
     part_count,
     parts,
-    plain_of,
     table_of,
 )
 
@@ -96,62 +96,38 @@ class Tree:
     def figure(self, thing: object, look: Look) -> Figure:
         """One grid: a level of nesting a row."""
         layout = as_layout(thing, "tree")
-        plain = plain_of(layout)
+        plain = plain_part(layout)
         count, depth = len(leaves(plain.shape)), depth_of(plain.shape)
         if not 1 <= count <= MOST_LEAVES or depth > DEEPEST:
             raise DrawError(
                 f"view 'tree' of {shorten(str(layout), 200)}: {count} leaves, {depth} levels; it draws 1 to "
                 f"{MOST_LEAVES} leaves and {DEEPEST} levels: draw a mode of it, or flatten or coalesce it"
             )
-        grown = _Grown(count, depth)
-        grown.add(plain.shape, 0, 0, ())
-        for leaf, step in enumerate(leaves(plain.stride)):
-            grown.put(depth + 1, leaf, 1, str(step), palette.PLAIN, f"stride {step}")
-        color = look.colored_by("level", "leaf", "none")
-        paints = tuple(
-            paint if paint[0] != "n" else f"g{min(2 * int(paint[1:]), 14)}" if color == "level" else palette.PLAIN
-            for paint in grown.paints
-        )
+        labels, hints = [""] * (count * (depth + 2)), [""] * (count * (depth + 2))
+        paints, spans = [palette.GAP] * len(labels), dict[int, int]()
+        by_level = look.colored_by("level", "leaf", "none") == "level"
+        steps = ((depth + 1, leaf, 1, str(step), f"stride {step}") for leaf, step in enumerate(leaves(plain.stride)))
+        for row, column, span, label, hint in chain(_nodes(plain.shape, 0, 0, ()), steps):
+            place = row * count + column
+            labels[place], hints[place], spans[place] = label, hint, span
+            paints[place] = f"g{min(2 * row, 14)}" if by_level and row <= depth else palette.PLAIN
         rows = tuple((text, 1) for text in ["shape", *[""] * depth, "stride"])
         grid = Grid(
             Axis(tuple(range(depth + 2)), (rows,)),
             Axis(tuple(range(count))),
-            tuple(grown.labels),
-            paints,
-            tuple(grown.hints),
-            spans=grown.spans,
+            tuple(labels),
+            tuple(paints),
+            tuple(hints),
+            spans=spans,
         )
         return Figure(((grid,),), title=title_of(layout, look), description=f"The nesting of {layout}.")
 
 
-@dataclass(slots=True)
-class _Grown:
-    """The cells of a tree while it is drawn."""
-
-    count: int
-    depth: int
-    labels: list[str] = field(init=False)
-    paints: list[str] = field(init=False)
-    hints: list[str] = field(init=False)
-    spans: dict[int, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        cells = self.count * (self.depth + 2)
-        self.labels, self.hints = [""] * cells, [""] * cells
-        self.paints = [palette.GAP] * cells
-
-    def put(self, row: int, column: int, span: int, label: str, paint: str, hint: str) -> None:
-        """One cell."""
-        place = row * self.count + column
-        self.labels[place], self.paints[place], self.hints[place] = label, paint, hint
-        self.spans[place] = span
-
-    def add(self, shape: IntTuple, row: int, column: int, path: tuple[int, ...]) -> None:
-        """A node and everything below it."""
-        span = max(1, len(leaves(shape)))
-        name = f"mode {show(path)}" if path else "the whole"
-        self.put(row, column, span, shorten(show(shape), 12 * span), f"n{row}", f"{name}: {show(shape)}")
-        if isinstance(shape, tuple):
-            for place, entry in enumerate(shape):
-                self.add(entry, row + 1, column, (*path, place))
-                column += len(leaves(entry))
+def _nodes(shape: IntTuple, row: int, column: int, path: tuple[int, ...]) -> Iterator[tuple[int, int, int, str, str]]:
+    """A node and everything below it: row, column, how many leaves it spans, what it says, its hint."""
+    span = max(1, len(leaves(shape)))
+    name = f"mode {show(path)}" if path else "the whole"
+    yield row, column, span, shorten(show(shape), 12 * span), f"{name}: {show(shape)}"
+    for place, entry in enumerate(shape if isinstance(shape, tuple) else ()):
+        yield from _nodes(entry, row + 1, column, (*path, place))
+        column += len(leaves(entry))

@@ -31,6 +31,7 @@ from .table import (
     gives_offsets,
     hints_of,
     paint_from,
+    painted,
     part_count,
     parts,
     table_of,
@@ -142,25 +143,19 @@ def number_set(numbers: Iterable[int]) -> str:
 def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) -> Grid:
     color, label = look.colored_by(*COLORS), look.labelled_by(*LABELS)
     several = part_count(partition) > 1
-    labels, paints, hints = [], [], []
-    for (row, column, cell), hint in zip(table.cells, hints_of(table), strict=True):
-        mine = owners.get(cell, ())
-        if row is None or column is None:
-            labels.append(ELLIPSIS)
-            paints.append(palette.GAP)
-            hints.append("")
-            continue
-        labels.append(_label(mine, label, cell, several) if mine else "")
-        paints.append(_paint(mine, color, look) if mine else palette.HOLE)
-        who = _label(mine, "thread,value", cell, several).replace("\n", " ") if mine else "nobody"
-        hints.append(f"{hint.partition('→')[0]}→ {who}")
+    labels, hints = [], []
+    for at, hint in zip(table.cells, hints_of(table), strict=True):
+        mine = owners.get(at[2], ()) if at else ()
+        labels.append(ELLIPSIS if at is None else _label(mine, label, at[2], several) if mine else "")
+        who = _label(mine, "thread,value", None, several).replace("\n", " ") if mine else "nobody"
+        hints.append("" if at is None else f"{hint.partition('→')[0]}→ {who}")
     down, across = table.modes
     flat = table.flat
     return Grid(
         side(down, table.rows, look, vector=table.part.layout.rank < 2),
         side(across, table.columns, look),
         tuple(labels),
-        tuple(paints),
+        painted(table, lambda _row, _column, cell: _paint(owners.get(cell, ()), color, look)),
         tuple(hints),
         groups=_borders([owners[cell][0][0] if cell in owners else -1 for cell in flat], len(table.columns)),
         detail=lambda place: f"{hints[place]}{_how(partition, owners.get(flat[place], ()))}",
@@ -181,6 +176,8 @@ def _label(mine: Sequence[Owner], label: str | CellFunction, cell: Value, severa
 
 
 def _paint(mine: Sequence[Owner], color: str | CellFunction, look: Look) -> str:
+    if not mine:
+        return palette.HOLE
     thread, value, rest = mine[0]
     if not isinstance(color, str):
         return paint_from(color(mine[0], None))
@@ -262,9 +259,9 @@ def _held(layout: AnyLayout) -> Held:
     found: Held = {}
     for part in parts(layout):
         table = table_of(part, layout.size)
-        for row, column, at in table.cells:
-            if row is not None and column is not None and isinstance(at, int):
-                found.setdefault(at, []).append((table.index(row, column), show(table.coordinate(row, column))))
+        for row, column, at in filter(None, table.cells):
+            assert isinstance(at, int)
+            found.setdefault(at, []).append((table.index(row, column), show(table.coordinate(row, column))))
     return found
 
 

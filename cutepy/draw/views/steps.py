@@ -8,26 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...errors import DrawError
 from ...layout import ComposedLayout, Layout
 from ...layout.algebra.operation import OPERATIONS
 from ...layout.text.parse import Expression, parse_expression
 from ...layout.text.write import extents, spelt
-from ...layout.values.composed import AnyLayout
+from ...layout.values.composed import AnyLayout, plain_part
 from ...layout.values.int_tuple import as_tuple
 from .. import palette
 from ..grid import Axis, Figure, Grid
 from ..look import Look
 from ..safe import shorten
 from .layouts import layout_grid, side, title_of
-from .table import Painter, Table, Value, as_layout, painted, paints_of, parts, plain_of, table_of
+from .table import Table, Value, as_layout, painted, painter_of, parts, table_of
 from .tiles import tile_numbers
 
 LARGEST_STEPS = 4096
 STRIP = 32
 
-Places = Callable[[Table], Painter]
+Painting = Callable[[Table, int, int, Value], str]
+"""From a table, and the row, column and value of a cell, to a paint."""
 
 
 def steps(function: Callable[..., object], *operands: object) -> Expression:
@@ -101,24 +103,25 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
     return [_captioned(f"{name}\n{layout}", layout, look) for name, layout in layouts], []
 
 
-def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Places | None = None) -> Grid:
-    """The first two modes of a layout, coloured by `paint`; further modes are folded into the columns."""
-    part = next(parts(_folded(layout)))
-    grid = layout_grid(part, Look("none" if paint else None, None, look.style))
+def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | str | None = None) -> Grid:
+    """The first two modes of a layout, coloured by `paint`; further modes are folded into the columns.
+
+    By name a result is coloured by its modes from 1 on ("tile"), by the second entries of all modes ("block"), or the
+    first ("rake"); of the last two nothing is folded.
+    """
+    part = next(parts(layout if paint in ("block", "rake") else _folded(layout)))
+    grid = layout_grid(part, Look(None if paint is None else "none", None, look.style))
     if paint is not None:
         table = table_of(part, look.style.limit)
-        grid = replace(grid, paints=painted(table, paint(table)))
-    return replace(grid, caption=_short(caption))
-
-
-def _short(caption: str) -> str:
-    return "\n".join(shorten(line, 60) for line in caption.split("\n"))
+        of_table = partial(paint, table) if callable(paint) else painter_of(table, paint, look)
+        grid = replace(grid, paints=painted(table, of_table))
+    return replace(grid, caption="\n".join(shorten(line, 60) for line in caption.split("\n")))
 
 
 def _folded(layout: AnyLayout) -> AnyLayout:
     if layout.rank <= 2:
         return layout
-    shape, stride = as_tuple(layout.shape), as_tuple(plain_of(layout).stride)
+    shape, stride = as_tuple(layout.shape), as_tuple(plain_part(layout).stride)
     folded = Layout((shape[0], shape[1:]), (stride[0], stride[1:]))
     return layout.with_inner(folded) if isinstance(layout, ComposedLayout) else folded
 
@@ -128,18 +131,18 @@ def _hue(index: int, count: int) -> str:
     return palette.color(index) if count <= palette.COLORS else palette.ramp(index, 0, count - 1)
 
 
-def _by_index(count: int) -> Places:
+def _by_index(count: int) -> Painting:
     """Every coordinate its own colour."""
-    return lambda table: lambda row, column, cell: _hue(table.index(row, column), count)
+    return lambda table, row, column, cell: _hue(table.index(row, column), count)
 
 
-def _numbered(table: Table) -> Painter:
+def _numbered(table: Table, row: int, column: int, cell: Value) -> str:
     """The colour of the number that an index is, as tiles and copies have it."""
-    return lambda row, column, cell: palette.color(table.index(row, column))
+    return palette.color(table.index(row, column))
 
 
-def _one_color(table: Table) -> Painter:
-    return lambda row, column, cell: palette.color(0)
+def _one_color(table: Table, row: int, column: int, cell: Value) -> str:
+    return palette.color(0)
 
 
 def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> list[Grid]:
@@ -147,12 +150,9 @@ def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> li
     count = inner.size
     hit = {inner(index): index for index in reversed(range(count))}
 
-    def pointed_at(table: Table) -> Painter:
-        def paint(row: int, column: int, cell: Value) -> str:
-            index = hit.get(table.index(row, column))
-            return palette.PLAIN if index is None else _hue(index, count)
-
-        return paint
+    def pointed_at(table: Table, row: int, column: int, cell: Value) -> str:
+        index = hit.get(table.index(row, column))
+        return palette.PLAIN if index is None else _hue(index, count)
 
     return [
         _captioned(f"right\n{inner}", inner, look, _by_index(count)),
@@ -165,12 +165,9 @@ def _restriction(outer: Layout, result: Layout, look: Look) -> list[Grid]:
     """A tiler mode by mode: the offsets that it keeps, in the whole and in the result."""
     chosen: dict[Value, int] = {result(index): index for index in range(result.size)}
 
-    def kept(table: Table) -> Painter:
-        def paint(row: int, column: int, cell: Value) -> str:
-            index = chosen.get(cell)
-            return palette.PLAIN if index is None else _hue(index, result.size)
-
-        return paint
+    def kept(table: Table, row: int, column: int, cell: Value) -> str:
+        index = chosen.get(cell)
+        return palette.PLAIN if index is None else _hue(index, result.size)
 
     return [_captioned(f"whole\n{outer}", outer, look, kept), _captioned(f"result\n{result}", result, look, kept)]
 
@@ -226,17 +223,18 @@ def _strip(reach: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: 
 
 
 def _divide(call: Expression, layout: Layout, result: Layout, look: Look) -> list[Grid]:
-    tiles = tile_numbers(layout, call.operands[1])
-
-    def by_tile(table: Table) -> Painter:
-        return lambda row, column, cell: palette.color(tiles[table.index(row, column)][0])
-
-    whole = _captioned(f"whole, a colour a tile\n{layout}", layout, look, by_tile)
+    tiles = [tile for tile, _place in tile_numbers(layout, call.operands[1])]
     rows, columns = extents(layout)
     whole = replace(
-        whole, groups=tuple(tiles[row + rows * column][0] for row in range(rows) for column in range(columns))
+        _captioned(
+            f"whole, a colour a tile\n{layout}",
+            layout,
+            look,
+            lambda table, row, column, cell: palette.color(tiles[table.index(row, column)]),
+        ),
+        groups=tuple(tiles[row + rows * column] for row in range(rows) for column in range(columns)),
     )
-    return [whole, _kind_grid(f"result\n{result}", result, tile_color(call), look)]
+    return [whole, _captioned(f"result\n{result}", result, look, tile_color(call))]
 
 
 def _product(call: Expression, block: Layout, result: Layout, look: Look) -> list[Grid]:
@@ -245,13 +243,4 @@ def _product(call: Expression, block: Layout, result: Layout, look: Look) -> lis
     grids = [_captioned(f"block\n{block}", block, look, _one_color)]
     if isinstance(call.operands[1], Layout):
         grids.append(_captioned(f"tiler\n{call.operands[1]}", call.operands[1], look, _numbered))
-    return [*grids, _kind_grid(f"result\n{result}", result, kind, look)]
-
-
-def _kind_grid(caption: str, layout: Layout, kind: str, look: Look) -> Grid:
-    """A result coloured by its modes from 1 on ("tile"), by the second entries of all modes ("block"), or the first."""
-    folded = _folded(layout) if kind == "tile" else layout
-    part = next(parts(folded))
-    table = table_of(part, look.style.limit)
-    grid = layout_grid(part, Look("none", None, look.style))
-    return replace(grid, caption=_short(caption), paints=paints_of(table, kind, look))
+    return [*grids, _captioned(f"result\n{result}", result, look, kind)]

@@ -12,12 +12,12 @@ from math import prod
 from typing import TypeAlias
 
 from ...errors import DrawError
-from ...layout import BitMap, ComposedLayout, Layout, Swizzle, slice_and_offset, tuple_add
+from ...layout import BitMap, ComposedLayout, Layout, Swizzle, slice_and_offset
 from ...layout.text.write import extents, offset_rows
-from ...layout.values.basis import Basis, BasisSum
-from ...layout.values.composed import AnyLayout, Function
+from ...layout.values.composed import AnyLayout, Function, plain_part
 from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps
-from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, show
+from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, moved, show
+from ...layout.values.layout import reach
 from .. import palette
 from ..grid import ELLIPSIS, coordinate_texts, mode_size, shortened
 from ..look import CellFunction, Look
@@ -42,9 +42,8 @@ class Part:
 
     def moved(self, value: IntTuple) -> IntTuple:
         """A value of `layout` as one of the whole: an offset, or a coordinate, further on."""
-        if isinstance(value, tuple) or isinstance(self.base, tuple):
-            return tuple_add(value, self.base)
-        return value + self.base + self.start
+        found: IntTuple = moved(value, self.base)
+        return found if isinstance(found, tuple) else found + self.start
 
     @property
     def caption(self) -> str:
@@ -62,24 +61,9 @@ def as_layout(thing: object, view: str) -> AnyLayout:
     return found
 
 
-def plain_of(layout: AnyLayout) -> Layout:
-    """The layout itself, or the one inside a composed layout."""
-    return layout if isinstance(layout, Layout) else layout.inner
-
-
 def gives_offsets(layout: AnyLayout) -> bool:
     """True if no stride is a basis element."""
-    return all(type(step) is int for step in leaves(plain_of(layout).stride))
-
-
-def reach(layout: Layout) -> tuple[int, int]:
-    """The least and the greatest offset.
-
-    >>> reach(Layout((4, 3), (-1, 10)))
-    (-3, 20)
-    """
-    ends = [(extent - 1) * step for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True)]
-    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+    return all(type(step) is int for step in leaves(plain_part(layout).stride))
 
 
 def parts(layout: AnyLayout) -> Iterator[Part]:
@@ -93,7 +77,7 @@ def parts(layout: AnyLayout) -> Iterator[Part]:
         place: Coordinate = (_, _, *rest)
         if isinstance(layout, Layout):
             kept, base = slice_and_offset(place, layout)
-            yield Part(kept, layout, base.coordinate() if isinstance(base, (Basis, BasisSum)) else base, rest)
+            yield Part(kept, layout, base, rest)
         else:
             yield Part(layout.sliced(place), layout, 0, rest)
 
@@ -122,10 +106,10 @@ class Table:
         return [cell for cells in self.values for cell in cells]
 
     @property
-    def cells(self) -> list[tuple[int | None, int | None, Value]]:
-        """Row, column and value, cell by cell."""
+    def cells(self) -> list[tuple[int, int, Value] | None]:
+        """Row, column and value, cell by cell; None in a gap."""
         return [
-            (row, column, cell)
+            None if row is None or column is None else (row, column, cell)
             for row, cells in zip(self.rows, self.values, strict=True)
             for column, cell in zip(self.columns, cells, strict=True)
         ]
@@ -191,17 +175,10 @@ def hints_of(table: Table) -> tuple[str, ...]:
     tail = "".join(f",{entry}" for entry in table.part.rest)
     starts = [""] * len(row_texts) if table.part.layout.rank < 2 else [f"{text}," for text in row_texts]
     ends = [f"{text}{tail}) → " for text in column_texts]
-    if table.whole_numbers:
-        return tuple(
-            [
-                f"({start}{end}{cell}"
-                for start, cells in zip(starts, table.values, strict=True)
-                for end, cell in zip(ends, cells, strict=True)
-            ]
-        )
+    said = str if table.whole_numbers else show
     return tuple(
         [
-            "" if cell is None else f"({start}{end}{show(cell)}"
+            "" if cell is None else f"({start}{end}{said(cell)}"
             for start, cells in zip(starts, table.values, strict=True)
             for end, cell in zip(ends, cells, strict=True)
         ]
@@ -211,26 +188,17 @@ def hints_of(table: Table) -> tuple[str, ...]:
 def labels_of(table: Table, label: str | CellFunction, hints: Sequence[str]) -> tuple[str, ...]:
     """The text of every cell."""
     if label == "offset":
-        flat = table.flat
-        return tuple(map(str, flat)) if table.whole_numbers else tuple(map(_shown, flat))
+        said = str if table.whole_numbers else show
+        return tuple([ELLIPSIS if cell is None else said(cell) for cell in table.flat])
     if label == "none":
         return ("",) * len(hints)
     if label == "coordinate":
         return tuple([hint.partition(" →")[0] or ELLIPSIS for hint in hints])
+    if isinstance(label, str):
+        return tuple([ELLIPSIS if at is None else str(table.index(*at[:2])) for at in table.cells])
     return tuple(
-        [
-            ELLIPSIS
-            if row is None or column is None
-            else str(table.index(row, column))
-            if isinstance(label, str)
-            else clean(str(label(table.coordinate(row, column), cell)))
-            for row, column, cell in table.cells
-        ]
+        [ELLIPSIS if at is None else clean(str(label(table.coordinate(*at[:2]), at[2]))) for at in table.cells]
     )
-
-
-def _shown(cell: Value) -> str:
-    return ELLIPSIS if cell is None else show(cell)
 
 
 def paints_of(table: Table, color: str | CellFunction, look: Look) -> tuple[str, ...]:
@@ -240,12 +208,7 @@ def paints_of(table: Table, color: str | CellFunction, look: Look) -> tuple[str,
 
 def painted(table: Table, painter: Painter) -> tuple[str, ...]:
     """What `painter` gives every cell; gaps stay gaps."""
-    return tuple(
-        [
-            palette.GAP if row is None or column is None else painter(row, column, cell)
-            for row, column, cell in table.cells
-        ]
-    )
+    return tuple([palette.GAP if at is None else painter(*at) for at in table.cells])
 
 
 def _on_ramp(table: Table) -> tuple[str, ...]:
@@ -320,8 +283,8 @@ def marked_in(table: Table, pattern: Coordinate) -> frozenset[int]:
         )
     return frozenset(
         place
-        for place, (row, column, _cell) in enumerate(table.cells)
-        if row is not None and column is not None and _matches(table.coordinate(row, column), entries, shapes)
+        for place, at in enumerate(table.cells)
+        if at is not None and _matches(table.coordinate(*at[:2]), entries, shapes)
     )
 
 
@@ -367,7 +330,7 @@ def value_sum(layout: Layout | ComposedLayout, crd: IntTuple) -> str:
     if isinstance(layout, ComposedLayout):
         inner = layout.inner(crd)
         text = value_sum(layout.inner, crd)
-        place = tuple_add(layout.offset, inner) if isinstance(inner, tuple) else layout.offset + inner
+        place = moved(layout.offset, inner)
         if layout.offset:
             text += f", {show(layout.offset)} + {show(inner)} = {show(place)}"
         return f"{text} → {_applied(layout.outer, place)}"

@@ -67,11 +67,11 @@ def _data_grid(tensor: TensorLike, part: Part, look: Look) -> Grid:
     table = table_of(part, look.style.limit)
     labels, paints, hints = list(plain.labels), list(plain.paints), list(plain.hints)
     found: dict[int, object] = {}
-    for place, (row, column, _cell) in enumerate(table.cells):
-        if row is None or column is None:
+    for place, at in enumerate(table.cells):
+        if at is None:
             labels[place] = ELLIPSIS
             continue
-        element = _element(tensor, table.coordinate(row, column))
+        element = _element(tensor, table.coordinate(*at[:2]))
         if element is None:
             labels[place], paints[place], hints[place] = "", palette.HOLE, f"{hints[place]}: outside of the guard"
         else:
@@ -177,12 +177,7 @@ def _operand(name: str, tv: Layout, tile: tuple[int, ...], look: Look) -> Figure
         over = Layout((tile[0], (tile[1], tile[2])), (1, (tile[0], tile[0] * tile[1])))
     if name == "b":  # stored as (N, K); drawn with N to the right, as a product of matrices is written
         over = select(over, 1, 0)
-    return _captioned(ThreadValue(over).figure(tv, look), f"{caption}\n{tv}")
-
-
-def _captioned(figure: Figure, caption: str) -> Figure:
-    (grid,) = figure.grids
-    return replace(figure, panels=((replace(grid, caption=caption),),))
+    return _over(over, tv, f"{caption}\n{tv}", look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +188,21 @@ class Copies:
         """Two thread-value grids for an atom, one for a tiled copy."""
         read, write, tile = (getattr(thing, name, None) for name in ("read", "write", "tile"))
         if isinstance(read, Layout) and isinstance(write, Layout) and isinstance(tile, tuple):
-            drawn = [_over(tv, tile, f"{name}\n{tv}", look) for name, tv in (("reads", read), ("writes", write))]
+            over = Layout(tile) if len(tile) <= 2 else Layout((tile[0], tile[1:]))
+            drawn = [_over(over, tv, f"{name}\n{tv}", look) for name, tv in (("reads", read), ("writes", write))]
             title, about = title_of(thing, look), f"Threads and values of {thing}."
             named = max(drawn, key=lambda found: len(found.legend))
             return replace(named, panels=(tuple(d.grids[0] for d in drawn),), title=title, description=about)
         tv = getattr(thing, "layout_tv", None)
         if isinstance(tv, Layout) and isinstance(tile, tuple):
             title = title_of(f"{getattr(thing, 'atom', '')} over {show(tile)}", look)
-            return replace(_over(tv, tile, str(tv), look), title=title, description=f"Threads and values of {tv}.")
+            over = Layout(tile) if len(tile) <= 2 else Layout((tile[0], tile[1:]))
+            return replace(_over(over, tv, str(tv), look), title=title, description=f"Threads and values of {tv}.")
         raise DrawError(f"view 'copy' draws copy atoms and tiled copies, not {type(thing).__name__}")
 
 
-def _over(tv: Layout, tile: tuple[int, ...], caption: str, look: Look) -> Figure:
-    over = Layout(tile) if len(tile) <= 2 else Layout((tile[0], tile[1:]))
-    return _captioned(ThreadValue(over).figure(tv, look), caption)
+def _over(over: Layout, tv: Layout, caption: str, look: Look) -> Figure:
+    """The grid of a thread-value layout over a tile, under its own caption."""
+    figure = ThreadValue(over).figure(tv, look)
+    (grid,) = figure.grids
+    return replace(figure, panels=((replace(grid, caption=caption),),))

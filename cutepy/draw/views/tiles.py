@@ -17,7 +17,7 @@ from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import as_tuple
 from .. import palette
 from ..grid import ELLIPSIS, Figure, Grid
-from ..look import CellFunction, Look
+from ..look import Look
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import Owners, legend_of, number_set, owners_of
 from .table import LABELS, Part, as_layout, paint_from, parts, table_of, written
@@ -125,10 +125,16 @@ def _tiled(part: Part, tiles: Sequence[Place], count: int, look: Look) -> Grid:
     plain = layout_grid(part, Look("none", "none" if own else label, look.style))
     here = _places(part, tiles, look)
     labels = tuple(ELLIPSIS if found is None else str(found[label == "place"]) for found in here)
+
+    def paint(found: Place | None) -> str:
+        if found is None or color == "none":
+            return palette.GAP if found is None else palette.PLAIN
+        return look.hue(found[color == "place"], count) if isinstance(color, str) else paint_from(color(found, None))
+
     return replace(
         plain,
         labels=labels if own else plain.labels,
-        paints=tuple(palette.GAP if found is None else _paint(color, found, count, look) for found in here),
+        paints=tuple(map(paint, here)),
         hints=tuple(
             hint if found is None else f"{hint}, tile {found[0]}" for hint, found in zip(plain.hints, here, strict=True)
         ),
@@ -138,15 +144,7 @@ def _tiled(part: Part, tiles: Sequence[Place], count: int, look: Look) -> Grid:
 
 def _places(part: Part, tiles: Sequence[Place], look: Look) -> list[Place | None]:
     table = table_of(part, look.style.limit)
-    return [
-        None if row is None or column is None else tiles[table.index(row, column)] for row, column, _ in table.cells
-    ]
-
-
-def _paint(color: str | CellFunction, found: Place, count: int, look: Look) -> str:
-    if not isinstance(color, str):
-        return paint_from(color(found, None))
-    return palette.PLAIN if color == "none" else look.hue(found[color == "place"], count)
+    return [None if at is None else tiles[table.index(*at[:2])] for at in table.cells]
 
 
 def _one_tile(part: Part, tiles: Sequence[Place], chosen: int, owners: Owners, thread: int | None, look: Look) -> Grid:

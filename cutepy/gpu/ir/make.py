@@ -29,6 +29,7 @@ from .operators import (
     BITS,
     COMPARE,
     FOLD,
+    INSTEAD,
     INTEGER,
     SUBGROUP,
     U32_LIMIT,
@@ -219,8 +220,7 @@ def _operate(op: str, left: object, right: object) -> Expr:
         return _floor(op, left, right)
     wrong = kind not in "iu" if op in INTEGER else kind == "b" if op in ARITHMETIC else kind == "f" and op in BITS
     if wrong or (op == "/" and kind != "f"):
-        hint = {"/": "; use //", "//": "; use gpu.floor(a / b)", "%": "; use a - b * gpu.floor(a / b)"}.get(op, "")
-        raise KernelError(f"{user_place()}: {op} is not defined on {left.dtype}{hint}")
+        raise KernelError(f"{user_place()}: {op} is not defined on {left.dtype}{INSTEAD.get((op, kind), '')}")
     return binary(op, left, right)
 
 

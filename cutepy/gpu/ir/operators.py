@@ -32,6 +32,14 @@ COMPARE: dict[str, Callable[[Number, Number], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+INSTEAD = {
+    ("/", "i"): "; use //",
+    ("/", "u"): "; use //",
+    ("//", "f"): "; use gpu.floor(a / b)",
+    ("%", "f"): "; use a - b * gpu.floor(a / b)",
+    **{(op, "b"): "; choose by gpu.select, or cast it" for op in (*ARITHMETIC, *INTEGER)},
+}
+"""What to write where an operator is not defined on a kind of numbers."""
 #: What is right modulo 2^32 where its operands are; whether one number is below another is not, nor a quotient.
 WRAPS = frozenset({"+", "-", "*", "&", "|", "^", "~", "<<"})
 FOLD: dict[str, Callable[..., Number]] = {**ARITHMETIC, **INTEGER, **BITS, **COMPARE}

@@ -74,8 +74,9 @@ class _Useful:
         if isinstance(stmt, ir.Break):
             stmt = replace(stmt, last=self.block(stmt.last))
         elif isinstance(stmt, ir.If | ir.For):
-            if isinstance(stmt, ir.For) and _never_turns(stmt):
-                return None
+            match stmt:
+                case ir.For(start=ir.Const(value=first), stop=ir.Const(value=end)) if first >= end:
+                    return None  # a barrier in it would be one that no compiler can tell to be never reached
             inner = [self.block(b) for b in reversed(stmt.blocks)][::-1]
             if not any(inner):
                 return None
@@ -90,8 +91,3 @@ class _Useful:
             self.live.update(ir.variables(root))
             self.loaded.update([load.buffer for load in ir.loads(root)])
         return stmt
-
-
-def _never_turns(loop: ir.For) -> bool:
-    """Whether a loop has no turn: a barrier in it would be one that no compiler can tell to be never reached."""
-    return isinstance(loop.start, ir.Const) and isinstance(loop.stop, ir.Const) and loop.start.value >= loop.stop.value

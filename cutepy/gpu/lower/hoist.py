@@ -30,10 +30,6 @@ def share(block: ir.Block) -> ir.Block:
     return _Hoist(block, _computing, loops=False).result
 
 
-def _indexing(value: ir.Expr) -> bool:
-    return value.dtype.kind in "iub" and value.lanes == 1
-
-
 def _computing(value: ir.Expr) -> bool:
     if isinstance(value, ir.Vector):
         return not _plain(value)
@@ -118,7 +114,8 @@ class _Hoist:
         if isinstance(value, ir.Load):
             hint = f"{value.buffer.name}_at"
         often = self.uses.get(value, 0) > 1
-        if (often or (self.out_of_loops and scope.loops and _indexing(value))) and self.wanted(value):
+        is_index = value.dtype.kind in "iub" and value.lanes == 1
+        if (often or (self.out_of_loops and scope.loops and is_index)) and self.wanted(value):
             home = self.home_of(value)
             if home is None and self.twice(value):
                 self.passing.append(value)

@@ -87,7 +87,7 @@ class _Widen:
             return read(old.index)
         if old.lanes > width:
             parts = [read(old.index + i) for i in range(0, old.lanes, width)]
-            return _join(parts)
+            return ir.vector(*[ir.component(part, i) for part in parts for i in range(part.lanes)])
         whole, at = read(old.index), simplify(old.index % width)
         lanes = [ir.component(whole, simplify(at + i)) for i in range(old.lanes)]
         return ir.vector(*lanes)
@@ -111,7 +111,3 @@ def _in_units(index: ir.Expr, width: int) -> ir.Expr:
     if isinstance(index, ir.Const):
         return ir.const(int(index.value) // width)
     return quotient(simplify(index), width)
-
-
-def _join(parts: list[ir.Expr]) -> ir.Expr:
-    return ir.vector(*[ir.component(p, i) for p in parts for i in range(p.lanes)])

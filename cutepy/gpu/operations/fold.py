@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import gcd, prod
-from typing import cast
 
 from ...layout import Layout, ceil_div, conflict_free, make_layout, size
 from ...layout import _ as ALL
@@ -165,7 +164,7 @@ def _width(x: Tensor) -> int:
         abs(step) for extent, step in zip(leaves(x.layout.shape), leaves(x.layout.stride), strict=True) if extent > 1
     ]
     others = [step for step in steps if step != 1]
-    return gcd(4, cast(int, x.offset), *others) if len(others) < len(steps) else 1
+    return gcd(4, x.offset, *others) if len(others) < len(steps) else 1
 
 
 def _shared_out(factors: list[tuple[int, int]], width: int, most_rows: int = 8) -> tuple[tuple[int, int], Layout]:

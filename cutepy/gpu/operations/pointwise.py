@@ -33,14 +33,12 @@ from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import KernelFunction
 from ..wgsl import Dialect
-from .domain import Tiling, Turn, staged_layout, tiling_of, zipped
+from .domain import TURNED, WIDTH, Tiling, Turn, staged_layout, tiling_of, zipped
 from .elements import Element, Operand, apply, in_one_type, rounded, type_of
 from .formula import read_formula
 from .operand import Place, broadcast, modes_of, over, place_of, steps_of, tensor_of
 
 THREADS = 256
-MOST_STAGED = 4
-"""Operands of which shared memory holds tiles: 16 KiB of those of 4 bytes."""
 KEPT = 128
 """Types of results that one operation remembers."""
 _RESULT = "result"
@@ -261,7 +259,8 @@ def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
         layouts = zipped([modes_of(t) for t in tensors])
     if layouts is None:
         return tensors, None
-    return [over(t, layout) for t, layout in zip(tensors, layouts, strict=True)], tiling_of(layouts)
+    width = 1 if any(t.offset % WIDTH for t in tensors) else WIDTH
+    return [over(t, layout) for t, layout in zip(tensors, layouts, strict=True)], tiling_of(layouts, width=width)
 
 
 def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., Expr], tiling: Tiling | None) -> None:
@@ -282,10 +281,11 @@ def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., E
 
 def staged(tiles: list[Tensor], turn: Turn) -> list[Tensor]:
     """The tiles, the last of which is written; copies in shared memory of those that run along another mode."""
-    found, across = list(tiles), turn.order[0]
+    found, across, room = list(tiles), turn.order[0], TURNED
     for place, tile in enumerate(tiles[:-1]):
         steps = steps_of(tile)
-        if steps[across] == 1 and steps[0] > 1 and tile.dtype is not bool_ and place < MOST_STAGED:
+        if steps[across] == 1 and steps[0] > 1 and tile.dtype is not bool_ and room >= tile.size:
+            room -= tile.size
             found[place] = gpu.shared(tile.dtype, staged_layout(turn))
             copy(thread_value_partition(tile, turn.read), thread_value_partition(found[place], turn.read))
     if any(new is not old for new, old in zip(found, tiles, strict=True)):

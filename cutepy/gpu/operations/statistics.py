@@ -1,6 +1,6 @@
 """Statistics over any axes, by the rules of `ops`: variance, standard deviation, log-sum-exp, norms; cumulative folds.
 
-Law: `ops.statistics`. Each element is read once. Here no axes named give a number; `ops` gives a tensor of rank 0.
+Law: `ops.reductions`. Each element is read once. Here no axes named give a number; `ops` gives a tensor of rank 0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from ...layout import size
-from ...ops import statistics as ops
+from ...ops import reductions as ops
 from ...ops.rules import OF_NO_NUMBERS, Axes, check_order, chosen_axes, statistic_type
 from ...tensor.bulk import mode_sizes
 from ...tensor.dtypes import f32

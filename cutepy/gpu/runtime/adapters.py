@@ -1,5 +1,8 @@
 """Adapters: the GPUs (and software stand-ins for them) of this machine, as data, best first, and how one is chosen.
 
+A `Runtime` runs kernels on them: wgpu-native, which is always there, or Dawn. wgpu-py's API is common to both; a
+runtime is what is not, and its handles are that API's objects.
+
 The choice is an argument, else the environment (`CUTEPY_ADAPTER`, an index or a part of the summary; then wgpu-py's own
 `WGPUPY_WGPU_ADAPTER_NAME`; `CUTEPY_RUNTIME`, the runtime), else the first of wgpu-native's that is not OpenGL. OpenGL
 is listed, never chosen unasked: it lacks what kernels need, some drivers give no device through it, and where it is
@@ -11,12 +14,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from ...errors import DeviceError
-from .native import wgpu
+from .dawn import Dawn
+from .native import WgpuNative, wgpu
 from .program import Limits, MatrixShape
-from .runtimes import RUNTIMES, Runtime, RuntimeName, runtime_named
+
+Runtime = WgpuNative | Dawn
+RuntimeName = Literal["wgpu", "dawn"]
+RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (WgpuNative(), Dawn())}
 
 INSTALL = (
     "install a Vulkan driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; Fedora: dnf install "
@@ -121,18 +129,14 @@ def choose_adapter(
         source += f" of the runtime {runtime_named(runtime).name!r} ({runtime_named(runtime).version})"
     every = adapters()
     found = [a for a in every if runtime in (None, a.runtime)]
-    if isinstance(wanted, int) or wanted.isdigit():
-        for adapter in found:
-            if adapter.index == int(wanted):
-                return adapter
-    else:
-        for adapter in found:
-            if wanted.casefold() in adapter.summary.casefold():
-                return adapter
+    number = int(wanted) if isinstance(wanted, int) or wanted.isdigit() else None
+    for adapter in found:
+        named = number is None and str(wanted).casefold() in adapter.summary.casefold()
+        if named or adapter.index == number:
+            return adapter
     if not every:
         raise DeviceError(f"no GPU adapter found: {INSTALL}")
-    absent = "".join(f"; {name}: {why}" for name, why in missing_runtimes().items())
-    raise DeviceError(f"no adapter matches {wanted!r}{source}; there are {_listing(found) or 'none'}{absent}")
+    raise DeviceError(f"no adapter matches {wanted!r}{source}; {_what_there_is(found)}")
 
 
 def _with_features(needs: Sequence[str], runtime: str | None) -> Adapter:
@@ -141,17 +145,17 @@ def _with_features(needs: Sequence[str], runtime: str | None) -> Adapter:
     for adapter in found:
         if adapter.features.issuperset(needs):
             return adapter
-    features = ", ".join(map(repr, needs))
+    raise DeviceError(f"no adapter has the feature {', '.join(map(repr, needs))}; {_what_there_is(found)}")
+
+
+def _what_there_is(found: Iterable[Adapter]) -> str:
     absent = "".join(f"; {name}: {why}" for name, why in missing_runtimes().items())
-    raise DeviceError(f"no adapter has the feature {features}; there are {_listing(found) or 'none'}{absent}")
+    return f"there are {_listing(found) or 'none'}{absent}"
 
 
 def _best(runtime: Runtime) -> Adapter:
     """The first adapter of a runtime that is not OpenGL."""
-    if runtime.name == "wgpu":
-        found = _of(runtime, 0)
-    else:
-        found = [a for a in adapters() if a.runtime == runtime.name]
+    found = _of(runtime, 0) if runtime.name == "wgpu" else [a for a in adapters() if a.runtime == runtime.name]
     for adapter in found:
         if adapter.backend != "OpenGL":
             return adapter
@@ -172,11 +176,12 @@ def _of(runtime: Runtime, first: int) -> list[Adapter]:
     """The adapters of a runtime, best first, numbered from `first` on."""
     with quiet_loader():
         handles = runtime.adapters()
-    ordered = sorted(handles, key=lambda h: (_kind_rank(h.info["adapter_type"]), h.info["backend_type"] == "OpenGL"))
-    return [_describe(runtime, handle, index) for index, handle in enumerate(ordered, first)]
+    found = [_describe(runtime, handle) for handle in handles]
+    found.sort(key=lambda adapter: (_KINDS.index(adapter.kind), adapter.backend == "OpenGL"))
+    return [replace(adapter, index=index) for index, adapter in enumerate(found, first)]
 
 
-def _describe(runtime: Runtime, handle: wgpu.GPUAdapter, index: int) -> Adapter:
+def _describe(runtime: Runtime, handle: wgpu.GPUAdapter) -> Adapter:
     info, limits = handle.info, handle.limits
     matrices, why = runtime.matrices(handle)
     size = tuple(limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
@@ -190,7 +195,7 @@ def _describe(runtime: Runtime, handle: wgpu.GPUAdapter, index: int) -> Adapter:
         vendor=info["vendor"],
         limits=Limits(workgroup_size=size, **numbers),
         features=webgpu_names(handle.features),
-        index=index,
+        index=0,
         runtime=runtime.name,
         matrices=matrices,
         no_matrices=why,
@@ -203,8 +208,11 @@ def webgpu_names(features: set[str] | frozenset[str]) -> frozenset[str]:
     return frozenset("subgroups" if name == "subgroup" else name for name in features)
 
 
-def _kind_rank(kind: str) -> int:
-    return _KINDS.index(kind) if kind in _KINDS else _KINDS.index("Unknown")
+def runtime_named(name: str) -> Runtime:
+    """The runtime of that name. Raises DeviceError, naming those that there are."""
+    if name not in RUNTIMES:
+        raise DeviceError(f"runtime {name!r}: there are {' and '.join(map(repr, RUNTIMES))}")
+    return RUNTIMES[name]
 
 
 @contextmanager

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import DeviceError
+from .adapters import Runtime
 from .buffer import Staging
 from .native import wgpu
 from .pipeline import Pipeline
 from .program import Size3
-from .runtimes import Runtime
 
 if TYPE_CHECKING:
     from .device import Device

@@ -6,6 +6,7 @@ A dtype appears only where an array becomes bytes, or bytes an array.
 from __future__ import annotations
 
 import itertools
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -156,8 +157,62 @@ def stored_itemsize(dtype: np.dtype[np.generic]) -> int:
     return 4 if dtype == np.bool_ else dtype.itemsize
 
 
+Kept = tuple[int, "wgpu.GPUBuffer"]
+"""The number of a buffer, and wgpu's buffer."""
+
+
+class Pool:
+    """Memory of results that nobody holds any more, kept for the next result of its size.
+
+    `take(n)` gives what was last given back with n bytes, as it was left, or None; at most `most` bytes are kept, those
+    of the size used longest ago go first. With its memory a buffer keeps its number, and so the bind groups that were
+    made for it.
+
+    >>> pool = Pool(64)
+    >>> pool.give(48, (1, "a")), pool.give(32, (2, "b")), pool.take(48), pool.take(32)
+    ([], [1], None, (2, 'b'))
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.bytes = most, 0
+        self._kept: OrderedDict[int, list[Kept]] = OrderedDict()
+
+    def take(self, nbytes: int) -> Kept | None:
+        """A buffer of so many bytes; it holds anything."""
+        same = self._kept.get(nbytes)
+        if not same:
+            return None
+        self.bytes -= nbytes
+        self._kept.move_to_end(nbytes)
+        return same.pop()
+
+    def give(self, nbytes: int, buffer: Kept) -> list[int]:
+        """Keep a buffer. Returns the numbers of those that had to go for it."""
+        if nbytes > self.most:
+            return [buffer[0]]
+        self._kept.setdefault(nbytes, []).append(buffer)
+        self._kept.move_to_end(nbytes)
+        self.bytes += nbytes
+        gone = []
+        while self.bytes > self.most:
+            size, same = next(iter(self._kept.items()))
+            if same:
+                gone.append(same.pop(0)[0])
+                self.bytes -= size
+            else:
+                del self._kept[size]
+        return gone
+
+    def empty(self) -> list[int]:
+        """Let go of all. Returns their numbers."""
+        gone = [uid for same in self._kept.values() for uid, _ in same]
+        self._kept.clear()
+        self.bytes = 0
+        return gone
+
+
 class Staging:
-    """The buffer through which a device's memory is read: kept between reads, never larger than `CHUNK`."""
+    """How bytes reach a device and come back: by a buffer that is kept between reads, never larger than `CHUNK`."""
 
     def __init__(self, gpu: wgpu.GPUDevice) -> None:
         self._gpu = gpu
@@ -176,6 +231,18 @@ class Staging:
             self.copies += 1
             with _mapped_for_read(staging, size) as memory:
                 part[:] = np.frombuffer(memory, np.uint8, part.size)
+
+    def write(self, in_flight: InFlight, target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
+        """Copy bytes into a buffer, by chunks, so that the staging memory that wgpu takes for it stays bounded."""
+        whole = data.size // 4 * 4
+        for start in range(0, whole, CHUNK):
+            part = data[start : min(start + CHUNK, whole)]
+            self._gpu.queue.write_buffer(target, offset + start, part)
+            in_flight.wrote(part.size)
+        if whole < data.size:
+            tail = np.zeros(4, np.uint8)
+            tail[: data.size - whole] = data[whole:]
+            self._gpu.queue.write_buffer(target, offset + whole, tail)
 
     def _at_least(self, size: int) -> wgpu.GPUBuffer:
         if self._buffer is None or self._buffer.size < size:
@@ -199,16 +266,3 @@ def _mapped_for_read(buffer: wgpu.GPUBuffer, size: int) -> Iterator[memoryview]:
         yield buffer.read_mapped(0, size, copy=False)
     finally:
         buffer.unmap()
-
-
-def write_bytes(gpu: wgpu.GPUDevice, in_flight: InFlight, target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
-    """Copy bytes into a buffer, by chunks, so that the staging memory that wgpu takes for it stays bounded."""
-    whole = data.size // 4 * 4
-    for start in range(0, whole, CHUNK):
-        part = data[start : min(start + CHUNK, whole)]
-        gpu.queue.write_buffer(target, offset + start, part)
-        in_flight.wrote(part.size)
-    if whole < data.size:
-        tail = np.zeros(4, np.uint8)
-        tail[: data.size - whole] = data[whole:]
-        gpu.queue.write_buffer(target, offset + whole, tail)

@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...errors import DeviceError
@@ -39,7 +38,7 @@ Handle = Any  # wgpudawn ships no types
 
 
 class Dawn:
-    """The runtime of the extra `cutepy[dawn]`; a `Runtime`."""
+    """The runtime of the extra `cutepy[dawn]`, with the methods of `WgpuNative`."""
 
     name: ClassVar[Literal["dawn"]] = "dawn"
     dialect: ClassVar[Literal["tint"]] = "tint"
@@ -98,7 +97,8 @@ class Dawn:
 
     def submit(self, gpu: Handle, commands: Handle) -> Callable[[], None]:
         gpu.queue.submit([commands])
-        return partial(_wait, gpu.queue.on_submitted_work_done_async())
+        done = gpu.queue.on_submitted_work_done_async()
+        return lambda: done.sync_wait()
 
     def timestamp_period(self, gpu: Handle) -> float:
         return 1.0  # Dawn converts to nanoseconds
@@ -109,10 +109,6 @@ class Dawn:
 
     def lost_error(self, text: str) -> bool:
         return False  # `lost` says so
-
-
-def _wait(promise: Handle) -> None:
-    promise.sync_wait()
 
 
 def _set_toggles() -> str:

@@ -17,14 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CutepyError, DeviceError
-from .adapters import Adapter, webgpu_names
+from .adapters import RUNTIMES, Adapter, webgpu_names
 from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Stopwatch
-from .buffer import Array, DeviceBuffer, Operand, Staging, as_bytes, from_bytes, padded, stored_itemsize, write_bytes
+from .buffer import Array, DeviceBuffer, Operand, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
 from .native import wgpu
 from .pipeline import BindGroups, Pipeline, build_pipeline
-from .pool import Pool
 from .program import Dialect, Program, Size3
-from .runtimes import RUNTIMES
 from .tape import Played, taping, tell
 
 PIPELINES_KEPT = 512
@@ -408,7 +406,7 @@ class Device:
         with self._working(f"write {data.size} bytes"):
             self._own(buffer)
             self._flush()
-            write_bytes(self.gpu, self._in_flight, buffer.handle, offset, data)
+            self._staging.write(self._in_flight, buffer.handle, offset, data)
 
     def _own(self, buffer: Operand) -> None:
         if buffer.device is not self:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -47,7 +46,8 @@ else:
 
 
 class WgpuNative:
-    """The runtime that is always there; a `Runtime`."""
+    """The runtime that is always there. With `module_checks` a program has run-time checks or not, module by module;
+    without, that is decided when the device is opened."""
 
     name: ClassVar[Literal["wgpu"]] = "wgpu"
     dialect: ClassVar[Literal["naga"]] = "naga"
@@ -55,10 +55,12 @@ class WgpuNative:
 
     @property
     def api(self) -> Any:
+        """The C library, webgpu.h and cffi, where wgpu-py's API costs a launch too much."""
         return api
 
     @property
     def errors(self) -> tuple[type[Exception], type[Exception]]:
+        """Its class of errors, and that of memory that ran out."""
         return wgpu.GPUError, wgpu.GPUOutOfMemoryError
 
     @property
@@ -66,6 +68,7 @@ class WgpuNative:
         return f"wgpu {wgpu.__version__}"
 
     def lock(self) -> threading.Lock:
+        """What a device holds while it calls the runtime."""
         return threading.Lock()
 
     def adapters(self) -> list[wgpu.GPUAdapter]:
@@ -73,21 +76,24 @@ class WgpuNative:
         return handles
 
     def matrices(self, handle: wgpu.GPUAdapter) -> tuple[tuple[MatrixShape, ...], str]:
+        """The matrices that an adapter multiplies; where there are none, why."""
         return (), 'wgpu-native gives none; an adapter of Dawn may: gpu.open_device(runtime="dawn")'
 
     def open(self, handle: wgpu.GPUAdapter, features: Sequence[str], checked: bool) -> wgpu.GPUDevice:
         return handle.request_device_sync(label="cutepy", required_features=features)
 
     def module(self, gpu: wgpu.GPUDevice, wgsl: str, label: str, checked: bool) -> tuple[wgpu.GPUShaderModule, bool]:
+        """A validated shader module, and whether it has run-time checks: also where none were asked for, if need be."""
         module = None if checked else create_trusted_module(gpu, wgsl, label)
         if module is None:
             return gpu.create_shader_module(code=wgsl, label=label), True
         return module, False
 
     def submit(self, gpu: wgpu.GPUDevice, commands: wgpu.GPUCommandBuffer) -> Callable[[], None]:
+        """Submit one command buffer; what is returned blocks until it, and all before it, are done."""
         ids = api.ffi.new("WGPUCommandBuffer []", [commands._internal])
-        index = int(api.libf.wgpuQueueSubmitForIndex(gpu.queue._internal, 1, ids))
-        return partial(_wait, gpu, index)
+        index = api.ffi.new("WGPUSubmissionIndex *", int(api.libf.wgpuQueueSubmitForIndex(gpu.queue._internal, 1, ids)))
+        return lambda: api.libf.wgpuDevicePoll(gpu._internal, True, index)
 
     def timestamp_period(self, gpu: wgpu.GPUDevice) -> float:
         return float(api.libf.wgpuQueueGetTimestampPeriod(gpu.queue._internal))
@@ -97,10 +103,6 @@ class WgpuNative:
 
     def lost_error(self, text: str) -> bool:
         return "device is lost" in text.lower()
-
-
-def _wait(gpu: wgpu.GPUDevice, submission: int) -> None:
-    api.libf.wgpuDevicePoll(gpu._internal, True, api.ffi.new("WGPUSubmissionIndex *", submission))
 
 
 def create_trusted_module(device: wgpu.GPUDevice, wgsl: str, label: str) -> wgpu.GPUShaderModule | None:

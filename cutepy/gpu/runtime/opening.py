@@ -4,10 +4,9 @@ import threading
 from collections.abc import Sequence
 
 from ...errors import DeviceError
-from .adapters import Adapter, choose_adapter, quiet_loader
+from .adapters import RUNTIMES, Adapter, choose_adapter, quiet_loader
 from .device import Device
 from .program import MATRICES
-from .runtimes import RUNTIMES
 
 _USEFUL = (
     *("shader-f16", "subgroup", "subgroups", "subgroup-barrier", "timestamp-query", "shader-int64"),

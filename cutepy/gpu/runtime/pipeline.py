@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
+import struct
 import warnings
+import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +16,18 @@ from ...errors import DeviceError, KernelError
 from .buffer import Operand
 from .native import wgpu
 from .program import Binding, Program
-from .subgroups import check_lanes
 
 if TYPE_CHECKING:
     from .device import Device
 
 GROUPS_KEPT = 1024
 _BUFFER_TYPE = {"read": "read-only-storage", "read_write": "storage"}
+_MEASURED: weakref.WeakKeyDictionary[wgpu.GPUDevice, int] = weakref.WeakKeyDictionary()
+_PROBE = """@group(0) @binding(0) var<storage, read_write> found: array<u32>;
+@compute @workgroup_size(128)
+fn probe(@builtin(subgroup_size) size: u32, @builtin(local_invocation_index) thread: u32) {
+    if thread == 0u { found[0] = size; }
+}"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +56,11 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f"{program.entry} is not proven to stay in bounds, and no module of {device.adapter.summary} has run-time "
             f"checks; open_device(runtime={runtime.name!r}, checked=True) gives them to all"
         )
-    if program.lanes:
-        check_lanes(program.entry, program.lanes, device)
+    if program.lanes and (size := subgroup_size(device)) < program.lanes:
+        raise DeviceError(
+            f"{program.entry} shuffles within subgroups of {program.lanes} threads, those of {device.adapter.name} "
+            f'have {size}; give gpu.convert(..., lanes={size}), or through="memory"'
+        )
     try:
         buffers_layout = gpu.create_bind_group_layout(entries=[_entry(i, b) for i, b in enumerate(program.bindings)])
         layouts, params_group = [buffers_layout], None
@@ -82,6 +92,27 @@ def _refusal(runtime: str, program: Program, message: str) -> str:
         f"{runtime} refuses the program: {message.strip()}{line}\n"
         "of a @gpu.kernel this is a fault of cutepy, whose compiler printed it: please report it with the kernel"
     )
+
+
+def subgroup_size(device: Device) -> int:
+    """The threads of a subgroup, as a kernel of 128 threads sees them; asked once a device: wgpu does not tell."""
+    gpu = device.gpu
+    if gpu not in _MEASURED:
+        usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC
+        found = gpu.create_buffer(size=16, usage=usage)
+        module = gpu.create_shader_module(code="enable subgroups;\n" * (device.dialect == "tint") + _PROBE)
+        pipeline = gpu.create_compute_pipeline(layout="auto", compute={"module": module, "entry_point": "probe"})
+        entries = [{"binding": 0, "resource": {"buffer": found, "offset": 0, "size": 16}}]
+        group = gpu.create_bind_group(layout=pipeline.get_bind_group_layout(0), entries=entries)
+        encoder = gpu.create_command_encoder()
+        step = encoder.begin_compute_pass()
+        step.set_pipeline(pipeline)
+        step.set_bind_group(0, group)
+        step.dispatch_workgroups(1)
+        step.end()
+        gpu.queue.submit([encoder.finish()])
+        _MEASURED[gpu] = struct.unpack("<I", gpu.queue.read_buffer(found, 0, 4))[0]
+    return _MEASURED[gpu]
 
 
 @functools.cache

@@ -23,12 +23,7 @@ MATRICES = "chromium-experimental-subgroup-matrix"
 ParamType = Literal["f16", "f32", "i32", "u32"]
 Size3 = tuple[int, int, int]
 
-_PACK = {"f16": "f", "f32": "f", "i32": "i", "u32": "I"}
-
-
-def _half(value: float) -> float:
-    """The value of f16 next to a number; OverflowError beyond them."""
-    return float(struct.unpack("<e", struct.pack("<e", value))[0])
+_PACK = {"f16": "<f", "f32": "<f", "i32": "<i", "u32": "<I"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,23 +130,18 @@ class Program:
         if len(values) != len(self.params):
             names = ", ".join(p.name for p in self.params) or "none"
             raise KernelError(f"{self.entry}: {len(values)} parameter values given for {len(self.params)} ({names})")
-        try:
-            rounded = [_half(v) if p.type == "f16" else v for p, v in zip(self.params, values, strict=True)]
-            return struct.pack("<" + "".join([_PACK[p.type] for p in self.params]), *rounded)
-        except (struct.error, OverflowError):
-            raise KernelError(f"{self.entry}: {self._misfit(values)}") from None
-
-    def _misfit(self, values: Sequence[float]) -> str:
-        """Which parameter does not fit its type, and what to do."""
+        packed = b""
         for param, value in zip(self.params, values, strict=True):
             try:
-                struct.pack("<" + {"f16": "e"}.get(param.type, _PACK[param.type]), value)
+                (held,) = struct.unpack("<e", struct.pack("<e", value)) if param.type == "f16" else (value,)
+                packed += struct.pack(_PACK[param.type], held)
             except (struct.error, OverflowError):
-                break
-        return (
-            f"argument {param.name} is {value!r}, which {param.type} does not hold, the type that it meets in the "
-            "kernel; give another number, or one with a type of its own, such as np.int32(...) or np.float32(...)"
-        )
+                raise KernelError(
+                    f"{self.entry}: argument {param.name} is {value!r}, which {param.type} does not hold, the type "
+                    "that it meets in the kernel; give another number, or one with a type of its own, such as "
+                    "np.int32(...) or np.float32(...)"
+                ) from None
+        return packed
 
     def excesses(self, limits: Limits, features: frozenset[str] = frozenset()) -> list[str]:
         """What this program asks beyond the limits and features of a device, one sentence each; empty if it fits.

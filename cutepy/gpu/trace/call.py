@@ -15,10 +15,9 @@ from ...errors import CutepyError, KernelError
 from ...layout import ComposedLayout, Layout
 from ...layout.unknown.given import symbols_of
 from ...tensor.dtypes import DType, as_dtype, f32, gpu_dtype, u32
-from ...tensor.engine import ViewEngine
-from ...tensor.make import make_tensor
+from ...tensor.engine import PackedEngine, ViewEngine
+from ...tensor.make import in_words, make_tensor
 from ...tensor.tensor import Tensor
-from ...tensor.words import PackedEngine, in_words
 from ..array import DeviceEngine
 from ..ir import Kernel
 from ..ir.weak import SCALARS
@@ -174,7 +173,7 @@ class _Arguments:
         origin = engine.origin if isinstance(engine, ViewEngine) else 0
         length = len(engine.memory) if isinstance(engine, ViewEngine) else engine.length
         slot = _slot(where, engine, self.engines)
-        offset = cast(int, tensor.offset) + origin
+        offset = tensor.offset + origin
         return Argument(name, dtype, tensor, slot, offset, length, engine.writable, packed=packed)
 
 

@@ -15,13 +15,11 @@ from functools import partial, update_wrapper
 from warnings import warn
 
 from ...errors import KernelError
-from ...layout.algebra.rounds import Found
+from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
-from ...tensor.engine import ALLOCATOR
+from ...tensor.engine import ALLOCATOR, PackedEngine
 from ...tensor.tensor import Tensor
-from ...tensor.words import PackedEngine
 from ..check import interpret_checked
-from ..compile import compile_kernel
 from ..interpret import interpret
 from ..ir import (
     Buffer,
@@ -38,7 +36,7 @@ from ..ir import (
 )
 from ..ir.expr import Arena
 from ..ir.place import KERNEL_FILE
-from ..lower import drop_unused, finish, lower
+from ..lower import compile_kernel, drop_unused, finish, lower
 from ..replay import Replay, replay
 from ..report import Hardware, Report, report
 from ..runtime import default_device

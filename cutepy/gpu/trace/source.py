@@ -10,9 +10,11 @@ from traceback import extract_tb, walk_tb
 from types import CodeType
 
 from ...errors import CutepyError, DeviceError, KernelError
-from ..ir import Kernel
+from ..ir import Expr, Kernel
 from ..ir.place import is_foreign, place_of, user_frame
 from ..runtime.program import Limits, Program
+
+TENSOR_MEANT = "is a tensor meant?"
 
 
 @contextmanager
@@ -27,9 +29,19 @@ def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
             error.args = (f"{place}: {error}", *error.args[1:])
         raise
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
-        if not inside or not _is_misuse(error, file):
+        told = _of_a_number(str(error))
+        if not inside or not (told or _is_misuse(error, file)):
             raise
-        raise KernelError(f"{_place(error, file, line, inside)}: {type(error).__name__}: {error}") from error
+        place = _place(error, file, line, inside)
+        raise KernelError(f"{place}: {told or f'{type(error).__name__}: {error}'}") from error
+
+
+def _of_a_number(message: str) -> str:
+    """What Python says of an expression where it takes a tensor or an object; "" where it speaks of something else."""
+    found = re.match(r"'(\w+)' object ", message)
+    if found is None or found[1] not in {node.__name__ for node in Expr.__subclasses__()}:
+        return ""
+    return f"a number that is known only on the GPU {message[found.end() :]}; {TENSOR_MEANT}"
 
 
 def _place(error: Exception, file: str, line: int, inside: bool) -> str:

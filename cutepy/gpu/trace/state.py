@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ...errors import KernelError
 from ...layout import IntTuple, Layout
-from ...layout.algebra.rounds import Found
+from ...layout.algebra.find import Found
 from ...layout.values.composed import AnyLayout
 from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.engine import CURRENT_THREAD

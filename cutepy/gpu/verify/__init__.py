@@ -5,7 +5,6 @@ the reason. What memory holds is never guessed to be harmless.
 """
 
 from .claims import CHECKS as CHECKS
-from .claims import Checks as Checks
 from .claims import check_matrices as check_matrices
 from .claims import needs_checks as needs_checks
 from .claims import verify as verify

@@ -10,19 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...layout.affine import Affine, Congruent, Interval
-from ..evaluate import Array, Data, Integers, Mask, Unknown, evaluate
+from ..evaluate import Integers, MadeUp, Mask, Points, Unknown
 from ..ir import Binary, Buffer, Cast, Const, Expr, Var, rewrite
 from ..ranges import domain, exact, linear, range_of
 from ..simplify import quotient, remainder
 from ..wgsl import show
-from .model import (
-    Access,
-    Domain,
-    Model,
-    happens,
-    named,
-    total,
-)
+from .model import Access, Domain, Model, named
 from .verdict import Verdict, Witness
 
 Form = Affine[Expr, Integers]
@@ -178,13 +171,12 @@ def is_in_bounds(model: Model, racing: Set[Buffer]) -> bool:
     """Whether every access is inside its array, as far as that can be told at once."""
     tries = 0
     for access in model.accesses:
-        if _bounded(model, access):
-            if _doubt(model, access, racing):
-                return False
-        else:
-            tries += 1
-            if tries > _TRIES or _tried(model, access, _SMALL) != (None, ""):
-                return False
+        bounded = _bounded(model, access)
+        tries += not bounded
+        if bounded and _doubt(model, access, racing):
+            return False
+        if not bounded and (tries > _TRIES or _tried(model, access, _SMALL) != (None, "")):
+            return False
     return True
 
 
@@ -243,9 +235,11 @@ def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | No
         return None, "" if over.complete else "no bound on its index follows from the guards"
     if found is not None and not unknown:
         return found, ""
-    if found is not None or _is_tamed(model, access.index):
+    # where the kernel itself limits what memory contributes to an index, it means to deal with any contents
+    wild = [atom for atom in linear(access.index).terms if model.unknowns([atom])]
+    if found is not None or all(range_of(atom) != domain(atom.dtype) for atom in wild):
         try:
-            found = _outside(model, access, access.guards, over, model.data)
+            found = _outside(model, access, access.guards, over, model.readable)
         except Unknown:
             found = None
         if found is not None:
@@ -256,24 +250,17 @@ def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | No
     return None, f"it is guarded by what {named(model.unknowns(unknown))} holds"
 
 
-def _is_tamed(model: Model, index: Expr) -> bool:
-    """Whether the kernel itself limits what memory contributes to an index: then it means to deal with any contents."""
-    strange = [atom for atom in linear(index).terms if model.unknowns([atom])]
-    return all(range_of(atom) != domain(atom.dtype) for atom in strange)
-
-
-def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, data: Data | None) -> Witness | None:
+def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, made_up: MadeUp) -> Witness | None:
     """The first invocation of a domain that is outside: with made-up data, or whatever memory holds."""
     last = last_of(access)
-    least = data is None and bool(model.unknowns([access.index]))
+    least = made_up is None and bool(model.unknowns([access.index]))
     if least and exact(access.index) is None:
         return None
     for numbers in over.chunks(model.threads):
         ids = over.at(numbers)
-        env = model.environment(ids)
-        memo: dict[Expr, Array] = {}
-        active = happens(guards, env, memo, data)
-        at = _least(model, access.index, ids) if least else evaluate(access.index, env, memo, data).astype(np.int64)
+        points = Points(model.environment(ids), made_up)
+        active = points.where(guards)
+        at = _least(model, access.index, ids) if least else points.whole(access.index)
         outside = active & ((at > last) | ((at < 0) & (not least)))
         if outside.any():
             row, thread = map(int, np.argwhere(outside)[0])
@@ -292,4 +279,4 @@ def _least(model: Model, index: Expr, ids: dict[Expr, Integers]) -> Integers:
     strange = {atom: c for atom, c in form.terms.items() if model.unknowns([atom])}
     least = form.constant + sum(c * range_of(atom)[c < 0] for atom, c in strange.items())
     known = {atom: c for atom, c in form.terms.items() if atom not in strange}
-    return np.atleast_2d(total(known, model.environment(ids), {}) + least)
+    return np.atleast_2d(Points(model.environment(ids)).total(known) + least)

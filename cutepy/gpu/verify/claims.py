@@ -1,22 +1,16 @@
 """All claims about a kernel, and what follows from them for how it runs."""
 
-from typing import Literal, get_args
-
-import numpy as np
-
 from ...errors import KernelError
-from ..evaluate import Unknown
-from ..ir import Buffer, Const, Expr, Kernel, Param, check, is_uniform, new_arena
+from ..ir import Buffer, Kernel, check, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
-from ..waiting import waiting
-from ..wgsl import show
 from .bounds import decide_bounds, is_in_bounds
 from .collect import collect, uses_matrices, uses_subgroups
-from .model import Fence, Model, happens
+from .loops import decide_loops, decide_progress
+from .model import Model
 from .races import decide_races
-from .verdict import Verdict, Verification, Witness
-from .whole import decide_whole
+from .uniform import decide_barriers, decide_whole
+from .verdict import Verdict, Verification
 from .written import decide_written
 
 
@@ -40,83 +34,7 @@ def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ())
     return Verdict("within limits", "proven", f"{kernel.threads} threads, {shared} bytes of workgroup memory")
 
 
-def decide_progress(kernel: Kernel) -> list[Verdict]:
-    """Of each array for which a loop waits; none where no loop does."""
-    found: dict[str, Verdict] = {}
-    for wait in waiting(kernel):
-        array = wait.atomic.buffer.name
-        reason = (
-            f"the loop at {wait.loop.place or 'one place'} goes on until another invocation has written what it reads "
-            f"at {wait.atomic.place or 'another'}, and no device has to run that one meanwhile"
-        )
-        found.setdefault(array, Verdict("forward progress", "undecided", reason, array))
-    return list(found.values())
-
-
-def decide_loops(model: Model) -> Verdict:
-    """Whether no loop can run for ever."""
-    for loop in model.loops:
-        step = loop.stmt.step
-        name = loop.stmt.var.name
-        if loop.bounded:
-            continue
-        where = f" ({loop.stmt.place})" if loop.stmt.place else ""
-        if loop.stmt.stop is None:
-            why = "no counter moves by equal steps to a bound that stays; bound it with gpu.at_most(n, ...)"
-            return Verdict("bounded loops", "undecided", f"the while{where} may never end: {why}")
-        if isinstance(step, Const) and int(step.value) == 0:
-            return Verdict("bounded loops", "refuted", f"the loop over {name}{where} steps by 0")
-        return Verdict("bounded loops", "undecided", f"{name}{where} may step over its end {show(loop.stmt.stop)}")
-    count = len(model.loops)
-    return Verdict("bounded loops", "proven", f"{count} loops" if count != 1 else "1 loop")
-
-
-def decide_barriers(model: Model) -> Verdict:
-    """Whether each barrier is in uniform control flow: what decides who comes there is the same for all threads."""
-    known: dict[Expr, bool] = {}
-
-    def agreed(leaf: Expr) -> bool:
-        return leaf is not model.tid and (model.is_id(leaf) or isinstance(leaf, Param))
-
-    for fence in model.fences:
-        for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
-            if is_uniform(condition, agreed, model.readable.__contains__, known):
-                continue
-            found = _divided(model, fence)
-            if found is not None:
-                return found
-            reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
-            return Verdict("uniform barriers", "undecided", f"{fence.text}: {reason}")
-    count = len(model.fences)
-    return Verdict("uniform barriers", "proven", f"{count} barriers" if count != 1 else "1 barrier")
-
-
-def _divided(model: Model, fence: Fence) -> Verdict | None:
-    """A workgroup of which some threads come to the barrier and some do not."""
-    domain = model.domain(model.ids_of(fence.guards), each=model.threads)
-    strange = model.unknowns(fence.guards)
-    for numbers in domain.chunks(model.threads):
-        ids = domain.at(numbers)
-        try:
-            comes = happens(fence.guards, model.environment(ids), {}, model.data if strange else None)
-        except Unknown:
-            return None
-        mixed = comes.any(axis=1) & ~comes.all(axis=1)
-        if mixed.any():
-            row = int(np.argmax(mixed))
-            point = {leaf: int(v[row]) for leaf, v in ids.items()}
-            who = int(np.argmax(comes[row])), int(np.argmin(comes[row]))
-            verbs = "comes to", "does not come to"
-            uses = tuple(model.use(fence, point, t, verb) for t, verb in zip(who, verbs, strict=True))
-            given = "for some data" if strange else ""
-            witness = Witness("", "", 0, uses, given)
-            return Verdict("uniform barriers", "refuted", "threads of one workgroup part", witness=witness)
-    return None
-
-
-Checks = Literal["auto", "always"]
-CHECKS: tuple[Checks, ...] = get_args(Checks)
-
+CHECKS = "auto", "always"
 _RANK = {"refuted": 0, "undecided": 1, "proven": 2}
 
 
@@ -146,11 +64,9 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
     return Verification(kernel.name, tuple(verdicts))
 
 
-def needs_checks(kernel: Kernel, checks: Checks = "auto") -> bool:
-    """Whether `kernel` has to run with the run-time checks of bounds and loops: it is not proven to do without, or
-    `checks` is "always". What is proven is the kernel as it is printed, after lowering."""
-    if checks == "always":
-        return True
+def needs_checks(kernel: Kernel) -> bool:
+    """Whether `kernel` is not proven to do without the run-time checks of bounds and loops: as it is printed, after
+    lowering."""
     if 0 in kernel.grid:
         return True  # nothing was looked at, and a launch may bring another grid
     with new_arena():

@@ -12,8 +12,8 @@ from ..ranges import domain, linear, range_of
 from ..simplify import simplify
 from ..wgsl import show
 from .cells import Cell, Cells, State, set_in, unknown
+from .loops import Change, limits
 from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, Verb, counters_of
-from .turns import Change, limits
 
 
 def collect(kernel: ir.Kernel, subgroup: int = 32) -> Model:
@@ -104,6 +104,7 @@ class _Walk:
         self.known: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
         self.tests: dict[ir.Stmt, ir.Expr] = {}
+        self.threads = kernel.threads
         self.storage = frozenset(kernel.buffers)
         self.written = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change))
         self.state = State(self.storage - self.written, ir.statements(kernel.body))
@@ -167,7 +168,9 @@ class _Walk:
                     elif buffer.space == "private":
                         self.state.forget_array(buffer)
                 case ir.Barrier():
-                    fence = Fence(stmt, around.guards, around.loops, around.conditions)
+                    text = "storageBarrier()" if stmt.storage else "workgroupBarrier()"
+                    who = self.threads, around.guards, around.loops, around.conditions
+                    fence = Fence(stmt.place, text, *who, storage=stmt.storage)
                     self.fences.append(fence)
                     out.append(fence)
                 case ir.If():
@@ -224,20 +227,17 @@ class _Walk:
 
     def gather(self, stmt: ir.Stmt, around: _Around) -> None:
         """What a whole subgroup does in `stmt`."""
-        found: list[ir.MatrixLoad | ir.MatrixCall | ir.MatrixStore] = [
-            node for node in ir.nodes(*stmt.expressions) if isinstance(node, ir.MatrixLoad | ir.MatrixCall)
-        ]
-        if isinstance(stmt, ir.MatrixStore):
-            found.append(stmt)
-        for node in found:
+        for node in (*ir.nodes(*stmt.expressions), stmt):
+            if not isinstance(node, ir.MatrixLoad | ir.MatrixCall | ir.MatrixStore):
+                continue
             kind = node.value.dtype if isinstance(node, ir.MatrixStore) else node.dtype
             assert isinstance(kind, MatrixType)
-            first, text = None, f"{node.name} of a matrix" if isinstance(node, ir.MatrixCall) else ""
-            if not isinstance(node, ir.MatrixCall):
-                first, text = self.resolve(node.index), f"{node.buffer.name}[{show(node.index)}], a matrix"
-            self.gatherings.append(
-                Gathering(node.place, text, kind.threads, first, around.guards, around.loops, around.conditions)
-            )
+            who = kind.threads, around.guards, around.loops, around.conditions
+            if isinstance(node, ir.MatrixCall):
+                self.gatherings.append(Gathering(node.place, f"{node.name} of a matrix", *who))
+            else:
+                text = f"{node.buffer.name}[{show(node.index)}], a matrix"
+                self.gatherings.append(Gathering(node.place, text, *who, (self.resolve(node.index),)))
 
     def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> list[Access]:
         """An access; of a matrix one for each run of elements that a thread may have of it."""

@@ -13,11 +13,11 @@ from math import prod
 import numpy as np
 
 from ...layout.affine import Affine
-from ..evaluate import Array, Integers
+from ..evaluate import Integers, Points
 from ..ir import Const, Expr
 from ..ranges import domain, linear, range_of
 from .bounds import Facts, Form, Wrapping, at, facts_of, sum_of
-from .model import Access, Model, total, typed
+from .model import Access, Model, typed
 
 #: Entries of all tables together, and digits into which an address is taken apart.
 _ENTRIES, _DIGITS, _GRID = 1 << 18, 24, 1 << 20
@@ -165,9 +165,8 @@ def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
     if prod(map(model.extent, moving)) > _GRID:
         return False
     domain = model.domain(moving, each=1)
-    env: dict[Expr, Array] = typed(domain.every)
-    memo: dict[Expr, Array] = {}
-    rows = [total(terms, env, memo) for terms in sums]
+    points = Points(typed(domain.every))
+    rows = [points.total(terms) for terms in sums]
     return bool(rows) and _distinct(rows) == domain.size
 
 

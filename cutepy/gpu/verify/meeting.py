@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
 from ...layout.affine import Congruent
-from ..evaluate import Data, Integers, Mask, Unknown
+from ..evaluate import Integers, MadeUp, Mask, Unknown
 from ..ir import Expr
-from ..ranges import Sum, linear, range_of
+from ..ranges import linear, range_of
 from ..simplify import from_linear
 from ..wgsl import show
 from .bounds import last_of
@@ -32,6 +33,12 @@ class Places:
     active: Mask
     lanes: int
     owners: Integers | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and threads."""
+        rows, threads = np.broadcast_shapes(self.active.shape, self.addresses.shape)
+        return rows, threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,7 @@ def _entries(places: Sequence[Places], verb: str) -> _Entries:
     start = 0
     for table in places:
         if table.verb == verb:
-            active = np.broadcast_to(table.active, np.broadcast_shapes(table.active.shape, table.addresses.shape))
+            active = np.broadcast_to(table.active, table.shape)
             rows, threads = np.nonzero(active)
             where = np.broadcast_to(table.addresses, active.shape)[rows, threads]
             who = threads if table.owners is None else np.broadcast_to(table.owners, active.shape)[rows, threads]
@@ -103,16 +110,11 @@ def _entries(places: Sequence[Places], verb: str) -> _Entries:
             at.append((where[:, None] + lanes).ravel())
             owner.append(np.repeat(who, table.lanes))
             mark.append(np.repeat(start + rows * active.shape[1] + threads, table.lanes))
-        start += _size(table)
+        start += prod(table.shape)
     if not at:
         none = np.zeros(0, np.int64)
         return _Entries(none, none, none)
     return _Entries(np.concatenate(at), np.concatenate(owner), np.concatenate(mark))
-
-
-def _size(table: Places) -> int:
-    rows, threads = np.broadcast_shapes(table.active.shape, table.addresses.shape)
-    return int(rows * threads)
 
 
 def _disturbed(writes: _Entries, others: list[_Entries], span: int) -> tuple[int, int, int] | None:
@@ -148,10 +150,9 @@ def _updated(updates: _Entries, reads: _Entries, span: int) -> tuple[int, int, i
 
 def _spot(places: Sequence[Places], mark: int) -> Spot:
     for i, table in enumerate(places):
-        if mark < _size(table):
-            threads = np.broadcast_shapes(table.active.shape, table.addresses.shape)[1]
-            return Spot(i, mark // threads, mark % threads)
-        mark -= _size(table)
+        if mark < prod(table.shape):
+            return Spot(i, *divmod(mark, table.shape[1]))
+        mark -= prod(table.shape)
     raise AssertionError("a mark beyond the tables")
 
 
@@ -172,7 +173,7 @@ class Found:
 
 
 #: A search, with made-up data or without what data decides; and whether it left nothing out.
-Search = Callable[[Data | None], tuple[Found | None, bool]]
+Search = Callable[[MadeUp], tuple[Found | None, bool]]
 
 
 def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
@@ -194,7 +195,7 @@ def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
             if low < 0 or high > last_of(access):
                 return Answer(doubt=f"{access.text} depends on {named(strange)}")
     try:
-        found, _ = search(model.data)
+        found, _ = search(model.readable)
     except Unknown:
         found = None
     if found is None:
@@ -244,16 +245,16 @@ class Scene:
     def still_indices(self) -> list[Expr]:
         """The indices, without what moves all of them alike."""
         forms = [linear(a.index) for a in self.accesses]
-        moved = [self._moves(form) for form in forms]
+        moved = [
+            {atom: c for atom, c in form.terms.items() if all(map(self.is_shared, self.model.leaves(atom)))}
+            for form in forms
+        ]
         if any(m != moved[0] for m in moved):
             return [a.index for a in self.accesses]
         return [
             from_linear(Congruent({e: c for e, c in f.terms.items() if e not in moved[0]}, f.constant), a.index.dtype)
             for f, a in zip(forms, self.accesses, strict=True)
         ]
-
-    def _moves(self, form: Sum) -> dict[Expr, int]:
-        return {atom: c for atom, c in form.terms.items() if all(map(self.is_shared, self.model.leaves(atom)))}
 
     def found(self, meeting: Meeting, ids: dict[Expr, int], own: list[Domain]) -> Found:
         """The meeting for people; `ids` are what the workgroup shares, `own` the iterations of each access."""

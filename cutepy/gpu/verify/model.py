@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..evaluate import Array, Data, Integers, Mask, evaluate, is_opaque
-from ..ir import Barrier, Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
+from ..evaluate import Array, Integers, Points, is_opaque
+from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
 from ..ranges import exact, linear, range_of
 from ..wgsl import show
 from .verdict import Use
@@ -76,48 +76,30 @@ def counters_of(loops: Iterable[Loop]) -> tuple[tuple[str, Expr], ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fence:
-    """A barrier, with the conditions (also those of loops) that decide who comes to it."""
-
-    stmt: Barrier
-    guards: tuple[Expr, ...]
-    loops: tuple[Loop, ...]
-    conditions: tuple[Expr, ...]
-
-    @property
-    def counters(self) -> tuple[tuple[str, Expr], ...]:
-        """The counters of the loops around it."""
-        return counters_of(self.loops)
-
-    @property
-    def text(self) -> str:
-        """The barrier as WGSL."""
-        return "storageBarrier()" if self.stmt.storage else "workgroupBarrier()"
-
-    @property
-    def place(self) -> str:
-        """Where it stands in the user's source."""
-        return self.stmt.place
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Gathering:
-    """A place where a whole subgroup of `threads` threads does something with a matrix, the conditions that decide who
-    comes there, and what all have to agree on: where the matrix begins in memory, None where it stays in registers.
+    """A place where `threads` threads come together: a whole subgroup, for a matrix. `conditions` (also those of loops)
+    decide who comes there; all agree on what is `meant`, where the matrix begins, if it is in memory.
     """
 
     place: str
     text: str
     threads: int
-    first: Expr | None
     guards: tuple[Expr, ...]
     loops: tuple[Loop, ...]
     conditions: tuple[Expr, ...]
+    meant: tuple[Expr, ...] = ()
 
     @property
     def counters(self) -> tuple[tuple[str, Expr], ...]:
         """The counters of the loops around it."""
         return counters_of(self.loops)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fence(Gathering):
+    """A barrier, for a whole workgroup, and whether it is one of bindings."""
+
+    storage: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,11 +217,6 @@ class Model:
         """Invocations in a workgroup."""
         return self.kernel.threads
 
-    @property
-    def data(self) -> Data:
-        """Made-up contents of what the kernel only reads."""
-        return Data(self.readable)
-
     def leaves(self, value: Expr) -> frozenset[Expr]:
         """The ids, iterations and unknowns that `value` depends on."""
         known = self._leaves.get(value)
@@ -259,8 +236,8 @@ class Model:
         """`value`, which depends on the thread alone, for every thread; bools as 0 and 1."""
         known = self._tables.get(value)
         if known is None:
-            found = evaluate(value, {self.tid: np.arange(self.threads, dtype=np.uint32)}, {})
-            known = self._tables[value] = np.broadcast_to(found.astype(np.int64), (self.threads,))
+            found = Points({self.tid: np.arange(self.threads, dtype=np.uint32)}).whole(value)
+            known = self._tables[value] = np.broadcast_to(found, (self.threads,))
         return known
 
     def extent(self, leaf: Expr) -> int:
@@ -321,24 +298,24 @@ class Model:
             env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
         return env
 
-    def use(self, item: Access | Fence | Gathering, ids: dict[Expr, int], thread: int, verb: str) -> Use:
+    def use(self, item: Access | Gathering, ids: dict[Expr, int], thread: int, verb: str) -> Use:
         """One invocation at an access or a barrier, for a witness."""
         known = [(name, counter) for name, counter in item.counters if not self.unknowns([counter])]
-        env = self._at([counter for _, counter in known], ids, thread)
-        counters = tuple((name, int(evaluate(counter, env, {}))) for name, counter in known)
-        x, y, z = (int(evaluate(group, env, {})) for group in self.workgroup)
+        at = self._at([counter for _, counter in known], ids, thread)
+        counters = tuple((name, int(at.of(counter))) for name, counter in known)
+        x, y, z = (int(at.of(group)) for group in self.workgroup)
         return Use((x, y, z), thread, counters, verb, item.text, item.place)
 
     def index_at(self, access: Access, ids: dict[Expr, int], thread: int) -> int:
         """The first element that one invocation accesses."""
-        return int(evaluate(access.index, self._at([access.index], ids, thread), {}, self.data))
+        return int(self._at([access.index], ids, thread).of(access.index))
 
-    def _at(self, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> dict[Expr, Array]:
+    def _at(self, values: Iterable[Expr], ids: dict[Expr, int], thread: int) -> Points:
         env: dict[Expr, Array] = {leaf: np.asarray(n, leaf.dtype.numpy) for leaf, n in ids.items()}
         env[self.tid] = np.asarray(thread, np.uint32)
         for leaf in (*self.groups, *self.ids_of(values)):
             env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
-        return env
+        return Points(env, self.readable)
 
 
 def _edges(extent: int, many: int) -> Integers:
@@ -353,22 +330,6 @@ def _edges(extent: int, many: int) -> Integers:
 def typed(ids: Mapping[Expr, Integers]) -> dict[Expr, Array]:
     """Ids in the types of the kernel."""
     return {leaf: v.astype(leaf.dtype.numpy) for leaf, v in ids.items()}
-
-
-def total(terms: Mapping[Expr, int], env: dict[Expr, Array], memo: dict[Expr, Array]) -> Integers:
-    """A sum of multiples of atoms, as integers."""
-    found: Integers = np.zeros((), np.int64)
-    for atom, c in terms.items():
-        found = found + c * evaluate(atom, env, memo).astype(np.int64)
-    return found
-
-
-def happens(guards: Iterable[Expr], env: dict[Expr, Array], memo: dict[Expr, Array], data: Data | None = None) -> Mask:
-    """Where in `env` all `guards` hold. Raises Unknown where memory decides that."""
-    active: Mask = np.ones(np.broadcast_shapes(*[v.shape for v in env.values()]), bool)
-    for guard in guards:
-        active = active & evaluate(guard, env, memo, data).astype(bool)
-    return active
 
 
 def named(unknown: Iterable[Expr]) -> str:

@@ -65,7 +65,7 @@ class _Cut:
             self.found.append(Phase(wanted, shared))
 
     def is_cut(self, item: Item) -> bool:
-        return any(isinstance(x, Fence) and x.stmt.storage is self.storage for x in flat((item,)))
+        return any(isinstance(x, Fence) and x.storage is self.storage for x in flat((item,)))
 
     def block(self, items: Iterable[Item], shared: dict[Expr, int]) -> _Piece:
         head: list[Access] = []

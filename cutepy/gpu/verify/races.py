@@ -12,22 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..evaluate import Array, Data, Integers, Mask, evaluate
+from ..evaluate import Integers, MadeUp, Mask, Points
 from ..ir import Buffer, Const, Expr
 from ..ranges import linear
 from .bounds import facts_of, reach
 from .digits import owned
 from .meeting import Answer, Found, Places, Scene, decide, found_by, meet
-from .model import (
-    MOST,
-    Access,
-    Domain,
-    Model,
-    Verb,
-    happens,
-    total,
-    typed,
-)
+from .model import MOST, Access, Domain, Model, Verb, typed
 from .phases import Phase, phases
 from .verdict import Verdict
 
@@ -50,10 +41,6 @@ class Part:
     own: Domain
     loose: bool
 
-    def still(self) -> Part:
-        """The same, not moved."""
-        return replace(self, moves=())
-
     def places(self, by: int, on: bool) -> Places:
         """Where threads are when the workgroup moves addresses by that much."""
         active = self.active if on else np.zeros((1, 1), bool)
@@ -66,8 +53,7 @@ def part_of(scene: Scene, access: Access) -> Part | None:
     model, own = scene.model, scene.own_domain(access)
     if not own.complete:
         return None
-    env = model.environment(own.every)
-    memo: dict[Expr, Array] = {}
+    points = Points(model.environment(own.every))
     form = linear(access.index)
     table: Integers = np.full((1, model.threads), form.constant, np.int64)
     moves: list[tuple[Expr, int]] = []
@@ -80,9 +66,9 @@ def part_of(scene: Scene, access: Access) -> Part | None:
         elif model.leaves(atom) == frozenset((model.tid,)):
             table = table + c * model.table(atom)
         else:
-            table = table + c * evaluate(atom, env, memo).astype(np.int64)
+            table = table + c * points.whole(atom)
     kinds = [(_kind(scene, guard), guard) for guard in access.guards]
-    active = happens([guard for kind, guard in kinds if kind == "own"], env, memo)
+    active = points.where([guard for kind, guard in kinds if kind == "own"])
     switches = tuple(guard for kind, guard in kinds if kind == "shared")
     ordered = tuple(sorted(moves, key=lambda move: (id(move[0]), move[1])))
     return Part(access, table, active, ordered, switches, own, any(kind == "mixed" for kind, _ in kinds))
@@ -102,17 +88,15 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer()
-    strange = model.unknowns([a.index for a in scene.accesses])
-    whole = any(a.moved for a in scene.accesses)
-    if strange and not whole:
-        masks = np.array([facts_of(model, a).mask for a in scene.accesses])
-        if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
-            return Answer()
-    elif not strange:
+    if not model.unknowns([a.index for a in scene.accesses]):
         found = _quick(scene)
         if found is not None:
             return found
-    return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
+    elif not any(a.moved for a in scene.accesses):
+        masks = np.array([facts_of(model, a).mask for a in scene.accesses])
+        if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
+            return Answer()
+    return decide(model, scene.accesses, lambda made_up: _search_phase(scene, made_up))
 
 
 def _quick(scene: Scene) -> Answer | None:
@@ -126,16 +110,15 @@ def _quick(scene: Scene) -> Answer | None:
     moves = list(dict.fromkeys(p.moves for p in parts))
     if len(moves) == 1:
         moves = [()]
-        parts = [p.still() for p in parts]
+        parts = [replace(p, moves=()) for p in parts]
     switches = list(dict.fromkeys(s for p in parts for s in p.switches))
     values = [atom for move in moves for atom, _ in move] + switches
     domain = scene.domain(scene.shared_ids(values), 64, values)
     if not domain.complete:
         return None
-    env, rows = typed(domain.every), (domain.size,)
-    memo: dict[Expr, Array] = {}
-    offsets = [np.broadcast_to(total(dict(move), env, memo), rows) for move in moves]
-    holds = [np.broadcast_to(evaluate(s, env, memo).astype(np.int64), rows) for s in switches]
+    points, rows = Points(typed(domain.every)), (domain.size,)
+    offsets = [np.broadcast_to(points.total(dict(move)), rows) for move in moves]
+    holds = [np.broadcast_to(points.whole(s), rows) for s in switches]
     _, kinds = np.unique(np.stack([*offsets, *holds], axis=1), axis=0, return_index=True)
     for kind in kinds.tolist():
         moved = {move: int(offset[kind]) for move, offset in zip(moves, offsets, strict=True)}
@@ -148,10 +131,10 @@ def _quick(scene: Scene) -> Answer | None:
     return Answer()
 
 
-def _search_phase(scene: Scene, data: Data | None) -> tuple[Found | None, bool]:
+def _search_phase(scene: Scene, made_up: MadeUp) -> tuple[Found | None, bool]:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares."""
     model, indices = scene.model, scene.still_indices()
-    guards = [a.guards if data else model.split_guards(a)[0] for a in scene.accesses]
+    guards = [a.guards if made_up is not None else model.split_guards(a)[0] for a in scene.accesses]
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
     own = [scene.own_domain(a) for a in scene.accesses]
     each = sum(d.size for d in own) * model.threads
@@ -161,7 +144,7 @@ def _search_phase(scene: Scene, data: Data | None) -> tuple[Found | None, bool]:
         ids = domain.at(numbers)
         tables = []
         for index, known, mine in zip(indices, guards, own, strict=True):
-            tables.append(_table(model, index, known, (ids, mine), data))
+            tables.append(_table(model, index, known, (ids, mine), made_up))
         for row in range(len(numbers)):
             now = [(at[min(row, len(at) - 1)], on[min(row, len(on) - 1)]) for at, on in tables]
             key = b"".join(part.tobytes() for pair in now for part in pair)
@@ -177,14 +160,12 @@ def _search_phase(scene: Scene, data: Data | None) -> tuple[Found | None, bool]:
 
 
 def _table(
-    model: Model, index: Expr, guards: Sequence[Expr], over: tuple[dict[Expr, Integers], Domain], data: Data | None
+    model: Model, index: Expr, guards: Sequence[Expr], over: tuple[dict[Expr, Integers], Domain], made_up: MadeUp
 ) -> tuple[Integers, Mask]:
     """Addresses, and who is there, by what is shared, own iteration and thread."""
     ids, own = over
-    env = model.environment(ids, own.every)
-    memo: dict[Expr, Array] = {}
-    active = happens(guards, env, memo, data)
-    at = np.asarray(evaluate(index, env, memo, data).astype(np.int64))
+    points = Points(model.environment(ids, own.every), made_up)
+    active, at = points.where(guards), points.whole(index)
     at = at.reshape((1,) * (3 - at.ndim) + at.shape)
     return np.broadcast_to(at, (at.shape[0], own.size, model.threads)), active
 
@@ -199,7 +180,7 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     tells = owned(model, accesses)
     if alone or tells.workgroup or _apart(model, accesses):
         return Answer(), tells.thread and not any(a.moved for a in accesses)
-    return decide(model, accesses, lambda data: _search_groups(model, accesses, data)), False
+    return decide(model, accesses, lambda made_up: _search_groups(model, accesses, made_up)), False
 
 
 def _apart(model: Model, accesses: Sequence[Access]) -> bool:
@@ -222,31 +203,25 @@ def _reach(model: Model, accesses: Sequence[Access]) -> tuple[int, int]:
     return low, high
 
 
-def _search_groups(model: Model, accesses: Sequence[Access], data: Data | None) -> tuple[Found | None, bool]:
+def _search_groups(model: Model, accesses: Sequence[Access], made_up: MadeUp) -> tuple[Found | None, bool]:
     """Try all workgroups, or those at the edges."""
     moving = {g for g in model.groups if not isinstance(g, Const)}
     places, domains = [], []
     for access in accesses:
-        guards = access.guards if data else model.split_guards(access)[0]
+        guards = access.guards if made_up is not None else model.split_guards(access)[0]
         ids = model.ids_of((access.index, *guards)) | moving
         domain = model.domain(ids, each=model.threads * access.lanes, most=MOST // len(accesses))
-        env = model.environment(domain.every)
-        memo: dict[Expr, Array] = {}
-        active = happens(guards, env, memo, data)
-        at = np.atleast_2d(evaluate(access.index, env, memo, data).astype(np.int64))
-        places.append(Places(access.verb, at, active, access.lanes, _numbers(model, env)))
+        points = Points(model.environment(domain.every), made_up)
+        active, at = points.where(guards), np.atleast_2d(points.whole(access.index))
+        x, y, z = map(points.whole, model.workgroup)
+        number = np.atleast_2d(x + model.kernel.grid[0] * (y + model.kernel.grid[1] * z))
+        places.append(Places(access.verb, at, active, access.lanes, number))
         domains.append(domain)
     meeting = meet(places)
     if meeting is None:
         return None, all(d.complete for d in domains)
     spots = meeting.first, meeting.second
     return found_by(model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in spots]), False
-
-
-def _numbers(model: Model, env: dict[Expr, Array]) -> Integers:
-    """The number of the workgroup in each row."""
-    x, y, z = (evaluate(group, env, {}).astype(np.int64) for group in model.workgroup)
-    return np.atleast_2d(x + model.kernel.grid[0] * (y + model.kernel.grid[1] * z))
 
 
 def decide_races(model: Model) -> list[Verdict]:

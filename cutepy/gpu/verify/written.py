@@ -8,29 +8,18 @@ for something that nobody knows: what is written before it is read then, is so i
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
 from ...layout.affine import Affine
-from ..evaluate import Array, Data, Integers, Mask, Unknown, evaluate
+from ..evaluate import Integers, MadeUp, Mask, Points, Unknown
 from ..ir import Buffer, Expr, conjuncts, negated
 from ..ranges import exact, linear, range_of
 from ..simplify import from_linear, simplify
 from ..wgsl import show
 from .bounds import facts_of, last_of, reach
-from .model import (
-    Access,
-    Branch,
-    Domain,
-    Fence,
-    Item,
-    Loop,
-    Model,
-    Repeat,
-    flat,
-    happens,
-    named,
-)
+from .model import Access, Branch, Domain, Fence, Item, Loop, Model, Repeat, flat, named
 from .verdict import Verdict, Witness
 
 _KINDS, _ROWS = 1 << 11, 1 << 20
@@ -58,8 +47,7 @@ class _Scope:
     """What is fixed: the ids of the workgroup and the iterations of loops with barriers."""
 
     ids: dict[Expr, int]
-    env: dict[Expr, Array]
-    memo: dict[Expr, Array] = field(default_factory=dict)
+    points: Points
 
 
 def decide_written(model: Model) -> list[Verdict]:
@@ -128,30 +116,23 @@ class _Run:
     def scope(self, ids: dict[Expr, int]) -> _Scope:
         model = self.model
         given = {leaf: np.full(1, n) for leaf, n in (dict.fromkeys(model.groups, 0) | ids).items()}
-        return _Scope(ids, model.environment(given))
+        return _Scope(ids, Points(model.environment(given)))
 
     def kinds(self, values: Iterable[Expr], over: dict[Expr, Integers], fixed: dict[Expr, int]) -> list[int]:
         """The first row of each kind: rows of `over` in which all of `values` are the same are one kind."""
         model = self.model
         rows = max((v.size for v in over.values()), default=1)
-        varying = [e for e in self.atoms(values) if model.leaves(e) & over.keys()]
+        parts = (linear(value).terms if value.dtype.kind in "iu" else (value,) for value in values)
+        varying = [e for e in dict.fromkeys(chain.from_iterable(parts)) if model.leaves(e) & over.keys()]
         known = {*over, *fixed, *model.groups, model.tid}
         if any(not model.leaves(e) <= known for e in varying if not self.strange([e])):
             return list(range(rows))
-        env = self.scope(fixed).env | model.environment(over)
-        memo: dict[Expr, Array] = {}
-        tables = [evaluate(e, env, memo) for e in varying if not self.strange([e])]
+        points = Points({**self.scope(fixed).points.ids, **model.environment(over)})
+        tables = [points.of(e) for e in varying if not self.strange([e])]
         seen: dict[bytes, int] = {}
         for row in range(rows):
             seen.setdefault(b"".join(t[row].tobytes() for t in tables), row)
-        return sorted(seen.values())
-
-    def atoms(self, values: Iterable[Expr]) -> list[Expr]:
-        """Indices as the atoms of their sums, and conditions."""
-        found: dict[Expr, None] = {}
-        for value in values:
-            found.update(dict.fromkeys(linear(value).terms) if value.dtype.kind in "iu" else {value: None})
-        return list(found)
+        return list(seen.values())
 
     def run(self, items: Iterable[Item], scope: _Scope) -> None:
         for item in items:
@@ -164,7 +145,7 @@ class _Run:
                     self.under(conjuncts(condition), then, scope)
                     self.under(conjuncts(simplify(negated(condition))), other, scope)
                 case Repeat(loop=loop, body=body):
-                    if any(isinstance(f, Fence) and not f.stmt.storage for f in flat(body)):
+                    if any(isinstance(f, Fence) and not f.storage for f in flat(body)):
                         self.repeat(loop, body, scope)
                     else:
                         self.run(body, scope)
@@ -207,13 +188,13 @@ class _Run:
 
     def fence(self, fence: Fence, scope: _Scope) -> None:
         """After a barrier all threads see what was written before it."""
-        if fence.stmt.storage:
+        if fence.storage:
             return
         guards = [g for g in fence.guards if g not in self.assumed]
         if unsure := self.unsure(guards):
             self.doubt = f"a barrier depends on {named(unsure)}"
             return
-        if all(evaluate(g, scope.env, scope.memo).all() for g in guards):
+        if all(scope.points.of(g).all() for g in guards):
             for memory in self.memory.values():
                 for write in memory.since:
                     memory.written[write.keys % memory.written.size] = True
@@ -233,7 +214,9 @@ class _Run:
                 self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
                 return
         try:
-            places = self.places(access, scope, access.guards if strange else known, model.data if strange else None)
+            places = self.places(
+                access, scope, access.guards if strange else known, model.readable if strange else None
+            )
         except Unknown:
             places = None
         if places is None:
@@ -249,7 +232,8 @@ class _Run:
             if missing.any():
                 i, lane = np.argwhere(missing)[0].tolist()
                 who = model.use(access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), access.verb)
-                witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), _given(access, strange))
+                given = f"for data that give this {show(access.index)}" if strange else ""
+                witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), given)
                 self.missing(access, witness, bool(unsure) and not strange, loops)
             elif strange:
                 self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
@@ -289,7 +273,7 @@ class _Run:
         return bool(written[: last_of(access) + access.lanes][image[: last_of(access) + access.lanes]].all())
 
     def places(
-        self, access: Access, scope: _Scope, guards: tuple[Expr, ...], data: Data | None
+        self, access: Access, scope: _Scope, guards: tuple[Expr, ...], made_up: MadeUp
     ) -> tuple[Domain, Integers, Integers, Integers] | None:
         """The iterations that threads run through by themselves; then, entry by entry, which of them, which thread, and
         the elements of all lanes. None where there are too many."""
@@ -299,11 +283,11 @@ class _Run:
         own = model.domain(ids, each=model.threads * access.lanes, most=_ROWS)
         if not own.complete:
             return None
-        env, memo = scope.env, scope.memo
-        if ids or data:
-            env, memo = env | model.environment(own.every), {}
-        active = happens(guards, env, memo, data)
-        at = np.broadcast_to(evaluate(access.index, env, memo, data).astype(np.int64), active.shape)
+        points = scope.points
+        if ids or made_up is not None:
+            points = Points({**points.ids, **model.environment(own.every)}, made_up)
+        active = points.where(guards)
+        at = np.broadcast_to(points.whole(access.index), active.shape)
         active = active & (at >= 0) & (at + access.lanes <= self.memory[access.buffer].written.size)
         rows, threads = np.nonzero(active)
         return own, rows, threads, at[rows, threads][:, None] + np.arange(access.lanes)
@@ -320,10 +304,6 @@ class _Run:
             self.doubts.setdefault(buffer, f"{access.text}: {'its guard depends on data' if vague else why}")
             return
         self.witnesses.setdefault(buffer, witness)
-
-
-def _given(access: Access, strange: list[Expr]) -> str:
-    return f"for data that give this {show(access.index)}" if strange else ""
 
 
 def _seen(since: list[_Write], keys: Integers, own: Domain, loops: frozenset[Expr]) -> Mask:

@@ -1,12 +1,13 @@
 """What lanes of a subgroup want of memory at once: words of the banks of workgroup memory, segments of a binding.
 
-Law: bytes decide, not elements, and what several lanes want is counted once. Pictures, reports and users count here.
+Law: bytes decide, not elements, and what several lanes want is counted once. A phase takes as many rounds as the
+busiest bank has words to give; evenly spread they would take fewer. Pictures, reports, searches and users count here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,11 +16,10 @@ from ...errors import LayoutError
 from ..values.above import Shown
 from ..values.composed import AnyLayout
 from .lanes import lanes_of
+from .swizzled import listed
 
 WORD = 4
 """Bytes that a bank gives in a round."""
-WIDEST = 16
-"""The most bytes of an access."""
 LARGEST_COUNT = 1 << 20
 """The most elements whose accesses are counted one by one."""
 
@@ -229,3 +229,83 @@ def accesses(call: str, layout: AnyLayout, element_bytes: int, wide: int) -> Ite
                     f"bytes; it takes neighbours, and begins at a multiple of {wide // element_bytes} elements"
                 )
         yield firsts
+
+
+MOST_COUNTED = 1 << 16
+"""The most elements of a tile."""
+Offsets = Sequence[int] | Mapping[int, int]
+"""Where each element is."""
+Cost = tuple[int, int, int, tuple[int, ...]]
+"""The rounds too many of the worst access, and of all; the elements of memory; the rounds of each access."""
+
+
+class Access(NamedTuple):
+    """A map from (lane, value) to elements of the tile, of which a lane takes `vector`, `wide` bytes, at once."""
+
+    said: str
+    layout: AnyLayout
+    wide: int
+    vector: int
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Lanes and values."""
+        lanes = self.layout[0].size
+        return lanes, self.layout.size // lanes
+
+    def torn(self, count: str) -> LayoutError:
+        """That the elements which a lane takes at once cannot be neighbours."""
+        return LayoutError(f"{self.said}: {count}; give smaller access_bytes")
+
+    def elements(self, count: int) -> list[list[int]]:
+        """The elements of each lane in order. Raises LayoutError for one that is not in the tile."""
+        return lanes_of(self.said, self.layout, MOST_COUNTED, count)
+
+
+class Tables(NamedTuple):
+    """Accesses, each with the elements of each lane in order, and the memory that serves them."""
+
+    asked: Sequence[Access]
+    elements: Sequence[list[list[int]]]
+    element_bytes: int
+    lanes: int
+    banks: int
+
+    @property
+    def first(self) -> Tables:
+        """The same for the first access of each lane alone."""
+        pairs = zip(self.elements, self.asked, strict=True)
+        return self._replace(elements=[[row[: access.vector] for row in table] for table, access in pairs])
+
+    @property
+    def wanted(self) -> set[int]:
+        """The elements that are taken."""
+        return {element for table in self.elements for row in table for element in row}
+
+    def counted(self, offsets: Offsets) -> list[tuple[int, int]] | None:
+        """For each access the rounds of its worst phase, and those its words need; None if one is torn."""
+        found = [self._rounds(*pair, offsets) for pair in zip(self.elements, self.asked, strict=True)]
+        counted = [entry for entry in found if entry is not None]
+        return counted if len(counted) == len(found) else None
+
+    def cost(self, layout: AnyLayout) -> Cost | None:
+        """None where what a lane takes at once is torn."""
+        counted = self.counted(listed(layout))
+        if counted is None:
+            return None
+        excess = [worst - needed for worst, needed in counted]
+        return max(excess), sum(excess), layout.cosize, tuple(worst for worst, _needed in counted)
+
+    def _rounds(self, table: list[list[int]], access: Access, offsets: Offsets) -> tuple[int, int] | None:
+        """The rounds of the worst phase where element i lies at `offsets[i]`, those its words need; None if torn."""
+        worst, needed = 0, 0
+        for start in range(0, len(table[0]), access.vector):
+            firsts: list[int | None] = []
+            for values in table:
+                at = [offsets[element] for element in values[start : start + access.vector]]
+                if at != list(range(at[0], at[0] + access.vector)) or at[0] % access.vector:
+                    return None
+                firsts.append(at[0] * self.element_bytes)
+            for phase in served(firsts, access.wide, self.lanes, self.banks):
+                worst, needed = max(worst, phase.ways), max(needed, phase.perfect(self.banks))
+        return worst, needed

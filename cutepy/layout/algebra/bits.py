@@ -13,7 +13,7 @@ from ...errors import LayoutError
 from ..values.bit_map import Columns, Image, OfBits, Swizzle, apply, named
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, plain_part
 from ..values.int_tuple import IntTuple, fold_profile, leaves, product
-from ..values.layout import Layout, _make
+from ..values.layout import Layout, _make, flat_modes
 from .rearrange import coalesced, coalesced_open, from_modes
 
 Matrix = tuple[tuple[int, ...], ...]
@@ -180,18 +180,14 @@ def _layout(columns: Columns, shape: IntTuple | None) -> Layout:
 
 def _not_linear(layout: AnyLayout) -> str:
     plain = plain_part(layout)
-    for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True):
+    for extent, step in flat_modes(plain):
         if type(extent) is not int or extent & (extent - 1):
             return f"the extent {extent} is no power of two"
         if type(step) is not int or step < 0:
             return f"the stride {step} is not an integer from 0"
     if isinstance(layout, ComposedLayout) and layout.offset:
         return f"the offset {layout.offset} makes it an affine map; take the matrix without it"
-    columns = [
-        step << bit
-        for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True)
-        for bit in range(extent.bit_length() - 1)
-    ]
+    columns = [step << bit for extent, step in flat_modes(plain) for bit in range(extent.bit_length() - 1)]
     if disjoint(columns):
         return "a function in the chain is not linear over XOR"
     left, right = next((low, high) for at, high in enumerate(columns) for low in columns[:at] if low & high)

@@ -20,12 +20,12 @@ from ...errors import CompositionError, LayoutError
 from ..values.basis import BasisSum, as_stride, has_basis, path_of, value_of
 from ..values.coordinates import flat_index, keeps
 from ..values.int_tuple import IntTuple, fold_profile, leaves, map_leaves, show
-from ..values.layout import Layout, _make, axis_layout
+from ..values.layout import Layout, _make, axis_layout, flat_modes
 from ..values.size import Size, list_coordinates
 from .operation import operation
 from .rearrange import by_mode, coalesced_open
 from .swizzled import composition_of
-from .table import LARGEST_TABLE, Broken, additive_witness, digits_of, leaf_modes, nested
+from .table import LARGEST_TABLE, Broken, additive_witness, digits_of, leaf_modes
 
 
 class Refused(Exception):
@@ -142,7 +142,7 @@ def composition_error(outer: Layout, inner: Layout, refused: Refused) -> Composi
             (None, None),
             refused.clause,
         )
-    works = ", ".join(map(str, nearest(outer, inner)))
+    works = ", ".join(map(str, islice((near for near in _neighbours(outer, inner) if composes(outer, near)), 2)))
     way_out = f" Right operands that work: {works}." if works else ""
     if has_basis(outer.stride):
         return CompositionError(
@@ -166,11 +166,12 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     at, led_to = (broken.index, broken.expected) if isinstance(broken, Broken) else (extent, outer(step) * extent)
     here = outer(step * at)
     flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
-    witness = nested(flat, inner.shape)
+    witness = fold_profile(iter(flat), inner.shape)
     if clause == "shape":
+        straight = next((x for x in range(1, extent) if outer(step * x) != outer(step) * x), extent)
         reason = (
-            f"Along its mode {position} ({extent}:{step}) the map runs straight for {_straight(outer, extent, step)} "
-            f"steps, which do not divide {extent} into equal runs"
+            f"Along its mode {position} ({extent}:{step}) the map runs straight for {straight} steps, which do not "
+            f"divide {extent} into equal runs"
         )
     else:
         reason = (
@@ -187,20 +188,13 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     )
 
 
-def _straight(outer: Layout, extent: int, step: int) -> int:
-    first, x = outer(step), 1
-    while x < extent and outer(step * x) == first * x:
-        x += 1
-    return x
-
-
 def _carry_error(outer: Layout, inner: Layout, way_out: str) -> CompositionError:
     extents, steps = leaves(inner.shape), leaves(inner.stride)
     flat = additive_witness(outer, inner) if inner.size <= LARGEST_TABLE else _first_carry(outer, inner)
     assert flat is not None, "a digit carries, so some coordinate is not additive"
     parts = [outer(x * step) for x, step in zip(flat, steps, strict=True)]
     here = outer(sum(x * step for x, step in zip(flat, steps, strict=True)))
-    witness = nested(flat, inner.shape)
+    witness = fold_profile(iter(flat), inner.shape)
     busy = [(mode, x) for mode, x in enumerate(flat) if x]
     reaches = ", ".join(
         f"mode {mode} ({extents[mode]}:{steps[mode]}) brings {x} * {steps[mode]} = {x * steps[mode]}"
@@ -232,13 +226,8 @@ def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
     return tuple(extent - 1 for extent in extents)
 
 
-def nearest(outer: Layout, inner: Layout, limit: int = 2) -> Iterator[Layout]:
-    """Layouts that differ from `inner` in one stride or one extent and compose with `outer`."""
-    working = (candidate for candidate in _neighbours(outer, inner) if composes(outer, candidate))
-    yield from islice(working, limit)
-
-
 def _neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
+    """Layouts that differ from `inner` in one stride or one extent."""
     extents, steps = list(leaves(inner.shape)), list(leaves(inner.stride))
     shape, _ = coalesced_open(outer)
     marks = [1]
@@ -343,7 +332,7 @@ def _through_basis(outer: Layout, inner: Layout) -> Layout:
         walked = composition(mode, _make(leaves(along.shape), leaves(along.stride)))
         parts[path] = [(part.shape, part.stride) for part in walked]
     chosen: list[tuple[IntTuple, IntTuple]] = []
-    for position, (extent, step) in enumerate(zip(leaves(inner.shape), leaves(inner.stride), strict=True)):
+    for position, (extent, step) in enumerate(flat_modes(inner)):
         if path_of(step):
             chosen.append(parts[path_of(step)][position])
         elif step == 0:

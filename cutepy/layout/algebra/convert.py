@@ -176,8 +176,7 @@ def convert(
             f"{call}: elements go from one group of {lanes} threads to another, or the target leaves out so much that "
             'a thread would give two values in a round: shuffles cannot do that; give more lanes, or through="memory"'
         )
-    if through == "shuffles" or (plan is not None and not plan.shuffles):
-        assert plan is not None
+    if plan is not None and (through == "shuffles" or not plan.shuffles):
         return plan
     memory = trip(source, target, pair.source.values, pair.target.values, lanes, element_bytes)
     if plan is not None and plan.shuffles <= memory.rounds:
@@ -264,7 +263,7 @@ class Pair(NamedTuple):
             target,
             lanes,
             self.lacking(),
-            tuple(_spread(index, here) for index in range(1 << len(here))),
+            tuple(apply([1 << bit for bit in here], index) for index in range(1 << len(here))),
             _swaps(maps.before),
             None if identity else BitMap(tuple(maps.permutation)),
             tuple(Round(apply(registers, k), apply(masks, k)) for k in range(1 << len(wanted))),
@@ -383,8 +382,3 @@ def _swaps(columns: Sequence[int]) -> tuple[Swap, ...]:
         Swap(sum(1 << at for at, combination in enumerate(made) if combination >> bit & 1), columns[bit])
         for bit in used
     )
-
-
-def _spread(index: int, bits: Sequence[int]) -> int:
-    """The number whose bits at `bits` are those of `index`."""
-    return sum((index >> at & 1) << bit for at, bit in enumerate(bits))

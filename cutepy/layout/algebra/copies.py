@@ -13,11 +13,9 @@ from ...errors import LayoutError, TableError
 from ..values.above import Shown
 from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
-from .banks import WIDEST
 from .bits import columns_of
 from .deal import Job, dealt, side_of
-from .lanes import check_known, lanes_of
-from .questions import vectorised
+from .lanes import WIDEST, check_known, lanes_of, vectorised
 from .table import from_offsets
 
 MOST_ELEMENTS = 1 << 14
@@ -93,8 +91,9 @@ def widest_copy(
     while (found := dealt(job, count)) is None:
         limits.append(f"{count * element_bytes} bytes: no layout gives a thread such groups, only a table would")
         count //= 2
-    layout_tv, counts = found
-    return asked.answer(layout_tv, source, count, (counts[0], counts[1]), tuple(limits))
+    layout_tv, (read, written) = found
+    tile = product_each(source.shape)
+    return WidestCopy(layout_tv, tile, count, count * element_bytes, read, written, tuple(limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +127,6 @@ class _Asked:
         if any(known % size for known in self.align):
             raise LayoutError(f"{call}: align={self.align}; elements of {size} bytes begin at multiples of that")
 
-    def answer(
-        self,
-        layout_tv: AnyLayout,
-        memory: AnyLayout,
-        count: int,
-        counts: tuple[tuple[int, int], tuple[int, int]],
-        limits: tuple[str, ...],
-    ) -> WidestCopy:
-        """Who copies what of the tile of `memory`, `count` elements at once."""
-        tile = product_each(memory.shape)
-        sizes = tile if isinstance(tile, tuple) else (tile,)
-        return WidestCopy(layout_tv, sizes, count, count * self.element_bytes, *counts, limits)
-
 
 def _of_fragment(asked: _Asked) -> WidestCopy:
     """Who takes what is given: the values in the order that makes accesses widest, where a layout has it."""
@@ -167,7 +153,8 @@ def _of_fragment(asked: _Asked) -> WidestCopy:
     firsts = [[side.offsets[row[at]] * element_bytes for row in table] for at in range(0, len(table[0]), count)]
     costs = [side.cost(some, count * element_bytes, asked.lanes, asked.banks) for some in firsts]
     moved, none = (sum(cost for cost, _ in costs), sum(least for _, least in costs)), (0, 0)
-    return asked.answer(layout_tv, memory, count, (moved, none) if loads else (none, moved), limits)
+    read, written = (moved, none) if loads else (none, moved)
+    return WidestCopy(layout_tv, product_each(memory.shape), count, count * element_bytes, read, written, limits)
 
 
 def _job(asked: _Asked) -> Job:

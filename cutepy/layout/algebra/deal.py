@@ -17,7 +17,7 @@ from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, make_composed_layout, plain_part
 from ..values.coordinates import idx2crd
 from ..values.int_tuple import IntTuple, leaves, show
-from ..values.layout import Layout, make_layout
+from ..values.layout import Layout, flat_modes, make_layout
 from .banks import WORD, fetched, served, served_together
 from .bits import columns_of, linear_layout_of
 from .composition import composition
@@ -137,7 +137,7 @@ class Job(NamedTuple):
         if start is None:
             return None
         plain = coalesce(side.layout) if isinstance(side.layout, Layout) else plain_part(side.layout)
-        modes = [mode for mode in zip(leaves(plain.shape), leaves(plain.stride), strict=True) if mode[0] > 1]
+        modes = [mode for mode in flat_modes(plain) if mode[0] > 1]
         unit = [extent for extent, step in modes if step == 1]
         if isinstance(side.layout, Layout) and not unit:
             return f"no mode of the {side.name}, {side.layout}, has stride 1"

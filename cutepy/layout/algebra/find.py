@@ -9,24 +9,42 @@ of one dimension have a complement in common; three may have none, and then tryi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, islice, permutations
 from math import prod
 from typing import NamedTuple
 
 from ...errors import LayoutError
+from ..values.above import Shown
 from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout
-from .banks import WORD, served_together
+from .banks import MOST_COUNTED, WORD, Access, Cost, Tables, served_together
 from .bits import columns_of, linear_layout_of
 from .lanes import check_listed
 from .operation import on_any
 from .rearrange import append, group_modes
-from .rounds import MOST_COUNTED, Access, Cost, Found, Tables
 from .rows import Problem, columns_for, completed, independent, rank_of, rows_for
 
 Orders = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Shown):
+    """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
+
+    `free` says that no access takes more rounds than its bytes make it.
+    """
+
+    layout: AnyLayout
+    ways: tuple[int, ...]
+    free: bool
+    certificate: str
+
+    def __str__(self) -> str:
+        free = "free of conflicts; " if self.free else ""
+        return f"{self.layout}, {' and '.join(f'{ways}-way' for ways in self.ways)}: {free}{self.certificate}"
 
 
 def conflict_free(
@@ -94,15 +112,12 @@ def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Acce
     check_listed(said, layout, MOST_COUNTED)
     if type(wide) is not int or wide < 1 or wide % element_bytes:
         raise LayoutError(f"{said}: {wide!r} bytes at once are no whole number of elements of {element_bytes}")
-    access = Access(said, _pair(layout), wide, wide // element_bytes)
+    # (lane, value): all further modes together are the values, one where there is none
+    pair = on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else on_any(append, layout, 2)
+    access = Access(said, pair, wide, wide // element_bytes)
     if access.sizes[1] % access.vector:
         raise access.torn(f"{access.sizes[1]} values a lane are no whole accesses of {access.vector}")
     return access
-
-
-def _pair(layout: AnyLayout) -> AnyLayout:
-    """(lane, value): all further modes together are the values, one where there is none."""
-    return on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else on_any(append, layout, 2)
 
 
 # Tiles of powers of two: linear algebra over F2.
@@ -285,7 +300,4 @@ def _with_pitch(shape: IntTuple, order: Orders, pitch: int) -> Layout:
 def _why(excess: int, pitch: int, extent: int, period: int) -> str:
     if excess:
         return f"the best of all orders of the modes and pitches up to {extent + period}, after which they repeat"
-    smaller = (
-        "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"
-    )
-    return smaller
+    return "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"

@@ -24,18 +24,10 @@ from .swizzled import left_inverse_of, right_inverse_of, stays_inside
 Moving = list[tuple[int, int, int]]
 
 
-def _right_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
-    if gives_coordinates(layout):
-        return _before_coordinates(call, layout)
-    return right_inverse_of(layout, (call, left_inverse))
-
-
-def _left_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
-    return _before_coordinates(call, layout) if gives_coordinates(layout) else left_inverse_of(call, layout)
-
-
-def _before_coordinates(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
-    """The inverse where a layout to coordinates comes last: back to its index, then that of what comes before it."""
+def _of_composed(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
+    """Where a layout to coordinates comes last, back to its index, then the inverse of what comes before it."""
+    if not gives_coordinates(layout):
+        return left_inverse_of(call, layout) if call is left_inverse else right_inverse_of(layout, (call, left_inverse))
     last, (offset, before) = last_of(layout), before_last(layout)
     assert isinstance(last, Layout) and isinstance(before, AnyLayout)
     known_sizes(call, layout)
@@ -58,7 +50,7 @@ def _before_coordinates(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
         return chained(undo, 0, back)
 
 
-@operation(composed=_right_inverse_of)
+@operation(composed=_of_composed)
 def right_inverse(layout: Layout) -> Layout:
     """The largest layout R with `layout(R(i)) == i`.
 
@@ -80,7 +72,7 @@ def right_inverse(layout: Layout) -> Layout:
     return _right(modes)
 
 
-@operation(composed=_left_inverse_of)
+@operation(composed=_of_composed)
 def left_inverse(layout: Layout) -> Layout:
     """A layout R with `layout(R(layout(i))) == layout(i)`: it finds a coordinate of every offset that is reached.
 

@@ -20,8 +20,8 @@ from ..values.composed import (
     last_of,
     make_composed_layout,
 )
-from ..values.int_tuple import as_tuple, leaves, product
-from ..values.layout import Layout, _make, make_identity_layout
+from ..values.int_tuple import as_tuple, product
+from ..values.layout import Layout, _make, flat_modes, make_identity_layout
 from .bits import columns_of, linear_layout_of, to_f2
 from .operation import OfPlain, known_sizes, on_any, operation
 from .queries import is_injective
@@ -97,7 +97,7 @@ def nullspace(layout: Layout) -> Layout:
     """
     extents, strides = [], []
     position = 1
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
+    for extent, step in flat_modes(layout):
         if step == 0:
             extents.append(extent)
             strides.append(position)

@@ -106,7 +106,9 @@ class Operation:
         if holder is not None:
             return holder(self.call, *operands[1:])
         if self.entries and (isinstance(first, (int, tuple, Basis)) or hasattr(first, "free_symbols")):
-            return _of_entries(self, operands)
+            found = self.plain(*(Entries.of(it) if at in self.entries else it for at, it in enumerate(operands)))
+            assert isinstance(found, Layout)
+            return found.stride
         if not isinstance(first, (Layout, ComposedLayout)) and not (self.of_bits and isinstance(first, OfBits)):
             raise LayoutError(f"{self.said(operands)}: {_no_layout(first)}")
         if _any_composed(operands):
@@ -177,21 +179,9 @@ def rearranging(
     *, entries: tuple[int, ...] = (0,), layouts: int = 1, on_tensor: Elements = "none"
 ) -> Callable[[Callable[Concatenate[First, Given], Result]], Rearranging[First, Given, Result]]:
     """Make a function that moves modes an operation on what has modes: layouts of every kind, tensors, int tuples."""
-
-    def decorated(function: Callable[Concatenate[First, Given], Result]) -> Rearranging[First, Given, Result]:
-        made = operation(composed=on_inner, structural=True, entries=entries, layouts=layouts, on_tensor=on_tensor)
-        return cast("Rearranging[First, Given, Result]", made(function))
-
-    return decorated
-
-
-def _of_entries(record: Operation, operands: tuple[object, ...]) -> IntTuple:
-    """What the operation makes of an int tuple."""
-    found = record.plain(
-        *(Entries.of(cast("IntTuple", each)) if at in record.entries else each for at, each in enumerate(operands))
-    )
-    assert isinstance(found, Layout)
-    return found.stride
+    made: Any = operation(composed=on_inner, structural=True, entries=entries, layouts=layouts, on_tensor=on_tensor)
+    decorator: Callable[[Callable[Concatenate[First, Given], Result]], Rearranging[First, Given, Result]] = made
+    return decorator
 
 
 def _admitted(operand: object, structural: bool) -> bool:

@@ -13,11 +13,11 @@ from math import gcd, prod
 from typing import Any, TypeAlias
 
 from ...errors import CoordinateError, LayoutError
-from ..values.basis import Basis, BasisSum, as_stride, path_of, value_of
+from ..values.basis import as_stride, as_value, path_of, value_of
 from ..values.bit_map import Image, OfBits
 from ..values.composed import AnyLayout, ComposedLayout, axes_of, axis_layout, gives_coordinates, plain_part
 from ..values.int_tuple import IntTuple, Shaped, as_tuple, depth_of, leaves, map_leaves, product, show
-from ..values.layout import Layout
+from ..values.layout import Layout, flat_modes
 from .bits import columns_of
 from .operation import Act, known_sizes, on_any, operation
 from .rearrange import coalesced, get
@@ -113,15 +113,14 @@ def coshape(layout: Layout, *modes: int) -> IntTuple:
         reached = [as_stride(axis_layout(layout, *axis).cosize - 1, axis) for axis in axes_of(layout)]
         return _as_shape(sum(reached)) if reached else layout.cosize
     total: Any = 0
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
+    for extent, step in flat_modes(layout):
         total = total + as_stride((extent - 1) * abs(value_of(step)), path_of(step))
     return _as_shape(total)
 
 
 def _as_shape(total: Any) -> IntTuple:
     """The least shape that has a coordinate, or an index."""
-    tree: IntTuple = total.coordinate() if isinstance(total, (Basis, BasisSum)) else total
-    return map_leaves(lambda top: top + 1, tree)
+    return map_leaves(lambda top: top + 1, as_value(total))
 
 
 def coprofile(layout: Layout, *modes: int) -> IntTuple:
@@ -196,10 +195,6 @@ def _all_reached(call: Act, layout: ComposedLayout) -> bool:
     return prod(spread) == len(set(offsets))
 
 
-def _one_to_one_and_onto(_call: Act, layout: ComposedLayout) -> bool:
-    return _all_differ(is_injective, layout) and _all_reached(is_surjective, layout)
-
-
 def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
     """`is_contiguous` of a composed layout, from whatever offset on."""
     known_sizes(call, layout)
@@ -231,7 +226,7 @@ def _apart(modes: Modes, layout: AnyLayout) -> bool:
     reach = 0
     for step, extent in modes:
         if step <= reach:
-            return not _Collision(modes, layout).exists()
+            return not _collide(modes, layout)
         reach += (extent - 1) * step
     return True
 
@@ -245,19 +240,16 @@ def is_surjective(layout: AnyLayout) -> bool:
 
     Exact: a stride may exceed what the smaller ones reach by 1 at most, or the next offset is missed by all.
     """
-    return all(map(_gapless, _by_axis(layout)))
-
-
-def _gapless(modes: Modes) -> bool:
-    reach = 0
-    for step, extent in modes:
-        if step > reach + 1:
-            return False
-        reach += (extent - 1) * step
+    for modes in _by_axis(layout):
+        reach = 0
+        for step, extent in modes:
+            if step > reach + 1:
+                return False
+            reach += (extent - 1) * step
     return True
 
 
-@operation(composed=_one_to_one_and_onto, layouts=0)
+@operation(composed=lambda _call, layout: is_injective(layout) and is_surjective(layout), layouts=0)
 def is_bijective(layout: AnyLayout) -> bool:
     """True if every offset between the least and the greatest is reached exactly once.
 
@@ -281,45 +273,38 @@ def _by_axis(layout: AnyLayout) -> list[Modes]:
     """The modes that move, by stride, for each axis of the codomain; one axis for offsets. No mode moves two."""
     axes: dict[tuple[int, ...], Modes] = {}
     plain = plain_part(layout)
-    for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True):
+    for extent, step in flat_modes(plain):
         if extent != 1:
             axes.setdefault(path_of(step), []).append((abs(value_of(step)), extent))
     return [sorted(modes) for modes in axes.values()]
 
 
-class _Collision:
-    """Looks for coordinate differences c, |c_i| < s_i, not all 0, with sum of c_i * d_i = 0, largest stride first."""
+def _collide(modes: Modes, layout: AnyLayout) -> bool:
+    """Whether coordinate differences c, |c_i| < s_i, not all 0, have sum of c_i * d_i = 0, largest stride first."""
+    steps_left, reach, common = 1_000_000, [0], [0]
+    for step, extent in modes:
+        reach.append(reach[-1] + (extent - 1) * step)
+        common.append(gcd(common[-1], step))
 
-    def __init__(self, modes: Modes, layout: AnyLayout) -> None:
-        self.modes, self.layout = modes, layout
-        self.steps_left = 1_000_000
-        self.reach = [0]
-        self.common = [0]
-        for step, extent in modes:
-            self.reach.append(self.reach[-1] + (extent - 1) * step)
-            self.common.append(gcd(self.common[-1], step))
-
-    def exists(self) -> bool:
-        """Whether some mode is the slowest that differs; its difference may be taken positive."""
-        return any(
-            self._fills(top, step * c)
-            for top, (step, extent) in enumerate(self.modes)
-            for c in range(1, min(extent - 1, self.reach[top] // step) + 1)
-        )
-
-    def _fills(self, below: int, gap: int) -> bool:
+    def fills(below: int, gap: int) -> bool:
         """Whether the modes before `below` can make up `gap` by differences."""
-        if abs(gap) > self.reach[below]:
+        nonlocal steps_left
+        if abs(gap) > reach[below]:
             return False
         if below == 0:
             return gap == 0
-        self.steps_left -= 1
-        if self.steps_left < 0:
-            raise LayoutError(f"is_injective({self.layout}): undecided after a million steps; divide the layout first")
-        if gap % self.common[below]:
+        steps_left -= 1
+        if steps_left < 0:
+            raise LayoutError(f"is_injective({layout}): undecided after a million steps; divide the layout first")
+        if gap % common[below]:
             return False
-        step, extent = self.modes[below - 1]
-        rest = self.reach[below - 1]
-        low = max(1 - extent, -((rest - gap) // step))
-        high = min(extent - 1, (rest + gap) // step)
-        return any(self._fills(below - 1, gap - c * step) for c in range(low, high + 1))
+        step, extent = modes[below - 1]
+        low = max(1 - extent, -((reach[below - 1] - gap) // step))
+        high = min(extent - 1, (reach[below - 1] + gap) // step)
+        return any(fills(below - 1, gap - c * step) for c in range(low, high + 1))
+
+    return any(  # some mode is the slowest that differs; its difference may be taken positive
+        fills(top, step * c)
+        for top, (step, extent) in enumerate(modes)
+        for c in range(1, min(extent - 1, reach[top] // step) + 1)
+    )

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...errors import LayoutError
 from ..values.basis import has_basis, mixed_codomain
-from ..values.composed import ComposedLayout
 from ..values.coordinates import keeps
 from ..values.int_tuple import IntTuple, Order, fold_profile, leaves
-from ..values.layout import Layout, _make, united_facts
-from .operation import OfPlain, on_inner, operation, rearranging
+from ..values.layout import Layout, _make, flat_modes, united_facts
+from .operation import on_inner, operation, rearranging
 
 Modes = tuple[list[int], list[int]]
 
@@ -269,9 +268,7 @@ def filter_zeros(layout: Layout) -> Layout:
     >>> print(filter_zeros(Layout((4, 8), (0, 1))))
     (1,8):(0,1)
     """
-    extents = (
-        1 if step == 0 else extent for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True)
-    )
+    extents = (1 if step == 0 else extent for extent, step in flat_modes(layout))
     return _make(fold_profile(iter(list(extents)), layout.shape), layout.stride, layout.facts)
 
 
@@ -310,11 +307,7 @@ def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
     return [rank for part, entry in zip(shape, order, strict=True) for rank in _ranks(part, entry, whole)]
 
 
-def _like_inner(call: OfPlain, layout: ComposedLayout) -> Layout:
-    return call(layout.inner)
-
-
-@operation(composed=_like_inner)
+@operation(composed=lambda call, layout: call(layout.inner))
 def make_layout_like(layout: Layout) -> Layout:
     """A compact layout of the same shape whose strides grow in the same order; stride-0 modes stay.
 

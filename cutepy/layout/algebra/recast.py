@@ -14,8 +14,8 @@ from ..values.basis import as_stride, has_basis, path_of, value_of
 from ..values.bit_map import OfBits
 from ..values.composed import AnyLayout, ComposedLayout, Function, chained, gives_coordinates, plain_part
 from ..values.coordinates import Coordinate
-from ..values.int_tuple import fold_profile, leaves, tuple_add
-from ..values.layout import Layout, _make
+from ..values.int_tuple import fold_profile, leaves, moved
+from ..values.layout import Layout, _make, flat_modes
 from .bits import columns_of
 from .composition import composition
 from .inverse import right_inverse
@@ -97,7 +97,7 @@ def upcast(layout: Layout, count: int) -> Layout:
     _check_count(call, count)
     extents, strides, within = [], [], 0
     shrinking: set[tuple[int, ...]] = set()
-    for extent, step in zip(leaves(layout.shape), leaves(layout.stride), strict=True):
+    for extent, step in flat_modes(layout):
         value = value_of(step)
         if value % count == 0:
             extents.append(extent)
@@ -267,9 +267,7 @@ def domain_offset(crd: Coordinate, layout: AnyLayout | Movable) -> tuple[AnyLayo
         there: Movable = layout.moved_to(crd)
         return there
     if isinstance(layout, ComposedLayout):
-        flat: Any = layout.inner(crd)
-        moved: Any = tuple_add(layout.offset, flat) if isinstance(flat, tuple) else layout.offset + flat
-        return ComposedLayout(layout.outer, moved, layout.inner), 0
+        return ComposedLayout(layout.outer, moved(layout.offset, layout.inner(crd)), layout.inner), 0
     if not isinstance(layout, Layout):
         raise LayoutError(f"domain_offset({crd}, {layout!r}): the second operand is a layout; write Layout(...)")
     start: Any = layout(crd)

@@ -193,68 +193,65 @@ NODES = 4000
 def carry_free_inverse(layout: Layout) -> tuple[list[int], list[int]] | None:
     """Extents and strides of a left inverse whose digits never carry; None if none was found in 4,000 radix systems.
 
+    Depth first over radices; the digits of the modes' strides so far are the columns of the system.
+
     >>> carry_free_inverse(Layout((2, 2), (2, 3)))
     ([2, 3], [1, 1])
     """
     modes = moving(layout)
     if not modes:
         return [1], [0]
-    steps, positions, extents = map(list, zip(*modes, strict=True))
-    if max(steps) > LARGEST_STRIDE:
+    all_steps, positions, extents = map(list, zip(*modes, strict=True))
+    if max(all_steps) > LARGEST_STRIDE:
         return None
-    found = _Search(extents, positions).radices(steps, [])
-    if found is None:
-        return None
-    radices, strides = found
-    highest = layout.cosize - 1
-    for radix in radices:
-        highest //= radix
-    return [*radices, highest + 1], strides
+    nodes = 0
 
-
-class _Search:
-    """Depth first over radices; the digits of the modes' strides so far are the columns of the system."""
-
-    def __init__(self, extents: list[int], positions: list[int]) -> None:
-        self.extents, self.positions = extents, positions
-        self.nodes = 0
-
-    def radices(self, steps: list[int], columns: list[tuple[int, list[int]]]) -> tuple[list[int], list[int]] | None:
-        self.nodes += 1
+    def radices(steps: list[int], columns: list[tuple[int, list[int]]]) -> tuple[list[int], list[int]] | None:
+        nonlocal nodes
+        nodes += 1
         rows = [[*(digits[mode] for _, digits in columns), step] for mode, step in enumerate(steps)]
-        solution = solve_integers(rows, self.positions)
+        solution = solve_integers(rows, positions)
         if solution is not None:
             return [radix for radix, _ in columns], solution
         common = gcd(*steps)
         if common > 1 and not columns:
-            return self.radices([step // common for step in steps], [(common, [0] * len(steps))])
-        for radix in self._candidates(steps):
-            if self.nodes > NODES:
+            return radices([step // common for step in steps], [(common, [0] * len(steps))])
+        for radix in _radices_without_carry(extents, steps):
+            if nodes > NODES:
                 return None
             digits = [step % radix for step in steps]
             if any(digits):
-                found = self.radices([step // radix for step in steps], [*columns, (radix, digits)])
+                found = radices([step // radix for step in steps], [*columns, (radix, digits)])
                 if found is not None:
                     return found
         return None
 
-    def _candidates(self, steps: list[int]) -> list[int]:
-        """The radices in which the lowest digit never carries, those that divide the strides best first."""
-        if max(steps) <= SMALL_STRIDE:
-            most = {
-                radix: sum((extent - 1) * (step % radix) for extent, step in zip(self.extents, steps, strict=True))
-                for radix in range(2, max(steps) + 1)
-            }
-            return sorted((radix for radix in most if most[radix] < radix), key=lambda radix: most[radix] / radix)
-        import numpy as np
+    found = radices(all_steps, [])
+    if found is None:
+        return None
+    highest = layout.cosize - 1
+    for radix in found[0]:
+        highest //= radix
+    return [*found[0], highest + 1], found[1]
 
-        radices = np.arange(2, max(steps) + 1)
-        carried = np.zeros(len(radices), np.int64)
-        for extent, step in zip(self.extents, steps, strict=True):
-            carried += (extent - 1) * (step % radices)
-        fits = carried < radices
-        order = np.argsort(carried[fits] / radices[fits], kind="stable")
-        return [int(radix) for radix in radices[fits][order]]
+
+def _radices_without_carry(extents: list[int], steps: list[int]) -> list[int]:
+    """The radices in which the lowest digit never carries, those that divide the strides best first."""
+    if max(steps) <= SMALL_STRIDE:
+        most = {
+            radix: sum((extent - 1) * (step % radix) for extent, step in zip(extents, steps, strict=True))
+            for radix in range(2, max(steps) + 1)
+        }
+        return sorted((radix for radix in most if most[radix] < radix), key=lambda radix: most[radix] / radix)
+    import numpy as np
+
+    radices = np.arange(2, max(steps) + 1)
+    carried = np.zeros(len(radices), np.int64)
+    for extent, step in zip(extents, steps, strict=True):
+        carried += (extent - 1) * (step % radices)
+    fits = carried < radices
+    order = np.argsort(carried[fits] / radices[fits], kind="stable")
+    return [int(radix) for radix in radices[fits][order]]
 
 
 class SearchEnded(Exception):
@@ -270,16 +267,17 @@ def weighted_digits_inverse(layout: Layout) -> tuple[list[int], list[int]] | Non
     Raises SearchEnded where 20,000 radix systems did not decide.
     """
     offsets = sorted((layout(position), position) for position in range(layout.size))
-    budget = [NODES * 5]
+    budget = NODES * 5
 
     def extend(radices: list[int], span: int) -> tuple[list[int], list[int]] | None:
-        budget[0] -= 1
+        nonlocal budget
+        budget -= 1
         strides = _strides(radices, offsets)
         if strides is not None:
             return [*radices, offsets[-1][0] // span + 1], strides
         for radix in range(2, offsets[-1][0] // span + 1):
             settled = [pair for pair in offsets if pair[0] < span * radix]
-            if budget[0] <= 0:
+            if budget <= 0:
                 raise SearchEnded(f"radix systems beyond the first {NODES * 5}")
             if _strides(radices, settled) is not None:
                 found = extend([*radices, radix], span * radix)

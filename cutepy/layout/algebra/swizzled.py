@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from math import prod
-from typing import cast
+from typing import Any
 
 from ...errors import LayoutError
 from ..values.basis import has_basis, value_of
@@ -27,8 +27,8 @@ from ..values.composed import (
     last_of,
     never_below_0,
 )
-from ..values.int_tuple import IntTuple, leaves, map_leaves
-from ..values.layout import Layout, _make
+from ..values.int_tuple import IntTuple, map_leaves
+from ..values.layout import Layout, _make, flat_modes, reach
 from ..values.size import is_unknown
 from .bits import columns_of, layout_of_columns, mapped_layout
 from .operation import OfPlain, known_sizes, on_any, on_inner
@@ -55,18 +55,13 @@ def greatest_offset(layout: ComposedLayout) -> int:
 
 def _greatest_swizzled(swizzle: OfBits, offset: int, inner: Layout) -> int:
     """A swizzle permutes aligned blocks of `span`, so only offsets in the highest block matter; those are listed."""
-    pairs = sorted(zip(leaves(inner.stride), leaves(inner.shape), strict=True), key=lambda pair: abs(pair[0]))
-    top = offset + sum((extent - 1) * step for step, extent in pairs if step > 0)
-    bottom = offset + sum((extent - 1) * step for step, extent in pairs if step < 0)
+    bottom, top = (offset + end for end in reach(inner))
     if bottom >= 0 and top < swizzle.lowest:
         return top  # no offset has a bit that the swizzle moves
     least = top // swizzle.span * swizzle.span
     reached = {top}
-    reach = sum((extent - 1) * abs(step) for step, extent in pairs)
-    for step, extent in reversed(pairs):
-        if step:
-            reach -= (extent - 1) * abs(step)
-            down = abs(step)
+    for extent, step in sorted(flat_modes(inner), key=lambda mode: abs(mode[1]), reverse=True):
+        if down := abs(step):
             rooms = [(at, min(extent - 1, (at - least) // down) + 1) for at in reached]
             if sum(room for _at, room in rooms) > LARGEST_SET:
                 raise LayoutError(
@@ -96,7 +91,11 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
     if isinstance(outer, ComposedLayout):
         return chained(outer.outer, outer.offset, on_any(call, outer.inner, inner))
     if gives_coordinates(inner):
-        _takes_coordinates(outer, inner)
+        width = 1 + max(axis[0] for axis in axes_of(inner))
+        if outer.rank < width or not isinstance(outer.shape, tuple):
+            raise LayoutError(
+                f"composition({outer}, {inner}): coordinates of {width} axes, and {outer.rank} to take them"
+            )
         last, (offset, before) = last_of(inner), before_last(inner)
         assert isinstance(last, Layout)
         with suppress(LayoutError):
@@ -114,13 +113,6 @@ def composition_of(call: OfPlain, outer: AnyLayout | OfBits, inner: object) -> A
         with suppress(LayoutError):
             return ComposedLayout(call(outer, inner.outer), inner.offset, inner.inner)
     return chained(outer, 0, inner)
-
-
-def _takes_coordinates(outer: Layout, inner: ComposedLayout) -> None:
-    """Raises LayoutError where the coordinates that `inner` gives are none of `outer`."""
-    width = 1 + max(axis[0] for axis in axes_of(inner))
-    if outer.rank < width or not isinstance(outer.shape, tuple):
-        raise LayoutError(f"composition({outer}, {inner}): coordinates of {width} axes, and {outer.rank} to take them")
 
 
 def _through_bits(outer: Function, inner: ComposedLayout) -> AnyLayout | None:
@@ -154,8 +146,7 @@ def stays_inside(outer: Layout, offset: int, before: AnyLayout) -> bool:
         return offset == 0 and never_below_0(before) and inside
     if isinstance(before, ComposedLayout):
         return offset >= 0 and never_below_0(before) and offset + before.cosize <= outer.size
-    ends = [(extent - 1) * step for extent, step in zip(leaves(before.shape), leaves(before.stride), strict=True)]
-    least, most = (offset + sum(end for end in ends if end * sign > 0) for sign in (-1, 1))
+    least, most = (offset + end for end in reach(before))
     return 0 <= least and most < outer.size
 
 
@@ -212,15 +203,16 @@ def listed(layout: AnyLayout) -> list[int]:
         )
     plain = layout if isinstance(layout, Layout) else layout.inner
     if has_basis(plain.stride):
-        return cast("list[int]", [layout(index) for index in range(layout.size)])
+        coordinates: list[Any] = [layout(index) for index in range(layout.size)]
+        return coordinates
     table = [0]
-    for extent, step in zip(leaves(plain.shape), leaves(plain.stride), strict=True):
+    for extent, step in flat_modes(plain):
         starts = range(0, extent * step, step) if step else [0] * extent
         table = [start + offset for start in starts for offset in table]
     if isinstance(layout, Layout):
         return table
-    outer, start = layout.outer, layout.offset
-    return cast("list[int]", [outer(start + offset) for offset in table])
+    outer: Any = layout.outer
+    return [outer(layout.offset + offset) for offset in table]
 
 
 def _inner_inverse(

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError, TableError
 from ..values.bit_map import Swizzle
 from ..values.composed import AnyLayout, ComposedLayout
-from ..values.int_tuple import IntTuple, fold_profile, leaves
+from ..values.int_tuple import IntTuple, leaves
 from ..values.layout import Layout, _make
 from .bits import cheapest, swizzles
 from .rearrange import coalesced_open
@@ -194,11 +194,6 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
     return tuple(int(i) for i in np.unravel_index(int(wrong[0]), tuple(extents), order="F"))
 
 
-def nested(flat: tuple[int, ...], shape: IntTuple) -> IntTuple:
-    """A flat coordinate nested as `shape`."""
-    return fold_profile(iter(flat), shape)
-
-
 LOOKED_AHEAD = 4096
 
 
@@ -217,7 +212,14 @@ def from_offsets(table: object) -> AnyLayout:
         return plain
     swizzled = _swizzled(values)
     if swizzled is None:
-        _refuse(values, *plain)
+        index, expected = plain
+        value, at = int(values[index]), index[0] if len(index) == 1 else index
+        raise TableError(
+            f"no layout has this table: at index {at} it is {value}, where the entries before it lead to {expected}; "
+            f"nor has one with an offset and a swizzle S<B,M,S> after it",
+            index,
+            (value, expected),
+        )
     return swizzled
 
 
@@ -315,14 +317,3 @@ def _plausible(values: Table) -> bool:
 def _along(values: Table, axis: int) -> Table:
     """What stands along one axis where the index on the others is 0."""
     return values[tuple(slice(None) if other == axis else 0 for other in range(values.ndim))]
-
-
-def _refuse(values: Table, index: tuple[int, ...], expected: int) -> NoReturn:
-    at = index[0] if len(index) == 1 else index
-    value = int(values[index])
-    raise TableError(
-        f"no layout has this table: at index {at} it is {value}, where the entries before it lead to {expected}; "
-        f"nor has one with an offset and a swizzle S<B,M,S> after it",
-        index,
-        (value, expected),
-    )

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from ...errors import LayoutError
 from ..values.bit_map import Image, apply
 from ..values.composed import AnyLayout
-from .banks import WIDEST, served_together
+from .banks import served_together
 from .bits import columns_of, linear_layout_of
-from .find import conflict_free
+from .find import Found, conflict_free
+from .lanes import WIDEST
 from .linear import free_of
-from .rounds import Found
 from .rows import completed, independent
 
 
@@ -43,12 +43,7 @@ class Trip(NamedTuple):
 
 
 def trip(
-    source: AnyLayout,
-    target: AnyLayout,
-    written: Sequence[int],
-    read: Sequence[int],
-    lanes: int,
-    element_bytes: int,
+    source: AnyLayout, target: AnyLayout, written: Sequence[int], read: Sequence[int], lanes: int, element_bytes: int
 ) -> Trip:
     """The widest trip: `written` and `read` are the columns of the values."""
     columns = [columns_of(layout) or () for layout in (source, target)]

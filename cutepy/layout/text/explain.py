@@ -22,9 +22,9 @@ from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
 from ..algebra.tile import complement, logical_divide, logical_product, room_for, rounded_up, tile_of
 from ..values.above import Shown, above, provided
 from ..values.composed import AnyLayout, ComposedLayout
-from ..values.coordinates import keeps
-from ..values.int_tuple import IntTuple, leaves, show
-from ..values.layout import Layout, _make
+from ..values.coordinates import idx2crd, keeps
+from ..values.int_tuple import IntTuple, show
+from ..values.layout import Layout, _make, flat_modes
 from ..values.size import is_unknown
 from .write import spelt
 
@@ -136,11 +136,11 @@ def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
         for position, mode in enumerate(list(layout)[: len(profile)]):
             yield Step(f"Mode {position}: {mode} becomes {coalesce(mode)}.")
         return
-    yield Step(f"The leaves of {layout} are " + ", ".join(f"{s}:{d}" for s, d in _pairs(layout)) + ".")
-    ones = [f"{s}:{d}" for s, d in _pairs(layout) if s == 1]
+    yield Step(f"The leaves of {layout} are " + ", ".join(f"{s}:{d}" for s, d in flat_modes(layout)) + ".")
+    ones = [f"{s}:{d}" for s, d in flat_modes(layout) if s == 1]
     if ones:
         yield Step(f"Modes of size 1 go: {', '.join(ones)}.")
-    kept = [(s, d) for s, d in _pairs(layout) if s != 1]
+    kept = [(s, d) for s, d in flat_modes(layout) if s != 1]
     for (extent, step), (_next, following) in pairwise(kept):
         verdict = (
             "they merge" if following == extent * step else f"{following} is not {extent} * {step}, they stay apart"
@@ -148,10 +148,6 @@ def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
         yield Step(f"{extent}:{step} ends where stride {extent * step} begins: next to stride {following}, {verdict}.")
     result = coalesce(layout)
     yield _claim(f"What is left is {result}, the same map of an integer coordinate.", result, lambda i: layout(i))
-
-
-def _pairs(layout: Layout) -> list[tuple[int, int]]:
-    return list(zip(leaves(layout.shape), leaves(layout.stride), strict=True))
 
 
 def _composition(outer: Layout, inner: object) -> Iterator[Step]:
@@ -165,14 +161,14 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
         f"The left operand, coalesced, is {whole}: it reads an index as digits of extents {show(tuple(extents))}, "
         f"the last unbounded."
     )
-    for position, (extent, step) in enumerate(_pairs(right)):
-        digits = show(tuple(_digits(abs(step), extents)))
+    for position, (extent, step) in enumerate(flat_modes(right)):
+        digits = show(idx2crd(abs(step), tuple(extents) or (1,)))
         leaf = composition(outer, _make(extent, step))
         yield _claim(
             f"Mode {position} of the right operand, {extent}:{step}: a step moves these digits by {digits}; "
             f"the offsets {_offsets(leaf)} are {leaf}.",
             leaf,
-            partial(_stepped, outer, step),
+            lambda i, step=step: outer(i * step),  # type: ignore[misc]
         )
     result = composition(outer, right)
     yield _claim(
@@ -180,17 +176,6 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
         result,
         lambda i: outer(right(i)),
     )
-
-
-def _stepped(layout: Layout, step: int, index: int) -> object:
-    return layout(index * step)
-
-
-def _digits(index: int, extents: Sequence[int]) -> Iterator[int]:
-    for extent in extents[:-1]:
-        yield index % extent
-        index //= extent
-    yield index
 
 
 def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Iterator[Step]:
@@ -255,10 +240,7 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
     copies = tile_of(logical_product, block, tiler)
     reach = block.size * copies.cosize
     room = room_for(block, copies)
-    yield Step(
-        f"The block {block} leaves room for copies at {room}, its complement in {reach}.",
-        room,
-    )
+    yield Step(f"The block {block} leaves room for copies at {room}, its complement in {reach}.", room)
     arranged = composition(room, copies)
     yield _claim(
         f"The tiler {copies} picks among them: {room} o {copies} = {arranged}.", arranged, lambda i: room(copies(i))
@@ -275,7 +257,7 @@ def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
         if function is right_inverse:
             yield _claim(
                 f"Modes whose strides continue one another give {result}, so that layout(result(i)) is i.",
-                _through(layout, result),
+                composition(layout, result) if coalesced(layout)[0] else result,
                 lambda i: i,
             )
         else:
@@ -288,10 +270,6 @@ def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
             )
 
     return story
-
-
-def _through(layout: Layout, inverse: Layout) -> Layout:
-    return composition(layout, inverse) if coalesced(layout)[0] else inverse
 
 
 STORIES: dict[Act, Callable[..., Iterator[Step]]] = {

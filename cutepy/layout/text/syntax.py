@@ -286,7 +286,8 @@ class Reader:
         if token.kind == "name":
             return self._named(token)
         if token.text in _PAIRS:
-            return self._group(token)
+            entries, _, comma = self.listed(token)
+            return Node(token.column, tuple(entries), comma or token.text != "(")
         if token.text == '"':
             return self._quoted(token)
         if token.text == "-":
@@ -327,10 +328,6 @@ class Reader:
             comma = tokens.accept(",", ";") is not None
         self.depth -= 1
         return entries, keywords, comma or len(entries) != 1
-
-    def _group(self, opening: Token) -> Node:
-        entries, _, comma = self.listed(opening)
-        return Node(opening.column, tuple(entries), comma or opening.text != "(")
 
     def _quoted(self, opening: Token) -> Node:
         """What stands between quotes, as the compiler's types have it."""

@@ -77,22 +77,18 @@ def _cpp_type(tree: IntTuple, name: str) -> str:
     return f"Int<{tree}>"
 
 
-def _cpp_tuple(tree: IntTuple, name: str) -> str:
-    if isinstance(tree, tuple):
-        return f"{name}({','.join(_cpp_tuple(entry, name) for entry in tree)})"
-    return _cpp_value(tree)
-
-
-def _cpp_value(value: IntTuple) -> str:
+def _cpp_tuple(value: IntTuple, name: str) -> str:
+    if isinstance(value, tuple):
+        return f"{name}({','.join(_cpp_tuple(entry, name) for entry in value)})"
     if isinstance(value, Basis):
         axes = ",".join(map(str, value.path))
-        return f"E<{axes}>{{}}" if value.value == 1 else f"{_cpp_value(value.value)}*E<{axes}>{{}}"
+        return f"E<{axes}>{{}}" if value.value == 1 else f"{_cpp_tuple(value.value, name)}*E<{axes}>{{}}"
     if type(value) is int:
         return _cpp_type(value, "") + "{}"
     text = str(value)
     if any(word in text for word in ("**", "floor", "ceiling", "Mod", "Max", "Min")):
         raise LayoutError(f"to_cpp: the size {text} has no C++ spelling; name it with a symbol of its own")
-    return text if value.is_Symbol else f"({text})"  # type: ignore[union-attr]
+    return text if value.is_Symbol else f"({text})"  # type: ignore[attr-defined]
 
 
 def to_pycute(layout: AnyLayout) -> str:

@@ -28,13 +28,7 @@ _FLIPPED = {">=": "<=", "<=": ">=", "==": "==", "!=": "!=", ">": "<", "<": ">"}
 
 
 def given(layout: Layout, *statements: object) -> Layout:
-    """`layout` with facts stated about its sizes: texts, `divides(64, M)`, SymPy relations such as `M >= 4`.
-
-    >>> print(given(Layout.parse("(M,8):(8,1)"), "64 divides M", "M >= 128").facts)
-    64 divides M, M >= 128
-
-    Raises LayoutError for a statement that is no fact, and for facts that contradict each other.
-    """
+    """`Layout.given`: facts are texts, `divides(64, M)`, SymPy relations such as `M >= 4`."""
     facts = facts_of(statements)
     if layout.facts is None:
         raise LayoutError(
@@ -148,9 +142,9 @@ def subs(layout: Layout, values: Mapping[object, object] | None = None, **named:
 
     result = Layout(map_leaves(leaf, layout.shape), map_leaves(leaf, layout.stride))
     origin = facts.origin
-    if origin is None or (origin.shape, origin.stride) != (layout.shape, layout.stride):
+    if origin is not None and (origin.shape, origin.stride) != (layout.shape, layout.stride):
         origin = None
-    else:
+    if origin is not None:
         operands = tuple(_subs_operand(operand, table) for operand in origin.operands)
         origin = Origin(origin.function, operands, result.shape, result.stride)
     if result.facts is not None:
@@ -233,11 +227,10 @@ def _by_symbol(layout: Layout, facts: Facts, values: Mapping[object, Any]) -> di
 
 def symbols_of(layout: Layout, facts: Facts | None = None) -> set[object]:
     """The unknown sizes of a layout and of what is stated about them."""
-    terms: list[object] = [*leaves(layout.shape), *leaves(layout.stride)]
+    terms: list[Any] = [*leaves(layout.shape), *leaves(layout.stride)]
     for fact in facts.stated if facts else ():
         terms += [fact.left, fact.right]
-    terms = [term.value if isinstance(term, Basis) else term for term in terms]
-    return {symbol for term in terms for symbol in getattr(term, "free_symbols", ())}
+    return {symbol for term in terms for symbol in getattr(value_of(term), "free_symbols", ())}
 
 
 @dataclass(frozen=True, slots=True)

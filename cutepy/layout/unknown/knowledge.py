@@ -11,16 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError
-from ..values.basis import Basis
+from ..values.basis import Basis, value_of
 from ..values.facts import Fact, Facts, whole
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make
-from ..values.size import (
-    ONE,
-    Poly,
-    Size,
-    Undecided,
-)
+from ..values.size import ONE, Poly, Size, Undecided
 from .prover import Context
 
 if TYPE_CHECKING:
@@ -63,12 +58,9 @@ class Knowledge:
         for fact in facts.stated:
             terms += [fact.left, fact.right]
         for term in terms:
-            value = term.value if isinstance(term, Basis) else term
-            for symbol in sorted(getattr(value, "free_symbols", ()), key=str):
+            for symbol in sorted(getattr(value_of(term), "free_symbols", ()), key=str):
                 knowledge._unknown(symbol, 1)
-        for fact in sorted(
-            facts.stated, key=lambda fact: ("==", "divides").index(fact.sign) if fact.sign in ("==", "divides") else 2
-        ):
+        for fact in sorted(facts.stated, key=lambda fact: {"==": 0, "divides": 1}.get(fact.sign, 2)):
             knowledge._state(fact)
         if knowledge.context.impossible():
             raise LayoutError(f"these facts contradict each other: {facts}")
@@ -240,10 +232,8 @@ class Knowledge:
         )
         if not isinstance(found, Layout):
             return found
-        values = [
-            leaf.value if isinstance(leaf, Basis) else leaf for leaf in leaves(found.shape) + leaves(found.stride)
-        ]
-        return found if all(type(value) is int for value in values) else _make(found.shape, found.stride, self.facts)
+        known = all(type(value_of(leaf)) is int for leaf in leaves(found.shape) + leaves(found.stride))
+        return found if known else _make(found.shape, found.stride, self.facts)
 
 
 def _cancelled(divisor: Poly, of: Poly) -> tuple[Poly, Poly]:

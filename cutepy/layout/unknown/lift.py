@@ -14,10 +14,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...errors import LayoutError, UndecidedError
-from ..values.basis import Basis
+from ..values.basis import path_of, value_of
 from ..values.facts import Facts, Origin
-from ..values.int_tuple import leaves
-from ..values.layout import Layout, _make
+from ..values.layout import Layout, _make, flat_modes
 from ..values.size import Operand, Poly, Size, Undecided
 from .knowledge import Knowledge, mapped
 from .prover import Assumption, Context
@@ -110,28 +109,22 @@ def _solved(function: Callable[..., object], operands: list[object], context: Co
         special.know_floors(trial)
         for earlier in trial.assumed[:position]:
             special.exclude(earlier)
-        if special.pin(assumption) and not _agrees(function, operands, special, (general, refusal)):
+        if not special.pin(assumption):
+            continue
+        refused, answer = False, None
+        try:
+            answer = _solved(function, [_moved(operand, special) for operand in operands], special)
+        except LayoutError:
+            refused = True
+        except Undecided:
+            raise _depends_on(assumption, trial) from None
+        if refused != (refusal is not None) or not (
+            refused or _canonical(answer) == _canonical(_moved(general, special))
+        ):
             raise _depends_on(assumption, trial)
     if refusal is not None:
         raise refusal
     return general
-
-
-def _agrees(
-    function: Callable[..., object],
-    operands: list[object],
-    special: Context,
-    outcome: tuple[object, LayoutError | None],
-) -> bool:
-    """True if the case that was assumed away has the same outcome as the general one."""
-    general, refusal = outcome
-    try:
-        answer = _solved(function, [_moved(operand, special) for operand in operands], special)
-    except LayoutError:
-        return refusal is not None
-    except Undecided:
-        return False
-    return refusal is None and _canonical(answer) == _canonical(_moved(general, special))
 
 
 def _depends_on(assumption: Assumption, context: Context) -> Undecided:
@@ -170,9 +163,8 @@ def _canonical(thing: object) -> object:
     if not isinstance(thing, Layout):
         return _key(thing)
     modes: list[tuple[Operand, Operand, tuple[int, ...]]] = []
-    for extent, step in zip(leaves(thing.shape), leaves(thing.stride), strict=True):
-        path = step.path if isinstance(step, Basis) else ()
-        value: Operand = step.value if isinstance(step, Basis) else step
+    for extent, step in flat_modes(thing):
+        path, value = path_of(step), value_of(step)
         if type(extent) is int and extent == 1:
             continue
         if modes and modes[-1][2] == path and _key(modes[-1][0] * modes[-1][1]) == _key(value):

@@ -7,19 +7,12 @@ against the answer, that value is assumed away and noted (`lift.py` looks at it)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields
 from math import gcd
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..values.size import (
-    ONE,
-    Monomial,
-    Operand,
-    Poly,
-    Size,
-    Undecided,
-    times,
-)
+from ..values.size import ONE, Monomial, Operand, Poly, Size, Undecided, times
 
 if TYPE_CHECKING:
     import sympy
@@ -49,18 +42,8 @@ class Context:
 
     def copy(self) -> Context:
         """A context to make assumptions in."""
-        return replace(
-            self,
-            lows=dict(self.lows),
-            first=dict(self.first),
-            at_least=list(self.at_least),
-            divides=list(self.divides),
-            differs=list(self.differs),
-            floors=dict(self.floors),
-            solved=dict(self.solved),
-            rules=list(self.rules),
-            assumed=[],
-        )
+        own: dict[str, Any] = {each.name: copy(getattr(self, each.name)) for each in fields(self)}
+        return Context(**own | {"assumed": []})
 
     def know_floors(self, other: Context) -> None:
         """Take over what another context has rounded down, but nothing that it assumed."""

@@ -7,7 +7,7 @@ by axis. `2 * E(0, 1)` prints as CuTe does, the axes reversed: `2@1@0`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast, overload
+from typing import Any, overload
 
 from ...errors import LayoutError
 from .int_tuple import IntTuple, leaves
@@ -73,6 +73,15 @@ class BasisSum:
         return _nest([(term.path, term.value) for term in self.terms])
 
 
+def as_value(total: Any) -> Any:
+    """What a sum of strides leads to: basis elements make a coordinate, all else is an offset.
+
+    >>> as_value(2 * E(1)), as_value(5)
+    ((0, 2), 5)
+    """
+    return total.coordinate() if isinstance(total, (Basis, BasisSum)) else total
+
+
 def _nest(terms: list[tuple[tuple[int, ...], int]]) -> IntTuple:
     if all(not path for path, _ in terms):
         total = terms[0][1] if terms else 0
@@ -107,29 +116,17 @@ def E(*path: int) -> Basis | int:
 
 
 def path_of(step: object) -> tuple[int, ...]:
-    """The axes that a stride walks along: () for an integer.
-
-    >>> path_of(3 * E(0, 1)), path_of(3)
-    ((0, 1), ())
-    """
+    """The axes that a stride walks along: () for an integer."""
     return step.path if isinstance(step, Basis) else ()
 
 
 def value_of(step: int | Basis) -> int:
-    """How far a stride goes along its axis.
-
-    >>> value_of(3 * E(0, 1)), value_of(3)
-    (3, 3)
-    """
+    """How far a stride goes along its axis."""
     return step.value if isinstance(step, Basis) else step
 
 
 def has_basis(stride: IntTuple) -> bool:
-    """True if some stride is a basis stride.
-
-    >>> has_basis((1, (4, 8)))
-    False
-    """
+    """True if some stride is a basis stride."""
     return type(stride) is not int and Basis in map(type, leaves(stride))
 
 
@@ -147,4 +144,6 @@ def mixed_codomain(stride: IntTuple) -> bool:
 
 def as_stride(value: int, path: tuple[int, ...]) -> int:
     """The stride of `value` steps along `path`; an integer where the path is empty."""
-    return cast(int, Basis(value, path)) if path else value
+    along: Any = Basis(value, path)  # a basis stride stands where types say int
+    step: int = along if path else value
+    return step

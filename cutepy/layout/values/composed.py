@@ -16,9 +16,8 @@ from .basis import has_basis, path_of, value_of
 from .bit_map import BitMap, OfBits, Swizzle
 from .coordinates import Coordinate, has_underscore
 from .coordinates import _ as _
-from .coordinates import dice as dice_of_tuple
 from .coordinates import slice_ as slice_of_tuple
-from .int_tuple import IntTuple, leaves, show, tuple_add
+from .int_tuple import IntTuple, leaves, moved, show
 from .layout import Layout, _make, check_listing
 from .layout import axis_layout as axis_of_layout
 from .layout import slice_and_offset as slice_of_layout
@@ -118,14 +117,14 @@ class ComposedLayout(Told):
         if has_underscore(coordinate):
             return self.sliced(coordinate)
         outer: Any = self.outer
-        place = _moved(self.offset, self.inner(coordinate))
+        place = moved(self.offset, self.inner(coordinate))
         found: int = outer((*place, *[0] * (outer.rank - len(place))) if isinstance(place, tuple) else place)
         return found
 
     def sliced(self, crd: Coordinate) -> ComposedLayout:
         """The modes where `crd` has `_`; what its numbers move goes into the offset."""
-        kept, moved = slice_of_layout(crd, self.inner)
-        return ComposedLayout(self.outer, _moved(self.offset, moved), kept)
+        kept, by = slice_of_layout(crd, self.inner)
+        return ComposedLayout(self.outer, moved(self.offset, by), kept)
 
     def offsets(self) -> NDArray[np.int64]:
         """Every offset, as an int64 array with one axis a top-level mode."""
@@ -240,11 +239,6 @@ def axes_of(layout: AnyLayout) -> list[tuple[int, ...]]:
     return sorted({path_of(step) for step in leaves(last.stride) if path_of(step)}) if isinstance(last, Layout) else []
 
 
-def _moved(offset: Any, by: Any) -> Any:
-    """`offset + by`, of numbers or of coordinates."""
-    return tuple_add(offset, by) if isinstance(by, tuple) or isinstance(offset, tuple) else offset + by
-
-
 def _reach(function: Function, below: int) -> int:
     """A bound of the values of a function at arguments below `below`, of either sign."""
     if isinstance(function, OfBits):
@@ -336,8 +330,8 @@ def dice(crd: Coordinate, tree: IntTuple | AnyLayout) -> IntTuple | AnyLayout:
     if isinstance(tree, ComposedLayout):
         return tree.with_inner(dice(crd, tree.inner))
     if isinstance(tree, Layout):
-        return _make(dice_of_tuple(crd, tree.shape), dice_of_tuple(crd, tree.stride), tree.facts)
-    return dice_of_tuple(crd, tree)
+        return _make(slice_of_tuple(crd, tree.shape, "dice"), slice_of_tuple(crd, tree.stride, "dice"), tree.facts)
+    return slice_of_tuple(crd, tree, "dice")
 
 
 def make_composed_layout(outer: Function, offset: IntTuple, inner: AnyLayout) -> ComposedLayout:

@@ -36,11 +36,7 @@ def keeps(entry: object) -> bool:
 
 
 def has_underscore(crd: object) -> bool:
-    """True if `crd` holds `_` (or None) at any level.
-
-    >>> has_underscore((1, (_, 2))), has_underscore((1, 2))
-    (True, False)
-    """
+    """True if `crd` holds `_` (or None) at any level."""
     if type(crd) is tuple:
         return any(map(has_underscore, crd))
     return crd is _ or crd is None
@@ -59,9 +55,7 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> i
     Source: CuTe, `stride.hpp`.
     """
     _check_tree("crd2idx", crd, shape)
-    if stride is None:
-        stride = prefix_product(shape)
-    offset: int = inner_product(crd, shape, stride)
+    offset: int = inner_product(crd, shape, prefix_product(shape) if stride is None else stride)
     return offset
 
 
@@ -80,14 +74,10 @@ class Slicing(Exception):
 def inner_product(crd: Any, shape: IntTuple, stride: Any) -> Any:
     """The offset of `crd`; of integers, NumPy arrays, SymPy or kernel expressions alike. Raises Slicing at a `_`."""
     # a coordinate is whatever has + * // %: no union names all that a user may bring
-    if type(shape) is not tuple:
+    if type(shape) is not tuple or type(crd) is not tuple:
         if type(crd) is not int:
             _check_scalar(crd, shape)
-        return crd * stride
-    if type(crd) is not tuple:
-        if type(crd) is not int:
-            _check_scalar(crd, shape)
-        return flat_index(crd, leaves(shape), leaves(stride))
+        return flat_index(crd, leaves(shape), leaves(stride)) if type(shape) is tuple else crd * stride
     if len(crd) != len(shape):
         raise CoordinateError(
             f"coordinate {crd} has {len(crd)} modes, the shape {shape} has {len(shape)}; "
@@ -220,26 +210,18 @@ def increment_coord(crd: IntTuple, shape: IntTuple) -> IntTuple:
     return tuple(result)
 
 
-def slice_(crd: Coordinate, tree: IntTuple) -> IntTuple:
-    """The parts of `tree` that stand where `crd` has `_`.
+def slice_(crd: Coordinate, tree: IntTuple, call: str = "slice_") -> IntTuple:
+    """The parts of `tree` that stand where `crd` has `_`; of `dice`, the dual, those where it has a number.
 
     >>> slice_((2, _), (4, (2, 3))), slice_((2, (_, 1)), (4, (2, 3)))
     (((2, 3),), (2,))
-    >>> slice_(_, (4, 8))
-    (4, 8)
+    >>> slice_(_, (4, 8)), slice_((2, _), (4, (2, 3)), "dice")
+    ((4, 8), (4,))
     """
-    _check_tree("slice_", crd, tree)
-    return _select(crd, tree, True) if isinstance(crd, tuple) else tree if keeps(crd) else ()
-
-
-def dice(crd: Coordinate, tree: IntTuple) -> IntTuple:
-    """The parts of `tree` that stand where `crd` has a number: the dual of `slice_`.
-
-    >>> dice((2, _), (4, (2, 3))), dice((_, 1), (4, (2, 3)))
-    ((4,), ((2, 3),))
-    """
-    _check_tree("dice", crd, tree)
-    return _select(crd, tree, False) if isinstance(crd, tuple) else () if keeps(crd) else tree
+    _check_tree(call, crd, tree)
+    if isinstance(crd, tuple):
+        return _select(crd, tree, call == "slice_")
+    return tree if keeps(crd) is (call == "slice_") else ()
 
 
 def _select(crd: tuple[Coordinate, ...], tree: IntTuple, wanted: bool) -> tuple[IntTuple, ...]:

@@ -94,11 +94,7 @@ def depth_of(tree: IntTuple) -> int:
 
 
 def as_tuple(tree: IntTuple) -> tuple[IntTuple, ...]:
-    """`tree` itself, or an integer as a tuple of one.
-
-    >>> as_tuple(3), as_tuple((3, 4))
-    ((3,), (3, 4))
-    """
+    """`tree` itself, or an integer as a tuple of one."""
     return tree if isinstance(tree, tuple) else (tree,)
 
 
@@ -278,14 +274,11 @@ def shape_div(shape: IntTuple, divisor: IntTuple) -> IntTuple:
         return shape // factor
     if factor % shape == 0:
         return 1
+    below = max(d for d in range(1, min(shape, factor) + 1) if shape % d == 0) if shape < 1 << 16 else 1
     raise LayoutError(
-        f"shape_div({shape}, {divisor}): neither {shape} nor {factor} divides the other; {_near(shape, factor)}"
+        f"shape_div({shape}, {divisor}): neither {shape} nor {factor} divides the other; "
+        f"the divisors next to it are {below} and {shape}"
     )
-
-
-def _near(extent: int, factor: int) -> str:
-    below = max(d for d in range(1, min(extent, factor) + 1) if extent % d == 0) if extent < 1 << 16 else 1
-    return f"the divisors next to it are {below} and {extent}"
 
 
 def _positive(value: int, call: str, left: IntTuple, right: IntTuple) -> int:
@@ -301,6 +294,11 @@ def tuple_add(left: IntTuple, right: IntTuple) -> IntTuple:
     ((5, 7, 6), (3, 4))
     """
     return _zip_longest(left, right, lambda a, b: a + b, "+")
+
+
+def moved(offset: Any, by: Any) -> Any:
+    """`offset + by`, of numbers of any kind, or of coordinates."""
+    return tuple_add(offset, by) if type(offset) is tuple or type(by) is tuple else offset + by
 
 
 def tuple_sub(left: IntTuple, right: IntTuple) -> IntTuple:

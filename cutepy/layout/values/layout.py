@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...errors import CoordinateError, LayoutError
 from .above import Told, above, provided
-from .basis import Basis, BasisSum, as_stride, has_basis, mixed_codomain, path_of, value_of
+from .basis import Basis, as_stride, as_value, has_basis, mixed_codomain, path_of, value_of
 from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
 from .coordinates import _ as _
 from .facts import Facts, is_plain, validated
@@ -86,10 +86,10 @@ class Layout(Told):
         """
         if has_basis(self.stride):
             axes: dict[tuple[int, ...], int] = {}
-            for extent, step in zip(leaves(self.shape), leaves(self.stride), strict=True):
+            for extent, step in flat_modes(self):
                 axes[path_of(step)] = axes.get(path_of(step), 1) + (extent - 1) * abs(value_of(step))
             return prod(axes.values())
-        return 1 + sum((s - 1) * abs(d) for s, d in zip(leaves(self.shape), leaves(self.stride), strict=True))
+        return 1 + sum((s - 1) * abs(d) for s, d in flat_modes(self))
 
     def __getitem__(self, mode: int) -> Layout:
         try:
@@ -121,7 +121,7 @@ class Layout(Told):
             offset = inner_product(coordinate, self.shape, self.stride)
         except Slicing:
             return slice_and_offset(coordinate, self)[0]
-        return offset.coordinate() if isinstance(offset, (Basis, BasisSum)) else offset
+        return offset if type(offset) is int else as_value(offset)
 
     def offsets(self) -> NDArray[np.int64]:
         """Every offset, as an int64 array with one axis a top-level mode (1-D for an integer shape).
@@ -140,7 +140,7 @@ class Layout(Told):
         total = np.zeros((1,) * len(modes), np.int64)
         for axis, mode in enumerate(modes):
             along = np.zeros(1, np.int64)
-            for extent, step in zip(leaves(mode.shape), leaves(mode.stride), strict=True):
+            for extent, step in flat_modes(mode):
                 along = (np.arange(extent, dtype=np.int64)[:, None] * step + along).ravel()
             total = total + along.reshape((-1,) + (1,) * (len(modes) - 1 - axis))
         return total
@@ -216,6 +216,21 @@ class Layout(Told):
         return found
 
 
+def flat_modes(layout: Layout) -> Iterator[tuple[int, int]]:
+    """Extent and stride of each leaf, from left to right."""
+    return zip(leaves(layout.shape), leaves(layout.stride), strict=True)
+
+
+def reach(layout: Layout) -> tuple[int, int]:
+    """The least and the greatest offset.
+
+    >>> reach(Layout((4, 3), (-1, 10)))
+    (-3, 20)
+    """
+    ends = [(extent - 1) * step for extent, step in flat_modes(layout)]
+    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+
+
 def check_listing(layout: Layout) -> None:
     """Stand before a list of all offsets: raises LayoutError, with the numbers, where no array holds them."""
     if layout.size > LARGEST_ARRAY or layout.cosize >= 1 << 62 or layout.rank > MOST_AXES:
@@ -246,7 +261,7 @@ class Entries(Layout):
     __slots__ = ()
 
     @classmethod
-    def of(cls, tree: IntTuple) -> Entries:
+    def of(cls, tree: object) -> Entries:
         """The entries of a tuple, a coordinate, a tile."""
         entries = object.__new__(cls)
         _set_shape(entries, tree)
@@ -310,9 +325,7 @@ def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]:
     """
     kept = slice_(crd, layout.shape)
     offset: Any = inner_product(zero_underscores(crd), layout.shape, layout.stride) if isinstance(crd, tuple) else 0
-    if isinstance(offset, (Basis, BasisSum)):
-        offset = offset.coordinate()
-    return _make(kept, slice_(crd, layout.stride), layout.facts), offset
+    return _make(kept, slice_(crd, layout.stride), layout.facts), as_value(offset)
 
 
 def make_identity_layout(shape: IntTuple) -> Layout:

@@ -5,8 +5,8 @@ from .atom import FMA as FMA
 from .atom import Atoms as Atoms
 from .atom import CopyAtom as CopyAtom
 from .atom import MMAAtom as MMAAtom
+from .atom import subgroup_matrix as subgroup_matrix
 from .atom import universal_copy as universal_copy
-from .subgroup import subgroup_matrix as subgroup_matrix
 
 MMA_ATOMS: Atoms[MMAAtom] = Atoms(lambda: [FMA, *nvidia.mma_atoms(), *others.mma_atoms()], nvidia.instruction)
 """Every multiply-add atom by name, NVIDIA's also by that of CuTe's operation, as "SM80_16x8x8_F16F16F16F16_TN"."""
