@@ -41,7 +41,6 @@ class _Hoist:
     index arithmetic that is used once but does not change in a loop around."""
 
     def __init__(self, body: ir.Block, wanted: Callable[[ir.Expr], bool], *, loops: bool) -> None:
-        self.wanted, self.out_of_loops = wanted, loops
         self.uses: dict[ir.Expr, int] = {}
         self.mutable: set[ir.Expr] = set()
         self.settled: dict[ir.Stmt, list[ir.Var]] = {}
@@ -50,14 +49,16 @@ class _Hoist:
         self.passing: list[ir.Expr] = []
         self.roots: tuple[ir.Expr, ...] = ()
         self.here: dict[ir.Expr, int] | None = None
+        every = ir.all_nodes(body)
+        self.wanted = {value for value in every if wanted(value)}
         #: Whether a value is or holds an expression that might be named: most do not, and stay as they are.
-        self.holds: dict[ir.Expr, bool] = {}
-        for value in ir.all_nodes(body):
-            self.holds[value] = wanted(value) or any(map(self.holds.__getitem__, value.operands))
+        self.holds = _holding(every, self.wanted)
         self.top = _Scope()
         self.count(body)
-        idle = not loops and not any(n > 1 and wanted(value) for value, n in self.uses.items())
-        self.result = body if idle else self.walk(body, self.top)
+        is_index = {x for x in self.wanted if loops and x.dtype.kind in "iub" and x.lanes == 1}
+        self.wanted = {x for x in self.wanted if x in is_index or self.uses.get(x, 0) > 1}
+        self.holds = _holding(every, self.wanted)
+        self.result = self.walk(body, self.top) if self.wanted else body
 
     def count(self, body: ir.Block) -> set[ir.Expr]:
         """How often each expression is an operand or a root, and which variables change, until which statement."""
@@ -114,8 +115,7 @@ class _Hoist:
         if isinstance(value, ir.Load):
             hint = f"{value.buffer.name}_at"
         often = self.uses.get(value, 0) > 1
-        is_index = value.dtype.kind in "iub" and value.lanes == 1
-        if (often or (self.out_of_loops and scope.loops and is_index)) and self.wanted(value):
+        if value in self.wanted and (often or scope.loops):
             home = self.home_of(value)
             if home is None and self.twice(value):
                 self.passing.append(value)
@@ -165,6 +165,14 @@ class _Hoist:
             del self.bound[value]
         self.passing.clear()
         return ir.with_expressions(stmt, new)
+
+
+def _holding(every: list[ir.Expr], some: set[ir.Expr]) -> dict[ir.Expr, bool]:
+    """Whether each value, operands first, is one of `some` or holds one."""
+    found: dict[ir.Expr, bool] = {}
+    for value in every:
+        found[value] = value in some or any(map(found.__getitem__, value.operands))
+    return found
 
 
 def _plain(value: ir.Expr) -> bool:
