@@ -9,7 +9,7 @@ import example_cases
 import numpy as np
 import pytest
 
-from cutepy import Layout, Tensor, make_tensor
+from cutepy import Layout, Tensor, make_tensor, recast
 from cutepy.gpu.runtime.program import Limits
 
 #: Lines of a kernel, where an expert's first try had more than 40 (of attention 53, without matrices).
@@ -88,6 +88,21 @@ def test_the_sums_of_parts() -> None:
     x, sums = np.arange(9000, dtype=np.int32), np.ones(3, np.int32)
     scan.sum_parts.interpret(x, sums)
     assert sums.tolist() == [sum(range(3072)), sum(range(3072, 6144)), sum(range(6144, 9000))]
+
+
+def test_weights_of_4_bits_times_numbers_of_any_size() -> None:
+    """All weights meet numbers from the least of f16 to the greatest, a group of nothing but zeros among them."""
+    module = importlib.import_module("int4_matvec")
+    packed = np.random.default_rng(0).integers(0, 256, (6, 64), np.uint8)
+    packed[0, :8] = [0x10, 0x32, 0x54, 0x76, 0x98, 0xBA, 0xDC, 0xFE]
+    sizes = np.repeat([2.0**-24, 2.0**-14, 0.0, 65504.0], 32)
+    x = (sizes * np.tile([1, -1, 0.5, -0.25], 32)).astype(np.float16)
+    for group in range(4):
+        weights, scales, y = recast(make_tensor(packed), "i4"), np.zeros((6, 4), np.float32), np.zeros(6, np.float32)
+        scales[:, group] = 1
+        module.matvec.interpret(weights, scales, x, y)
+        mine = slice(32 * group, 32 * group + 32)
+        assert np.array_equal(y, weights.numpy()[:, mine] @ x[mine].astype(np.float64)), group
 
 
 @pytest.mark.parametrize(

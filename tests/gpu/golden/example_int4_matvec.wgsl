@@ -3,6 +3,7 @@
 // scales f32 (50,33):(33,1)
 // x f16 (1056):(1)
 // y f32 (50):(1)
+// sums f32 (4,16):(1,4), shared by a workgroup
 
 enable f16;
 
@@ -10,288 +11,190 @@ enable f16;
 @group(0) @binding(1) var<storage, read> scales: array<f32>;  // (50,33):(33,1)
 @group(0) @binding(2) var<storage, read> x: array<vec4<f16>>;  // (1056):(1)
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;  // (50):(1)
-var<workgroup> partial: array<f32, 128>;  // what threads give one another
+var<workgroup> sums: array<f32, 64>;  // (4,16):(1,4)
 
-@compute @workgroup_size(128)
-fn matvec(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
-    var totals = vec4<f32>(0.0);
-    let tid_times_8 = tid * 8u;
-    let weights_at = group.x * 132u + tid;
-    let lanes = vec4<u32>(268435456u, 16777216u, 1048576u, 65536u);
-    let group_x_times_4 = group.x * 4u;
-    let weights_at_1 = min(group_x_times_4 + 2u, 49u) * 33u + tid;
-    let weights_at_2 = min(group_x_times_4 + 3u, 49u) * 33u + tid;
-    for (var k = 0u; k < 33u; k += 128u) {
-        let x_at = tid_times_8 + k * 8u;
-        let weights_at_3 = weights_at + k;
-        let weights_at_4 = weights_at_1 + k;
-        let weights_at_5 = weights_at_2 + k;
-        if (tid + k < 33u) {
-            let x_0 = x[x_at];
-            let x_1 = x[x_at + 1u];
-            let x_2 = x[x_at + 2u];
-            let x_3 = x[x_at + 3u];
-            let x_4 = x[x_at + 4u];
-            let x_5 = x[x_at + 5u];
-            let x_6 = x[x_at + 6u];
-            let x_7 = x[x_at + 7u];
-            let vs0 = vec4<f32>(x_0);
-            let vs1 = vec4<f32>(x_1);
-            let vs2 = vec4<f32>(x_2);
-            let vs3 = vec4<f32>(x_3);
-            let vs4 = vec4<f32>(x_4);
-            let vs5 = vec4<f32>(x_5);
-            let vs6 = vec4<f32>(x_6);
-            let vs7 = vec4<f32>(x_7);
-            let weights_0 = weights[weights_at_3];
-            let ws0 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_0.x) * lanes) >> vec4<u32>(28u));
-            let ws1 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_0.x * 4096u, weights_0.x * 256u, weights_0.x * 16u, weights_0.x)) >> vec4<u32>(28u));
-            let ws2 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_0.y) * lanes) >> vec4<u32>(28u));
-            let ws3 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_0.y * 4096u, weights_0.y * 256u, weights_0.y * 16u, weights_0.y)) >> vec4<u32>(28u));
-            let ws4 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_0.z) * lanes) >> vec4<u32>(28u));
-            let ws5 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_0.z * 4096u, weights_0.z * 256u, weights_0.z * 16u, weights_0.z)) >> vec4<u32>(28u));
-            let ws6 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_0.w) * lanes) >> vec4<u32>(28u));
-            let ws7 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_0.w * 4096u, weights_0.w * 256u, weights_0.w * 16u, weights_0.w)) >> vec4<u32>(28u));
-            let weights_1 = weights[weights_at_3 + 33u];
-            let ws8 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_1.x) * lanes) >> vec4<u32>(28u));
-            let ws9 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_1.x * 4096u, weights_1.x * 256u, weights_1.x * 16u, weights_1.x)) >> vec4<u32>(28u));
-            let ws10 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_1.y) * lanes) >> vec4<u32>(28u));
-            let ws11 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_1.y * 4096u, weights_1.y * 256u, weights_1.y * 16u, weights_1.y)) >> vec4<u32>(28u));
-            let ws12 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_1.z) * lanes) >> vec4<u32>(28u));
-            let ws13 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_1.z * 4096u, weights_1.z * 256u, weights_1.z * 16u, weights_1.z)) >> vec4<u32>(28u));
-            let ws14 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_1.w) * lanes) >> vec4<u32>(28u));
-            let ws15 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_1.w * 4096u, weights_1.w * 256u, weights_1.w * 16u, weights_1.w)) >> vec4<u32>(28u));
-            let weights_2 = weights[weights_at_4];
-            let ws16 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_2.x) * lanes) >> vec4<u32>(28u));
-            let ws17 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_2.x * 4096u, weights_2.x * 256u, weights_2.x * 16u, weights_2.x)) >> vec4<u32>(28u));
-            let ws18 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_2.y) * lanes) >> vec4<u32>(28u));
-            let ws19 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_2.y * 4096u, weights_2.y * 256u, weights_2.y * 16u, weights_2.y)) >> vec4<u32>(28u));
-            let ws20 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_2.z) * lanes) >> vec4<u32>(28u));
-            let ws21 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_2.z * 4096u, weights_2.z * 256u, weights_2.z * 16u, weights_2.z)) >> vec4<u32>(28u));
-            let ws22 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_2.w) * lanes) >> vec4<u32>(28u));
-            let ws23 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_2.w * 4096u, weights_2.w * 256u, weights_2.w * 16u, weights_2.w)) >> vec4<u32>(28u));
-            let weights_3 = weights[weights_at_5];
-            let ws24 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_3.x) * lanes) >> vec4<u32>(28u));
-            let ws25 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_3.x * 4096u, weights_3.x * 256u, weights_3.x * 16u, weights_3.x)) >> vec4<u32>(28u));
-            let ws26 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_3.y) * lanes) >> vec4<u32>(28u));
-            let ws27 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_3.y * 4096u, weights_3.y * 256u, weights_3.y * 16u, weights_3.y)) >> vec4<u32>(28u));
-            let ws28 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_3.z) * lanes) >> vec4<u32>(28u));
-            let ws29 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_3.z * 4096u, weights_3.z * 256u, weights_3.z * 16u, weights_3.z)) >> vec4<u32>(28u));
-            let ws30 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_3.w) * lanes) >> vec4<u32>(28u));
-            let ws31 = vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(weights_3.w * 4096u, weights_3.w * 256u, weights_3.w * 16u, weights_3.w)) >> vec4<u32>(28u));
-            let parts = fma(vec4<f32>(ws7.w, ws15.w, ws23.w, ws31.w), vec4<f32>(vs7.w), fma(vec4<f32>(ws7.z, ws15.z, ws23.z, ws31.z), vec4<f32>(vs7.z), fma(vec4<f32>(ws7.y, ws15.y, ws23.y, ws31.y), vec4<f32>(vs7.y), fma(vec4<f32>(ws7.x, ws15.x, ws23.x, ws31.x), vec4<f32>(vs7.x), fma(vec4<f32>(ws6.w, ws14.w, ws22.w, ws30.w), vec4<f32>(vs6.w), fma(vec4<f32>(ws6.z, ws14.z, ws22.z, ws30.z), vec4<f32>(vs6.z), fma(vec4<f32>(ws6.y, ws14.y, ws22.y, ws30.y), vec4<f32>(vs6.y), fma(vec4<f32>(ws6.x, ws14.x, ws22.x, ws30.x), vec4<f32>(vs6.x), fma(vec4<f32>(ws5.w, ws13.w, ws21.w, ws29.w), vec4<f32>(vs5.w), fma(vec4<f32>(ws5.z, ws13.z, ws21.z, ws29.z), vec4<f32>(vs5.z), fma(vec4<f32>(ws5.y, ws13.y, ws21.y, ws29.y), vec4<f32>(vs5.y), fma(vec4<f32>(ws5.x, ws13.x, ws21.x, ws29.x), vec4<f32>(vs5.x), fma(vec4<f32>(ws4.w, ws12.w, ws20.w, ws28.w), vec4<f32>(vs4.w), fma(vec4<f32>(ws4.z, ws12.z, ws20.z, ws28.z), vec4<f32>(vs4.z), fma(vec4<f32>(ws4.y, ws12.y, ws20.y, ws28.y), vec4<f32>(vs4.y), fma(vec4<f32>(ws4.x, ws12.x, ws20.x, ws28.x), vec4<f32>(vs4.x), fma(vec4<f32>(ws3.w, ws11.w, ws19.w, ws27.w), vec4<f32>(vs3.w), fma(vec4<f32>(ws3.z, ws11.z, ws19.z, ws27.z), vec4<f32>(vs3.z), fma(vec4<f32>(ws3.y, ws11.y, ws19.y, ws27.y), vec4<f32>(vs3.y), fma(vec4<f32>(ws3.x, ws11.x, ws19.x, ws27.x), vec4<f32>(vs3.x), fma(vec4<f32>(ws2.w, ws10.w, ws18.w, ws26.w), vec4<f32>(vs2.w), fma(vec4<f32>(ws2.z, ws10.z, ws18.z, ws26.z), vec4<f32>(vs2.z), fma(vec4<f32>(ws2.y, ws10.y, ws18.y, ws26.y), vec4<f32>(vs2.y), fma(vec4<f32>(ws2.x, ws10.x, ws18.x, ws26.x), vec4<f32>(vs2.x), fma(vec4<f32>(ws1.w, ws9.w, ws17.w, ws25.w), vec4<f32>(vs1.w), fma(vec4<f32>(ws1.z, ws9.z, ws17.z, ws25.z), vec4<f32>(vs1.z), fma(vec4<f32>(ws1.y, ws9.y, ws17.y, ws25.y), vec4<f32>(vs1.y), fma(vec4<f32>(ws1.x, ws9.x, ws17.x, ws25.x), vec4<f32>(vs1.x), fma(vec4<f32>(ws0.w, ws8.w, ws16.w, ws24.w), vec4<f32>(vs0.w), fma(vec4<f32>(ws0.z, ws8.z, ws16.z, ws24.z), vec4<f32>(vs0.z), fma(vec4<f32>(ws0.y, ws8.y, ws16.y, ws24.y), vec4<f32>(vs0.y), fma(vec4<f32>(ws0.x, ws8.x, ws16.x, ws24.x), vec4<f32>(vs0.x), vec4<f32>(0.0)))))))))))))))))))))))))))))))));
-            let scales_0 = scales[weights_at_3];
-            totals.x = totals.x + parts.x * scales_0;
-            let scales_1 = scales[weights_at_3 + 33u];
-            totals.y = totals.y + parts.y * scales_1;
-            let scales_2 = scales[weights_at_4];
-            totals.z = totals.z + parts.z * scales_2;
-            let scales_3 = scales[weights_at_5];
-            totals.w = totals.w + parts.w * scales_3;
+@compute @workgroup_size(64)
+fn matvec(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) tid: u32, @builtin(subgroup_size) subgroup_size: u32, @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_id) subgroup: u32) {
+    let inside = lane < 4u;
+    let sums_at = subgroup * 4u + lane;
+    for (var r = 0u; r < 4u; r += 4u) {
+        if (inside) {
+            sums[sums_at + r] = 0.0;
         }
     }
-    partial[tid] = totals.x;
-    workgroupBarrier();
-    let inside = tid < 64u;
-    if (inside) {
-        let partial_1 = partial[tid];
-        let partial_2 = partial[tid + 64u];
-        partial[tid] = partial_1 + partial_2;
+    let group_x_times_132 = group.x * 132u;
+    let group_x_times_4 = group.x * 4u;
+    let weights_at = min(group_x_times_4 + 2u, 49u) * 33u;
+    let weights_at_1 = min(group_x_times_4 + 3u, 49u) * 33u;
+    let inside_1 = lane % 2u == 1u;
+    let inside_2 = (lane / 2u) % 2u == 1u;
+    for (var k = 0u; k < 33u; k += 64u) {
+        let weights_at_2 = tid + k;
+        let k_min = min(weights_at_2, 32u);
+        let weights_at_3 = group_x_times_132 + k_min;
+        let weights_0 = weights[weights_at_3];
+        let scales_0 = scales[weights_at_3];
+        let weights_1 = weights[weights_at_3 + 33u];
+        let scales_1 = scales[weights_at_3 + 33u];
+        let weights_at_4 = weights_at + k_min;
+        let weights_2 = weights[weights_at_4];
+        let scales_2 = scales[weights_at_4];
+        let weights_at_5 = weights_at_1 + k_min;
+        let weights_3 = weights[weights_at_5];
+        let scales_3 = scales[weights_at_5];
+        let k_min_times_8 = k_min * 8u;
+        let x_0 = x[k_min_times_8];
+        let x_1 = x[k_min_times_8 + 1u];
+        let x_2 = x[k_min_times_8 + 2u];
+        let x_3 = x[k_min_times_8 + 3u];
+        let x_4 = x[k_min_times_8 + 4u];
+        let x_5 = x[k_min_times_8 + 5u];
+        let x_6 = x[k_min_times_8 + 6u];
+        let x_7 = x[k_min_times_8 + 7u];
+        let values0 = vec4<f32>(x_0);
+        let values1 = vec4<f32>(x_1);
+        let values2 = vec4<f32>(x_2);
+        let values3 = vec4<f32>(x_3);
+        let values4 = vec4<f32>(x_4);
+        let values5 = vec4<f32>(x_5);
+        let values6 = vec4<f32>(x_6);
+        let values7 = vec4<f32>(x_7);
+        let index = bitcast<u32>(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(max(7.888609e-31, abs(values0.x)), abs(values0.y)), abs(values0.z)), abs(values0.w)), abs(values1.x)), abs(values1.y)), abs(values1.z)), abs(values1.w)), abs(values2.x)), abs(values2.y)), abs(values2.z)), abs(values2.w)), abs(values3.x)), abs(values3.y)), abs(values3.z)), abs(values3.w)), abs(values4.x)), abs(values4.y)), abs(values4.z)), abs(values4.w)), abs(values5.x)), abs(values5.y)), abs(values5.z)), abs(values5.w)), abs(values6.x)), abs(values6.y)), abs(values6.z)), abs(values6.w)), abs(values7.x)), abs(values7.y)), abs(values7.z)), abs(values7.w))) & 2139095040u;
+        let value = bitcast<f32>(0u - index - 1996488704u);
+        let value_1 = select(0.0, bitcast<f32>(index) * 5.9604645e-08, weights_at_2 < 33u);
+        let index_1 = (weights_0.x << 4u) & 4042322160u;
+        let index_2 = bitcast<u32>(fma(values0.z, value, 12615808.0));
+        let index_3 = bitcast<u32>(fma(values0.x, value, 12615808.0));
+        let index_4 = bitcast<u32>(fma(values1.z, value, 12615808.0));
+        let index_5 = bitcast<u32>(fma(values1.x, value, 12615808.0));
+        let index_6 = (((index_2 & 255u) << 8u) + (index_3 & 255u) + ((index_4 & 255u) << 24u) + ((index_5 & 255u) << 16u)) ^ 2155905152u;
+        let index_7 = weights_0.x & 4042322160u;
+        let index_8 = bitcast<u32>(fma(values0.w, value, 12615808.0));
+        let index_9 = bitcast<u32>(fma(values0.y, value, 12615808.0));
+        let index_10 = bitcast<u32>(fma(values1.w, value, 12615808.0));
+        let index_11 = bitcast<u32>(fma(values1.y, value, 12615808.0));
+        let index_12 = (((index_8 & 255u) << 8u) + (index_9 & 255u) + ((index_10 & 255u) << 24u) + ((index_11 & 255u) << 16u)) ^ 2155905152u;
+        let index_13 = (weights_0.y << 4u) & 4042322160u;
+        let index_14 = bitcast<u32>(fma(values2.z, value, 12615808.0));
+        let index_15 = bitcast<u32>(fma(values2.x, value, 12615808.0));
+        let index_16 = bitcast<u32>(fma(values3.z, value, 12615808.0));
+        let index_17 = bitcast<u32>(fma(values3.x, value, 12615808.0));
+        let index_18 = (((index_14 & 255u) << 8u) + (index_15 & 255u) + ((index_16 & 255u) << 24u) + ((index_17 & 255u) << 16u)) ^ 2155905152u;
+        let index_19 = weights_0.y & 4042322160u;
+        let index_20 = bitcast<u32>(fma(values2.w, value, 12615808.0));
+        let index_21 = bitcast<u32>(fma(values2.y, value, 12615808.0));
+        let index_22 = bitcast<u32>(fma(values3.w, value, 12615808.0));
+        let index_23 = bitcast<u32>(fma(values3.y, value, 12615808.0));
+        let index_24 = (((index_20 & 255u) << 8u) + (index_21 & 255u) + ((index_22 & 255u) << 24u) + ((index_23 & 255u) << 16u)) ^ 2155905152u;
+        let index_25 = (weights_0.z << 4u) & 4042322160u;
+        let index_26 = bitcast<u32>(fma(values4.z, value, 12615808.0));
+        let index_27 = bitcast<u32>(fma(values4.x, value, 12615808.0));
+        let index_28 = bitcast<u32>(fma(values5.z, value, 12615808.0));
+        let index_29 = bitcast<u32>(fma(values5.x, value, 12615808.0));
+        let index_30 = (((index_26 & 255u) << 8u) + (index_27 & 255u) + ((index_28 & 255u) << 24u) + ((index_29 & 255u) << 16u)) ^ 2155905152u;
+        let index_31 = weights_0.z & 4042322160u;
+        let index_32 = bitcast<u32>(fma(values4.w, value, 12615808.0));
+        let index_33 = bitcast<u32>(fma(values4.y, value, 12615808.0));
+        let index_34 = bitcast<u32>(fma(values5.w, value, 12615808.0));
+        let index_35 = bitcast<u32>(fma(values5.y, value, 12615808.0));
+        let index_36 = (((index_32 & 255u) << 8u) + (index_33 & 255u) + ((index_34 & 255u) << 24u) + ((index_35 & 255u) << 16u)) ^ 2155905152u;
+        let index_37 = (weights_0.w << 4u) & 4042322160u;
+        let index_38 = bitcast<u32>(fma(values6.z, value, 12615808.0));
+        let index_39 = bitcast<u32>(fma(values6.x, value, 12615808.0));
+        let index_40 = bitcast<u32>(fma(values7.z, value, 12615808.0));
+        let index_41 = bitcast<u32>(fma(values7.x, value, 12615808.0));
+        let index_42 = (((index_38 & 255u) << 8u) + (index_39 & 255u) + ((index_40 & 255u) << 24u) + ((index_41 & 255u) << 16u)) ^ 2155905152u;
+        let index_43 = weights_0.w & 4042322160u;
+        let index_44 = bitcast<u32>(fma(values6.w, value, 12615808.0));
+        let index_45 = bitcast<u32>(fma(values6.y, value, 12615808.0));
+        let index_46 = bitcast<u32>(fma(values7.w, value, 12615808.0));
+        let index_47 = bitcast<u32>(fma(values7.y, value, 12615808.0));
+        let index_48 = (((index_44 & 255u) << 8u) + (index_45 & 255u) + ((index_46 & 255u) << 24u) + ((index_47 & 255u) << 16u)) ^ 2155905152u;
+        let index_49 = dot4I8Packed(index_1, index_6) + dot4I8Packed(index_7, index_12) + dot4I8Packed(index_13, index_18) + dot4I8Packed(index_19, index_24) + dot4I8Packed(index_25, index_30) + dot4I8Packed(index_31, index_36) + dot4I8Packed(index_37, index_42) + dot4I8Packed(index_43, index_48);
+        let index_50 = ((index_2 & 65280u) + ((index_3 >> 8u) & 255u) + (((index_4 >> 8u) & 255u) << 24u) + (((index_5 >> 8u) & 255u) << 16u)) ^ 2155905152u;
+        let index_51 = ((index_8 & 65280u) + ((index_9 >> 8u) & 255u) + (((index_10 >> 8u) & 255u) << 24u) + (((index_11 >> 8u) & 255u) << 16u)) ^ 2155905152u;
+        let index_52 = ((index_14 & 65280u) + ((index_15 >> 8u) & 255u) + (((index_16 >> 8u) & 255u) << 24u) + (((index_17 >> 8u) & 255u) << 16u)) ^ 2155905152u;
+        let index_53 = ((index_20 & 65280u) + ((index_21 >> 8u) & 255u) + (((index_22 >> 8u) & 255u) << 24u) + (((index_23 >> 8u) & 255u) << 16u)) ^ 2155905152u;
+        let index_54 = ((index_26 & 65280u) + ((index_27 >> 8u) & 255u) + (((index_28 >> 8u) & 255u) << 24u) + (((index_29 >> 8u) & 255u) << 16u)) ^ 2155905152u;
+        let index_55 = ((index_32 & 65280u) + ((index_33 >> 8u) & 255u) + (((index_34 >> 8u) & 255u) << 24u) + (((index_35 >> 8u) & 255u) << 16u)) ^ 2155905152u;
+        let index_56 = ((index_38 & 65280u) + ((index_39 >> 8u) & 255u) + (((index_40 >> 8u) & 255u) << 24u) + (((index_41 >> 8u) & 255u) << 16u)) ^ 2155905152u;
+        let index_57 = ((index_44 & 65280u) + ((index_45 >> 8u) & 255u) + (((index_46 >> 8u) & 255u) << 24u) + (((index_47 >> 8u) & 255u) << 16u)) ^ 2155905152u;
+        let index_58 = dot4I8Packed(index_1, index_50) + dot4I8Packed(index_7, index_51) + dot4I8Packed(index_13, index_52) + dot4I8Packed(index_19, index_53) + dot4I8Packed(index_25, index_54) + dot4I8Packed(index_31, index_55) + dot4I8Packed(index_37, index_56) + dot4I8Packed(index_43, index_57);
+        let index_59 = ((((((index_2 >> 16u) & 255u) << 8u) + ((index_3 >> 16u) & 255u) + (((index_4 >> 16u) & 255u) << 24u) + (index_5 & 16711680u)) | 2155905152u) - 1077952576u) ^ 2155905152u;
+        let index_60 = ((((((index_8 >> 16u) & 255u) << 8u) + ((index_9 >> 16u) & 255u) + (((index_10 >> 16u) & 255u) << 24u) + (index_11 & 16711680u)) | 2155905152u) - 1077952576u) ^ 2155905152u;
+        let index_61 = ((((((index_14 >> 16u) & 255u) << 8u) + ((index_15 >> 16u) & 255u) + (((index_16 >> 16u) & 255u) << 24u) + (index_17 & 16711680u)) | 2155905152u) - 1077952576u) ^ 2155905152u;
+        let index_62 = ((((((index_20 >> 16u) & 255u) << 8u) + ((index_21 >> 16u) & 255u) + (((index_22 >> 16u) & 255u) << 24u) + (index_23 & 16711680u)) | 2155905152u) - 1077952576u) ^ 2155905152u;
+        let index_63 = ((((((index_26 >> 16u) & 255u) << 8u) + ((index_27 >> 16u) & 255u) + (((index_28 >> 16u) & 255u) << 24u) + (index_29 & 16711680u)) | 2155905152u) - 1077952576u) ^ 2155905152u;
+        let index_64 = ((((((index_32 >> 16u) & 255u) << 8u) + ((index_33 >> 16u) & 255u) + (((index_34 >> 16u) & 255u) << 24u) + (index_35 & 16711680u)) | 2155905152u) - 1077952576u) ^ 2155905152u;
+        let index_65 = ((((((index_38 >> 16u) & 255u) << 8u) + ((index_39 >> 16u) & 255u) + (((index_40 >> 16u) & 255u) << 24u) + (index_41 & 16711680u)) | 2155905152u) - 1077952576u) ^ 2155905152u;
+        let index_66 = ((((((index_44 >> 16u) & 255u) << 8u) + ((index_45 >> 16u) & 255u) + (((index_46 >> 16u) & 255u) << 24u) + (index_47 & 16711680u)) | 2155905152u) - 1077952576u) ^ 2155905152u;
+        let index_67 = dot4I8Packed(index_1, index_59) + dot4I8Packed(index_7, index_60) + dot4I8Packed(index_13, index_61) + dot4I8Packed(index_19, index_62) + dot4I8Packed(index_25, index_63) + dot4I8Packed(index_31, index_64) + dot4I8Packed(index_37, index_65) + dot4I8Packed(index_43, index_66);
+        let index_68 = (weights_1.x << 4u) & 4042322160u;
+        let index_69 = weights_1.x & 4042322160u;
+        let index_70 = (weights_1.y << 4u) & 4042322160u;
+        let index_71 = weights_1.y & 4042322160u;
+        let index_72 = (weights_1.z << 4u) & 4042322160u;
+        let index_73 = weights_1.z & 4042322160u;
+        let index_74 = (weights_1.w << 4u) & 4042322160u;
+        let index_75 = weights_1.w & 4042322160u;
+        let index_76 = dot4I8Packed(index_68, index_6) + dot4I8Packed(index_69, index_12) + dot4I8Packed(index_70, index_18) + dot4I8Packed(index_71, index_24) + dot4I8Packed(index_72, index_30) + dot4I8Packed(index_73, index_36) + dot4I8Packed(index_74, index_42) + dot4I8Packed(index_75, index_48);
+        let index_77 = dot4I8Packed(index_68, index_50) + dot4I8Packed(index_69, index_51) + dot4I8Packed(index_70, index_52) + dot4I8Packed(index_71, index_53) + dot4I8Packed(index_72, index_54) + dot4I8Packed(index_73, index_55) + dot4I8Packed(index_74, index_56) + dot4I8Packed(index_75, index_57);
+        let index_78 = dot4I8Packed(index_68, index_59) + dot4I8Packed(index_69, index_60) + dot4I8Packed(index_70, index_61) + dot4I8Packed(index_71, index_62) + dot4I8Packed(index_72, index_63) + dot4I8Packed(index_73, index_64) + dot4I8Packed(index_74, index_65) + dot4I8Packed(index_75, index_66);
+        let index_79 = (weights_2.x << 4u) & 4042322160u;
+        let index_80 = weights_2.x & 4042322160u;
+        let index_81 = (weights_2.y << 4u) & 4042322160u;
+        let index_82 = weights_2.y & 4042322160u;
+        let index_83 = (weights_2.z << 4u) & 4042322160u;
+        let index_84 = weights_2.z & 4042322160u;
+        let index_85 = (weights_2.w << 4u) & 4042322160u;
+        let index_86 = weights_2.w & 4042322160u;
+        let index_87 = dot4I8Packed(index_79, index_6) + dot4I8Packed(index_80, index_12) + dot4I8Packed(index_81, index_18) + dot4I8Packed(index_82, index_24) + dot4I8Packed(index_83, index_30) + dot4I8Packed(index_84, index_36) + dot4I8Packed(index_85, index_42) + dot4I8Packed(index_86, index_48);
+        let index_88 = dot4I8Packed(index_79, index_50) + dot4I8Packed(index_80, index_51) + dot4I8Packed(index_81, index_52) + dot4I8Packed(index_82, index_53) + dot4I8Packed(index_83, index_54) + dot4I8Packed(index_84, index_55) + dot4I8Packed(index_85, index_56) + dot4I8Packed(index_86, index_57);
+        let index_89 = dot4I8Packed(index_79, index_59) + dot4I8Packed(index_80, index_60) + dot4I8Packed(index_81, index_61) + dot4I8Packed(index_82, index_62) + dot4I8Packed(index_83, index_63) + dot4I8Packed(index_84, index_64) + dot4I8Packed(index_85, index_65) + dot4I8Packed(index_86, index_66);
+        let index_90 = (weights_3.x << 4u) & 4042322160u;
+        let index_91 = weights_3.x & 4042322160u;
+        let index_92 = (weights_3.y << 4u) & 4042322160u;
+        let index_93 = weights_3.y & 4042322160u;
+        let index_94 = (weights_3.z << 4u) & 4042322160u;
+        let index_95 = weights_3.z & 4042322160u;
+        let index_96 = (weights_3.w << 4u) & 4042322160u;
+        let index_97 = weights_3.w & 4042322160u;
+        let index_98 = dot4I8Packed(index_90, index_6) + dot4I8Packed(index_91, index_12) + dot4I8Packed(index_92, index_18) + dot4I8Packed(index_93, index_24) + dot4I8Packed(index_94, index_30) + dot4I8Packed(index_95, index_36) + dot4I8Packed(index_96, index_42) + dot4I8Packed(index_97, index_48);
+        let index_99 = dot4I8Packed(index_90, index_50) + dot4I8Packed(index_91, index_51) + dot4I8Packed(index_92, index_52) + dot4I8Packed(index_93, index_53) + dot4I8Packed(index_94, index_54) + dot4I8Packed(index_95, index_55) + dot4I8Packed(index_96, index_56) + dot4I8Packed(index_97, index_57);
+        let index_100 = dot4I8Packed(index_90, index_59) + dot4I8Packed(index_91, index_60) + dot4I8Packed(index_92, index_61) + dot4I8Packed(index_93, index_62) + dot4I8Packed(index_94, index_63) + dot4I8Packed(index_95, index_64) + dot4I8Packed(index_96, index_65) + dot4I8Packed(index_97, index_66);
+        for (var r_1 = 0u; r_1 < 4u; r_1 += 4u) {
+            let value_2 = (0.0 + f32(index_49) * 1.0 + f32(index_58) * 256.0 + f32(index_67) * 65536.0) * (scales_0 * value_1);
+            let value_3 = (0.0 + f32(index_76) * 1.0 + f32(index_77) * 256.0 + f32(index_78) * 65536.0) * (scales_1 * value_1);
+            let lanes_0 = subgroupShuffleXor(select(value_3, value_2, inside_1), 1u);
+            let value_4 = (0.0 + f32(index_87) * 1.0 + f32(index_88) * 256.0 + f32(index_89) * 65536.0) * (scales_2 * value_1);
+            let value_5 = (0.0 + f32(index_98) * 1.0 + f32(index_99) * 256.0 + f32(index_100) * 65536.0) * (scales_3 * value_1);
+            let lanes_1 = subgroupShuffleXor(select(value_5, value_4, inside_1), 1u);
+            let value_6 = select(value_2, value_3, inside_1) + lanes_0;
+            let value_7 = select(value_4, value_5, inside_1) + lanes_1;
+            let value_0 = subgroupShuffleXor(select(value_7, value_6, inside_2), 2u);
+            let value_1_1 = select(value_6, value_7, inside_2) + value_0;
+            var total = value_1_1;
+            var step = 4u;
+            while (step < subgroup_size) {
+                let lanes_3 = subgroupShuffleXor(total, step);
+                total = total + lanes_3;
+                step = step * 2u;
+            }
+            let sums_at_1 = sums_at + r_1;
+            if (inside) {
+                let sums_1 = sums[sums_at_1];
+                sums[sums_at_1] = sums_1 + total;
+            }
+        }
     }
     workgroupBarrier();
-    let inside_1 = tid < 32u;
-    if (inside_1) {
-        let partial_3 = partial[tid];
-        let partial_4 = partial[tid + 32u];
-        partial[tid] = partial_3 + partial_4;
-    }
-    workgroupBarrier();
-    let inside_2 = tid < 16u;
-    if (inside_2) {
-        let partial_5 = partial[tid];
-        let partial_6 = partial[tid + 16u];
-        partial[tid] = partial_5 + partial_6;
-    }
-    workgroupBarrier();
-    let inside_3 = tid < 8u;
-    if (inside_3) {
-        let partial_7 = partial[tid];
-        let partial_8 = partial[tid + 8u];
-        partial[tid] = partial_7 + partial_8;
-    }
-    workgroupBarrier();
-    let inside_4 = tid < 4u;
-    if (inside_4) {
-        let partial_9 = partial[tid];
-        let partial_10 = partial[tid + 4u];
-        partial[tid] = partial_9 + partial_10;
-    }
-    workgroupBarrier();
-    let inside_5 = tid < 2u;
-    if (inside_5) {
-        let partial_11 = partial[tid];
-        let partial_12 = partial[tid + 2u];
-        partial[tid] = partial_11 + partial_12;
-    }
-    workgroupBarrier();
-    let inside_6 = tid < 1u;
-    if (inside_6) {
-        let partial_13 = partial[tid];
-        let partial_14 = partial[tid + 1u];
-        partial[tid] = partial_13 + partial_14;
-    }
-    workgroupBarrier();
-    let partial_15 = partial[0u];
-    let inside_7 = tid == 0u;
-    if (inside_7) {
-        y[group_x_times_4] = partial_15;
-    }
-    workgroupBarrier();
-    partial[tid] = totals.y;
-    workgroupBarrier();
-    if (inside) {
-        let partial_16 = partial[tid];
-        let partial_17 = partial[tid + 64u];
-        partial[tid] = partial_16 + partial_17;
-    }
-    workgroupBarrier();
-    if (inside_1) {
-        let partial_18 = partial[tid];
-        let partial_19 = partial[tid + 32u];
-        partial[tid] = partial_18 + partial_19;
-    }
-    workgroupBarrier();
-    if (inside_2) {
-        let partial_20 = partial[tid];
-        let partial_21 = partial[tid + 16u];
-        partial[tid] = partial_20 + partial_21;
-    }
-    workgroupBarrier();
-    if (inside_3) {
-        let partial_22 = partial[tid];
-        let partial_23 = partial[tid + 8u];
-        partial[tid] = partial_22 + partial_23;
-    }
-    workgroupBarrier();
-    if (inside_4) {
-        let partial_24 = partial[tid];
-        let partial_25 = partial[tid + 4u];
-        partial[tid] = partial_24 + partial_25;
-    }
-    workgroupBarrier();
-    if (inside_5) {
-        let partial_26 = partial[tid];
-        let partial_27 = partial[tid + 2u];
-        partial[tid] = partial_26 + partial_27;
-    }
-    workgroupBarrier();
-    if (inside_6) {
-        let partial_28 = partial[tid];
-        let partial_29 = partial[tid + 1u];
-        partial[tid] = partial_28 + partial_29;
-    }
-    workgroupBarrier();
-    let partial_30 = partial[0u];
-    if (inside_7) {
-        y[group_x_times_4 + 1u] = partial_30;
-    }
-    workgroupBarrier();
-    partial[tid] = totals.z;
-    workgroupBarrier();
-    if (inside) {
-        let partial_31 = partial[tid];
-        let partial_32 = partial[tid + 64u];
-        partial[tid] = partial_31 + partial_32;
-    }
-    workgroupBarrier();
-    if (inside_1) {
-        let partial_33 = partial[tid];
-        let partial_34 = partial[tid + 32u];
-        partial[tid] = partial_33 + partial_34;
-    }
-    workgroupBarrier();
-    if (inside_2) {
-        let partial_35 = partial[tid];
-        let partial_36 = partial[tid + 16u];
-        partial[tid] = partial_35 + partial_36;
-    }
-    workgroupBarrier();
-    if (inside_3) {
-        let partial_37 = partial[tid];
-        let partial_38 = partial[tid + 8u];
-        partial[tid] = partial_37 + partial_38;
-    }
-    workgroupBarrier();
-    if (inside_4) {
-        let partial_39 = partial[tid];
-        let partial_40 = partial[tid + 4u];
-        partial[tid] = partial_39 + partial_40;
-    }
-    workgroupBarrier();
-    if (inside_5) {
-        let partial_41 = partial[tid];
-        let partial_42 = partial[tid + 2u];
-        partial[tid] = partial_41 + partial_42;
-    }
-    workgroupBarrier();
-    if (inside_6) {
-        let partial_43 = partial[tid];
-        let partial_44 = partial[tid + 1u];
-        partial[tid] = partial_43 + partial_44;
-    }
-    workgroupBarrier();
-    let partial_45 = partial[0u];
-    let inside_8 = inside_7 && group.x < 12u;
-    if (inside_8) {
-        y[group_x_times_4 + 2u] = partial_45;
-    }
-    workgroupBarrier();
-    partial[tid] = totals.w;
-    workgroupBarrier();
-    if (inside) {
-        let partial_46 = partial[tid];
-        let partial_47 = partial[tid + 64u];
-        partial[tid] = partial_46 + partial_47;
-    }
-    workgroupBarrier();
-    if (inside_1) {
-        let partial_48 = partial[tid];
-        let partial_49 = partial[tid + 32u];
-        partial[tid] = partial_48 + partial_49;
-    }
-    workgroupBarrier();
-    if (inside_2) {
-        let partial_50 = partial[tid];
-        let partial_51 = partial[tid + 16u];
-        partial[tid] = partial_50 + partial_51;
-    }
-    workgroupBarrier();
-    if (inside_3) {
-        let partial_52 = partial[tid];
-        let partial_53 = partial[tid + 8u];
-        partial[tid] = partial_52 + partial_53;
-    }
-    workgroupBarrier();
-    if (inside_4) {
-        let partial_54 = partial[tid];
-        let partial_55 = partial[tid + 4u];
-        partial[tid] = partial_54 + partial_55;
-    }
-    workgroupBarrier();
-    if (inside_5) {
-        let partial_56 = partial[tid];
-        let partial_57 = partial[tid + 2u];
-        partial[tid] = partial_56 + partial_57;
-    }
-    workgroupBarrier();
-    if (inside_6) {
-        let partial_58 = partial[tid];
-        let partial_59 = partial[tid + 1u];
-        partial[tid] = partial_58 + partial_59;
-    }
-    workgroupBarrier();
-    let partial_60 = partial[0u];
-    if (inside_8) {
-        y[group_x_times_4 + 3u] = partial_60;
+    let index_101 = group_x_times_4 + tid;
+    if (tid < 4u && index_101 < 50u) {
+        var total_3 = 0.0;
+        for (var s = 0u; s < 63u / subgroup_size + 1u; s++) {
+            let sums_2 = sums[tid + s * 4u];
+            total_3 = total_3 + sums_2;
+        }
+        y[index_101] = total_3;
     }
 }
