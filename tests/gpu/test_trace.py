@@ -116,10 +116,11 @@ def test_more_workgroups_than_a_dimension_has() -> None:
         gpu.launch(grid=size(x), threads=1)
         x[gpu.workgroup.x] = gpu.workgroup.x
 
-    x = np.zeros(70000, np.uint32)
-    assert mark.program(x).grid == (65535, 2, 1)
-    mark.interpret(x)
-    assert np.array_equal(x, np.arange(70000))
+    for count, grid in ((70000, (35000, 2, 1)), (131071, (43691, 3, 1))):
+        x = np.zeros(count, np.uint32)
+        assert mark.program(x).grid == grid
+        mark.interpret(x)
+        assert np.array_equal(x, np.arange(count))
 
 
 def test_values_read_before_a_write_are_the_old_ones() -> None:
