@@ -371,7 +371,7 @@ def test_a_long_grid_folded_over_two_dimensions() -> None:
     assert not mark.program(y).checked
     short = mark.verify(make_tensor(np.empty((279_978, 4), np.float32)))
     (use,) = short.refuted[0].witness.uses
-    assert use.workgroup[0] + 65535 * use.workgroup[1] == 69999
+    assert use.workgroup[0] + 35000 * use.workgroup[1] == 69999
 
 
 def test_f32_is_no_index() -> None:
