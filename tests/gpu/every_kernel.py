@@ -14,7 +14,7 @@ from operation_cases import Recorded, recorded
 
 import cutepy.gpu
 from cutepy import gpu
-from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan
+from cutepy.gpu.matmul import LARGE, MEDIUM, SKINNY, SMALL, Plan
 from cutepy.gpu.matmul_matrices import MatrixPlan
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.trace.kernel import KernelFunction
@@ -63,8 +63,8 @@ def _run_operations() -> None:
 
 def _run_products_and_sums() -> None:
     g = np.random.default_rng(0)
-    plans = (None, Plan((64, 64, 8), (8, 8), stages=2, unrolled=True), Plan((32, 64, 16), (8, 16)))
-    for number, (m, n, k) in enumerate(((64, 64, 32), (70, 33, 17), (1, 1, 1))):
+    plans = (None, Plan((64, 64, 8), (8, 8), stages=2, unrolled=True), Plan((32, 64, 16), (8, 16)), SKINNY)
+    for number, (m, n, k) in enumerate(((64, 64, 32), (70, 33, 17), (1, 1, 1), (13, 150, 40))):
         for dtype in ("float32", "float16", "int32", "uint32"):
             a, b = (g.integers(0, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
             plan = plans[number] if dtype == "float32" else None
