@@ -98,9 +98,9 @@ class Job(NamedTuple):
     """The index in the tile of each place that is counted, where that is another one."""
 
     def turned(self) -> Iterator[Job]:
-        """The same, its places counted in other orders; none where all digits are bits, which are turned already."""
+        """The same, its places counted in other orders; none of a linear one, whose bits are turned already."""
         size = len(self.sides[0].offsets)
-        if len(set(_primes(size))) > 1 and size <= SMALL:
+        if not self.linear and size <= SMALL:
             orders = chain(map(_order_of, self.sides), _swizzles(size), _every_order(size))
             most = min(MOST_TURNED, 8 * SMALL // size)
             for order in dict.fromkeys(islice(orders, most)):
