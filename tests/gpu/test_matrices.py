@@ -290,6 +290,27 @@ def parted_kernel(test):
     return parted
 
 
+@pytest.mark.parametrize("counts", ("for", "while"))
+def test_a_place_in_a_loop_is_one_place(counts: str) -> None:
+    @gpu.kernel
+    def looped(C):
+        gpu.launch(grid=2, threads=64)
+        acc, part = fragment(C)
+        if counts == "for":
+            for _k in gpu.loop(4):
+                clear(acc)
+        else:
+            k = gpu.workgroup.x
+            while gpu.at_most(9, k < 4):
+                clear(acc)
+                k += 1
+        copy(acc, part)
+
+    C = np.zeros((16, 16), np.float32)
+    (verdict,) = [v for v in looped.verify(C).verdicts if v.claim == "whole subgroups"]
+    assert (verdict.status, verdict.reason) == ("proven", "2 places")
+
+
 def test_whole_subgroups_come_or_none() -> None:
     C = np.zeros((16, 16), np.float32)
     whole = parted_kernel(lambda: gpu.subgroup == 0)

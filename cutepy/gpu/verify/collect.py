@@ -305,7 +305,7 @@ class _Walk:
         nodes = {cell: node for cell, node in set_in(stmt.body) if self.state.cells.get(cell) is None}
         begin = {cell: unknown(node) for cell, node in nodes.items()}
         kept = [(name, dict(getattr(self, name))) for name in ("lets", "known", "memo", "tests")]
-        lists: list[list[Any]] = [self.accesses, self.fences, self.loops, self.work]
+        lists: list[list[Any]] = [self.accesses, self.fences, self.gatherings, self.loops, self.work]
         lengths = [len(items) for items in lists]
         cells = self.state.saved()
         self.state.cells |= begin
