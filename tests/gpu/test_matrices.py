@@ -233,6 +233,24 @@ def fragment(C: Tensor) -> tuple[Tensor, Tensor]:
     return mma.make_fragment_C(part), part
 
 
+@pytest.mark.parametrize("atom", [*ATOMS, subgroup_matrix((16, 16, 32), ("i8", "i8", "i32"))], ids=str)
+def test_what_runs_matrices_is_written_for_dawn(atom) -> None:
+    """Whatever the device speaks, and whether or not naga has such matrices."""
+
+    @gpu.kernel
+    def zeros(C):
+        gpu.launch(grid=1, threads=32)
+        mma = make_tiled_mma(atom)
+        part = mma.partition_C(C)
+        acc = mma.make_fragment_C(part)
+        clear(acc)
+        copy(acc, part)
+
+    m, n, _k = atom.shape
+    C = make_tensor(atom.types[-1], (m, n))
+    assert "subgroup_matrix_result<" in zeros.program(C).wgsl
+
+
 def test_elements_are_nobodys() -> None:
     @gpu.kernel
     def peeks(C):

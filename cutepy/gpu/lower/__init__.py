@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from ...tensor.dtypes import DType, f16, f32, i32, u32
 from ..ir import Kernel, check
-from ..runtime.program import MATRICES, Binding, Param, ParamType, Program
+from ..runtime.program import Binding, Param, ParamType, Program
 from ..wgsl import Dialect, write_wgsl
 from .reads import forward, load_once
 from .registers import name_registers
@@ -42,9 +42,7 @@ def compile_kernel(
     """The program of `kernel` for a WGSL compiler; `checked=False` is for a kernel proven in bounds, `guarded` prints
     checks into the text, for a device whose modules have none."""
     ready = lower(kernel)
-    source = write_wgsl(ready, dialect, guarded=guarded)
-    if MATRICES in source.needs and dialect != "tint":  # wgpu grants no matrices yet: what runs them is Dawn
-        source = write_wgsl(ready, "tint", guarded=guarded)
+    source = write_wgsl(ready, dialect, guarded=guarded, to_run=True)
     return Program(
         wgsl=source.text,
         entry=source.entry,
