@@ -24,7 +24,7 @@ FAULTS = [
     (SIMPLIFY, "return quotient(y, int(d) * c)", "return quotient(y, int(d) + c)", PROOFS),
     (SIMPLIFY, 'joined if op == "&" else joined.plus', 'joined.plus(low.modulo()) if op == "&" else joined.plus', PROOFS),
     (GPU, "if not (write.loops & loops) or write.own.size == 1:", "if True:", PROOFS),
-    (GPU, "if _window(family, lows) >= base:", "if _window(family, lows) > base:", PROOFS),
+    (GPU, "or _window(family, lows) >= base:", "or _window(family, lows) > base:", PROOFS),
     # Sums.
     (AFFINE, "return least * WRAP if least == most else None", "return least * WRAP if least <= most else None", VALUES),
     (AFFINE, "-((hi - first) // WRAP), (last - lo) // WRAP", "-((hi - first) // WRAP), (last - hi) // WRAP", VALUES),
