@@ -47,9 +47,7 @@ class Source:
     needs: tuple[str, ...]
 
 
-def write_wgsl(
-    kernel: ir.Kernel, dialect: Dialect = "naga", *, guarded: bool = False, to_run: bool = False
-) -> Source:
+def write_wgsl(kernel: ir.Kernel, dialect: Dialect = "naga", *, guarded: bool = False, to_run: bool = False) -> Source:
     """A kernel that `lower` has prepared, in WGSL; `guarded` keeps every index in its array, whatever it is."""
     printer = Printer(kernel, dialect, guarded)
     if to_run and dialect != "tint" and MATRICES in printer.needs:  # wgpu grants no matrices yet: Dawn runs them

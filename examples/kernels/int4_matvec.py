@@ -77,15 +77,14 @@ def packed(four, place):
 
 def product(words, digits):
     """The weights of a group, the low and the high half of each byte, times its digits: 16 times as much."""
-    total = 0.0
+    found = [0, 0, 0]
     for place in range(3):
-        found = 0
         for word in range(4):
             for half in range(2):
                 part = (words[word] if half else words[word] << 4) & 0xF0F0F0F0
-                found += gpu.dot4I8Packed(part, digits[place][word][half])
-        total += gpu.cast(found, "f32") * 256.0**place
-    return total
+                found[place] += gpu.dot4I8Packed(part, digits[place][word][half])
+    low = found[0] + 256 * found[1]  # below 2^28
+    return gpu.cast(low, "f32") + 65536.0 * gpu.cast(found[2], "f32")
 
 
 def summed(totals):
