@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..errors import TensorError
 from ..layout import ComposedLayout, IntTuple, Layout
@@ -48,8 +48,7 @@ Mask: TypeAlias = Any
 """Where accesses happen: a bool, an Array of bools or of expressions, one expression; None is everywhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(NamedTuple):
     """The offsets `base + table` of an expression and integers, for an engine that is `apart`: it wants to see both.
     With `through`, a map of bits after an expression: `base + outer(offset + table)`."""
 

@@ -8,6 +8,7 @@ order of the digits of the tile's index, and the best of all orders is counted o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...errors import LayoutError, TableError
 from ..values.above import Shown
@@ -80,6 +81,7 @@ def widest_copy(
     """
     call = f"widest_copy({source}, {target}, {threads})"
     asked = _Asked(call, (source, target), threads, element_bytes, align, spaces, lanes, banks)
+    asked.check()
     if "rmem" in spaces:
         return _of_fragment(asked)
     job = _job(asked)
@@ -96,9 +98,8 @@ def widest_copy(
     return WidestCopy(layout_tv, tile, count, count * element_bytes, read, written, tuple(limits))
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked of `widest_copy`. Raises LayoutError where that cannot be, whatever memory the two sides are in."""
+class _Asked(NamedTuple):
+    """What is asked of `widest_copy`."""
 
     call: str
     layouts: tuple[AnyLayout, AnyLayout]
@@ -109,7 +110,8 @@ class _Asked:
     lanes: int
     banks: int
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise LayoutError where that cannot be, whatever memory the two sides are in."""
         call, size = self.call, self.element_bytes
         for layout in self.layouts:
             check_known(call, layout)
