@@ -327,9 +327,11 @@ def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
     """`base + outer(offset + table)` of a map of bits, as linear forms. Where the offset is made of whole units of the
     map, whose lowest bits stay and decide nothing, one form serves all that is in a unit."""
     outer: Any = through.outer
-    offset = through.offset
-    unit = 1 << outer.base if not any(c % (1 << outer.base) for c in _offset_form(offset).terms.values()) else 1
-    inside = (table + _offset_form(offset).constant) % unit
+    offset, unit = through.offset, 1 << outer.base
+    begins = _offset_form(offset)
+    if any(step % unit for step in begins.terms.values()):
+        unit = 1
+    inside = (table + begins.constant) % unit
     found: dict[int, Sum] = {}
     forms = np.empty(table.shape, object)
     for at, first in np.ndenumerate(table - inside):
