@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf, nan
 
 from ...layout import ceil_div, size
 from ...tensor.algorithms import copy, fill, transform
@@ -30,8 +31,9 @@ MOST_ROWS = 4
 
 
 @kernel
-def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, correction: float, root: bool) -> None:
-    """The state of what split s takes of row i of x in the three tensors `out`; of one split the variance in out[0]."""
+def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, over: float, root: bool) -> None:
+    """The state of what split s takes of row i of x in the three tensors `out`; of one split the variance in out[0],
+    the squares over `over`."""
     columns = size(x, 1)
     row, lane, tile, split = _launched(x, plan)
     count, mean, squares = states = [make_tensor(f32, plan.registers) for _ in range(3)]
@@ -66,13 +68,11 @@ def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, corre
             for j in gpu.loop(columns, start=split * plan.lanes + lane, step=plan.splits * plan.lanes):
                 found = 1.0, functions.cast(x[mine, j], f32), 0.0
                 count[0], mean[0], squares[0] = merged((count[0], mean[0], squares[0]), found)
-    _over_lanes(states, out, plan, correction, root)
+    _over_lanes(states, out, plan, over, root)
 
 
 @kernel
-def merge_kernel(
-    x: tuple[Tensor, ...], out: tuple[Tensor, ...], *, plan: FoldPlan, correction: float, root: bool
-) -> None:
+def merge_kernel(x: tuple[Tensor, ...], out: tuple[Tensor, ...], *, plan: FoldPlan, over: float, root: bool) -> None:
     """The variance in out[0] of rows whose parts have the states x."""
     row, lane, tile, _split = _launched(x[0], plan)
     states = [make_tensor(f32, plan.registers) for _ in range(3)]
@@ -84,7 +84,7 @@ def merge_kernel(
             both = merged(tuple(part[0] for part in states), tuple(part[mine, j] for part in x))
             for part, value in zip(states, both, strict=True):
                 part[0] = value
-    _over_lanes(states, out, plan, correction, root)
+    _over_lanes(states, out, plan, over, root)
 
 
 def _launched(x: Tensor, plan: FoldPlan) -> tuple[Expr, Expr, Expr, Expr]:
@@ -102,9 +102,7 @@ def merged(one: Sequence[Expr | float], other: Sequence[Expr | float]) -> State:
     return count, mean + away * share, squares + other_squares + away * away * n * share
 
 
-def _over_lanes(
-    states: Sequence[Tensor], out: tuple[Tensor, ...], plan: FoldPlan, correction: float, root: bool
-) -> None:
+def _over_lanes(states: Sequence[Tensor], out: tuple[Tensor, ...], plan: FoldPlan, over: float, root: bool) -> None:
     """From the registers of each thread to one state a row, by a tree over its lanes."""
     (row, lane), splits = plan.place(gpu.thread()), plan.splits
     shared = [gpu.shared(f32, plan.scratch) for _ in range(3)]
@@ -125,18 +123,20 @@ def _over_lanes(
     for height in plan.heights:
         mine = gpu.workgroup.x // splits * plan.tile[0] + row + height
         with gpu.when((lane == 0) & (mine < size(out[0], 0))):
-            count, _mean, squares = found = [part[row + height, 0] for part in shared]
+            _count, mean, squares = found = [part[row + height, 0] for part in shared]
             if len(out) == 3:
                 for part, value in zip(out, found, strict=True):
                     part[mine, gpu.workgroup.x % splits] = value
             else:
-                value = squares / functions.maximum(count - correction, 0.0)
+                value = squares / over if over else functions.select(squares > 0.0, inf, nan)
+                value = functions.select(functions.isfinite(mean), value, nan)  # v - v is 0 to a compiler
                 out[0][mine, 0] = functions.cast(functions.sqrt(value) if root else value, out[0].dtype)
 
 
 def variance_of_rows(place: Place, x: Tensor, out: Tensor, *, correction: float, root: bool) -> None:
     """out[i, 0] = the variance of row i of x, or its root."""
-    plan, how = plan_for(x, most_rows=MOST_ROWS), {"correction": correction, "root": root}
+    plan = plan_for(x, most_rows=MOST_ROWS)
+    how = {"over": max(size(x, 1) - correction, 0.0), "root": root}
     if plan.splits == 1:
         place.run(variance_kernel, x, (out,), plan=plan, **how)
         return
