@@ -15,11 +15,10 @@ import numpy as np
 from ..layout.algebra.banks import WORD, fetched, served
 from ..layout.values.above import Shown
 from ..ops.functions import BY_WGSL
-from ..tensor.matrix import MatrixType
-from .evaluate import Integers, Mask, Points
+from ..tensor.dtypes import MatrixType
 from .ir import Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, const, new_arena, nodes
 from .ir.operators import ARITHMETIC, SUBGROUP_REDUCE
-from .ranges import linear
+from .ranges import Integers, Mask, Points, linear
 from .verify.collect import collect
 from .verify.model import Access, Loop, Model, typed
 

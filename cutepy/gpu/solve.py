@@ -20,8 +20,8 @@ from ..layout.algebra.table import from_offsets
 from ..layout.values.bit_map import Columns
 from ..layout.values.composed import AnyLayout
 from ..layout.values.int_tuple import IntTuple, leaves
-from .evaluate import Integers, Points
 from .ir import Kernel, new_arena
+from .ranges import Integers, Points
 from .report import report
 from .verify.collect import collect
 from .verify.model import MOST, Access, Model

@@ -52,7 +52,6 @@ from .algebra.tile import zipped_divide as zipped_divide
 from .algebra.tile import zipped_product as zipped_product
 from .values.above import exported as _exported
 from .values.above import provide as _provide
-from .values.basis import E as E
 from .values.bit_map import BitMap as BitMap
 from .values.bit_map import Swizzle as Swizzle
 from .values.composed import Chained as Chained
@@ -62,6 +61,7 @@ from .values.composed import dice as dice
 from .values.composed import make_composed_layout as make_composed_layout
 from .values.composed import slice_ as slice_
 from .values.composed import slice_and_offset as slice_and_offset
+from .values.coordinates import E as E
 from .values.coordinates import _ as _
 from .values.coordinates import crd2crd as crd2crd
 from .values.coordinates import crd2idx as crd2idx

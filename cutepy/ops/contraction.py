@@ -82,17 +82,11 @@ def dot(a: Operand, b: Operand) -> Tensor:
     first, second = value_of(a), value_of(b)
     if not first.shape or not second.shape:
         return elementwise(FUNCTIONS["mul"], a, b)
-    order = list(range(len(second.shape)))
-    order[-2:] = order[-2:][::-1]
-    shape = tuple(second.shape[axis] for axis in order)
-    if first.shape[-1] != shape[-1]:
-        raise TensorError(inner_sizes_differ("dot", first.shape, second.shape, shape[-1]))
-    if library_of(a, b) is not None:
-        return _dot_by_matmul(tensor_of(a), tensor_of(b))
-    dtype = result_type("dot", first.typed, second.typed)
-    left = arranged(blocks_of(tensor_of(a)), range(len(first.shape)), first.shape)
-    right = arranged(blocks_of(tensor_of(b)), order, shape)
-    return wrap(contract(left, right, Groups(0, len(first.shape) - 1, len(shape) - 1, 1), dtype), dtype)
+    along = max(0, len(second.shape) - 2)
+    if first.shape[-1] != second.shape[along]:
+        raise TensorError(inner_sizes_differ("dot", first.shape, second.shape, second.shape[along]))
+    result_type("dot", first.typed, second.typed)  # raises where the types do not meet
+    return tensordot(a, b, ((-1,), (along,)))
 
 
 def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
@@ -124,15 +118,6 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     found = contract(left, right, Groups(len(batch), len(m), len(n), len(over)), dtype)
     order = batch + m + n
     return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
-
-
-def _dot_by_matmul(a: Tensor, b: Tensor) -> Tensor:
-    """The same as one product of matrices: rows of `a` by all the columns that `b` has."""
-    one, other = mode_sizes(a), mode_sizes(b)
-    turned = permute(b, [len(other) - 2, *range(len(other) - 2), len(other) - 1]) if len(other) > 1 else b
-    kept = (*one[:-1], *other[:-2], *other[-1:]) if len(other) > 1 else one[:-1]
-    product = matmul(reshape(a, (prod(one[:-1]), one[-1])), reshape(turned, (one[-1], prod(other) // max(1, one[-1]))))
-    return reshape(product, kept)
 
 
 def _blocks(value: Value, dtype: DType) -> Blocks:

@@ -22,7 +22,7 @@ from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
 from .operand import BLOCK, Blocks, Operand, blocks_of, library_of, pieces, tensor_of, wrap
 from .rules import (
-    OF_NO_NUMBERS,
+    STATISTICS,
     Axes,
     check_not_empty,
     check_order,
@@ -30,7 +30,6 @@ from .rules import (
     folded_shape,
     folded_type,
     softmax_type,
-    statistic_type,
 )
 
 
@@ -72,10 +71,11 @@ _FOLDS: dict[str, np.ufunc] = {
 }
 
 
-def folded(call: str, x: Operand, axes: Axes, keepdims: bool) -> Tensor:
-    """What the reduction of this name gives, where the operand lives."""
+def folded(call: str, x: Operand, axes: Axes, keepdims: bool, option: float = 0) -> Tensor:
+    """What the reduction of this name gives, where the operand lives; `option` is the correction of a variance, or the
+    order of a norm."""
     if (library := library_of(x)) is not None:
-        return library.folded(call, x, axes, keepdims)
+        return library.folded(call, x, axes, keepdims, option)
     tensor = tensor_of(x)
     sizes = mode_sizes(tensor)
     over = chosen_axes(call, len(sizes), axes)
@@ -84,6 +84,8 @@ def folded(call: str, x: Operand, axes: Axes, keepdims: bool) -> Tensor:
     shape = folded_shape(sizes, over, keepdims)
     if call in ("argmax", "argmin"):
         return wrap(_places(call, tensor, over).reshape(shape), result)
+    if call in STATISTICS:
+        return wrap(_statistic(call, tensor, over, option).reshape(shape), result)
     working = "float64" if call == "mean" and tensor.dtype.kind in "biu" else result.accumulator.numpy
     found = _reduced(tensor, over, _FOLDS[call], working)
     if call == "mean":
@@ -219,12 +221,12 @@ def var(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool 
 
     Of no elements it is NaN. Raises TensorError for complex numbers.
     """
-    return statistic("var", x, axis, correction, keepdims)
+    return folded("var", x, axis, keepdims, correction)
 
 
 def std(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
     """The square root of the variance."""
-    return statistic("std", x, axis, correction, keepdims)
+    return folded("std", x, axis, keepdims, correction)
 
 
 def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
@@ -235,7 +237,7 @@ def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tenso
 
     Raises TensorError for complex numbers.
     """
-    return statistic("logsumexp", x, axis, 0, keepdims)
+    return folded("logsumexp", x, axis, keepdims)
 
 
 def norm(x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = False) -> Tensor:
@@ -247,7 +249,7 @@ def norm(x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = Fa
 
     Raises TensorError for another order and for complex numbers. Source: NumPy, `linalg.vector_norm`.
     """
-    return statistic("norm", x, axis, check_order(order), keepdims)
+    return folded("norm", x, axis, keepdims, check_order(order))
 
 
 def cumsum(x: Operand, axis: SupportsIndex) -> Tensor:
@@ -266,25 +268,18 @@ def cumprod(x: Operand, axis: SupportsIndex) -> Tensor:
     return scanned("cumprod", x, axis)
 
 
-def statistic(call: str, x: Operand, axes: Axes, option: float, keepdims: bool) -> Tensor:
-    """The statistic of this name, where the operand lives; `option` is the correction, or the order of a norm."""
-    if (library := library_of(x)) is not None:
-        return library.statistic(call, x, axes, option, keepdims)
-    tensor = tensor_of(x)
-    sizes = mode_sizes(tensor)
-    over, result = chosen_axes(call, len(sizes), axes), statistic_type(call, tensor.dtype)
+def _statistic(call: str, tensor: Tensor, over: tuple[int, ...], option: float) -> Array:
+    """In f64, for each place of the axes that are kept."""
     blocks = blocks_of(tensor)
-    kept = tuple(axis for axis in range(len(sizes)) if axis not in over)
-    found = np.full([sizes[axis] for axis in kept], OF_NO_NUMBERS[call], np.float64)
-    each = prod_of(sizes[axis] for axis in over)
-    turned = blocks.transpose(kept + over)
+    kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
+    found = np.full([blocks.shape[axis] for axis in kept], STATISTICS[call], np.float64)
+    turned, each = blocks.transpose(kept + over), prod_of(blocks.shape[axis] for axis in over)
     if each and found.size:
         with np.errstate(all="ignore"):
             for part in pieces(found.shape, lambda part: prod_of(part) * each <= BLOCK or prod_of(part) == 1):
                 block = np.asarray(turned[part], np.float64)
                 found[part] = _STATISTICS[call](block.reshape((*block.shape[: len(kept)], each)), option)
-    with np.errstate(over="ignore"):
-        return wrap(found.reshape(folded_shape(sizes, over, keepdims)), result)
+    return found
 
 
 def _variance(x: Array, correction: float) -> Array:

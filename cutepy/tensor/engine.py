@@ -17,8 +17,7 @@ from ..layout import ComposedLayout, IntTuple, Layout
 from ..layout.values.above import numpy_later as np
 from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import map_leaves, show
-from .dtypes import BREADTH, DType, i32
-from .matrix import MatrixArray, MatrixType
+from .dtypes import BREADTH, DType, MatrixArray, MatrixType, i32
 
 Space: TypeAlias = Literal["", "gmem", "smem", "rmem"]
 """The memory an engine stands for. An untagged engine ("") counts as register memory, as in CuTe."""

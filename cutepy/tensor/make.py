@@ -11,8 +11,8 @@ from ..layout import ComposedLayout, Layout, coshape, make_identity_layout, make
 from ..layout.algebra.operation import on_any
 from ..layout.algebra.recast import recast_layout
 from ..layout.values.above import numpy_later as np
-from ..layout.values.basis import has_basis
 from ..layout.values.composed import plain_part
+from ..layout.values.coordinates import has_basis
 from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tuple_add
 from ..layout.values.layout import _make, reach
 from .bulk import confined, offset_range

@@ -9,7 +9,7 @@ import pytest
 from swiftshader import SWIFTSHADER
 
 from cutepy.errors import DeviceError
-from cutepy.gpu.runtime import Device, adapters, choose_adapter, default_device, open_device, opening
+from cutepy.gpu.runtime import Device, adapters, choose_adapter, default_device, open_device
 from cutepy.gpu.runtime.native import WgpuNative
 
 
@@ -194,7 +194,7 @@ def test_the_loader_is_quiet_and_the_environment_unchanged(device: Device, monke
 
 
 def test_default_device_is_shared_and_replaced(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_default", None)
+    monkeypatch.setattr("cutepy.gpu.runtime._default", None)
     first = default_device()
     assert default_device() is first
     first.close()

@@ -15,7 +15,7 @@ from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.operations.copies import turn_kernel
 from cutepy.gpu.operations.domain import Turn, turn_of
-from cutepy.gpu.operations.formula import read_formula
+from cutepy.gpu.operations.elements import read_formula
 from cutepy.gpu.operations.pointwise import walk
 from cutepy.gpu.trace import state
 from cutepy.layout import Layout, Swizzle, make_composed_layout

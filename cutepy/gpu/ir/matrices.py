@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType
-from ...tensor.matrix import MatrixType, multiply_accumulate
+from ...tensor.dtypes import DType, MatrixType, multiply_accumulate
 from .expr import Expr, MatrixCall, MatrixLoad, made
 from .laws import Array, Law
 from .make import as_expr

@@ -34,8 +34,7 @@ from ..trace import language as gpu
 from ..trace.kernel import KernelFunction
 from ..wgsl import Dialect
 from .domain import TURNED, WIDTH, Tiling, Turn, staged_layout, tiling_of, zipped
-from .elements import Element, Operand, apply, in_one_type, rounded, type_of
-from .formula import read_formula
+from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
 from .operand import Place, broadcast, modes_of, over, place_of, steps_of, tensor_of
 
 THREADS = 256

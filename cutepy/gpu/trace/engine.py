@@ -22,9 +22,8 @@ from ...errors import KernelError, TensorError
 from ...layout import ComposedLayout
 from ...layout.affine import Congruent, signed
 from ...ops.functions import BY_WGSL, Function
-from ...tensor.dtypes import DType, bool_, f32, u32
+from ...tensor.dtypes import DType, MatrixType, Window, bool_, f32, u32
 from ...tensor.engine import Mask, Moved, Scalars, Space
-from ...tensor.matrix import MatrixType, Window
 from .. import ir
 from ..ir.operators import COMPARE
 from ..ir.place import user_place

@@ -19,7 +19,7 @@ from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
 from ...tensor.engine import ALLOCATOR, PackedEngine
 from ...tensor.tensor import Tensor
-from ..check import interpret_checked
+from ..check import Replay, interpret_checked, replay
 from ..interpret import interpret
 from ..ir import (
     Buffer,
@@ -37,7 +37,6 @@ from ..ir import (
 from ..ir.expr import Arena
 from ..ir.place import KERNEL_FILE
 from ..lower import compile_kernel, drop_unused, finish, lower
-from ..replay import Replay, replay
 from ..report import Hardware, Report, report
 from ..runtime import default_device
 from ..runtime.program import Limits, Program

@@ -13,9 +13,8 @@ from ...errors import KernelError
 from ...layout import IntTuple, Layout
 from ...layout.values.composed import AnyLayout
 from ...tensor.bulk import offset_range
-from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
+from ...tensor.dtypes import DType, MatrixType, bool_, gpu_dtype, i32, u32
 from ...tensor.engine import Scalars
-from ...tensor.matrix import MatrixType
 from ...tensor.tensor import Tensor
 from ..ir import Barrier, Expr, Var, Weak, as_expr, builtin, const, var
 from ..ir.expr import describe

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...layout.affine import Affine, Congruent, Interval
-from ..evaluate import Integers, MadeUp, Mask, Points, Unknown
 from ..ir import Binary, Buffer, Cast, Const, Expr, Var, rewrite
-from ..ranges import domain, exact, linear, range_of
+from ..ranges import Integers, MadeUp, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..simplify import quotient, remainder
 from ..wgsl import show
 from .model import Access, Domain, Model, named

@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ...errors import CompositionError, LayoutError
-from ..values.basis import BasisSum, as_stride, has_basis, path_of, value_of
-from ..values.coordinates import flat_index, keeps
+from ..values.coordinates import BasisSum, as_stride, flat_index, has_basis, keeps, path_of, value_of
 from ..values.int_tuple import IntTuple, fold_profile, leaves, map_leaves, show
 from ..values.layout import Layout, _make, axis_layout, flat_modes
 from ..values.size import Size, list_coordinates

@@ -18,9 +18,9 @@ from ..values.above import Shown
 from ..values.bit_map import BitMap, Columns, Image, apply
 from ..values.composed import AnyLayout
 from .bits import columns_of
+from .find import Trip, trip
 from .lanes import check_known
 from .rows import completed, rank_of
-from .trip import Trip, trip
 
 Value = TypeVar("Value")
 

@@ -10,8 +10,8 @@ are read off the sorted modes. Elsewhere (overlapping, coprime or negative strid
 from __future__ import annotations
 
 from ...errors import LayoutError
-from ..values.basis import has_basis, path_of
 from ..values.composed import AnyLayout, ComposedLayout, before_last, chained, gives_coordinates, last_of
+from ..values.coordinates import has_basis, path_of
 from ..values.int_tuple import leaves
 from ..values.layout import Layout, _make, axis_layout
 from .composition import composition

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ...errors import LayoutError
-from ..values.basis import has_basis, mixed_codomain
-from ..values.coordinates import keeps
+from ..values.coordinates import has_basis, keeps, mixed_codomain
 from ..values.int_tuple import IntTuple, Order, fold_profile, leaves
 from ..values.layout import Layout, _make, flat_modes, united_facts
 from .operation import on_inner, operation, rearranging

@@ -18,6 +18,7 @@ from math import gcd, prod
 from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError, TableError
+from ..values.above import numpy_later as np
 from ..values.bit_map import Swizzle
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, leaves
@@ -26,7 +27,6 @@ from .bits import cheapest, swizzles
 from .rearrange import coalesced_open
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Table = NDArray[np.int64]
@@ -86,8 +86,6 @@ def _unlike(values: Listed, linear: int, scale: int) -> Broken | None:
     if isinstance(values, list):
         led = (values[at - at % linear] + values[at % linear] for at in range(len(values)))
         return next((Broken(at * scale, to) for at, to in enumerate(led) if values[at] != to), None)
-    import numpy as np
-
     blocks = values.reshape(-1, linear)
     wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
     if not len(wrong):
@@ -100,8 +98,6 @@ def _bent(values: Listed, step: int) -> int | None:
     """The first place where the values are not 0, step, 2 * step and so on."""
     if isinstance(values, list):
         return next((at for at, value in enumerate(values) if value != at * step), None)
-    import numpy as np
-
     bent = np.nonzero(values != np.arange(len(values)) * step)[0]
     return int(bent[0]) if len(bent) else None
 
@@ -137,8 +133,6 @@ def leaf_values(outer: Layout, extent: int, step: int) -> Listed:
         )
     if extent <= SHORT:
         return [outer(index * step) for index in range(extent)]
-    import numpy as np
-
     return outer(np.arange(extent, dtype=np.int64) * step)
 
 
@@ -158,8 +152,6 @@ def _greatest_digit(count: int, step: int, below: int, radix: int) -> int:
     """The greatest of `step * x // below % radix` for x below `count`."""
     if count <= SHORT:
         return max(step * index // below % radix for index in range(count))
-    import numpy as np
-
     return int((np.arange(count, dtype=np.int64) * step // below % radix).max())
 
 
@@ -182,8 +174,6 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
             if outer(flat(crd)) != sum(outer(at * step) for at, step in zip(crd, steps, strict=True)):
                 return crd
         return None
-    import numpy as np
-
     whole = outer(flat.offsets())
     added = np.zeros((1,) * len(extents), np.int64)
     for axis, (extent, step) in enumerate(zip(extents, steps, strict=True)):
@@ -248,8 +238,6 @@ def from_strides(array: Any) -> Layout:
 
 
 def _array(table: object) -> Table:
-    import numpy as np
-
     try:
         values = np.asarray(table)
     except ValueError:
@@ -269,8 +257,6 @@ Found = tuple[tuple[int, ...], int]
 
 def _plain(values: Table) -> Layout | Found:
     """The layout of a table, or the index where none is, and what a layout would have there."""
-    import numpy as np
-
     modes: list[tuple[IntTuple, IntTuple]] = []
     added = np.zeros((1,) * values.ndim, np.int64)
     for axis in range(values.ndim):

@@ -15,8 +15,7 @@ from itertools import chain, islice, repeat
 from math import gcd
 
 from ...errors import LayoutError
-from ..values.basis import as_stride, has_basis, path_of, value_of
-from ..values.coordinates import keeps
+from ..values.coordinates import as_stride, has_basis, keeps, path_of, value_of
 from ..values.int_tuple import IntTuple, Order, as_tuple, fold_profile, leaves, map_leaves, product, product_each
 from ..values.layout import Layout, _make, axis_layout
 from ..values.size import Size

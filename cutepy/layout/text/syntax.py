@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ...errors import LayoutError, NotationError
-from ..values.basis import Basis
+from ..values.coordinates import Basis
 from ..values.coordinates import _ as underscore
 from ..values.int_tuple import MAX_DEPTH, Order
 from .tree import Call, Chain, Joined, Node, Pair, Pointer, Tree, is_number

@@ -68,22 +68,24 @@ class Later(ModuleType):
         return import_module(self.__name__).__doc__
 
 
-class _Numpy(Later):
-    """NumPy, each name of it asked for once."""
+class _Package(Later):
+    """A package that takes long to load, each name of it asked for once."""
 
     def __getattr__(self, name: str) -> Any:
-        found = self.__dict__[name] = getattr(import_module("numpy"), name)
+        found = self.__dict__[name] = getattr(import_module(self.__name__), name)
         return found
 
 
 if TYPE_CHECKING:
     import numpy
+    import sympy
 
     from .composed import AnyLayout
 
     numpy_later = numpy
+    sympy_later = sympy
 else:
-    numpy_later = _Numpy("numpy")
+    numpy_later, sympy_later = _Package("numpy"), _Package("sympy")
 
 
 class Shown:
