@@ -26,7 +26,6 @@ from .operand import (
     Blocks,
     Gathered,
     Operand,
-    Value,
     arranged,
     blocks_of,
     library_of,
@@ -111,17 +110,14 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     m = [axis for axis in kept if modes[1][axis] is None]
     n = [axis for axis in kept if axis not in m and modes[0][axis] is None]
     batch = [axis for axis in kept if axis not in m and axis not in n]
+    blocks = [np.asarray(v.number, dtype.numpy) if v.tensor is None else blocks_of(v.tensor) for v in (first, second)]
     left, right = (
-        arranged(_blocks(value, dtype), [own[axis] for axis in order], [shape[axis] for axis in order])
-        for value, own, order in zip((first, second), modes, ([*batch, *m, *over], [*batch, *n, *over]), strict=True)
+        arranged(block, [own[axis] for axis in order], [shape[axis] for axis in order])
+        for block, own, order in zip(blocks, modes, ([*batch, *m, *over], [*batch, *n, *over]), strict=True)
     )
     found = contract(left, right, Groups(len(batch), len(m), len(n), len(over)), dtype)
     order = batch + m + n
     return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
-
-
-def _blocks(value: Value, dtype: DType) -> Blocks:
-    return np.asarray(value.number, dtype.numpy) if value.tensor is None else blocks_of(value.tensor)
 
 
 def _aligned(sizes: tuple[int, ...], shape: tuple[int, ...]) -> list[int | None]:

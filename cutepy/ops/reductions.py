@@ -8,6 +8,7 @@ in exact numbers, rounded to its type; NumPy computes the host's in f64, a block
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from math import inf
 from math import prod as prod_of
@@ -83,9 +84,11 @@ def folded(call: str, x: Operand, axes: Axes, keepdims: bool, option: float = 0)
     check_not_empty(call, sizes, over)
     shape = folded_shape(sizes, over, keepdims)
     if call in ("argmax", "argmin"):
-        return wrap(_places(call, tensor, over).reshape(shape), result)
+        places = partial(_place_into, *((np.argmax, np.greater) if call == "argmax" else (np.argmin, np.less)))
+        return wrap(_of_rows(tensor, over, np.int32(0), places).reshape(shape), result)
     if call in STATISTICS:
-        return wrap(_statistic(call, tensor, over, option).reshape(shape), result)
+        statistic = partial(_statistic, _STATISTICS[call], option)
+        return wrap(_of_rows(tensor, over, STATISTICS[call], statistic).reshape(shape), result)
     working = "float64" if call == "mean" and tensor.dtype.kind in "biu" else result.accumulator.numpy
     found = _reduced(tensor, over, _FOLDS[call], working)
     if call == "mean":
@@ -176,20 +179,21 @@ def softmax(x: Operand, axis: SupportsIndex = -1) -> Tensor:
         return wrap(powers / powers.sum(axis=over, keepdims=True), result)
 
 
-def _places(call: str, tensor: Tensor, over: tuple[int, ...]) -> Array:
-    locate, better = (np.argmax, np.greater) if call == "argmax" else (np.argmin, np.less)
+def _of_rows(tensor: Tensor, over: tuple[int, ...], nothing: object, put: Callable[[Blocks, Array], None]) -> Array:
+    """What `put` makes of the elements over the axes, for as many places of the other axes at a time as a block has."""
     blocks = blocks_of(tensor)
     kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
-    found = np.empty([blocks.shape[axis] for axis in kept], np.int32)
+    found = np.full([blocks.shape[axis] for axis in kept], nothing)
     turned, each = blocks.transpose(kept + over), prod_of(blocks.shape[axis] for axis in over)
-    if found.size:
+    if each and found.size:
         for part in pieces(found.shape, lambda sizes: prod_of(sizes) * each <= BLOCK or prod_of(sizes) == 1):
-            _place_into(turned[part], len(kept), found[part] if part else found, locate, better)
+            put(turned[part], found[part] if part else found)
     return found
 
 
-def _place_into(turned: Blocks, kept: int, found: Array, locate: Callable[..., Array], better: np.ufunc) -> None:
-    """Fill `found` from `turned`, whose first `kept` axes are those of `found`, a part of the other axes at a time."""
+def _place_into(locate: Callable[..., Array], better: np.ufunc, turned: Blocks, found: Array) -> None:
+    """Fill `found` from `turned`, whose first axes are those of `found`, a part of the other axes at a time."""
+    kept = found.ndim
     rows = turned.shape[kept] if turned.ndim > kept else 1
     below = int(np.prod(turned.shape[kept + 1 :], dtype=np.int64))
     step = int(np.clip(BLOCK // np.maximum(found.size * below, 1), 1, rows))
@@ -268,18 +272,9 @@ def cumprod(x: Operand, axis: SupportsIndex) -> Tensor:
     return scanned("cumprod", x, axis)
 
 
-def _statistic(call: str, tensor: Tensor, over: tuple[int, ...], option: float) -> Array:
-    """In f64, for each place of the axes that are kept."""
-    blocks = blocks_of(tensor)
-    kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
-    found = np.full([blocks.shape[axis] for axis in kept], STATISTICS[call], np.float64)
-    turned, each = blocks.transpose(kept + over), prod_of(blocks.shape[axis] for axis in over)
-    if each and found.size:
-        with np.errstate(all="ignore"):
-            for part in pieces(found.shape, lambda part: prod_of(part) * each <= BLOCK or prod_of(part) == 1):
-                block = np.asarray(turned[part], np.float64)
-                found[part] = _STATISTICS[call](block.reshape((*block.shape[: len(kept)], each)), option)
-    return found
+def _statistic(function: Callable[[Array, float], Array], option: float, block: Blocks, found: Array) -> None:
+    with np.errstate(all="ignore"):
+        found[...] = function(np.asarray(block, np.float64).reshape((*found.shape, -1)), option)
 
 
 def _variance(x: Array, correction: float) -> Array:
