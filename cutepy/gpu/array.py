@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from ..errors import TensorError
 from ..layout import IntTuple, Layout, LayoutRight
+from ..tensor import DType, Tensor, gpu_dtype
 from ..tensor.bulk import on_host
-from ..tensor.dtypes import DType, gpu_dtype
 from ..tensor.engine import Mask, PackedEngine, Scalars, Space, ViewEngine, check_writable
 from ..tensor.make import in_words, make_tensor
-from ..tensor.tensor import Tensor
 from .runtime import Device, DeviceBuffer, default_device
 
 Array = npt.NDArray[Any]  # of any element type

@@ -13,9 +13,8 @@ import numpy as np
 from ..ops.functions import Function
 from ..ops.operand import LIBRARIES, Library, value_of
 from ..ops.rules import Axes
-from ..tensor.dtypes import DType
+from ..tensor import DType, Tensor
 from ..tensor.engine import Array
-from ..tensor.tensor import Tensor
 from .array import DeviceEngine, array
 from .ir import Expr
 from .ir import cast as cast_value

@@ -9,9 +9,7 @@ import numpy as np
 
 from ..errors import KernelError
 from ..layout.values.above import Shown, provided
-from ..tensor.dtypes import as_dtype
-from ..tensor.engine import ViewEngine
-from ..tensor.tensor import Tensor
+from ..tensor import Tensor, ViewEngine, as_dtype
 from .interpret import interpret
 from .interpret_memory import State, Watch
 from .ir import Barrier, Kernel, Var

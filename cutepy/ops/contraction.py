@@ -15,10 +15,9 @@ from typing import SupportsIndex
 import numpy as np
 
 from ..errors import TensorError
+from ..tensor import DType, Tensor, bool_, f32
 from ..tensor.bulk import mode_sizes
-from ..tensor.dtypes import DType, bool_, f32
 from ..tensor.engine import Array
-from ..tensor.tensor import Tensor
 from .functions import FUNCTIONS
 from .movement import permute, reshape
 from .operand import (

@@ -19,10 +19,9 @@ from ..layout import Layout, composition, select
 from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.int_tuple import map_leaves
 from ..layout.values.layout import flat_modes
+from ..tensor import Tensor, as_dtype, f32
 from ..tensor.bulk import load_all, mode_sizes
-from ..tensor.dtypes import as_dtype, f32
 from ..tensor.engine import Array, fit_values
-from ..tensor.tensor import Tensor
 from .operand import Operand, broadcast, library_of, modes_of, over, tensor_of, wrap
 from .rules import Axes, chosen_axes
 

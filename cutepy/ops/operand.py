@@ -21,11 +21,10 @@ from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.composed import plain_part
 from ..layout.values.int_tuple import IntTuple, map_leaves, prefix_product
 from ..layout.values.layout import flat_modes
+from ..tensor import DType, Tensor, as_dtype
 from ..tensor.bulk import load_all, mode_sizes, strided_modes, strided_view
-from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import Array, ArrayEngine, CoordinateEngine, offset_of
 from ..tensor.make import view_of
-from ..tensor.tensor import Tensor
 from .rules import Number, Shape, Typed, result_type
 
 Operand: TypeAlias = "Tensor | Array | int | float | complex | bool | Sequence[object]"

@@ -20,12 +20,9 @@ from ...errors import KernelError
 from ...layout import size
 from ...ops.functions import Function
 from ...ops.rules import Number, Shape, Typed, Weak, broadcast_shape, result_type, weak_kind
-from ...tensor.algorithms import copy, transform
+from ...tensor import DType, Tensor, bool_, copy, f32, gpu_dtype, local_tile, thread_value_partition, transform
 from ...tensor.bulk import mode_sizes
-from ...tensor.dtypes import DType, bool_, f32, gpu_dtype
 from ...tensor.engine import Scalars, ViewEngine
-from ...tensor.partition import local_tile, thread_value_partition
-from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
 from ..ir import Expr, as_expr, new_arena, var
 from ..repeat import Memory, seen

@@ -26,9 +26,8 @@ from ...ops.rules import (
     folded_shape,
     folded_type,
 )
+from ...tensor import Tensor, f32
 from ...tensor.bulk import mode_sizes
-from ...tensor.dtypes import f32
-from ...tensor.tensor import Tensor
 from ..repeat import repeatable
 from ..trace.folds import Fold, accumulator
 from .copies import filled

@@ -8,10 +8,7 @@ from __future__ import annotations
 from functools import reduce
 
 from ...layout import Layout, size
-from ...tensor.algorithms import fill, transform
-from ...tensor.dtypes import i32, u32
-from ...tensor.make import make_tensor
-from ...tensor.tensor import Tensor
+from ...tensor import Tensor, fill, i32, make_tensor, transform, u32
 from ..ir import Expr
 from ..trace import functions
 from ..trace import language as gpu

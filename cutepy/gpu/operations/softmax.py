@@ -14,11 +14,8 @@ from ...layout import _ as ALL
 from ...layout import ceil_div, size
 from ...layout.algebra.rearrange import joined
 from ...ops.rules import chosen_axes, softmax_type
-from ...tensor.algorithms import copy, fill, reduce_tree, transform
+from ...tensor import Tensor, copy, f32, fill, make_tensor, reduce_tree, transform
 from ...tensor.bulk import mode_sizes
-from ...tensor.dtypes import f32
-from ...tensor.make import make_tensor
-from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..repeat import repeatable
 from ..trace import functions

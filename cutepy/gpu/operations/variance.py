@@ -12,10 +12,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ...layout import size
-from ...tensor.algorithms import copy, fill, transform
-from ...tensor.dtypes import f32
-from ...tensor.make import make_tensor
-from ...tensor.tensor import Tensor
+from ...tensor import Tensor, copy, f32, fill, make_tensor, transform
 from ..ir import Expr
 from ..trace import functions
 from ..trace import language as gpu
