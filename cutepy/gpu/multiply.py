@@ -24,7 +24,7 @@ from .matmul import Plan
 from .matmul_bytes import WIDE_OF, bytes_plan, memory_of, numbers_along
 from .matmul_matrices import MatrixPlan, Sums, matrix_plan
 from .operations.copies import copy
-from .operations.operand import Place, broadcast, place_of, tensor_of
+from .operations.operand import Place, broadcast, place_of, target_of, tensor_of
 from .operations.pointwise import Pointwise, converted, pointwise
 from .products import How, Operands, contract, contract_with, planned, problem_for_plans, stretched
 from .repeat import repeatable
@@ -80,7 +80,7 @@ def matmul(
         dtype = C.dtype
     gives = dtype if finish is None else finish.gives
     fits = C is None or C.dtype is gives or (finish and np.can_cast(gives.numpy, C.dtype.numpy, "same_kind"))
-    if C is not None and (mode_sizes(C) != shape or not fits):
+    if C is not None and (mode_sizes(target_of("matmul", C)) != shape or not fits):
         raise KernelError(f"matmul({a}, {b}, {C}): C must be {gives} of shape {shape}")
     out = place.new(shape, gives) if C is None else place.bring(C)
     _multiply(place, (a, b, out), dtype, how, finish)

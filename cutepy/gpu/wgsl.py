@@ -363,10 +363,12 @@ class Printer:
         bits, wide = (type_name(dtype, node.lanes) for dtype in (u32, f32))
         a, b = (x if node.dtype is f32 else f"{wide}({x})" for x in "ab")
         one, infinite = (x if node.lanes == 1 else f"{bits}({x})" for x in ("1u", "0xff000000u"))
-        self.helpers[name] = (  # a compiler may take a == a to be true
+        found = f"bitcast<{wide}>(most >> {one})"
+        nan = found if node.dtype is f32 else f"{kind}({found})"
+        self.helpers[name] = (  # a compiler may take a == a to be true, and a + b to be 0 where b is -a
             f"fn {name}(a: {kind}, b: {kind}) -> {kind} {{  // NaN if either operand is, told by its bits\n"
             f"{INDENT}let most = max(bitcast<{bits}>({a}) << {one}, bitcast<{bits}>({b}) << {one});\n"
-            f"{INDENT}return select({_HELPERS[node.name]}, a + b, most > {infinite});\n}}\n"
+            f"{INDENT}return select({_HELPERS[node.name]}, {nan}, most > {infinite});\n}}\n"
         )
         return name
 

@@ -267,7 +267,7 @@ def _quotient(k: Language, a: Value, b: Value) -> tuple[Value, Value]:
     Not where |a| < |b|: there the quotient is 0 or -1, and the rest of -1 may round to b.
     """
     quotient = k.call("floor", a / b)
-    rest = _left_over(k, a, quotient, b)
+    rest = k.select(b == 0.0, not_a_number(k, a), _left_over(k, a, quotient, b))
     below, above = (rest < 0) == (b > 0), (abs(rest) >= abs(b)) & (abs(a) >= abs(b))
     low = below & ~(rest == 0.0)
     quotient, rest = (
@@ -276,7 +276,8 @@ def _quotient(k: Language, a: Value, b: Value) -> tuple[Value, Value]:
     )
     beyond = is_infinite(k, b) & is_finite(k, a)
     alike = (a == 0.0) | ((a > 0) == (b > 0))
-    quotient = k.select(is_finite(k, a) | (b == 0.0), quotient, not_a_number(k, a))
+    none = is_nan(k, b) | ((b == 0.0) & (a == 0.0)) | (~(b == 0.0) & ~is_finite(k, a))
+    quotient = k.select(none, not_a_number(k, a), quotient)
     quotient = k.select(beyond, k.select(alike, 0.0, -1.0), quotient)
     return quotient, k.select(beyond, k.select(alike, a, b), rest)
 

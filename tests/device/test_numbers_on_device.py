@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gpu.function_cases import BITS, close, edges, operands_of, special_operands
+from gpu.function_cases import BITS, SPECIAL, close, edges, operands_of, special_operands
 from swiftshader import needs_f16, needs_special_values
 
 from cutepy import gpu, ops
@@ -56,6 +56,31 @@ def test_functions_at_special_values(device: Device, function: Function, dtype: 
     found = formula(*[gpu.array(x, device=device) for x in given]).numpy()
     assert found.dtype == want.dtype
     assert close(found, want, UNITS.get(function.name, 64), ABSOLUTE.get(function.name, 0))
+
+
+@pytest.mark.parametrize("function", [f for f in ROWS if f.arity == 2 and not f.python], ids=lambda f: f.name)
+@pytest.mark.parametrize("operands", ["a, -a", "-a, a", "a, a", "a, 0.0", "a, -0.0", "0.0, a"])
+def test_functions_that_a_compiler_sees_through(device: Device, function: Function, operands: str) -> None:
+    """An operand that is a number of the text, or the other one turned round."""
+    needs_special_values(device, function.name)
+    a = SPECIAL.astype(np.float32)
+    given = [np.broadcast_to(np.float32(eval(text)), a.shape) for text in operands.split(", ")]
+    with np.errstate(all="ignore"):
+        want = function.numpy(*given)
+    gpu.pointwise("a + 1")(gpu.array(a, device=device))  # what a store that is left out would leave behind
+    found = gpu.pointwise(f"{function.name}({operands})")(gpu.array(a, device=device)).numpy()
+    assert close(found, want, UNITS.get(function.name, 64))
+
+
+@pytest.mark.parametrize("zero", ["0.0", "-0.0"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_what_is_divided_by_a_literal_0_is_stored(device: Device, zero: str, dtype: str) -> None:
+    needs_special_values(device)
+    a = SPECIAL[np.abs(SPECIAL) != 0].astype(dtype)
+    gpu.pointwise("a + 1")(gpu.array(a, device=device))
+    found = gpu.pointwise(f"a / {zero}")(gpu.array(a, device=device)).numpy()
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(found, a / np.dtype(dtype).type(float(zero)))
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint32"])

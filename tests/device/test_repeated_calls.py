@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from swiftshader import needs_special_values
 
 from cutepy import gpu, ops
 from cutepy.errors import DeviceError, KernelError
@@ -15,7 +16,7 @@ from cutepy.gpu.runtime import Device
 from cutepy.tensor import Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
-from statistic_cases import EDGES, check_scans, check_statistics
+from statistic_cases import EDGES, check_scans, check_short_rows, check_statistics
 
 CALLS: dict[str, Callable[[Tensor, Tensor], object]] = {
     "add": ops.add,
@@ -150,3 +151,8 @@ def test_in_place(device: Device) -> None:
 def test_statistics_on_the_device(device: Device, shape: tuple[int, ...]) -> None:
     check_statistics(shape, "wgpu")
     check_scans(shape, "wgpu")
+
+
+def test_statistics_of_short_rows_on_the_device(device: Device) -> None:
+    needs_special_values(device)
+    check_short_rows("wgpu")

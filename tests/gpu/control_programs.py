@@ -284,15 +284,38 @@ def program(seed: int) -> str:
     return text + "\n".join(writer.lines) + "\n" + TAIL
 
 
+OWN = """
+class Kept(list):
+    def __setitem__(self, at, value):
+        list.__setitem__(self, at, value * 0.5)
+
+
+class Own:
+    def __init__(self):
+        self.w = 0
+
+    @property
+    def w(self):
+        return self.low - 1
+
+    @w.setter
+    def w(self, value):
+        self.low = value + 1
+
+
+"""
+
+
 def held(seed: int) -> str:
-    """The same program with some of its names as an item of a list, one of a dictionary, and an attribute."""
+    """The same program with some of its names as an item of a list, one of a dictionary, and an attribute; the list and
+    the attribute are a user's, and do more than keep what they are given."""
     head, called = program(seed).split("\ndef found", 1)
     for name, place in ("c", "kept[0]"), ("j", 'named["j"]'), ("w", "own.w"):
         called = re.sub(rf"\b{name}\b", place, called)
-    made = '    kept, named, own = [0.0], {"j": 0}, Own()'
+    made = '    kept, named, own = Kept([0.0]), {"j": 0}, Own()'
     for line in ("(a, b, i, x, n, t):", f"gpu.launch(threads={THREADS})"):
         called = called.replace(line, f"{line}\n{made}", 1)
-    return f"{head}\nclass Own:\n    def __init__(self):\n        self.w = 0\n\n\ndef found{called}"
+    return f"{head}{OWN}def found{called}"
 
 
 def outcome(seed: int, *, device: bool = False, write: Callable[[int], str] = program) -> str:

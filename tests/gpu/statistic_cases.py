@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cutepy import gpu
+from cutepy import gpu, ops
 from cutepy.tensor import Tensor
 
 EDGES = [
@@ -65,3 +65,19 @@ def check_scans(shape: tuple[int, ...], engine: str) -> None:
             signs = np.where(x < 0, -1, 1).astype(np.float32)
             products = gpu.cumprod(moved(signs, engine), axis, engine=engine).numpy()
             np.testing.assert_array_equal(products, signs.cumprod(axis))
+
+
+def check_short_rows(engine: str) -> None:
+    """Rows of 1 to 3 elements, infinite and NaN among them, with corrections to beyond their length: a compiler sees
+    through such a kernel, and takes `v - v` to be 0 and what is divided by 0 to be anything."""
+    rng = np.random.default_rng(0)
+    for columns in (1, 2, 3):
+        rows = rng.choice(np.float32([np.nan, np.inf, -np.inf, 1, 1, -2, 0]), (24, columns))
+        for x in (rows, np.ones((24, columns), np.uint32)):
+            calls = [(name, {"correction": c}) for name in ("var", "std") for c in (0, 1, 2, 3, 0.5, 100)]
+            for name, options in [*calls, ("logsumexp", {}), ("norm", {"order": 1}), ("softmax", {})]:
+                wanted = elements(getattr(ops, name)(x, 1, **options))
+                with np.errstate(all="ignore"):
+                    found = elements(getattr(gpu, name)(moved(x, engine), 1, engine=engine, **options))
+                what = f"{name} {options} of {x.dtype} (24, {columns})"
+                np.testing.assert_allclose(found, wanted, rtol=1e-5, err_msg=what)

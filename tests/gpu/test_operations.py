@@ -9,6 +9,7 @@ from cutepy import gpu
 from cutepy.errors import KernelError, TensorError
 from cutepy.gpu.matmul import Plan, matmul_kernel
 from cutepy.gpu.slabs import copy_layout
+from cutepy.layout import Layout, Swizzle, make_composed_layout
 from cutepy.tensor import make_tensor
 
 FLAGSHIP = Plan((128, 128, 8), (8, 16), ((4, 2), (4, 2)), stages=2, unrolled=True)
@@ -147,3 +148,24 @@ def test_sum_of_other_types() -> None:
 def test_a_sum_has_the_same_bits_every_time() -> None:
     x = np.random.default_rng(0).standard_normal(50_000).astype(np.float32)
     assert len({gpu.sum(x, engine="numpy").tobytes() for _ in range(3)}) == 1
+
+
+STORES = {
+    "copy": lambda x, out: gpu.copy(x, out, engine="numpy"),
+    "pointwise": lambda x, out: gpu.pointwise("a + b")(x, x, out=out, engine="numpy"),
+    "matmul": lambda x, out: gpu.matmul(x, x, out, engine="numpy"),
+}
+
+
+@pytest.mark.parametrize("store", STORES.values(), ids=STORES)
+@pytest.mark.parametrize("strides", [(0, 0), (1, 0), (0, 1), (4, 1), (8, 8), (7, 2)], ids=str)
+def test_a_target_whose_elements_share_memory_is_refused(store, strides: tuple[int, int]) -> None:
+    """Threads would store into one element, and which of them comes last no launch says."""
+    x, memory = np.ones((8, 8), np.float32), np.zeros(200, np.float32)
+    layout = Layout((8, 8), strides)
+    for kind in (layout, make_composed_layout(Swizzle(2, 0, 3), 0, layout)):
+        with pytest.raises(KernelError, match="elements of the target share memory"):
+            store(x, make_tensor(memory, kind))
+    for kind in (Layout((8, 8), (9, 1)), make_composed_layout(Swizzle(2, 0, 3), 0, Layout((8, 8), (8, 1)))):
+        store(x, make_tensor(memory, kind))
+        assert memory.any()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from statistic_cases import EDGES, check_scans, check_statistics
+from statistic_cases import EDGES, check_scans, check_short_rows, check_statistics
 
 from cutepy import gpu
 from cutepy.errors import TensorError
@@ -16,6 +16,10 @@ def test_statistics(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("shape", EDGES, ids=str)
 def test_scans(shape: tuple[int, ...]) -> None:
     check_scans(shape, "numpy")
+
+
+def test_short_rows() -> None:
+    check_short_rows("numpy")
 
 
 def test_a_variance_far_from_0_is_exact() -> None:

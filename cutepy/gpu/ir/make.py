@@ -1,6 +1,9 @@
 """The functions that make expressions: types are checked, constants folded, equal nodes made one."""
 
 from functools import partial
+from math import copysign, inf
+
+import numpy as np
 
 from ...errors import KernelError
 from ...ops.functions import BY_WGSL, Function, Word
@@ -162,6 +165,8 @@ def _fold(op: str, left: Expr, right: Expr) -> Expr | None:
         elif left.dtype is bool_ and op in ("&", "|"):
             return right if bool(left.value) == (op == "&") else left
     elif isinstance(right, Const):
+        if op == "/" and right.value == 0:  # a compiler may leave out what is divided by 0, and store nothing
+            return binary("*", left, const(copysign(inf, right.value), right.dtype))
         if right.dtype.kind in "iu" and left.lanes == 1:
             if right.value == 0:
                 neutral = op in ("+", "-", "|", "^", "<<", ">>")
@@ -314,6 +319,8 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
     if isinstance(value, Const) and not bits:
         whole = value.dtype.kind == "f" and dtype.kind in "iu"
         return const(clamped(float(value.value), value.dtype, dtype) if whole else value.value, dtype)
+    if isinstance(value, Const) and dtype.kind in "iu":  # Tint forgets the sign of a literal 0
+        return const(np.array(value.value, value.dtype.numpy).view(dtype.numpy).item(), dtype)
     if isinstance(value, Cast) and value.dtype is f16 and not bits and has_halves(value.value):
         return cast(value.value, dtype)  # an f32 that is a value of f16
     if isinstance(value, Cast) and value.value.dtype is dtype and {dtype.kind, value.dtype.kind} <= {"i", "u"}:

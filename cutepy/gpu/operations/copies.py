@@ -23,7 +23,7 @@ from ..trace import functions
 from ..trace import language as gpu
 from ..trace.kernel import kernel
 from .domain import Tiling, Turn, staged_layout, tiling_of
-from .operand import Place, modes_of, over, place_of, tensor_of
+from .operand import Place, modes_of, over, place_of, target_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
 
 LARGE, WIDE = 1 << 24, (8192, 1024)
@@ -75,10 +75,11 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     >>> B.tolist()
     [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
 
-    Raises KernelError where sizes differ, the tensors overlap, the target is read-only or cannot hold the type.
+    Raises KernelError where sizes differ, the tensors overlap, and for a target that is read-only, that cannot hold the
+    type, or two elements of which share memory.
     """
     call = "copy"
-    a, b = tensor_of(call, source), tensor_of(call, target)
+    a, b = tensor_of(call, source), target_of(call, target)
     if a.size != b.size:
         raise KernelError(f"copy({a}, {b}): the sizes {a.size} and {b.size} differ")
     if not b.engine.writable:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import KernelError
+from ...layout.algebra.queries import is_injective
 from ...layout.algebra.rearrange import from_modes, joined
 from ...ops.operand import broadcast as broadcast
 from ...ops.operand import modes_of as modes_of
@@ -97,4 +98,15 @@ def tensor_of(call: str, x: object) -> Tensor:
     gpu_dtype(tensor.dtype)
     if tensor.guard is not None:
         raise KernelError(f"{call}({tensor}): the tile reaches beyond its tensor; copy it into a tensor of its own")
+    return tensor
+
+
+def target_of(call: str, x: object) -> Tensor:
+    """`x` as a tensor that is stored into. Raises KernelError also where two of its elements share memory."""
+    tensor = tensor_of(call, x)
+    if not is_injective(tensor.layout):
+        raise KernelError(
+            f"{call}({tensor}): elements of the target share memory, and which is stored last is open; "
+            "give a tensor whose elements lie apart"
+        )
     return tensor

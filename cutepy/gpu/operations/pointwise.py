@@ -32,7 +32,7 @@ from ..trace.kernel import KernelFunction
 from ..wgsl import Dialect
 from .domain import TURNED, WIDTH, Tiling, Turn, staged_layout, tiling_of, zipped
 from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
-from .operand import Place, broadcast, modes_of, over, place_of, steps_of, tensor_of
+from .operand import Place, broadcast, modes_of, over, place_of, steps_of, target_of, tensor_of
 
 THREADS = 256
 KEPT = 128
@@ -126,7 +126,7 @@ class Pointwise:
         types = {k: tensors[k].dtype if k in tensors else _type_of_number(numbers[k]) for k in self.names}
         dtype = self.result_type(types, numbers)
         shape = broadcast_shape(self.name, *(mode_sizes(tensors[k]) if k in tensors else () for k in self.names))
-        result = _new_result(place, shape, dtype, tensors.values()) if out is None else tensor_of(self.name, out)
+        result = _new_result(place, shape, dtype, tensors.values()) if out is None else target_of(self.name, out)
         if mode_sizes(result) != shape:
             raise KernelError(f"{self.name}: out has the shape {mode_sizes(result)}, the operands give {shape}")
         if not np.can_cast(dtype.numpy, result.dtype.numpy, "same_kind"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from math import inf, nan
 
 from ...layout import size
 from ...tensor import Tensor, copy, f32, fill, make_tensor, transform
@@ -25,8 +26,9 @@ MOST_ROWS = 4
 
 
 @kernel
-def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, correction: float, root: bool) -> None:
-    """The state of what split s takes of row i of x in the three tensors `out`; of one split the variance in out[0]."""
+def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, over: float, root: bool) -> None:
+    """The state of what split s takes of row i of x in the three tensors `out`; of one split the variance in out[0],
+    the squares over `over`."""
     rows, columns = Rows(x, plan), size(x, 1)
     count, mean, squares = states = [make_tensor(f32, plan.registers) for _ in range(3)]
     for part in states:
@@ -55,13 +57,11 @@ def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, corre
     if plan.tiled:
         fill(count, functions.cast(turns, f32))
     walk(rows, lambda t: meet(t, (t - split) // plan.splits), meet_last, meet_one)
-    _over_lanes(rows, states, out, correction, root)
+    _over_lanes(rows, states, out, over, root)
 
 
 @kernel
-def merge_kernel(
-    x: tuple[Tensor, ...], out: tuple[Tensor, ...], *, plan: FoldPlan, correction: float, root: bool
-) -> None:
+def merge_kernel(x: tuple[Tensor, ...], out: tuple[Tensor, ...], *, plan: FoldPlan, over: float, root: bool) -> None:
     """The variance in out[0] of rows whose parts have the states x."""
     rows, states = Rows(x[0], plan), [make_tensor(f32, plan.registers) for _ in range(3)]
     for part in states:
@@ -71,7 +71,7 @@ def merge_kernel(
         _put(states, merged(tuple(part[0] for part in states), tuple(part[mine, j] for part in x)))
 
     walk(rows, lambda _: None, lambda _: None, meet)
-    _over_lanes(rows, states, out, correction, root)
+    _over_lanes(rows, states, out, over, root)
 
 
 def _put(states: Sequence[Tensor], found: State) -> None:
@@ -87,7 +87,7 @@ def merged(one: State, other: State) -> State:
     return count, mean + away * share, squares + other_squares + away * away * n * share
 
 
-def _over_lanes(rows: Rows, states: Sequence[Tensor], out: tuple[Tensor, ...], correction: float, root: bool) -> None:
+def _over_lanes(rows: Rows, states: Sequence[Tensor], out: tuple[Tensor, ...], over: float, root: bool) -> None:
     """From the registers of each thread to one state a row, by a tree over its lanes."""
     plan = rows.plan
 
@@ -98,18 +98,20 @@ def _over_lanes(rows: Rows, states: Sequence[Tensor], out: tuple[Tensor, ...], c
     over_lanes(rows, shared, map(state_of, range(len(plan.heights))), merged)
     for here, mine, place in rows.found():
         with gpu.when(here):
-            count, _mean, squares = found = [part[place, 0] for part in shared]
+            _count, mean, squares = found = [part[place, 0] for part in shared]
             if len(out) == 3:
                 for part, value in zip(out, found, strict=True):
                     part[mine, rows.split] = value
             else:
-                value = squares / functions.maximum(count - correction, 0.0)
+                value = squares / over if over else functions.select(squares > 0.0, inf, nan)
+                value = functions.select(functions.isfinite(mean), value, nan)  # v - v is 0 to a compiler
                 out[0][mine, 0] = functions.cast(functions.sqrt(value) if root else value, out[0].dtype)
 
 
 def variance_of_rows(place: Place, x: Tensor, out: Tensor, *, correction: float, root: bool) -> None:
     """out[i, 0] = the variance of row i of x, or its root."""
-    plan, how = plan_for(x, most_rows=MOST_ROWS), {"correction": correction, "root": root}
+    plan = plan_for(x, most_rows=MOST_ROWS)
+    how = {"over": max(size(x, 1) - correction, 0.0), "root": root}
     if plan.splits == 1:
         place.run(variance_kernel, x, (out,), plan=plan, **how)
         return

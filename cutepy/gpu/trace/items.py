@@ -14,17 +14,22 @@ from .registers import taken_apart
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A place: of a list or of a dictionary, which an object's attributes are too."""
+    """A place: of a list or of a dictionary, which an object's attributes are too; a user's kind of list may do more
+    than keep what it is given, and keeps here what is there."""
 
     holder: Any
     key: Any
 
     @property
     def value(self) -> object:
-        return self.holder[self.key]
+        return self.kind.__getitem__(self.holder, self.key)
 
     def set(self, value: object) -> None:
-        self.holder[self.key] = value
+        self.kind.__setitem__(self.holder, self.key, value)
+
+    @property
+    def kind(self) -> Any:
+        return next(kind for kind in (list, tuple, dict) if isinstance(self.holder, kind))
 
 
 def items_of(frame: FrameType) -> dict[str, Item]:
@@ -46,8 +51,9 @@ def items_of(frame: FrameType) -> dict[str, Item]:
             holder = vars(value)
             parts = [(key, f"{name}.{key}") for key in holder]
         for key, part in parts:
-            if isinstance(holder, tuple) or taken_apart(holder[key]) is None:
-                waiting.append((part, holder[key]))
+            item = Item(holder, key)
+            if isinstance(holder, tuple) or taken_apart(item.value) is None:
+                waiting.append((part, item.value))
             else:
-                found[part] = Item(holder, key)
+                found[part] = item
     return found

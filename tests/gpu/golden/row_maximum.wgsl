@@ -6,7 +6,7 @@ var<workgroup> part: array<f32, 32>;
 
 fn nan_max_f32(a: f32, b: f32) -> f32 {  // NaN if either operand is, told by its bits
     let most = max(bitcast<u32>(a) << 1u, bitcast<u32>(b) << 1u);
-    return select(max(a, b), a + b, most > 0xff000000u);
+    return select(max(a, b), bitcast<f32>(most >> 1u), most > 0xff000000u);
 }
 
 @compute @workgroup_size(32)
