@@ -60,7 +60,9 @@ def trip(
             for column, values, order in zip(columns, (written, read), orders, strict=True)
         ]
         try:
-            found = conflict_free((1 << bits,), accesses, element_bytes, element_bytes << len(common), min(128, lanes))
+            found = conflict_free(
+                (1 << bits,), accesses, element_bytes, element_bytes << len(common), min(128, lanes), 32, False
+            )
             break
         except LayoutError:
             if not common:
