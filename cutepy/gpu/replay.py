@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import KernelError
-from ..layout.values.above import Shown, provided
+from ..layout.values.above import Answer, provided
 from ..layout.values.coordinates import idx2crd
 from .check import Followed, Spot, follow
 from .ir import Kernel
@@ -17,7 +17,7 @@ MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Replay(Shown):
+class Replay(Answer):
     """A refuted verdict, and what its invocations did with the element on this data: `followed`, or the `error` that
     ended the run."""
 
@@ -42,8 +42,6 @@ class Replay(Shown):
         lines += ["  on this data, they do not come there"] if not self.followed and not self.error else []
         picture = self.picture
         return "\n".join([*lines, repr(picture)] if picture is not None else lines)
-
-    __repr__ = __str__
 
 
 def replay(

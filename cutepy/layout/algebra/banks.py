@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...errors import LayoutError
-from ..values.above import Shown
+from ..values.above import Answer
 from ..values.composed import AnyLayout
 from .lanes import check_numbers, lanes_of
 from .swizzled import listed
@@ -55,8 +55,8 @@ class Witness(NamedTuple):
         return f"at access {self.access} lanes {lanes} want words {words} of bank {self.bank}"
 
 
-@dataclass(frozen=True, slots=True)
-class BankConflicts(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class BankConflicts(Answer):
     """The rounds of every phase, access by access; those that evenly spread words would take in all; the worst bank."""
 
     phases: tuple[int, ...]
@@ -78,8 +78,8 @@ class BankConflicts(Shown):
         return f"{self.ways}-way conflict, {rounds}: {self.witness}" if self.witness else f"no conflict, {rounds}"
 
 
-@dataclass(frozen=True, slots=True)
-class Transactions(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Transactions(Answer):
     """The segments that each subgroup touches at each access, and those that the bytes wanted would fill in all."""
 
     each: tuple[int, ...]

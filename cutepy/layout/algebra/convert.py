@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import LayoutError
-from ..values.above import Shown
+from ..values.above import Answer
 from ..values.bit_map import BitMap, Columns, Image, apply
 from ..values.composed import AnyLayout
 from .bits import columns_of
@@ -50,8 +50,8 @@ class Round(NamedTuple):
     mask: int
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Conversion(Answer):
     """What a thread does to get `target` from `source`; call it, or print it.
 
     `kept` are the values of the source that differ, in order; `copies` says for each value of the target which of the

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...errors import LayoutError, TableError
-from ..values.above import Shown
+from ..values.above import Answer
 from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
 from .bits import columns_of
@@ -23,8 +23,8 @@ MOST_ELEMENTS = 1 << 14
 """The most elements of a tile."""
 
 
-@dataclass(frozen=True, slots=True)
-class WidestCopy(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class WidestCopy(Answer):
     """`layout_tv` maps (thread, value) to the index in `tile`; the first `elements` values are an access.
 
     `reads` and `writes` are the transactions (rounds, in shared memory) of all accesses, and how many would do.

@@ -15,7 +15,7 @@ from math import prod
 from typing import NamedTuple
 
 from ...errors import LayoutError
-from ..values.above import Shown
+from ..values.above import Answer
 from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, fold_profile, leaves
@@ -30,8 +30,8 @@ from .rows import Problem, columns_for, completed, independent, rank_of, rows_fo
 Orders = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Found(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Found(Answer):
     """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
 
     `free` says that no access takes more rounds than its bytes make it.

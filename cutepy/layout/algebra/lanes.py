@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...errors import LayoutError
-from ..values.above import Shown
+from ..values.above import Answer
 from ..values.composed import AnyLayout
 from ..values.coordinates import crd2idx, idx2crd
 from ..values.int_tuple import IntTuple, leaves, product, show
@@ -90,8 +90,8 @@ class Owner(NamedTuple):
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Owners(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Owners(Answer):
     """Who holds the element at `crd`: nobody, one value of one thread, or several."""
 
     crd: IntTuple
@@ -102,8 +102,8 @@ class Owners(Shown):
         return f"{show(self.crd)}: {' and '.join(said) or 'nobody'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Touched(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Touched(Answer):
     """The elements of `thread` in the order of its values."""
 
     thread: int
@@ -113,8 +113,8 @@ class Touched(Shown):
         return f"thread {self.thread}: {', '.join(map(show, self.crds))}"
 
 
-@dataclass(frozen=True, slots=True)
-class Vectorised(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Vectorised(Answer):
     """`elements` values in succession are one access now; `order` of the values makes it `possible` ones.
 
     `limits` says for each wider access what forbids it, and what other threads' values would allow.

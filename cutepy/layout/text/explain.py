@@ -20,7 +20,7 @@ from ..algebra.operation import OPERATIONS, Act, Operation, on_any
 from ..algebra.queries import size
 from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
 from ..algebra.tile import complement, logical_divide, logical_product, room_for, rounded_up, tile_of
-from ..values.above import Shown, above, provided
+from ..values.above import Answer, above, provided
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import idx2crd, keeps
 from ..values.int_tuple import IntTuple, show
@@ -43,8 +43,8 @@ class Step(NamedTuple):
         return f"{self.text}  [checked at {self.checked}]" if self.checked else self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Answer):
     """The call, its steps in order, and the result or the error that ends them."""
 
     call: str
@@ -56,8 +56,6 @@ class Explanation(Shown):
         lines = [self.call, *(f"  {number}. {step}" for number, step in enumerate(self.steps, 1))]
         lines.append(f"  = {self.result}" if self.error is None else f"  refused: {self.error}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def explain(function: Act | str, *operands: object) -> Explanation:
