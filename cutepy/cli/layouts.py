@@ -93,12 +93,11 @@ def run_ask(options: Namespace) -> None:
         found |= {"transactions": str(touched), "segments": touched.count}
     found |= _of_threads(value, options)
     words = {True: "yes", False: "no", None: "not decided"}
-    wide = max(map(len, found))
-    lines = [
-        f"{name:<{wide}}  {words[answer] if answer is None or isinstance(answer, bool) else answer}"
-        for name, answer in found.items()
-        if name not in ("ways", "segments")
-    ]
+    said = {k: words[answer] if answer is None or isinstance(answer, bool) else answer for k, answer in found.items()}
+    if found["bijective"] and found["contiguous"] is False:
+        said["contiguous"] = "no: it has each offset once, in another order"
+    wide = max(map(len, said))
+    lines = [f"{name:<{wide}}  {answer}" for name, answer in said.items() if name not in ("ways", "segments")]
     write_answer(options, "\n".join(lines), found)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, VerificationError
-from ..layout.values.above import Shown, provided
+from ..layout.values.above import Answer, provided
 from ..layout.values.coordinates import idx2crd
 from .interpret import interpret
 from .interpret_memory import Reach, State, Watch, value_at
@@ -319,7 +319,7 @@ MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Replay(Shown):
+class Replay(Answer):
     """A refuted verdict, and what its invocations did with the element on this data: `followed`, or the `error` that
     ended the run."""
 
@@ -344,9 +344,6 @@ class Replay(Shown):
         lines += ["  on this data, they do not come there"] if not self.followed and not self.error else []
         picture = self.picture
         return "\n".join([*lines, repr(picture)] if picture is not None else lines)
-
-    __repr__ = __str__
-
 
 def replay(
     kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float], found: Verification

@@ -12,10 +12,10 @@ from math import prod
 import numpy as np
 
 from ..errors import KernelError, LayoutError, TableError
-from ..layout import Layout
+from ..layout import Layout, conflict_free
 from ..layout.algebra.banks import WORD
 from ..layout.algebra.bits import layout_of_columns, mapped_layout
-from ..layout.algebra.find import Found, conflict_free
+from ..layout.algebra.find import Found
 from ..layout.algebra.table import from_offsets
 from ..layout.values.bit_map import Columns
 from ..layout.values.composed import AnyLayout

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from ...layout import ComposedLayout, Layout, composition, make_layout
-from ...layout.algebra.find import conflict_free
+from ...layout import ComposedLayout, Layout, composition, conflict_free, make_layout
 from ...layout.algebra.rearrange import from_modes
 from ...layout.values.int_tuple import IntTuple, leaves, show
 from ...tensor.bulk import common_refinement

@@ -162,7 +162,7 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     extent, step = extents[position], steps[position]
     shape, _ = coalesced_open(outer)
     broken = leaf_modes(outer, extent, step)
-    at, led_to = (broken.index, broken.expected) if isinstance(broken, Broken) else (extent, outer(step) * extent)
+    at, led_to = (broken.at, broken.expected) if isinstance(broken, Broken) else (extent, outer(step) * extent)
     here = outer(step * at)
     flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
     witness = fold_profile(iter(flat), inner.shape)

@@ -99,8 +99,13 @@ def by_mode(
             f"{function.__name__}({layout}, {_tiler_text(tiler)}): the tiler has {len(tiler)} entries, "
             f"the layout {layout.rank} modes; leave out or group entries"
         )
-    modes = list(layout)
-    done = [mode if keeps(entry) else function(mode, entry) for mode, entry in zip(modes, tiler, strict=False)]
+    modes, done = list(layout), []
+    try:
+        for mode, entry in zip(modes, tiler, strict=False):
+            done.append(mode if keeps(entry) else function(mode, entry))
+    except LayoutError as error:
+        error.args = (f"mode {len(done)}: {error}",)
+        raise
     kept = done + modes[len(tiler) :] if keep_rest else done
     return joined(kept)
 
@@ -112,7 +117,7 @@ def joined(modes: Iterable[Layout]) -> Layout:
 
 
 def _tiler_text(tiler: object) -> str:
-    return f"[{';'.join(map(_tiler_text, tiler))}]" if isinstance(tiler, tuple) else str(tiler)
+    return f"({','.join(map(_tiler_text, tiler))})" if isinstance(tiler, tuple) else str(tiler)
 
 
 @rearranging(on_tensor="refolded")

@@ -12,10 +12,9 @@ these offsets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LayoutError, TableError
 from ..values.above import numpy_later as np
@@ -37,11 +36,10 @@ SHORT = 1 << 12
 """Up to so many values stand in a list, and NumPy is not loaded; more are an array."""
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """Where values stop being a layout: the index, and what the values before it lead to there."""
+class Broken(NamedTuple):
+    """Where values stop being a layout: at which index, and what the values before it lead to there."""
 
-    index: int
+    at: int
     expected: int
 
 
@@ -52,7 +50,7 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
     >>> modes_of_values(np.array([0, 1, 10, 11]))
     ([2, 2], [1, 10])
     >>> modes_of_values(np.array([0, 1, 2, 5]))
-    Broken(index=3, expected=3)
+    Broken(at=3, expected=3)
     """
     if len(values) and values[0] != 0:
         return Broken(0, 0)
@@ -263,7 +261,7 @@ def _plain(values: Table) -> Layout | Found:
         along = _along(values, axis)
         found = modes_of_values(along)
         if isinstance(found, Broken):
-            return tuple(found.index if other == axis else 0 for other in range(values.ndim)), found.expected
+            return tuple(found.at if other == axis else 0 for other in range(values.ndim)), found.expected
         extents, strides = found
         modes.append((extents[0], strides[0]) if len(extents) == 1 else (tuple(extents), tuple(strides)))
         added = added + along.reshape((-1,) + (1,) * (values.ndim - 1 - axis))

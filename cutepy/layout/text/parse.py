@@ -19,7 +19,7 @@ from .meaning import CALLS, Meaning, functions
 from .syntax import read
 
 _SIGNS = re.compile(r"^\s*#|[Ll]inear|Blocked|size 1 dim| -> \(|:[ \t]+\S|\w = <")
-_SIZES = re.compile(r"\s*[0-9]+(x[0-9]+)+\s*")
+_SIZES = re.compile(r"\s*[0-9]+(\s*[x,]\s*[0-9]+)+\s*")
 _WORDS = ("ValueType", "Value type")
 _SPELLINGS = "Layout, Shape, Stride, make_layout, make_shape, make_stride, ComposedLayout, Swizzle, Int, E"
 
@@ -72,7 +72,7 @@ def parse_parts(text: str) -> dict[str, object]:
 
 
 def parse_tiler(text: str) -> object:
-    """The tiler that `text` writes down: an integer, a layout, `_`, a tuple of tilers, or sizes as `16x8`.
+    """The tiler that `text` writes down: an integer, a layout, `_`, a tuple of tilers, or sizes as `16x8` or `16,8`.
 
     >>> parse_tiler("<3:1, 8:1>"), parse_tiler("[_;(2,4):(1,2)]"), parse_tiler("(4,(2,8))"), parse_tiler("16x8")
     ((Layout(3, 1), Layout(8, 1)), (_, Layout((2, 4), (1, 2))), (4, (2, 8)), (16, 8))

@@ -102,6 +102,20 @@ class Shown:
         return provided("bundle_of")(self) if "bundle_of" in _WHERE else {}
 
 
+class Answer(Shown):
+    """What a question gives; at a prompt it reads as it prints.
+
+    >>> from cutepy import Layout, bank_conflicts
+    >>> bank_conflicts(Layout(32, 2))
+    2-way conflict, 2 rounds for 1 phases: at access 0 lanes 0, 16 want words 0, 32 of bank 0
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Map(Shown):
     """A function on integers: a layout of any kind, or a map of bits."""
 

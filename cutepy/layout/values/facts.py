@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 Term: TypeAlias = "int | sympy.Expr"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """`left sign right`: the sign is "divides", ">=", "<=", "==" or "!="."""
 
     left: Term
