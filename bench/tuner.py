@@ -103,7 +103,7 @@ def case(text: str, dtype: str, seconds: float, size: int) -> dict[str, Any]:
         try:
             [first] = crew[0].time([tuned.plan], LIMIT, prove=False)
             until = time.perf_counter() + seconds
-            trials = every_time(crew, first, sorted(best, key=lambda plan: tuner.guess(problem, plan)), until)
+            trials = every_time(crew, first, sorted(best, key=lambda plan: tuner.microseconds(problem, plan)), until)
             line["timed"] = f"{len(trials)}/{len(best)}"
             more = every_time(crew, first, others, until)
             line["timed"] += f" + {len(more)}/{len(others)}"

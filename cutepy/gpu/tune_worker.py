@@ -1,7 +1,7 @@
 """The process in which `gpu.tune` compiles and times plans: `python -m cutepy.gpu.tune_worker PROBLEM`, plans on stdin.
 
-Law: for each line, plans as JSON, one line: the seconds of each, taken in turn, or why it was dropped. Of the processes
-of one user that time plans, one at a time uses the GPU.
+Law: for each line, plans as JSON, one line: the seconds of each, taken in turn, or why some were dropped. Of the
+processes of one user that time plans, one at a time uses the GPU.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ STEPS, ROUNDS, LEAST, TOO_SLOW = 100, 9, 3e-4, 2.0
 plan may take to be in them."""
 WARM, BATCH = 0.3, 2e-3
 """Seconds of launches before the first round, at most, and those of one batch: a GPU that waited has slowed down."""
+AS_QUICK = 1.03
+"""How much more than the least time of a plan it may take on a GPU that has not slowed down."""
 
 
 def operands_of(problem: Problem, device: Device) -> Operands:
@@ -57,16 +59,16 @@ def operands_of(problem: Problem, device: Device) -> Operands:
     return a, b, c
 
 
-def seconds_in_turn(device: Device, launches: Sequence[Callable[[], None]], idle: float = WARM) -> list[float]:
+def seconds_in_turn(device: Device, launches: Sequence[Callable[[], None]], quick: float = 0.0) -> list[float]:
     """Median times of launches, in turn: at one clock of the GPU for all; those that are too slow are launched twice.
 
-    A GPU that was idle for so many seconds is warmed as long.
+    The GPU is warmed until the first launch is as quick as it was before: `quick` seconds.
     """
     once = [min(_round(device, launch, 1) for _ in "12") for launch in launches]
     batch = max(1, min(256, int(BATCH / max(once[0], 1e-9))))
-    warm = time.perf_counter() + min(WARM, idle)
-    while time.perf_counter() < warm:
-        _round(device, launches[0], batch)
+    warm = time.perf_counter() + WARM
+    while _round(device, launches[0], batch) > AS_QUICK * quick and time.perf_counter() < warm:
+        pass
     least = max(LEAST, STEPS * (1e-6 if "timestamp-query" in device.features else 1e-5))
     repeats = [max(1, min(256, ceil(least / max(seconds, 1e-9)))) for seconds in once]
     times = [[seconds] if seconds > TOO_SLOW * min(once) else [] for seconds in once]
@@ -97,15 +99,19 @@ def main() -> None:
     operands = operands_of(problem, device)
     print("{}", flush=True)
     conflicts: dict[Plan, int] = {}
+    least: dict[Plan, float] = {}
     for line in sys.stdin:
         asked = json.loads(line)
         plans = [plan_of(plan) for plan in asked["plans"]]
-        answers = [tried(device, operands, plan, conflicts if asked["prove"] else None) for plan in plans]
-        launches = [launch for launch in answers if not isinstance(launch, dict)]
-        with alone() as idle:
-            seconds = iter(seconds_in_turn(device, launches, idle) if launches else [])
-        found = [answer if isinstance(answer, dict) else {"seconds": next(seconds)} for answer in answers]
-        print(json.dumps(found), flush=True)
+        found = [tried(device, operands, plan, conflicts if asked["prove"] else None) for plan in plans]
+        launches = [launch for launch in found if not isinstance(launch, dict)]
+        answers = [answer if isinstance(answer, dict) else {} for answer in found]
+        if len(launches) == len(plans):
+            with alone():
+                seconds = seconds_in_turn(device, launches, least.get(plans[0], 0.0))
+            least[plans[0]] = min(seconds[0], least.get(plans[0], seconds[0]))
+            answers = [{"seconds": each} for each in seconds]
+        print(json.dumps(answers), flush=True)
 
 
 def tried(

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -84,18 +83,14 @@ def tuned_plan(adapter: Adapter | None, problem: Problem) -> Plan | None:
 
 
 @contextmanager
-def alone() -> Iterator[float]:
-    """The other processes of this user that tune wait meanwhile. Gives the seconds since the last of them was here."""
+def alone() -> Iterator[None]:
+    """The other processes of this user that tune wait meanwhile."""
     path = folder() / "alone"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+") as file:
+    with path.open("a") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
-        file.seek(0)
-        last = file.read()
-        yield max(0.0, time.time() - float(last or 0))
-        file.truncate(0)
-        file.write(repr(time.time()))
+        yield
 
 
 def keep(adapter: Adapter, problem: Problem, plan: Plan, seconds: float) -> Path:
