@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
@@ -21,11 +21,12 @@ from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
+from .few_rows import multiply_few_rows, shared_elements
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
 from .operations.operand import modes_of, runs_across
-from .slabs import Slabs, copy_block, copy_layout, padded_slabs
-from .trace import functions, state
+from .slabs import Slabs, Store, copy_block, copy_layout, of_batch, padded_slabs, share_of, spread_over_grid
+from .trace import functions
 from .trace import language as gpu
 from .trace.kernel import kernel
 
@@ -45,6 +46,9 @@ class Plan:
     columns in which neighbouring threads stand, for a subgroup to read few different rows and columns; None stands for
     one row, or one column where C has columns. With `repeat_last` the last turn brings its own slab once more, unused,
     instead of none: a loop without a branch. k is summed in `splits` parts, which a second pass adds in their order.
+
+    With `ahead`, for few rows, B goes to the registers of `(1, tn, tk)` threads: each loads as many runs of 4 k of its
+    columns before it uses the first, and `bk` is the slab of A.
     """
 
     tile: tuple[int, int, int] = (64, 64, 16)
@@ -55,6 +59,7 @@ class Plan:
     lanes: tuple[int, int] | None = None
     repeat_last: bool = False
     splits: int = 1
+    ahead: int = 0
 
     def __post_init__(self) -> None:
         (bm, bn, bk), (tm, tn, tk) = self.tile, self.along
@@ -71,6 +76,11 @@ class Plan:
                     f"{self}: {tm * tn * tk} threads with {vm}x{vk} elements each do not share out "
                     f"the {rows}x{bk} tile of {name}"
                 )
+        if self.ahead and (tm > 1 or bk % (4 * tk) or self.ahead % (bk // (4 * tk))):
+            raise KernelError(
+                f"{self}: with runs ahead there is 1 thread along the rows, a slab has whole runs of {4 * tk} columns "
+                f"of k, and so many runs are whole slabs; {4 * tk} columns would do"
+            )
         if self.stages not in (1, 2):
             raise KernelError(f"{self}: stages is 1 or 2")
         if bk % tk:
@@ -88,18 +98,7 @@ class Plan:
     @property
     def shared_bytes(self) -> int:
         """Bytes of workgroup memory for elements of 4 bytes."""
-        return slab_bytes(self.tile, self.stages)
-
-
-class Cut(Protocol):
-    """What a grid has to know of a plan: its tile, its threads and the parts of k."""
-
-    @property
-    def tile(self) -> tuple[int, int, int]: ...
-    @property
-    def threads(self) -> tuple[int, ...]: ...
-    @property
-    def splits(self) -> int: ...
+        return 4 * shared_elements(self) if self.ahead else slab_bytes(self.tile, self.stages)
 
 
 @kernel
@@ -112,13 +111,11 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     multiply_tiles(A, B, C, plan, store_sums)
 
 
-Store: TypeAlias = Callable[[Tensor, Tensor, Callable[[Tensor], Tensor]], None]
-"""What becomes of the sums of a thread: takes them, the part of C that is the thread's, and the same part of another
-tensor of C's shape, as a function of that."""
-
-
 def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
     """The body of `matmul_kernel`, which stores what `store` makes of the sums."""
+    if plan.ahead:
+        multiply_few_rows(A, B, C, plan, store)
+        return
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
     (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
@@ -200,33 +197,9 @@ def add_slices(sums: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan)
                 transform(held, staged(ALL, tid, other), held, op=lambda x, y: x + y)
 
 
-def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
-    """The matrix of a batch, of a tensor that has any."""
-    return tensor(ALL, ALL, batch % size(tensor, 2)) if tensor.rank > 2 else tensor
-
-
 def store_sums(sums: Tensor, mine: Tensor, _like_C: Callable[[Tensor], Tensor]) -> None:
     """The `Store` that stores them as they are."""
     copy(sums, mine)
-
-
-def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:
-    """The launch, and the column, the row and the batch of the workgroup: in one dimension where a grid is too long."""
-    grid = ceil_div(size(C, 1), plan.tile[1]), ceil_div(size(C, 0), plan.tile[0]), size(C, 2) if C.rank > 2 else 1
-    if max(grid[1:]) <= state.MOST_GROUPS:
-        gpu.launch(grid=grid, threads=prod(plan.threads))
-        return gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
-    gpu.launch(grid=prod(grid), threads=prod(plan.threads))
-    index = gpu.workgroup.x
-    return index % grid[0], index // grid[0] % grid[1], index // (grid[0] * grid[1])
-
-
-def share_of(slabs: int, plan: Cut, part: Expr) -> tuple[Expr | int, Expr | int]:
-    """The first slab of a part of k, and how many it has."""
-    if plan.splits == 1:
-        return 0, slabs
-    share = ceil_div(slabs, plan.splits)
-    return part * share, share if slabs % plan.splits == 0 else functions.minimum(share, slabs - part * share)
 
 
 def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
