@@ -11,7 +11,7 @@ from cutepy.layout.algebra.bits import swizzles
 from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.int_tuple import leaves
 
-SOME = cases(300)
+SOME = cases(240)
 
 
 def test_every_layout_is_found_and_shortest() -> None:

@@ -27,7 +27,7 @@ from cutepy.layout import (
 )
 from cutepy.layout.values.int_tuple import leaves
 
-SOME = cases(400)
+SOME = cases(200)
 
 
 def flat_coordinates(layout: Layout) -> list[tuple[int, ...]]:

@@ -34,7 +34,7 @@ from cutepy.layout import (
 from cutepy.layout.algebra.bits import swizzles
 from cutepy.layout.values.int_tuple import IntTuple, leaves, product
 
-SOME = cases(200)
+SOME = cases(100)
 
 
 def random_swizzle(rng: random.Random, width: int = 9) -> Swizzle:

@@ -52,7 +52,7 @@ from cutepy.layout.values.int_tuple import leaves
 from cutepy.layout.values.size import Poly
 
 M, N, K = SYMBOLS = sympy.symbols("M N K", integer=True, positive=True)
-SOME = cases(80)
+SOME = cases(44)
 
 Facts = dict[sympy.Symbol, tuple[int, int]]
 
