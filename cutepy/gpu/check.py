@@ -345,6 +345,7 @@ class Replay(Answer):
         picture = self.picture
         return "\n".join([*lines, repr(picture)] if picture is not None else lines)
 
+
 def replay(
     kernel: Kernel, arrays: Sequence[Array], params: Mapping[str, float], found: Verification
 ) -> tuple[Replay, ...]:

@@ -63,10 +63,10 @@ def test_a_product_is_tuned_once_and_for_its_class(
     device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b, wanted = operands(device)
-    monkeypatch.setattr(tuner, "CANDIDATES", 3)
+    monkeypatch.setattr(tuner, "CANDIDATES", 2)
     found = gpu.tune(a, b, seconds=60, limit=60, progress=False)
     assert not found.cached and found.trials[0].plan == choose_plan(40, 96, 70, device.adapter)
-    assert sum(trial.seconds is not None for trial in found.trials) <= 3
+    assert sum(trial.seconds is not None for trial in found.trials) <= 2
     assert found.plan in [trial.plan for trial in found.trials if trial.seconds]
     again = gpu.tune(a, b, progress=False)
     assert again.cached and again.plan == found.plan and not again.trials

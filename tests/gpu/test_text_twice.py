@@ -62,9 +62,9 @@ def named(block: ir.Block) -> ir.Block:
     return tuple(out)
 
 
-def test_a_thousand_random_kernels() -> None:
+def test_random_kernels() -> None:
     refused = 0
-    for seed in range(1000):
+    for seed in range(500):
         with ir.new_arena():
             try:
                 made = Maker(seed, wild=seed % 2 == 1).kernel()
@@ -74,7 +74,7 @@ def test_a_thousand_random_kernels() -> None:
                 refused += 1
                 continue
         assert not Text(text, kernel.grid).faults, f"seed {seed}\n{text}"
-    assert refused < 100
+    assert refused < 50
 
 
 def test_random_programs_of_control_flow() -> None:

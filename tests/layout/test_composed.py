@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import sympy
-from layout.cases import CASES, generator, random_layout
+from layout.cases import cases, generator, random_layout
 from layout.kind_cases import COLUMNS, KINDS, LAWS, REFUSALS, UNKNOWN, refusal, tried
 
 import cutepy.layout as algebra
@@ -54,7 +54,7 @@ from cutepy.layout import (
 from cutepy.layout.algebra import search
 from cutepy.layout.algebra.operation import OPERATIONS, operation
 
-EACH = max(25, CASES // 60)
+EACH = cases(14)
 PAGE = Path(__file__).parents[2] / "docs" / "algebra" / "kinds.md"
 S = make_composed_layout(Swizzle(3, 3, 3), 0, Layout((8, 64), (64, 1)))
 I = make_identity_layout((4, 8))
