@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import functools
 import math
 import sys
 from collections.abc import Callable
@@ -315,3 +316,29 @@ def test_the_guard_of_a_tensor_is_part_of_the_key() -> None:
     base[:] = 0
     filled.interpret(narrow)
     assert base.sum() == 0, "column 9 does not exist here"
+
+
+@functools.cache
+def kept_id(what: str) -> object:
+    """An id of whichever launch asks first."""
+    return gpu.thread * 1 if what == "thread" else gpu.workgroup.x
+
+
+@pytest.mark.parametrize("what", ["thread", "workgroup"])
+def test_an_id_of_another_launch_is_refused(what: str) -> None:
+    """There `% 4` was nothing, for its 4 threads; here it is."""
+
+    @gpu.kernel
+    def taken(x, y, *, count):
+        gpu.launch(threads=count) if what == "thread" else gpu.launch(grid=count, threads=1)
+        at = gpu.thread if what == "thread" else gpu.workgroup.x
+        y[at] = x[kept_id(what) % 4]
+
+    kept_id.cache_clear()
+    x, y = np.arange(4, dtype=np.float32), np.zeros(8, np.float32)
+    taken.interpret(x, y, count=4)
+    taken.interpret(x, y, count=3)
+    assert y.tolist() == [0, 1, 2, 3, 0, 0, 0, 0]
+    for run in (taken.interpret, taken.verify):
+        with pytest.raises(KernelError, match=r"test_captures\.py:\d+: kernel taken uses .* of another launch"):
+            run(x, y, count=8)

@@ -82,6 +82,16 @@ def random_layout(rng: random.Random, size_limit: int = 512, kind: str | None = 
     return Layout(shape, random_strides(rng, shape, kind))
 
 
+def vast_layout(rng: random.Random) -> Layout:
+    """A layout of which some extents and strides are beyond what machine integers hold."""
+    layout = random_layout(rng, 64)
+    extents, steps = (
+        [x * rng.choice((1, 1, 1 << 31, 1 << 63, 3**41, 1 << 64)) for x in leaves(part)]
+        for part in (layout.shape, layout.stride)
+    )
+    return Layout(refold(extents, layout.shape), refold(steps, layout.shape))
+
+
 def random_operand(rng: random.Random, layout: Layout) -> Layout:
     """A right operand for `layout`: half of them made from its own divisors, so that many compose and many do not."""
     if rng.random() < 0.35:

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from layout.cases import CASES, composition_exists, generator, random_layout, random_operand, values
+from layout.cases import CASES, composition_exists, generator, random_layout, random_operand, values, vast_layout
 
 from cutepy.errors import CompositionError, LayoutError
 from cutepy.layout import (
@@ -34,11 +34,12 @@ def test_coalesce_keeps_the_function_and_is_shortest():
         assert all(e != 1 and f != 1 and d * e != c for e, d, f, c in pairs), (layout, short)
 
 
-def test_composition_is_composition_whenever_there_is_one():
+@pytest.mark.parametrize("draw", [random_layout, vast_layout])
+def test_composition_is_composition_whenever_there_is_one(draw):
     rng = generator("composition")
     outcomes = {"composed": 0, "refused": 0}
     for _ in range(CASES):
-        outer = random_layout(rng)
+        outer = draw(rng)
         inner = random_operand(rng, outer)
         try:
             result = composition(outer, inner)

@@ -2,6 +2,7 @@
 
 from .check import check as check
 from .check import check_constants as check_constants
+from .check import check_ids as check_ids
 from .expr import Binary as Binary
 from .expr import Builtin as Builtin
 from .expr import Call as Call

@@ -1,9 +1,9 @@
 """What a kernel must obey before anything reads it: names where they are bound, constant indices inside arrays."""
 
 from ...errors import KernelError
-from .expr import Const, Expr, MatrixLoad, loads, variables
+from .expr import Builtin, Const, Expr, MatrixLoad, loads, variables
 from .stmt import Block, Buffer, Change, For, Kernel, MatrixStore
-from .walk import statements
+from .walk import nodes, statements
 
 
 def check(kernel: Kernel) -> Kernel:
@@ -12,6 +12,24 @@ def check(kernel: Kernel) -> Kernel:
     Raises KernelError with the line otherwise: there is no such program in WGSL, and no meaning is right for it.
     """
     _block(kernel, kernel.body, set())
+    return kernel
+
+
+def check_ids(kernel: Kernel) -> Kernel:
+    """`kernel`, if its ids may be all that its launch makes them: those of another launch were simplified for less.
+
+    Raises KernelError with the line and the id otherwise.
+    """
+    launched = {f"workgroup_id.{axis}": groups for axis, groups in zip("xyz", kernel.grid, strict=True)}
+    launched["local_invocation_index"] = kernel.threads
+    for stmt in statements(kernel.body):
+        for node in nodes(*stmt.expressions):
+            if isinstance(node, Builtin) and node.hi < launched.get(node.name, 0) - 1:
+                raise _error(
+                    getattr(stmt, "place", ""),
+                    f"kernel {kernel.name} uses {node!r} of another launch, where it was at most {node.hi}, not "
+                    f"{launched[node.name] - 1}: something kept it (functools.cache, a default, a global); ask anew",
+                )
     return kernel
 
 
@@ -38,7 +56,7 @@ def _inside(kernel: Kernel, buffer: Buffer, index: Expr, lanes: int, place: str)
     if not 0 <= first <= buffer.length - lanes:
         more = f" to {first + lanes - 1}" if lanes > 1 else ""
         text = f"kernel {kernel.name} uses element {first}{more} of {buffer.name}, which has {buffer.length}"
-        raise KernelError(f"{place}: {text}" if place else text)
+        raise _error(place, text)
 
 
 def _block(kernel: Kernel, block: Block, known: set[Expr]) -> None:
@@ -65,5 +83,8 @@ def _block(kernel: Kernel, block: Block, known: set[Expr]) -> None:
 
 def _unbound(kernel: Kernel, name: Expr, place: str) -> KernelError:
     text = f"kernel {kernel.name} uses {name!r} where nothing binds it: it belongs to a loop or a block that has ended"
-    where = f"{place}: " if place else ""
-    return KernelError(f"{where}{text}; keep what is used later in a tensor, such as make_fragment_like gives")
+    return _error(place, f"{text}; keep what is used later in a tensor, such as make_fragment_like gives")
+
+
+def _error(place: str, text: str) -> KernelError:
+    return KernelError(f"{place}: {text}" if place else text)

@@ -231,9 +231,9 @@ _BUILTIN_NAMES = {
 def finish(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` without values and arrays that nobody uses, and with floating-point values used twice named.
 
-    Raises KernelError for what `check` and `check_constants` refuse.
+    Raises KernelError for what `check`, `check_constants` and `check_ids` refuse.
     """
-    useful = drop_unused(ir.check_constants(ir.check(kernel)))
+    useful = drop_unused(ir.check_ids(ir.check_constants(ir.check(kernel))))
     return replace(useful, body=share(useful.body))
 
 

@@ -122,15 +122,21 @@ def period_of(shape: list[int], step: int) -> int:
 
 
 def leaf_values(outer: Layout, extent: int, step: int) -> Listed:
-    """`outer(step * x)` for every x below `extent`. Raises LayoutError above 16 million of them, or beyond 63 bits."""
+    """`outer(step * x)` for every x below `extent`. Raises LayoutError for more than a table holds."""
+    if extent <= SHORT:
+        return [outer(index * step) for index in range(extent)]
+    return _leaf_table(outer, extent, step)
+
+
+def _leaf_table(outer: Layout, extent: int, step: int) -> Table:
+    """The same as an array. Raises LayoutError above 16 million values, or beyond 63 bits."""
     reach = abs(step) * extent
-    if extent > LARGEST_TABLE or max([reach, *(abs(d) * (reach + 1) for d in leaves(outer.stride))]) >= 1 << 62:
+    most = max([reach, *leaves(outer.shape), *(abs(d) * (reach + 1) for d in leaves(outer.stride))])
+    if extent > LARGEST_TABLE or most >= 1 << 62:
         raise LayoutError(
             f"{outer} o {extent}:{step}: arithmetic does not decide this, and {extent} offsets up to stride "
             f"{max(map(abs, leaves(outer.stride)), default=0)} are too many or too large to list; divide it first"
         )
-    if extent <= SHORT:
-        return [outer(index * step) for index in range(extent)]
     return outer(np.arange(extent, dtype=np.int64) * step)
 
 
@@ -175,7 +181,7 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
     whole = outer(flat.offsets())
     added = np.zeros((1,) * len(extents), np.int64)
     for axis, (extent, step) in enumerate(zip(extents, steps, strict=True)):
-        added = added + np.asarray(leaf_values(outer, extent, step)).reshape((-1,) + (1,) * (len(extents) - 1 - axis))
+        added = added + _leaf_table(outer, extent, step).reshape((-1,) + (1,) * (len(extents) - 1 - axis))
     wrong = np.nonzero((whole != added).ravel(order="F"))[0]
     if not len(wrong):
         return None
