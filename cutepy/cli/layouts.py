@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ..draw import draw
 from ..errors import CommandError, CutepyError
@@ -86,8 +87,8 @@ def run_ask(options: Namespace) -> None:
             found[name] = None
     for text in options.at:
         found[f"at {text}"] = _offset(value, text)
-    if options.element_bytes or options.access_bytes or options.lanes:
-        access = options.element_bytes or 4, options.access_bytes, options.lanes or 32
+    if (options.element_bytes, options.access_bytes, options.lanes) != (None, None, None):
+        access = _given(options.element_bytes, 4), options.access_bytes, _given(options.lanes, 32)
         conflicts, touched = bank_conflicts(value, *access), transactions(value, *access)
         found |= {"bank conflicts": str(conflicts), "ways": conflicts.ways}
         found |= {"transactions": str(touched), "segments": touched.count}
@@ -112,28 +113,41 @@ def _of_threads(layout: AnyLayout, options: Namespace) -> dict[str, str]:
     for thread in options.thread:
         found[f"thread {thread}"] = str(touched_by(layout, thread, tile)).partition(": ")[2]
     if options.memory:
-        memory = parse_expression(options.memory).value
+        with _naming("memory", options.memory):
+            memory = parse_expression(options.memory).value
         if not isinstance(memory, AnyLayout):
             raise CommandError(f"--memory {options.memory} is {spelt(memory)}; it is a layout of the tile")
-        said = vectorised(layout, memory, element_bytes=options.element_bytes or 4)
+        said = vectorised(layout, memory, element_bytes=_given(options.element_bytes, 4))
         found["vectorised"] = "; ".join([line.strip() for line in str(said).splitlines()])
     return found
 
 
+def _given(number: int | None, usual: int) -> int:
+    return usual if number is None else number
+
+
+@contextmanager
+def _naming(option: str, text: str) -> Iterator[None]:
+    """Let an error say which option it is about."""
+    try:
+        yield
+    except CommandError:
+        raise
+    except (CutepyError, TypeError, ValueError) as error:
+        raise CommandError(f"--{option} {text}: {error}") from error
+
+
 def _coordinate(option: str, text: str) -> IntTuple:
-    value = parse_tiler(text)
+    with _naming(option, text):
+        value = parse_tiler(text)
     if not isinstance(value, int | tuple):
         raise CommandError(f"--{option} {text}: write whole numbers, such as 7 or (16,16)")
     return value
 
 
 def _offset(layout: AnyLayout, text: str) -> object:
-    try:
+    with _naming("at", text):
         found = layout(_coordinate("at", text))
-    except CommandError:
-        raise
-    except (CutepyError, TypeError, ValueError) as error:
-        raise CommandError(f"--at {text}: {error}") from error
     return found if isinstance(found, int) else show(found) if isinstance(found, tuple) else str(found)
 
 

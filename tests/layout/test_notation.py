@@ -25,6 +25,9 @@ PASTES = [
     ("torch.Size([4, 8]):(8, 1)", Layout((4, 8), (8, 1))),
     ("torch.Size([4]):(2,)", Layout((4,), (2,))),
     ("torch.Size([2, 3])", Layout((2, 3))),
+    # XLA, as in what jax compiles: the axes from the fastest on
+    ("f32[4,8]{1,0}", Layout((4, 8), (8, 1))),
+    ("bf16[2,3,4]{1,2,0}", Layout((2, 3, 4), (12, 1, 3))),
     ("Sw<3,4,3> o _0 o (_8,_64):(_64,_1)", SWIZZLED),
     ("Sw<3,4,3> o smem_ptr[8b](0x7f3c) o (_8,_64):(_64,_1)", SWIZZLED),
     ("Sw<3,5,3>_smem_ptr[16b](0x7f3c) o (_8,_64):(_64,_1)", SWIZZLED),

@@ -6,6 +6,7 @@ Law of `coalesce`: same size, same value at every integer coordinate, depth at m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import SupportsIndex
 
 from ...errors import LayoutError
 from ..values.coordinates import has_basis, keeps, mixed_codomain
@@ -302,9 +303,9 @@ def make_ordered_layout(shape: IntTuple, order: IntTuple | Order) -> Layout:
 
 
 def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
-    if not isinstance(order, tuple):
+    if isinstance(order, SupportsIndex):  # an unknown size has no order
         return [order] * len(leaves(shape))
-    if not isinstance(shape, tuple) or len(shape) != len(order):
+    if not (isinstance(shape, tuple) and isinstance(order, tuple) and len(shape) == len(order)):
         raise LayoutError(
             f"make_ordered_layout({whole.shape}, {order}): it must nest no deeper than the shape, one entry a mode"
         )

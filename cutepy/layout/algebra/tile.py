@@ -166,7 +166,9 @@ def logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Lay
 def rounded_up(layout: Layout, tiler: object, wanted: object) -> Layout:
     """`layout` with its last mode, or that of each mode of a tuple tiler, long enough for whole tiles."""
     if wanted is not True:
-        raise LayoutError(f"logical_divide({layout}, {tiler}, {wanted}): round_up is True or False")
+        raise LayoutError(
+            f"logical_divide({layout}, {tiler}, {wanted}): round_up is True or False; a tiler of modes is a tuple"
+        )
 
     def whole(mode: Layout, entry: object) -> Layout:
         if isinstance(entry, tuple):
