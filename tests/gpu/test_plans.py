@@ -125,6 +125,20 @@ def test_groups_that_k_does_not_serve_are_refused() -> None:
         Plan((48, 48, 8), (4, 4, 3))
 
 
+@pytest.mark.parametrize("bk", [8, 16, 32])
+@pytest.mark.parametrize("threads", [(8, 8, 2), (8, 8, 4), (4, 8, 8), (2, 4, 8), (8, 4, 4)])
+def test_groups_whose_sums_have_no_room_are_refused(threads: tuple[int, int, int], bk: int) -> None:
+    """Each plan that there is keeps to its memory; of those there are not, the next that is named keeps to it."""
+    try:
+        plan = Plan((32, 32, bk), threads)
+    except KernelError as refused:
+        enough = int(str(refused).split("; ")[-1].split()[0])
+        assert "hand on 4 sums each" in str(refused) and enough > bk
+        plan = Plan((32, 32, enough), threads)
+    a, b, c = (np.zeros(shape, np.float32) for shape in ((32, 64), (32, 64), (32, 32)))
+    assert matmul_kernel.verify(a, b, c, plan=plan, limits=BIG_GPU.limits).ok
+
+
 @pytest.mark.parametrize("wrong", [{"threads": (4, 4, 4)}, {"tile": (16, 16, 24)}, {"ahead": 3}])
 def test_runs_that_are_no_whole_slabs_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(KernelError, match="a slab has whole runs of 16 columns of k"):
