@@ -22,9 +22,8 @@ from .slabs import PADDING, Cut, Slabs, Store, copy_layout, of_batch, share_of, 
 from .trace import functions
 from .trace import language as gpu
 
-ROWS, ROOM = 4, 6144
-"""Rows of A that a thread reads at a time, and elements of shared memory that leave room for two workgroups on a
-processor of an H200."""
+ROOM = 6144
+"""Elements of shared memory that leave room for two workgroups on a processor of an H200."""
 
 
 class Runs(Cut, Protocol):
@@ -65,8 +64,7 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Runs, store: Store)
     pitch = bk + PADDING
     memory = gpu.shared(A.dtype.accumulator, Layout(shared_elements(plan)))
     sA = Tensor(memory.engine, Layout((bm, bk), (pitch, 1)), memory.offset)
-    parts = Layout(((ROWS, bm // ROWS), (4, tk, bk // depth)), ((pitch, ROWS * pitch), (1, 4, depth)))
-    parts_A = Tensor(memory.engine, parts, memory.offset)
+    parts_A = Tensor(memory.engine, Layout((bm, (4, tk, bk // depth)), (pitch, (1, 4, depth))), memory.offset)
     acc = make_tensor(A.dtype.accumulator, Layout((bm, wide), (wide, 1)))
     gpu.note(copy_A=copy_A, copy_B=copy_B, acc=acc.layout)
     clear(acc)
@@ -91,12 +89,10 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Runs, store: Store)
             b.keep(held[n], mine, run)
             b.load(functions.minimum(run + ahead, runs - 1), held[n])
             with gpu.when(True if k % (ahead * depth) == 0 else run < runs):
-                for part in range(bm // ROWS):
-                    some = make_tensor(A.dtype.accumulator, Layout((ROWS, 4), (4, 1)))
-                    copy(parts_A((ALL, part), (ALL, who[1], n % each)), some)
-                    sums = Tensor(acc.engine, Layout((ROWS, wide), (wide, 1)), acc.offset + part * ROWS * wide)
-                    for kk in range(4):
-                        gemm(some(ALL, kk), mine(((ALL, kk, 0, 0),)), sums)
+                rows = make_tensor(A.dtype.accumulator, Layout((bm, 4), (4, 1)))
+                copy(parts_A(ALL, (ALL, who[1], n % each)), rows)
+                for kk in range(4):
+                    gemm(rows(ALL, kk), mine(((ALL, kk, 0, 0),)), acc)
     total, owned, owns = _added(acc, memory, who, plan, across=runs_across(of_batch(C, batch)))
 
     def like_C(tensor: Tensor) -> Tensor:

@@ -85,6 +85,13 @@ class Plan:
             raise KernelError(f"{self}: stages is 1 or 2")
         if bk % tk:
             raise KernelError(f"{self}: {tk} groups of threads do not share out {bk} columns of k; give a multiple")
+        needed, slab = 4 * tm * tn * (tk - 1), padded_slabs(max(bm, bn), bk, self.stages).cosize
+        if needed > slab and not self.ahead:
+            enough = ceil_div(needed * bk, slab * tk) * tk
+            raise KernelError(
+                f"{self}: {tk - 1} groups of {tm}x{tn} threads hand on 4 sums each in the memory of a slab; that is "
+                f"{needed} elements of {slab}; {enough} columns of k would do, or fewer groups"
+            )
         lm, ln = self.lanes or (1, tn)
         if min(lm, ln) < 1 or tm % lm or tn % ln:
             raise KernelError(f"{self}: blocks of {lm}x{ln} threads do not fill {tm}x{tn} threads")
@@ -245,7 +252,8 @@ def _fragment(rows: int, columns: int, across: bool) -> Layout:
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
 SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
-SMALL = Plan((32, 32, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
+WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
+SMALL = Plan((32, 32, 32), (8, 8, 4), unrolled=True, lanes=(8, 4))
 SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
 
 PROCESSORS, WARPS = 132, 4
@@ -256,11 +264,17 @@ START, SECOND_START, BYTES = 2.0, 3.0, 4.2e6
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What a plan reaches, in TFLOP/s of the whole GPU, with one subgroup wherever one can run, and with more."""
+    """What a plan reaches, in TFLOP/s of the whole GPU, with one subgroup wherever one can run, and with more: of all
+    products, or only of those where k is contiguous in B, or is not."""
 
     plan: Plan
     one: float
     more: float
+    along_k: bool | None = None
+
+    def serves(self, m: int, along_k: bool) -> bool:
+        """Whether it is for products of so many rows."""
+        return self.along_k in (None, along_k) and (m <= 16 or not self.plan.ahead)
 
     @property
     def together(self) -> int:
@@ -280,15 +294,22 @@ class Rating:
 
 RATINGS = (
     Rating(LARGE, 41, 47),
+    Rating(WIDE, 41, 46),
     Rating(MEDIUM, 38, 40),
     Rating(SQUARE, 37, 37),
-    Rating(SMALL, 24, 25),
-    Rating(SKINNY, 20, 28),
+    Rating(SMALL, 20, 27),
+    Rating(SKINNY, 20, 28, along_k=False),
+    Rating(SKINNY, 15, 20, along_k=True),
+    Rating(Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2), 17, 25, along_k=True),
 )
 
 
-def choose_plan(m: int, n: int, k: int, adapter: Adapter | None = None, batch: int = 1) -> Plan:
+def choose_plan(
+    m: int, n: int, k: int, adapter: Adapter | None = None, batch: int = 1, *, along_k: bool = False
+) -> Plan:
     """A plan for these extents on this adapter; without one, a plan that every WebGPU device can run.
+
+    `along_k` says that k is contiguous in B.
 
     A discrete GPU gets the tile and the splits of k that should take the least time, by `RATINGS`.
 
@@ -300,14 +321,14 @@ def choose_plan(m: int, n: int, k: int, adapter: Adapter | None = None, batch: i
         plan = Plan() if min(m, n) > 16 else Plan((32, 32, 16), (8, 8))
         groups = ceil_div(m, plan.tile[0]) * ceil_div(n, plan.tile[1]) * batch
         return whole_splits(plan, k, max(1, min(16 // groups, k // 1024)))
-    return _fastest(m, n, k, batch)
+    return _fastest(m, n, k, batch, along_k)
 
 
 @lru_cache(maxsize=512)
-def _fastest(m: int, n: int, k: int, batch: int) -> Plan:
+def _fastest(m: int, n: int, k: int, batch: int, along_k: bool) -> Plan:
     """The plan of the least time, by `RATINGS`."""
     best, least = Plan(), float("inf")
-    for rating in RATINGS:
+    for rating in (rating for rating in RATINGS if rating.serves(m, along_k)):
         groups = ceil_div(m, rating.plan.tile[0]) * ceil_div(n, rating.plan.tile[1]) * batch
         for rounds in (0, 1, 2, 3, 4):
             splits = max(1, min(rounds * rating.together // groups, k // 64))

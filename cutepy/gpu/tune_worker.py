@@ -32,8 +32,9 @@ from .tuned import Problem, alone, plan_of, tuples
 STEPS, ROUNDS, LEAST, TOO_SLOW = 100, 9, 3e-4, 2.0
 """Steps of the clock that a round takes at least, rounds, the seconds of one, and how many times the quickest's time a
 plan may take to be in them."""
-WARM, BATCH = 0.3, 2e-3
-"""Seconds of launches before the first round, at most, and those of one batch: a GPU that waited has slowed down."""
+WARM, BATCH = 0.6, 2e-3
+"""Seconds of launches before the first round, at most, and those of one batch: an H200 that waited for 3 s, or worked a
+tenth of the last 2 s, has 345 MHz, and takes 0.3 s of launches to its 1980."""
 AS_QUICK = 1.03
 """How much more than the least time of a plan it may take on a GPU that has not slowed down."""
 

@@ -24,7 +24,7 @@ from math import ceil
 
 from ..errors import KernelError
 from ..layout import ceil_div
-from .matmul import BYTES, PROCESSORS, SECOND_START, START, Plan, choose_plan, slab_bytes, whole_splits
+from .matmul import BYTES, PROCESSORS, SECOND_START, START, Plan, choose_plan, whole_splits
 from .operations.domain import power_of_two
 from .products import problem_of
 from .repeat import forget
@@ -145,6 +145,9 @@ def space() -> Iterator[Plan]:
             except KernelError:
                 continue
             yield replace(plan, repeat_last=tk > 1 or bm * bn >= 128 * 128)
+    for rows, tn, tk, runs in product((4, 8, 16), (4, 8, 16), (8, 16, 32, 64), (2, 4)):
+        if 64 <= tn * tk <= 256:
+            yield Plan((rows, 4 * tn, 4 * tk * runs), (1, tn, tk), unrolled=True, ahead=runs)
 
 
 def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
@@ -157,7 +160,7 @@ def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
     (True, True)
     """
     p = problem
-    default = choose_plan(p.m, p.n, p.k, adapter, p.batch)
+    default = choose_plan(p.m, p.n, p.k, adapter, p.batch, along_k=p.across[1])
     found: list[Plan] = [default]
     for plan in sorted(unbeaten(p, adapter.limits), key=lambda plan: microseconds(p, plan)):
         if plan not in found and sum(other.tile[:2] == plan.tile[:2] for other in found) < ALIKE:
@@ -188,9 +191,10 @@ def _groups(problem: Problem, plan: Plan) -> int:
 def _fits(problem: Problem, plan: Plan, limits: Limits) -> bool:
     """Whether a device holds it, and no half of its tile lies beyond the product."""
     (bm, bn, _bk), (tm, tn, tk) = plan.tile, plan.along
-    registers = bm // tm * (bn // tn) + bm // tm + bn // tn
-    wasted = bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
-    room = slab_bytes(plan.tile, plan.stages) <= limits.workgroup_bytes and tm * tn * tk <= limits.invocations
+    registers = bm // tm * (bn // tn) + bm // tm + bn // tn * (1 + 4 * plan.ahead)
+    wasted = plan.ahead > 0 and problem.m > 16
+    wasted |= bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
+    room = plan.shared_bytes <= limits.workgroup_bytes and tm * tn * tk <= limits.invocations
     return room and registers <= MOST_REGISTERS and not wasted
 
 
@@ -208,7 +212,7 @@ def costs(problem: Problem, plan: Plan) -> tuple[float, ...]:
     deep = ceil_div(problem.k, bk) * bk
     parts = 2 * plan.splits * problem.m * problem.n if plan.splits > 1 else 0
     moved = deep * (rows * bm * columns + columns * bn * rows) + parts
-    words = (bm / tm + bn / tn) / (bm / tm * (bn / tn))
+    words = (bm / tm + (0 if plan.ahead else bn / tn)) / (bm / tm * (bn / tn))
     return float(moved), words, float(rows * bm * columns * bn), _rounds(problem, plan)
 
 
@@ -230,7 +234,7 @@ def microseconds(problem: Problem, plan: Plan) -> float:
     the barrier that workgroups of one processor share. As many run together as registers and shared memory let.
     """
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
-    threads, brought = tm * tn * tk, (bm + bn) * bk
+    threads, brought = tm * tn * tk, (bm if plan.ahead else bm + bn) * bk
     _, words, _, _ = costs(problem, plan)
     registers = min(255.0, bm // tm * (bn // tn) + bm // tm + bn // tn + brought / threads + 30)
     room = 100_000 // plan.shared_bytes if plan.shared_bytes <= 24_600 else 1
