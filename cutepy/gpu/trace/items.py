@@ -12,18 +12,19 @@ from .reach import is_of_library
 from .registers import taken_apart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Item:
-    """A place: of a list or of a dictionary, which an object's attributes are too."""
+    """A place of a list or of a dictionary, which an object's attributes are too, as the cell of a variable."""
 
     holder: Any
     key: Any
 
     @property
-    def value(self) -> object:
+    def cell_contents(self) -> object:
         return self.holder[self.key]
 
-    def set(self, value: object) -> None:
+    @cell_contents.setter
+    def cell_contents(self, value: object) -> None:
         self.holder[self.key] = value
 
 
