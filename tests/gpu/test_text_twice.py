@@ -34,11 +34,7 @@ def test_the_eight_examples(name: str, golden: Callable[[str, str], None]) -> No
     assert not Text(text, grid).faults
 
 
-READ = [name for name in example_cases.NAMES if name != "attention_matrices"]
-"""The reader knows no words of matrices."""
-
-
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", example_cases.NAMES)
 @pytest.mark.parametrize("which", [0, -1])
 def test_examples_of_other_sizes(name: str, which: int) -> None:
     assert not Text(example_cases.make(name, list(example_cases.VARIANTS[name])[which]).wgsl(), (3, 2, 1)).faults

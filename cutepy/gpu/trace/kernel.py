@@ -5,10 +5,11 @@ arguments are static: Python values that the trace may branch on. What was trace
 the static values.
 """
 
+import gc
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
@@ -70,6 +71,18 @@ from .state import _TRACE, Trace
 KEPT = 128
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for garbage: what a trace makes lives until it ends, and walking it again and again takes a third."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 @dataclass(slots=True)
 class Traced:
     """One traced form of a kernel, with its programs, and what has been proven about it; `told` is what is interpreted:
@@ -86,6 +99,7 @@ class Traced:
     whole: bool = False
     verified: dict[object, Verification] = field(default_factory=dict)
 
+    @_uncollected()
     def printed(self) -> "Traced":
         """The same, with the program that everything else is made of."""
         if self.arena is not None:
@@ -289,6 +303,7 @@ class KernelFunction(Shown):
             self._traced.move_to_end(key)
         return found
 
+    @_uncollected()
     def _trace(self, call: Call, subgroups: bool) -> Traced:
         """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on.
 
