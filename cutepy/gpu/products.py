@@ -309,14 +309,15 @@ def _contract_copies(place: Place, operands: Operands, how: How) -> None:
     """The same through compact copies of the operands, whose axes have no factors that do not meet."""
     a, b, c = operands
     fresh = place.new(mode_sizes(c), c.dtype)
-    contract(place, (_compact(place, a), _compact(place, b), fresh), how)
+    contract(place, (_compact(place, a, len(mode_sizes(c))), _compact(place, b, len(mode_sizes(c))), fresh), how)
     copy(fresh, c, engine=place.engine)
 
 
-def _compact(place: Place, tensor: Tensor) -> Tensor:
-    """A copy in the order of NumPy, with the axes at stride 0 still there."""
+def _compact(place: Place, tensor: Tensor, kept: int) -> Tensor:
+    """A copy in the order of NumPy, with those of the first `kept` axes that are at stride 0 still there. The others,
+    which are summed, are all stored, and so are one axis in every copy."""
     modes = modes_of(tensor)
-    varying = [axis for axis, mode in enumerate(modes) if any(leaves(mode.stride))]
+    varying = [axis for axis, mode in enumerate(modes) if axis >= kept or any(leaves(mode.stride))]
     fresh = place.new(tuple(modes[axis].size for axis in varying), tensor.dtype)
     copy(over(tensor, joined([modes[axis] for axis in varying])), fresh, engine=place.engine)
     found = dict(zip(varying, modes_of(fresh), strict=True))

@@ -71,6 +71,16 @@ def test_einsum(device: Device, text: str) -> None:
     np.testing.assert_allclose(found.numpy(), np.einsum(text, *given), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(0, 60, 20))
+def test_random_sums_of_products(device: Device, seed: int) -> None:
+    """Axes that only one operand has, or that are repeated in memory, are summed as well: beside others they are no
+    axis of both operands' memory."""
+    for each in range(seed, seed + 20):
+        text, given, wanted = test_einsum_on_host.random_einsum(each)
+        found = ops.einsum(text, *(gpu.array(x, device=device) for x in given))
+        np.testing.assert_array_equal(found.numpy(), wanted, err_msg=f"{each}: {text}")
+
+
 def test_a_sum_of_products_is_never_stored_as_products(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = np.ones((6, 7, 8), np.float32), np.ones((7, 8), np.float32)
     launched = []

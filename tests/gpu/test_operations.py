@@ -169,3 +169,5 @@ def test_a_target_whose_elements_share_memory_is_refused(store, strides: tuple[i
     for kind in (Layout((8, 8), (9, 1)), make_composed_layout(Swizzle(2, 0, 3), 0, Layout((8, 8), (8, 1)))):
         store(x, make_tensor(memory, kind))
         assert memory.any()
+    nothing = np.zeros((0, 0), np.float32)
+    store(nothing, make_tensor(nothing))

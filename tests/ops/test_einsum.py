@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ops.operands import random_array
 
 from cutepy import ops
 from cutepy.errors import TensorError
@@ -18,6 +19,24 @@ def operands(text: str) -> list[np.ndarray]:
     shapes = [[EXTENTS[c] for c in name] for name in text.replace(" ", "").split("->")[0].split(",")]
     arrays = [g.standard_normal(shape, dtype=np.float32) for shape in shapes]
     return [np.asfortranarray(x) if g.random() < 0.5 else x for x in arrays]
+
+
+def random_einsum(seed: int) -> tuple[str, list[np.ndarray], np.ndarray]:
+    """A text of up to three operands, whole numbers for them with strides of all kinds, and the sums."""
+    rng = np.random.default_rng(seed)
+    sizes = {letter: int(rng.choice([0, 1, 2, 3, 4, 5], p=[0.04, 0.16, 0.25, 0.25, 0.15, 0.15])) for letter in "abcde"}
+    names = ["".join(rng.permutation(list(sizes))[: rng.integers(0, 4)]) for _ in range(rng.choice([1, 2, 2, 3]))]
+    used = sorted(set("".join(names)))
+    text = ",".join(names) + "->" + "".join(rng.permutation(used)[: rng.integers(0, len(used) + 1)] if used else "")
+    given = [random_array(rng, tuple(sizes[letter] for letter in name), "int32") for name in names]
+    return text, given, np.asarray(np.einsum(text, *(x.astype(np.int64) for x in given))).astype(np.int32)
+
+
+@pytest.mark.parametrize("seed", range(0, 200, 20))
+def test_random_sums_of_products(seed: int) -> None:
+    for each in range(seed, seed + 20):
+        text, given, wanted = random_einsum(each)
+        np.testing.assert_array_equal(ops.einsum(text, *given).numpy(), wanted, err_msg=f"{each}: {text}")
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -104,7 +104,7 @@ def tensor_of(call: str, x: object) -> Tensor:
 def target_of(call: str, x: object) -> Tensor:
     """`x` as a tensor that is stored into. Raises KernelError also where two of its elements share memory."""
     tensor = tensor_of(call, x)
-    if not is_injective(tensor.layout):
+    if tensor.size and not is_injective(tensor.layout):
         raise KernelError(
             f"{call}({tensor}): elements of the target share memory, and which is stored last is open; "
             "give a tensor whose elements lie apart"
