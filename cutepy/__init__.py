@@ -176,18 +176,6 @@ _provide(
     draw="cutepy.draw.drawing:draw", bundle_of="cutepy.draw.drawing:bundle_of", explore="cutepy.explore.pack:explore"
 )
 
-_TENSOR = (
-    "COPY_ATOMS FMA MMA_ATOMS Tensor TiledCopy TiledMMA axpby bool_ clear cooperative_copy copy copy_if "
-    "elem_less f16 f32 fill gemm i32 inner_partition local_partition local_tile make_counting_tensor "
-    "make_fragment_like make_gmem_ptr make_identity_tensor make_layout_tv make_rmem_ptr make_smem_ptr "
-    "make_tensor make_tensor_like make_tiled_copy make_tiled_mma outer_partition recast reduce "
-    "reduce_tree subgroup_matrix thread_value_partition transform u32 universal_copy"
-)
-_LATER = {
-    **dict.fromkeys(_layout_later.keys() - {"Explanation"}, "layout"),
-    **dict.fromkeys(_TENSOR.split(), "tensor"),
-}
-
 
 def __getattr__(name: str) -> object:
     return _exported(__name__, _LATER, name)
@@ -223,3 +211,8 @@ __all__ = [
     "tuple_sub", "u32", "unflatten", "universal_copy", "upcast", "vectorised", "weakly_congruent", "who_owns",
     "widest_copy", "zipped_divide", "zipped_product",
 ]  # fmt: skip
+
+_LATER = {
+    name: "layout" if name in _layout_later else "tensor"
+    for name in {*__all__, *_layout_later} - globals().keys() - {"Explanation"}
+}

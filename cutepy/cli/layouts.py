@@ -29,7 +29,7 @@ from ..layout import (
     who_owns,
 )
 from ..layout.algebra.operation import OPERATIONS
-from ..layout.text.parse import parse_call, parse_expression
+from ..layout.text.parse import parse_expression
 from ..layout.text.write import NOTATIONS, spelt
 from ..layout.values.composed import AnyLayout
 from ..layout.values.int_tuple import IntTuple, show
@@ -155,14 +155,11 @@ def run_explain(options: Namespace) -> int:
     """Write the steps from operands to result; or to the refusal, and give 1."""
     check_target(options.output)
     call = read_input(options.call)
-    function, _operands = parse_call(call)
-    if function is None:
-        raise CommandError(f"{call}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
     try:
         told = explain(call)
     except TypeError as error:
-        what = str(error).partition("() ")[2] or str(error)
-        raise CommandError(f"{call}: {function.__name__} does not take these operands: {what}") from error
+        name, what = call.partition("(")[0], str(error).rpartition("() ")[2]
+        raise CommandError(f"{call}: {name} does not take these operands: {what}") from error
     steps = [{"text": step.text, "layout": step.layout, "checked": step.checked} for step in told.steps]
     answer = {"call": told.call, "steps": steps, "result": told.result, "error": told.error}
     write_answer(options, str(told), answer)

@@ -119,8 +119,8 @@ def __getattr__(name: str) -> _Any:
     if name in _IN_KERNELS:
         return _of_table(_IN_KERNELS[name])
     meant = _BY_WGSL.get(name) or _NAMED.get(name)
+    near = [meant.in_kernels] if meant else _close_to(name, __dir__(), 1, cutoff=0.75)
     if name in _DTYPES:
-        near = [f"cast(value, {name!r})"]
-    else:
-        near = [meant.in_kernels] if meant else _close_to(name, __dir__(), 1, cutoff=0.75)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))
+        near = [f"cast(value, {name!r})", f"cutepy.tensor.{name}"]
+    hint = f"; is it {' or '.join(map(repr, near))}?" if near else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -63,6 +63,8 @@ def explain(function: Act | str, *operands: object) -> Explanation:
     told: Act | None = None
     if isinstance(function, str):
         told, operands = provided("parse_call")(function)
+        if told is None:
+            raise LayoutError(f"{function}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
     else:
         told = function
     operands = tuple(above("parse_layout", Layout)(one) if isinstance(one, str) else one for one in operands)
@@ -74,16 +76,19 @@ def explain(function: Act | str, *operands: object) -> Explanation:
     call = f"{name}({', '.join(map(spelt, operands))})"
     if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
         raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
+    result: Layout | None = None
+    refused: LayoutError | None = None
+    try:
+        given = told(*operands)
+        assert isinstance(given, Layout)
+        result = given
+    except LayoutError as error:
+        refused = error
     steps: list[Step] = []
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
         for step in stories[told](*operands):
             steps.append(step)
-    try:
-        result = told(*operands)
-        assert isinstance(result, Layout)
-        return Explanation(call, tuple(steps), result)
-    except LayoutError as error:
-        return Explanation(call, tuple(steps), None, error)
+    return Explanation(call, tuple(steps), result, refused)
 
 
 def _coordinates(size: int) -> Sequence[int]:
