@@ -274,9 +274,9 @@ def test_cosize_of_offsets_below_0() -> None:
 
 @pytest.mark.parametrize("swizzle", [Swizzle(1, 0, 1), Swizzle(2, 1, 3), Swizzle(1, 3, -1)], ids=str)
 def test_cosize_of_offsets_up_to_the_first_that_moves(swizzle: Swizzle) -> None:
-    for size in range(1, 40):
-        layout = make_composed_layout(swizzle, 0, Layout(size))
-        assert layout.cosize == 1 + max(layout(i) for i in range(size)), layout
+    for count in range(1, 40):
+        layout = make_composed_layout(swizzle, 0, Layout(count))
+        assert layout.cosize == 1 + max(layout(i) for i in range(count)), layout
 
 
 def test_an_axis_and_its_own_sub_axes_do_not_add_up() -> None:
