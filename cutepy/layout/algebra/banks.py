@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from ...errors import LayoutError
@@ -256,23 +257,30 @@ class Tables(NamedTuple):
         """The elements that are taken."""
         return {element for table in self.elements for row in table for element in row}
 
-    def counted(self, offsets: Offsets) -> list[tuple[int, int]] | None:
-        """For each access the rounds of its worst phase, and those its words need; None if one is torn."""
-        found = [self._rounds(*pair, offsets) for pair in zip(self.elements, self.asked, strict=True)]
-        counted = [entry for entry in found if entry is not None]
-        return counted if len(counted) == len(found) else None
+    def counted(self, offsets: Offsets, most: float = inf) -> list[tuple[int, int]] | None:
+        """For each access the rounds of its worst phase, and those its words need; None if one is torn, or surely takes
+        more than `most` rounds too many."""
+        counted: list[tuple[int, int]] = []
+        for table, access in zip(self.elements, self.asked, strict=True):
+            found = self._rounds(table, access, offsets, most)
+            if found is None:
+                return None
+            counted.append(found)
+        return counted
 
-    def cost(self, layout: AnyLayout) -> Cost | None:
-        """None where what a lane takes at once is torn."""
-        counted = self.counted(listed(layout))
+    def cost(self, layout: AnyLayout, most: float = inf) -> Cost | None:
+        """None where what a lane takes at once is torn, or an access surely takes more than `most` rounds too many."""
+        counted = self.counted(listed(layout), most)
         if counted is None:
             return None
         excess = [worst - needed for worst, needed in counted]
         return max(excess), sum(excess), layout.cosize, tuple(worst for worst, _needed in counted)
 
-    def _rounds(self, table: list[list[int]], access: Access, offsets: Offsets) -> tuple[int, int] | None:
-        """The rounds of the worst phase where element i lies at `offsets[i]`, those its words need; None if torn."""
+    def _rounds(self, table: list[list[int]], access: Access, offsets: Offsets, most: float) -> tuple[int, int] | None:
+        """The rounds of the worst phase with element i at `offsets[i]`, what its words need; None as `counted`."""
         worst, needed = 0, 0
+        words = served_together(access.wide, self.lanes) * -(-access.wide // WORD)
+        end = most + -(-words // self.banks)  # no phase needs more rounds than all different words
         for start in range(0, len(table[0]), access.vector):
             firsts: list[int | None] = []
             for values in table:
@@ -282,4 +290,6 @@ class Tables(NamedTuple):
                 firsts.append(at[0] * self.element_bytes)
             for phase in served(firsts, access.wide, self.lanes, self.banks):
                 worst, needed = max(worst, phase.ways), max(needed, phase.perfect(self.banks))
+            if worst > end:
+                return None
         return worst, needed

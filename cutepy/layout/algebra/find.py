@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, permutations
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from ...errors import LayoutError
@@ -232,7 +232,7 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
     for order in islice(permutations(range(len(sizes))), 24):
         for pitch in range(sizes[order[0]], sizes[order[0]] + period + 1):
             layout = _with_pitch(shape, order, pitch)
-            cost = tables.cost(layout)
+            cost = tables.cost(layout, best[0][0] if best else inf)
             if cost and (best is None or cost[:3] < best[0][:3]):
                 best = cost, Found(layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period))
             if cost and not cost[0]:
@@ -262,9 +262,10 @@ def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
                 for swizzle in (Swizzle(bits, base, shift) for shift in range(bits, top - end + 1)):
                     if not least[0] and least[2] == count:
                         return best
-                    counted = first.counted({element: swizzle(offset) for element, offset in taken.items()})
+                    offsets = {element: swizzle(offset) for element, offset in taken.items()}
+                    counted = first.counted(offsets, least[0])
                     if counted and max(worst - needed for worst, needed in counted) <= least[0]:
-                        cost = tables.cost(layout := ComposedLayout(swizzle, 0, plain))
+                        cost = tables.cost(layout := ComposedLayout(swizzle, 0, plain), least[0])
                         if cost and cost[:3] < least[:3]:
                             why = "a swizzle of an order of the modes, the first of fewest rounds"
                             best, least = Found(layout, cost[3], not cost[0], why), cost
