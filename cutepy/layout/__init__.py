@@ -92,12 +92,12 @@ if TYPE_CHECKING:
     from .algebra.convert import convert as convert
     from .algebra.copies import widest_copy as widest_copy
     from .algebra.find import conflict_free as conflict_free
+    from .algebra.inverse import free_bits as free_bits
+    from .algebra.inverse import nullspace as nullspace
+    from .algebra.inverse import quotient as quotient
     from .algebra.lanes import touched_by as touched_by
     from .algebra.lanes import vectorised as vectorised
     from .algebra.lanes import who_owns as who_owns
-    from .algebra.linear import free_bits as free_bits
-    from .algebra.linear import nullspace as nullspace
-    from .algebra.linear import quotient as quotient
     from .algebra.recast import domain_offset as domain_offset
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
@@ -139,7 +139,7 @@ LATER = {
         "algebra.convert": "convert",
         "algebra.copies": "widest_copy",
         "algebra.find": "conflict_free",
-        "algebra.linear": "free_bits nullspace quotient",
+        "algebra.inverse": "free_bits nullspace quotient",
         "algebra.lanes": "touched_by vectorised who_owns",
         "algebra.recast": "domain_offset downcast max_common_layout max_common_vector recast_layout upcast",
         "text.explain": "Explanation explain",
