@@ -304,6 +304,9 @@ def _why(excess: int, pitch: int, extent: int, period: int) -> str:
     return "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"
 
 
+# The way of a tile through memory, from one thread-value layout to another.
+
+
 class Trip(NamedTuple):
     """`found.layout` of the tile in shared memory; the values in the order that a thread writes and reads them.
 
