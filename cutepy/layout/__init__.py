@@ -96,9 +96,9 @@ from .values.layout import make_layout as make_layout
 if TYPE_CHECKING:
     from .algebra.bits import from_f2 as from_f2
     from .algebra.bits import to_f2 as to_f2
-    from .algebra.linear import free_bits as free_bits
-    from .algebra.linear import nullspace as nullspace
-    from .algebra.linear import quotient as quotient
+    from .algebra.inverse import free_bits as free_bits
+    from .algebra.inverse import nullspace as nullspace
+    from .algebra.inverse import quotient as quotient
     from .algebra.recast import domain_offset as domain_offset
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
@@ -144,7 +144,7 @@ LATER = {
     name: module
     for module, names in {
         "algebra.bits": "from_f2 to_f2",
-        "algebra.linear": "free_bits nullspace quotient",
+        "algebra.inverse": "free_bits nullspace quotient",
         "algebra.recast": "domain_offset downcast max_common_layout max_common_vector recast_layout upcast",
         "text.explain": "Explanation",
         "text.parse": "parse_layout parse_parts parse_tiler",

@@ -24,8 +24,8 @@ from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout
 from .banks import MOST_COUNTED, WORD, Access, Cost, Tables, served_together
 from .bits import columns_of, linear_layout_of
+from .inverse import free_of
 from .lanes import WIDEST, check_listed, check_numbers
-from .linear import free_of
 from .operation import on_any
 from .rearrange import append, group_modes
 from .rows import Problem, columns_for, completed, independent, rank_of, rows_for
@@ -287,6 +287,9 @@ def _why(excess: int, pitch: int, extent: int, period: int) -> str:
     if excess:
         return f"the best of all orders of the modes and pitches up to {extent + period}, after which they repeat"
     return "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"
+
+
+# The way of a tile through memory, from one thread-value layout to another.
 
 
 class Trip(NamedTuple):
