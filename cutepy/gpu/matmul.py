@@ -120,19 +120,15 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
 
 def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
     """The body of `matmul_kernel`, which stores what `store` makes of the sums."""
-    multiply = multiply_few_rows if plan.ahead else multiply_slabs
-    multiply(A, B, C, plan, store)
-
-
-def multiply_slabs(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
-    """The same for plans by which A and B go through shared memory."""
+    if plan.ahead:
+        multiply_few_rows(A, B, C, plan, store)
+        return
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
     (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
-    given = plan.copies or (None, None)
-    copy_A = copy_layout((bm, bk), given[0], prod(plan.threads), along_k=runs_across(A))
-    copy_B = copy_layout((bn, bk), given[1], prod(plan.threads), along_k=runs_across(B))
+    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=runs_across(A))
+    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=runs_across(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
     across = runs_across(C)
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
@@ -161,8 +157,7 @@ def multiply_slabs(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
 
     slabs = ceil_div(size(A, 1), bk)
     first, turns = share_of(slabs, plan, batch // batches)
-    next_A = make_fragment_like(a.part(first))
-    next_B = make_fragment_like(b.part(first))
+    next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     a.load(first, next_A)
     b.load(first, next_B)
     always = plan.repeat_last and not (a.nearest or b.nearest)
