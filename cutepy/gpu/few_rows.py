@@ -71,13 +71,19 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Runs, store: Store)
 
     k = size(A, 1)
     runs, slabs, each = ceil_div(k, depth), ceil_div(k, bk), bk // depth
-    first, turns = share_of(ceil_div(k, ahead * depth), plan, batch // batches)
+    whole = ceil_div(runs, ahead)
+    first, turns = share_of(whole, plan, batch // batches)
     next_A = make_fragment_like(a.part(first))
     held = [make_fragment_like(b.part(first)) for _ in range(ahead)]
     a.load(functions.minimum(first * (ahead // each), slabs - 1), next_A)
+
+    def load_run(turn: Expr | int, n: int) -> None:
+        b.load(turn * ahead + n if runs % ahead == 0 else functions.minimum(turn * ahead + n, runs - 1), held[n])
+
     for n in range(ahead):
-        b.load(functions.minimum(first * ahead + n, runs - 1), held[n])
+        load_run(first, n)
     for turn in gpu.loop(turns):
+        following = functions.minimum(first + turn + 1, whole - 1)
         for n in range(ahead):
             run, slab = (first + turn) * ahead + n, (first + turn) * (ahead // each) + n // each
             if n % each == 0:
@@ -87,8 +93,8 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Runs, store: Store)
                 a.load(functions.minimum(slab + 1, slabs - 1), next_A)
             mine = make_tensor(B.dtype.accumulator, held[n].layout)
             b.keep(held[n], mine, run)
-            b.load(functions.minimum(run + ahead, runs - 1), held[n])
-            with gpu.when(True if k % (ahead * depth) == 0 else run < runs):
+            load_run(following, n)
+            with gpu.when(True if runs % ahead == 0 else run < runs):
                 rows = make_tensor(A.dtype.accumulator, Layout((bm, 4), (4, 1)))
                 copy(parts_A(ALL, (ALL, who[1], n % each)), rows)
                 for kk in range(4):

@@ -127,9 +127,8 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
-    given = plan.copies or (None, None)
-    copy_A = copy_layout((bm, bk), given[0], prod(plan.threads), along_k=runs_across(A))
-    copy_B = copy_layout((bn, bk), given[1], prod(plan.threads), along_k=runs_across(B))
+    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=runs_across(A))
+    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=runs_across(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
     across = runs_across(C)
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
@@ -158,8 +157,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
 
     slabs = ceil_div(size(A, 1), bk)
     first, turns = share_of(slabs, plan, batch // batches)
-    next_A = make_fragment_like(a.part(first))
-    next_B = make_fragment_like(b.part(first))
+    next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     a.load(first, next_A)
     b.load(first, next_B)
     always = plan.repeat_last and not (a.nearest or b.nearest)
@@ -253,7 +251,7 @@ LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repe
 MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
 SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
 WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
-SMALL = Plan((32, 32, 32), (8, 8, 4), unrolled=True, lanes=(8, 4))
+SMALL = Plan((32, 32, 32), (4, 8, 4), unrolled=True)
 SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
 
 PROCESSORS, WARPS = 132, 4
@@ -285,7 +283,8 @@ class Rating:
         """How long the product should take: whole rounds of workgroups, and the second pass of splits."""
         bm, bn, bk = self.plan.tile
         rounds = ceil_div(m, bm) * ceil_div(n, bn) * batch * splits / self.together
-        rounds = ceil(rounds) if rounds < 4 else rounds
+        if rounds < 4:  # a processor takes two workgroups at once, where there are more than processors
+            rounds = ceil(rounds) if rounds <= 1 else 2 * ceil(rounds / 2)
         turns = ceil_div(ceil_div(k, bk), splits) * bk
         work = 2e-6 * bm * bn * turns * self.together / (self.one if rounds == 1 else self.more)
         second = SECOND_START + 4 * (2 * splits + 1) * m * n * batch / BYTES if splits > 1 else 0.0
@@ -297,10 +296,14 @@ RATINGS = (
     Rating(WIDE, 41, 46),
     Rating(MEDIUM, 38, 40),
     Rating(SQUARE, 37, 37),
-    Rating(SMALL, 20, 27),
+    Rating(SMALL, 20, 31),
     Rating(SKINNY, 20, 28, along_k=False),
     Rating(SKINNY, 15, 20, along_k=True),
-    Rating(Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2), 17, 25, along_k=True),
+    Rating(Plan((4, 32, 512), (1, 8, 32), unrolled=True, ahead=4), 7.6, 8, along_k=False),
+    Rating(Plan((4, 16, 512), (1, 4, 64), unrolled=True, ahead=2), 5.5, 8.5, along_k=True),
+    Rating(Plan((8, 16, 512), (1, 4, 64), unrolled=True, ahead=2), 10, 15.5, along_k=True),
+    Rating(Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2), 16, 24.3, along_k=True),
+    Rating(Plan((16, 32, 256), (1, 8, 16), unrolled=True, ahead=4), 19, 28, along_k=True),
 )
 
 

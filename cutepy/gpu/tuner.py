@@ -86,9 +86,9 @@ def tune(
     found = None if again else known(adapter, problem)
     if found is not None:
         return Tuning(problem, *found, (), cached=True)
+    end = time.perf_counter() + 0.9 * seconds  # the last rounds take the rest
     chosen = candidates(problem, adapter)
     trials: list[Trial] = []
-    end = time.perf_counter() + seconds
     with Worker(adapter, problem) as worker:
         for plan in chosen:
             compiled = sum(not trial.early for trial in trials)
