@@ -62,6 +62,7 @@ from .trace.collectives import workgroup_argmax as workgroup_argmax
 from .trace.collectives import workgroup_argmin as workgroup_argmin
 from .trace.collectives import workgroup_reduce as workgroup_reduce
 from .trace.collectives import workgroup_scan as workgroup_scan
+from .trace.complex import Complex as Complex
 from .trace.convert import convert as convert
 from .trace.functions import bitcast as bitcast
 from .trace.functions import cast as cast

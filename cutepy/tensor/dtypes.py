@@ -114,7 +114,8 @@ def gpu_dtype(spec: object) -> DType:
     if found.on_gpu:
         return found
     there = _listed(dtype for dtype in DTYPES.values() if dtype.on_gpu)
-    way = {"i": ".astype(np.int32)", "u": ".astype(np.uint32)", "c": ".view(np.float32) of complex64, pairs of numbers"}
+    pairs = ".view(np.float32) of complex64, pairs of numbers; gpu.array and kernels take complex64 itself"
+    way = {"i": ".astype(np.int32)", "u": ".astype(np.uint32)", "c": pairs}
     raise TensorError(
         f"dtype {found} ({found.numpy}): no such element type on a GPU; there are {there}; "
         f"convert the array first: {way.get(found.kind, '.astype(np.float32)')}"

@@ -18,7 +18,8 @@ from warnings import warn
 from ...errors import KernelError
 from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
-from ...tensor.engine import ALLOCATOR, PackedEngine
+from ...tensor.engine import ALLOCATOR
+from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
 from ..check import Replay, interpret_checked, replay
 from ..interpret import interpret
@@ -418,7 +419,7 @@ def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:
             trace.buffers.append(buffer)
         trace.notes.append(f"{argument.name} {argument.dtype} {argument.tensor.layout}")
         words = BufferEngine(trace, buffer, argument.writable)
-        engine = PackedEngine(words, argument.dtype) if argument.packed else words
+        engine = words_as(words, argument.dtype) if argument.packed else words
         values.append(Tensor(engine, argument.tensor.layout, argument.offset, argument.tensor.guard))
     return values
 
