@@ -152,7 +152,7 @@ def product(
     if min(m, n) <= 16 and not batch:
         line["of_copy"] = copying(shapes, ha.nbytes + hb.nbytes + found.nbytes) / mine
     adapter = shapes.device.adapter
-    line["plan"] = str(_short(plan or choose_plan(m, n, k, adapter, count)))
+    line["plan"] = str(_short(plan or choose_plan(m, n, k, adapter, count, along_k=orders[1] == "T")))
     return line
 
 

@@ -2,16 +2,18 @@
 
     python bench/tuner.py [--cases 0:6] [--dtypes f32,f16] [--seconds S] [--json FILE] [--small]
 
-For each product: a tuning with an empty cache of plans and of the driver, its seconds and compilations; a second
-process, which must compile none; then all plans that no other beats, and as many of the others, drawn at random, as
-`--seconds` leaves time for, by several processes at once. Those that looked best there, and the one that was tuned, are
-timed again, in turn and alone; `ratio` is the tuned plan's time over the least of these.
+For each product, in a process of its own: a tuning that knows no plan, with an empty cache of the driver's, its seconds
+and compilations; a second process, which must compile none; then all plans that no other beats, and as many of the
+others, drawn at random, as `--seconds` leaves time for, by several processes. They compile at once, and time one after
+the other, each plan beside the tuned one. The best of these and the tuned one are timed again, in turn; `ratio` is the
+tuned plan's time over the least of these. `--json` also keeps what each plan took.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import random
 import subprocess
@@ -19,10 +21,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from math import prod
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from cutepy.cli.matmul import tune_operands as operands
@@ -37,13 +38,8 @@ SHAPES = (
     "3000x200x7000", "128x8192x4096", "300x300x300", "700x900x3000", "200x16000x60", "32x1000x12000",
 )  # fmt: skip
 SMALL = ("64x64x64", "16x128x256")
-FINAL, ROUNDS, LIMIT = 6, 5, 30.0
-"""Plans that are timed again, how often, and the seconds that a plan may take there."""
-
-
-def cold(folder: str) -> None:
-    """No plan is known from here on, and the drivers of this process's children have compiled nothing."""
-    os.environ |= {"CUTEPY_CACHE": folder, "__GL_SHADER_DISK_CACHE_PATH": folder, "MESA_SHADER_CACHE_DIR": folder}
+FINAL, LIMIT = 6, 30.0
+"""Plans that are timed again, and the seconds that a plan may take."""
 
 
 def every_plan(problem: Problem, adapter: Adapter) -> tuple[list[Plan], list[Plan]]:
@@ -57,60 +53,33 @@ def every_plan(problem: Problem, adapter: Adapter) -> tuple[list[Plan], list[Pla
     return best, others
 
 
-class Crew:
-    """Processes that time plans at once, and remember which of them timed which."""
+def every_time(crew: list[tuner.Worker], first: tuner.Trial, plans: list[Plan], until: float) -> list[tuner.Trial]:
+    """The trials of these plans by several processes, from the front of the list until the time is over."""
+    left = iter(plans)
+    lock = threading.Lock()
+    trials: list[tuner.Trial] = []
 
-    def __init__(self, adapter: Adapter, problem: Problem, size: int) -> None:
-        self.workers = [tuner.Worker(adapter, problem) for _ in range(size)]
-        self.found: dict[Plan, tuple[float, tuner.Worker]] = {}
-        self.tried: set[Plan] = set()
+    def work(worker: tuner.Worker) -> None:
+        while (seconds := until - time.perf_counter()) > 0:
+            with lock:
+                plan = next(left, None)
+            if plan is None:
+                return
+            trials.append(tuner.beside(worker, first, plan, min(LIMIT, max(5.0, seconds)), prove=False))
 
-    def time(self, plans: list[Plan], until: float) -> None:
-        """Time plans from the front of the list until the time is over."""
-        left = iter(plans)
-        lock = threading.Lock()
-
-        def work(worker: tuner.Worker) -> None:
-            while time.perf_counter() < until:
-                with lock:
-                    plan = next(left, None)
-                if plan is None:
-                    return
-                trial = worker.time(plan, min(LIMIT, max(1.0, until - time.perf_counter())))
-                with lock:
-                    self.tried.add(plan)
-                    if trial.seconds is not None:
-                        self.found[plan] = trial.seconds, worker
-
-        _at_once([lambda worker=worker: work(worker) for worker in self.workers])
-
-    def again(self, plans: list[Plan]) -> dict[Plan, float]:
-        """Medians of these plans, in turn and alone; the time of one that was never timed is not there."""
-        times: dict[Plan, list[float]] = {plan: [] for plan in plans}
-        for _ in range(ROUNDS):
-            for plan in plans:
-                _, worker = self.found.get(plan, (0.0, self.workers[0]))
-                seconds = worker.time(plan, LIMIT).seconds
-                times[plan] += [] if seconds is None else [seconds]
-        return {plan: median(found) for plan, found in times.items() if found}
-
-    def end(self) -> None:
-        for worker in self.workers:
-            worker.end()
-
-
-def _at_once(works: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=work) for work in works]
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in crew]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    return trials
 
 
 def case(text: str, dtype: str, seconds: float, size: int) -> dict[str, Any]:
-    """The line of one product."""
-    with tempfile.TemporaryDirectory() as folder:
-        cold(folder)
+    """The line of one product, with its trials."""
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:  # the drivers of this process's children have compiled nothing
+        os.environ |= {"__GL_SHADER_DISK_CACHE_PATH": folder, "MESA_SHADER_CACHE_DIR": folder}
         a, b = operands(text, dtype, "NN")
         problem, adapter = problem_of(a, b)
         start = time.perf_counter()
@@ -130,19 +99,33 @@ def case(text: str, dtype: str, seconds: float, size: int) -> dict[str, Any]:
         line["second_compiles"] = 0 if ", known" in done.stdout and "\n" not in done.stdout.strip() else done.stdout
         line["second_took"] = time.perf_counter() - start
         best, others = every_plan(problem, adapter)
-        crew = Crew(adapter, problem, size)
+        crew = [tuner.Worker(adapter, problem) for _ in range(size)]
         try:
+            [first] = crew[0].time([tuned.plan], LIMIT, prove=False)
             until = time.perf_counter() + seconds
-            crew.time(sorted(best, key=lambda plan: tuner._microseconds(problem, plan)), until)
-            crew.time(others, until)
-            fastest = sorted(crew.found, key=lambda plan: crew.found[plan][0])[:FINAL]
-            final = crew.again([tuned.plan, *(plan for plan in fastest if plan != tuned.plan)])
+            trials = every_time(crew, first, sorted(best, key=lambda plan: tuner.microseconds(problem, plan)), until)
+            line["timed"] = f"{len(trials)}/{len(best)}"
+            more = every_time(crew, first, others, until)
+            line["timed"] += f" + {len(more)}/{len(others)}"
+            trials += more
+            found = sorted((t.seconds, place) for place, t in enumerate(trials) if t.seconds is not None)
+            fastest = [trials[place].plan for _, place in found[:FINAL]]
+            final = crew[0].time(list(dict.fromkeys([tuned.plan, *fastest])), LIMIT, prove=False)
         finally:
-            crew.end()
-    line["timed"] = f"{len(crew.tried & set(best))}/{len(best)} + {len(crew.tried & set(others))}/{len(others)}"
-    least = min(final, key=lambda plan: final[plan])
-    line |= {"best_us": 1e6 * final[least], "ratio": final.get(tuned.plan, float("nan")) / final[least]}
-    return line | {"tuned": str(tuned.plan), "best": str(least)}
+            for worker in crew:
+                worker.end()
+    least = min(final, key=lambda trial: trial.seconds or float("inf"))
+    assert least.seconds and final[0].seconds, final
+    line |= {"best_us": 1e6 * least.seconds, "ratio": final[0].seconds / least.seconds}
+    line |= {"tuned": brief(tuned.plan), "best": brief(least.plan), "took": time.perf_counter() - began}
+    tried = {brief(trial.plan): trial.seconds or trial.dropped for trial in (*tuned.trials, first, *trials)}
+    return line | {"trials": tried}
+
+
+def brief(plan: Plan) -> str:
+    """A plan in few words."""
+    tile, threads = ("x".join(map(str, part)) for part in (plan.tile, plan.threads))
+    return f"{tile} by {threads}{' lanes' * bool(plan.lanes)}{' repeats' * plan.repeat_last} / {plan.splits}"
 
 
 def main() -> None:
@@ -150,7 +133,8 @@ def main() -> None:
     arguments.add_argument("--cases", default=":", help="which products, as a slice of shapes by types: 0:6")
     arguments.add_argument("--dtypes", default="f32,f16")
     arguments.add_argument("--seconds", type=float, default=20, help="for the plans beside the tuner's, of one product")
-    arguments.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="processes")
+    arguments.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="products")
+    arguments.add_argument("--crew", type=int, default=2, help="processes of a product")
     arguments.add_argument("--json", type=Path, help="write the lines to this file as they come")
     arguments.add_argument("--small", action="store_true", help="small sizes, as without a discrete GPU")
     options = arguments.parse_args()
@@ -158,13 +142,21 @@ def main() -> None:
     first, last = (int(text) if text else None for text in options.cases.split(":"))
     products = [(s, t) for s in (SMALL if small else SHAPES) for t in options.dtypes.split(",")][first:last]
     lines: list[dict[str, Any]] = []
-    for text, dtype in products:
-        start = time.perf_counter()
-        lines.append(case(text, dtype, options.seconds, options.at_once) | {"took": time.perf_counter() - start})
-        shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in lines[-1].items()}
-        print("  ".join(f"{key}={value}" for key, value in shown.items()), flush=True)
-        if options.json:
-            options.json.write_text(json.dumps(lines, indent=0) + "\n")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CUTEPY_CACHE"] = folder
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(options.at_once, mp_context=spawn, max_tasks_per_child=1) as pool:
+            waiting = [pool.submit(case, *product, options.seconds, options.crew) for product in products]
+            for done in as_completed(waiting):
+                if done.exception() is not None:
+                    print(f"failed: {done.exception()!r}", flush=True)
+                    continue
+                lines.append(done.result())
+                told = {key: value for key, value in lines[-1].items() if key != "trials"}
+                shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in told.items()}
+                print("  ".join(f"{key}={value}" for key, value in shown.items()), flush=True)
+                if options.json:
+                    options.json.write_text(json.dumps(lines, indent=0) + "\n")
     print(
         f"{len(lines)} products: worst ratio {max(x['ratio'] for x in lines):.3f}, longest tuning "
         f"{max(x['tuned_in'] for x in lines):.1f} s, most compiled {max(x['compiled'] for x in lines)}"

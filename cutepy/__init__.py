@@ -31,13 +31,16 @@ from .layout import Swizzle as Swizzle
 from .layout import _ as _
 from .layout import append as append
 from .layout import axis_layout as axis_layout
+from .layout import bank_conflicts as bank_conflicts
 from .layout import blocked_product as blocked_product
 from .layout import ceil_div as ceil_div
 from .layout import coalesce as coalesce
 from .layout import compatible as compatible
 from .layout import complement as complement
 from .layout import composition as composition
+from .layout import conflict_free as conflict_free
 from .layout import congruent as congruent
+from .layout import convert as convert
 from .layout import coprofile as coprofile
 from .layout import coshape as coshape
 from .layout import cosize as cosize
@@ -46,6 +49,7 @@ from .layout import crd2idx as crd2idx
 from .layout import depth as depth
 from .layout import dice as dice
 from .layout import evenly_divides as evenly_divides
+from .layout import explain as explain
 from .layout import filter as filter
 from .layout import filter_zeros as filter_zeros
 from .layout import flat_divide as flat_divide
@@ -88,10 +92,15 @@ from .layout import take as take
 from .layout import tile_to_shape as tile_to_shape
 from .layout import tiled_divide as tiled_divide
 from .layout import tiled_product as tiled_product
+from .layout import touched_by as touched_by
+from .layout import transactions as transactions
 from .layout import tuple_add as tuple_add
 from .layout import tuple_sub as tuple_sub
 from .layout import unflatten as unflatten
+from .layout import vectorised as vectorised
 from .layout import weakly_congruent as weakly_congruent
+from .layout import who_owns as who_owns
+from .layout import widest_copy as widest_copy
 from .layout import zipped_divide as zipped_divide
 from .layout import zipped_product as zipped_product
 from .layout.values.above import Later as _Later
@@ -102,13 +111,9 @@ if TYPE_CHECKING:
     from . import gpu as gpu
     from . import ops as ops
     from .draw import draw as draw
-    from .layout import bank_conflicts as bank_conflicts
-    from .layout import conflict_free as conflict_free
-    from .layout import convert as convert
     from .layout import divides as divides
     from .layout import domain_offset as domain_offset
     from .layout import downcast as downcast
-    from .layout import explain as explain
     from .layout import free_bits as free_bits
     from .layout import from_f2 as from_f2
     from .layout import max_common_layout as max_common_layout
@@ -120,12 +125,7 @@ if TYPE_CHECKING:
     from .layout import quotient as quotient
     from .layout import recast_layout as recast_layout
     from .layout import to_f2 as to_f2
-    from .layout import touched_by as touched_by
-    from .layout import transactions as transactions
     from .layout import upcast as upcast
-    from .layout import vectorised as vectorised
-    from .layout import who_owns as who_owns
-    from .layout import widest_copy as widest_copy
     from .tensor import COPY_ATOMS as COPY_ATOMS
     from .tensor import FMA as FMA
     from .tensor import MMA_ATOMS as MMA_ATOMS
@@ -176,18 +176,6 @@ _provide(
     draw="cutepy.draw.drawing:draw", bundle_of="cutepy.draw.drawing:bundle_of", explore="cutepy.explore.pack:explore"
 )
 
-_TENSOR = (
-    "COPY_ATOMS FMA MMA_ATOMS Tensor TiledCopy TiledMMA axpby bool_ clear cooperative_copy copy copy_if "
-    "elem_less f16 f32 fill gemm i32 inner_partition local_partition local_tile make_counting_tensor "
-    "make_fragment_like make_gmem_ptr make_identity_tensor make_layout_tv make_rmem_ptr make_smem_ptr "
-    "make_tensor make_tensor_like make_tiled_copy make_tiled_mma outer_partition recast reduce "
-    "reduce_tree subgroup_matrix thread_value_partition transform u32 universal_copy"
-)
-_LATER = {
-    **dict.fromkeys(_layout_later.keys() - {"Explanation"}, "layout"),
-    **dict.fromkeys(_TENSOR.split(), "tensor"),
-}
-
 
 def __getattr__(name: str) -> object:
     return _exported(__name__, _LATER, name)
@@ -223,3 +211,8 @@ __all__ = [
     "tuple_sub", "u32", "unflatten", "universal_copy", "upcast", "vectorised", "weakly_congruent", "who_owns",
     "widest_copy", "zipped_divide", "zipped_product",
 ]  # fmt: skip
+
+_LATER = {
+    name: "layout" if name in _layout_later else "tensor"
+    for name in {*__all__, *_layout_later} - globals().keys() - {"Explanation"}
+}

@@ -84,6 +84,8 @@ def drawing_of_body(source: str, given: Mapping[str, str]) -> tuple[Drawing, dic
         raise DrawError(f"align: {said['align']!r}; there are {', '.join(ALIGN)}")
     if LENGTH.fullmatch(both.get("width", "")):
         said["width"] = both.pop("width").replace(" ", "")
+    elif not both.get("width", "0").isdecimal():
+        raise DrawError(f"width: {both['width']!r}; write 50%, 300px or 8cm, or cells of the view memory as a number")
     for name in both:
         if name not in OPTIONS and name in options:
             line = next(n for n, found in enumerate(source.splitlines(), 1) if found.strip().startswith(name))
@@ -179,11 +181,12 @@ def _stop(source: str, md: object, error: Exception) -> NoReturn:
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
     told = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
     message = f"{_place(source, md)}layout fence {shorten(first, 80)!r}: {told}"
+    cause = None if isinstance(error, CutepyError) else error  # the message says it all
     try:
         from pymdownx.superfences import SuperFencesException
     except ImportError:
-        raise DrawError(message) from error
-    raise SuperFencesException(message) from error
+        raise DrawError(message) from cause
+    raise SuperFencesException(message) from cause
 
 
 def _place(source: str, md: object) -> str:

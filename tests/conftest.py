@@ -1,10 +1,11 @@
 """What every test may use: golden files (`--update-golden` writes them anew)."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,6 +27,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text()
 
     return check
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Doctests stand in cutepy alone: what lies beside the tests is not imported to look for them."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 def pytest_collection_finish() -> None:

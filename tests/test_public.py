@@ -11,6 +11,8 @@ from enum import Enum
 import pytest
 
 import cutepy
+from cutepy.layout import questions
+from cutepy.layout.values.above import provided
 
 PROMISED = """
 Layout make_layout make_ordered_layout make_layout_like make_identity_layout LayoutLeft LayoutRight E Swizzle
@@ -63,10 +65,22 @@ def test_a_star_import_brings_them_all():
 
 
 def test_a_star_import_loads_nothing_heavy():
-    heavy = "{'numpy', 'sympy', 'wgpu', 'cutepy.gpu', 'cutepy.draw'}"
+    rooms = [
+        f"cutepy.layout.algebra.{room}" for room in ("banks", "convert", "copies", "deal", "find", "lanes", "rows")
+    ]
+    heavy = {"numpy", "sympy", "wgpu", "cutepy.gpu", "cutepy.draw", "cutepy.layout.text.explain", *rooms}
     code = f"from cutepy import *; import sys; print(*{heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
+
+
+def test_a_question_has_one_signature_and_a_room_that_answers():
+    """Each parameter of a question goes on to the function of its name, in order: no default is told twice."""
+    for name, question in inspect.getmembers(questions, inspect.isfunction):
+        if question.__module__ == questions.__name__:
+            room = inspect.signature(provided(name)).parameters
+            assert list(room) == list(inspect.signature(question).parameters), name
+            assert all(parameter.default is parameter.empty for parameter in room.values()), name
 
 
 def test_a_module_that_is_loaded_late_is_that_module():

@@ -22,7 +22,7 @@ WHOLE = (
     ".ops.functions",
     ".ops.rules",
     ".gpu.report",
-    ".gpu.replay",
+    ".gpu.check",
     ".unknown.formula",
     ".algebra.from_table",
     ".text.write",

@@ -97,7 +97,11 @@ def figures(paths: list[Path]) -> list[Figure]:
     """
     drawn: dict[Path, Figure] = {}
     for source in _sources(paths):
-        for block in blocks(source, source.read_text(encoding="utf-8")):
+        try:
+            text = source.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise CommandError(f"{source}: byte {error.start} is no UTF-8; save the document as UTF-8") from error
+        for block in blocks(source, text):
             for figure in _figures(block):
                 other = drawn.setdefault(figure.target.resolve(), figure)
                 if other.data != figure.data:
@@ -155,7 +159,7 @@ def _suffix(target: str, asked: str | None) -> str:
         return f".{asked}"
     if target == STDOUT:
         return ".txt"
-    suffix = Path(target).suffix
+    suffix = Path(target).suffix.lower()
     if suffix not in SUFFIXES:
         raise CommandError(f"-o {target}: a picture is written as {', '.join(SUFFIXES)}; name one, or use --format")
     return suffix

@@ -138,7 +138,7 @@ def _call(options: Namespace) -> Call:
 
 def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
     if len(tensors) != 2 or any(tensor.rank != 2 for tensor in tensors):
-        raise CommandError("matmul takes two matrices, A and B: cutepy wgsl matmul 128x64 64x256")
+        raise CommandError("matmul takes two matrices, A and B, as 128x64 64x256")
     a, b = tensors
     (m, inner), (k, n) = ([mode.size for mode in tensor.layout] for tensor in tensors)
     if inner != k or a.dtype is not b.dtype:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ..draw import draw
 from ..errors import CommandError, CutepyError
@@ -28,7 +29,7 @@ from ..layout import (
     who_owns,
 )
 from ..layout.algebra.operation import OPERATIONS
-from ..layout.text.parse import parse_call, parse_expression
+from ..layout.text.parse import parse_expression
 from ..layout.text.write import NOTATIONS, spelt
 from ..layout.values.composed import AnyLayout
 from ..layout.values.int_tuple import IntTuple, show
@@ -86,19 +87,18 @@ def run_ask(options: Namespace) -> None:
             found[name] = None
     for text in options.at:
         found[f"at {text}"] = _offset(value, text)
-    if options.element_bytes or options.access_bytes or options.lanes:
-        access = options.element_bytes or 4, options.access_bytes, options.lanes or 32
+    if (options.element_bytes, options.access_bytes, options.lanes) != (None, None, None):
+        access = _given(options.element_bytes, 4), options.access_bytes, _given(options.lanes, 32)
         conflicts, touched = bank_conflicts(value, *access), transactions(value, *access)
         found |= {"bank conflicts": str(conflicts), "ways": conflicts.ways}
         found |= {"transactions": str(touched), "segments": touched.count}
     found |= _of_threads(value, options)
     words = {True: "yes", False: "no", None: "not decided"}
-    wide = max(map(len, found))
-    lines = [
-        f"{name:<{wide}}  {words[answer] if answer is None or isinstance(answer, bool) else answer}"
-        for name, answer in found.items()
-        if name not in ("ways", "segments")
-    ]
+    said = {k: words[answer] if answer is None or isinstance(answer, bool) else answer for k, answer in found.items()}
+    if found["bijective"] and found["contiguous"] is False:
+        said["contiguous"] = "no: it has each offset once, in another order"
+    wide = max(map(len, said))
+    lines = [f"{name:<{wide}}  {answer}" for name, answer in said.items() if name not in ("ways", "segments")]
     write_answer(options, "\n".join(lines), found)
 
 
@@ -113,28 +113,41 @@ def _of_threads(layout: AnyLayout, options: Namespace) -> dict[str, str]:
     for thread in options.thread:
         found[f"thread {thread}"] = str(touched_by(layout, thread, tile)).partition(": ")[2]
     if options.memory:
-        memory = parse_expression(options.memory).value
+        with _naming("memory", options.memory):
+            memory = parse_expression(options.memory).value
         if not isinstance(memory, AnyLayout):
             raise CommandError(f"--memory {options.memory} is {spelt(memory)}; it is a layout of the tile")
-        said = vectorised(layout, memory, element_bytes=options.element_bytes or 4)
+        said = vectorised(layout, memory, element_bytes=_given(options.element_bytes, 4))
         found["vectorised"] = "; ".join([line.strip() for line in str(said).splitlines()])
     return found
 
 
+def _given(number: int | None, usual: int) -> int:
+    return usual if number is None else number
+
+
+@contextmanager
+def _naming(option: str, text: str) -> Iterator[None]:
+    """Let an error say which option it is about."""
+    try:
+        yield
+    except CommandError:
+        raise
+    except (CutepyError, TypeError, ValueError) as error:
+        raise CommandError(f"--{option} {text}: {error}") from error
+
+
 def _coordinate(option: str, text: str) -> IntTuple:
-    value = parse_tiler(text)
+    with _naming(option, text):
+        value = parse_tiler(text)
     if not isinstance(value, int | tuple):
         raise CommandError(f"--{option} {text}: write whole numbers, such as 7 or (16,16)")
     return value
 
 
 def _offset(layout: AnyLayout, text: str) -> object:
-    try:
+    with _naming("at", text):
         found = layout(_coordinate("at", text))
-    except CommandError:
-        raise
-    except (CutepyError, TypeError, ValueError) as error:
-        raise CommandError(f"--at {text}: {error}") from error
     return found if isinstance(found, int) else show(found) if isinstance(found, tuple) else str(found)
 
 
@@ -142,14 +155,11 @@ def run_explain(options: Namespace) -> int:
     """Write the steps from operands to result; or to the refusal, and give 1."""
     check_target(options.output)
     call = read_input(options.call)
-    function, _operands = parse_call(call)
-    if function is None:
-        raise CommandError(f"{call}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
     try:
         told = explain(call)
     except TypeError as error:
-        what = str(error).partition("() ")[2] or str(error)
-        raise CommandError(f"{call}: {function.__name__} does not take these operands: {what}") from error
+        name, what = call.partition("(")[0], str(error).rpartition("() ")[2]
+        raise CommandError(f"{call}: {name} does not take these operands: {what}") from error
     steps = [{"text": step.text, "layout": step.layout, "checked": step.checked} for step in told.steps]
     answer = {"call": told.call, "steps": steps, "result": told.result, "error": told.error}
     write_answer(options, str(told), answer)

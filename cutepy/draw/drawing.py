@@ -93,7 +93,7 @@ class Drawing:
         Raises DrawError for another suffix, before anything is written.
         """
         target = Path(path)
-        target.write_bytes(self.encoded(target.suffix))
+        target.write_bytes(self.encoded(target.suffix.lower()))
         return target
 
     def encoded(self, suffix: str) -> bytes:

@@ -23,14 +23,15 @@ from ..layout import (
     select,
     transactions,
     unflatten,
+    vectorised,
 )
+from ..layout.algebra.lanes import WIDEST
 from ..layout.algebra.operation import on_any
 from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import idx2crd
 from ..layout.values.int_tuple import leaves, prefix_product, show
 
 WORD, BANKS = 4, 32
-WIDTHS = (16, 8, 4, 2, 1)
 MOST_ROWS = 64
 COUNTED = 1 << 14
 SEARCHED = 1 << 12
@@ -247,16 +248,11 @@ def memory_rows(layout: AnyLayout, access: Access) -> list[list[str]]:
 
 
 def _widest(lanes: AnyLayout, element_bytes: int) -> str:
-    """The most bytes at once, and what forbids twice as many."""
-    why = ""
-    for wide in WIDTHS:
-        if wide % element_bytes == 0 and (lanes.rank > 1 or wide == element_bytes):
-            try:
-                bank_conflicts(lanes, element_bytes, wide)
-                return f"{wide} bytes{f'; {2 * wide}: {why}' if why else ''}"
-            except LayoutError as error:
-                why = str(error).partition(": ")[2]
-    return f"{element_bytes} bytes"
+    """How widely every thread moves its values, and what forbids more."""
+    if lanes.rank < 2 or WIDEST % element_bytes:
+        return f"{element_bytes} bytes at once"
+    values = Layout((lanes[0].size, lanes[1].size))
+    return "; ".join(map(str.strip, str(vectorised(values, lanes, element_bytes=element_bytes)).splitlines()))
 
 
 def better(layout: AnyLayout, access: Access) -> list[list[str]]:

@@ -28,18 +28,18 @@ from .operations.reductions import all as all
 from .operations.reductions import any as any
 from .operations.reductions import argmax as argmax
 from .operations.reductions import argmin as argmin
+from .operations.reductions import cumprod as cumprod
+from .operations.reductions import cumsum as cumsum
+from .operations.reductions import logsumexp as logsumexp
 from .operations.reductions import max as max
 from .operations.reductions import mean as mean
 from .operations.reductions import min as min
+from .operations.reductions import norm as norm
 from .operations.reductions import prod as prod
+from .operations.reductions import std as std
 from .operations.reductions import sum as sum
+from .operations.reductions import var as var
 from .operations.softmax import softmax as softmax
-from .operations.statistics import cumprod as cumprod
-from .operations.statistics import cumsum as cumsum
-from .operations.statistics import logsumexp as logsumexp
-from .operations.statistics import norm as norm
-from .operations.statistics import std as std
-from .operations.statistics import var as var
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters
 from .runtime import default_device as default_device
@@ -62,6 +62,7 @@ from .trace.collectives import workgroup_argmax as workgroup_argmax
 from .trace.collectives import workgroup_argmin as workgroup_argmin
 from .trace.collectives import workgroup_reduce as workgroup_reduce
 from .trace.collectives import workgroup_scan as workgroup_scan
+from .trace.complex import Complex as Complex
 from .trace.convert import convert as convert
 from .trace.functions import bitcast as bitcast
 from .trace.functions import cast as cast
@@ -119,8 +120,8 @@ def __getattr__(name: str) -> _Any:
     if name in _IN_KERNELS:
         return _of_table(_IN_KERNELS[name])
     meant = _BY_WGSL.get(name) or _NAMED.get(name)
+    near = [meant.in_kernels] if meant else _close_to(name, __dir__(), 1, cutoff=0.75)
     if name in _DTYPES:
-        near = [f"cast(value, {name!r})"]
-    else:
-        near = [meant.in_kernels] if meant else _close_to(name, __dir__(), 1, cutoff=0.75)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))
+        near = [f"cast(value, {name!r})", f"cutepy.tensor.{name}"]
+    hint = f"; is it {' or '.join(map(repr, near))}?" if near else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from ..errors import TensorError
 from ..layout import IntTuple, Layout, LayoutRight
+from ..tensor import DType, Tensor, gpu_dtype
 from ..tensor.bulk import on_host
-from ..tensor.dtypes import DType, gpu_dtype
-from ..tensor.engine import Mask, PackedEngine, Scalars, Space, ViewEngine, check_writable
+from ..tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable
 from ..tensor.make import in_words, make_tensor
-from ..tensor.tensor import Tensor
+from ..tensor.packed import words_as
 from .runtime import Device, DeviceBuffer, default_device
 
 Array = npt.NDArray[Any]  # of any element type
@@ -73,7 +73,7 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
     if (packed := in_words(tensor)) is not None:
         found, words = packed
         moved = array(Tensor(words, Layout(len(words.memory))), device=device, name=name)
-        return Tensor(PackedEngine(moved.engine, found.dtype), found.layout, found.offset, found.guard)
+        return Tensor(words_as(moved.engine, found.dtype), found.layout, found.offset, found.guard)
     kind = gpu_dtype(tensor.dtype)
     if tensor.guard is not None or not isinstance(tensor.layout, Layout) or not isinstance(tensor.engine, ViewEngine):
         tensor = make_tensor(np.asfortranarray(tensor.numpy(), kind.numpy))

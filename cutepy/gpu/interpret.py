@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError
-from ..tensor.matrix import MatrixType
+from ..tensor.dtypes import MatrixType
 from . import ir
 from .interpret_memory import (
     Compute,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import KernelError
-from ..tensor.matrix import MatrixType, Window
+from ..tensor.dtypes import MatrixType, Window
 from . import ir
 from .ir import Barrier, Buffer, Expr, Kernel, Stmt, Var
 from .ir.laws import Array, Law

@@ -13,14 +13,13 @@ import numpy as np
 from ..ops.functions import Function
 from ..ops.operand import LIBRARIES, Library, value_of
 from ..ops.rules import Axes
-from ..tensor.dtypes import DType
+from ..tensor import DType, Tensor
 from ..tensor.engine import Array
-from ..tensor.tensor import Tensor
 from .array import DeviceEngine, array
 from .ir import Expr
 from .ir import cast as cast_value
 from .multiply import matmul
-from .operations import reductions, scan, softmax, statistics
+from .operations import reductions, scan, softmax
 from .operations.elements import Element, apply, convert
 from .operations.pointwise import converted, of_function
 from .products import summed_products
@@ -36,11 +35,8 @@ class OnDevice(Library):
     def converted(self, x: Any, dtype: DType) -> Tensor:
         return converted(x, dtype, engine="wgpu")
 
-    def folded(self, call: str, x: Any, axes: Axes, keepdims: bool) -> Tensor:
-        return reductions.folded(call, x, axes, keepdims, "wgpu")
-
-    def statistic(self, call: str, x: Any, axes: Axes, option: float, keepdims: bool) -> Tensor:
-        return statistics.statistic(call, x, axes, option, keepdims, "wgpu")
+    def folded(self, call: str, x: Any, axes: Axes, keepdims: bool, option: float) -> Tensor:
+        return reductions.folded(call, x, axes, keepdims, "wgpu", option)
 
     def scanned(self, call: str, x: Any, axis: int) -> Tensor:
         return scan.scanned(call, x, axis, "wgpu")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
@@ -21,11 +21,12 @@ from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
+from .few_rows import multiply_few_rows, shared_elements
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
 from .operations.operand import modes_of, runs_across
-from .slabs import Slabs, copy_block, copy_layout, padded_slabs
-from .trace import functions, state
+from .slabs import Slabs, Store, copy_block, copy_layout, of_batch, padded_slabs, share_of, spread_over_grid
+from .trace import functions
 from .trace import language as gpu
 from .trace.kernel import kernel
 
@@ -45,6 +46,9 @@ class Plan:
     columns in which neighbouring threads stand, for a subgroup to read few different rows and columns; None stands for
     one row, or one column where C has columns. With `repeat_last` the last turn brings its own slab once more, unused,
     instead of none: a loop without a branch. k is summed in `splits` parts, which a second pass adds in their order.
+
+    With `ahead`, for few rows, B goes to the registers of `(1, tn, tk)` threads: each loads as many runs of 4 k of its
+    columns before it uses the first, and `bk` is the slab of A.
     """
 
     tile: tuple[int, int, int] = (64, 64, 16)
@@ -55,6 +59,7 @@ class Plan:
     lanes: tuple[int, int] | None = None
     repeat_last: bool = False
     splits: int = 1
+    ahead: int = 0
 
     def __post_init__(self) -> None:
         (bm, bn, bk), (tm, tn, tk) = self.tile, self.along
@@ -71,10 +76,22 @@ class Plan:
                     f"{self}: {tm * tn * tk} threads with {vm}x{vk} elements each do not share out "
                     f"the {rows}x{bk} tile of {name}"
                 )
+        if self.ahead and (tm > 1 or bk % (4 * tk) or self.ahead % (bk // (4 * tk))):
+            raise KernelError(
+                f"{self}: with runs ahead there is 1 thread along the rows, a slab has whole runs of {4 * tk} columns "
+                f"of k, and so many runs are whole slabs; {4 * tk} columns would do"
+            )
         if self.stages not in (1, 2):
             raise KernelError(f"{self}: stages is 1 or 2")
         if bk % tk:
             raise KernelError(f"{self}: {tk} groups of threads do not share out {bk} columns of k; give a multiple")
+        needed, slab = 4 * tm * tn * (tk - 1), padded_slabs(max(bm, bn), bk, self.stages).cosize
+        if needed > slab and not self.ahead:
+            enough = ceil_div(needed * bk, slab * tk) * tk
+            raise KernelError(
+                f"{self}: {tk - 1} groups of {tm}x{tn} threads hand on 4 sums each in the memory of a slab; that is "
+                f"{needed} elements of {slab}; {enough} columns of k would do, or fewer groups"
+            )
         lm, ln = self.lanes or (1, tn)
         if min(lm, ln) < 1 or tm % lm or tn % ln:
             raise KernelError(f"{self}: blocks of {lm}x{ln} threads do not fill {tm}x{tn} threads")
@@ -88,18 +105,7 @@ class Plan:
     @property
     def shared_bytes(self) -> int:
         """Bytes of workgroup memory for elements of 4 bytes."""
-        return slab_bytes(self.tile, self.stages)
-
-
-class Cut(Protocol):
-    """What a grid has to know of a plan: its tile, its threads and the parts of k."""
-
-    @property
-    def tile(self) -> tuple[int, int, int]: ...
-    @property
-    def threads(self) -> tuple[int, ...]: ...
-    @property
-    def splits(self) -> int: ...
+        return 4 * shared_elements(self) if self.ahead else slab_bytes(self.tile, self.stages)
 
 
 @kernel
@@ -112,20 +118,17 @@ def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     multiply_tiles(A, B, C, plan, store_sums)
 
 
-Store: TypeAlias = Callable[[Tensor, Tensor, Callable[[Tensor], Tensor]], None]
-"""What becomes of the sums of a thread: takes them, the part of C that is the thread's, and the same part of another
-tensor of C's shape, as a function of that."""
-
-
 def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
     """The body of `matmul_kernel`, which stores what `store` makes of the sums."""
+    if plan.ahead:
+        multiply_few_rows(A, B, C, plan, store)
+        return
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
     (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
-    given = plan.copies or (None, None)
-    copy_A = copy_layout((bm, bk), given[0], prod(plan.threads), along_k=runs_across(A))
-    copy_B = copy_layout((bn, bk), given[1], prod(plan.threads), along_k=runs_across(B))
+    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=runs_across(A))
+    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=runs_across(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
     across = runs_across(C)
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
@@ -154,8 +157,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
 
     slabs = ceil_div(size(A, 1), bk)
     first, turns = share_of(slabs, plan, batch // batches)
-    next_A = make_fragment_like(a.part(first))
-    next_B = make_fragment_like(b.part(first))
+    next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     a.load(first, next_A)
     b.load(first, next_B)
     always = plan.repeat_last and not (a.nearest or b.nearest)
@@ -200,33 +202,9 @@ def add_slices(sums: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan)
                 transform(held, staged(ALL, tid, other), held, op=lambda x, y: x + y)
 
 
-def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
-    """The matrix of a batch, of a tensor that has any."""
-    return tensor(ALL, ALL, batch % size(tensor, 2)) if tensor.rank > 2 else tensor
-
-
 def store_sums(sums: Tensor, mine: Tensor, _like_C: Callable[[Tensor], Tensor]) -> None:
     """The `Store` that stores them as they are."""
     copy(sums, mine)
-
-
-def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:
-    """The launch, and the column, the row and the batch of the workgroup: in one dimension where a grid is too long."""
-    grid = ceil_div(size(C, 1), plan.tile[1]), ceil_div(size(C, 0), plan.tile[0]), size(C, 2) if C.rank > 2 else 1
-    if max(grid[1:]) <= state.MOST_GROUPS:
-        gpu.launch(grid=grid, threads=prod(plan.threads))
-        return gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
-    gpu.launch(grid=prod(grid), threads=prod(plan.threads))
-    index = gpu.workgroup.x
-    return index % grid[0], index // grid[0] % grid[1], index // (grid[0] * grid[1])
-
-
-def share_of(slabs: int, plan: Cut, part: Expr) -> tuple[Expr | int, Expr | int]:
-    """The first slab of a part of k, and how many it has."""
-    if plan.splits == 1:
-        return 0, slabs
-    share = ceil_div(slabs, plan.splits)
-    return part * share, share if slabs % plan.splits == 0 else functions.minimum(share, slabs - part * share)
 
 
 def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
@@ -272,7 +250,8 @@ def _fragment(rows: int, columns: int, across: bool) -> Layout:
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
 SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
-SMALL = Plan((32, 32, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
+WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
+SMALL = Plan((32, 32, 32), (4, 8, 4), unrolled=True)
 SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
 
 PROCESSORS, WARPS = 132, 4
@@ -283,11 +262,17 @@ START, SECOND_START, BYTES = 2.0, 3.0, 4.2e6
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What a plan reaches, in TFLOP/s of the whole GPU, with one subgroup wherever one can run, and with more."""
+    """What a plan reaches, in TFLOP/s of the whole GPU, with one subgroup wherever one can run, and with more: of all
+    products, or only of those where k is contiguous in B, or is not."""
 
     plan: Plan
     one: float
     more: float
+    along_k: bool | None = None
+
+    def serves(self, m: int, along_k: bool) -> bool:
+        """Whether it is for products of so many rows."""
+        return self.along_k in (None, along_k) and (m <= 16 or not self.plan.ahead)
 
     @property
     def together(self) -> int:
@@ -298,7 +283,8 @@ class Rating:
         """How long the product should take: whole rounds of workgroups, and the second pass of splits."""
         bm, bn, bk = self.plan.tile
         rounds = ceil_div(m, bm) * ceil_div(n, bn) * batch * splits / self.together
-        rounds = ceil(rounds) if rounds < 4 else rounds
+        if rounds < 4:  # a processor takes two workgroups at once, where there are more than processors
+            rounds = ceil(rounds) if rounds <= 1 else 2 * ceil(rounds / 2)
         turns = ceil_div(ceil_div(k, bk), splits) * bk
         work = 2e-6 * bm * bn * turns * self.together / (self.one if rounds == 1 else self.more)
         second = SECOND_START + 4 * (2 * splits + 1) * m * n * batch / BYTES if splits > 1 else 0.0
@@ -307,15 +293,26 @@ class Rating:
 
 RATINGS = (
     Rating(LARGE, 41, 47),
+    Rating(WIDE, 41, 46),
     Rating(MEDIUM, 38, 40),
     Rating(SQUARE, 37, 37),
-    Rating(SMALL, 24, 25),
-    Rating(SKINNY, 20, 28),
+    Rating(SMALL, 20, 31),
+    Rating(SKINNY, 20, 28, along_k=False),
+    Rating(SKINNY, 15, 20, along_k=True),
+    Rating(Plan((4, 32, 512), (1, 8, 32), unrolled=True, ahead=4), 7.6, 8, along_k=False),
+    Rating(Plan((4, 16, 512), (1, 4, 64), unrolled=True, ahead=2), 5.5, 8.5, along_k=True),
+    Rating(Plan((8, 16, 512), (1, 4, 64), unrolled=True, ahead=2), 10, 15.5, along_k=True),
+    Rating(Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2), 16, 24.3, along_k=True),
+    Rating(Plan((16, 32, 256), (1, 8, 16), unrolled=True, ahead=4), 19, 28, along_k=True),
 )
 
 
-def choose_plan(m: int, n: int, k: int, adapter: Adapter | None = None, batch: int = 1) -> Plan:
+def choose_plan(
+    m: int, n: int, k: int, adapter: Adapter | None = None, batch: int = 1, *, along_k: bool = False
+) -> Plan:
     """A plan for these extents on this adapter; without one, a plan that every WebGPU device can run.
+
+    `along_k` says that k is contiguous in B.
 
     A discrete GPU gets the tile and the splits of k that should take the least time, by `RATINGS`.
 
@@ -327,14 +324,14 @@ def choose_plan(m: int, n: int, k: int, adapter: Adapter | None = None, batch: i
         plan = Plan() if min(m, n) > 16 else Plan((32, 32, 16), (8, 8))
         groups = ceil_div(m, plan.tile[0]) * ceil_div(n, plan.tile[1]) * batch
         return whole_splits(plan, k, max(1, min(16 // groups, k // 1024)))
-    return _fastest(m, n, k, batch)
+    return _fastest(m, n, k, batch, along_k)
 
 
 @lru_cache(maxsize=512)
-def _fastest(m: int, n: int, k: int, batch: int) -> Plan:
+def _fastest(m: int, n: int, k: int, batch: int, along_k: bool) -> Plan:
     """The plan of the least time, by `RATINGS`."""
     best, least = Plan(), float("inf")
-    for rating in RATINGS:
+    for rating in (rating for rating in RATINGS if rating.serves(m, along_k)):
         groups = ceil_div(m, rating.plan.tile[0]) * ceil_div(n, rating.plan.tile[1]) * batch
         for rounds in (0, 1, 2, 3, 4):
             splits = max(1, min(rounds * rating.together // groups, k // 64))

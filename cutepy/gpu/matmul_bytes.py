@@ -12,8 +12,9 @@ import numpy as np
 from ..layout import Layout, ceil_div
 from ..layout.values.int_tuple import leaves
 from ..tensor.dtypes import DType
-from ..tensor.engine import Array, PackedEngine
+from ..tensor.engine import Array
 from ..tensor.make import make_tensor, recast
+from ..tensor.packed import PackedEngine
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .matmul_matrices import MatrixPlan, choose_matrix_plan, matrix_shapes

@@ -26,10 +26,10 @@ from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, Store, of_batch, parts_of, share_of, spread_over_grid, store_sums
+from .matmul import PROCESSORS, START, parts_of, store_sums
 from .operations.operand import Place, modes_of, runs_across, steps_of
 from .runtime.program import MATRICES
-from .slabs import Slabs, copy_layout
+from .slabs import Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
 from .trace import functions
 from .trace import language as gpu
 from .trace.kernel import kernel

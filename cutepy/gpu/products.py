@@ -218,7 +218,7 @@ def planned(place: Place, problem: Problem, sums: Sums = "f32") -> Plan | Matrix
     if isinstance(found, MatrixPlan):
         return replace(found, columns=(not p.across[0], not p.across[1]))
     adapter = None if place.device is None else place.device.adapter
-    plan = tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch)
+    plan = tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch, along_k=p.across[1])
     return whole_splits(plan, p.k, plan.splits)
 
 

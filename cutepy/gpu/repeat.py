@@ -17,8 +17,7 @@ import numpy as np
 
 from ..layout import ComposedLayout, Layout
 from ..ops.functions import Function
-from ..tensor.dtypes import DType
-from ..tensor.tensor import Tensor
+from ..tensor import DType, Tensor
 from .array import DeviceEngine
 from .runtime import Device, DeviceBuffer
 from .runtime.batch import Played, Tape, taped

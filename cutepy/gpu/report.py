@@ -13,13 +13,12 @@ from math import prod
 import numpy as np
 
 from ..layout.algebra.banks import WORD, fetched, served
-from ..layout.values.above import Shown
+from ..layout.values.above import Answer
 from ..ops.functions import BY_WGSL
-from ..tensor.matrix import MatrixType
-from .evaluate import Integers, Mask, Points
+from ..tensor.dtypes import MatrixType
 from .ir import Binary, Call, Const, Expr, Kernel, MatrixCall, Stmt, const, new_arena, nodes
 from .ir.operators import ARITHMETIC, SUBGROUP_REDUCE
-from .ranges import linear
+from .ranges import Integers, Mask, Points, linear
 from .verify.collect import collect
 from .verify.model import Access, Loop, Model, typed
 
@@ -83,7 +82,7 @@ class ArrayFigures:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report(Shown):
+class Report(Answer):
     """What a kernel asks of memory and arithmetic, for one dispatch.
 
     `flops` counts `+ - * /` and functions of floating-point values once each lane, `fma` twice.
@@ -138,8 +137,6 @@ class Report(Shown):
             heads = "access", "bytes a thread", "rounds", "perfect", "conflict", "place"
             lines += _table(heads, _merged(shared))
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def _merged(accesses: Iterable[AccessFigures]) -> list[tuple[str, ...]]:

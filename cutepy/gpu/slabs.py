@@ -6,9 +6,11 @@ Products by matrices have operands of whole tiles: `of_whole_tiles(t)` has the e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
+from typing import Protocol, TypeAlias
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
@@ -23,7 +25,7 @@ from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .ir import Expr
 from .operations.operand import Place, modes_of, over, runs_across, steps_of
-from .trace import functions
+from .trace import functions, state
 from .trace import language as gpu
 from .trace.functions import cast, select
 from .trace.kernel import kernel
@@ -117,26 +119,30 @@ class Slabs:
         (rows, depth), (vm, vk, *repeats) = self.tile, leaves(self.copies[1].shape)
         for i, j in product(*map(range, repeats)):
             at = self.copies(0, (0, 0, i, j))
-            row = self.block * (rows // vm) + self._unit(0, vm) + at % rows // vm
-            column = slab * (depth // vk) + self._unit(1, vk) + at // rows // vk
+            row = self.block * (rows // vm) + self.unit(0, vm) + at % rows // vm
+            column = slab * (depth // vk) + self.unit(1, vk) + at // rows // vk
             for (x, wide, r), (y, deep, c) in product(self._inside(0, row, vm), self._inside(1, column, vk)):
                 copy(self._block(r, c, (wide, deep)), _block_of(registers, (x, y, i, j), (wide, deep)))
 
     def store(self, registers: Tensor, staged: Tensor, slab: Expr | int) -> None:
         """Bring what is in the registers, which was slab `slab`, to shared memory."""
+        self.keep(registers, self.target(staged), slab)
+
+    def keep(self, registers: Tensor, target: Tensor, slab: Expr | int) -> None:
+        """The same, to where the thread has its part."""
         (rows, depth), extent = self.tile, size(self.source, 1)
         if not self.nearest or extent % depth == 0:
-            copy(registers, self.target(staged))
+            copy(registers, target)
             return
         columns = self.target(make_counting_tensor(Layout((rows, depth), (0, 1)), dtype=u32))
 
         def kept(value: Expr, column: Expr) -> Expr:
-            found: Expr = select(slab * depth + column < extent, cast(value, staged.dtype), 0)
+            found: Expr = select(slab * depth + column < extent, cast(value, target.dtype), 0)
             return found
 
-        transform(registers, columns, self.target(staged), op=kept)
+        transform(registers, columns, target, op=kept)
 
-    def _unit(self, mode: int, width: int) -> Expr:
+    def unit(self, mode: int, width: int) -> Expr:
         """The first vector of the thread along the rows or along k of a tile."""
         rows, shape, stride = self.tile[0], leaves(self.copies[0].shape), leaves(self.copies[0].stride)
         steps = [step // rows if mode else step % rows for step in stride]
@@ -199,3 +205,43 @@ def of_whole_tiles(place: Place, tensor: Tensor, tile: tuple[int, int]) -> Tenso
     fresh = new_of_tiles(place, tensor, tile, tensor.dtype)
     place.run(padded_kernel, tensor, fresh, tile=(*tile, *[1] * (tensor.rank - 2)))
     return fresh
+
+
+class Cut(Protocol):
+    """What a grid has to know of a plan: its tile, its threads and the parts of k."""
+
+    @property
+    def tile(self) -> tuple[int, int, int]: ...
+    @property
+    def threads(self) -> tuple[int, ...]: ...
+    @property
+    def splits(self) -> int: ...
+
+
+Store: TypeAlias = Callable[[Tensor, Tensor, Callable[[Tensor], Tensor]], None]
+"""What becomes of the sums of a thread: takes them, the part of C that is the thread's, and the same part of another
+tensor of C's shape, as a function of that."""
+
+
+def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
+    """The matrix of a batch, of a tensor that has any."""
+    return tensor(ALL, ALL, batch % size(tensor, 2)) if tensor.rank > 2 else tensor
+
+
+def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:
+    """The launch, and the column, the row and the batch of the workgroup: in one dimension where a grid is too long."""
+    grid = ceil_div(size(C, 1), plan.tile[1]), ceil_div(size(C, 0), plan.tile[0]), size(C, 2) if C.rank > 2 else 1
+    if max(grid[1:]) <= state.MOST_GROUPS:
+        gpu.launch(grid=grid, threads=prod(plan.threads))
+        return gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
+    gpu.launch(grid=prod(grid), threads=prod(plan.threads))
+    index = gpu.workgroup.x
+    return index % grid[0], index // grid[0] % grid[1], index // (grid[0] * grid[1])
+
+
+def share_of(slabs: int, plan: Cut, part: Expr) -> tuple[Expr | int, Expr | int]:
+    """The first slab of a part of k, and how many it has."""
+    if plan.splits == 1:
+        return 0, slabs
+    share = ceil_div(slabs, plan.splits)
+    return part * share, share if slabs % plan.splits == 0 else functions.minimum(share, slabs - part * share)

@@ -12,16 +12,16 @@ from math import prod
 import numpy as np
 
 from ..errors import KernelError, LayoutError, TableError
-from ..layout import Layout
+from ..layout import Layout, conflict_free
 from ..layout.algebra.banks import WORD
 from ..layout.algebra.bits import layout_of_columns, mapped_layout
-from ..layout.algebra.find import Found, conflict_free
+from ..layout.algebra.find import Found
 from ..layout.algebra.table import from_offsets
 from ..layout.values.bit_map import Columns
 from ..layout.values.composed import AnyLayout
 from ..layout.values.int_tuple import IntTuple, leaves
-from .evaluate import Integers, Points
 from .ir import Kernel, new_arena
+from .ranges import Integers, Points
 from .report import report
 from .verify.collect import collect
 from .verify.model import MOST, Access, Model

@@ -8,10 +8,8 @@ from threading import Semaphore, Thread
 import numpy as np
 
 from ..errors import KernelError
-from ..layout.values.above import Shown, provided
-from ..tensor.dtypes import as_dtype
-from ..tensor.engine import ViewEngine
-from ..tensor.tensor import Tensor
+from ..layout.values.above import Answer, provided
+from ..tensor import Tensor, ViewEngine, as_dtype
 from .interpret import interpret
 from .interpret_memory import State, Watch
 from .ir import Barrier, Kernel, Var
@@ -19,7 +17,7 @@ from .ir.laws import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Step(Shown):
+class Step(Answer):
     """A workgroup at a barrier, or at its end: where (`place`), which threads come there, and what memory holds.
 
     `shared` has the shared tensors by name, in their layouts, `registers` what each name and each private array holds:
@@ -42,8 +40,6 @@ class Step(Shown):
         lines = [f"step {self.number}, {self.place}: {len(self.threads)} threads of workgroup {self.workgroup}"]
         lines += [f"  shared {name} {tensor.layout}" for name, tensor in self.shared.items()]
         return "\n".join([*lines, f"  registers {', '.join(self.registers)}"] if self.registers else lines)
-
-    __repr__ = __str__
 
 
 def steps(

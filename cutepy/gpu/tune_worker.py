@@ -1,6 +1,7 @@
 """The process in which `gpu.tune` compiles and times plans: `python -m cutepy.gpu.tune_worker PROBLEM`, plans on stdin.
 
-Law: for each line, a plan as JSON, one line: its seconds, or why it was dropped before a driver saw it.
+Law: for each line, plans as JSON, one line: the seconds of each, taken in turn, or why some were dropped. Of the
+processes of one user that time plans, one at a time uses the GPU.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -24,11 +27,16 @@ from .matmul import Plan, matmul_kernel
 from .operations.operand import Place
 from .products import Operands, arranged_product
 from .runtime import Device, default_device
-from .tuned import Problem, plan_of, tuples
+from .tuned import Problem, alone, plan_of, tuples
 
-STEPS, ROUNDS, LEAST, WARM = 100, 5, 2e-4, 0.05
-"""Steps of the clock that a round takes at least, rounds, the seconds of one, and of launches before the first: a GPU
-that waited for a compiler has slowed down."""
+STEPS, ROUNDS, LEAST, TOO_SLOW = 100, 9, 3e-4, 2.0
+"""Steps of the clock that a round takes at least, rounds, the seconds of one, and how many times the quickest's time a
+plan may take to be in them."""
+WARM, BATCH = 0.6, 2e-3
+"""Seconds of launches before the first round, at most, and those of one batch: an H200 that waited for 3 s, or worked a
+tenth of the last 2 s, has 345 MHz, and takes 0.3 s of launches to its 1980."""
+AS_QUICK = 1.03
+"""How much more than the least time of a plan it may take on a GPU that has not slowed down."""
 
 
 def operands_of(problem: Problem, device: Device) -> Operands:
@@ -52,20 +60,24 @@ def operands_of(problem: Problem, device: Device) -> Operands:
     return a, b, c
 
 
-def seconds_of(device: Device, launch: Callable[[], None]) -> float:
-    """The median time of a launch: on the device where it has a clock, in rounds that are long for it."""
-    launch()
-    device.wait()
+def seconds_in_turn(device: Device, launches: Sequence[Callable[[], None]], quick: float = 0.0) -> list[float]:
+    """Median times of launches, in turn: at one clock of the GPU for all; those that are too slow are launched twice.
+
+    The GPU is warmed until the first launch is as quick as it was before: `quick` seconds.
+    """
+    once = [min(_round(device, launch, 1) for _ in "12") for launch in launches]
+    batch = max(1, min(256, int(BATCH / max(once[0], 1e-9))))
     warm = time.perf_counter() + WARM
-    while time.perf_counter() < warm:
-        launch()
-        device.wait()
-    once = _round(device, launch, 1)
-    repeats = 1
-    step = 1e-6 if "timestamp-query" in device.features else 1e-5
-    while once * repeats < max(LEAST, STEPS * step) and repeats < 256:
-        repeats *= 2
-    return statistics.median(_round(device, launch, repeats) for _ in range(ROUNDS))
+    while _round(device, launches[0], batch) > AS_QUICK * quick and time.perf_counter() < warm:
+        pass
+    least = max(LEAST, STEPS * (1e-6 if "timestamp-query" in device.features else 1e-5))
+    repeats = [max(1, min(256, ceil(least / max(seconds, 1e-9)))) for seconds in once]
+    times = [[seconds] if seconds > TOO_SLOW * min(once) else [] for seconds in once]
+    left = [place for place, found in enumerate(times) if not found]
+    for _ in range(ROUNDS):
+        for place in left:
+            times[place].append(_round(device, launches[place], repeats[place]))
+    return [statistics.median(found) for found in times]
 
 
 def _round(device: Device, launch: Callable[[], None], repeats: int) -> float:
@@ -82,35 +94,51 @@ def _round(device: Device, launch: Callable[[], None], repeats: int) -> float:
 
 
 def main() -> None:
-    """Answer the plans of standard input, one after the other."""
+    """Answer the lines of standard input, one after the other."""
     problem = Problem(**tuples(json.loads(sys.argv[1])))
     device = default_device()
     operands = operands_of(problem, device)
     print("{}", flush=True)
-    known: dict[Plan, int] = {}
+    conflicts: dict[Plan, int] = {}
+    least: dict[Plan, float] = {}
     for line in sys.stdin:
-        plan = plan_of(json.loads(line))
-        answer: dict[str, Any]
-        try:
-            answer = tried(device, operands, plan, known)
-        except CutepyError as error:
-            answer = {"dropped": str(error).splitlines()[0][:200]}
-        print(json.dumps(answer), flush=True)
+        asked = json.loads(line)
+        plans = [plan_of(plan) for plan in asked["plans"]]
+        found = [tried(device, operands, plan, conflicts if asked["prove"] else None) for plan in plans]
+        launches = [launch for launch in found if not isinstance(launch, dict)]
+        answers = [answer if isinstance(answer, dict) else {} for answer in found]
+        if len(launches) == len(plans):
+            with alone():
+                seconds = seconds_in_turn(device, launches, least.get(plans[0], 0.0))
+            least[plans[0]] = min(seconds[0], least.get(plans[0], seconds[0]))
+            answers = [{"seconds": each} for each in seconds]
+        print(json.dumps(answers), flush=True)
 
 
-def tried(device: Device, operands: Operands, plan: Plan, known: dict[Plan, int]) -> dict[str, Any]:
-    """The answer for a plan; `known` are the worst conflicts of those before, with k in one part."""
-    whole = replace(plan, splits=1)
-    if whole not in known:
-        verdict = matmul_kernel.verify(*operands, plan=whole)
-        if not verdict.ok:
-            why = (*verdict.refuted, *verdict.undecided)[0]
-            return {"dropped": f"it cannot be proven: {why}"[:200], "early": True}
-        known[whole] = matmul_kernel.report(*operands, plan=whole).worst_conflict
-    if known[whole] > next(iter(known.values())):
-        return {"dropped": f"{known[whole]}-way conflicts", "early": True}
-    place = Place(device)
-    return {"seconds": seconds_of(device, lambda: arranged_product(place, operands, plan))}
+def tried(
+    device: Device, operands: Operands, plan: Plan, conflicts: dict[Plan, int] | None
+) -> Callable[[], None] | dict[str, Any]:
+    """A launch by a plan, which was made once, or why it was dropped.
+
+    With `conflicts`, the worst ones of the plans before, with k in one part, it is proven first, and may have no more
+    than the first of them.
+    """
+    try:
+        whole = replace(plan, splits=1)
+        if conflicts is not None and whole not in conflicts:
+            verdict = matmul_kernel.verify(*operands, plan=whole)
+            if not verdict.ok:
+                why = (*verdict.refuted, *verdict.undecided)[0]
+                return {"dropped": f"it cannot be proven: {why}"[:200], "early": True}
+            conflicts[whole] = matmul_kernel.report(*operands, plan=whole).worst_conflict
+        if conflicts and conflicts[whole] > next(iter(conflicts.values())):
+            return {"dropped": f"{conflicts[whole]}-way conflicts", "early": True}
+        launch = partial(arranged_product, Place(device), operands, plan)
+        launch()
+        device.wait()
+        return launch
+    except CutepyError as error:
+        return {"dropped": str(error).splitlines()[0][:200]}
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +22,11 @@ from typing import Any
 from ..errors import KernelError
 from .matmul import Plan
 from .runtime import Adapter
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there two tunings at once disturb one another
+    fcntl = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +82,25 @@ def tuned_plan(adapter: Adapter | None, problem: Problem) -> Plan | None:
     return None if found is None else found[0]
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """The other processes of this user that tune wait meanwhile."""
+    path = folder() / "alone"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def keep(adapter: Adapter, problem: Problem, plan: Plan, seconds: float) -> Path:
     """Keep a plan, beside what is there. Returns the file."""
     path = folder() / "plans.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    entries = _read(path) | {key_of(adapter, problem): {"plan": asdict(plan), "seconds": seconds}}
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+    with alone(), tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+        entries = _read(path) | {key_of(adapter, problem): {"plan": asdict(plan), "seconds": seconds}}
         json.dump(entries, file, indent=1)
-    Path(file.name).replace(path)
+        file.close()
+        Path(file.name).replace(path)
     _known.cache_clear()
     return path
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ops.functions import BY_WGSL, Word
-from ..tensor.dtypes import DType, f16, f32, u32
-from ..tensor.matrix import MatrixType
+from ..tensor.dtypes import DType, MatrixType, f16, f32, u32
 from . import ir
 from .ir.operators import SUBGROUP
 from .runtime.program import MATRICES

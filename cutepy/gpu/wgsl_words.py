@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import KernelError
-from ..tensor.dtypes import DType, f16
-from ..tensor.matrix import MatrixType
+from ..tensor.dtypes import DType, MatrixType, f16
 from . import ir
 from .ir.operators import SUBGROUP
 from .runtime.program import Dialect

@@ -50,9 +50,17 @@ from .algebra.tile import tiled_divide as tiled_divide
 from .algebra.tile import tiled_product as tiled_product
 from .algebra.tile import zipped_divide as zipped_divide
 from .algebra.tile import zipped_product as zipped_product
+from .questions import bank_conflicts as bank_conflicts
+from .questions import conflict_free as conflict_free
+from .questions import convert as convert
+from .questions import explain as explain
+from .questions import touched_by as touched_by
+from .questions import transactions as transactions
+from .questions import vectorised as vectorised
+from .questions import who_owns as who_owns
+from .questions import widest_copy as widest_copy
 from .values.above import exported as _exported
 from .values.above import provide as _provide
-from .values.basis import E as E
 from .values.bit_map import BitMap as BitMap
 from .values.bit_map import Swizzle as Swizzle
 from .values.composed import Chained as Chained
@@ -62,6 +70,7 @@ from .values.composed import dice as dice
 from .values.composed import make_composed_layout as make_composed_layout
 from .values.composed import slice_ as slice_
 from .values.composed import slice_and_offset as slice_and_offset
+from .values.coordinates import E as E
 from .values.coordinates import _ as _
 from .values.coordinates import crd2crd as crd2crd
 from .values.coordinates import crd2idx as crd2idx
@@ -85,19 +94,11 @@ from .values.layout import make_identity_layout as make_identity_layout
 from .values.layout import make_layout as make_layout
 
 if TYPE_CHECKING:
-    from .algebra.banks import bank_conflicts as bank_conflicts
-    from .algebra.banks import transactions as transactions
     from .algebra.bits import from_f2 as from_f2
     from .algebra.bits import to_f2 as to_f2
-    from .algebra.convert import convert as convert
-    from .algebra.copies import widest_copy as widest_copy
-    from .algebra.find import conflict_free as conflict_free
-    from .algebra.lanes import touched_by as touched_by
-    from .algebra.lanes import vectorised as vectorised
-    from .algebra.lanes import who_owns as who_owns
-    from .algebra.linear import free_bits as free_bits
-    from .algebra.linear import nullspace as nullspace
-    from .algebra.linear import quotient as quotient
+    from .algebra.inverse import free_bits as free_bits
+    from .algebra.inverse import nullspace as nullspace
+    from .algebra.inverse import quotient as quotient
     from .algebra.recast import domain_offset as domain_offset
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
@@ -105,7 +106,6 @@ if TYPE_CHECKING:
     from .algebra.recast import recast_layout as recast_layout
     from .algebra.recast import upcast as upcast
     from .text.explain import Explanation as Explanation
-    from .text.explain import explain as explain
     from .text.parse import parse_layout as parse_layout
     from .text.parse import parse_parts as parse_parts
     from .text.parse import parse_tiler as parse_tiler
@@ -128,21 +128,25 @@ _provide(
     to_pycute="cutepy.layout.text.write:to_pycute",
     to_latex="cutepy.layout.text.write:to_latex",
     to_f2_strides="cutepy.layout.text.write:to_f2_strides",
+    bank_conflicts="cutepy.layout.algebra.banks:bank_conflicts",
+    transactions="cutepy.layout.algebra.banks:transactions",
+    convert="cutepy.layout.algebra.convert:convert",
+    widest_copy="cutepy.layout.algebra.copies:widest_copy",
+    conflict_free="cutepy.layout.algebra.find:conflict_free",
+    touched_by="cutepy.layout.algebra.lanes:touched_by",
+    vectorised="cutepy.layout.algebra.lanes:vectorised",
+    who_owns="cutepy.layout.algebra.lanes:who_owns",
+    explain="cutepy.layout.text.explain:explain",
     text_grid="cutepy.layout.text.write:text_grid",
 )
 
 LATER = {
     name: module
     for module, names in {
-        "algebra.banks": "bank_conflicts transactions",
         "algebra.bits": "from_f2 to_f2",
-        "algebra.convert": "convert",
-        "algebra.copies": "widest_copy",
-        "algebra.find": "conflict_free",
-        "algebra.linear": "free_bits nullspace quotient",
-        "algebra.lanes": "touched_by vectorised who_owns",
+        "algebra.inverse": "free_bits nullspace quotient",
         "algebra.recast": "domain_offset downcast max_common_layout max_common_vector recast_layout upcast",
-        "text.explain": "Explanation explain",
+        "text.explain": "Explanation",
         "text.parse": "parse_layout parse_parts parse_tiler",
         "unknown.given": "divides",
     }.items()

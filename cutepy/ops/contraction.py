@@ -15,10 +15,9 @@ from typing import SupportsIndex
 import numpy as np
 
 from ..errors import TensorError
+from ..tensor import DType, Tensor, bool_, f32
 from ..tensor.bulk import mode_sizes
-from ..tensor.dtypes import DType, bool_, f32
 from ..tensor.engine import Array
-from ..tensor.tensor import Tensor
 from .functions import FUNCTIONS
 from .movement import permute, reshape
 from .operand import (
@@ -26,7 +25,6 @@ from .operand import (
     Blocks,
     Gathered,
     Operand,
-    Value,
     arranged,
     blocks_of,
     library_of,
@@ -82,17 +80,11 @@ def dot(a: Operand, b: Operand) -> Tensor:
     first, second = value_of(a), value_of(b)
     if not first.shape or not second.shape:
         return elementwise(FUNCTIONS["mul"], a, b)
-    order = list(range(len(second.shape)))
-    order[-2:] = order[-2:][::-1]
-    shape = tuple(second.shape[axis] for axis in order)
-    if first.shape[-1] != shape[-1]:
-        raise TensorError(inner_sizes_differ("dot", first.shape, second.shape, shape[-1]))
-    if library_of(a, b) is not None:
-        return _dot_by_matmul(tensor_of(a), tensor_of(b))
-    dtype = result_type("dot", first.typed, second.typed)
-    left = arranged(blocks_of(tensor_of(a)), range(len(first.shape)), first.shape)
-    right = arranged(blocks_of(tensor_of(b)), order, shape)
-    return wrap(contract(left, right, Groups(0, len(first.shape) - 1, len(shape) - 1, 1), dtype), dtype)
+    along = max(0, len(second.shape) - 2)
+    if first.shape[-1] != second.shape[along]:
+        raise TensorError(inner_sizes_differ("dot", first.shape, second.shape, second.shape[along]))
+    result_type("dot", first.typed, second.typed)  # raises where the types do not meet
+    return tensordot(a, b, ((-1,), (along,)))
 
 
 def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
@@ -117,26 +109,14 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     m = [axis for axis in kept if modes[1][axis] is None]
     n = [axis for axis in kept if axis not in m and modes[0][axis] is None]
     batch = [axis for axis in kept if axis not in m and axis not in n]
+    blocks = [np.asarray(v.number, dtype.numpy) if v.tensor is None else blocks_of(v.tensor) for v in (first, second)]
     left, right = (
-        arranged(_blocks(value, dtype), [own[axis] for axis in order], [shape[axis] for axis in order])
-        for value, own, order in zip((first, second), modes, ([*batch, *m, *over], [*batch, *n, *over]), strict=True)
+        arranged(block, [own[axis] for axis in order], [shape[axis] for axis in order])
+        for block, own, order in zip(blocks, modes, ([*batch, *m, *over], [*batch, *n, *over]), strict=True)
     )
     found = contract(left, right, Groups(len(batch), len(m), len(n), len(over)), dtype)
     order = batch + m + n
     return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
-
-
-def _dot_by_matmul(a: Tensor, b: Tensor) -> Tensor:
-    """The same as one product of matrices: rows of `a` by all the columns that `b` has."""
-    one, other = mode_sizes(a), mode_sizes(b)
-    turned = permute(b, [len(other) - 2, *range(len(other) - 2), len(other) - 1]) if len(other) > 1 else b
-    kept = (*one[:-1], *other[:-2], *other[-1:]) if len(other) > 1 else one[:-1]
-    product = matmul(reshape(a, (prod(one[:-1]), one[-1])), reshape(turned, (one[-1], prod(other) // max(1, one[-1]))))
-    return reshape(product, kept)
-
-
-def _blocks(value: Value, dtype: DType) -> Blocks:
-    return np.asarray(value.number, dtype.numpy) if value.tensor is None else blocks_of(value.tensor)
 
 
 def _aligned(sizes: tuple[int, ...], shape: tuple[int, ...]) -> list[int | None]:

@@ -38,7 +38,7 @@ Decomposition: TypeAlias = Callable[..., Value]
 """What a function is made of: it takes a `Language` and the operands."""
 
 _INFINITE, _SIGN, _REST, _UPPER_HALF = 0x7F800000, 0x80000000, 0x7FFFFFFF, 0xFFFFF000
-LN2 = 0.6931471805599453
+LN2, LOG10_2 = 0.6931471805599453, 0.3010299956639812
 
 
 def called(name: str) -> Decomposition:
@@ -169,21 +169,6 @@ def _unless_nan(k: Language, name: str, a: Value, b: Value) -> Value:
 def clip(k: Language, x: Value, low: Value, high: Value) -> Value:
     """NaN where one of the three is."""
     return k.call("nan_min", k.call("nan_max", x, low), high)
-
-
-def above_floor(k: Language, x: Value) -> Value:
-    """x - floor(x); of integers 0."""
-    return x - rounding("floor")(k, x)
-
-
-def log_to_10(k: Language, x: Value) -> Value:
-    """By the logarithm to base 2."""
-    return k.call("log2", x) * 0.3010299956639812
-
-
-def sigmoid(k: Language, x: Value) -> Value:
-    """1 / (1 + exp(-x))."""
-    return 1.0 / (1.0 + k.call("exp", -x))
 
 
 def exp_less_1(k: Language, x: Value) -> Value:

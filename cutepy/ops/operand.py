@@ -21,13 +21,11 @@ from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.composed import plain_part
 from ..layout.values.int_tuple import IntTuple, map_leaves, prefix_product
 from ..layout.values.layout import flat_modes
+from ..tensor import DType, Tensor, as_dtype
 from ..tensor.bulk import load_all, mode_sizes, strided_modes, strided_view
-from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import Array, ArrayEngine, CoordinateEngine, offset_of
 from ..tensor.make import view_of
-from ..tensor.tensor import Tensor
-from .functions import Function
-from .rules import Axes, Number, Shape, Typed, result_type
+from .rules import Number, Shape, Typed, result_type
 
 Operand: TypeAlias = "Tensor | Array | int | float | complex | bool | Sequence[object]"
 """A tensor, an array or anything with its memory, a Python number, or nested lists of numbers."""
@@ -162,40 +160,7 @@ class Library:
 
     refusal = "ops: these operands are not for it"
 
-    def elementwise(self, function: Function, operands: Sequence[Any]) -> Tensor:
-        """`function` of each element."""
-        raise KernelError(self.refusal)
-
-    def converted(self, x: Any, dtype: DType) -> Tensor:
-        """The elements in another type."""
-        raise KernelError(self.refusal)
-
-    def folded(self, call: str, x: Any, axes: Axes, keepdims: bool) -> Tensor:
-        """The sum, the maximum ... over the axes."""
-        raise KernelError(self.refusal)
-
-    def statistic(self, call: str, x: Any, axes: Axes, option: float, keepdims: bool) -> Tensor:
-        """The variance, a norm ... over the axes."""
-        raise KernelError(self.refusal)
-
-    def scanned(self, call: str, x: Any, axis: int) -> Tensor:
-        """The sums or the products so far along an axis."""
-        raise KernelError(self.refusal)
-
-    def softmax(self, x: Any, axis: int) -> Tensor:
-        """Exponentials divided by their sum along an axis."""
-        raise KernelError(self.refusal)
-
-    def matmul(self, a: Any, b: Any) -> Tensor:
-        """The matrix product."""
-        raise KernelError(self.refusal)
-
-    def summed_products(self, a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType) -> Tensor:
-        """The sum over axes of a product of tensors of numbers, which is never stored."""
-        raise KernelError(self.refusal)
-
-    def placed(self, values: Array, like: Tensor) -> Tensor:
-        """These elements of the host, brought where `like` is."""
+    def __getattr__(self, name: str) -> Callable[..., Tensor]:
         raise KernelError(self.refusal)
 
 

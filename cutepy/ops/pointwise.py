@@ -12,9 +12,8 @@ from functools import cache
 import numpy as np
 
 from ..errors import TensorError
-from ..tensor.dtypes import DType, as_dtype
+from ..tensor import DType, Tensor, as_dtype
 from ..tensor.engine import Array
-from ..tensor.tensor import Tensor
 from .functions import Function
 from .operand import Operand, Value, common_nesting, library_of, value_of, wrap
 from .rules import broadcast_shape

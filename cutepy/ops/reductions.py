@@ -8,6 +8,7 @@ in exact numbers, rounded to its type; NumPy computes the host's in f64, a block
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from math import inf
 from math import prod as prod_of
@@ -22,7 +23,7 @@ from ..tensor.engine import Array
 from ..tensor.tensor import Tensor
 from .operand import BLOCK, Blocks, Operand, blocks_of, library_of, pieces, tensor_of, wrap
 from .rules import (
-    OF_NO_NUMBERS,
+    STATISTICS,
     Axes,
     check_not_empty,
     check_order,
@@ -30,7 +31,6 @@ from .rules import (
     folded_shape,
     folded_type,
     softmax_type,
-    statistic_type,
 )
 
 
@@ -72,10 +72,11 @@ _FOLDS: dict[str, np.ufunc] = {
 }
 
 
-def folded(call: str, x: Operand, axes: Axes, keepdims: bool) -> Tensor:
-    """What the reduction of this name gives, where the operand lives."""
+def folded(call: str, x: Operand, axes: Axes, keepdims: bool, option: float = 0) -> Tensor:
+    """What the reduction of this name gives, where the operand lives; `option` is the correction of a variance, or the
+    order of a norm."""
     if (library := library_of(x)) is not None:
-        return library.folded(call, x, axes, keepdims)
+        return library.folded(call, x, axes, keepdims, option)
     tensor = tensor_of(x)
     sizes = mode_sizes(tensor)
     over = chosen_axes(call, len(sizes), axes)
@@ -83,7 +84,11 @@ def folded(call: str, x: Operand, axes: Axes, keepdims: bool) -> Tensor:
     check_not_empty(call, sizes, over)
     shape = folded_shape(sizes, over, keepdims)
     if call in ("argmax", "argmin"):
-        return wrap(_places(call, tensor, over).reshape(shape), result)
+        places = partial(_place_into, *((np.argmax, np.greater) if call == "argmax" else (np.argmin, np.less)))
+        return wrap(_of_rows(tensor, over, np.int32(0), places).reshape(shape), result)
+    if call in STATISTICS:
+        statistic = partial(_statistic, _STATISTICS[call], option)
+        return wrap(_of_rows(tensor, over, STATISTICS[call], statistic).reshape(shape), result)
     working = "float64" if call == "mean" and tensor.dtype.kind in "biu" else result.accumulator.numpy
     found = _reduced(tensor, over, _FOLDS[call], working)
     if call == "mean":
@@ -174,20 +179,21 @@ def softmax(x: Operand, axis: SupportsIndex = -1) -> Tensor:
         return wrap(powers / powers.sum(axis=over, keepdims=True), result)
 
 
-def _places(call: str, tensor: Tensor, over: tuple[int, ...]) -> Array:
-    locate, better = (np.argmax, np.greater) if call == "argmax" else (np.argmin, np.less)
+def _of_rows(tensor: Tensor, over: tuple[int, ...], nothing: object, put: Callable[[Blocks, Array], None]) -> Array:
+    """What `put` makes of the elements over the axes, for as many places of the other axes at a time as a block has."""
     blocks = blocks_of(tensor)
     kept = tuple(axis for axis in range(blocks.ndim) if axis not in over)
-    found = np.empty([blocks.shape[axis] for axis in kept], np.int32)
+    found = np.full([blocks.shape[axis] for axis in kept], nothing)
     turned, each = blocks.transpose(kept + over), prod_of(blocks.shape[axis] for axis in over)
-    if found.size:
+    if each and found.size:
         for part in pieces(found.shape, lambda sizes: prod_of(sizes) * each <= BLOCK or prod_of(sizes) == 1):
-            _place_into(turned[part], len(kept), found[part] if part else found, locate, better)
+            put(turned[part], found[part] if part else found)
     return found
 
 
-def _place_into(turned: Blocks, kept: int, found: Array, locate: Callable[..., Array], better: np.ufunc) -> None:
-    """Fill `found` from `turned`, whose first `kept` axes are those of `found`, a part of the other axes at a time."""
+def _place_into(locate: Callable[..., Array], better: np.ufunc, turned: Blocks, found: Array) -> None:
+    """Fill `found` from `turned`, whose first axes are those of `found`, a part of the other axes at a time."""
+    kept = found.ndim
     rows = turned.shape[kept] if turned.ndim > kept else 1
     below = int(np.prod(turned.shape[kept + 1 :], dtype=np.int64))
     step = int(np.clip(BLOCK // np.maximum(found.size * below, 1), 1, rows))
@@ -219,12 +225,12 @@ def var(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool 
 
     Of no elements it is NaN. Raises TensorError for complex numbers.
     """
-    return statistic("var", x, axis, correction, keepdims)
+    return folded("var", x, axis, keepdims, correction)
 
 
 def std(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
     """The square root of the variance."""
-    return statistic("std", x, axis, correction, keepdims)
+    return folded("std", x, axis, keepdims, correction)
 
 
 def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
@@ -235,7 +241,7 @@ def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tenso
 
     Raises TensorError for complex numbers.
     """
-    return statistic("logsumexp", x, axis, 0, keepdims)
+    return folded("logsumexp", x, axis, keepdims)
 
 
 def norm(x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = False) -> Tensor:
@@ -247,7 +253,7 @@ def norm(x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = Fa
 
     Raises TensorError for another order and for complex numbers. Source: NumPy, `linalg.vector_norm`.
     """
-    return statistic("norm", x, axis, check_order(order), keepdims)
+    return folded("norm", x, axis, keepdims, check_order(order))
 
 
 def cumsum(x: Operand, axis: SupportsIndex) -> Tensor:
@@ -266,25 +272,9 @@ def cumprod(x: Operand, axis: SupportsIndex) -> Tensor:
     return scanned("cumprod", x, axis)
 
 
-def statistic(call: str, x: Operand, axes: Axes, option: float, keepdims: bool) -> Tensor:
-    """The statistic of this name, where the operand lives; `option` is the correction, or the order of a norm."""
-    if (library := library_of(x)) is not None:
-        return library.statistic(call, x, axes, option, keepdims)
-    tensor = tensor_of(x)
-    sizes = mode_sizes(tensor)
-    over, result = chosen_axes(call, len(sizes), axes), statistic_type(call, tensor.dtype)
-    blocks = blocks_of(tensor)
-    kept = tuple(axis for axis in range(len(sizes)) if axis not in over)
-    found = np.full([sizes[axis] for axis in kept], OF_NO_NUMBERS[call], np.float64)
-    each = prod_of(sizes[axis] for axis in over)
-    turned = blocks.transpose(kept + over)
-    if each and found.size:
-        with np.errstate(all="ignore"):
-            for part in pieces(found.shape, lambda part: prod_of(part) * each <= BLOCK or prod_of(part) == 1):
-                block = np.asarray(turned[part], np.float64)
-                found[part] = _STATISTICS[call](block.reshape((*block.shape[: len(kept)], each)), option)
-    with np.errstate(over="ignore"):
-        return wrap(found.reshape(folded_shape(sizes, over, keepdims)), result)
+def _statistic(function: Callable[[Array, float], Array], option: float, block: Blocks, found: Array) -> None:
+    with np.errstate(all="ignore"):
+        found[...] = function(np.asarray(block, np.float64).reshape((*found.shape, -1)), option)
 
 
 def _variance(x: Array, correction: float) -> Array:

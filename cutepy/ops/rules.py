@@ -174,7 +174,8 @@ def folded_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
 
 
 _PLACES = ("argmax", "argmin")
-OF_NOTHING = {"sum": 0, "prod": 1, "mean": float("nan"), "any": False, "all": True}
+STATISTICS = {"var": float("nan"), "std": float("nan"), "logsumexp": float("-inf"), "norm": 0.0}
+OF_NOTHING = {"sum": 0, "prod": 1, "mean": float("nan"), "any": False, "all": True, **STATISTICS}
 """What a fold gives of no elements, where it gives anything."""
 
 
@@ -185,8 +186,12 @@ def folded_type(call: str, dtype: DType) -> DType:
     >>> [str(folded_type("sum", dtype)) for dtype in (f16, bool_, u32)], str(folded_type("mean", i32))
     (['f16', 'i32', 'u32'], 'f32')
 
-    Raises TensorError for the greatest or least of complex numbers, which have no order.
+    Raises TensorError for the greatest or least of complex numbers, which have no order, and for their statistics.
     """
+    if call in STATISTICS:
+        if dtype.kind == "c":
+            raise TensorError(f"{call} of {dtype}: it is defined on real numbers; take their abs, or a part")
+        return fraction_type(dtype)
     if call in ("any", "all"):
         return bool_
     if call == "mean":
@@ -199,17 +204,6 @@ def folded_type(call: str, dtype: DType) -> DType:
     if call in ("sum", "prod") and narrow:
         return u32 if dtype.kind == "u" else i32
     return dtype
-
-
-OF_NO_NUMBERS = {"var": float("nan"), "std": float("nan"), "logsumexp": float("-inf"), "norm": 0.0}
-"""What a statistic gives of no elements."""
-
-
-def statistic_type(call: str, dtype: DType) -> DType:
-    """The type of a statistic of elements of `dtype`: one of fractions. Raises TensorError for complex numbers."""
-    if dtype.kind == "c":
-        raise TensorError(f"{call} of {dtype}: it is defined on real numbers; take their abs, or a part")
-    return fraction_type(dtype)
 
 
 def check_order(order: float) -> float:

@@ -18,6 +18,7 @@ from .atoms import MMAAtom as MMAAtom
 from .atoms import subgroup_matrix as subgroup_matrix
 from .atoms import universal_copy as universal_copy
 from .dtypes import DType as DType
+from .dtypes import MatrixType as MatrixType
 from .dtypes import as_dtype as as_dtype
 from .dtypes import bool_ as bool_
 from .dtypes import c64 as c64
@@ -30,6 +31,7 @@ from .dtypes import i8 as i8
 from .dtypes import i16 as i16
 from .dtypes import i32 as i32
 from .dtypes import i64 as i64
+from .dtypes import matrix_type as matrix_type
 from .dtypes import u8 as u8
 from .dtypes import u16 as u16
 from .dtypes import u32 as u32
@@ -55,8 +57,6 @@ from .make import make_smem_ptr as make_smem_ptr
 from .make import make_tensor as make_tensor
 from .make import make_tensor_like as make_tensor_like
 from .make import recast as recast
-from .matrix import MatrixType as MatrixType
-from .matrix import matrix_type as matrix_type
 from .partition import inner_partition as inner_partition
 from .partition import invert_tv as invert_tv
 from .partition import local_partition as local_partition

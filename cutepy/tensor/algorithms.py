@@ -33,10 +33,9 @@ from .bulk import (
     strided_layout,
     strided_view,
 )
-from .dtypes import bool_
+from .dtypes import MatrixType, Window, bool_
 from .engine import Array, CoordinateEngine, Engine, Scalars, ViewEngine, check_writable, current_thread, offset_of
 from .guard import below, both
-from .matrix import MatrixType, Window
 from .tensor import Tensor, expect_tensors
 
 

@@ -13,9 +13,8 @@ from ..errors import LayoutError, TensorError
 from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros, is_surjective
 from ..layout.algebra.rearrange import coalesced
 from ..layout.values.above import numpy_later as np
-from ..layout.values.basis import has_basis
 from ..layout.values.bit_map import OfBits
-from ..layout.values.coordinates import keeps
+from ..layout.values.coordinates import has_basis, keeps
 from ..layout.values.int_tuple import IntTuple, fold_profile, leaves, product, product_each, show
 from ..layout.values.layout import flat_modes, reach
 from .engine import Array, CoordinateEngine, Engine, Moved, Scalars, ViewEngine, check_writable, fit_values

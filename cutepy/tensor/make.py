@@ -11,23 +11,23 @@ from ..layout import ComposedLayout, Layout, coshape, make_identity_layout, make
 from ..layout.algebra.operation import on_any
 from ..layout.algebra.recast import recast_layout
 from ..layout.values.above import numpy_later as np
-from ..layout.values.basis import has_basis
 from ..layout.values.composed import plain_part
+from ..layout.values.coordinates import has_basis
 from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tuple_add
 from ..layout.values.layout import _make, reach
 from .bulk import confined, offset_range
-from .dtypes import PACKED, DType, as_dtype, i32, u32
+from .dtypes import PACKED, DType, as_dtype, c64, f32, i32, u32
 from .engine import (
     Array,
     ArrayEngine,
     CoordinateEngine,
     CountingEngine,
     Engine,
-    PackedEngine,
     Space,
     ViewEngine,
     allocate,
 )
+from .packed import PackedEngine, words_as
 from .tensor import Tensor, expect_tensors
 
 
@@ -335,11 +335,11 @@ def _width(bits: int) -> str:
 
 
 def in_words(tensor: Tensor) -> tuple[Tensor, ViewEngine] | None:
-    """A tensor of packed or of small integers in host memory as one over words of 32 bits, and these, by the same
-    memory; None for any other. Raises TensorError for memory that is no whole number of words."""
+    """A tensor of packed or of small integers, or of complex numbers, in host memory as one over words of 32 bits, and
+    these, by the same memory; None for any other. Raises TensorError for memory that is no whole number of words."""
     engine = tensor.engine
     memory = engine.words if isinstance(engine, PackedEngine) else engine
-    small = engine.dtype.kind in "iu" and engine.dtype.bits < 32
+    small = (engine.dtype.kind in "iu" and engine.dtype.bits < 32) or engine.dtype is c64
     if not isinstance(memory, ViewEngine) or not (small or isinstance(engine, PackedEngine)):
         return None
     per = memory.dtype.bits // engine.dtype.bits
@@ -348,6 +348,7 @@ def in_words(tensor: Tensor) -> tuple[Tensor, ViewEngine] | None:
             f"{tensor}: a GPU has it in words of 32 bits, and it has {memory.memory.nbytes} bytes; pad its memory to a "
             "multiple of 4"
         )
-    words = ViewEngine(memory.memory.view(np.uint32), u32, 0, memory.space, memory.name)
+    held = f32 if engine.dtype is c64 else u32
+    words = ViewEngine(memory.memory.view(held.numpy), held, 0, memory.space, memory.name)
     offset = tensor.offset + memory.origin * per
-    return Tensor(PackedEngine(words, engine.dtype), tensor.layout, offset, tensor.guard), words
+    return Tensor(words_as(words, engine.dtype), tensor.layout, offset, tensor.guard), words

@@ -15,9 +15,8 @@ from ..layout import ComposedLayout, Layout, composition, get
 from ..layout.algebra.operation import OPERATIONS, Elements, on_any
 from ..layout.values.above import Shown
 from ..layout.values.above import numpy_later as np
-from ..layout.values.basis import as_value
 from ..layout.values.composed import plain_part
-from ..layout.values.coordinates import Coordinate, Underscore, _, has_underscore, inner_product
+from ..layout.values.coordinates import Coordinate, Underscore, _, as_value, has_underscore, inner_product
 from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, moved, product, show
 from ..layout.values.layout import _make, slice_and_offset
 from .bulk import confined, load_all, names_only, strided_modes, strided_view

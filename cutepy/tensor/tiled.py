@@ -29,10 +29,9 @@ from ..layout.values.above import Shown
 from ..layout.values.coordinates import Underscore, _
 from ..layout.values.int_tuple import product_each
 from .atoms.atom import CopyAtom, MMAAtom
-from .dtypes import as_dtype
+from .dtypes import ROLES, as_dtype, matrix_type
 from .engine import Place, Scalars, allocate, current_thread
 from .make import make_fragment_like
-from .matrix import ROLES, matrix_type
 from .partition import make_layout_tv, thread_coordinate
 from .tensor import Tensor, composed_slice, expect_tensors
 

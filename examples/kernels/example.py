@@ -33,7 +33,7 @@ class Example:
         run = self.kernel if engine == "wgpu" else self.kernel.interpret
         run(*self.arguments, **self.static)
         scale = float(np.abs(self.wanted).max()) or 1.0
-        return float(np.abs(self.result.astype(np.float64) - self.wanted).max()) / scale
+        return float(np.abs(self.result.astype(np.result_type(self.wanted, np.float64)) - self.wanted).max()) / scale
 
     def wgsl(self, **options: object) -> str:
         """The text of its kernel."""

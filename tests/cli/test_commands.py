@@ -186,6 +186,15 @@ def test_bad_input(refused: Refused, name: str) -> None:
     assert expected in refused(*arguments, lines=lines, fresh=name == "typo")
 
 
+def test_what_a_shell_writes_without_quotes(here: Run, tmp_path: Path) -> None:
+    """Coordinates and sizes without parentheses, a suffix in capitals; row-major is told from gaps."""
+    told = here("ask", "(4,8):(8,1)", "--at", "1,2").stdout.decode()
+    assert "at 1,2      10\n" in told and "contiguous  no: it has each offset once, in another order\n" in told
+    assert "contiguous  no\n" in here("ask", "(4,8):(9,1)").stdout.decode()
+    assert here("draw", "((2,4),2):((1,4),2)", "--over", "4,4", "-o", "x.SVG").returncode == 0
+    assert (tmp_path / "x.SVG").read_bytes().startswith(b"<svg")
+
+
 def test_help_and_version(cli: Run) -> None:
     for arguments in ((), ("--help",), ("matmul", "--help")):
         done = cli(*arguments)
@@ -295,14 +304,39 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         (("ask", "(4,4)", "--tile", "(4,4)", "--thread", "4"), "", "there are threads 0 to 3"),
         (("ask", "(4,4)", "--tile", "(4,2)", "--thread", "0"), "", "at lane 0, value 2 it is 8"),
         (("ask", "(4,4)", "--memory", "4"), "", "vectorised"),
+        (("ask", "(4,4)", "--memory", "(4"), "", "--memory (4: expected ',' or ')' in the tuple\n  ^"),
+        (("ask", "(4,4)", "--tile", "8,x", "--thread", "0"), "", "a tuple stands in parentheses\n  ^"),
+        (("ask", "(4,4)", "--at", "(9"), "", "--at (9: expected\n  ^"),
+        (("ask", "(4,4)", "--at", "1.5"), "", "sizes and strides are whole numbers\n  ^"),
+        (("ask", "(4,4)", "--at", "a"), "", "--at a: write whole numbers, such as 7"),
+        (("ask", "(4,4)", "--element-bytes", "0"), "", "element_bytes=0; a whole number from 1"),
+        (("ask", "(4,4)", "--access-bytes", "0"), "", "access_bytes=0; a whole number from 1"),
+        (("ask", "(4,4)", "--lanes", "0"), "", "lanes=0; a whole number from 1"),
+        (("ask", "S<3,4,3>"), "", "a swizzle alone has no shape\n  ^"),
+        (("draw", "4,8"), "", "a tuple stands in parentheses, as (4,8)\n  ^"),
+        (("draw", "(4,8),(8,1)"), "", "or ':' and a stride\n  ^"),
+        (("draw", "(4,4)", "--tiler", "(3,2)"), "", "mode 0: logical_divide(4:1, 3:1)"),
+        (("draw", "(4,4)", "--view", "bank"), "", "did you mean banks?"),
+        (("draw", "(4,4)", "--view", "banks", "--element-bytes", "0"), "", "element_bytes=0"),
+        (("draw", "(4,4)", "--over", "8"), "", "give an `over` that reaches 8"),
+        (("draw", "(4,4)", "--highlight", "9,9"), "", "9 is no coordinate of a mode 4"),
+        (("draw", "(4,4)", "-o", "x.svgz"), "", "name one, or use --format"),
+        (("explain", "shape((4,4))"), "", "shape is no call that is known here\n  ^"),
+        (("explain", "composition((4,4))"), "", "missing 1 required positional argument"),
+        (("wgsl", "sum", "8y8"), "", "'y' follows the number 8\n  ^"),
+        (("wgsl", "sum", "f99 8x8"), "", "no such element type"),
+        (("verify", "sum", "8x8", "--set", "foo"), "", "write name=value"),
+        (("tune", "1x1"), "", "write MxNxK"),
+        (("completion", "pwsh"), "", "choose from 'bash', 'zsh', 'fish'"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_what_was_meant(
     refused: Refused, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], text: str, reason: str
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    lines = 3 if "size(" in arguments[1] else 1
-    assert reason in refused(*arguments, lines=lines)
+    said, _, caret = reason.partition("\n")
+    found = refused(*arguments, lines=3 if caret or "size(" in arguments[1] else 1)
+    assert said in found and found.rstrip("\n").endswith(caret.strip())
 
 
 @pytest.mark.parametrize(

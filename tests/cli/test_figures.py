@@ -155,6 +155,11 @@ def test_a_comment_without_a_picture_is_refused(refused: Refused, tmp_path: Path
     assert "page.md:3: no image follows this comment" in refused("figures", "page.md", "--check", lines=1)
 
 
+def test_a_document_that_is_no_text_is_refused(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_bytes("caf\u00e9".encode("latin-1"))
+    assert "page.md: byte 3 is no UTF-8; save" in refused("figures", "page.md", lines=1)
+
+
 def heard() -> None:
     """What a shell starts in the background does not hear an interrupt; this process does."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

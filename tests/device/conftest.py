@@ -11,7 +11,7 @@ import pytest
 from swiftshader import show_swiftshader
 
 from cutepy.errors import DeviceError
-from cutepy.gpu.runtime import Device, open_device, opening
+from cutepy.gpu.runtime import Device, open_device
 
 REQUIRE = {"wgpu": "CUTEPY_REQUIRE_DEVICE", "dawn": "CUTEPY_REQUIRE_DAWN"}
 _missing: dict[str, str] = {}
@@ -47,7 +47,7 @@ def by_default(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """What names no device runs on the one that is tested."""
     if "device" in request.fixturenames:
         device = request.getfixturevalue("device")
-        monkeypatch.setattr(opening, "_default", device)
+        monkeypatch.setattr("cutepy.gpu.runtime._default", device)
         monkeypatch.setenv("CUTEPY_RUNTIME", device.runtime.name)
 
 

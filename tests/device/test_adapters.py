@@ -9,8 +9,8 @@ import pytest
 from swiftshader import SWIFTSHADER
 
 from cutepy.errors import DeviceError
-from cutepy.gpu.runtime import Device, adapters, choose_adapter, default_device, open_device, opening
-from cutepy.gpu.runtime.native import WgpuNative
+from cutepy.gpu.runtime import Device, adapters, choose_adapter, default_device, open_device
+from cutepy.gpu.runtime.native import WgpuNative, api, read_types_alone
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -33,6 +33,24 @@ def test_list_is_ordered_data(device: Device) -> None:
         assert bool(adapter.matrices) != bool(adapter.no_matrices)
         with pytest.raises(dataclasses.FrozenInstanceError):
             adapter.name = ""  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("text", ["{0} *", "const {0}[3]", "{0} *(*)({1}, int)"])
+def test_a_type_is_read_alone_as_among_all(text: str) -> None:
+    """Whatever cffi knows of the C library's names; and no others are put before a text."""
+    read_types_alone(api.ffi)
+    parser = api.ffi._parser
+    names = [name.rpartition(" ")[2] for name in parser._declarations if name.startswith("typedef WGPU")]
+    assert len(names) > 300
+    for first, second in zip(names[::60], names[7::60], strict=False):
+        among_all = type(parser).parse_type_and_quals(parser, text.format(first, second))
+        assert parser.parse_type_and_quals(text.format(first, second)) == among_all
+    with pytest.MonkeyPatch.context() as patch:
+        known: list[int] = []
+        patch.setattr(type(parser), "_parse", lambda self, _text: known.append(len(self._declarations)) or 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            parser.parse_type_and_quals("WGPULimits *")
+    assert known[0] < 10 and len(parser._declarations) > 300, "they are there again, also after an error"
 
 
 def test_chosen_by_argument(device: Device) -> None:
@@ -194,7 +212,7 @@ def test_the_loader_is_quiet_and_the_environment_unchanged(device: Device, monke
 
 
 def test_default_device_is_shared_and_replaced(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_default", None)
+    monkeypatch.setattr("cutepy.gpu.runtime._default", None)
     first = default_device()
     assert default_device() is first
     first.close()

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import operation_cases
 from ops import same_calls
 
-PER_FAMILY = 20
+PER_FAMILY = 10
 
 
 @pytest.mark.parametrize("family", operation_cases.FAMILIES)

@@ -24,25 +24,25 @@ from test_products import PLANS, error, stored
 
 @pytest.mark.parametrize("name", PLANS)
 def test_every_plan_at_uneven_edges(device: Device, name: str) -> None:
-    """Whole or in three splits: each size is both, over the plans and the runtimes."""
+    """Whole or in three splits, at one size or another: each runtime meets all four over the plans."""
     g = np.random.default_rng(8)
     bm, bn, bk = PLANS[name].tile
     if PLANS[name].shared_bytes > device.limits.workgroup_bytes:
         pytest.skip("NOT TESTED: the device has too little workgroup memory")
-    both = [1, 3] if (list(PLANS).index(name) + (device.runtime.name == "dawn")) % 2 else [3, 1]
-    sizes = (bm + 1, bn - 1, 3 * bk + 1), (bm - 4, bn + 4, 2 * bk + 4)
-    for splits, (m, n, k) in zip(both, sizes, strict=True):
-        a, b = (g.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
-        c = gpu.array(np.full((m, n), np.nan, np.float32), device=device)
-        x, y = gpu.array(a, device=device), gpu.array(b, device=device)
-        bits = set()
-        for _ in range(2):
-            gpu.matmul(x, y, c, plan=whole_splits(PLANS[name], k, splits))
-            bits.add(c.numpy().tobytes())
-        assert len(bits) == 1 and error(c.numpy(), a.astype(np.float64) @ b) <= 1e-6, (m, n, k, splits)
+    number = list(PLANS).index(name) + (device.runtime.name == "dawn")
+    splits = (1, 3)[number // 2 % 2]
+    m, n, k = ((bm + 1, bn - 1, 3 * bk + 1), (bm - 4, bn + 4, 2 * bk + 4))[number % 2]
+    a, b = (g.standard_normal(shape, dtype=np.float32) for shape in ((m, k), (k, n)))
+    c = gpu.array(np.full((m, n), np.nan, np.float32), device=device)
+    x, y = gpu.array(a, device=device), gpu.array(b, device=device)
+    bits = set()
+    for _ in range(2):
+        gpu.matmul(x, y, c, plan=whole_splits(PLANS[name], k, splits))
+        bits.add(c.numpy().tobytes())
+    assert len(bits) == 1 and error(c.numpy(), a.astype(np.float64) @ b) <= 1e-6, (m, n, k, splits)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_batches(device: Device, seed: int) -> None:
     g = np.random.default_rng(seed)
     for one, other in (

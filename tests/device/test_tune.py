@@ -13,7 +13,7 @@ from swiftshader import SWIFTSHADER
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu import repeat, tuned, tuner
+from cutepy.gpu import repeat, tune_worker, tuned, tuner
 from cutepy.gpu.matmul import choose_plan
 from cutepy.gpu.products import problem_of
 from cutepy.gpu.runtime import Device, Limits
@@ -63,10 +63,10 @@ def test_a_product_is_tuned_once_and_for_its_class(
     device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b, wanted = operands(device)
-    monkeypatch.setattr(tuner, "CANDIDATES", 3)
+    monkeypatch.setattr(tuner, "CANDIDATES", 2)
     found = gpu.tune(a, b, seconds=60, limit=60, progress=False)
     assert not found.cached and found.trials[0].plan == choose_plan(40, 96, 70, device.adapter)
-    assert sum(trial.seconds is not None for trial in found.trials) <= 3
+    assert sum(trial.seconds is not None for trial in found.trials) <= 2
     assert found.plan in [trial.plan for trial in found.trials if trial.seconds]
     again = gpu.tune(a, b, progress=False)
     assert again.cached and again.plan == found.plan and not again.trials
@@ -83,24 +83,56 @@ def test_a_product_is_tuned_once_and_for_its_class(
     assert told["known"] and tuple(told["plan"]["tile"]) == found.plan.tile and told["product"] == "40x96x70"
 
 
-class Noisy:
-    """Times plans as they take, but for every third time, which is too short or too long."""
+class Slowing:
+    """Times plans as they take on a GPU whose clock is another one at every question."""
 
     def __init__(self, takes: dict[gpu.Plan, float]) -> None:
         self.takes, self.asked = takes, 0
 
-    def time(self, plan: gpu.Plan, limit: float) -> tuner.Trial:
+    def time(self, plans: list[gpu.Plan], limit: float, *, prove: bool = True) -> list[tuner.Trial]:
         self.asked += 1
-        noise = (1.0, 1.0, 0.5, 1.0, 1.0, 2.0)[self.asked % 6]
-        return tuner.Trial(plan, self.takes[plan] * noise)
+        clock = (1.0, 5.7, 2.0)[self.asked % 3]
+        return [tuner.Trial(plan, self.takes[plan] * clock) for plan in plans]
 
 
-@pytest.mark.parametrize("lucky", range(tuner.FINALISTS))
-def test_one_lucky_time_does_not_win(lucky: int) -> None:
-    takes = {gpu.Plan(splits=n + 1): 1 + n / 100 for n in range(6)}
-    trials = [tuner.Trial(plan, took * (0.6 if n == lucky else 1)) for n, (plan, took) in enumerate(takes.items())]
-    trials.append(tuner.Trial(gpu.Plan(splits=7), None, "more than 5 s"))
-    assert tuner._quickest(Noisy(takes), trials, 5.0) == (gpu.Plan(splits=1), 1.0)
+def test_the_clock_of_the_gpu_chooses_no_plan() -> None:
+    takes = {gpu.Plan(splits=n + 1): 1 + (n - 3) ** 2 / 100 for n in range(6)}
+    worker, first = Slowing(takes), tuner.Trial(gpu.Plan(), takes[gpu.Plan()])
+    trials = [first, *(tuner.beside(worker, first, plan, 5.0) for plan in takes if plan != first.plan)]
+    assert [trial.seconds for trial in trials] == pytest.approx(list(takes.values()))
+    trials.append(tuner.Trial(gpu.Plan(splits=7), dropped="more than 5 s"))
+    plan, _ = tuner._quickest(worker, trials, 5.0)
+    assert plan == gpu.Plan(splits=4)
+
+
+def test_one_lucky_round_does_not_win(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    takes, rounds = [1.0, 1.1, 3.0], [0, 0, 0]
+
+    def round_of(_device: Device, launch: int, _repeats: int) -> float:
+        rounds[launch] += 1
+        return takes[launch] * (0.5 if launch == 1 and rounds[1] % 4 == 0 else 1.0)
+
+    monkeypatch.setattr(tune_worker, "_round", round_of)
+    assert tune_worker.seconds_in_turn(device, [0, 1, 2], quick=1.0) == takes
+    assert rounds == [3 + tune_worker.ROUNDS, 2 + tune_worker.ROUNDS, 2], "what is much slower is not launched again"
+
+
+def test_a_gpu_is_warmed_until_it_is_as_quick_as_before(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = iter([5.7, 5.7, 5.7, 4.0, 2.0, 1.02])
+    monkeypatch.setattr(tune_worker, "_round", lambda *_: next(clocks, 1.0))
+    monkeypatch.setattr(tune_worker, "WARM", 60.0)
+    assert tune_worker.seconds_in_turn(device, [0], quick=1.0) == [1.0] and next(clocks, None) is None
+
+
+def test_tunings_use_the_gpu_one_after_the_other(cache: Path) -> None:
+    """Another process is let in only when this one has left."""
+    asked = "from cutepy.gpu.tuned import alone\nwith alone(): print('in')"
+    with tuned.alone():
+        other = subprocess.Popen([sys.executable, "-c", asked], stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.communicate(timeout=3)
+    told, _ = other.communicate(timeout=60)
+    assert told == "in\n"
 
 
 def test_a_product_takes_the_plan_that_was_kept(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,11 +168,12 @@ def test_a_plan_that_takes_too_long_is_ended(device: Device, cache: Path, monkey
     a, b, _ = operands(device)
     given, adapter = problem_of(a, b)
     with tuner.Worker(adapter, given) as worker:
-        trial = worker.time(choose_plan(40, 96, 70), 1e-4)
+        plan = choose_plan(40, 96, 70)
+        [trial] = worker.time([plan], 1e-4)
         assert trial.seconds is None and "more than" in trial.dropped and worker.process is None
-        assert worker.time(choose_plan(40, 96, 70), 60).seconds
+        assert all(trial.seconds for trial in worker.time([plan, replace(plan, splits=2)], 60))
         worker.process.kill()
-        assert worker.time(choose_plan(40, 96, 70), 60).dropped == "its process ended"
+        assert [trial.dropped for trial in worker.time([plan], 60)] == ["its process ended"]
 
 
 def test_what_cannot_be_tuned(device: Device) -> None:

@@ -19,7 +19,7 @@ def test_views_reach_their_own_elements(device: Device) -> None:
         x[4, 0]
 
 
-@pytest.mark.parametrize("kind", ["float64", "int64", "uint64", "complex64"])
+@pytest.mark.parametrize("kind", ["float64", "int64", "uint64", "complex128"])
 def test_types_that_no_gpu_has_stay_on_the_host(device: Device, kind: str) -> None:
     with pytest.raises(
         TensorError, match=r"no such element type on a GPU; .* convert the array first: \.(astype|view)"

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,19 +34,28 @@ def test_every_script_is_looked_at() -> None:
     assert {script.stem for script in TOUR} == set(SAYS)
 
 
-@pytest.mark.parametrize("script", TOUR, ids=lambda script: script.stem)
-def test_scripts(script: Path, tmp_path: Path) -> None:
-    assert SAYS[script.stem] in run(script, folder=tmp_path)
+@pytest.mark.parametrize("name", sorted(SAYS.keys() - {"paper"}))
+def test_scripts(name: str, tmp_path: Path) -> None:
+    assert SAYS[name] in run(ROOT / "examples" / "tour" / f"{name}.py", folder=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["tensors", "mma_atom", "swizzle"])
-def test_notebooks_have_the_pictures_of_their_cells(name: str, tmp_path: Path) -> None:
+def notebook(name: str) -> dict[str, Any]:
     spec = importlib.util.spec_from_file_location("notebook_tool", ROOT / "tools" / "notebook.py")
     assert spec is not None and spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    made = tool.notebook(ROOT / "examples" / "tour" / f"{name}.py")
-    assert made == json.loads(json.dumps(made)) == tool.notebook(ROOT / "examples" / "tour" / f"{name}.py")
+    return tool.notebook(ROOT / "examples" / "tour" / f"{name}.py")
+
+
+def test_a_notebook_is_the_same_each_time() -> None:
+    made = notebook("tensors")
+    assert made == json.loads(json.dumps(made)) == notebook("tensors")
+
+
+@pytest.mark.parametrize("name", ["tensors", "mma_atom"])
+def test_notebooks_have_the_pictures_of_their_cells(name: str) -> None:
+    """Those of `swizzle` and `matmul` are looked at where the site shows them."""
+    made = notebook(name)
     assert {cell["cell_type"] for cell in made["cells"]} == {"markdown", "code"}
     outputs = [output for cell in made["cells"] for output in cell.get("outputs", ())]
     pictures = ["".join(output["data"]["image/svg+xml"]) for output in outputs if "data" in output]
@@ -53,7 +63,7 @@ def test_notebooks_have_the_pictures_of_their_cells(name: str, tmp_path: Path) -
 
 
 def test_the_paper_compiles(tmp_path: Path) -> None:
-    run(ROOT / "examples" / "tour" / "paper.py", "paper", folder=tmp_path)
+    assert SAYS["paper"] in run(ROOT / "examples" / "tour" / "paper.py", "paper", folder=tmp_path)
     command = shutil.which("pdflatex")
     if command is None:
         reason = "no pdflatex to compile pictures with: apt install texlive-latex-base texlive-pictures"

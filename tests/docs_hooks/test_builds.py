@@ -135,8 +135,9 @@ def test_any_tools_header_options(tool: tuple[str, Tool], tmp_path: Path) -> Non
 def test_sphinx_builders(builder: str, sphinx: tuple[str, Tool], tmp_path: Path) -> None:
     done = build(sphinx, tmp_path, GOOD, builder)
     assert done.returncode == 0, done.stderr
-    again = sphinx[1](tmp_path, "-W", "-q", "-b", builder, ".", "site")
-    assert again.returncode == 0, "a pickled document must build again"
+    if builder in ("html", "latex"):  # what is pickled is the same for all
+        again = sphinx[1](tmp_path, "-W", "-q", "-b", builder, ".", "site")
+        assert again.returncode == 0, "a pickled document must build again"
     written = {path.name: path.read_text(errors="replace") for path in (tmp_path / "site").rglob("*") if path.is_file()}
     if builder == "html":
         page = written["index.html"]

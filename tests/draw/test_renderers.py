@@ -29,7 +29,7 @@ PALEST = """(async () => {
     const image = new Image();
     image.src = "data:image/png;base64," + file;
     await image.decode();
-    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d", {willReadFrequently: true});
     canvas.fillStyle = "#fff";
     canvas.fillRect(0, 0, image.width, image.height);
     canvas.drawImage(image, 0, 0);

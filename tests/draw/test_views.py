@@ -37,12 +37,14 @@ from cutepy.layout import (
     coalesce,
     complement,
     composition,
+    conflict_free,
     convert,
     explain,
     logical_divide,
     make_identity_layout,
     raked_product,
     right_inverse,
+    widest_copy,
     zipped_divide,
     zipped_product,
 )
@@ -498,26 +500,26 @@ def test_help_is_one_screen_and_dir_has_no_noise() -> None:
 
 
 def test_what_has_a_picture_shows_it_and_the_rest_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cutepy import bank_conflicts, conflict_free, transactions, vectorised
+    from cutepy import bank_conflicts, transactions, vectorised
     from cutepy.layout.values import above
     from cutepy.tensor import COPY_ATOMS, FMA, MMA_ATOMS, make_tensor, make_tiled_mma
 
     pictured = [
         *(Layout(4), ComposedLayout(Swizzle(1, 0, 1), 0, Layout(4)), Swizzle(3, 4, 3), make_tensor("f32", 4)),
         *(MMA_ATOMS["sm_75.mma.m16n8k8.f32.f16.f16.f32"], COPY_ATOMS["sm_75.ldmatrix.m8n8.x1.b16"]),
-        *(make_tiled_mma(FMA, Layout((4, 4, 1))), explain(coalesce, Layout((2, 2)))),
+        *(
+            make_tiled_mma(FMA, Layout((4, 4, 1))),
+            explain(coalesce, Layout((2, 2))),
+            conflict_free((8, 8), [Layout((8, 8))]),
+        ),
     ]
     for thing in pictured:
         bundle = thing._repr_mimebundle_()  # type: ignore[attr-defined]
         assert bundle["image/svg+xml"].startswith("<svg") and bundle["text/plain"] == repr(thing)
     assert Layout((1000, 1000))._repr_mimebundle_()["image/svg+xml"].count("<text") < 1200
-    for told in (
-        bank_conflicts(Layout(32, 32)),
-        transactions(Layout(32)),
-        conflict_free((8, 8), [Layout((8, 8))]),
-        vectorised(Layout((8, (2, 2)), (4, (2, 1))), Layout(32)),
-        Layout.parse("(M,8):(8,1)"),
-    ):
+    for line in (bank_conflicts(Layout(32, 32)), transactions(Layout(32))):
+        assert repr(line) == str(line) and line._repr_mimebundle_() == {}  # the line says it
+    for told in (vectorised(Layout((8, 4), (1, 8)), Layout(32)), Layout.parse("(M,8):(8,1)")):
         assert told._repr_mimebundle_() == {"text/html": f"<pre>{escape(str(told))}</pre>", "text/plain": repr(told)}
     refused = explain(composition, Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
     assert refused._repr_mimebundle_()["text/html"].startswith("<pre>composition((6,2):(1,7), (3,2):(2,3))")
@@ -544,3 +546,11 @@ def test_a_conversion_shows_who_held_what() -> None:
     paint = dict(zip(before.labels, before.paints, strict=True))
     assert [paint[label] for label in after.labels] == list(after.paints) and len(set(after.paints)) == 4
     assert "2 shuffles" in draw(plan).figure.title
+
+
+def test_what_is_found_is_drawn_as_its_layout() -> None:
+    rows, columns = Layout((8, 8), (1, 8)), Layout((8, 8), (8, 1))
+    found = conflict_free((8, 8), [rows, columns], lanes=8, banks=8)
+    assert draw(found).text() == draw(found.layout).text()
+    copied = widest_copy(columns, columns, 8)
+    assert draw(copied).text() == draw(copied.layout_tv, over=(8, 8)).text()

@@ -214,9 +214,11 @@ def ways_of(layout: Layout, wide: int) -> float:
 def test_memory_says_what_the_library_says() -> None:
     rows = dict(asked("memory", text="(32,32):(32,1)", access=ACCESS)["rows"])
     assert rows["banks"] == str(bank_conflicts(Layout((32, 32), (32, 1))))
-    assert rows["widest access"] == "16 bytes"
+    assert rows["widest access"] == "16 bytes at once"
     along = dict(asked("memory", text="(32,32):(32,1)", access={**ACCESS, "lanes": 1})["rows"])
-    assert along["banks"].startswith("no conflict") and along["widest access"].startswith("4 bytes; 8: ")
+    assert along["banks"].startswith("no conflict") and along["widest access"].startswith(
+        "4 bytes at once; 16 bytes: thread 0 has"
+    )
 
 
 @pytest.mark.parametrize("text", ["composition((6,2):(8,2), (4,3):(3,1))", "composition((6,2):(1,7), (3,2):(2,3))"])

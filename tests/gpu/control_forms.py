@@ -393,6 +393,47 @@ def methods(x, n, y):
     y[gpu.thread] = Louder(1.0).run(x, 6) + Accumulator(0.5)(x[gpu.thread])
 
 
+class Private:
+    def run(self, v):
+        __kept = v
+        if v > 2.0:
+            __kept = v - 2.0
+        for __k in gpu.loop(3):
+            __kept += 0.5
+        return __kept
+
+
+@right
+def private_names(x, n, y):
+    gpu.launch(threads=64)
+    y[gpu.thread] = Private().run(x[gpu.thread])
+
+
+def counting():
+    count = 0.0
+
+    def outer(v):
+        def inner(v):
+            nonlocal count
+            count = count + v
+
+        inner(v)
+        if v > 2.0:
+            inner(1.0)
+        return count
+
+    return outer
+
+
+@right
+def variable_of_an_outer_function(x, n, y):
+    gpu.launch(threads=64)
+    total, step = 0.0, counting
+    for _turn in gpu.loop(2):
+        total += step()(x[gpu.thread])
+    y[gpu.thread] = total
+
+
 @right
 def object_made_inside(x, n, y):
     gpu.launch(threads=64)

@@ -19,7 +19,7 @@ from cutepy.gpu.matmul_matrices import MatrixPlan
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.trace.kernel import KernelFunction
 
-OPERATION_CALLS = 25
+OPERATION_CALLS = 10
 
 
 @cache

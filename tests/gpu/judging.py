@@ -6,10 +6,10 @@ import numpy as np
 from oracle import Run, faults, observe
 from random_kernels import Maker
 
-from cutepy.gpu.evaluate import Points
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import Buffer, Kernel, load, new_arena, var
 from cutepy.gpu.lower import compile_kernel, finish, lower
+from cutepy.gpu.ranges import Points
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.verify import Verification, needs_checks, verify
 from cutepy.gpu.wgsl import print_wgsl

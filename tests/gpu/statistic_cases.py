@@ -38,8 +38,10 @@ def elements(found: object) -> np.ndarray:
 def check_statistics(shape: tuple[int, ...], engine: str) -> None:
     """Over every axis, over all and over two of four; row by row, column by column and with steps.
 
-    A call meets a third of the laws: each order of memory and each choice of axes meets all of them, shape by shape.
+    A call meets a third of the laws, on a device, where each is compiled, a sixth: each order of memory and each choice
+    of axes meets all of them, shape by shape.
     """
+    apart = 6 if engine == "wgpu" else 3
     rng = np.random.default_rng(shape)
     big = (3 * rng.standard_normal([2 * size for size in shape]) + 1).astype(np.float32)
     inner = big[tuple(slice(0, size) for size in shape)]
@@ -48,23 +50,25 @@ def check_statistics(shape: tuple[int, ...], engine: str) -> None:
     chosen = dict.fromkeys([every, *((axis,) for axis in every), *([(0, 2)] if len(shape) > 3 else [])])
     for (order, x), (number, axes) in product(enumerate(orders), enumerate(chosen)):
         wide, given = x.astype(np.float64), moved(x, engine)
-        for name, options, wanted in LAWS[(sum(shape) + order + number) % 3 :: 3]:
+        for name, options, wanted in LAWS[(sum(shape) + order + number) % apart :: apart]:
             found = elements(getattr(gpu, name)(given, axes, engine=engine, **options))
             what = f"{name} {options} of {shape} over {axes}"
             np.testing.assert_allclose(found, wanted(wide, axes), rtol=1e-5, atol=1e-5, err_msg=what)
 
 
 def check_scans(shape: tuple[int, ...], engine: str) -> None:
-    """Sums of integers and products of bits, which are exact; along each axis, in either order of memory."""
+    """Sums of integers or products of signs, which are exact; along each axis, in either order of memory."""
     rng = np.random.default_rng(shape)
     whole = rng.integers(-9, 9, shape).astype(np.int32)
-    for x in (whole, np.asfortranarray(whole)):
+    for order, x in enumerate((whole, np.asfortranarray(whole))):
         for axis in range(len(shape)):
-            sums = gpu.cumsum(moved(x, engine), axis, engine=engine).numpy()
-            np.testing.assert_array_equal(sums, x.cumsum(axis, dtype=np.int32))
-            signs = np.where(x < 0, -1, 1).astype(np.float32)
-            products = gpu.cumprod(moved(signs, engine), axis, engine=engine).numpy()
-            np.testing.assert_array_equal(products, signs.cumprod(axis))
+            if (sum(shape) + order + axis) % 2:
+                sums = gpu.cumsum(moved(x, engine), axis, engine=engine).numpy()
+                np.testing.assert_array_equal(sums, x.cumsum(axis, dtype=np.int32))
+            else:
+                signs = np.where(x < 0, -1, 1).astype(np.float32)
+                products = gpu.cumprod(moved(signs, engine), axis, engine=engine).numpy()
+                np.testing.assert_array_equal(products, signs.cumprod(axis))
 
 
 def check_short_rows(engine: str) -> None:

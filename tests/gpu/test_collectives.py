@@ -21,6 +21,11 @@ def in_turn(types: tuple[str, ...], shape: tuple[int, int, int], size: int, numb
     return types[(SHAPES.index(shape) + SIZES.index(size) + number) % len(types)]
 
 
+def half(operations: dict[str, Any], shape: tuple[int, int, int], size: int) -> list[tuple[int, tuple[str, Any]]]:
+    """Those that are tried here, numbered: neighbouring shapes and sizes meet the others."""
+    return list(enumerate(operations.items()))[(SHAPES.index(shape) + SIZES.index(size)) % 2 :: 2]
+
+
 def run(kernel: Any, arrays: list[np.ndarray], size: int, **static: object) -> None:
     """In the interpreter: through memory for a `size` of 0, else with subgroups of that size; and it is proven."""
     call = kernel._bind(tuple(arrays), static)
@@ -33,7 +38,7 @@ def run(kernel: Any, arrays: list[np.ndarray], size: int, **static: object) -> N
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_reductions(shape: tuple[int, int, int], size: int) -> None:
-    for seed, (op, wanted) in enumerate(NUMPY.items()):
+    for seed, (op, wanted) in half(NUMPY, shape, size):
         dtype = in_turn(("float32", "int32", "uint32", "float16"), shape, size, seed)
         x = data(shape, dtype, seed)
         out = np.zeros(shape[:2], "float32" if dtype.startswith("f") else dtype)
@@ -47,7 +52,7 @@ def test_reductions(shape: tuple[int, int, int], size: int) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_scans(shape: tuple[int, int, int], size: int, exclusive: bool) -> None:
-    for seed, (op, wanted) in enumerate(SCANS.items()):
+    for seed, (op, wanted) in half(SCANS, shape, size):
         dtype = in_turn(("float32", "int32", "uint32"), shape, size, seed)
         x = data(shape, dtype, seed)
         out = np.zeros_like(x)

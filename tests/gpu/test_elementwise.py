@@ -15,13 +15,13 @@ from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.operations.copies import turn_kernel
 from cutepy.gpu.operations.domain import Turn, turn_of
-from cutepy.gpu.operations.formula import read_formula
+from cutepy.gpu.operations.elements import read_formula
 from cutepy.gpu.operations.pointwise import walk
 from cutepy.gpu.trace import state
 from cutepy.layout import Layout, Swizzle, make_composed_layout
 from cutepy.tensor import Tensor, make_tensor
 
-PER_FAMILY = 100
+PER_FAMILY = 50
 
 
 @pytest.mark.parametrize("family", operation_cases.FAMILIES)
@@ -95,8 +95,9 @@ def test_grids_longer_than_a_dimension(most: int, monkeypatch: pytest.MonkeyPatc
     "shape", [(3, 5, 7, 9), (8, 4, 33, 2), (2, 3, 40, 33), (16, 16, 16, 4), (4, 72, 8, 68)], ids=str
 )
 def test_any_permutation_of_4_axes(shape: tuple[int, ...]) -> None:
+    """Half of them: each meets a shape of even extent, and one of odd extent, in front."""
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-    for axes in permutations(range(4)):
+    for axes in list(permutations(range(4)))[shape[0] % 2 :: 2]:
         turned = np.zeros([shape[axis] for axis in axes], np.float32)
         gpu.copy(x.transpose(axes), make_tensor(turned), engine="numpy")
         assert np.array_equal(turned, x.transpose(axes)), axes

@@ -83,7 +83,15 @@ def test_operands_broadcast_in_any_batch(data: st.DataObject) -> None:
     m, n, k = (data.draw(st.integers(2, 40)) for _ in "mnk")
     batch = data.draw(st.sampled_from([(), (3,), (2, 3), (1, 2)]))
     kind, plan = data.draw(
-        st.sampled_from([("i4", None), ("i4", Plan((16, 64, 16), (4, 16))), ("f2", MATRICES), ("i1", BYTES)])
+        st.sampled_from(
+            [
+                ("i4", None),
+                ("i4", Plan((16, 64, 16), (4, 16))),
+                ("i4", Plan((16, 16, 32), (1, 4, 4), ahead=2)),
+                ("f2", MATRICES),
+                ("i1", BYTES),
+            ]
+        )
     )
     rng, shape = np.random.default_rng(0), (*batch, m, n)
     a, b = (rng.integers(-3, 4, (*batch, *matrix)).astype(kind) for matrix in ((m, k), (k, n)))

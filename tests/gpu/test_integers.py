@@ -23,14 +23,14 @@ def interpreted(case: Case) -> list[np.ndarray] | None:
 
 def test_random_kernels_give_what_python_gives() -> None:
     refused = 0
-    for seed, case in cases(300):
+    for seed, case in cases(150):
         arrays = interpreted(case)
         if arrays is None:
             refused += 1
             continue
         for got, wanted in zip(arrays, case.expected, strict=True):
             assert np.array_equal(got, wanted), seed
-    assert refused < 30
+    assert refused < 15
 
 
 def operand(name: str) -> np.ndarray:

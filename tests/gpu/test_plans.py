@@ -42,23 +42,47 @@ def test_chosen_blocks_share_out_the_tile(tile: tuple[int, int], threads: int, a
 
 SLICED = Plan((16, 64, 16), (1, 16, 4), unrolled=True)
 """Four groups of threads, each with a quarter of the k of a slab."""
-SLICES = [SLICED, Plan((32, 32, 12), (4, 4, 3)), Plan((16, 32, 8), (2, 8, 8), stages=2), replace(SLICED, splits=3)]
+AHEAD = [
+    Plan((16, 16, 32), (1, 4, 4), ahead=4),
+    Plan((4, 32, 16), (1, 8, 4), ahead=3),
+    Plan((8, 32, 64), (1, 4, 8), ahead=2),
+]
+"""The same, with what is read of B in registers."""
+SLICES = [
+    SLICED,
+    Plan((32, 32, 12), (4, 4, 3)),
+    Plan((16, 32, 8), (2, 8, 8), stages=2),
+    *AHEAD,
+    replace(SLICED, splits=3),
+    replace(AHEAD[0], splits=2),
+]
 
 
 @pytest.mark.parametrize("plan", SLICES, ids=str)
 @pytest.mark.parametrize("turned", ["", "A", "B", "C", "ABC"])
 @pytest.mark.parametrize("dtype", ["f4", "f2", "i4"])
 def test_groups_of_threads_that_share_out_k(plan: Plan, turned: str, dtype: str) -> None:
+    """Each plan with each size and each type, and each order with both."""
     g = np.random.default_rng(7)
-    for m, n, k in ((16, 64, 48), (13, 70, 50), (16, 128, 5)):
-        a, b = (g.integers(-8, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
-        a, b = (np.asfortranarray(x) if name in turned else x for name, x in zip("AB", (a, b), strict=True))
-        c = np.empty((m, n), dtype, order="F" if "C" in turned else "C")
-        gpu.matmul(a, b, make_tensor(c), plan=plan, engine="numpy")
-        np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64))
+    sizes = (16, 64, 48), (13, 70, 50), (16, 128, 5)
+    m, n, k = sizes[(len(turned) + ("f4", "f2", "i4").index(dtype) + SLICES.index(plan)) % 3]
+    a, b = (g.integers(-8, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
+    a, b = (np.asfortranarray(x) if name in turned else x for name, x in zip("AB", (a, b), strict=True))
+    c = np.empty((m, n), dtype, order="F" if "C" in turned else "C")
+    gpu.matmul(a, b, make_tensor(c), plan=plan, engine="numpy")
+    np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64))
 
 
-@pytest.mark.parametrize("plan", SLICES[:3], ids=str)
+@pytest.mark.parametrize("plan", SLICES, ids=str)
+def test_what_lies_beyond_k_is_nothing(plan: Plan) -> None:
+    """Not zero times what is read in its place: that may be infinite."""
+    a, b = np.ones((9, 37), np.float32), np.ones((37, 33), np.float32)
+    b[-1, 3], b[20, 5] = np.inf, np.nan
+    for x, y in ((a, b), (np.asfortranarray(a), np.asfortranarray(b))):
+        np.testing.assert_array_equal(gpu.matmul(x, y, plan=plan, engine="numpy").numpy(), a @ b)
+
+
+@pytest.mark.parametrize("plan", SLICES[:-2], ids=str)
 def test_groups_of_threads_that_share_out_k_are_proven(plan: Plan) -> None:
     a, b, c = (np.zeros(shape, np.float32) for shape in ((13, 50), (70, 50), (13, 70)))
     assert matmul_kernel.verify(a, b, c, plan=plan).ok
@@ -101,6 +125,26 @@ def test_plans_fit_the_device() -> None:
 def test_groups_that_k_does_not_serve_are_refused() -> None:
     with pytest.raises(KernelError, match="3 groups of threads do not share out 8 columns of k"):
         Plan((48, 48, 8), (4, 4, 3))
+
+
+@pytest.mark.parametrize("bk", [8, 16, 32])
+@pytest.mark.parametrize("threads", [(8, 8, 2), (8, 8, 4), (4, 8, 8), (2, 4, 8), (8, 4, 4)])
+def test_groups_whose_sums_have_no_room_are_refused(threads: tuple[int, int, int], bk: int) -> None:
+    """Each plan that there is keeps to its memory; of those there are not, the next that is named keeps to it."""
+    try:
+        plan = Plan((32, 32, bk), threads)
+    except KernelError as refused:
+        enough = int(str(refused).split("; ")[-1].split()[0])
+        assert "hand on 4 sums each" in str(refused) and enough > bk
+        plan = Plan((32, 32, enough), threads)
+    a, b, c = (np.zeros(shape, np.float32) for shape in ((32, 64), (32, 64), (32, 32)))
+    assert matmul_kernel.verify(a, b, c, plan=plan, limits=BIG_GPU.limits).ok
+
+
+@pytest.mark.parametrize("wrong", [{"threads": (4, 4, 4)}, {"tile": (16, 16, 24)}, {"ahead": 3}])
+def test_runs_that_are_no_whole_slabs_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(KernelError, match="a slab has whole runs of 16 columns of k"):
+        replace(AHEAD[0], **wrong)
 
 
 def test_lanes_that_do_not_fill_the_threads_are_refused() -> None:

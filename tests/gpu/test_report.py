@@ -98,26 +98,26 @@ def _random_copy(pick: random.Random) -> Kernel:
 def test_figures_equal_a_count_over_all_lanes_for_random_layouts_and_swizzles() -> None:
     pick = random.Random(0)
     swizzled = 0
-    for number in range(100):
+    for number in range(50):
         kernel = _random_copy(pick)
         hardware = pick.choice(HARDWARE)
         swizzled += any("S<" in b.note for b in kernel.local)
         assert reported(kernel, hardware) == counted(kernel, hardware), f"number {number}, {hardware}"
-    assert swizzled > 25
+    assert swizzled > 12
 
 
 def test_figures_equal_a_count_for_random_kernels() -> None:
     """Loops, guards, whatever addresses in bounds: nothing is left out of the sums over ids."""
     pick = random.Random(0)
     compared = 0
-    for seed in range(350):
+    for seed in range(175):
         with new_arena():
             kernel = Maker(seed).kernel()
             hardware = pick.choice([Hardware(4, 8, 16), Hardware(8, 4, 32), Hardware()])
             if all(v.status == "proven" for v in verify(kernel).verdicts if v.claim == "in bounds"):
                 compared += 1
                 assert reported(kernel, hardware) == counted(kernel, hardware), f"seed {seed}"
-    assert compared > 75
+    assert compared > 35
 
 
 @gpu.kernel

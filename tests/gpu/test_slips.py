@@ -3,6 +3,7 @@
 import builtins
 import inspect
 import math
+import operator
 from collections.abc import Callable
 
 import misuse
@@ -65,9 +66,12 @@ SLIPS: list[tuple[Body, str]] = [
     (lambda x, u, v: gpu.subgroup_shuffle(v, v), r"subgroupShuffle by x_0 \(f32\); give a whole number from 0 to 127"),
     (lambda x, u, v: gpu.subgroup_shuffle(v, -1), "give a whole number from 0 to 127"),
     (lambda x, u, v: gpu.subgroup_max(v > 0), "subgroupMax is not defined on bool"),
+    (lambda x, u, v: len(x), r"a tensor has no len\(\); size\(x\) counts"),
+    (lambda x, u, v: blockIdx.x, "blockIdx is gpu.workgroup here"),  # noqa: F821
     (lambda x, u, v: gpu.clamp(v, 0.0, 1.0), "no attribute 'clamp'; is it 'clip'"),
     (lambda x, u, v: gpu.u32(v), r"no attribute 'u32'; is it \"cast\(value, 'u32'\)\""),
     (lambda x, u, v: v[0], "a number that is known only on the GPU is not subscriptable; is a tensor meant"),
+    (lambda x, u, v: operator.setitem(v, gpu.thread, 1.0), "on the GPU does not support item assignment; is a tensor"),
     (lambda x, u, v: v.shape, "a number that is known only on the GPU has no attribute 'shape'"),
     (lambda x, u, v: gpu.constant(1.5, "i32"), "1.5 meets a i32 value"),
     (lambda x, u, v: gpu.atomic_or(x, 0, 1.0), "it needs a shared or global tensor of i32 or u32"),

@@ -34,11 +34,7 @@ def test_the_eight_examples(name: str, golden: Callable[[str, str], None]) -> No
     assert not Text(text, grid).faults
 
 
-READ = [name for name in example_cases.NAMES if name != "attention_matrices"]
-"""The reader knows no words of matrices."""
-
-
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", example_cases.NAMES)
 @pytest.mark.parametrize("which", [0, -1])
 def test_examples_of_other_sizes(name: str, which: int) -> None:
     assert not Text(example_cases.make(name, list(example_cases.VARIANTS[name])[which]).wgsl(), (3, 2, 1)).faults
@@ -62,9 +58,9 @@ def named(block: ir.Block) -> ir.Block:
     return tuple(out)
 
 
-def test_a_thousand_random_kernels() -> None:
+def test_random_kernels() -> None:
     refused = 0
-    for seed in range(1000):
+    for seed in range(500):
         with ir.new_arena():
             try:
                 made = Maker(seed, wild=seed % 2 == 1).kernel()
@@ -74,7 +70,7 @@ def test_a_thousand_random_kernels() -> None:
                 refused += 1
                 continue
         assert not Text(text, kernel.grid).faults, f"seed {seed}\n{text}"
-    assert refused < 100
+    assert refused < 50
 
 
 def test_random_programs_of_control_flow() -> None:

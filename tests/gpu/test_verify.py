@@ -49,28 +49,28 @@ def test_verdicts_on_random_kernels_are_true(data: bool, most: int | None, monke
     if most is not None:
         monkeypatch.setattr(search, "MOST", most)
     counts: Counter[str] = Counter()
-    for seed in range(200 if most is None else 100):
+    for seed in range(100 if most is None else 50):
         counts += judge(seed, data=data)
     assert counts["undecided"] <= (0.02 if most is None and not data else 0.1) * counts.total(), counts
-    assert min(counts["proven"], counts["refuted"]) > 75
+    assert min(counts["proven"], counts["refuted"]) > 35
 
 
 def test_verdicts_on_wild_kernels_are_true() -> None:
     """Floats in guards and indices, values that wrap around, signs, registers, loops whose bounds memory decides."""
     counts: Counter[str] = Counter()
-    for seed in (*range(200), 9469, 15513, 27099, 53715, 70055):
+    for seed in (*range(100), 9469, 15513, 27099, 53715, 70055):
         counts += judge(seed, wild=True)
     assert counts["undecided"] <= 0.12 * counts.total(), counts
-    assert min(counts["proven"], counts["refuted"]) > 100
+    assert min(counts["proven"], counts["refuted"]) > 50
 
 
 def test_planted_faults_are_caught_and_originals_are_not() -> None:
-    found, harmless = mutants.pairs(150)
+    found, harmless = mutants.pairs(75)
     print(mutants.table(found, harmless))
     assert [f"{p.subject}: {p.mutant.kind}, {p.mutant.what}" for p in found if not p.caught] == []
     assert [str(p.subject) for p in found if not p.original_ok] == []
     by_verify = [p for p in found if p.caught == "refuted" and p.mutant.kind == "barrier removed"]
-    assert len(by_verify) == sum(p.mutant.kind == "barrier removed" for p in found) >= 10
+    assert len(by_verify) == sum(p.mutant.kind == "barrier removed" for p in found) >= 5
 
 
 @pytest.mark.parametrize("name", CASES)

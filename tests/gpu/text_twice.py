@@ -16,7 +16,8 @@ import numpy as np
 from wgsl_reader import read
 
 TOKEN = re.compile(
-    r"\s*(\d+\.\d*(?:e[+-]?\d+)?[hf]?|\d+[uihf]?|[A-Za-z_]\w*(?:<[\w<>]+>(?=\())?|<<|>>|<=|>=|==|!=|&&|\|\||.)"
+    r"\s*(\d+\.\d*(?:e[+-]?\d+)?[hf]?|\d+[uihf]?|subgroup\w+<[\w<>, ]+>(?=\()|[A-Za-z_]\w*(?:<[\w<>]+>(?=\())?"
+    r"|<<|>>|<=|>=|==|!=|&&|\|\||.)"
 )
 LEVELS = (
     ("||",),
@@ -233,7 +234,7 @@ class Text:
             return load
         values = [self.value(x, here) for x in (parts[1:] if kind == "call" else parts)]
         known = (kind, parts[0] if kind == "call" else None, *values)
-        if kind == "call" and str(parts[0]).startswith(("atomic", "subgroup")):
+        if kind == "call" and re.match(r"atomic|subgroup[A-Z]", str(parts[0])):
             return ("loaded", next(self.fresh))
         if not is_plain(tree):
             if any(known in block.values for block in here.chain()):

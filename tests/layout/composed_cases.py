@@ -20,8 +20,8 @@ import cutepy.layout as algebra
 from cutepy.errors import CutepyError
 from cutepy.layout import BitMap, ComposedLayout, E, Layout, Swizzle, _, make_composed_layout
 from cutepy.layout.algebra.bits import columns_of
-from cutepy.layout.values.basis import path_of, value_of
 from cutepy.layout.values.composed import gives_coordinates
+from cutepy.layout.values.coordinates import path_of, value_of
 from cutepy.layout.values.int_tuple import IntTuple, as_tuple, leaves, prefix_product, product
 
 AnyLayout = Layout | ComposedLayout

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 from math import prod
 
-from cutepy.layout import Layout, Swizzle, make_composed_layout
-from cutepy.layout.algebra.copies import WidestCopy, widest_copy
+from cutepy.layout import Layout, Swizzle, make_composed_layout, widest_copy
+from cutepy.layout.algebra.copies import WidestCopy
 from cutepy.layout.values.composed import AnyLayout
 
 Groups = list[list[int]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import sympy
-from layout.cases import CASES, generator, random_layout
+from layout.cases import cases, generator, random_layout
 from layout.kind_cases import COLUMNS, KINDS, LAWS, REFUSALS, UNKNOWN, refusal, tried
 
 import cutepy.layout as algebra
@@ -54,7 +54,7 @@ from cutepy.layout import (
 from cutepy.layout.algebra import search
 from cutepy.layout.algebra.operation import OPERATIONS, operation
 
-EACH = max(25, CASES // 60)
+EACH = cases(14)
 PAGE = Path(__file__).parents[2] / "docs" / "algebra" / "kinds.md"
 S = make_composed_layout(Swizzle(3, 3, 3), 0, Layout((8, 64), (64, 1)))
 I = make_identity_layout((4, 8))
@@ -270,6 +270,13 @@ def test_cosize_of_offsets_below_0() -> None:
         for offset in range(-20, 20):
             layout = make_composed_layout(Swizzle(bits, base, shift), offset, Layout((3, 2), (-3, 5)))
             assert layout.cosize == 1 + max(layout(i) for i in range(6)), layout
+
+
+@pytest.mark.parametrize("swizzle", [Swizzle(1, 0, 1), Swizzle(2, 1, 3), Swizzle(1, 3, -1)], ids=str)
+def test_cosize_of_offsets_up_to_the_first_that_moves(swizzle: Swizzle) -> None:
+    for count in range(1, 40):
+        layout = make_composed_layout(swizzle, 0, Layout(count))
+        assert layout.cosize == 1 + max(layout(i) for i in range(count)), layout
 
 
 def test_an_axis_and_its_own_sub_axes_do_not_add_up() -> None:

@@ -1,6 +1,7 @@
 """From one thread-value layout to another: the law, the least number of shuffles, and what is refused."""
 
 import pytest
+from layout.cases import cases
 from layout.convert_cases import fragments, judged, lacking, wrong
 
 from cutepy import Layout, Swizzle, convert, make_composed_layout
@@ -10,7 +11,7 @@ from cutepy.tensor.atoms import MMA_ATOMS
 
 @pytest.mark.parametrize("kind", ["permuted", "linear", "copied"])
 def test_random_pairs(kind: str) -> None:
-    said = [judged(seed, kind, most_threads=5) for seed in range(60)]
+    said = [judged(seed, kind, most_threads=5) for seed in range(cases(30))]
     assert not any(said), "\n".join(filter(None, said))
 
 

@@ -6,8 +6,8 @@ import pytest
 from layout.cases import generator, random_layout, random_operand
 
 from cutepy.errors import LayoutError
-from cutepy.layout import Layout, complement, composition, logical_divide, zipped_divide
-from cutepy.layout.text.explain import STORIES, explain
+from cutepy.layout import Layout, complement, composition, explain, logical_divide, zipped_divide
+from cutepy.layout.text.explain import STORIES
 
 UNARY = {"coalesce", "right_inverse", "left_inverse"}
 

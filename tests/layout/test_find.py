@@ -1,6 +1,7 @@
 """Layouts found from accesses: free of conflicts, as told, or the best there is."""
 
 import pytest
+from layout.cases import cases
 from layout.find_cases import judged, judged_any_extents, judged_padded, judged_small, rounds
 
 from cutepy import Layout, Swizzle, bank_conflicts, composition, conflict_free, make_composed_layout
@@ -9,24 +10,24 @@ from cutepy.errors import LayoutError
 
 @pytest.mark.parametrize("kind", ["permuted", "linear"])
 def test_random_accesses(kind: str) -> None:
-    said = [judged(seed, kind, count, most_bits=10) for seed in range(15) for count in (2, 3)]
-    said += [judged(seed, kind, 2, same_width=True, most_bits=10) for seed in range(15)]
+    said = [judged(seed, kind, count, most_bits=10) for seed in range(cases(8)) for count in (2, 3)]
+    said += [judged(seed, kind, 2, same_width=True, most_bits=10) for seed in range(cases(8))]
     assert not any(said), "\n".join(filter(None, said))
 
 
 @pytest.mark.parametrize("kind", ["permuted", "linear"])
 def test_three_accesses_of_a_small_tile_against_every_layout(kind: str) -> None:
-    said = [judged_small(seed, kind) for seed in range(25)]
+    said = [judged_small(seed, kind) for seed in range(cases(13))]
     assert not any(said), "\n".join(filter(None, said))
 
 
 def test_padding_is_the_smallest() -> None:
-    said = [judged_padded(seed) for seed in range(40)]
+    said = [judged_padded(seed) for seed in range(cases(20))]
     assert not any(said), "\n".join(filter(None, said))
 
 
 def test_extents_that_are_no_powers_of_two_take_no_more_memory_where_a_swizzle_does_it() -> None:
-    said = [judged_any_extents(seed) for seed in range(12)]
+    said = [judged_any_extents(seed) for seed in range(cases(6))]
     assert not any(said), "\n".join(filter(None, said))
     found = conflict_free((24, 48), [Layout((24, 48)), Layout((48, 24), (24, 1))])
     assert found.free and found.layout.cosize == 24 * 48

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from layout.cases import CASES, generator, is_layout_table, random_layout
+from layout.cases import cases, generator, is_layout_table, random_layout
 
 from cutepy.errors import LayoutError, TableError
 from cutepy.layout import ComposedLayout, Layout, Swizzle, coalesce, flatten
@@ -11,7 +11,7 @@ from cutepy.layout.algebra.bits import swizzles
 from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.int_tuple import leaves
 
-SOME = max(300, CASES // 4)
+SOME = cases(240)
 
 
 def test_every_layout_is_found_and_shortest() -> None:

@@ -10,6 +10,7 @@ if os.environ.get("CUTEPY_REQUIRE_ISL") != "1":
     pytest.importorskip("islpy", reason="islpy is not installed: the second judge of the algebra is not asked")
 
 import islpy as isl
+from layout.cases import cases
 from layout.isl_cases import JUDGED, judged, read, relation
 
 from cutepy import BitMap, ComposedLayout, Layout, Swizzle
@@ -18,8 +19,8 @@ from cutepy import BitMap, ComposedLayout, Layout, Swizzle
 @pytest.mark.parametrize("swizzled", [False, True])
 @pytest.mark.parametrize("name", JUDGED)
 def test_isl_agrees(name: str, swizzled: bool) -> None:
-    found = judged(name, swizzled and name != "complement", 40)
-    assert not found.against and found.agreed == 40
+    found = judged(name, swizzled and name != "complement", cases(20))
+    assert not found.against and found.agreed == cases(20)
 
 
 @pytest.mark.parametrize(

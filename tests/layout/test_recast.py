@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product as every
 
 import pytest
-from layout.cases import CASES, generator, random_layout, values
+from layout.cases import cases, generator, random_layout, values
 
 from cutepy.errors import LayoutError
 from cutepy.layout import (
@@ -27,7 +27,7 @@ from cutepy.layout import (
 )
 from cutepy.layout.values.int_tuple import leaves
 
-SOME = max(400, CASES // 2)
+SOME = cases(200)
 
 
 def flat_coordinates(layout: Layout) -> list[tuple[int, ...]]:

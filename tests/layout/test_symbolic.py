@@ -12,7 +12,7 @@ from math import prod
 
 import pytest
 import sympy
-from layout.cases import CASES, generator
+from layout.cases import cases, generator
 
 from cutepy.errors import LayoutError, UndecidedError
 from cutepy.layout import (
@@ -52,7 +52,7 @@ from cutepy.layout.values.int_tuple import leaves
 from cutepy.layout.values.size import Poly
 
 M, N, K = SYMBOLS = sympy.symbols("M N K", integer=True, positive=True)
-SOME = max(80, CASES // 12)
+SOME = cases(44)
 
 Facts = dict[sympy.Symbol, tuple[int, int]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from layout.cases import generator, random_shape
+from layout.cases import cases, generator, random_shape
 
 from cutepy.errors import LayoutError, NotationError
 from cutepy.layout import (
@@ -211,7 +211,7 @@ def test_a_tiler_is_read_as_one(text: str, tiler: object) -> None:
 
 def test_tensors_of_coordinates_are_read_back() -> None:
     rng = generator("origins")
-    for _case in range(200):
+    for _case in range(cases(100)):
         sizes = [rng.randint(1, 40) for _axis in range(rng.randint(2, 3))]
         tiles = tuple(rng.randint(1, size) for size in sizes)
         places = tuple(rng.randrange(-(-size // tile)) for size, tile in zip(sizes, tiles, strict=True))
@@ -288,7 +288,7 @@ def carryless(left: int, right: int) -> int:
 
 def test_strides_over_f2_are_carryless_products() -> None:
     rng = generator("strides over F2")
-    for _case in range(400):
+    for _case in range(cases(200)):
         shape = random_shape(rng, 64, depth=2, rank=3)
         steps = [rng.randrange(40) for _leaf in leaves(shape)]
         text = f"Layout({tuple(leaves(shape))}, ({','.join(f'F2({step})' for step in steps)},))"
@@ -304,7 +304,7 @@ def test_strides_over_f2_are_carryless_products() -> None:
 
 def test_any_linear_layout_is_written_with_strides_over_f2() -> None:
     rng = generator("written over F2")
-    for _case in range(400):
+    for _case in range(cases(200)):
         bits = rng.randint(1, 7)
         columns = [rng.randrange(1 << bits) for _bit in range(bits)]
         matrix = [[column >> bit & 1 for column in columns] for bit in range(bits)]
@@ -323,7 +323,7 @@ def test_any_linear_layout_is_written_with_strides_over_f2() -> None:
 def test_linear_layouts_of_triton_keep_their_bases() -> None:
     """Each basis vector is where the text says, whatever the XORs."""
     rng = generator("linear layouts")
-    for _case in range(200):
+    for _case in range(cases(100)):
         sizes = [rng.randint(0, 4) for _dim in range(rng.randint(1, 3))]
         dims = {name: rng.randint(0, 3) for name in ("register", "lane", "warp")}
         bases = {name: [[rng.randrange(1 << size) for size in sizes] for _bit in range(n)] for name, n in dims.items()}

@@ -141,7 +141,6 @@ NEED = {
         test_expression.py::test_sizes_that_a_type_does_not_know_are_different_unknowns
         test_expression.py::test_what_print_writes_print_and_explain_read
         test_find.py::test_bad_input
-        test_from_table.py
         test_from_table.py::test_a_large_table_is_quick
         test_from_table.py::test_a_layout_with_an_offset
         test_from_table.py::test_every_layout_is_found_and_shortest
@@ -152,19 +151,16 @@ NEED = {
         test_from_table.py::test_swizzled_layouts_are_found
         test_from_table.py::test_what_is_no_table
         test_int_tuples.py::test_a_coordinate_may_be_the_offset_of_a_composed_layout
-        test_inverse.py
         test_inverse.py::test_a_search_that_would_not_end_is_cut_off
         test_inverse.py::test_left_inverse_inverts
         test_inverse.py::test_left_inverse_is_returned_whenever_there_is_one
         test_inverse.py::test_right_inverse_is_as_large_as_possible
-        test_isl.py::test_isl_agrees
         test_notation.py::test_a_name_before_a_stride_is_a_size
         test_notation.py::test_reading_inverts_writing
         test_notation.py::test_unknown_sizes
         test_questions.py::test_the_order_makes_accesses_as_wide_as_told_and_none_wider
         test_swizzled.py::test_evaluation_offsets_and_cosize
         test_swizzled.py::test_f2_of_numpy_and_of_a_random_matrix
-        test_swizzled.py::test_left_inverse
         test_symbolic.py
         test_tools_print.py::test_a_print_is_read_as_its_layout
     """,
@@ -182,12 +178,15 @@ NEED = {
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_tests_of_the_core_pass(room: str) -> None:
-    """All but those that ask for a package: these are the ones above, no more and no fewer."""
+    """All but those that ask for a package: these are the ones above, no more and no fewer.
+
+    Of each law a few cases: what it is asked here is not whether it holds but whether it needs a package.
+    """
     files = [str(ROOT / "tests" / room / name) for name in ROOMS[room]]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "blocked", "-p", "no:cacheprovider", *files],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}"},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}", "CUTEPY_CASES": "40"},
         capture_output=True,
         text=True,
     )

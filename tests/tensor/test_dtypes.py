@@ -32,7 +32,7 @@ NUMBERS = [
     kind + size for kind, sizes in {"i": "1248", "u": "1248", "f": "248", "c": ["8", "16"]}.items() for size in sizes
 ]
 NAMES = ["bool", *(np.dtype(code).name for code in NUMBERS)]
-IN_WORDS = ("int8", "uint8", "int16", "uint16")
+IN_WORDS = ("int8", "uint8", "int16", "uint16", "complex64")
 HOST_ONLY = [name for name in NAMES if name not in ("float16", "float32", "int32", "uint32", "bool", *IN_WORDS)]
 
 

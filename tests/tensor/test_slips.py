@@ -105,7 +105,10 @@ SLIPS: list[tuple[Callable[[], object], type[CutepyError], str]] = [
     (lambda: cooperative_copy(2, A, make_tensor_like(A), thread=np.int64(2)), TensorError, "thread 2 of 0 to 1"),
     (lambda: thread_value_partition(A, "(4,4)", 0), LayoutError, "the right operand is a layout"),
     (lambda: make_tensor((4, 8)), TensorError, "over numbers write a list"),
-    (lambda: explain("(4,8):(8,1)"), LayoutError, "there is no story for it; there is one for"),
+    (lambda: explain("(4,8):(8,1)"), LayoutError, "explain takes a call, such as"),
+    (lambda: explain(zipped_divide), TypeError, "missing a required argument: 'layout'"),
+    (lambda: Layout((4, 8)).T, AttributeError, r"has no attribute 'T'; select\(x, 1, 0\)"),
+    (lambda: make_tensor(np.zeros((4, 8))).ndim, AttributeError, "it is x.rank"),
 ]  # type: ignore[list-item]
 
 

@@ -75,7 +75,7 @@ MUTANTS = [
     layout(
         "if bottom >= 0 and top < swizzle.lowest:",
         "if bottom >= 0 and top < 2 * swizzle.lowest:",
-        law("cosize"),
+        COMPOSED + "::test_cosize_of_offsets_up_to_the_first_that_moves",
     ),
     layout("if bottom >= 0 and top <", "if top <", COMPOSED + "::test_cosize_of_offsets_below_0"),
     layout("swizzle.zoomed(zoom if finer else -zoom)", "swizzle", WORKED),

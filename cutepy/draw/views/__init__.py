@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import DrawError
 from ...layout import Layout, Swizzle
 from ...layout.algebra.convert import Conversion
+from ...layout.algebra.find import Found
 from ...layout.text.parse import Expression, parse_expression
 from ...layout.values.composed import AnyLayout
 from ..grid import Figure, Grid
@@ -91,7 +92,13 @@ def view_of(asked: str | View | None, given: Mapping[str, object]) -> View | Non
 
 
 def _fitting(thing: object) -> View:
-    known: dict[Any, View] = {AnyLayout: Plain(), Conversion: Moves(), Swizzle: Bits(), TensorLike: Data()}
+    known: dict[Any, View] = {
+        AnyLayout: Plain(),
+        Found: Plain(),
+        Conversion: Moves(),
+        Swizzle: Bits(),
+        TensorLike: Data(),
+    }
     for kind, view in (*_REGISTERED.items(), *known.items()):
         if isinstance(thing, kind):
             return view
@@ -103,7 +110,7 @@ def _fitting(thing: object) -> View:
         return Steps()
     raise DrawError(
         f"nothing to draw in a {type(thing).__name__}; there are pictures of layouts, tensors, atoms, tiled copies, "
-        "calls, and texts of these"
+        "calls, what is found, and texts of these"
     )
 
 

@@ -190,8 +190,11 @@ class Copies:
             return replace(named, panels=(tuple(d.grids[0] for d in drawn),), title=title, description=about)
         tv = getattr(thing, "layout_tv", None)
         if isinstance(tv, Layout) and isinstance(tile, tuple):
-            title = title_of(f"{getattr(thing, 'atom', '')} over {show(tile)}", look)
-            return replace(_over(tile, tv, str(tv), look), title=title, description=f"Threads and values of {tv}.")
+            atom = getattr(thing, "atom", "")
+            title = title_of(f"{atom or tv} over {show(tile)}", look)
+            return replace(
+                _over(tile, tv, str(tv) if atom else "", look), title=title, description=f"Threads and values of {tv}."
+            )
         raise DrawError(f"view 'copy' draws copy atoms and tiled copies, not {type(thing).__name__}")
 
 

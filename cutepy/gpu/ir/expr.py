@@ -132,6 +132,10 @@ class Expr:
     def __iter__(self) -> NoReturn:
         self._refuse("be taken apart by Python", "use gpu.loop to count, or coordinates of a tensor")
 
+    def __setitem__(self, index: object, value: object) -> NoReturn:
+        """Refuses as Python does a number of its own; without it Python asks the index first, and speaks of that."""
+        raise TypeError(f"'{type(self).__name__}' object does not support item assignment")
+
     def __round__(self, digits: int | None = None) -> int:
         self._refuse("be rounded by Python", "write gpu.round")
 

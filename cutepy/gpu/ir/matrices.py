@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...errors import KernelError
-from ...tensor.dtypes import DType
-from ...tensor.matrix import MatrixType, multiply_accumulate
-from .expr import Expr, MatrixCall, MatrixLoad, made
+from ...tensor.dtypes import DType, MatrixType, multiply_accumulate
+from .expr import Const, Expr, MatrixCall, MatrixLoad, made
 from .laws import Array, Law
 from .make import as_expr
 from .place import user_place
@@ -63,7 +62,9 @@ def matrix_call(name: str, kind: MatrixType, *operands: Expr, place: str = "") -
 
 def fill_matrix(kind: MatrixType, number: object) -> Expr:
     """The matrix of which each element is `number`."""
-    return matrix_call("fill", kind, as_expr(number, kind.element), place=user_place())
+    value = as_expr(number, kind.element)
+    place = "" if isinstance(value, Const) else user_place()  # a number of its own has no threads that must agree
+    return matrix_call("fill", kind, value, place=place)
 
 
 def multiply_matrices(a: Expr, b: Expr, c: Expr) -> Expr:

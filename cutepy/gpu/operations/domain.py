@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from ...layout import ComposedLayout, Layout, composition, make_layout
-from ...layout.algebra.find import conflict_free
+from ...layout import ComposedLayout, Layout, composition, conflict_free, make_layout
 from ...layout.algebra.rearrange import from_modes
 from ...layout.values.int_tuple import IntTuple, leaves, show
 from ...tensor.bulk import common_refinement
@@ -116,6 +115,15 @@ def staged_layout(turn: Turn) -> Layout | ComposedLayout:
     return found
 
 
+def crossing(source: Layout, target: Layout) -> tuple[int, ...] | None:
+    """The modes in the order of the source's strides, where they begin with another one than the target's do."""
+    extents, steps = leaves(target.shape), [abs(step) for step in leaves(source.stride)]
+    order = sorted(range(len(extents)), key=lambda mode: (extents[mode] == 1, steps[mode] or 1 << 40))
+    across = order[0]
+    crosses = steps[across] == 1 and across != 0 and min(extents[0], extents[across]) > 1
+    return tuple(order) if crosses else None
+
+
 def turn_of(source: Layout, target: Layout, *, elements: int = TURNED, width: int = WIDTH) -> Turn | None:
     """The tile for a copy over modes in the order of the target's strides; None where the source's are in it too.
 
@@ -126,12 +134,11 @@ def turn_of(source: Layout, target: Layout, *, elements: int = TURNED, width: in
     >>> print(turn_of(Layout((3, 50176, 8), (50176, 1, 150528)), Layout((3, 50176, 8))))
     tiles of (4,1024,1), read in the order (1,0,2) of their modes
     """
-    extents, steps = leaves(target.shape), [abs(step) for step in leaves(source.stride)]
-    order = sorted(range(len(extents)), key=lambda mode: (extents[mode] == 1, steps[mode] or 1 << 40))
-    across = order[0]
-    if steps[across] != 1 or across == 0 or min(extents[0], extents[across]) < 2:
+    order = crossing(source, target)
+    if order is None:
         return None
-    apart = [step for step in (*steps, *leaves(target.stride)) if abs(step) != 1]
+    extents, across = leaves(target.shape), order[0]
+    apart = [step for layout in (source, target) for step in leaves(layout.stride) if abs(step) != 1]
     if any(number % width for number in (extents[0], extents[across], *apart)):
         width = 1
     tile, side = [1] * len(extents), 1 << (elements.bit_length() - 1) // 2
@@ -144,7 +151,7 @@ def turn_of(source: Layout, target: Layout, *, elements: int = TURNED, width: in
             met *= tile[mode]
             if met >= wanted or tile[mode] < extents[mode]:
                 break
-    return Turn(tuple(tile), tuple(order), width)
+    return Turn(tuple(tile), order, width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +190,7 @@ def tiling_of(
     >>> tiling_of([Layout((600, 500), (500, 1)), Layout((600, 500))]).tile
     (64, 64)
     """
-    across = [layout for layout in domain[:-1] if turn_of(layout, domain[-1])]
+    across = [layout for layout in domain[:-1] if crossing(layout, domain[-1])]
     if across:
         each = TURNED // min(4, power_of_two(len(across)))
         turns = [turn for layout in across if (turn := turn_of(layout, domain[-1], elements=each, width=width))]

@@ -6,9 +6,10 @@ give equal bits. f16 is folded in f32, truths as 0 and 1 in u32, and a mean in f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import gcd, prod
+from typing import Any
 
 from ...layout import Layout, ceil_div, conflict_free, make_layout, size
 from ...layout import _ as ALL
@@ -23,7 +24,7 @@ from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..trace import functions
 from ..trace import language as gpu
-from ..trace.folds import Fold, fold_lanes
+from ..trace.folds import Fold
 from ..trace.kernel import kernel
 from .domain import power_of_two
 from .operand import Place, runs_across
@@ -35,6 +36,12 @@ LARGE = 1 << 22
 """Elements from which a thread takes 16 at a time, and 4 below."""
 RUN, WIDE = 128, 32
 """Neighbouring rows, where these lie side by side in memory, that a workgroup takes, and one of `MOST_THREADS`."""
+
+
+State = tuple[Any, ...]
+"""What a fold knows of some elements."""
+Shared = tuple[Tensor, ...]
+"""The parts of the states of a workgroup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,52 +230,94 @@ def dot_kernel(x: Tensor, y: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan)
 
 def _fold(sources: tuple[Tensor, ...], out: Tensor, fold: Fold, plan: FoldPlan, add: Callable[..., Expr]) -> None:
     """The body of both kernels: `add(*elements, so_far)` in registers, then a tree over the lanes."""
-    x, splits = sources[0], plan.splits
-    rows, columns = size(x, 0), size(x, 1)
-    gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
-    tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
-    row, lane = plan.place(gpu.thread())
+    rows, splits = Rows(sources[0], plan), plan.splits
     acc = make_tensor(fold.dtype, plan.registers)
     fill(acc, fold.identity)
+    *parts, places = (rows.parts(t) for t in (*sources, columns_like(sources[0])))
 
     def add_inside(column: Expr, *values: Expr) -> Expr:
-        found: Expr = functions.select(column < columns, add(*values), values[-1])
+        found: Expr = functions.select(column < rows.columns, add(*values), values[-1])
         return found
 
-    if plan.tiled:
-        parts, places = [owned_parts(t, plan, tile) for t in sources], owned_parts(columns_like(x), plan, tile)
-        for t in gpu.loop(columns // plan.tile[1], start=split, step=splits):
-            transform(*(part(t) for part in parts), acc, acc, op=add)
-        if columns % plan.tile[1]:
-            last = columns // plan.tile[1]
-            with gpu.when(split == last % splits):
-                transform(places(last), *(part(last) for part in parts), acc, acc, op=add_inside)
-    else:
-        mine = tile * plan.tile[0] + row
-        with gpu.when(mine < rows):
-            for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
-                acc[0] = add(*(t[mine, j] for t in sources), acc[0])
+    def add_one(mine: Expr, column: Expr) -> None:
+        acc[0] = add(*(t[mine, column] for t in sources), acc[0])
 
+    walk(
+        rows,
+        lambda t: transform(*(part(t) for part in parts), acc, acc, op=add),
+        lambda last: transform(places(last), *(part(last) for part in parts), acc, acc, op=add_inside),
+        add_one,
+    )
+    kept = ((reduce_tree(acc(i, ALL), fold.identity, fold.combine),) for i in range(len(plan.heights)))
     partial = gpu.shared(fold.dtype, plan.scratch)
-    for i, height in enumerate(plan.heights):
-        partial[row + height, lane] = reduce_tree(acc(i, ALL), fold.identity, fold.combine)
-
-    def step(a: Expr, b: Expr) -> None:
-        for height in plan.heights:
-            partial[row + height, a] = fold.combine(partial[row + height, a], partial[row + height, b])
-
-    fold_lanes(plan.lanes, lane, step)
-    for height in plan.heights:
-        mine = tile * plan.tile[0] + row + height
-        with gpu.when((lane == 0) & (mine < rows)):
-            value = partial[row + height, 0]
-            out[mine, split] = value if splits > 1 else fold.finish(value, out.dtype)
+    over_lanes(rows, (partial,), kept, lambda one, other: (fold.combine(one[0], other[0]),))
+    for here, mine, place in rows.found():
+        with gpu.when(here):
+            value = partial[place, 0]
+            out[mine, rows.split] = value if splits > 1 else fold.finish(value, out.dtype)
 
 
-def owned_parts(x: Tensor, plan: FoldPlan, tile: Expr) -> Callable[[object], Tensor]:
-    """What the thread has of tile (`tile`, t) of `x`, as a function of t."""
-    tiles = local_tile(x, plan.tile, (tile, ALL))
-    return lambda t: thread_value_partition(tiles(ALL, ALL, t), plan.owned)
+class Rows:
+    """A launch over the rows of a tensor by a plan: where the thread stands."""
+
+    def __init__(self, x: Tensor, plan: FoldPlan) -> None:
+        self.plan, self.count, self.columns = plan, size(x, 0), size(x, 1)
+        gpu.launch(grid=ceil_div(self.count, plan.tile[0]) * plan.splits, threads=plan.threads)
+        self.tile, self.split = gpu.workgroup.x // plan.splits, gpu.workgroup.x % plan.splits
+        self.row, self.lane = plan.place(gpu.thread())
+
+    def parts(self, x: Tensor) -> Callable[[object], Tensor]:
+        """What the thread has of tile t of its rows of `x`, as a function of t."""
+        tile, owned = self.plan.tile, self.plan.owned
+        return lambda t: thread_value_partition(local_tile(x, tile, (self.tile, ALL))(ALL, ALL, t), owned)
+
+    def found(self) -> Iterator[tuple[Expr, Expr, Expr]]:
+        """For each row of the thread whether it is there and the thread its first lane, the row, and its place in
+        shared memory."""
+        for height in self.plan.heights:
+            mine = self.tile * self.plan.tile[0] + self.row + height
+            yield (self.lane == 0) & (mine < self.count), mine, self.row + height
+
+
+def walk(
+    rows: Rows, whole: Callable[[Expr], None], last: Callable[[int], None], one: Callable[[Expr, Expr], None]
+) -> None:
+    """`whole` of each tile of the split, and `last` of one that ends beyond the row; where the layout has no tiles,
+    `one` of the row and the column of each element."""
+    plan, splits, columns = rows.plan, rows.plan.splits, rows.columns
+    if plan.tiled:
+        tiles = columns // plan.tile[1]
+        for t in gpu.loop(tiles, start=rows.split, step=splits):
+            whole(t)
+        if columns % plan.tile[1]:
+            with gpu.when(rows.split == tiles % splits):
+                last(tiles)
+    else:
+        mine = rows.tile * plan.tile[0] + rows.row
+        with gpu.when(mine < rows.count):
+            for j in gpu.loop(columns, start=rows.split * plan.lanes + rows.lane, step=splits * plan.lanes):
+                one(mine, j)
+
+
+def over_lanes(rows: Rows, shared: Shared, kept: Iterable[State], join: Callable[[State, State], State]) -> None:
+    """What all lanes of a row have `kept` for each row of the thread, joined by a tree: in `shared` memory, which has a
+    tensor for each part of a state, at (row, 0)."""
+    places = [rows.row + height for height in rows.plan.heights]
+
+    def put(place: Expr, lane: Expr, state: State) -> None:
+        for part, value in zip(shared, state, strict=True):
+            part[place, lane] = value
+
+    for place, state in zip(places, kept, strict=True):
+        put(place, rows.lane, state)
+    half = rows.plan.lanes // 2
+    while half:
+        gpu.barrier()
+        with gpu.when(rows.lane < half):
+            for place in places:
+                both = [tuple(part[place, lane] for part in shared) for lane in (rows.lane, rows.lane + half)]
+                put(place, rows.lane, join(*both))
+        half //= 2
 
 
 def columns_like(x: Tensor, counted: Layout | None = None) -> Tensor:

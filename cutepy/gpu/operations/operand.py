@@ -21,10 +21,9 @@ from ...ops.operand import runs_across as runs_across
 from ...ops.operand import steps_of as steps_of
 from ...ops.operand import tensor_of as as_tensor
 from ...ops.rules import Shape
-from ...tensor.dtypes import DType, gpu_dtype
+from ...tensor import DType, Tensor, gpu_dtype
 from ...tensor.engine import Array
 from ...tensor.make import make_tensor, view_of
-from ...tensor.tensor import Tensor
 from ..array import DeviceEngine, array
 from ..runtime import Device, Limits, default_device
 from ..trace.kernel import KernelFunction

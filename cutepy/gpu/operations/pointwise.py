@@ -20,12 +20,9 @@ from ...errors import KernelError
 from ...layout import size
 from ...ops.functions import Function
 from ...ops.rules import Number, Shape, Typed, Weak, broadcast_shape, result_type, weak_kind
-from ...tensor.algorithms import copy, transform
+from ...tensor import DType, Tensor, bool_, copy, f32, gpu_dtype, local_tile, thread_value_partition, transform
 from ...tensor.bulk import mode_sizes
-from ...tensor.dtypes import DType, bool_, f32, gpu_dtype
 from ...tensor.engine import Scalars, ViewEngine
-from ...tensor.partition import local_tile, thread_value_partition
-from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
 from ..ir import Expr, as_expr, new_arena, var
 from ..repeat import Memory, seen
@@ -34,8 +31,7 @@ from ..trace import language as gpu
 from ..trace.kernel import KernelFunction
 from ..wgsl import Dialect
 from .domain import TURNED, WIDTH, Tiling, Turn, staged_layout, tiling_of, zipped
-from .elements import Element, Operand, apply, in_one_type, rounded, type_of
-from .formula import read_formula
+from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
 from .operand import Place, broadcast, modes_of, over, place_of, steps_of, target_of, tensor_of
 
 THREADS = 256

@@ -1,30 +1,44 @@
-"""Reductions over any axes, by the rules of `ops`: sum, prod, max, min, mean, any, all, argmax, argmin.
+"""Reductions over any axes, by the rules of `ops`: folds, searches, statistics; cumulative folds.
 
 Law: `ops.rules` says types, axes and what is left of nothing. NaN wins in max and min, and its first place in argmax
-and argmin. Equal inputs give equal bits. Here no axes named give a number; `ops` gives a tensor of rank 0.
+and argmin. Equal inputs give equal bits, and each element is read once. Here no axes named give a number; `ops` gives a
+tensor of rank 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, SupportsIndex
 
 import numpy as np
 
-from ...layout import Layout, LayoutRight
+from ...layout import Layout, LayoutRight, size
 from ...layout.algebra.rearrange import joined
 from ...ops import reductions as ops
-from ...ops.rules import OF_NOTHING, Axes, Shape, check_not_empty, chosen_axes, folded_shape, folded_type
+from ...ops.rules import (
+    OF_NOTHING,
+    Axes,
+    Shape,
+    check_not_empty,
+    check_order,
+    chosen_axes,
+    folded_shape,
+    folded_type,
+)
+from ...tensor import Tensor, f32
 from ...tensor.bulk import mode_sizes
-from ...tensor.tensor import Tensor
 from ..repeat import repeatable
 from ..trace.folds import Fold, accumulator
 from .copies import filled
 from .domain import zipped
-from .fold import Pass, fold_kernel, passes
+from .fold import RUN, Pass, fold_kernel, passes, plan_for
 from .operand import Place, modes_of, over, place_of, tensor_of
+from .pointwise import converted, pointwise
+from .scan import scanned
 from .search import search_rows
+from .softmax import softmax_sums_kernel
+from .variance import variance_of_rows
 
 Result = Tensor | np.generic
 
@@ -83,8 +97,8 @@ def launches(name: str, call: Reduction, place: Place, out: Tensor) -> Iterator[
 
 
 @repeatable
-def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Tensor:
-    """What the reduction of this name gives, where `x` is or `engine` computes."""
+def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str, option: float = 0) -> Tensor:
+    """What the reduction of this name gives, where `x` is or `engine` computes; `option` as in `ops`."""
     tensor = tensor_of(name, x)
     call = Reduction(tensor, chosen_axes(name, len(mode_sizes(tensor)), axes), keepdims)
     wanted = folded_type(name, tensor.dtype)
@@ -96,10 +110,30 @@ def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str) -> Ten
     here = replace(call, tensor=place.bring(tensor))
     if name in ("argmax", "argmin"):
         search_rows(place, *here.counted(out), greatest=name == "argmax")
+    elif name == "logsumexp":
+        _log_of_sums(place, *here.rows(out))
+    elif name in ("var", "std"):
+        variance_of_rows(place, *here.rows(out), correction=float(option), root=name == "std")
     else:
-        for operands, static in launches(name, here, place, out):
+        norm = "norm1" if option == 1 else "norm2" if option == 2 else "norminf"
+        of_norm = passes(place, *here.rows(out), Fold(norm, wanted.accumulator))
+        for operands, static in of_norm if name == "norm" else launches(name, here, place, out):
             place.run(fold_kernel, *operands, **static)
     return out
+
+
+def _log_of_sums(place: Place, x: Tensor, out: Tensor) -> None:
+    """out[i, 0] = log(sum(exp(x[i, :]))), from the greatest and the sum below it of each split."""
+    at = place.engine
+    x = x if x.dtype.kind == "f" else converted(x, f32, engine=at)
+    plan = plan_for(x, run=RUN // 4)
+    tops, totals = (place.new((size(x, 0), plan.splits), f32) for _ in range(2))
+    place.run(softmax_sums_kernel, x, tops, totals, plan=plan)
+    if plan.splits > 1:
+        top = folded("max", tops, 1, True, at)
+        totals = folded("sum", pointwise("t * exp(a - b)")(totals, tops, top, engine=at), 1, True, at)
+        tops = top
+    pointwise("where(isinf(top) and top > 0, top, top + log(total))")(tops, totals, out=out, engine=at)
 
 
 class Reduce(Protocol):
@@ -109,16 +143,19 @@ class Reduce(Protocol):
         """Raises TensorError for an axis that is not there, and over no elements where one has to be chosen."""
 
 
+def _given(out: Tensor, axes: Axes, keepdims: bool) -> Result:
+    if axes is not None or keepdims:
+        return out
+    number: np.generic = out.numpy().ravel()[0]
+    return number
+
+
 def _reduction(call: Callable[..., Tensor], example: str, gives: str) -> Reduce:
     """A reduction of `ops` on the device of its operand or, with `engine="numpy"`, in the interpreter."""
     name = call.__name__
 
     def reduction(x: object, axis: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-        out = folded(name, x, axis, keepdims, engine)
-        if axis is not None or keepdims:
-            return out
-        number: np.generic = out.numpy().ravel()[0]
-        return number
+        return _given(folded(name, x, axis, keepdims, engine), axis, keepdims)
 
     reduction.__name__, reduction.__qualname__ = name, name
     law = str(call.__doc__).partition(">>>")[0].strip()
@@ -139,3 +176,58 @@ any = _reduction(ops.any, "np.int32([0, 5])", "True")
 all = _reduction(ops.all, "np.int32([0, 5])", "False")
 argmax = _reduction(ops.argmax, "np.float32([1, 7, 7])", "1")
 argmin = _reduction(ops.argmin, "np.float32([3, -1, 2])", "1")
+
+
+def var(x: object, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: str = "wgpu") -> Result:
+    """The mean of the squared distances from the mean; with `correction` their sum over that many elements fewer.
+
+    With no axes a number, else a tensor. Of no elements it is NaN.
+
+    >>> print(var(np.float32([1, 2, 3, 4]), engine="numpy"))
+    1.25
+    """
+    return _given(folded("var", x, axis, keepdims, engine, correction), axis, keepdims)
+
+
+def std(x: object, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: str = "wgpu") -> Result:
+    """The square root of the variance. With no axes a number, else a tensor."""
+    return _given(folded("std", x, axis, keepdims, engine, correction), axis, keepdims)
+
+
+def logsumexp(x: object, axis: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
+    """log(sum(exp(x))), also where exp(x) is beyond the type. With no axes a number, else a tensor.
+
+    >>> print(round(float(logsumexp(np.float32([1000, 1000]), engine="numpy")), 3))
+    1000.693
+    """
+    return _given(folded("logsumexp", x, axis, keepdims, engine), axis, keepdims)
+
+
+def norm(x: object, axis: Axes = None, *, order: float = 2, keepdims: bool = False, engine: str = "wgpu") -> Result:
+    """The length of the vectors along the axes, of order 1, 2 or infinite. With no axes a number, else a tensor.
+
+    >>> print(norm(np.float32([3, -4]), engine="numpy"), norm(np.float32([3, -4]), order=1, engine="numpy"))
+    5.0 7.0
+
+    Raises TensorError for another order.
+    """
+    return _given(folded("norm", x, axis, keepdims, engine, check_order(order)), axis, keepdims)
+
+
+def _scan(call: Callable[..., Tensor], example: str, gives: str) -> Callable[..., Tensor]:
+    name = call.__name__
+
+    def scan(x: object, axis: SupportsIndex, *, engine: str = "wgpu") -> Tensor:
+        return scanned(name, x, axis, engine)
+
+    scan.__name__, scan.__qualname__ = name, name
+    scan.__doc__ = f"""{str(call.__doc__).partition(">>>")[0].strip()}
+
+    >>> {name}({example}, engine="numpy").numpy().tolist()
+    {gives}
+    """
+    return scan
+
+
+cumsum = _scan(ops.cumsum, "np.int32([[1, 2], [3, 4]]), 0", "[[1, 2], [4, 6]]")
+cumprod = _scan(ops.cumprod, "np.int32([2, 3, 4]), 0", "[2, 6, 24]")

@@ -13,9 +13,8 @@ from typing import SupportsIndex
 from ...layout import Layout, ceil_div, size
 from ...layout.algebra.rearrange import joined
 from ...ops.rules import chosen_axes, folded_type
+from ...tensor import Tensor, make_tensor
 from ...tensor.bulk import mode_sizes
-from ...tensor.make import make_tensor
-from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..repeat import repeatable
 from ..trace import functions

@@ -5,17 +5,16 @@ Law: the least index among the elements that no other beats; NaN beats every num
 
 from __future__ import annotations
 
-from ...layout import Layout, ceil_div, size
-from ...tensor.algorithms import fill, transform
-from ...tensor.dtypes import i32, u32
-from ...tensor.make import make_tensor
-from ...tensor.tensor import Tensor
+from functools import reduce
+
+from ...layout import Layout, size
+from ...tensor import Tensor, fill, i32, make_tensor, transform, u32
 from ..ir import Expr
 from ..trace import functions
 from ..trace import language as gpu
-from ..trace.folds import GREATEST, LEAST, Element, accumulator, beats, better, fold_lanes, ordered, wins
+from ..trace.folds import GREATEST, LEAST, Element, accumulator, beats, better, ordered, wins
 from ..trace.kernel import kernel
-from .fold import FoldPlan, columns_like, owned_parts, plan_for
+from .fold import FoldPlan, Rows, columns_like, over_lanes, plan_for, walk
 from .operand import Place
 
 NOWHERE = (1 << 32) - 1
@@ -48,14 +47,12 @@ def _search(
 
     `in_order` says that each thread meets indices in rising order: then only what is greater (or less) wins.
     """
-    (rows, columns), splits, dtype = (size(elements[0], mode) for mode in (0, 1)), plan.splits, out[0].dtype
+    rows, dtype = Rows(elements[0], plan), out[0].dtype
     beaten = (LEAST if greatest else GREATEST)[dtype.kind]
-    gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
-    tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
-    row, lane = plan.place(gpu.thread())
     value, at = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
     fill(value, beaten)
     fill(at, NOWHERE)
+    values_of, indices_of, columns_of = (rows.parts(t) for t in (*elements, columns_like(elements[0])))
 
     def meet(register: int, met: Element) -> None:
         kept = value[register], at[register]
@@ -66,53 +63,32 @@ def _search(
         met, index = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
         transform(values_of(t), met, op=lambda v: ordered(v, dtype, greatest))
         transform(indices_of(t), index, op=lambda j: functions.cast(j, u32))
-        if t is last:
-            transform(columns_of(t), met, met, op=lambda j, v: functions.select(j < columns, v, beaten))
-            transform(columns_of(t), index, index, op=lambda j, i: functions.select(j < columns, i, NOWHERE))
+        if isinstance(t, int):  # the tile that ends beyond the row
+            transform(columns_of(t), met, met, op=lambda j, v: functions.select(j < rows.columns, v, beaten))
+            transform(columns_of(t), index, index, op=lambda j, i: functions.select(j < rows.columns, i, NOWHERE))
         for register in range(size(met)):
             meet(register, (met[register], index[register]))
 
-    if plan.tiled:
-        last = columns // plan.tile[1]
-        values_of, indices_of, columns_of = (owned_parts(t, plan, tile) for t in (*elements, columns_like(elements[0])))
-        if in_order:  # where nothing is greater than what all begin with, the first index is the place
-            transform(indices_of(split), at, op=lambda j: functions.cast(j, u32))
-        for t in gpu.loop(last, start=split, step=splits):
-            meet_tile(t)
-        if columns % plan.tile[1]:
-            with gpu.when(split == last % splits):
-                meet_tile(last)
-    else:
-        mine = tile * plan.tile[0] + row
-        with gpu.when(mine < rows):
-            for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
-                found, index = (t[mine, j] for t in elements)
-                meet(0, (ordered(found, dtype, greatest), functions.cast(index, u32)))
-    _search_lanes((value, at), out, plan, greatest)
+    def meet_one(mine: Expr, column: Expr) -> None:
+        found, index = (t[mine, column] for t in elements)
+        meet(0, (ordered(found, dtype, greatest), functions.cast(index, u32)))
 
+    if plan.tiled and in_order:  # where nothing is greater than what all begin with, the first index is the place
+        transform(indices_of(rows.split), at, op=lambda j: functions.cast(j, u32))
+    walk(rows, meet_tile, meet_tile, meet_one)
 
-def _search_lanes(found: tuple[Tensor, Tensor], out: tuple[Tensor, Tensor], plan: FoldPlan, greatest: bool) -> None:
-    """From the registers of each thread to the best of each row, by a tree over its lanes."""
-    (value, at), (best, places), (row, lane) = found, out, plan.place(gpu.thread())
-    tile, split = gpu.workgroup.x // plan.splits, gpu.workgroup.x % plan.splits
-    values, indices = (gpu.shared(kind, plan.scratch) for kind in (value.dtype, u32))
-    for i, height in enumerate(plan.heights):
-        kept = value[i, 0], at[i, 0]
-        for j in range(1, plan.registers[1].size):
-            kept = better(kept, (value[i, j], at[i, j]), greatest)
-        values[row + height, lane], indices[row + height, lane] = kept
+    def best_of(i: int) -> Element:
+        registers = [(value[i, j], at[i, j]) for j in range(plan.registers[1].size)]
+        return reduce(lambda kept, met: better(kept, met, greatest), registers)
 
-    def step(a: Expr, b: Expr) -> None:
-        for mine in (row + height for height in plan.heights):
-            pair = better((values[mine, a], indices[mine, a]), (values[mine, b], indices[mine, b]), greatest)
-            values[mine, a], indices[mine, a] = pair
-
-    fold_lanes(plan.lanes, lane, step)
-    for height in plan.heights:
-        mine = tile * plan.tile[0] + row + height
-        with gpu.when((lane == 0) & (mine < size(best, 0))):
-            best[mine, split] = values[row + height, 0]
-            places[mine, split] = functions.cast(indices[row + height, 0], places.dtype)
+    kept = map(best_of, range(len(plan.heights)))
+    values, indices = shared = gpu.shared(dtype, plan.scratch), gpu.shared(u32, plan.scratch)
+    over_lanes(rows, shared, kept, lambda one, other: better(one, other, greatest))
+    best, places = out
+    for here, mine, place in rows.found():
+        with gpu.when(here):
+            best[mine, rows.split] = values[place, 0]
+            places[mine, rows.split] = functions.cast(indices[place, 0], places.dtype)
 
 
 def search_rows(place: Place, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:

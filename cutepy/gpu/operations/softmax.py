@@ -14,19 +14,15 @@ from ...layout import _ as ALL
 from ...layout import ceil_div, size
 from ...layout.algebra.rearrange import joined
 from ...ops.rules import chosen_axes, softmax_type
-from ...tensor.algorithms import copy, fill, reduce_tree, transform
+from ...tensor import Tensor, copy, f32, fill, make_tensor, reduce_tree, transform
 from ...tensor.bulk import mode_sizes
-from ...tensor.dtypes import f32
-from ...tensor.make import make_tensor
-from ...tensor.tensor import Tensor
 from ..ir import Expr
 from ..repeat import repeatable
 from ..trace import functions
 from ..trace import language as gpu
-from ..trace.folds import fold_lanes
 from ..trace.kernel import kernel
 from .domain import zipped
-from .fold import RUN, FoldPlan, columns_like, owned_parts, plan_for, plan_of_whole_rows
+from .fold import RUN, FoldPlan, Rows, columns_like, over_lanes, plan_for, plan_of_whole_rows, walk
 from .operand import Place, modes_of, over, place_of, tensor_of
 from .pointwise import converted
 
@@ -39,40 +35,29 @@ LOWEST = -3.4028234663852886e38
 @kernel
 def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
     """y[i, :] = softmax of x[i, :], each thread with its part of its rows in registers."""
-    gpu.launch(grid=ceil_div(size(x, 0), plan.tile[0]), threads=plan.threads)
-    columns, tile = size(x, 1), gpu.workgroup.x
-    source, target, column = (owned_parts(t, plan, tile)(0) for t in (x, y, columns_like(x)))
+    rows, columns = Rows(x, plan), size(x, 1)
+    source, target, column = (rows.parts(t)(0) for t in (x, y, columns_like(x)))
     mine = make_tensor("f32", plan.registers)
     copy(source, mine)
     if columns % plan.tile[1]:
         transform(mine, column, mine, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
-    rows = [mine(i, ALL) for i in range(len(plan.heights))]
+    held = [mine(i, ALL) for i in range(len(plan.heights))]
     scratch = gpu.shared("f32", plan.scratch)
-    largest = _over_lanes(
-        scratch, plan, [reduce_tree(row, LOWEST, functions.nan_maximum) for row in rows], functions.nan_maximum
-    )
-    for row, top in zip(rows, largest, strict=True):
+    tops = (reduce_tree(row, LOWEST, functions.nan_maximum) for row in held)
+    largest = _over_lanes(scratch, rows, [*tops], functions.nan_maximum)
+    for row, top in zip(held, largest, strict=True):
         transform(row, op=lambda v, top=top: functions.exp(v - top))
-    totals = _over_lanes(scratch, plan, [reduce_tree(row, 0, _add) for row in rows], _add)
-    for row, total in zip(rows, totals, strict=True):
+    totals = _over_lanes(scratch, rows, [reduce_tree(row, 0, _add) for row in held], _add)
+    for row, total in zip(held, totals, strict=True):
         transform(row, op=lambda v, total=total: v / total)
     copy(mine, target)
 
 
-def _over_lanes(scratch: Tensor, plan: FoldPlan, values: list[Expr], op: Callable[[Expr, Expr], Expr]) -> list[Expr]:
+def _over_lanes(scratch: Tensor, rows: Rows, values: list[Expr], op: Callable[[Expr, Expr], Expr]) -> list[Expr]:
     """What `op` gives over the values of all lanes of each row of the thread, for each of them."""
-    row, lane = plan.place(gpu.thread())
-    places = [row + height for height in plan.heights]
-    for place, value in zip(places, values, strict=True):
-        scratch[place, lane] = value
-
-    def step(a: Expr, b: Expr) -> None:
-        for place in places:
-            scratch[place, a] = op(scratch[place, a], scratch[place, b])
-
-    fold_lanes(plan.lanes, lane, step)
+    over_lanes(rows, (scratch,), [(value,) for value in values], lambda one, other: (op(one[0], other[0]),))
     gpu.barrier()
-    found = [scratch[place, 0] for place in places]
+    found = [scratch[rows.row + height, 0] for height in rows.plan.heights]
     gpu.barrier()
     return found
 
@@ -84,13 +69,11 @@ def _add(a: Expr, b: Expr) -> Expr:
 @kernel
 def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
     """tops[i, s] = the greatest element that split s meets in row i of x, totals[i, s] = the sum of exp(x - tops)."""
-    (rows, columns), splits, places = (size(x, mode) for mode in (0, 1)), plan.splits, range(len(plan.heights))
-    gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
-    tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
-    row, lane = plan.place(gpu.thread())
+    rows, columns, places = Rows(x, plan), size(x, 1), range(len(plan.heights))
     top, total, met = (make_tensor("f32", shape) for shape in (len(places), len(places), plan.registers))
     fill(top, LOWEST)
     fill(total, 0)
+    source, column = (rows.parts(t) for t in (x, columns_like(x)))
 
     def meet() -> None:
         for i in places:
@@ -99,40 +82,31 @@ def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPl
             total[i] = total[i] * functions.exp(top[i] - new) + reduce_tree(met(i, ALL), 0, _add)
             top[i] = new
 
-    if plan.tiled:
-        source, column = (owned_parts(t, plan, tile) for t in (x, columns_like(x)))
-        whole = columns // plan.tile[1]
-        for t in gpu.loop(whole, start=split, step=splits):
-            copy(source(t), met)
-            meet()
-        if columns % plan.tile[1]:
-            with gpu.when(split == whole % splits):
-                copy(source(whole), met)
-                transform(met, column(whole), met, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
-                meet()
-    else:
-        with gpu.when(tile * plan.tile[0] + row < rows):
-            for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
-                met[0] = functions.cast(x[tile * plan.tile[0] + row, j], "f32")
-                meet()
+    def meet_tile(t: Expr | int) -> None:
+        copy(source(t), met)
+        if isinstance(t, int):  # the tile that ends beyond the row
+            transform(met, column(t), met, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
+        meet()
 
+    def meet_one(mine: Expr, j: Expr) -> None:
+        met[0] = functions.cast(x[mine, j], "f32")
+        meet()
+
+    walk(rows, meet_tile, meet_tile, meet_one)
     scratch = gpu.shared("f32", plan.scratch)
-    largest = _over_lanes(scratch, plan, [top[i] for i in places], functions.nan_maximum)
-    sums = _over_lanes(scratch, plan, [total[i] * functions.exp(top[i] - largest[i]) for i in places], _add)
-    for i, height in enumerate(plan.heights):
-        mine = tile * plan.tile[0] + row + height
-        with gpu.when((lane == 0) & (mine < rows)):
-            tops[mine, split], totals[mine, split] = largest[i], sums[i]
+    largest = _over_lanes(scratch, rows, [top[i] for i in places], functions.nan_maximum)
+    sums = _over_lanes(scratch, rows, [total[i] * functions.exp(top[i] - largest[i]) for i in places], _add)
+    for (here, mine, _), greatest, added in zip(rows.found(), largest, sums, strict=True):
+        with gpu.when(here):
+            tops[mine, rows.split], totals[mine, rows.split] = greatest, added
 
 
 @kernel
 def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
     """y[i, :] = exp(x[i, :] - the greatest of tops[i, :]), over the sum of all totals of row i below that."""
-    (rows, columns), splits = (size(x, mode) for mode in (0, 1)), plan.splits
-    gpu.launch(grid=ceil_div(rows, plan.tile[0]) * splits, threads=plan.threads)
-    tile, split = gpu.workgroup.x // splits, gpu.workgroup.x % splits
-    row, lane = plan.place(gpu.thread())
-    mine = [functions.minimum(tile * plan.tile[0] + row + height, rows - 1) for height in plan.heights]
+    rows, columns = Rows(x, plan), size(x, 1)
+    tile, row, lane, split, splits = rows.tile, rows.row, rows.lane, rows.split, plan.splits
+    mine = [functions.minimum(tile * plan.tile[0] + row + height, rows.count - 1) for height in plan.heights]
     if size(tops, 1) == 1:
         largest, sums = ([parts[i, 0] for i in mine] for parts in (tops, totals))
     else:
@@ -143,13 +117,13 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
         for s in gpu.loop(size(tops, 1), start=lane, step=plan.lanes):
             for place, i in enumerate(mine):
                 top[place] = functions.nan_maximum(top[place], tops[i, s])
-        largest = _over_lanes(scratch, plan, [top[place] for place in range(len(mine))], functions.nan_maximum)
+        largest = _over_lanes(scratch, rows, [top[place] for place in range(len(mine))], functions.nan_maximum)
         for s in gpu.loop(size(tops, 1), start=lane, step=plan.lanes):
             for place, i in enumerate(mine):
                 total[place] = total[place] + totals[i, s] * functions.exp(tops[i, s] - largest[place])
-        sums = _over_lanes(scratch, plan, [total[place] for place in range(len(mine))], _add)
+        sums = _over_lanes(scratch, rows, [total[place] for place in range(len(mine))], _add)
     if plan.tiled:
-        source, target = (owned_parts(t, plan, tile) for t in (x, y))
+        source, target = (rows.parts(t) for t in (x, y))
         met = make_tensor("f32", plan.registers)
         for t in gpu.loop(ceil_div(columns, plan.tile[1]), start=split, step=splits):
             copy(source(t), met)
@@ -157,7 +131,7 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
                 transform(met(i, ALL), op=lambda v, top=top, total=total: functions.exp(v - top) / total)
             copy(met, target(t))
     else:
-        with gpu.when(tile * plan.tile[0] + row < rows):
+        with gpu.when(tile * plan.tile[0] + row < rows.count):
             for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
                 y[mine[0], j] = functions.exp(functions.cast(x[mine[0], j], "f32") - largest[0]) / sums[0]
 

@@ -12,10 +12,10 @@ that is refused. Items of lists and dictionaries, and attributes, that hold numb
 | a name is lost | bound on one side only, or no number | first bound inside, or no number |
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from types import FrameType, TracebackType
+from types import CellType, FrameType, TracebackType
 from typing import Self
 
 from ...errors import KernelError
@@ -23,8 +23,9 @@ from ...tensor.dtypes import bool_
 from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, negated, select, settled, statements, variables
 from ..ir.place import place_of
 from ..simplify import simplify
-from .items import items_of
+from .items import Item, items_of
 from .leaving import RESULT
+from .reach import MISSING, content_of
 from .registers import (
     CannotCarry,
     Owner,
@@ -46,6 +47,8 @@ from .registers import (
 from .snapshot import Snapshot
 from .state import current, is_known
 
+#: The variables that blocks of one function of the user's bind.
+Cells = Mapping[str, CellType]
 Names = tuple[tuple[str, int], ...]
 Tables = tuple[Names, Names]
 UNBOUND = object()
@@ -99,13 +102,15 @@ class Block:
     gpu, runs, entered = True, True, None
     has_items = True
 
-    def __init__(self, word: str, place: str, tables: Tables, frame: FrameType) -> None:
+    def __init__(self, word: str, place: str, tables: Tables, cells: Cells, frame: FrameType) -> None:
         self.trace, self.frame, self.place = current(word), frame, place
         self.what = f"{word} at {place}"
         self.names, self.foreign = dict(tables[0]), dict(tables[1])
         self.now: dict[str, object] = {}
         self.missing: set[str] = set()
         self.items = items_of(frame) if self.has_items else {}
+        self.places: dict[str, CellType | Item] = {name: cells[name] for name in self.names} | self.items
+        self.cells = cells
         self.names |= dict.fromkeys(self.items, frame.f_lineno)
         self.lost_items: dict[str, str] = {}
         self.remember()
@@ -115,7 +120,7 @@ class Block:
         """The block begins here: what Python's state is now, it is to be at its end."""
         self.before, self.foreign_before = self.bound(), self.outside()
         self.known, self.depth = self.trace.latest, len(self.trace.blocks)
-        self.state = Snapshot(self.frame, self.items.values())
+        self.state = Snapshot(self.frame, self.items.values(), self.cells)
 
     def __enter__(self) -> Self:
         return self
@@ -139,19 +144,20 @@ class Block:
 
     def bound(self) -> dict[str, object]:
         """The names as they are in the user's code."""
-        found = self.frame.f_locals
-        names = {name: found[name] for name in self.names if name in found}
-        return names | {name: item.value for name, item in self.items.items()}
+        found = {name: content_of(place) for name, place in self.places.items()}
+        return {name: value for name, value in found.items() if value is not MISSING}
 
     def put(self) -> None:
-        """The items are what `now` says; the user's code sees to the names."""
-        for name, item in self.items.items():
+        """The names and the items are what `now` says; a name of which it says nothing is not bound."""
+        for name, place in self.places.items():
             if name in self.now:
-                item.set(self.now[name])
+                place.cell_contents = self.now[name]
+            elif isinstance(place, CellType):
+                del place.cell_contents
 
     def outside(self) -> list[object]:
         """What the names that belong to other scopes mean."""
-        spaces = self.frame.f_locals, self.frame.f_globals
+        spaces = (self.frame.f_locals, self.frame.f_globals) if self.foreign else ()
         return [next((space[n] for space in spaces if n in space), None) for n in self.foreign]
 
     def at(self, line: int) -> str:
@@ -180,7 +186,7 @@ class Block:
 
     def forget(self) -> None:
         """The frame has a name for this block: once it is complete, neither is to keep the other."""
-        del self.frame, self.state, self.items
+        del self.frame, self.state, self.items, self.cells, self.places
 
     def lose(self, name: str, why: str) -> None:
         """Note why a name is not bound from here on."""
@@ -230,8 +236,8 @@ def _kind(value: object) -> str:
 class Branch(Block):
     """Statements for the threads where a condition holds, and others for the rest."""
 
-    def __init__(self, word: str, place: str, condition: Expr, tables: Tables, frame: FrameType) -> None:
-        super().__init__(word, place, tables, frame)
+    def __init__(self, word: str, place: str, condition: Expr, tables: Tables, cells: Cells, frame: FrameType) -> None:
+        super().__init__(word, place, tables, cells, frame)
         self.condition, self.otherwise = condition, simplify(negated(condition))
         self.divergent = "" if self.trace.is_uniform(condition) else f"the condition at {place}"
         self.sides: list[Side] = []
@@ -353,10 +359,14 @@ class Chosen(Conditional):
 
     def __init__(self, condition: Expr, frame: FrameType) -> None:
         place = place_of(frame.f_code.co_filename, frame.f_lineno)
-        super().__init__("the conditional expression", place, condition, (((".value", frame.f_lineno),), ()), frame)
+        super().__init__("the conditional expression", place, condition, ((), ()), {}, frame)
+        self.names[".value"] = frame.f_lineno
 
     def bound(self) -> dict[str, object]:
         return {".value": self.value} if hasattr(self, "value") else {}
+
+    def put(self) -> None:
+        """Nobody has a name for it."""
 
     def merged(self, owner: Owner, register: Register, old: object, values: tuple[object, object]) -> object:
         """A choice where neither side has a statement."""

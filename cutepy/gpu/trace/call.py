@@ -15,8 +15,9 @@ from ...errors import CutepyError, KernelError
 from ...layout import ComposedLayout, Layout
 from ...layout.unknown.given import symbols_of
 from ...tensor.dtypes import DType, as_dtype, f32, gpu_dtype, u32
-from ...tensor.engine import PackedEngine, ViewEngine
+from ...tensor.engine import ViewEngine
 from ...tensor.make import in_words, make_tensor
+from ...tensor.packed import PackedEngine
 from ...tensor.tensor import Tensor
 from ..array import DeviceEngine
 from ..ir import Kernel
@@ -288,7 +289,7 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
         kind: type = type(value)
         if type(value) is Tensor:
             engine, part = value.engine, ""
-            if type(engine) is PackedEngine:
+            if isinstance(engine, PackedEngine):
                 engine, part = engine.words, engine.dtype.name
             if type(engine) is not DeviceEngine or value.guard is not None or engine.buffer in buffers:
                 return None

@@ -16,6 +16,7 @@ from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
 from .blocks import opposite as opposite
 from .language import Loop, When, loop
 from .loops import Repeated, Turning
+from .reach import cells_of
 from .state import current, is_known, tracing
 from .syntax import with_hooks
 
@@ -70,7 +71,7 @@ def leave(word: str, blocks: tuple[Block | Unrolled, ...], value: object = None)
     return value
 
 
-def conditional(subject: Any, tables: Tables) -> Unrolled | Conditional:
+def conditional(subject: Any, tables: Tables, cells: FunctionType) -> Unrolled | Conditional:
     """What `with subject:` enters."""
     if not isinstance(subject, When):
         block = Unrolled()
@@ -78,30 +79,34 @@ def conditional(subject: Any, tables: Tables) -> Unrolled | Conditional:
         return block
     condition = subject.condition
     if isinstance(condition, Expr) and not isinstance(condition, Const):
-        return Conditional("gpu.when", subject.place, truth(condition), tables, sys._getframe(1))
+        return Conditional("gpu.when", subject.place, truth(condition), tables, cells_of(cells), sys._getframe(1))
     current("gpu.when").skipped |= is_known(condition, False)
     return Unrolled(runs=is_known(condition, True))
 
 
-def branching(test: object, tables: Tables) -> Unrolled | Branch:
+def branching(test: object, tables: Tables, cells: FunctionType) -> Unrolled | Branch:
     """What `if test:` goes through."""
     frame = sys._getframe(1)
     condition = simplify(truth(test)) if isinstance(test, Expr) else test
     if isinstance(condition, Expr) and not isinstance(condition, Const):
-        return Branch("if", place_of(frame.f_code.co_filename, frame.f_lineno), condition, tables, frame)
+        return Branch(
+            "if", place_of(frame.f_code.co_filename, frame.f_lineno), condition, tables, cells_of(cells), frame
+        )
     return Unrolled(runs=bool(condition.value) if isinstance(condition, Const) else bool(condition))
 
 
-def repeated(subject: Any, tables: Tables, counters: tuple[str, ...], left: str = "") -> Unrolled | Repeated:
+def repeated(
+    subject: Any, tables: Tables, cells: FunctionType, counters: tuple[str, ...], left: str = ""
+) -> Unrolled | Repeated:
     """What `for counters in subject:` goes through; `left` is the name that tells that it was left."""
     if isinstance(subject, Loop):
-        return Repeated(subject, tables, counters, sys._getframe(1), left)
+        return Repeated(subject, tables, cells_of(cells), counters, sys._getframe(1), left)
     return Unrolled(subject)
 
 
-def turning(_: None, tables: Tables, counters: tuple[str, ...], left: str) -> Unrolled | Turning:
+def turning(_: None, tables: Tables, cells: FunctionType, counters: tuple[str, ...], left: str) -> Unrolled | Turning:
     """What `while` goes through."""
-    return Turning(tables, sys._getframe(1), left) if tracing() is not None else Unrolled(repeat(None))
+    return Turning(tables, cells_of(cells), sys._getframe(1), left) if tracing() is not None else Unrolled(repeat(None))
 
 
 def _decided(test: object, first: Callable[[], object], second: Callable[[], object], frame: FrameType) -> object:

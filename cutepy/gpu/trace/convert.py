@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import KernelError
 from ...layout import convert as planned
 from ...layout.algebra.convert import Conversion
-from ...layout.algebra.trip import Trip
+from ...layout.algebra.find import Trip
 from ...layout.values.composed import AnyLayout
 from ...tensor.engine import offset_of
 from ...tensor.make import make_tensor

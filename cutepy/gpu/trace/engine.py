@@ -22,14 +22,14 @@ from ...errors import KernelError, TensorError
 from ...layout import ComposedLayout
 from ...layout.affine import Congruent, signed
 from ...ops.functions import BY_WGSL, Function
-from ...tensor.dtypes import DType, bool_, f32, u32
+from ...tensor.dtypes import DType, MatrixType, Window, bool_, f32, u32
 from ...tensor.engine import Mask, Moved, Scalars, Space
-from ...tensor.matrix import MatrixType, Window
 from .. import ir
 from ..ir.operators import COMPARE
 from ..ir.place import user_place
 from ..ranges import Sum, linear
 from ..simplify import from_linear, simplify
+from .complex import joined, parted
 from .state import Trace
 from .words import boxed, unpack, whole_words
 
@@ -162,6 +162,8 @@ class BufferEngine:
         """Write whole words, given by their parts. Raises KernelError for a part of a word."""
         places, words, masks = whole_words(split, dtype, values, where, self.name)
         self.store(places, boxed([ir.cast(word, self.dtype, bits=True) for word in words]), masks)
+
+    joined, parted = staticmethod(joined), staticmethod(parted)
 
     def load_matrix(self, matrix: MatrixType, window: Window) -> ir.Expr:
         """The matrix that lies there, to be put in a register at once."""

@@ -1,83 +1,131 @@
 """Where the hooks go: a transformer of one function's syntax tree, and the names that a block of it binds."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .leaving import OWN_SCOPE, Asked, Turns, ask, at, children, every, without_leaving
+from .leaving import Asked, Turns, ask, at, every, statements, without_leaving
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
+#: The variable that holds a function over all names that blocks of a function bind: their cells are its closure.
+CELLS = ".cells"
 
 Function = ast.FunctionDef | ast.Lambda
-Names = dict[str, int]
 _BODIES = frozenset({"body", "orelse", "finalbody"})
-_COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
-
-def bindings(*roots: ast.AST) -> Iterator[tuple[str, int]]:
-    """Each name that the code binds or deletes in its own scope, with its line, in order of text."""
-    for node in roots:
-        match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                yield name, node.lineno
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name, node.lineno
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                yield name, node.lineno
-            case ast.MatchMapping(rest=str(name)):
-                yield name, node.lineno
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                yield from [(a.asname or a.name.partition(".")[0], node.lineno) for a in names]
-        if isinstance(node, _COMPREHENSIONS):  # its targets are its own; what := binds in it is not
-            walruses = [n.target for n in every(node) if isinstance(n, ast.NamedExpr)]
-            yield from bindings(*walruses)
-        elif not isinstance(node, OWN_SCOPE):
-            yield from bindings(*children(node))
-
-
-def _statements(root: ast.AST, *, inside: bool) -> Iterator[ast.AST]:
-    """The statements in `root`, also those of blocks, and with `inside` those of functions in it."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        statements = getattr(root, name, ())
-        for node in statements if isinstance(statements, list) else ():
-            yield node
-            if inside or not isinstance(node, OWN_SCOPE):
-                yield from _statements(node, inside=inside)
-
-
-def declared(function: ast.AST, *kinds: type[ast.Global | ast.Nonlocal], inside: bool) -> set[str]:
-    """The names that a function, or functions `inside` it, declare as another scope's."""
-    found = [n for n in _statements(function, inside=inside) if isinstance(n, ast.Global | ast.Nonlocal)]
-    return {name for node in found if isinstance(node, kinds) for name in node.names}
 
 
 @dataclass(slots=True)
 class _Scope:
     """One function: the names it does not own, those that inner functions bind, and the blocks open around a node:
-    the variable that holds each, and whether it is a loop."""
+    the variable that holds each, and whether it is a loop. What has been bound so far, with its line, in order of text,
+    also by `:=` alone; and the names of its own that blocks bind."""
 
     foreign: set[str] = field(default_factory=set)
     shared: set[str] = field(default_factory=set)
     blocks: list[tuple[str, bool]] = field(default_factory=list)
+    bound: list[tuple[str, int]] = field(default_factory=list)
+    walruses: list[tuple[str, int]] = field(default_factory=list)
+    cells: set[str] = field(default_factory=set)
+    count: int = 0
 
 
-class Hooks(ast.NodeTransformer):
-    """Rewrites one function in place; `blocks` holds what the calls that it puts in do."""
+class Hooks:
+    """Rewrites one function in place; `blocks` holds what the calls that it puts in do.
 
-    def __init__(self) -> None:
-        self.count = 0
+    `owner` is the class in which the function stands, which decides how private names come out; a text that does not
+    say `yields` has no generator.
+    """
+
+    def __init__(self, owner: str = "", *, yields: bool = True) -> None:
+        self.owner, self.yields = owner, yields
+        self.changes = self.apart = 0
         self.scope: _Scope | None = None
 
+    def visit(self, node: Any) -> Any:
+        return _VISITS.get(type(node), _VISIT_PARTS)(self, node)
+
+    def visit_parts(self, node: ast.AST) -> Any:
+        """A node of which only the parts are looked at."""
+        for name, value in vars(node).items():
+            if type(value) is list:
+                if name not in _BODIES:
+                    value[:] = [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
+                elif self.scope is not None:
+                    value[:] = self.body(value)
+            elif isinstance(value, ast.AST) and value._fields:
+                setattr(node, name, self.visit(value))
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        if type(node.ctx) is not ast.Load:
+            self.bind(node.id, node)
+        return node
+
+    def bind(self, name: str | None, node: Any) -> None:
+        """Note that the code binds or deletes a name."""
+        if self.scope is not None and name is not None:
+            self.scope.bound.append((self.mangled(name), node.lineno))
+
+    def mangled(self, name: str) -> str:
+        """A name as the code knows it: private ones have that of the class in front."""
+        private = self.owner and name.startswith("__") and not name.endswith("__")
+        return f"_{self.owner.lstrip('_')}{name}" if private else name
+
+    def visit_import(self, node: ast.Import | ast.ImportFrom) -> ast.AST:
+        for alias in node.names:
+            self.bind(alias.asname or alias.name.partition(".")[0], node)
+        return node
+
+    visit_Import = visit_ImportFrom = visit_import
+
+    def visit_named(self, node: Any) -> Any:
+        """What binds a name that is no node of its own."""
+        self.bind(node.rest if isinstance(node, ast.MatchMapping) else node.name, node)
+        return self.visit_parts(node)
+
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = visit_named
+    visit_AsyncFunctionDef = visit_named
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
+        self.apart += 1
+        self.visit_parts(node)
+        if self.scope is not None:
+            self.scope.walruses.append((self.mangled(node.target.id), node.lineno))
+        return node
+
+    def visit_comprehension(self, node: ast.AST) -> Any:
+        """Its targets are its own; what := binds in it is not."""
+        if (scope := self.scope) is None:
+            return self.visit_parts(node)
+        bound, walruses = len(scope.bound), len(scope.walruses)
+        self.visit_parts(node)
+        scope.bound[bound:] = scope.walruses[walruses:]
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.bind(node.name, node)
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         self.visit(node.args)
-        others = declared(node, ast.Global, ast.Nonlocal, inside=False)
-        outer, self.scope = self.scope, _Scope(others, declared(node, ast.Nonlocal, inside=True) - others)
-        node.body = self.body(without_leaving(node))
-        self.scope = outer
+        others = self.declared(node, ast.Global, ast.Nonlocal, inside=False)
+        shared = self.declared(node, ast.Nonlocal, inside=True) - others
+        outer, self.scope = self.scope, _Scope(others, shared)
+        body = self.body(without_leaving(node, self.yields))
+        if self.scope.count:
+            names = ast.Tuple([ast.Name(name, ast.Load()) for name in sorted(self.scope.cells)], ast.Load())
+            body.insert(0, at(ast.Assign([ast.Name(CELLS, ast.Store())], _later(names)), node.body[0]))
+        node.body, self.scope = body, outer
         return node
+
+    def declared(self, node: ast.AST, *kinds: type[ast.Global | ast.Nonlocal], inside: bool) -> set[str]:
+        """The names that a function, or functions `inside` it, declare as another scope's."""
+        return {self.mangled(n) for d in statements(node, inside=inside) if isinstance(d, kinds) for n in d.names}
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
         self.visit(node.args)
@@ -87,117 +135,118 @@ class Hooks(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        self.bind(node.name, node)
         outer, self.scope = self.scope, None  # a block in the body of a class is left as it is, and refused
+        owner, self.owner = self.owner, node.name
         node.body = [self.visit(n) if isinstance(n, ast.FunctionDef) else n for n in node.body]
-        self.scope = outer
+        self.scope, self.owner = outer, owner
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        self.generic_visit(node)
+        self.changes += 1
+        self.visit_parts(node)
         node.func = at(_call("target", node.func), node.func)
         return node
 
+    def visit_part(self, node: ast.Subscript | ast.Attribute) -> Any:
+        self.changes += type(node.ctx) is ast.Store
+        return self.visit_parts(node)
+
+    visit_Subscript = visit_Attribute = visit_part
+
+    def visit_change(self, node: ast.AugAssign | ast.Delete) -> Any:
+        self.changes += 1
+        return self.visit_parts(node)
+
+    visit_AugAssign = visit_Delete = visit_change
+
     def body(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The statements with their hooks, and after those that may change Python's state a look at it."""
+        """The statements with their hooks, and a look at Python's state after those that may change it: that call
+        something, or set a part of something."""
         out: list[ast.stmt] = []
         for stmt in body:
-            simple = not hasattr(stmt, "body") and not isinstance(stmt, ast.Return | ast.Raise | ast.Match)
-            changes = simple and _may_change(stmt)
+            before, simple = self.changes, not hasattr(stmt, "body")
             new = self.visit(stmt)
             out += new if isinstance(new, list) else [new]
-            if changes:
+            if simple and self.changes > before and not isinstance(stmt, ast.Return | ast.Raise | ast.Match):
                 out.append(at(ast.Expr(_call("look")), stmt))
         return out
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                if value._fields:
-                    setattr(node, name, self.visit(value))
-            elif isinstance(value, list):
-                if name not in _BODIES:
-                    setattr(node, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
-                elif self.scope is not None:
-                    setattr(node, name, self.body(value))
-        return node
-
-    def open(
-        self, kind: str, subject: ast.expr, bound: list[ast.AST], name: str = ""
-    ) -> tuple[str, ast.expr, list[str]]:
-        """A variable for a block, the call that makes it, and the names of this scope that the block may bind."""
+    def block(self, *, loop: bool = False, name: str = "") -> tuple[str, int]:
+        """Begin a block: the variable for it, and how many names were bound before it."""
         assert self.scope is not None
-        self.count += 1
-        lines: Names = dict(bindings(*bound))
-        own = {n: at for n, at in lines.items() if n not in self.scope.foreign}
-        own |= {n: subject.lineno for n in self.scope.shared if n not in own}
-        others = {n: at for n, at in lines.items() if n in self.scope.foreign}
-        table = _constant((tuple(own.items()), tuple(others.items())))
-        return name or f".{self.count}", _call(kind, self.visit(subject), table), list(own)
+        self.scope.count += 1
+        self.scope.blocks.append((name or f".{self.scope.count}", loop))
+        return self.scope.blocks[-1][0], len(self.scope.bound)
 
-    def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
+    def opened(self, kind: str, subject: ast.expr, since: int, *more: Any) -> ast.Call:
+        """The call that makes the innermost block, which ends here, with the names of this scope that it may bind."""
+        assert self.scope is not None
+        self.scope.blocks.pop()
+        lines = dict(self.scope.bound[since:])
+        own = {n: line for n, line in lines.items() if n not in self.scope.foreign}
+        own |= {n: subject.lineno for n in self.scope.shared if n not in own}
+        others = {n: line for n, line in lines.items() if n in self.scope.foreign}
+        self.scope.cells |= own.keys()
+        table = _constant((tuple(own.items()), tuple(others.items())))
+        return _call(kind, subject, table, ast.Name(CELLS, ast.Load()), *map(_constant, more))
+
+    def names(self, target: ast.AST) -> tuple[str, ...]:
+        return tuple(
+            [self.mangled(n.id) for n in every(target) if isinstance(n, ast.Name) and type(n.ctx) is ast.Store]
+        )
+
+    def visit_With(self, node: ast.With) -> ast.AST:
         if self.scope is None:
             return node
         first, *others = node.items
-        if others:
-            node = at(ast.With([first], [at(ast.With(others, node.body), node)]), node)
-        bound: list[ast.AST] = [*node.body] if first.optional_vars is None else [first.optional_vars, *node.body]
-        block, opened, names = self.open("conditional", first.context_expr, bound)
-        self.scope.blocks.append((block, False))
+        body: list[ast.stmt] = [at(ast.With(others, node.body), node)] if others else node.body
+        subject = self.visit(first.context_expr)
+        block, since = self.block()
         inside: list[ast.stmt] = []
         if first.optional_vars is not None:
-            inside.append(ast.Assign([first.optional_vars], _ask(block, "entered")))
-        inside.append(ast.If(_ask(block, "runs"), self.body(node.body), []))
-        self.scope.blocks.pop()
-        whole = ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], inside)
-        return [at(whole, node), at(_give(block, names), node)]
+            inside.append(ast.Assign([self.visit(first.optional_vars)], _ask(block, "entered")))
+        inside.append(ast.If(_ask(block, "runs"), self.body(body), []))
+        opened = self.opened("conditional", subject, since)
+        return at(ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], inside), node)
 
-    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
+    def visit_For(self, node: ast.For) -> ast.AST:
         if self.scope is None:
             return node
-        block, opened, names = self.open("repeated", node.iter, [node.target, *node.body])
-        counter = tuple(name for name, _ in bindings(node.target))
-        assert isinstance(opened, ast.Call)
-        opened.args.append(_constant(counter))
-        self.scope.blocks.append((block, True))
-        body = self.body(node.body)
-        self.scope.blocks.pop()
-        give = at(_give(block, [n for n in names if n not in counter]), node)
-        loop = ast.For(
-            node.target,
-            ast.Name(block, ast.Load()),
-            [give, *body],
-            [at(_give(block, names), node), *self.body(node.orelse)],
-        )
-        whole = ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [at(loop, node)])
-        return [at(whole, node)]
+        subject = self.visit(node.iter)
+        block, since = self.block(loop=True)
+        target, body = self.visit(node.target), self.body(node.body)
+        opened = self.opened("repeated", subject, since, self.names(target))
+        loop = at(ast.For(target, ast.Name(block, ast.Load()), body, self.body(node.orelse)), node)
+        return at(ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [loop]), node)
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         if self.scope is None:
             return node
-        block, opened, names = self.open("branching", node.test, [*node.body, *node.orelse])
-        self.scope.blocks.append((block, False))
+        test = self.visit(node.test)
+        block, since = self.block()
         then, other = self.body(node.body), self.body(node.orelse)
-        self.scope.blocks.pop()
+        opened = self.opened("branching", test, since)
         out: list[ast.stmt] = [
             ast.Assign([ast.Name(block, ast.Store())], opened),
             ast.If(_ask(block, "runs"), then, []),
         ]
         if other:
-            turn = ast.Call(_ask(block, "turn"), [], [])
-            out.append(ast.If(turn, [at(_give(block, names), node), *other], []))
-        out += [ast.Expr(ast.Call(_ask(block, "done"), [], [])), _give(block, names)]
+            out.append(ast.If(ast.Call(_ask(block, "turn"), [], []), other, []))
+        out.append(ast.Expr(ast.Call(_ask(block, "done"), [], [])))
         return [at(stmt, node) for stmt in out]
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self.generic_visit(node)
-        if self.scope is None or _binds(node):
+        apart = self.apart
+        self.visit_parts(node)
+        if self.scope is None or apart != self.apart:
             return node
         return at(_call("choose", node.test, _later(node.body), _later(node.orelse)), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        self.generic_visit(node)
-        if self.scope is None or _binds(node):
+        apart = self.apart
+        self.visit_parts(node)
+        if self.scope is None or apart != self.apart:
             return node
         word = "both" if isinstance(node.op, ast.And) else "either"
         *others, last = node.values
@@ -206,14 +255,15 @@ class Hooks(ast.NodeTransformer):
         return last
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        self.generic_visit(node)
+        self.visit_parts(node)
         if self.scope is None or not isinstance(node.op, ast.Not):
             return node
         return at(_call("opposite", node.operand), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        if self.scope is None or len(node.ops) == 1 or _binds(node):
+        apart = self.apart
+        self.visit_parts(node)
+        if self.scope is None or len(node.ops) == 1 or apart != self.apart:
             return node
         a, b = ast.Name("a", ast.Load()), ast.Name("b", ast.Load())
         pairs: list[ast.expr] = []
@@ -223,27 +273,22 @@ class Hooks(ast.NodeTransformer):
             pairs.append(ast.Tuple([compare, _later(operand)], ast.Load()))
         return at(_call("compared", node.left, *pairs), node)
 
-    def visit_Turns(self, node: Turns) -> list[ast.stmt]:
+    def visit_Turns(self, node: Turns) -> ast.AST:
         """A loop that may be left: asked at the end of a turn whether it is, and, for one that Python goes through,
         at the beginning whether a thread has left it."""
         assert self.scope is not None
-        target = [] if node.target is None else [node.target]
-        subject = at(ast.Constant(None), node) if node.iter is None else node.iter
-        kind = "turning" if node.iter is None else "repeated"
-        block, opened, names = self.open(kind, subject, [*target, *node.body], node.block)
-        counter = tuple(name for name, _ in bindings(*target))
-        assert isinstance(opened, ast.Call)
-        opened.args += [_constant(counter), ast.Constant(node.left)]
+        subject = at(ast.Constant(None), node) if node.iter is None else self.visit(node.iter)
+        block, since = self.block(loop=True, name=node.block)
         left, item = ast.Name(node.left, ast.Load()), f".item{block}"
-        bind: list[ast.stmt] = [at(ast.Assign([t], ast.Name(item, ast.Load())), node) for t in target]
-        self.scope.blocks.append((block, True))
+        bind: list[ast.stmt] = []
+        if node.target is not None:
+            bind.append(at(ast.Assign([node.target], ast.Name(item, ast.Load())), node))
         body = self.body([at(ast.If(ask(block, "enters", left), [*bind, *node.body], []), node)])
-        self.scope.blocks.pop()
-        give = at(_give(block, [n for n in names if n not in counter]), node)
+        counter = () if node.target is None else self.names(node.target)
+        opened = self.opened("turning" if node.iter is None else "repeated", subject, since, counter, node.left)
         ended = at(ast.If(ask(block, "ended", left), [ast.Break()], []), node)
-        over = ast.Name(item, ast.Store())
-        loop = ast.For(over, ast.Name(block, ast.Load()), [give, *body, ended], [at(_give(block, names), node)])
-        return [at(ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [at(loop, node)]), node)]
+        loop = at(ast.For(ast.Name(item, ast.Store()), ast.Name(block, ast.Load()), [*body, ended], []), node)
+        return at(ast.With([ast.withitem(opened, ast.Name(block, ast.Store()))], [loop]), node)
 
     def visit_Asked(self, node: Asked) -> Asked:
         node.args = [self.visit(x) for x in node.args]
@@ -260,7 +305,7 @@ class Hooks(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
         assert self.scope is not None
-        self.generic_visit(node)
+        self.visit_parts(node)
         return self.leaving(node, "return", len(self.scope.blocks))
 
     def visit_Break(self, node: ast.Break) -> list[ast.stmt]:
@@ -284,8 +329,13 @@ class Hooks(ast.NodeTransformer):
         names = [name for name, _ in self.scope.blocks[len(self.scope.blocks) - count :] if name]
         return ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
 
+    def visit_Await(self, node: ast.Await) -> Any:
+        self.apart += 1
+        return self.visit_parts(node)
+
     def visit_Yield(self, node: ast.Yield | ast.YieldFrom) -> ast.AST:
-        self.generic_visit(node)
+        self.apart += 1
+        self.visit_parts(node)
         if self.scope is not None and self.scope.blocks:
             value = node.value or ast.Constant(None)
             node.value = at(_call("leave", ast.Constant("yield"), self.blocks(len(self.scope.blocks)), value), node)
@@ -294,17 +344,14 @@ class Hooks(ast.NodeTransformer):
     visit_YieldFrom = visit_Yield
 
 
-def _may_change(stmt: ast.stmt) -> bool:
-    """Whether a simple statement may change an object: it calls something, or sets a part of something."""
-    return isinstance(stmt, ast.AugAssign | ast.Delete) or any(
-        isinstance(n, ast.Call) or (isinstance(n, ast.Subscript | ast.Attribute) and isinstance(n.ctx, ast.Store))
-        for n in every(stmt)
-    )
-
-
-def _binds(node: ast.expr) -> bool:
-    """Whether a part of an expression does what it may not in a function of its own."""
-    return any(isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await) for n in every(node))
+_Visit = Callable[[Hooks, Any], Any]
+_VISIT_PARTS: _Visit = Hooks.visit_parts
+#: What is done at each kind of node; `apart` counts those that may not stand in a function of their own.
+_VISITS: dict[type, _Visit] = {
+    globals().get(name[6:]) or getattr(ast, name[6:]): visit
+    for name, visit in vars(Hooks).items()
+    if name.startswith("visit_") and name[6].isupper()
+}
 
 
 def _later(value: ast.expr) -> ast.Lambda:
@@ -322,17 +369,3 @@ def _constant(value: Any) -> ast.Constant:
 
 def _ask(block: str, name: str) -> ast.Attribute:
     return ast.Attribute(ast.Name(block, ast.Load()), name, ast.Load())
-
-
-def _give(block: str, names: list[str]) -> ast.stmt:
-    """`if block.gpu:` each name is what the block says, or is not bound."""
-    given: list[ast.stmt] = []
-    for name in names:
-        known = ast.Compare(ast.Constant(name), [ast.In()], [_ask(block, "now")])
-        value = ast.Subscript(_ask(block, "now"), ast.Constant(name), ast.Load())
-        unbound = [
-            ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)),
-            ast.Delete([ast.Name(name, ast.Del())]),
-        ]
-        given.append(ast.If(known, [ast.Assign([ast.Name(name, ast.Store())], value)], list(unbound)))
-    return ast.If(_ask(block, "gpu"), given, []) if given else ast.Pass()

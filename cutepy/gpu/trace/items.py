@@ -12,19 +12,20 @@ from .reach import is_of_library
 from .registers import taken_apart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Item:
-    """A place: of a list or of a dictionary, which an object's attributes are too; a user's kind of list may do more
-    than keep what it is given, and keeps here what is there."""
+    """A place of a list or of a dictionary, which an object's attributes are too, as the cell of a variable; a user's
+    kind of list may do more than keep what it is given, and keeps here what is there."""
 
     holder: Any
     key: Any
 
     @property
-    def value(self) -> object:
+    def cell_contents(self) -> object:
         return self.kind.__getitem__(self.holder, self.key)
 
-    def set(self, value: object) -> None:
+    @cell_contents.setter
+    def cell_contents(self, value: object) -> None:
         self.kind.__setitem__(self.holder, self.key, value)
 
     @property
@@ -52,8 +53,8 @@ def items_of(frame: FrameType) -> dict[str, Item]:
             parts = [(key, f"{name}.{key}") for key in holder]
         for key, part in parts:
             item = Item(holder, key)
-            if isinstance(holder, tuple) or taken_apart(item.value) is None:
-                waiting.append((part, item.value))
+            if isinstance(holder, tuple) or taken_apart(item.cell_contents) is None:
+                waiting.append((part, item.cell_contents))
             else:
                 found[part] = item
     return found

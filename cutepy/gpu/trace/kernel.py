@@ -5,10 +5,11 @@ arguments are static: Python values that the trace may branch on. What was trace
 the static values.
 """
 
+import gc
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
@@ -17,9 +18,10 @@ from warnings import warn
 from ...errors import KernelError
 from ...layout.algebra.find import Found
 from ...layout.values.above import Shown
-from ...tensor.engine import ALLOCATOR, PackedEngine
+from ...tensor.engine import ALLOCATOR
+from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
-from ..check import interpret_checked
+from ..check import Replay, interpret_checked, replay
 from ..interpret import interpret
 from ..ir import (
     Buffer,
@@ -37,7 +39,6 @@ from ..ir import (
 from ..ir.expr import Arena
 from ..ir.place import KERNEL_FILE
 from ..lower import compile_kernel, drop_unused, finish, lower
-from ..replay import Replay, replay
 from ..report import Hardware, Report, report
 from ..runtime import default_device
 from ..runtime.program import Limits, Program
@@ -71,6 +72,18 @@ from .state import _TRACE, Trace
 KEPT = 128
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for garbage: what a trace makes lives until it ends, and walking it again and again takes a third."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 @dataclass(slots=True)
 class Traced:
     """One traced form of a kernel, with its programs, and what has been proven about it; `told` is what is interpreted:
@@ -87,6 +100,7 @@ class Traced:
     whole: bool = False
     verified: dict[object, Verification] = field(default_factory=dict)
 
+    @_uncollected()
     def printed(self) -> "Traced":
         """The same, with the program that everything else is made of."""
         if self.arena is not None:
@@ -290,6 +304,7 @@ class KernelFunction(Shown):
             self._traced.move_to_end(key)
         return found
 
+    @_uncollected()
     def _trace(self, call: Call, subgroups: bool) -> Traced:
         """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on.
 
@@ -404,7 +419,7 @@ def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:
             trace.buffers.append(buffer)
         trace.notes.append(f"{argument.name} {argument.dtype} {argument.tensor.layout}")
         words = BufferEngine(trace, buffer, argument.writable)
-        engine = PackedEngine(words, argument.dtype) if argument.packed else words
+        engine = words_as(words, argument.dtype) if argument.packed else words
         values.append(Tensor(engine, argument.tensor.layout, argument.offset, argument.tensor.guard))
     return values
 

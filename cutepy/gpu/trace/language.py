@@ -13,9 +13,9 @@ from ...errors import KernelError
 from ...layout import IntTuple, Layout
 from ...layout.values.composed import AnyLayout
 from ...tensor.bulk import offset_range
-from ...tensor.dtypes import DType, bool_, gpu_dtype, i32, u32
-from ...tensor.engine import Scalars
-from ...tensor.matrix import MatrixType
+from ...tensor.dtypes import DType, MatrixType, as_dtype, bool_, c64, f32, i32, u32
+from ...tensor.engine import Engine, Scalars
+from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
 from ..ir import Barrier, Expr, Var, Weak, as_expr, builtin, const, var
 from ..ir.expr import describe
@@ -315,7 +315,7 @@ def shared(
     Raises KernelError for an access that data decide, where the layout is to be found.
     """
     trace, place = current("gpu.shared"), user_place()
-    dtype = kind.dtype if isinstance(kind, Tensor) else gpu_dtype(kind)
+    dtype = kind.dtype if isinstance(kind, Tensor) else as_dtype(kind)
     wanted = name or assigned_name(f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile")
     note = "shared by a workgroup"
     if layout is not None:
@@ -323,6 +323,11 @@ def shared(
             raise KernelError(
                 f"{place}: gpu.shared(..., {tile}, pad={pad}, layout={layout}): layout=gpu.solve finds the layout of a "
                 "shape, without pad; a layout goes in the place of the shape"
+            )
+        if dtype is c64:
+            raise KernelError(
+                f"{place}: gpu.shared({dtype}, {tile}, layout=gpu.solve): layouts are found for what takes one word or "
+                'less; share the parts, gpu.shared("f32", (n, 2), layout=gpu.solve), or give a layout'
             )
         chosen, why = trace.solution(wanted, tile, dtype.bytes, place)
         note += why
@@ -333,9 +338,9 @@ def shared(
     low, high = offset_range(chosen)
     if low < 0:
         raise KernelError(f"{place}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
-    buffer = trace.local_array(dtype, high, "workgroup", wanted, str(chosen))
-    trace.notes.append(f"{buffer.name} {dtype} {chosen}, {note}")
-    return Tensor(BufferEngine(trace, buffer), chosen)
+    engine = _memory(trace, dtype, high, "workgroup", wanted, str(chosen))
+    trace.notes.append(f"{engine.name} {dtype} {chosen}, {note}")
+    return Tensor(engine, chosen)
 
 
 def note(**layouts: object) -> None:
@@ -364,9 +369,17 @@ def _scaled(stride: IntTuple, by: int) -> IntTuple:
     return tuple(_scaled(s, by) for s in stride) if isinstance(stride, tuple) else stride * by
 
 
-def allocate(trace: Trace, dtype: DType, length: int, name: str) -> BufferEngine:
+def _memory(trace: Trace, dtype: DType, length: int, space: str, name: str, note: str = "") -> Engine:
+    """An array of the kernel; complex numbers are pairs in it."""
+    pairs = dtype is c64
+    buffer = trace.local_array(f32 if pairs else dtype, length << pairs, space, name, note)
+    engine = BufferEngine(trace, buffer)
+    return words_as(engine, dtype) if pairs else engine
+
+
+def allocate(trace: Trace, dtype: DType, length: int, name: str) -> Engine:
     """Registers for an owning tensor: what `make_fragment_like` gets inside a kernel."""
     if isinstance(dtype, MatrixType):
         trace.lanes = max(trace.lanes, dtype.threads)
     register = dtype if isinstance(dtype, MatrixType) else dtype.register
-    return BufferEngine(trace, trace.local_array(register, length, "private", name or assigned_name("fragment")))
+    return _memory(trace, register, length, "private", name or assigned_name("fragment"))

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 #: The variable that holds what a function returns, where it returns from several places, and whether it has returned.
 RESULT, RETURNED = ".result", ".returned"
-OWN_SCOPE = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+OWN_SCOPE = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda
+_LOOPS = ast.For, ast.While
 _BODIES = "body", "orelse", "finalbody", "handlers", "cases"
 _WORDS: dict[type[ast.AST], str] = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue"}
 
@@ -49,9 +50,9 @@ def leaves(*nodes: ast.AST) -> set[str]:
     for node in nodes:
         if type(node) in _WORDS:
             found.add(_WORDS[type(node)])
-        elif isinstance(node, ast.For | ast.While):
+        elif isinstance(node, _LOOPS):
             found |= (leaves(*node.body) & {"return"}) | leaves(*node.orelse)
-        elif not isinstance(node, OWN_SCOPE | ast.expr):
+        elif not isinstance(node, OWN_SCOPE):
             found |= leaves(*_inside(node))
     return found
 
@@ -68,17 +69,17 @@ def falls(body: Sequence[ast.stmt]) -> bool:
     return not isinstance(last, ast.Return | ast.Raise | ast.Break | ast.Continue)
 
 
-def without_leaving(function: ast.FunctionDef) -> list[ast.stmt]:
+def without_leaving(function: ast.FunctionDef, yields: bool) -> list[ast.stmt]:
     """The body of a function that returns at its end only, and whose loops say by a name that they were left.
 
-    A generator stays as it is, and so does a function that leaves a `finally`.
+    A generator, which only a text that `yields` has, stays as it is, and so does a function that leaves a `finally`.
     """
-    parts = list(_own(function))
-    final = [n for part in parts if isinstance(part, ast.Try) for n in part.finalbody]
-    if leaves(*final) or any(isinstance(n, ast.Yield | ast.YieldFrom) for n in parts):
+    parts = list(statements(function))
+    early = [stmt for stmt in function.body if not isinstance(stmt, ast.Return) and "return" in leaves(stmt)]
+    if not early and not any(isinstance(n, ast.While | ast.Break | ast.Continue) for n in parts):
         return function.body
-    early = [stmt for stmt in function.body if "return" in leaves(stmt) and not isinstance(stmt, ast.Return)]
-    if not early and not any(isinstance(n, ast.For | ast.While) for n in parts):
+    final = [n for part in parts if isinstance(part, ast.Try) for n in part.finalbody]
+    if leaves(*final) or (yields and _is_generator(function)):
         return function.body
     pass_ = _Pass()
     if not early:
@@ -88,19 +89,22 @@ def without_leaving(function: ast.FunctionDef) -> list[ast.stmt]:
     pass_.returns = True
     body = pass_.sequence([*function.body, *end], last=True)
     first = [_set(RETURNED, False, function.body[0])] if pass_.returned else []
-    return [*first, *body, at(ast.Return(at(ast.Name(RESULT, ast.Load()), last)), last)]
+    return [*first, *body, at(ast.Return(ast.Name(RESULT, ast.Load())), last)]
 
 
-def _own(function: ast.AST) -> list[ast.AST]:
-    """The nodes of a function that are not in functions inside it."""
-    found: list[ast.AST] = []
-    waiting: list[ast.AST] = list(getattr(function, "body", ()))
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        if not isinstance(node, OWN_SCOPE):
-            waiting += children(node)
-    return found
+def statements(root: ast.AST, *, inside: bool = False) -> Iterator[ast.AST]:
+    """The statements in `root`, also those of blocks, and with `inside` those of functions in it."""
+    for node in _inside(root):
+        yield node
+        if inside or not isinstance(node, OWN_SCOPE):
+            yield from statements(node, inside=inside)
+
+
+def _is_generator(node: ast.AST) -> bool:
+    return any(
+        isinstance(child, ast.Yield | ast.YieldFrom) or (not isinstance(child, OWN_SCOPE) and _is_generator(child))
+        for child in children(node)
+    )
 
 
 class _Pass:
@@ -129,7 +133,7 @@ class _Pass:
                     whole.insert(0, _set(f".left{self.loops[-1]}", False, stmt))
                 if "return" in words and self.returned:
                     whole.insert(0, _set(RETURNED, False, stmt))
-                return [*out, at(ast.If(_new(goes_on, stmt), whole, []), rest[0])]
+                return [*out, at(ast.If(at(goes_on, stmt), whole, []), rest[0])]
             if words:
                 return out
         return out
@@ -143,7 +147,7 @@ class _Pass:
         if not (self.returns and isinstance(stmt, ast.Return)):
             return [stmt]
         value = stmt.value or at(ast.Constant(None), stmt)
-        out: list[ast.stmt] = [at(ast.Assign([at(ast.Name(RESULT, ast.Store()), stmt)], value), stmt)]
+        out: list[ast.stmt] = [at(ast.Assign([ast.Name(RESULT, ast.Store())], value), stmt)]
         if not last:
             self.returned = True
             out.append(_set(RETURNED, True, stmt))
@@ -168,8 +172,7 @@ class _Pass:
         if isinstance(stmt, ast.For | ast.While):
             return self.loop(stmt, last)
         if isinstance(stmt, ast.Try) and stmt.orelse and (words := leaves(*stmt.body)):
-            test = _new(self.goes_on(words, False), stmt.orelse[0])
-            stmt.orelse = [at(ast.If(test, stmt.orelse, []), stmt.orelse[0])]
+            stmt.orelse = [at(ast.If(self.goes_on(words, False), stmt.orelse, []), stmt.orelse[0])]
         if not isinstance(stmt, OWN_SCOPE):
             self.parts(stmt, last and isinstance(stmt, ast.If | ast.With))
         return [stmt]
@@ -210,10 +213,10 @@ class _Pass:
             found.insert(0, _set(over, False, loop))
         if "return" in words and self.loops:
             self.returned = True  # also where no statement that is kept says so
-            returned = at(ast.Name(RETURNED, ast.Load()), loop)
+            returned = ast.Name(RETURNED, ast.Load())
             found.append(at(ast.If(returned, [_set(f".left{self.loops[-1]}", True, loop)], []), loop))
         if orelse and (ends or not while_):
-            again = _new(ast.Name(over, ast.Load()) if while_ else _not(f".left{block}"), orelse[0])
+            again: ast.expr = ast.Name(over, ast.Load()) if while_ else _not(f".left{block}")
             found.append(at(ast.If(again, self.sequence(orelse), []), orelse[0]))
         return found
 
@@ -231,26 +234,18 @@ def _is_true(test: ast.expr) -> bool:
     return isinstance(test, ast.Constant) and bool(test.value)
 
 
-def _new(test: ast.expr, place: ast.AST) -> ast.expr:
-    """A test that the text does not have, on the line on which `place` begins."""
-    for node in [n for n in every(test) if isinstance(n, ast.expr)]:
-        at(node, place)
-    return test
-
-
 def _not(name: str) -> ast.expr:
     return ast.UnaryOp(ast.Not(), ast.Name(name, ast.Load()))
 
 
 def _set(name: str, value: bool, place: ast.AST) -> ast.stmt:
-    return at(ast.Assign([at(ast.Name(name, ast.Store()), place)], ast.Constant(value)), place)
+    return at(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), place)
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """What a node holds, in order of text, but for what says no more than which operator it is, or that it is bound."""
     found: list[ast.AST] = []
-    for name in node._fields:
-        value = getattr(node, name, None)
+    for value in vars(node).values():
         if type(value) is list:
             found += [x for x in value if isinstance(x, ast.AST)]
         elif isinstance(value, ast.AST) and value._fields:
@@ -268,8 +263,11 @@ def every(node: ast.AST) -> Iterator[ast.AST]:
 Node = TypeVar("Node", bound=ast.AST)
 
 
-def at(node: Node, place: ast.AST) -> Node:
-    """`node` on the line on which `place` begins; what is new in it comes to stand there too, when all is complete."""
-    fields: dict[str, Any] = vars(ast.copy_location(node, place))
-    fields.update(end_lineno=fields["lineno"], end_col_offset=fields["col_offset"])
+def at(node: Node, place: Any) -> Node:
+    """`node`, and what is new in it, on the line on which `place` begins."""
+    line, column = place.lineno, place.col_offset
+    new: list[ast.AST] = [node]
+    for one in new:
+        new += [child for child in children(one) if "lineno" not in vars(child)]
+        vars(one).update(lineno=line, col_offset=column, end_lineno=line, end_col_offset=column)
     return node

@@ -35,7 +35,7 @@ from ..ir import (
 )
 from ..ranges import domain
 from ..simplify import simplify
-from .blocks import Block, Tables, opposite, pairs, truth
+from .blocks import Block, Cells, Tables, opposite, pairs, truth
 from .language import AtMost, Loop, loop
 from .leaving import RESULT, RETURNED
 from .registers import (
@@ -74,8 +74,10 @@ class Exit:
 class Repeated(Block):
     """`for k in gpu.loop(n):`. With `left`, the name that tells so, threads may leave it before its end."""
 
-    def __init__(self, loop: Loop, tables: Tables, counters: tuple[str, ...], frame: FrameType, left: str = "") -> None:
-        super().__init__("while" if loop.stop is None else "gpu.loop", loop.place, tables, frame)
+    def __init__(
+        self, loop: Loop, tables: Tables, cells: Cells, counters: tuple[str, ...], frame: FrameType, left: str = ""
+    ) -> None:
+        super().__init__("while" if loop.stop is None else "gpu.loop", loop.place, tables, cells, frame)
         self.loop, self.counters, self.left = loop, counters, left
         self.carried: dict[str, list[Register | None]] = {}
         self.leaves: dict[str, list[object]] = {}
@@ -152,7 +154,6 @@ class Repeated(Block):
         self.close(body)
         trace.emit(For(counter, loop.start, loop.stop, loop.step, tuple(body), loop.place))
         self.now = self.values()
-        self.put()
         if self.left:
             self.now[self.left] = True if flag is None else reading(trace, flag)
         for name in after.keys() - self.before.keys():
@@ -160,6 +161,7 @@ class Repeated(Block):
         for name in self.counters:
             self.now.pop(name, None)
             self.lose(name, "the counter of the loop, which has ended:")
+        self.put()
         self.forget()
 
     def check_ends(self, body: list[Stmt]) -> None:
@@ -290,10 +292,10 @@ class Repeated(Block):
 class Turning(Repeated):
     """`while test:`: Python's own if it is known of each turn whether it is the last, else a loop from the first."""
 
-    def __init__(self, tables: Tables, frame: FrameType, left: str) -> None:
+    def __init__(self, tables: Tables, cells: Cells, frame: FrameType, left: str) -> None:
         line = frame.f_lineno
         loop = Loop(const(0), None, const(1), domain(const(0).dtype), True, "")
-        super().__init__(loop, tables, (), frame, left)
+        super().__init__(loop, tables, cells, (), frame, left)
         self.place = self.at(line)
         self.what, self.loop = f"while at {self.place}", replace(loop, place=self.place)
         self.trace.open.remove(self)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,15 @@ Look = Callable[[], Parts]
 Space = Mapping[Any, object]
 T = TypeVar("T")
 MISSING = object()
+
+
+class Cell(Protocol):
+    """A place as of a variable."""
+
+    @property
+    def cell_contents(self) -> object: ...
+
+
 #: What holds its parts and nothing else, also in a class derived from it.
 HOLDING = (tuple, list, set, frozenset, deque, dict, types.MappingProxyType)
 #: Where the parts of a thing are that is nothing but its parts.
@@ -304,7 +313,7 @@ def cells_of(function: types.FunctionType) -> dict[str, types.CellType]:
     return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
 
-def content_of(cell: types.CellType) -> object:
+def content_of(cell: Cell) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # not assigned yet

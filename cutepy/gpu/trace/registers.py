@@ -19,6 +19,7 @@ from ..ir.frozen import dataclass
 from ..ir.place import user_place
 from ..ir.weak import own_type
 from ..ranges import domain, range_of
+from .complex import Complex
 from .state import Trace
 
 Leaves = tuple[object, ...]
@@ -87,24 +88,31 @@ def carried(value: ir.Expr) -> ir.Expr:
 
 def taken_apart(value: object) -> Leaves | None:
     """The numbers in a value, if it is a number or holds nothing else: tuples are carried item by item."""
-    if isinstance(value, tuple):
-        parts = [part for item in value if (part := taken_apart(item)) is not None]
-        return tuple([leaf for part in parts for leaf in part]) if len(parts) == len(value) else None
+    if (items := _items(value)) is not None:
+        parts = [part for item in items if (part := taken_apart(item)) is not None]
+        return tuple([leaf for part in parts for leaf in part]) if len(parts) == len(items) else None
     number = isinstance(value, bool | int | float | np.number | np.bool_)
     return (value,) if number or (isinstance(value, ir.Expr) and value.lanes == 1) else None
 
 
 def form(value: object) -> object:
     """How the tuples in a value are nested."""
-    return (type(value), *map(form, value)) if isinstance(value, tuple) else None
+    items = _items(value)
+    return None if items is None else (type(value), *map(form, items))
+
+
+def _items(value: object) -> Leaves | None:
+    """What a tuple or a complex number is made of."""
+    return (value.real, value.imag) if isinstance(value, Complex) else value if isinstance(value, tuple) else None
 
 
 def put_together(like: object, leaves: list[object]) -> object:
     """The value of the form of `like` with these numbers, which are taken from the list."""
-    if not isinstance(like, tuple):
+    if (parts := _items(like)) is None:
         return leaves.pop(0)
-    items: list[Any] = [put_together(item, leaves) for item in like]
-    return type(like)(*items) if hasattr(like, "_fields") else tuple(items)
+    items: list[Any] = [put_together(item, leaves) for item in parts]
+    made: Any = type(like)
+    return made(*items) if hasattr(like, "_fields") or isinstance(like, Complex) else tuple(items)
 
 
 def blank(value: object) -> object:
@@ -126,8 +134,8 @@ def same(first: object, second: object) -> bool:
         return True
     if type(first) is not type(second) or isinstance(first, ir.Expr):
         return False
-    if isinstance(first, tuple) and isinstance(second, tuple):
-        return len(first) == len(second) and all(map(same, first, second))
+    if (items := _items(first)) is not None and (others := _items(second)) is not None:
+        return len(items) == len(others) and all(map(same, items, others))
     if isinstance(first, Tensor) and isinstance(second, Tensor):
         parts = ("engine", "offset", "guard")
         return first.layout == second.layout and all(same(getattr(first, p), getattr(second, p)) for p in parts)

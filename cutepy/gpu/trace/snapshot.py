@@ -4,7 +4,7 @@ Law: every list, dict, set, array, closure, class and object of a user's that co
 names of its frame and those that it and the functions it can call mention, is compared part by part, by identity.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from operator import length_hint
@@ -18,7 +18,6 @@ from ..ir.place import user_place
 from .items import Item
 from .reach import (
     HOLDING,
-    MISSING,
     PARTS,
     Held,
     Parts,
@@ -44,18 +43,18 @@ _STATE = (np.ndarray, bytearray, GeneratorType, *HOLDING, *PARTS)
 
 
 class Snapshot(Walk):
-    """The state of Python that the code of a frame can reach, but for what `items` hold."""
+    """The state of Python that the code of a frame can reach, but for what `items` hold, and `cells` of variables."""
 
     still = staticmethod(is_library)
 
-    def __init__(self, frame: FrameType, items: Iterable[Item] = ()) -> None:
+    def __init__(self, frame: FrameType, items: Iterable[Item], cells: Mapping[str, CellType]) -> None:
         super().__init__()
+        self.cells = set(map(id, cells.values()))
         self.carried: dict[int, set[object]] = {}
         for item in items:
             self.carried.setdefault(id(item.holder), set()).add(item.key)
         self.seen: dict[int, object] = {}
-        self.own = {name: frame.f_locals.get(name, MISSING) for name in frame.f_code.co_cellvars}
-        for name, value in frame.f_locals.items():
+        for name, value in sorted(frame.f_locals.items(), key=lambda named: named[0] not in cells):
             if name[0] != ".":
                 self.reach(name, value)
         self.globals(frame.f_globals, written(frame.f_code))
@@ -148,8 +147,7 @@ class Snapshot(Walk):
         self.globals(value.__globals__, value.__code__)
 
     def content(self, cell: CellType, name: str) -> object:
-        value = content_of(cell)  # what the frame binds itself is carried
-        return value if value is self.own.get(name, self) else super().content(cell, name)
+        return content_of(cell) if id(cell) in self.cells else super().content(cell, name)
 
     def is_fixed(self, value: object) -> bool:
         """Whether a value is cutepy's, Python's or NumPy's own, and so none of a kernel's state."""

@@ -15,6 +15,15 @@ from ..ir.place import is_foreign, place_of, user_frame
 from ..runtime.program import Limits, Program
 
 TENSOR_MEANT = "is a tensor meant?"
+ELSEWHERE = {
+    "blockIdx": "gpu.workgroup",
+    "threadIdx": "gpu.thread",
+    "blockDim": "the number that gpu.launch(threads=...) says",
+    "gridDim": "the numbers that gpu.launch(grid=...) says",
+    "__syncthreads": "gpu.barrier()",
+    "tl": "gpu, and gpu.workgroup is program_id",
+}
+"""What CUDA's and Triton's names are here."""
 
 
 @contextmanager
@@ -38,6 +47,8 @@ def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
 
 def _of_a_number(message: str) -> str:
     """What Python says of an expression where it takes a tensor or an object; "" where it speaks of something else."""
+    if message.endswith("'Tensor' has no len()"):
+        return "a tensor has no len(); size(x) counts its elements, size(x, 0) those along the first mode"
     found = re.match(r"'(\w+)' object ", message)
     if found is None or found[1] not in {node.__name__ for node in Expr.__subclasses__()}:
         return ""
@@ -58,14 +69,16 @@ def _is_misuse(error: Exception, file: str) -> bool:
 
 
 def unbound(error: NameError, lost: Mapping[tuple[CodeType, str], str]) -> str:
-    """Why a name of the user's is not bound, where a block of the kernel is the reason, with the line of its use; ""
-    where it is not."""
+    """Why a name of the user's is not bound, with the line of its use, where a block of the kernel is the reason or the
+    name is another language's; "" where that is not so."""
     name = re.search(r"'([\w.]+)'", str(error))
     for frame, line in reversed(list(walk_tb(error.__traceback__))):
         for (code, known), why in lost.items():
             inner = code is frame.f_code or known in frame.f_code.co_freevars
             if name is not None and known == name[1] and inner:
                 return f"{place_of(frame.f_code.co_filename, line)}: {why}; bind it before the block, to what it holds"
+        if error.name in ELSEWHERE:
+            return f"{place_of(frame.f_code.co_filename, line)}: {error.name} is {ELSEWHERE[error.name]} here"
     return ""
 
 

@@ -7,6 +7,7 @@ sees every `with` and `for` begin and end, with the names bound in it, and every
 import ast
 import dis
 import linecache
+import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache
@@ -16,10 +17,18 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .hooks import HOOKS, Function, Hooks
-from .leaving import children, every
+from .leaving import every
 from .reach import PACKAGE, is_users_file
 
-_PLACE = "lineno", "col_offset", "end_lineno", "end_col_offset"
+#: The instructions of which one at least is in whatever hooks change: calls, choices, blocks, and inner functions.
+_HOOKED = frozenset(
+    number
+    for name, number in dis.opmap.items()
+    if re.match(
+        r"CALL|FOR_ITER|BEFORE_WITH|LOAD_SPECIAL|.*JUMP|UNARY_NOT|TO_BOOL|STORE_|DELETE_|MAKE_FUNCTION|.*YIELD", name
+    )
+    and name not in ("STORE_FAST", "DELETE_FAST")
+)
 #: Functions whose rewriting is kept.
 KEPT = 4096
 
@@ -41,9 +50,12 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
             _written.clear()
         own = code.co_filename == kernel_file or is_users_file(code.co_filename)
         own = own or (code.co_filename.startswith(PACKAGE) and not {"when", "loop"}.isdisjoint(code.co_names))
+        own = own and not _HOOKED.isdisjoint(code.co_code[::2])
         known = _rewritten[id(code), kernel_file] = code, _rewrite(function) if own else None
         if known[1] is not None:
             _written[id(known[1])] = code
+            for inner in _inside(known[1]):
+                _rewritten[id(inner), kernel_file] = inner, None
     if known[1] is None:
         return function
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -68,24 +80,17 @@ def _rewrite(function: FunctionType) -> CodeType | None:
     try:
         for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
             if _same(_compiled(node, function), code) or _asserts(node):
-                return _compiled(located(Hooks().visit(node)), function)
+                yields = any("yield" in line for line in lines[node.lineno - 1 : node.end_lineno])
+                return _compiled(Hooks(_owner(function), yields=yields).visit(node), function)
     except (SyntaxError, TokenError):
         pass
     return None
 
 
-def located(root: Function) -> Function:
-    """`root`, in which what has no place stands where that does which holds it."""
-    waiting: list[tuple[ast.AST, dict[str, int]]] = [(root, {})]
-    while waiting:
-        node, place = waiting.pop()
-        own = vars(node)
-        if "lineno" in own:
-            place = {name: own[name] for name in _PLACE}
-        elif node._attributes:
-            own.update(place)
-        waiting += [(child, place) for child in children(node)]
-    return root
+def _owner(function: FunctionType) -> str:
+    """The name of the class in which a function stands; "" for one that stands in none."""
+    path = function.__qualname__.split(".")
+    return path[-2] if len(path) > 1 and path[-2] != "<locals>" else ""
 
 
 def _asserts(node: ast.AST) -> bool:
@@ -157,27 +162,26 @@ def _compiled(node: Function, function: FunctionType) -> CodeType:
     code = function.__code__
     at: Any = {"lineno": 1, "col_offset": 0}
     inner: ast.stmt = ast.Expr(node, **at) if isinstance(node, ast.Lambda) else _bare(node)
-    path = function.__qualname__.split(".")
-    if len(path) > 1 and path[-2] != "<locals>":
-        inner = ast.ClassDef(path[-2], [], [], [inner], [], **_NO_TYPES, **at)
+    if owner := _owner(function):
+        inner = ast.ClassDef(owner, [], [], [inner], [], **_NO_TYPES, **at)
     names = [ast.arg(name, **at) for name in (*code.co_freevars, HOOKS)]
     outer = ast.FunctionDef("outer", _arguments(names), [inner], [], **_NO_TYPES, **at)
     modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), ModuleType)]
     imports = [ast.Import([ast.alias(name, **at)], **at) for name in modules]  # methods of modules compile otherwise
     flags = code.co_flags & 0x3FF0000  # what `from __future__ import` decided
     tree = ast.Module([*imports, outer], [])
-    return next(_inside(compile(tree, code.co_filename, "exec", flags, dont_inherit=True), code.co_name))
+    compiled = compile(tree, code.co_filename, "exec", flags, dont_inherit=True)
+    return next(found for found in _inside(compiled) if found.co_name == code.co_name)
 
 
 _NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
 
-def _inside(code: CodeType, name: str) -> Iterator[CodeType]:
+def _inside(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            if constant.co_name == name:
-                yield constant
-            yield from _inside(constant, name)
+            yield constant
+            yield from _inside(constant)
 
 
 def _bare(node: ast.FunctionDef) -> ast.FunctionDef:

@@ -4,11 +4,153 @@
 the reason. What memory holds is never guessed to be harmless.
 """
 
-from .claims import CHECKS as CHECKS
-from .claims import check_matrices as check_matrices
-from .claims import needs_checks as needs_checks
-from .claims import verify as verify
+from ...errors import KernelError
+from ..ir import Buffer, Kernel, check, new_arena
+from ..lower import lower
+from ..runtime.program import Limits
+from .barriers import decide_barriers, decide_whole
+from .bounds import decide_bounds, is_in_bounds
+from .collect import collect, uses_matrices, uses_subgroups
+from .loops import decide_loops, decide_progress
+from .model import Model
+from .races import decide_races
 from .verdict import Use as Use
 from .verdict import Verdict as Verdict
 from .verdict import Verification as Verification
 from .verdict import Witness as Witness
+from .written import decide_written
+
+
+def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ()) -> Verdict:
+    """Workgroup size and memory, grid, bindings and parameters; `aliases` names bindings that share memory."""
+    shared = kernel.shared_bytes
+    found = [f"{names} share memory that the kernel writes" for names in aliases]
+    found += limits.exceeded(kernel.workgroup, shared, len(kernel.buffers), len(kernel.params))
+    found += [
+        f"{count} workgroups along {axis}, the device has {limits.workgroups}"
+        for axis, count in zip("xyz", kernel.grid, strict=True)
+        if count > limits.workgroups
+    ]
+    found += [
+        f"{b.name} has {nbytes} bytes, the device binds {limits.binding_bytes}"
+        for b in kernel.buffers
+        if (nbytes := -(-b.length // b.width) * b.width * b.dtype.bytes) > limits.binding_bytes
+    ]
+    if found:
+        return Verdict("within limits", "refuted", "; ".join(found))
+    return Verdict("within limits", "proven", f"{kernel.threads} threads, {shared} bytes of workgroup memory")
+
+
+CHECKS = "auto", "always"
+_RANK = {"refuted": 0, "undecided": 1, "proven": 2}
+
+
+def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, ...] = ()) -> Verification:
+    """All verdicts about `kernel`, for a device with `limits` (by default, for every WebGPU device).
+
+    Where it asks how threads fall into subgroups, for every size of subgroup that the device may have: consecutive
+    threads, as all devices have it. `aliases` names bindings that share memory.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def shift(x, y):
+    ...     gpu.launch(grid=1, threads=64)
+    ...     y[gpu.thread] = x[gpu.thread + 1]
+    >>> x = np.zeros(64, np.float32)
+    >>> found = verify(shift.ir(x, x.copy()))
+    >>> for v in found.refuted:
+    ...     print(v.claim, v.array, v.witness.element, v.witness.uses[0].thread)
+    in bounds x 64 63
+    >>> [(v.claim, v.status) for v in found.verdicts if v.array == "y"]
+    [('in bounds', 'proven'), ('no races', 'proven')]
+    """
+    chosen = limits if limits is not None else Limits()
+    check(kernel)
+    verdicts = [*_for_sizes(kernel, chosen), *decide_progress(kernel), decide_limits(kernel, chosen, aliases)]
+    return Verification(kernel.name, tuple(verdicts))
+
+
+def needs_checks(kernel: Kernel) -> bool:
+    """Whether `kernel` is not proven to do without the run-time checks of bounds and loops: as it is printed, after
+    lowering."""
+    if 0 in kernel.grid:
+        return True  # nothing was looked at, and a launch may bring another grid
+    with new_arena():
+        ready = lower(kernel)
+        forms = [ready]
+        if any(b.length % b.width for b in (*ready.buffers, *ready.local)):
+            forms.append(kernel)  # vectors reach into padding: only where lowering made them so
+        models = (collect(form, size) for form in forms for size in _sizes(ready, Limits()))
+        return not all(decide_loops(m).status == "proven" and is_in_bounds(m, _racing(m)) for m in models)
+
+
+def check_matrices(kernel: Kernel) -> None:
+    """Raise KernelError for a kernel whose subgroups hold matrices and that is not proven to move and compute them as
+    a whole, inside its arrays: no runtime checks that."""
+    if not uses_matrices(kernel) or 0 in kernel.grid:
+        return
+    with new_arena():
+        model = collect(lower(kernel), kernel.lanes)
+        for verdict in decide_whole(model):
+            if verdict.status != "proven":
+                raise KernelError(f"{kernel.name} is not run: {verdict}")
+        if not is_in_bounds(model, _racing(model)):
+            found = [f": {v}" for v in decide_bounds(model, _racing(model)) if v.status != "proven"]
+            told = "".join(found[:1])
+            raise KernelError(
+                f"{kernel.name} is not run: its matrices are not proven to stay inside their memory{told}"
+            )
+
+
+def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
+    """The sizes of subgroup to look at: those that the device may have, where the kernel asks for them."""
+    if uses_matrices(kernel):
+        return [kernel.lanes]
+    least, most = limits.subgroup_sizes
+    sizes = [1 << i for i in range(8) if least <= 1 << i <= most]
+    return sizes if sizes and uses_subgroups(kernel) else [32]
+
+
+def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
+    """The worst verdict on each claim, over the sizes of subgroup."""
+    if 0 in kernel.grid:
+        return []
+    worst: dict[tuple[str, str], Verdict] = {}
+    for size in _sizes(kernel, limits):
+        with new_arena():
+            for verdict in _decide(collect(kernel, size)):
+                key = verdict.claim, verdict.array
+                if key not in worst or _RANK[verdict.status] < _RANK[worst[key].status]:
+                    worst[key] = verdict
+    return list(worst.values())
+
+
+def _decide(model: Model) -> list[Verdict]:
+    barriers, races = _order(model)
+    bounds = decide_bounds(model, _racing(model, races))
+    written = _if_held(barriers, decide_written(model))
+    return [*bounds, decide_loops(model), barriers, *decide_whole(model), *races, *written]
+
+
+def _order(model: Model) -> tuple[Verdict, list[Verdict]]:
+    """Whether barriers hold for all threads, and what they keep apart."""
+    barriers = decide_barriers(model)
+    return barriers, _if_held(barriers, decide_races(model))
+
+
+def _if_held(barriers: Verdict, verdicts: list[Verdict]) -> list[Verdict]:
+    """Nothing is proven by barriers that may not hold for all threads."""
+    if barriers.status == "proven":
+        return verdicts
+    why = "a barrier is not proven to hold for all threads"
+    return [Verdict(v.claim, "undecided", why, v.array) if v.status == "proven" else v for v in verdicts]
+
+
+def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
+    """The arrays of which threads may read what others write meanwhile, of those that indices are read from."""
+    used = {model.read_from[x] for a in model.accesses for x in model.leaves(a.index) if x in model.read_from}
+    if not used:
+        return used
+    names = {v.array for v in (_order(model)[1] if races is None else races) if v.status != "proven"}
+    return {b for b in used if b.name in names}

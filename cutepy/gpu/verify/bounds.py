@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...layout.affine import Affine, Congruent, Interval
-from ..evaluate import Integers, MadeUp, Mask, Points, Unknown
 from ..ir import Binary, Buffer, Cast, Const, Expr, Var, rewrite
-from ..ranges import domain, exact, linear, range_of
+from ..ranges import Integers, MadeUp, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..simplify import quotient, remainder
 from ..wgsl import show
 from .model import Access, Domain, Model, named
@@ -155,8 +154,10 @@ _TRIES, _SMALL = 8, 1 << 18
 
 def decide_bounds(model: Model, racing: Set[Buffer]) -> list[Verdict]:
     """One verdict for each array. Whoever reads an array of `racing` twice may find two values."""
-    arrays = dict.fromkeys(access.buffer for access in model.accesses)
-    return [_array(model, b, [a for a in model.accesses if a.buffer is b], racing) for b in arrays]
+    arrays: dict[Buffer, list[Access]] = {}
+    for access in model.accesses:
+        arrays.setdefault(access.buffer, []).append(access)
+    return [_array(model, buffer, accesses, racing) for buffer, accesses in arrays.items()]
 
 
 def last_of(access: Access) -> int:

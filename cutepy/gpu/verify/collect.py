@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import KernelError
-from ...tensor.dtypes import bool_, u32
-from ...tensor.matrix import MatrixType
+from ...tensor.dtypes import MatrixType, bool_, u32
 from .. import ir
 from ..ir.operators import U32_LIMIT
 from ..ranges import domain, linear, range_of

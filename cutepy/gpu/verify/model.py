@@ -12,9 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..evaluate import Array, Integers, Points, is_opaque
 from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
-from ..ranges import exact, linear, range_of
+from ..ranges import Array, Integers, Points, exact, is_opaque, linear, range_of
 from ..wgsl import show
 from .verdict import Use
 

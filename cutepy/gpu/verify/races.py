@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..evaluate import Integers, MadeUp, Mask, Points
 from ..ir import Buffer, Const, Expr
-from ..ranges import linear
+from ..ranges import Integers, MadeUp, Mask, Points, linear
+from .barriers import Phase, phases
 from .bounds import facts_of, reach
-from .digits import owned
-from .meeting import Answer, Found, Places, Scene, decide, found_by, meet
+from .meeting import Answer, Found, Places, Scene, decide, found_by, meet, owned
 from .model import MOST, Access, Domain, Model, Verb, typed
-from .phases import Phase, phases
 from .verdict import Verdict
 
 Moves = tuple[tuple[Expr, int], ...]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import VerificationError
-from ...layout.values.above import Shown
+from ...layout.values.above import Answer
 
 Status = Literal["proven", "refuted", "undecided"]
 Claim = Literal[
@@ -74,7 +74,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verification(Shown):
+class Verification(Answer):
     """All verdicts about one traced form of a kernel."""
 
     kernel: str
@@ -98,8 +98,6 @@ class Verification(Shown):
     def __str__(self) -> str:
         word = "refuted" if self.refuted else "undecided" if self.undecided else "proven"
         return "\n".join([f"{self.kernel}: {word}", *(f"  {v}" for v in self.verdicts)])
-
-    __repr__ = __str__
 
     def raise_if_refuted(self) -> None:
         """Raise VerificationError with every counter-example, if there is one."""

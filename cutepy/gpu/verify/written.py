@@ -13,9 +13,8 @@ from itertools import chain
 import numpy as np
 
 from ...layout.affine import Affine
-from ..evaluate import Integers, MadeUp, Mask, Points, Unknown
 from ..ir import Buffer, Expr, conjuncts, negated
-from ..ranges import exact, linear, range_of
+from ..ranges import Integers, MadeUp, Mask, Points, Unknown, exact, linear, range_of
 from ..simplify import from_linear, simplify
 from ..wgsl import show
 from .bounds import facts_of, last_of, reach

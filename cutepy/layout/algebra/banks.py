@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from ...errors import LayoutError
-from ..values.above import Shown
+from ..values.above import Answer
 from ..values.composed import AnyLayout
 from .lanes import check_numbers, lanes_of
 from .swizzled import listed
@@ -55,8 +56,8 @@ class Witness(NamedTuple):
         return f"at access {self.access} lanes {lanes} want words {words} of bank {self.bank}"
 
 
-@dataclass(frozen=True, slots=True)
-class BankConflicts(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class BankConflicts(Answer):
     """The rounds of every phase, access by access; those that evenly spread words would take in all; the worst bank."""
 
     phases: tuple[int, ...]
@@ -78,8 +79,8 @@ class BankConflicts(Shown):
         return f"{self.ways}-way conflict, {rounds}: {self.witness}" if self.witness else f"no conflict, {rounds}"
 
 
-@dataclass(frozen=True, slots=True)
-class Transactions(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Transactions(Answer):
     """The segments that each subgroup touches at each access, and those that the bytes wanted would fill in all."""
 
     each: tuple[int, ...]
@@ -95,24 +96,9 @@ class Transactions(Shown):
 
 
 def bank_conflicts(
-    layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, banks: int = 32
+    layout: AnyLayout, element_bytes: int, access_bytes: int | None, lanes: int, banks: int
 ) -> BankConflicts:
-    """How many rounds workgroup memory takes for the accesses of `layout`, a map from (lane, value) to an element.
-
-    Mode 0 counts lanes, subgroup after subgroup; each coordinate of the other modes is an access of its own. A bank
-    gives one word of 4 bytes a round, to all lanes that want it. As many lanes are served together as 4 bytes a lane
-    allow: accesses of 8 and 16 bytes take a half and a quarter of a subgroup at a time, a phase each.
-
-    >>> from cutepy.layout import Layout
-    >>> print(bank_conflicts(Layout((32, 2), (32, 1))))
-    32-way conflict, 64 rounds for 2 phases: at access 0 lanes 0, 1, 2, 3, ... want words 0, 32, 64, 96, ... of bank 0
-    >>> bank_conflicts(Layout(32, 33)).ways, bank_conflicts(Layout(32, 1), element_bytes=16).phases
-    (1, (1, 1, 1, 1))
-
-    With `access_bytes` a lane takes so many bytes at once: its values in order, which must be neighbours, or, where the
-    layout has lanes only, the bytes from its element on. Raises LayoutError for accesses that are no whole elements or
-    do not begin at a multiple of their bytes, for unknown sizes, and above a million elements.
-    """
+    """The answer to `questions.bank_conflicts`."""
     call = f"bank_conflicts({layout})"
     wide = _checked(call, element_bytes, access_bytes, lanes=lanes, banks=banks)
     found = [
@@ -129,18 +115,9 @@ def bank_conflicts(
 
 
 def transactions(
-    layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, segment_bytes: int = 32
+    layout: AnyLayout, element_bytes: int, access_bytes: int | None, lanes: int, segment_bytes: int
 ) -> Transactions:
-    """How many segments of memory the accesses of `layout` touch, a map from (lane, value) to an element.
-
-    Lanes, values and `access_bytes` are those of `bank_conflicts`; a subgroup asks for a segment once an access.
-
-    >>> from cutepy.layout import Layout
-    >>> print(transactions(Layout(32, 1)), "|", transactions(Layout(32, 2)), "|", transactions(Layout(32, 8)))
-    4 transactions, 4 would do | 8 transactions, 4 would do | 32 transactions, 4 would do
-
-    Raises LayoutError as `bank_conflicts`.
-    """
+    """The answer to `questions.transactions`."""
     call = f"transactions({layout})"
     wide = _checked(call, element_bytes, access_bytes, lanes=lanes, segment_bytes=segment_bytes)
     asked = accesses(call, layout, element_bytes, wide)
@@ -280,23 +257,30 @@ class Tables(NamedTuple):
         """The elements that are taken."""
         return {element for table in self.elements for row in table for element in row}
 
-    def counted(self, offsets: Offsets) -> list[tuple[int, int]] | None:
-        """For each access the rounds of its worst phase, and those its words need; None if one is torn."""
-        found = [self._rounds(*pair, offsets) for pair in zip(self.elements, self.asked, strict=True)]
-        counted = [entry for entry in found if entry is not None]
-        return counted if len(counted) == len(found) else None
+    def counted(self, offsets: Offsets, most: float = inf) -> list[tuple[int, int]] | None:
+        """For each access the rounds of its worst phase, and those its words need; None if one is torn, or surely takes
+        more than `most` rounds too many."""
+        counted: list[tuple[int, int]] = []
+        for table, access in zip(self.elements, self.asked, strict=True):
+            found = self._rounds(table, access, offsets, most)
+            if found is None:
+                return None
+            counted.append(found)
+        return counted
 
-    def cost(self, layout: AnyLayout) -> Cost | None:
-        """None where what a lane takes at once is torn."""
-        counted = self.counted(listed(layout))
+    def cost(self, layout: AnyLayout, most: float = inf) -> Cost | None:
+        """None where what a lane takes at once is torn, or an access surely takes more than `most` rounds too many."""
+        counted = self.counted(listed(layout), most)
         if counted is None:
             return None
         excess = [worst - needed for worst, needed in counted]
         return max(excess), sum(excess), layout.cosize, tuple(worst for worst, _needed in counted)
 
-    def _rounds(self, table: list[list[int]], access: Access, offsets: Offsets) -> tuple[int, int] | None:
-        """The rounds of the worst phase where element i lies at `offsets[i]`, those its words need; None if torn."""
+    def _rounds(self, table: list[list[int]], access: Access, offsets: Offsets, most: float) -> tuple[int, int] | None:
+        """The rounds of the worst phase with element i at `offsets[i]`, what its words need; None as `counted`."""
         worst, needed = 0, 0
+        words = served_together(access.wide, self.lanes) * -(-access.wide // WORD)
+        end = most + -(-words // self.banks)  # no phase needs more rounds than all different words
         for start in range(0, len(table[0]), access.vector):
             firsts: list[int | None] = []
             for values in table:
@@ -306,4 +290,6 @@ class Tables(NamedTuple):
                 firsts.append(at[0] * self.element_bytes)
             for phase in served(firsts, access.wide, self.lanes, self.banks):
                 worst, needed = max(worst, phase.ways), max(needed, phase.perfect(self.banks))
+            if worst > end:
+                return None
         return worst, needed

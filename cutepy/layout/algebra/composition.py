@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ...errors import CompositionError, LayoutError
-from ..values.basis import BasisSum, as_stride, has_basis, path_of, value_of
-from ..values.coordinates import flat_index, keeps
+from ..values.coordinates import BasisSum, as_stride, flat_index, has_basis, keeps, path_of, value_of
 from ..values.int_tuple import IntTuple, fold_profile, leaves, map_leaves, show
 from ..values.layout import Layout, _make, axis_layout, flat_modes
 from ..values.size import Size, list_coordinates
@@ -163,7 +162,7 @@ def _leaf_error(outer: Layout, inner: Layout, refused: Refused, way_out: str) ->
     extent, step = extents[position], steps[position]
     shape, _ = coalesced_open(outer)
     broken = leaf_modes(outer, extent, step)
-    at, led_to = (broken.index, broken.expected) if isinstance(broken, Broken) else (extent, outer(step) * extent)
+    at, led_to = (broken.at, broken.expected) if isinstance(broken, Broken) else (extent, outer(step) * extent)
     here = outer(step * at)
     flat = tuple(at if leaf == position else 0 for leaf in range(len(extents)))
     witness = fold_profile(iter(flat), inner.shape)

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import LayoutError
-from ..values.above import Shown
+from ..values.above import Answer
 from ..values.bit_map import BitMap, Columns, Image, apply
 from ..values.composed import AnyLayout
 from .bits import columns_of
+from .find import Trip, trip
 from .lanes import check_known
 from .rows import completed, rank_of
-from .trip import Trip, trip
 
 Value = TypeVar("Value")
 
@@ -50,8 +50,8 @@ class Round(NamedTuple):
     mask: int
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Conversion(Answer):
     """What a thread does to get `target` from `source`; call it, or print it.
 
     `kept` are the values of the source that differ, in order; `copies` says for each value of the target which of the
@@ -140,28 +140,8 @@ def _swapped(
     return registers
 
 
-def convert(
-    source: AnyLayout, target: AnyLayout, lanes: int = 32, element_bytes: int = 4, through: str | None = None
-) -> Conversion:
-    """The plan by which threads that hold a tile as `source` come to hold it as `target`.
-
-    Both map (thread, value) to an element of the tile and are linear over bits. `lanes` threads in succession shuffle
-    with one another. Shuffles are counted against the rounds that shared memory takes, and the
-    fewer win; `through` says "shuffles" or "memory" to have it so.
-
-    >>> from cutepy.layout import Layout
-    >>> print(convert(Layout((4, 2), (2, 1)), Layout((4, 2), (1, 4))))
-    (4,2):(2,1) -> (4,2):(1,4): 2 shuffles of 2 values, 4 selects; none has fewer
-      where bit 1 of the thread is 1: registers r and r^1 change, before
-      value 0: register 0 of F2<2,1>(thread)
-      value 1: register 1 of F2<2,1>(thread)^2
-      where bit 0 of the thread is 1: values v and v^1 change, after
-    >>> convert(Layout((2, 2), (2, 1)), Layout((2, 2), (1, 2))).shuffles
-    1
-
-    Raises LayoutError where a layout is not linear, the threads differ in number, the target has an element that
-    nobody holds, and where elements leave their `lanes` threads though shuffles are asked for.
-    """
+def convert(source: AnyLayout, target: AnyLayout, lanes: int, element_bytes: int, through: str | None) -> Conversion:
+    """The answer to `questions.convert`."""
     call = f"convert({source}, {target})"
     if through not in (None, "shuffles", "memory"):
         raise LayoutError(f'{call}: through={through!r}; "shuffles", "memory" or None')

@@ -8,6 +8,7 @@ that order are others, unless all are bits: 4 threads take 12 elements in a row 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, combinations, islice, permutations
 from math import prod
 from typing import NamedTuple
@@ -64,11 +65,19 @@ class Side(NamedTuple):
 
     def cost(self, firsts: Sequence[int], wide: int, lanes: int, banks: int) -> tuple[int, int]:
         """The transactions of one access by all threads, or rounds in shared memory; and those its bytes need."""
-        if self.space == "smem":
-            phases = list(served(firsts, wide, lanes, banks))
-            return sum(phase.ways for phase in phases), sum(phase.perfect(banks) for phase in phases)
-        found = list(fetched(firsts, wide, lanes, SEGMENT))
-        return sum(touched for touched, _ in found), sum(perfect for _, perfect in found)
+        period = banks * WORD if self.space == "smem" else SEGMENT
+        start = min(firsts) // period * period
+        return _took(self.space, tuple(first - start for first in firsts), wide, lanes, banks)
+
+
+@lru_cache(maxsize=1 << 13)
+def _took(space: str, firsts: tuple[int, ...], wide: int, lanes: int, banks: int) -> tuple[int, int]:
+    """What accesses take, and need. Most orders of a tile ask for the same bytes, some segments or rows of banks on."""
+    if space == "smem":
+        phases = list(served(firsts, wide, lanes, banks))
+        return sum(phase.ways for phase in phases), sum(phase.perfect(banks) for phase in phases)
+    found = list(fetched(firsts, wide, lanes, SEGMENT))
+    return sum(touched for touched, _ in found), sum(perfect for _, perfect in found)
 
 
 def side_of(name: str, layout: AnyLayout, space: str, align: int) -> Side:

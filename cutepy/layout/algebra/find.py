@@ -4,6 +4,8 @@ Law: an access of a tile of powers of two is a linear map from lanes to elements
 an order of the modes and a map of bits. A phase is free of conflicts when the bits that choose the bank tell its words
 apart, that is, when they have full rank on the span of its lanes. Two accesses always have such bits, for two subspaces
 of one dimension have a complement in common; three may have none, and then trying all bits on their span proves it.
+On the trip of a tile through such a layout, from one thread-value layout to another, each element is written once and
+read by whoever wants it; what a thread writes and reads at once are neighbours, as many as both layouts have in common.
 """
 
 from __future__ import annotations
@@ -11,18 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, permutations
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from ...errors import LayoutError
-from ..values.above import Shown
+from ..values.above import Answer
 from ..values.bit_map import Columns, Image, Swizzle, apply
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout
 from .banks import MOST_COUNTED, WORD, Access, Cost, Tables, served_together
 from .bits import columns_of, linear_layout_of
-from .lanes import check_listed, check_numbers
+from .inverse import free_of
+from .lanes import WIDEST, check_listed, check_numbers
 from .operation import on_any
 from .rearrange import append, group_modes
 from .rows import Problem, columns_for, completed, independent, rank_of, rows_for
@@ -30,8 +33,8 @@ from .rows import Problem, columns_for, completed, independent, rank_of, rows_fo
 Orders = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Found(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Found(Answer):
     """A layout of the tile, the rounds of the worst phase of each access, and why there is no better one.
 
     `free` says that no access takes more rounds than its bytes make it.
@@ -50,29 +53,13 @@ class Found(Shown):
 def conflict_free(
     shape: IntTuple,
     accesses: Sequence[AnyLayout],
-    element_bytes: int = 4,
-    access_bytes: int | Sequence[int] | None = None,
-    lanes: int = 32,
-    banks: int = 32,
-    pad: bool = False,
+    element_bytes: int,
+    access_bytes: int | Sequence[int] | None,
+    lanes: int,
+    banks: int,
+    pad: bool,
 ) -> Found:
-    """The simplest layout of a tile of `shape` in which every access takes as few rounds as its words need.
-
-    An access is a layout from (lane, value) to the index of an element, which counts the coordinates of `shape` with
-    the first mode fastest. A lane takes `access_bytes` at once (a number, or one an access): its first values, which
-    stay neighbours. What is simple: an order of the modes, then a swizzle after it, then another map of bits.
-
-    >>> rows, columns = Layout((32, 32), (1, 32)), Layout((32, 32), (32, 1))
-    >>> print(conflict_free((32, 32), [rows, columns]))
-    S<5,0,5> o 0 o (32,32):(1,32), 1-way and 1-way: free of conflicts; 5 bits choose the bank and tell the words apart
-    >>> print(conflict_free((32, 32), [rows, columns], pad=True).layout)
-    (32,32):(1,33)
-
-    With `pad` it is the smallest pitch that does it, in any order of the modes. Where extents are no powers of two it
-    is such a pitch, or a swizzle of an order of the modes: what is better, and then what is smaller. Where the tile
-    allows none the certificate says so, and the layout is the best there is. Raises LayoutError for an access that is
-    no map into the tile, that tears what a lane takes at once, for unknown sizes, and for more than 65,536 elements.
-    """
+    """The answer to `questions.conflict_free`."""
     call = f"conflict_free({shape}, ...)"
     count = _checked(call, shape, accesses, element_bytes=element_bytes, lanes=lanes, banks=banks)
     wides = access_bytes if isinstance(access_bytes, (list, tuple)) else [access_bytes] * len(accesses)
@@ -245,7 +232,7 @@ def _padded(call: str, shape: IntTuple, tables: Tables) -> Found:
     for order in islice(permutations(range(len(sizes))), 24):
         for pitch in range(sizes[order[0]], sizes[order[0]] + period + 1):
             layout = _with_pitch(shape, order, pitch)
-            cost = tables.cost(layout)
+            cost = tables.cost(layout, best[0][0] if best else inf)
             if cost and (best is None or cost[:3] < best[0][:3]):
                 best = cost, Found(layout, cost[3], not cost[0], _why(cost[0], pitch, sizes[order[0]], period))
             if cost and not cost[0]:
@@ -275,9 +262,10 @@ def _swizzled(shape: IntTuple, tables: Tables, padded: Found) -> Found:
                 for swizzle in (Swizzle(bits, base, shift) for shift in range(bits, top - end + 1)):
                     if not least[0] and least[2] == count:
                         return best
-                    counted = first.counted({element: swizzle(offset) for element, offset in taken.items()})
+                    offsets = {element: swizzle(offset) for element, offset in taken.items()}
+                    counted = first.counted(offsets, least[0])
                     if counted and max(worst - needed for worst, needed in counted) <= least[0]:
-                        cost = tables.cost(layout := ComposedLayout(swizzle, 0, plain))
+                        cost = tables.cost(layout := ComposedLayout(swizzle, 0, plain), least[0])
                         if cost and cost[:3] < least[:3]:
                             why = "a swizzle of an order of the modes, the first of fewest rounds"
                             best, least = Found(layout, cost[3], not cost[0], why), cost
@@ -299,3 +287,81 @@ def _why(excess: int, pitch: int, extent: int, period: int) -> str:
     if excess:
         return f"the best of all orders of the modes and pitches up to {extent + period}, after which they repeat"
     return "without padding" if pitch == extent else f"the smallest pitch of its order, {extent} to {pitch - 1} do not"
+
+
+# The way of a tile through memory, from one thread-value layout to another.
+
+
+class Trip(NamedTuple):
+    """`found.layout` of the tile in shared memory; the values in the order that a thread writes and reads them.
+
+    `together` of them are an access, of which all threads take `rounds` rounds of the banks; a thread writes where no
+    bit of `copies` in its index is 1: the others hold the same.
+    """
+
+    found: Found
+    written: tuple[int, ...]
+    read: tuple[int, ...]
+    together: int
+    rounds: int
+    copies: int
+
+    def __str__(self) -> str:
+        count = (len(self.written) + len(self.read)) // self.together
+        return (
+            f"{count} accesses of {self.together} values through shared memory as {self.found.layout}, {self.rounds} "
+            f"rounds for {len(self.written)} and {len(self.read)} values; {self.found.certificate}"
+        )
+
+
+def trip(
+    source: AnyLayout, target: AnyLayout, written: Sequence[int], read: Sequence[int], lanes: int, element_bytes: int
+) -> Trip:
+    """The widest trip: `written` and `read` are the columns of the values."""
+    columns = [columns_of(layout) or () for layout in (source, target)]
+    threads = source[0].size.bit_length() - 1
+    bits = max([1, *(column.bit_length() for column in (*columns[0], *columns[1]))])
+    most = max(0, (WIDEST // element_bytes).bit_length() - 1)
+    common = _common(written, read)[:most]
+    while True:
+        orders = [_order(common, values) for values in (written, read)]
+        accesses = [
+            linear_layout_of(
+                (*column[:threads], *(apply(values, bit) for bit in order)), (1 << threads, 1 << len(order))
+            )
+            for column, values, order in zip(columns, (written, read), orders, strict=True)
+        ]
+        try:
+            found = conflict_free(
+                (1 << bits,), accesses, element_bytes, element_bytes << len(common), min(128, lanes), 32, False
+            )
+            break
+        except LayoutError:
+            if not common:
+                raise
+            common = common[:-1]
+    wide = element_bytes << len(common)
+    phases = -(-(1 << threads) // served_together(wide, lanes))
+    rounds = sum(ways * phases << len(order) - len(common) for ways, order in zip(found.ways, orders, strict=True))
+    numbers = [tuple(apply(order, index) for index in range(1 << len(order))) for order in orders]
+    return Trip(
+        found,
+        numbers[0],
+        numbers[1],
+        1 << len(common),
+        -(-rounds // max(1, (1 << threads) // lanes)),
+        free_of((*columns[0][threads:], *columns[0][:threads])) >> len(columns[0]) - threads,
+    )
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """A basis of the elements that both sets of columns reach, the lowest first."""
+    image = Image((*one, *other))
+    made = [(image.solve(column) or 0) >> len(one) for column in other]
+    return sorted(independent(column ^ apply(other, own) for column, own in zip(other, made, strict=True)))
+
+
+def _order(common: Sequence[int], values: Sequence[int]) -> list[int]:
+    """Bits of a value, so turned that the first lead to `common` in order and the others to elements beside them."""
+    image = Image(values)
+    return completed([image.solve(element) or 0 for element in common], len(values))

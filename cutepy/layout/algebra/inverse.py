@@ -1,19 +1,36 @@
-"""Inverses of layouts.
+"""Inverses of layouts, and what they do not see: kernels, free bits and quotients, Triton's words for linear maps.
 
 Laws: `L(right_inverse(L)(i)) == i` for every i of the right inverse, which is as large as possible; `L(R(L(i))) ==
 L(i)` for `R = left_inverse(L)`, returned whenever a layout does it.
 
 Where every stride, in order of size, spans the ones before it, an offset determines its coordinate and both inverses
 are read off the sorted modes. Elsewhere (overlapping, coprime or negative strides) they are searched for (`search.py`).
+
+Law of `nullspace`: `layout(R(i)) == 0` for every i of R, no two of them alike; of what is linear over F2, all.
+Law of `quotient`: `layout(c)` is `R(the other entries of c)` on the other axes, and c itself on those of `modes`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...errors import LayoutError
-from ..values.basis import has_basis, path_of
-from ..values.composed import AnyLayout, ComposedLayout, before_last, chained, gives_coordinates, last_of
-from ..values.int_tuple import leaves
-from ..values.layout import Layout, _make, axis_layout
+from ..values.bit_map import Columns, Image
+from ..values.composed import (
+    AnyLayout,
+    ComposedLayout,
+    axes_of,
+    axis_layout,
+    before_last,
+    chained,
+    gives_coordinates,
+    last_of,
+    make_composed_layout,
+)
+from ..values.coordinates import has_basis, path_of
+from ..values.int_tuple import as_tuple, leaves, product
+from ..values.layout import Layout, _make, flat_modes, make_identity_layout
+from .bits import columns_of, linear_layout_of, to_f2
 from .composition import composition
 from .operation import OfPlain, known_sizes, on_any, operation
 from .queries import is_injective
@@ -147,3 +164,138 @@ def _along(call: OfPlain, axis: Layout) -> Layout:
         return aligned
     steps, positions, extents = zip(*modes, strict=True)
     return coalesce(composition(_make(extents, positions), call(_make(extents, steps))))
+
+
+def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
+    known_sizes(call, layout)
+    if (columns := _index_columns(layout)) is not None:
+        return linear_layout_of(kernel_of(columns))
+    offset, before = before_last(layout)
+    last = last_of(layout)
+    if offset or not isinstance(before, AnyLayout) or (isinstance(last, Layout) and not is_injective(last)):
+        raise LayoutError(
+            f"{call.__name__}({layout}): it is not linear over F2, and what is outside may take several offsets to 0"
+        )
+    if not isinstance(last, Layout):
+        last.inverse()  # raises where two offsets become one
+    elif not stays_inside(last, 0, before):
+        raise LayoutError(f"{call.__name__}({layout}): out of its size {last} may come to 0 again")
+    return on_any(call, before)
+
+
+def _index_columns(layout: AnyLayout) -> Columns | None:
+    """The columns of what is linear over XOR, to an offset, or to the index of the coordinate that it gives."""
+    if not gives_coordinates(layout):
+        return columns_of(layout)
+    by_axis = [columns_of(axis_layout(layout, *axis)) for axis in axes_of(layout)]
+    known = [columns for columns in by_axis if columns is not None]
+    return _joined(known)[0] if len(known) == len(by_axis) else None
+
+
+def _joined(by_axis: Sequence[Columns]) -> tuple[Columns, tuple[int, ...]]:
+    """Columns of several axes as those of the index, the first axis fastest, and the extents of the axes."""
+    widths = [max([column.bit_length() for column in columns], default=0) for columns in by_axis]
+    places = [sum(widths[:axis]) for axis in range(len(widths))]
+    joined = [sum(c << at for c, at in zip(steps, places, strict=True)) for steps in zip(*by_axis, strict=True)]
+    return tuple(joined), tuple(1 << width for width in widths)
+
+
+def kernel_of(columns: Columns) -> Columns:
+    """A basis of the coordinates that a linear map takes to 0, in order of their highest bit.
+
+    >>> kernel_of((1, 2, 3, 0))
+    (7, 8)
+    """
+    found: list[int] = []
+    for bit, column in enumerate(columns):
+        made_of = Image(columns[:bit]).solve(column)
+        if made_of is not None:
+            found.append(made_of | 1 << bit)
+    return tuple(found)
+
+
+def free_of(columns: Columns) -> int:
+    """The bits that bring nothing new: their columns are XORs of those of lower bits.
+
+    >>> bin(free_of((1, 2, 3, 0)))
+    '0b1100'
+    """
+    return sum(1 << made_of.bit_length() - 1 for made_of in kernel_of(columns))
+
+
+@operation(composed=_nullspace_of, layouts=0)
+def nullspace(layout: Layout) -> Layout:
+    """The coordinates that do not move the offset: R with `layout(R(i)) == 0`, over the modes of stride 0.
+
+    >>> print(nullspace(Layout((2, 4, 3), (1, 0, 2))), nullspace(Layout((4, 8))))
+    4:2 1:0
+
+    Of a composed layout that is linear over F2 it is the whole kernel. Source: CuTe, `layout.hpp`.
+    """
+    extents, strides = [], []
+    position = 1
+    for extent, step in flat_modes(layout):
+        if step == 0:
+            extents.append(extent)
+            strides.append(position)
+        position *= extent
+    return from_modes(*coalesced(_make(tuple(extents), tuple(strides))))
+
+
+def free_bits(layout: AnyLayout) -> tuple[int, ...]:
+    """For each mode the bits of its coordinate that bring nothing new: their steps are XORs of those of lower bits.
+
+    >>> free_bits(Layout.parse("(4,8,2):(1,0,4)")), free_bits(Layout.parse("F2<1,3,2> o 0 o (2,2,2):(1,2,4)"))
+    ((0, 7, 0), (0, 0, 1))
+
+    Source: Triton, `getFreeVariableMasks`. Raises LayoutError where the layout is not linear over F2.
+    """
+    columns = _index_columns(layout)
+    if columns is None:
+        to_f2(layout)
+        raise LayoutError(f"free_bits({layout}): it is not linear over XOR along every axis")
+    free = free_of(columns)
+    masks: list[int] = []
+    for extent in as_tuple(layout.shape):
+        size = product(extent)
+        masks.append(free % size)
+        free //= size
+    return tuple(masks)
+
+
+def quotient(layout: AnyLayout, *modes: int) -> AnyLayout:
+    """What `layout` does on the other modes and axes, where it leaves `modes` as they are.
+
+    Mode m goes with axis m of the coordinates that the layout gives; the modes in `modes` must come out along their own
+    axes, and nowhere else, and nothing else may move those axes.
+
+    >>> moved = make_composed_layout(make_identity_layout((4, 8, 2)), 0, Layout((4, 8, 2), (8, 1, 32)))
+    >>> print(quotient(moved, 2))
+    (4,8):(1@0,1@1) o 0 o (4,8):(8,1)
+
+    Source: Triton, `quotient`. Raises LayoutError, with the coordinate, where it does not leave them so.
+    """
+    said = f"quotient({layout}, {', '.join(map(str, modes))})"
+    sizes = [product(extent) for extent in as_tuple(layout.shape)]
+    axes = axes_of(layout)
+    if any(type(m) is not int or not 0 <= m < len(sizes) for m in modes) or any(len(axis) != 1 for axis in axes):
+        raise LayoutError(f"{said}: modes are numbers from 0 to {len(sizes) - 1}, of a layout that gives a coordinate")
+    kept: list[Columns] = []
+    for axis in range(max([len(sizes), *(1 + path[0] for path in axes)])):
+        along = axis_layout(layout, axis)
+        steps = columns_of(along)
+        if steps is None:
+            to_f2(along)
+            raise LayoutError(f"{said}: axis {axis} is not linear over XOR")
+        rest: list[int] = []
+        moves = iter(steps)
+        for mode, size in enumerate(sizes):
+            for bit, step in zip(range(size.bit_length() - 1), moves, strict=False):
+                stays = 1 << bit if mode == axis else 0
+                if (mode in modes or axis in modes) and step != stays:
+                    raise LayoutError(f"{said}: bit {bit} of mode {mode} moves axis {axis} by {step}, not by {stays}")
+                rest += [step] if mode not in modes else []
+        kept += [tuple(rest)] if axis not in modes else []
+    columns, extents = _joined(kept)
+    shape = tuple(extent for mode, extent in enumerate(as_tuple(layout.shape)) if mode not in modes)
+    return make_composed_layout(make_identity_layout(extents), 0, linear_layout_of(columns, shape))

@@ -13,9 +13,9 @@ from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, T
 
 from ...errors import LayoutError
 from ..values.above import above
-from ..values.basis import Basis, has_basis
 from ..values.bit_map import BitMap, OfBits, Swizzle
 from ..values.composed import AnyLayout, ComposedLayout
+from ..values.coordinates import Basis, has_basis
 from ..values.int_tuple import IntTuple
 from ..values.layout import Entries, Layout
 from ..values.size import is_unknown

@@ -13,9 +13,9 @@ from math import gcd, prod
 from typing import Any, TypeAlias
 
 from ...errors import CoordinateError, LayoutError
-from ..values.basis import as_stride, as_value, path_of, value_of
 from ..values.bit_map import Image, OfBits
 from ..values.composed import AnyLayout, ComposedLayout, axes_of, axis_layout, gives_coordinates, plain_part
+from ..values.coordinates import as_stride, as_value, path_of, value_of
 from ..values.int_tuple import IntTuple, Shaped, as_tuple, depth_of, leaves, map_leaves, product, show
 from ..values.layout import Layout, flat_modes
 from .bits import columns_of

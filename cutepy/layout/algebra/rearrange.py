@@ -6,10 +6,10 @@ Law of `coalesce`: same size, same value at every integer coordinate, depth at m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import SupportsIndex
 
 from ...errors import LayoutError
-from ..values.basis import has_basis, mixed_codomain
-from ..values.coordinates import keeps
+from ..values.coordinates import has_basis, keeps, mixed_codomain
 from ..values.int_tuple import IntTuple, Order, fold_profile, leaves
 from ..values.layout import Layout, _make, flat_modes, united_facts
 from .operation import on_inner, operation, rearranging
@@ -100,8 +100,13 @@ def by_mode(
             f"{function.__name__}({layout}, {_tiler_text(tiler)}): the tiler has {len(tiler)} entries, "
             f"the layout {layout.rank} modes; leave out or group entries"
         )
-    modes = list(layout)
-    done = [mode if keeps(entry) else function(mode, entry) for mode, entry in zip(modes, tiler, strict=False)]
+    modes, done = list(layout), []
+    try:
+        for mode, entry in zip(modes, tiler, strict=False):
+            done.append(mode if keeps(entry) else function(mode, entry))
+    except LayoutError as error:
+        error.args = (f"mode {len(done)}: {error}",)
+        raise
     kept = done + modes[len(tiler) :] if keep_rest else done
     return joined(kept)
 
@@ -113,7 +118,7 @@ def joined(modes: Iterable[Layout]) -> Layout:
 
 
 def _tiler_text(tiler: object) -> str:
-    return f"[{';'.join(map(_tiler_text, tiler))}]" if isinstance(tiler, tuple) else str(tiler)
+    return f"({','.join(map(_tiler_text, tiler))})" if isinstance(tiler, tuple) else str(tiler)
 
 
 @rearranging(on_tensor="refolded")
@@ -298,9 +303,9 @@ def make_ordered_layout(shape: IntTuple, order: IntTuple | Order) -> Layout:
 
 
 def _ranks(shape: IntTuple, order: IntTuple, whole: Layout) -> list[int]:
-    if not isinstance(order, tuple):
+    if isinstance(order, SupportsIndex):  # an unknown size has no order
         return [order] * len(leaves(shape))
-    if not isinstance(shape, tuple) or len(shape) != len(order):
+    if not (isinstance(shape, tuple) and isinstance(order, tuple) and len(shape) == len(order)):
         raise LayoutError(
             f"make_ordered_layout({whole.shape}, {order}): it must nest no deeper than the shape, one entry a mode"
         )

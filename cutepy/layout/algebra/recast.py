@@ -10,10 +10,9 @@ from math import gcd
 from typing import Any, Protocol, TypeVar, overload
 
 from ...errors import LayoutError
-from ..values.basis import as_stride, has_basis, path_of, value_of
 from ..values.bit_map import OfBits
 from ..values.composed import AnyLayout, ComposedLayout, Function, chained, gives_coordinates, plain_part
-from ..values.coordinates import Coordinate
+from ..values.coordinates import Coordinate, as_stride, has_basis, path_of, value_of
 from ..values.int_tuple import fold_profile, leaves, moved
 from ..values.layout import Layout, _make, flat_modes
 from .bits import columns_of

@@ -191,7 +191,7 @@ class Search:
                     new = min(new, new ^ image)
                 if not new and not spare:
                     return None
-                after[at] = (_reduced(images, new), spare) if new else (images, spare - 1)
+                after[at] = ((*images, new), spare) if new else (images, spare - 1)
         return after
 
     def _rows(self, values: list[int]) -> list[int]:
@@ -211,14 +211,9 @@ class Search:
         ]
 
 
-def _reduced(vectors: tuple[int, ...], new: int) -> tuple[int, ...]:
-    """Vectors, so reduced that each one's highest bit is in no other, with one more."""
-    top = new.bit_length() - 1
-    return (*(vector ^ new if vector >> top & 1 else vector for vector in vectors), new)
-
-
 def _echelon(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], dict[int, tuple[int, int]]]:
-    """A basis of the span of vectors: those made of no basis vector, reduced; the others, each ending at its own."""
+    """A basis of the span of vectors: those made of no basis vector, each reduced by the ones before it, so that no two
+    have one highest bit; the others, each ending at its own."""
     ends: dict[int, tuple[int, int]] = {}
     inside: tuple[int, ...] = ()
     for vector, made_of in pairs:
@@ -231,7 +226,7 @@ def _echelon(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], dict[int, t
         for other in inside:
             vector = min(vector, vector ^ other)
         if vector:
-            inside = _reduced(inside, vector)
+            inside = (*inside, vector)
     return inside, ends
 
 

@@ -14,16 +14,15 @@ from collections.abc import Callable, Sequence
 from math import gcd
 
 from ...errors import LayoutError
+from ..values.above import numpy_later as np
 from ..values.int_tuple import leaves
 from ..values.layout import Layout
 from ..values.size import list_coordinates
-from .rearrange import coalesce, from_modes, moving
+from .rearrange import Modes, coalesce, from_modes, moving
 from .swizzled import listed, reached_from_0
 from .table import SHORT
 
 Options = dict[int, frozenset[int]]
-
-
 MOST_COMPARED = 1 << 25
 """How many offsets the search for a right inverse compares before it gives up: about half a second."""
 
@@ -81,8 +80,6 @@ def _comparison(offsets: list[int], bound: int) -> Callable[[list[int]], Callabl
                 [offsets[position + shift] for position in reached] == [*range(start, start + len(reached))]
             )
         )
-    import numpy as np
-
     table = np.array([offset if 0 <= offset < bound else -1 for offset in offsets])
 
     def counts(reached: list[int]) -> Callable[[int, int], bool]:
@@ -99,11 +96,12 @@ def some_left_inverse(layout: Layout) -> Layout:
     radix systems, or where coordinates share offsets among all ways to choose one for each.
     """
     list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
-    found, left_out = carry_free_inverse(layout), ""
+    why = "no layout maps its offsets back"
+    try:
+        found = carry_free_inverse(layout) or _among_all(layout)
+    except SearchEnded as ended:
+        found, why = None, f"no inverse was found; not searched: {ended}"
     if found is None:
-        found, left_out = _among_all(layout)
-    if found is None:
-        why = "no layout maps its offsets back" if not left_out else f"no inverse was found; not searched: {left_out}"
         raise LayoutError(
             f"left_inverse({layout}): {why}. There is one where each stride is a multiple of the next smaller one and "
             "spans its mode"
@@ -111,24 +109,26 @@ def some_left_inverse(layout: Layout) -> Layout:
     return coalesce(from_modes(*found))
 
 
-def _among_all(layout: Layout) -> tuple[tuple[list[int], list[int]] | None, str]:
-    """An inverse among all radix systems, or None and which of them were not looked at."""
+class SearchEnded(Exception):
+    """The search went through as much as it may: what is left out, in words."""
+
+
+def _among_all(layout: Layout) -> Modes | None:
+    """An inverse among all radix systems, or None. Raises SearchEnded where not all were looked at."""
     if layout.cosize > 512 or layout.size > 1 << 16:
-        return None, f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})"
+        raise SearchEnded(f"digits that carry, for offsets from 512 on (here up to {layout.cosize - 1})")
     options: dict[int, set[int]] = {}
     for position, offset in enumerate(map(layout, range(layout.size))):
         options.setdefault(offset, set()).add(position)
-    if len(options) < layout.size:
-        if len(options) > 64:
-            return None, f"the choices among coordinates of one offset, for more than 64 offsets (here {len(options)})"
-        return _fit({offset: frozenset(positions) for offset, positions in options.items()}), ""
-    try:
-        return weighted_digits_inverse(layout), ""
-    except SearchEnded as ended:
-        return None, str(ended)
+    if len(options) == layout.size:
+        return weighted_digits_inverse(layout)
+    if len(options) > 64:
+        count = len(options)
+        raise SearchEnded(f"the choices among coordinates of one offset, for more than 64 offsets (here {count})")
+    return _fit({offset: frozenset(positions) for offset, positions in options.items()})
 
 
-def _fit(known: Options) -> tuple[list[int], list[int]] | None:
+def _fit(known: Options) -> Modes | None:
     """Extents and strides of a layout through one of the options at every known index; None if there is none."""
     highest = max(known)
     if highest == 0:
@@ -190,10 +190,10 @@ SMALL_STRIDE = 1 << 10
 NODES = 4000
 
 
-def carry_free_inverse(layout: Layout) -> tuple[list[int], list[int]] | None:
+def carry_free_inverse(layout: Layout) -> Modes | None:
     """Extents and strides of a left inverse whose digits never carry; None if none was found in 4,000 radix systems.
 
-    Depth first over radices; the digits of the modes' strides so far are the columns of the system.
+    Depth first over radices.
 
     >>> carry_free_inverse(Layout((2, 2), (2, 3)))
     ([2, 3], [1, 1])
@@ -204,29 +204,27 @@ def carry_free_inverse(layout: Layout) -> tuple[list[int], list[int]] | None:
     all_steps, positions, extents = map(list, zip(*modes, strict=True))
     if max(all_steps) > LARGEST_STRIDE:
         return None
-    nodes = 0
+    wanted, nodes = list(zip(all_steps, positions, strict=True)), 0
 
-    def radices(steps: list[int], columns: list[tuple[int, list[int]]]) -> tuple[list[int], list[int]] | None:
+    def extend(radices: list[int], steps: list[int]) -> Modes | None:
         nonlocal nodes
         nodes += 1
-        rows = [[*(digits[mode] for _, digits in columns), step] for mode, step in enumerate(steps)]
-        solution = solve_integers(rows, positions)
+        solution = _strides(radices, wanted)
         if solution is not None:
-            return [radix for radix, _ in columns], solution
+            return radices, solution
         common = gcd(*steps)
-        if common > 1 and not columns:
-            return radices([step // common for step in steps], [(common, [0] * len(steps))])
+        if common > 1 and not radices:
+            return extend([common], [step // common for step in steps])
         for radix in _radices_without_carry(extents, steps):
             if nodes > NODES:
                 return None
-            digits = [step % radix for step in steps]
-            if any(digits):
-                found = radices([step // radix for step in steps], [*columns, (radix, digits)])
+            if any(step % radix for step in steps):
+                found = extend([*radices, radix], [step // radix for step in steps])
                 if found is not None:
                     return found
         return None
 
-    found = radices(all_steps, [])
+    found = extend([], all_steps)
     if found is None:
         return None
     highest = layout.cosize - 1
@@ -243,8 +241,6 @@ def _radices_without_carry(extents: list[int], steps: list[int]) -> list[int]:
             for radix in range(2, max(steps) + 1)
         }
         return sorted((radix for radix in most if most[radix] < radix), key=lambda radix: most[radix] / radix)
-    import numpy as np
-
     radices = np.arange(2, max(steps) + 1)
     carried = np.zeros(len(radices), np.int64)
     for extent, step in zip(extents, steps, strict=True):
@@ -254,11 +250,7 @@ def _radices_without_carry(extents: list[int], steps: list[int]) -> list[int]:
     return [int(radix) for radix in radices[fits][order]]
 
 
-class SearchEnded(Exception):
-    """The search went through as many radix systems as it may: what is left out, in words."""
-
-
-def weighted_digits_inverse(layout: Layout) -> tuple[list[int], list[int]] | None:
+def weighted_digits_inverse(layout: Layout) -> Modes | None:
     """Extents and strides of a left inverse of an injective layout, among all radix systems; for small offsets.
 
     >>> weighted_digits_inverse(Layout((2, 3), (5, 3)))
@@ -269,7 +261,7 @@ def weighted_digits_inverse(layout: Layout) -> tuple[list[int], list[int]] | Non
     offsets = sorted((layout(position), position) for position in range(layout.size))
     budget = NODES * 5
 
-    def extend(radices: list[int], span: int) -> tuple[list[int], list[int]] | None:
+    def extend(radices: list[int], span: int) -> Modes | None:
         nonlocal budget
         budget -= 1
         strides = _strides(radices, offsets)
@@ -289,6 +281,7 @@ def weighted_digits_inverse(layout: Layout) -> tuple[list[int], list[int]] | Non
 
 
 def _strides(radices: list[int], offsets: list[tuple[int, int]]) -> list[int] | None:
+    """The strides by which a layout of these extents, the last one open, takes each offset to its position."""
     rows = []
     for offset, _ in offsets:
         row = []

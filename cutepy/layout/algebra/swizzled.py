@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 from ...errors import LayoutError
-from ..values.basis import has_basis, value_of
 from ..values.bit_map import BitMap, Columns, Image, OfBits, apply
 from ..values.composed import (
     AnyLayout,
@@ -28,6 +27,7 @@ from ..values.composed import (
     never_below_0,
     plain_part,
 )
+from ..values.coordinates import has_basis, value_of
 from ..values.int_tuple import IntTuple, map_leaves
 from ..values.layout import Layout, _make, flat_modes, reach
 from ..values.size import is_unknown

@@ -12,12 +12,12 @@ these offsets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LayoutError, TableError
+from ..values.above import numpy_later as np
 from ..values.bit_map import Swizzle
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, leaves
@@ -26,7 +26,6 @@ from .bits import cheapest, swizzles
 from .rearrange import coalesced_open
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Table = NDArray[np.int64]
@@ -37,11 +36,10 @@ SHORT = 1 << 12
 """Up to so many values stand in a list, and NumPy is not loaded; more are an array."""
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """Where values stop being a layout: the index, and what the values before it lead to there."""
+class Broken(NamedTuple):
+    """Where values stop being a layout: at which index, and what the values before it lead to there."""
 
-    index: int
+    at: int
     expected: int
 
 
@@ -52,7 +50,7 @@ def modes_of_values(values: NDArray[np.int64]) -> tuple[list[int], list[int]] | 
     >>> modes_of_values(np.array([0, 1, 10, 11]))
     ([2, 2], [1, 10])
     >>> modes_of_values(np.array([0, 1, 2, 5]))
-    Broken(index=3, expected=3)
+    Broken(at=3, expected=3)
     """
     if len(values) and values[0] != 0:
         return Broken(0, 0)
@@ -86,8 +84,6 @@ def _unlike(values: Listed, linear: int, scale: int) -> Broken | None:
     if isinstance(values, list):
         led = (values[at - at % linear] + values[at % linear] for at in range(len(values)))
         return next((Broken(at * scale, to) for at, to in enumerate(led) if values[at] != to), None)
-    import numpy as np
-
     blocks = values.reshape(-1, linear)
     wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
     if not len(wrong):
@@ -100,8 +96,6 @@ def _bent(values: Listed, step: int) -> int | None:
     """The first place where the values are not 0, step, 2 * step and so on."""
     if isinstance(values, list):
         return next((at for at, value in enumerate(values) if value != at * step), None)
-    import numpy as np
-
     bent = np.nonzero(values != np.arange(len(values)) * step)[0]
     return int(bent[0]) if len(bent) else None
 
@@ -143,8 +137,6 @@ def _leaf_table(outer: Layout, extent: int, step: int) -> Table:
             f"{outer} o {extent}:{step}: arithmetic does not decide this, and {extent} offsets up to stride "
             f"{max(map(abs, leaves(outer.stride)), default=0)} are too many or too large to list; divide it first"
         )
-    import numpy as np
-
     return outer(np.arange(extent, dtype=np.int64) * step)
 
 
@@ -164,8 +156,6 @@ def _greatest_digit(count: int, step: int, below: int, radix: int) -> int:
     """The greatest of `step * x // below % radix` for x below `count`."""
     if count <= SHORT:
         return max(step * index // below % radix for index in range(count))
-    import numpy as np
-
     return int((np.arange(count, dtype=np.int64) * step // below % radix).max())
 
 
@@ -188,8 +178,6 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
             if outer(flat(crd)) != sum(outer(at * step) for at, step in zip(crd, steps, strict=True)):
                 return crd
         return None
-    import numpy as np
-
     whole = outer(flat.offsets())
     added = np.zeros((1,) * len(extents), np.int64)
     for axis, (extent, step) in enumerate(zip(extents, steps, strict=True)):
@@ -254,8 +242,6 @@ def from_strides(array: Any) -> Layout:
 
 
 def _array(table: object) -> Table:
-    import numpy as np
-
     try:
         values = np.asarray(table)
     except ValueError:
@@ -275,15 +261,13 @@ Found = tuple[tuple[int, ...], int]
 
 def _plain(values: Table) -> Layout | Found:
     """The layout of a table, or the index where none is, and what a layout would have there."""
-    import numpy as np
-
     modes: list[tuple[IntTuple, IntTuple]] = []
     added = np.zeros((1,) * values.ndim, np.int64)
     for axis in range(values.ndim):
         along = _along(values, axis)
         found = modes_of_values(along)
         if isinstance(found, Broken):
-            return tuple(found.index if other == axis else 0 for other in range(values.ndim)), found.expected
+            return tuple(found.at if other == axis else 0 for other in range(values.ndim)), found.expected
         extents, strides = found
         modes.append((extents[0], strides[0]) if len(extents) == 1 else (tuple(extents), tuple(strides)))
         added = added + along.reshape((-1,) + (1,) * (values.ndim - 1 - axis))

@@ -15,8 +15,7 @@ from itertools import chain, islice, repeat
 from math import gcd
 
 from ...errors import LayoutError
-from ..values.basis import as_stride, has_basis, path_of, value_of
-from ..values.coordinates import keeps
+from ..values.coordinates import as_stride, has_basis, keeps, path_of, value_of
 from ..values.int_tuple import IntTuple, Order, as_tuple, fold_profile, leaves, map_leaves, product, product_each
 from ..values.layout import Layout, _make, axis_layout
 from ..values.size import Size
@@ -167,7 +166,9 @@ def logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Lay
 def rounded_up(layout: Layout, tiler: object, wanted: object) -> Layout:
     """`layout` with its last mode, or that of each mode of a tuple tiler, long enough for whole tiles."""
     if wanted is not True:
-        raise LayoutError(f"logical_divide({layout}, {tiler}, {wanted}): round_up is True or False")
+        raise LayoutError(
+            f"logical_divide({layout}, {tiler}, {wanted}): round_up is True or False; a tiler of modes is a tuple"
+        )
 
     def whole(mode: Layout, entry: object) -> Layout:
         if isinstance(entry, tuple):

@@ -20,7 +20,7 @@ from ..algebra.operation import OPERATIONS, Act, Operation, on_any
 from ..algebra.queries import size
 from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
 from ..algebra.tile import complement, logical_divide, logical_product, room_for, rounded_up, tile_of
-from ..values.above import Shown, above, provided
+from ..values.above import Answer, above, provided
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import idx2crd, keeps
 from ..values.int_tuple import IntTuple, show
@@ -43,8 +43,8 @@ class Step(NamedTuple):
         return f"{self.text}  [checked at {self.checked}]" if self.checked else self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation(Shown):
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Answer):
     """The call, its steps in order, and the result or the error that ends them."""
 
     call: str
@@ -57,28 +57,14 @@ class Explanation(Shown):
         lines.append(f"  = {self.result}" if self.error is None else f"  refused: {self.error}")
         return "\n".join(lines)
 
-    __repr__ = __str__
-
 
 def explain(function: Act | str, *operands: object) -> Explanation:
-    """How `function(*operands)` comes to its result, in checked steps; for a refusal, the step that fails and why.
-
-    >>> print(explain(composition, Layout((4, 2), (2, 1)), Layout((2, 2), (4, 1))))
-    composition((4,2):(2,1), (2,2):(4,1))
-      1. The left operand, coalesced, is (4,2):(2,1): it reads an index as digits of extents (4,2), the last unbounded.
-      2. Mode 0 of the right operand, 2:4: a step moves these digits by (0,1); the offsets 0, 1 are 2:1.  [checked at 2]
-      3. Mode 1 of the right operand, 2:1: a step moves these digits by (1,0); the offsets 0, 2 are 2:2.  [checked at 2]
-      4. The modes add up without disturbing one another, so they stand side by side: (2,2):(1,2).  [checked at 4]
-      = (2,2):(1,2)
-
-    A text of a call is read as the command line and pictures read it: `explain("composition((4,2), (2,2):(4,1))")`.
-    Works for coalesce, composition, complement, the inverses, the divides and the products.
-    Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
-    does not take.
-    """
+    """The answer to `questions.explain`."""
     told: Act | None = None
     if isinstance(function, str):
         told, operands = provided("parse_call")(function)
+        if told is None:
+            raise LayoutError(f"{function}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
     else:
         told = function
     operands = tuple(above("parse_layout", Layout)(one) if isinstance(one, str) else one for one in operands)
@@ -90,16 +76,19 @@ def explain(function: Act | str, *operands: object) -> Explanation:
     call = f"{name}({', '.join(map(spelt, operands))})"
     if any(isinstance(operand, ComposedLayout) for operand in operands) or is_unknown(operands):
         raise LayoutError(f"explain({call}): only layouts of known sizes and with nothing outside are told; see .inner")
+    result: Layout | None = None
+    refused: LayoutError | None = None
+    try:
+        given = told(*operands)
+        assert isinstance(given, Layout)
+        result = given
+    except LayoutError as error:
+        refused = error
     steps: list[Step] = []
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
         for step in stories[told](*operands):
             steps.append(step)
-    try:
-        result = told(*operands)
-        assert isinstance(result, Layout)
-        return Explanation(call, tuple(steps), result)
-    except LayoutError as error:
-        return Explanation(call, tuple(steps), None, error)
+    return Explanation(call, tuple(steps), result, refused)
 
 
 def _coordinates(size: int) -> Sequence[int]:

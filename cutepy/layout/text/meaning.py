@@ -17,10 +17,10 @@ from ..algebra.bits import strided_over_f2
 from ..algebra.operation import OPERATIONS, Act
 from ..algebra.queries import coshape
 from ..algebra.rearrange import filter, make_ordered_layout
-from ..values.basis import Basis, as_stride, has_basis
+from ..values.above import sympy_later as sympy
 from ..values.bit_map import BitMap, OfBits, Swizzle
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
-from ..values.coordinates import keeps
+from ..values.coordinates import Basis, as_stride, has_basis, keeps
 from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, tuple_add
 from ..values.layout import Layout, make_identity_layout, make_layout
 from .tree import Call, Chain, Fail, Joined, Node, Pair, Pointer, Tree, is_number
@@ -296,8 +296,6 @@ def _scaled(call: Call) -> Basis:
 
 
 def _function(call: Call) -> object:
-    import sympy
-
     values: list[IntTuple] = [tree_of(entry, call.fail, call.name) for entry in call.entries]
     count = _ARGUMENTS.get(call.name, max(1, len(values)))
     if len(values) != count or not all(map(is_number, values)):

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from ...errors import NotationError
 from ..algebra.bits import linear_layout_of
 from ..algebra.operation import Act
+from ..algebra.rearrange import make_ordered_layout
 from ..values.composed import AnyLayout
 from .meaning import CALLS, Meaning, functions
 from .syntax import read
 
-_SIGNS = re.compile(r"^\s*#|[Ll]inear|Blocked|size 1 dim| -> \(|:[ \t]+\S|\w = <")
-_SIZES = re.compile(r"\s*[0-9]+(x[0-9]+)+\s*")
+_SIGNS = re.compile(r"^\s*#|[Ll]inear|Blocked|size 1 dim| -> \(|:[ \t]+\S|\w = <|\]\{")
+_SIZES = re.compile(r"\s*[0-9]+(\s*[x,]\s*[0-9]+)+\s*")
+_XLA = re.compile(r"\s*\w+\[(?P<sizes>[0-9][0-9, ]*)\]\{(?P<minor>[0-9][0-9, ]*)(?P<tiles>:[^}]*)?\}\s*")
 _WORDS = ("ValueType", "Value type")
 _SPELLINGS = "Layout, Shape, Stride, make_layout, make_shape, make_stride, ComposedLayout, Swizzle, Int, E"
 
@@ -28,9 +30,10 @@ def parse_layout(text: str) -> AnyLayout:
     """The layout that `text` writes down.
 
     It reads CuTe C++ prints and sources, the CuTe DSL, pycute, tensor-layouts, Mojo, LaTeX, cutepy's own `str` and
-    `repr`, types of CuTe's compiler, Triton's linear layouts, PyTorch's `torch.Size([4, 8]):(8, 1)`, and a bare shape.
-    Of a pointer in front only its swizzle counts, which moves bytes, and here the elements; of coordinates their origin
-    does. A label in front is left out; a name or `?` is an unknown size, a positive SymPy symbol.
+    `repr`, types of CuTe's compiler, Triton's linear layouts, PyTorch's `torch.Size([4, 8]):(8, 1)`, XLA's
+    `f32[4,8]{1,0}`, and a bare shape. Of a pointer in front only its swizzle counts, which moves bytes, and here the
+    elements; of coordinates their origin does. A label in front is left out; a name or `?` is an unknown size, a
+    positive SymPy symbol.
 
     >>> print(parse_layout("((_4,_2),_8):((_1,_16),_4)"), parse_layout("Layout<Shape<_4,_8>,Stride<_8,_1>>{}"))
     ((4,2),8):((1,16),4) (4,8):(8,1)
@@ -47,11 +50,23 @@ def _foreign(text: str) -> AnyLayout | None:
     """The layout of Triton's text, or of a line with a label of several words; None for any other text."""
     if not isinstance(text, str) or not _SIGNS.search(text):
         return None
+    if found := _XLA.fullmatch(text):
+        return _ordered(text, found)
     linear = linear_layout(text)
     parts = {} if linear else parts_of(text)
     if len(parts) > 1:
         raise NotationError(f"this print has the parts {', '.join(parts)}; parse_parts reads them all", text, 0)
     return next((parse_layout(part) for label, part in parts.items() if " " in label), linear)
+
+
+def _ordered(text: str, found: re.Match[str]) -> AnyLayout:
+    """The layout of an array of XLA's, which says its sizes and the axes from the fastest on."""
+    if found["tiles"]:
+        raise NotationError("the tiles of XLA's layouts are not read, their order alone is", text, found.start("tiles"))
+    sizes, minor = ([*map(int, re.findall(r"[0-9]{1,18}", found[part]))] for part in ("sizes", "minor"))
+    if sorted(minor) != [*range(len(sizes))]:
+        raise NotationError(f"the axes {minor} are not 0 to {len(sizes) - 1}, each once", text, found.start("minor"))
+    return make_ordered_layout(tuple(sizes), tuple(map(minor.index, range(len(sizes)))))
 
 
 def parse_parts(text: str) -> dict[str, object]:
@@ -72,7 +87,7 @@ def parse_parts(text: str) -> dict[str, object]:
 
 
 def parse_tiler(text: str) -> object:
-    """The tiler that `text` writes down: an integer, a layout, `_`, a tuple of tilers, or sizes as `16x8`.
+    """The tiler that `text` writes down: an integer, a layout, `_`, a tuple of tilers, or sizes as `16x8` or `16,8`.
 
     >>> parse_tiler("<3:1, 8:1>"), parse_tiler("[_;(2,4):(1,2)]"), parse_tiler("(4,(2,8))"), parse_tiler("16x8")
     ((Layout(3, 1), Layout(8, 1)), (_, Layout((2, 4), (1, 2))), (4, (2, 8)), (16, 8))

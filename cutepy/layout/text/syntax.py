@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ...errors import LayoutError, NotationError
-from ..values.basis import Basis
+from ..values.coordinates import Basis
 from ..values.coordinates import _ as underscore
 from ..values.int_tuple import MAX_DEPTH, Order
 from .tree import Call, Chain, Joined, Node, Pair, Pointer, Tree, is_number
@@ -212,7 +212,8 @@ class Reader:
             raise tokens.error("the text nests too deep for what is left of Python's stack") from None
         tokens.accept(";")
         if tokens.next.kind != "end":
-            missing = " or ':' and a stride" if isinstance(node.value, tuple) else ""
+            bare = "; a tuple stands in parentheses, as (4,8)" if tokens.next.text == "," else ""
+            missing = " or ':' and a stride" if isinstance(node.value, tuple) else bare
             raise tokens.error(f"{tokens.found()} follows a complete layout; expected the end of the text{missing}")
         return node
 

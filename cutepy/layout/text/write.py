@@ -12,9 +12,9 @@ from typing import Any
 
 from ...errors import LayoutError
 from ..algebra.bits import columns_of, to_f2
-from ..values.basis import Basis
 from ..values.bit_map import BitMap, Swizzle
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, plain_part
+from ..values.coordinates import Basis
 from ..values.int_tuple import IntTuple, fold_profile, leaves, product, show
 
 _CPP_NAMES = frozenset((*range(-10, 11), 12, 16, 24, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024))

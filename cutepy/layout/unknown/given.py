@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError
 from ..values.above import provided
-from ..values.basis import Basis, as_stride, path_of, value_of
+from ..values.coordinates import Basis, as_stride, path_of, value_of
 from ..values.facts import Fact, Facts, Origin, Term, check_symbol, whole
 from ..values.int_tuple import leaves, map_leaves
 from ..values.layout import Layout, _make
-from .knowledge import Knowledge
+from .lift import Knowledge
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import sympy
 
     from ..values.composed import ComposedLayout
+else:
+    from ..values.above import sympy_later as sympy
 
 _SIGN = r"\s+divides\s+|\s*(?:>=|<=|==|!=|>|<)\s*"
 _FLIPPED = {">=": "<=", "<=": ">=", "==": "==", "!=": "!=", ">": "<", "<": ">"}
@@ -166,8 +168,6 @@ def put(term: Term, values: Mapping[object, object]) -> Term:
         return whole(term.subs(values, simultaneous=True))
     if value.denominator == 1:
         return int(value)
-    import sympy
-
     return sympy.Rational(value.numerator, value.denominator)
 
 
@@ -245,9 +245,7 @@ class Formula:
 
     def latex(self) -> str:
         """The formula in LaTeX, for math mode."""
-        from sympy import latex
-
-        return f"L({', '.join(map(latex, self.coordinate))}) = {latex(self.expression)}"
+        return f"L({', '.join(map(sympy.latex, self.coordinate))}) = {sympy.latex(self.expression)}"
 
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"
@@ -263,16 +261,12 @@ def formula(layout: Layout) -> Formula:
 
     Raises LayoutError for basis strides. LaTeX: `formula(layout).latex()`.
     """
-    from sympy import Symbol
-
     taken = {str(symbol) for symbol in symbols_of(layout)}
     names = [name for name in "ijklmnpqrstuvw" if name not in taken][: layout.rank]
     if len(names) < layout.rank:
         names = [f"i{mode}" for mode in range(layout.rank) if f"i{mode}" not in taken]
-    coordinate = tuple(Symbol(name, integer=True, nonnegative=True) for name in names)
+    coordinate = tuple(sympy.Symbol(name, integer=True, nonnegative=True) for name in names)
     offset: object = layout(coordinate if isinstance(layout.shape, tuple) else coordinate[0])
     if isinstance(offset, tuple):
         raise LayoutError(f"formula of {layout}: it gives coordinates; take one axis with axis_layout")
-    from sympy import sympify
-
-    return Formula(coordinate, sympify(offset))
+    return Formula(coordinate, sympy.sympify(offset))

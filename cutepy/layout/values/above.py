@@ -68,22 +68,24 @@ class Later(ModuleType):
         return import_module(self.__name__).__doc__
 
 
-class _Numpy(Later):
-    """NumPy, each name of it asked for once."""
+class _Package(Later):
+    """A package that takes long to load, each name of it asked for once."""
 
     def __getattr__(self, name: str) -> Any:
-        found = self.__dict__[name] = getattr(import_module("numpy"), name)
+        found = self.__dict__[name] = getattr(import_module(self.__name__), name)
         return found
 
 
 if TYPE_CHECKING:
     import numpy
+    import sympy
 
     from .composed import AnyLayout
 
     numpy_later = numpy
+    sympy_later = sympy
 else:
-    numpy_later = _Numpy("numpy")
+    numpy_later, sympy_later = _Package("numpy"), _Package("sympy")
 
 
 class Shown:
@@ -98,6 +100,20 @@ class Shown:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return provided("bundle_of")(self) if "bundle_of" in _WHERE else {}
+
+
+class Answer(Shown):
+    """What a question gives; at a prompt it reads as it prints.
+
+    >>> from cutepy import Layout, bank_conflicts
+    >>> bank_conflicts(Layout(32, 2))
+    2-way conflict, 2 rounds for 1 phases: at access 0 lanes 0, 16 want words 0, 32 of bank 0
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class Map(Shown):

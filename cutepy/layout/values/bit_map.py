@@ -41,7 +41,7 @@ class Swizzle(Map):
     def __post_init__(self) -> None:
         if any(type(n) is not int for n in (self.bits, self.base, self.shift)) or self.bits < 0 or self.base < 0:
             raise LayoutError(
-                f"Swizzle({self.bits}, {self.base}, {self.shift}): bits and base are whole numbers from 0"
+                f"Swizzle({self.bits!r}, {self.base!r}, {self.shift!r}): bits and base are whole numbers from 0"
             )
         if abs(self.shift) < self.bits:
             raise LayoutError(

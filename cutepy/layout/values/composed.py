@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from ...errors import LayoutError
 from .above import Told, above
-from .basis import has_basis, path_of, value_of
+from .above import numpy_later as np
 from .bit_map import BitMap, OfBits, Swizzle
-from .coordinates import Coordinate, has_underscore
+from .coordinates import Coordinate, has_basis, has_underscore, path_of, value_of
 from .coordinates import _ as _
 from .coordinates import slice_ as slice_of_tuple
 from .int_tuple import IntTuple, leaves, moved, show
@@ -23,7 +23,6 @@ from .layout import axis_layout as axis_of_layout
 from .layout import slice_and_offset as slice_of_layout
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 Scalar = TypeVar("Scalar")
@@ -128,8 +127,6 @@ class ComposedLayout(Told):
 
     def offsets(self) -> NDArray[np.int64]:
         """Every offset, as an int64 array with one axis a top-level mode."""
-        import numpy as np
-
         if self.facts is not None:
             raise LayoutError(f"offsets of {self}: its sizes are not known; put values in with subs")
         if gives_coordinates(self):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...errors import LayoutError
-from .basis import Basis, as_stride
+from .coordinates import Basis, as_stride
 from .int_tuple import MAX_DEPTH, IntTuple, show
 from .size import Size
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 Term: TypeAlias = "int | sympy.Expr"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """`left sign right`: the sign is "divides", ">=", "<=", "==" or "!="."""
 
     left: Term

@@ -18,6 +18,16 @@ MAX_DEPTH = 100
 """How deep a shape may nest: far more than any kernel needs, far less than Python's own recursion limit."""
 
 
+NUMPYS = {
+    **dict.fromkeys(("T", "transpose", "permute"), "select(x, 1, 0) puts modes in another order"),
+    **dict.fromkeys(("reshape", "view"), "composition(x, Layout(shape)) reads it in another shape, first mode fastest"),
+    **dict.fromkeys(("flatten", "ravel"), "flatten(x) takes the nesting away, coalesce(x) the modes as well"),
+    "ndim": "it is x.rank",
+    "strides": "it is x.stride",
+}
+"""What NumPy's names of an array's attributes are here."""
+
+
 class Shaped:
     """What has a shape: a layout, a tensor."""
 
@@ -26,6 +36,11 @@ class Shaped:
 
         @property
         def shape(self) -> IntTuple: ...
+    else:
+
+        def __getattr__(self, name: str) -> object:
+            said = f"; {NUMPYS[name]}" if name in NUMPYS else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{said}", name=name, obj=self)
 
     @property
     def size(self) -> int:

@@ -13,14 +13,26 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...errors import CoordinateError, LayoutError
 from .above import Told, above, provided
-from .basis import Basis, as_stride, as_value, has_basis, mixed_codomain, path_of, value_of
-from .coordinates import Coordinate, Slicing, inner_product, slice_, zero_underscores
+from .above import numpy_later as np
+from .coordinates import (
+    Basis,
+    Coordinate,
+    Slicing,
+    as_stride,
+    as_value,
+    has_basis,
+    inner_product,
+    mixed_codomain,
+    path_of,
+    slice_,
+    value_of,
+    zero_underscores,
+)
 from .coordinates import _ as _
 from .facts import Facts, is_plain, validated
 from .int_tuple import IntTuple, LayoutLeft, Order, as_tuple, compact_stride, leaves, map_leaves, show
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ..unknown.given import Formula
@@ -129,8 +141,6 @@ class Layout(Told):
         >>> Layout((2, (2, 2)), (1, (10, 100))).offsets().tolist()
         [[0, 10, 100, 110], [1, 11, 101, 111]]
         """
-        import numpy as np
-
         if self.facts is not None:
             raise LayoutError(f"offsets of {self}: its sizes are not known; put values in with subs")
         if has_basis(self.stride):

@@ -15,10 +15,9 @@ from math import prod
 from typing import Generic, TypeVar
 
 from ...errors import TensorError
-from ...layout import Layout
+from ...layout import IntTuple, Layout
 from ...layout.values.above import Shown
 from ...layout.values.above import numpy_later as np
-from ...layout.values.int_tuple import IntTuple
 from ..dtypes import as_dtype
 from ..engine import Array
 

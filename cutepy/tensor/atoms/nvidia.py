@@ -13,8 +13,8 @@ from .atom import CopyAtom, MMAAtom, thread_value
 
 WARP = Layout(32)
 MMA = "PTX ISA, 9.7.14.5, Matrix fragments for mma.{}"
-MULTIPLY = re.compile(r"SM\d+(?:_|::GMMA::MMA_)(\d+)x(\d+)x(\d+)_((?:TF32|BF16|[FSU]\d+|E\dM\d)+)_(\w+)")
-MATRICES = re.compile(r"SM\d+_U(16|32)x(\d)_(LD|ST)SM_(N|T)")
+MULTIPLY = r"SM\d+(?:_|::GMMA::MMA_)(\d+)x(\d+)x(\d+)_((?:TF32|BF16|[FSU]\d+|E\dM\d)+)_(\w+)"
+MATRICES = r"SM\d+_U(16|32)x(\d)_(LD|ST)SM_(N|T)"
 
 
 def instruction(operation: str) -> str:
@@ -25,10 +25,10 @@ def instruction(operation: str) -> str:
 
     An architecture is not part of it: CuTe names a later one than the first for some.
     """
-    if found := MATRICES.fullmatch(operation):
+    if found := re.fullmatch(MATRICES, operation):
         bits, count, way, order = found.groups()
         return f"{way.lower()}matrix.m8n8.x{int(bits) * int(count) // 32}{'.trans' * (order == 'T')}.b16"
-    found = MULTIPLY.fullmatch(operation)
+    found = re.fullmatch(MULTIPLY, operation)
     if found is None:
         return ""
     m, n, k, listed, how = found.groups()

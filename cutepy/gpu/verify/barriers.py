@@ -1,16 +1,24 @@
-"""What may happen at the same time: the accesses between two barriers, wherever a workgroup may be.
+"""Barriers: what may happen at the same time between two of them, and who comes to each.
 
 A loop with a barrier in it is cut at its barriers: what follows the last one in an iteration meets what precedes the
-first one in the next. Barriers are taken to be where the whole workgroup comes by; another claim says whether it does.
+first one in the next. There barriers are taken to be where the whole workgroup comes by, which is a claim of its own:
+what decides who comes has to be the same for all threads by WGSL's rules. A matrix is for whole subgroups, which also
+agree on where it begins in memory: what does not depend on the thread is agreed on, and what depends on it alone is
+tried for every thread.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ...tensor.dtypes import bool_
-from ..ir import Const, Expr, Var, binary, conjuncts, const, negated, rewrite, var
+from ..ir import Const, Expr, Param, Var, binary, conjuncts, const, is_uniform, negated, nodes, rewrite, var
+from ..ranges import Points, Unknown
 from ..simplify import simplify
-from .model import Access, Branch, Exit, Fence, Item, Loop, Model, Repeat, flat
+from ..wgsl import show
+from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, flat
+from .verdict import Claim, Verdict, Witness
 
 #: Added to the order of a loop's number where it stands for another iteration.
 _OTHER = 1 << 20
@@ -197,3 +205,80 @@ def _at(loop: Loop, number: Expr) -> Callable[[Access], Access]:
 
 def _put(value: Expr, put: dict[Expr, Expr], memo: dict[Expr, Expr]) -> Expr:
     return simplify(rewrite(value, lambda node: put.get(node, node), memo))
+
+
+def decide_barriers(model: Model) -> Verdict:
+    """Whether each barrier is in uniform control flow: what decides who comes there is the same for all threads."""
+    known: dict[Expr, bool] = {}
+    for fence in model.fences:
+        for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
+            if not _is_agreed(model, condition, known):
+                reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
+                undecided = Verdict("uniform barriers", "undecided", f"{fence.text}: {reason}")
+                return _divided(model, fence, "uniform barriers") or undecided
+    count = len(model.fences)
+    return Verdict("uniform barriers", "proven", f"{count} barriers" if count != 1 else "1 barrier")
+
+
+def decide_whole(model: Model) -> list[Verdict]:
+    """Whether subgroups move and compute matrices as a whole: one verdict, where there are matrices."""
+    known: dict[Expr, bool] = {}
+    for place in model.gatherings:
+        if model.threads % place.threads:
+            reason = f"{model.threads} threads are no whole subgroups of {place.threads}"
+            return [Verdict("whole subgroups", "refuted", f"{place.text}: {reason}")]
+        for value in (*place.conditions, *place.meant):
+            for node in nodes(value, known=known):
+                if node.dtype.kind in "iub" and node.lanes == 1 and model.leaves(node) == frozenset((model.tid,)):
+                    table = model.table(node).reshape(-1, place.threads)
+                    known[node] = bool((table == table[:, :1]).all())
+            if not _is_agreed(model, value, known):
+                texts = " and ".join(map(show, (*place.guards, *place.meant)))
+                reason = f"{place.text}: nothing tells that all threads of a subgroup agree on {texts}"
+                undecided = Verdict("whole subgroups", "undecided", reason)
+                return [_divided(model, place, "whole subgroups") or undecided]
+    count = len(model.gatherings)
+    proven = Verdict("whole subgroups", "proven", f"{count} places" if count > 1 else "1 place")
+    return [proven] if model.gatherings else []
+
+
+def _is_agreed(model: Model, value: Expr, known: dict[Expr, bool]) -> bool:
+    """Whether all threads are sure to agree on `value`; `known` is what is known of others."""
+
+    def leaf(node: Expr) -> bool:
+        return node is not model.tid and (model.is_id(node) or isinstance(node, Param))
+
+    return is_uniform(value, leaf, model.readable.__contains__, known)
+
+
+def _divided(model: Model, place: Gathering, claim: Claim) -> Verdict | None:
+    """Threads that belong together, of which some come to `place` and some do not, or mean different places."""
+    values = (*place.guards, *place.meant)
+    domain = model.domain(model.ids_of(values), each=model.threads)
+    made_up = model.readable if model.unknowns(values) else None
+    together = "workgroup" if claim == "uniform barriers" else "subgroup"
+    for numbers in domain.chunks(model.threads):
+        ids = domain.at(numbers)
+        points = Points(model.environment(ids), made_up)
+        shape = (-1, model.threads // place.threads, place.threads)
+        try:
+            comes = points.where(place.guards).reshape(shape)
+            firsts = [points.of(first) for first in place.meant]
+        except Unknown:
+            return None
+        at = np.broadcast_to(firsts[0] if firsts else 0, (comes.shape[0], model.threads)).reshape(comes.shape)
+        parted = comes.any(axis=2) & ~comes.all(axis=2)
+        differ = comes.all(axis=2) & (at != at[:, :, :1]).any(axis=2)
+        for mask, split, verbs, reason in (
+            (parted, comes, ("comes to", "does not come to"), f"threads of one {together} part"),
+            (differ, at == at[:, :, :1], ("moves", "moves elsewhere"), "threads of one subgroup mean different places"),
+        ):
+            if mask.any():
+                row, group = map(int, np.argwhere(mask)[0])
+                who = np.argmax(split[row, group]), np.argmin(split[row, group])
+                point = {leaf: int(v[row]) for leaf, v in ids.items()}
+                met = zip(who, verbs, strict=True)
+                uses = tuple(model.use(place, point, group * place.threads + int(t), verb) for t, verb in met)
+                witness = Witness("", "", 0, uses, "for some data" if made_up is not None else "")
+                return Verdict(claim, "refuted", reason, witness=witness)
+    return None

@@ -1,0 +1,145 @@
+"""Engines over words: several integers in one, or a complex number in two.
+
+Law: a load is what NumPy has at these bits of the memory, in the order of its bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import TensorError
+from ..layout.values.above import numpy_later as np
+from .dtypes import DType
+from .engine import Array, Engine, Mask, Scalars, Space, check_writable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedEngine:
+    """Elements of `dtype` in the elements of `words`: integers of 4, 8 or 16 bits, or others of as many bits as a word.
+
+    Element i of k in a word is bits [i * b, (i + 1) * b) of word i // k, the lowest first, as memory has them in the
+    order of its bytes. Loads and stores go by whole words, in NumPy here, and in a kernel by what its engine offers:
+    `unpack(words, inside, dtype)`, and `store_packed(places, values, where)` that takes whole words alone.
+    """
+
+    words: Engine
+    dtype: DType
+
+    @property
+    def space(self) -> Space:
+        return self.words.space
+
+    @property
+    def writable(self) -> bool:
+        return self.words.writable
+
+    @property
+    def name(self) -> str:
+        return self.words.name
+
+    @property
+    def confined(self) -> bool:
+        return bool(getattr(self.words, "confined", False))
+
+    @property
+    def per(self) -> int:
+        """Elements in a word."""
+        return self.words.dtype.bits // self.dtype.bits
+
+    def split(self, offsets: Any) -> tuple[Any, Any]:
+        """The words, and where the elements are inside of them."""
+        table = np.asarray(offsets) if isinstance(offsets, (list, tuple)) else offsets
+        return table // self.per, table % self.per
+
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
+        """The elements at `offsets`; 0 where the mask is false."""
+        places, inside = self.split(offsets)
+        return getattr(self.words, "unpack", unpacked)(self.words.load(places, where), inside, self.dtype)
+
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
+        """Write the elements at `offsets`.
+
+        Raises TensorError for values that they do not hold; in a kernel, KernelError for a part of a word: another
+        thread may write the rest.
+        """
+        check_writable(self)
+        in_kernel = getattr(self.words, "store_packed", None)
+        if in_kernel is not None:
+            in_kernel(self.split(offsets), self.dtype, values, where)
+            return
+        places, inside = self.split(np.asarray(offsets))
+        fitting = np.broadcast_to(self._fitting(values), places.shape)
+        chosen = np.broadcast_to(True if where is None else where, places.shape)
+        mask = (1 << self.dtype.bits) - 1
+        for part in range(self.per):
+            here = chosen & (inside == part)
+            if here.any():
+                held = _bits(self.words.load(places[here]))
+                new = (held & ~(mask << part * self.dtype.bits)) | (fitting[here] & mask) << part * self.dtype.bits
+                self.words.store(places[here], new.astype(f"u{self.words.dtype.bytes}").view(self.words.dtype.numpy))
+
+    def _fitting(self, values: Scalars) -> Array:
+        if self.dtype.kind == "f":
+            return _bits(np.asarray(values, self.dtype.numpy))
+        array = np.asarray(values)
+        bits, signed = self.dtype.bits, self.dtype.kind == "i"
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        if array.dtype.kind not in "iu" or (array.size and not low <= int(array.min()) <= int(array.max()) <= high):
+            raise TensorError(f"store in {self.name or 'a packed tensor'}: {self.dtype} holds {low} to {high}")
+        return array.astype(np.int64)
+
+
+class PairEngine(PackedEngine):
+    """Complex numbers over floats: element i is words 2 i and 2 i + 1, its real and its imaginary part.
+
+    In a kernel, whose engine `joins` two of its values, an element is what that gives.
+    """
+
+    __slots__ = ()
+
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
+        """The elements at `offsets`; 0 where the mask is false."""
+        mask = None if where is None else np.asarray(where)[..., None]
+        return getattr(self.words, "joined", _joined)(self.words.load(self.split(offsets)[0], mask))
+
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
+        """Write the elements at `offsets`, where the mask holds."""
+        places, mask = self.split(offsets)[0], None if where is None else np.asarray(where)[..., None]
+        self.words.store(places, getattr(self.words, "parted", _parted)(values), mask)
+
+    def split(self, offsets: Any) -> tuple[Any, Any]:
+        """The words of each element, along a last axis."""
+        first = np.asarray(offsets)
+        places = np.empty((*first.shape, 2), first.dtype)
+        places[..., 0], places[..., 1] = first * 2, first * 2 + 1
+        return places, None
+
+
+def words_as(words: Engine, dtype: DType) -> PackedEngine:
+    """Elements of `dtype` in words."""
+    return (PairEngine if dtype.kind == "c" else PackedEngine)(words, dtype)
+
+
+def _joined(words: Array) -> Any:
+    return (words[..., 0] + 1j * words[..., 1]).astype(np.complex64)[()]
+
+
+def _parted(values: Scalars) -> Array:
+    given: Array = np.asarray(values)
+    return np.stack([given.real, given.imag], -1).astype(np.float32)
+
+
+def _bits(words: Any) -> Array:
+    """What words hold, as integers without a sign."""
+    table = np.asarray(words)
+    return table.view(f"u{table.dtype.itemsize}").astype(np.int64)
+
+
+def unpacked(words: Any, inside: Any, dtype: DType) -> Any:
+    """Numbers out of words of the host."""
+    field = (_bits(words) >> np.asarray(inside) * dtype.bits) & ((1 << dtype.bits) - 1)
+    if dtype.kind == "f":
+        return field.astype(f"u{dtype.bytes}").view(dtype.numpy)[()]
+    half = 1 << dtype.bits - 1 if dtype.kind == "i" else 0
+    return ((field ^ half) - half).astype(dtype.numpy)[()]
