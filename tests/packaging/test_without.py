@@ -186,7 +186,7 @@ def test_tests_of_the_core_pass(room: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "blocked", "-p", "no:cacheprovider", *files],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}", "CUTEPY_CASES": "40"},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{Path(__file__).parent}", "CUTEPY_CASES": "75"},
         capture_output=True,
         text=True,
     )
