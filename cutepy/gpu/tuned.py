@@ -23,10 +23,8 @@ from ..errors import KernelError
 from .matmul import Plan
 from .runtime import Adapter
 
-try:
+if sys.platform != "win32":  # there two tunings at once disturb one another
     import fcntl
-except ImportError:  # not on Windows: there two tunings at once disturb one another
-    fcntl = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ def alone() -> Iterator[None]:
     path = folder() / "alone"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        if fcntl is not None:
+        if sys.platform != "win32":
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -154,6 +154,9 @@ def _spellable(op: str, right: Expr) -> Expr:
 
 def _fold(op: str, left: Expr, right: Expr) -> Expr | None:
     """A constant or an operand that `left op right` equals, if that is plain to see."""
+    if op == "/" and isinstance(right, Const) and right.value == 0:
+        infinite = copysign(inf, right.value)  # a compiler may leave out what is divided by 0, and store nothing
+        return const(left.value * infinite, left.dtype) if isinstance(left, Const) else left * infinite
     if isinstance(left, Const):
         if isinstance(right, Const):
             return _fold_constants(op, left, right)
@@ -165,8 +168,6 @@ def _fold(op: str, left: Expr, right: Expr) -> Expr | None:
         elif left.dtype is bool_ and op in ("&", "|"):
             return right if bool(left.value) == (op == "&") else left
     elif isinstance(right, Const):
-        if op == "/" and right.value == 0:  # a compiler may leave out what is divided by 0, and store nothing
-            return binary("*", left, const(copysign(inf, right.value), right.dtype))
         if right.dtype.kind in "iu" and left.lanes == 1:
             if right.value == 0:
                 neutral = op in ("+", "-", "|", "^", "<<", ">>")
