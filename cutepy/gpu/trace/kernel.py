@@ -74,7 +74,7 @@ KEPT = 128
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for garbage: what a trace makes lives until it ends, and walking it again and again takes a third."""
+    """No search for garbage: what a trace makes lives until it ends, and would be walked again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
