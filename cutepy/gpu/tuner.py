@@ -37,6 +37,8 @@ MOST_REGISTERS, ALIKE = 160, 3
 """Numbers that a thread holds at most, and plans with one tile of C that are tried."""
 FINALISTS = 4
 """Plans that are timed again, in turn."""
+FIRST_ROUNDS, FIRST_ROUNDS_AGAIN, BEGINNING = 0.9, 0.75, 2.0
+"""What the trials may take of the time, the last rounds take the rest; and seconds until a process is ready."""
 CLOCKS = 1840
 """Of a processor in a microsecond, as far as plans use them."""
 
@@ -86,20 +88,23 @@ def tune(
     found = None if again else known(adapter, problem)
     if found is not None:
         return Tuning(problem, *found, (), cached=True)
-    end = time.perf_counter() + 0.9 * seconds  # the last rounds take the rest
+    start, share = time.perf_counter(), FIRST_ROUNDS
     chosen = candidates(problem, adapter)
     trials: list[Trial] = []
     with Worker(adapter, problem) as worker:
         for plan in chosen:
-            compiled = sum(not trial.early for trial in trials)
-            if compiled == CANDIDATES or time.perf_counter() > end:
+            compiled, left = sum(not trial.early for trial in trials), start + share * seconds - time.perf_counter()
+            if compiled == CANDIDATES or left < 0:
                 break
             first = next((trial for trial in trials if trial.seconds is not None), None)
-            allowed = min(limit, max(1.0, end - time.perf_counter()))
+            allowed = min(limit, max(1.0, left))
             trials.append(worker.time([plan], allowed)[0] if first is None else beside(worker, first, plan, allowed))
+            if worker.process is None:  # what it had compiled, the last rounds compile again
+                share = FIRST_ROUNDS_AGAIN
             if progress:
                 _show(compiled + 1, trials[-1])
-        plan, took = _quickest(worker, trials, limit)
+        left = start + seconds - time.perf_counter() - (BEGINNING if worker.process is None else 0.0)
+        plan, took = _quickest(worker, trials, min(limit, left))
     if progress:
         print(file=sys.stderr)
     keep(adapter, problem, plan, took)
@@ -116,12 +121,13 @@ def beside(worker: Worker, first: Trial, plan: Plan, limit: float, *, prove: boo
 
 
 def _quickest(worker: Worker, trials: list[Trial], limit: float) -> tuple[Plan, float]:
-    """The plan of the least median time when those that were quickest are timed again, in turn, and that median."""
+    """The plan of the least median time when those that were quickest are timed again, in turn, and that median; of the
+    least time so far where `limit` is too short for that."""
     timed = sorted((trial.seconds, place) for place, trial in enumerate(trials) if trial.seconds is not None)
     if not timed:
         raise KernelError(f"tune: no plan could be timed; {'; '.join(map(str, trials)) or 'give more seconds'}")
     last = [trials[place] for _, place in timed[:FINALISTS]]
-    again = worker.time([trial.plan for trial in last], limit)
+    again = worker.time([trial.plan for trial in last], limit) if limit > 0 else []
     found = [trial for trial in again if trial.seconds is not None] or last
     best = min(found, key=lambda trial: trial.seconds or 0.0)
     return best.plan, best.seconds or 0.0

@@ -1,9 +1,12 @@
 """The tuner: what it drops unseen, what it keeps, whom its plans serve, and plans that take too long."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,6 +177,53 @@ def test_a_plan_that_takes_too_long_is_ended(device: Device, cache: Path, monkey
         assert all(trial.seconds for trial in worker.time([plan, replace(plan, splits=2)], 60))
         worker.process.kill()
         assert [trial.dropped for trial in worker.time([plan], 60)] == ["its process ended"]
+
+
+class Compiling:
+    """A worker on a clock of its own: a process takes 2 s to begin and 1.5 s to compile a plan, and never ends one."""
+
+    def __init__(self, endless: int) -> None:
+        self.now, self.endless = 0.0, endless
+        self.process: bool | None = None
+        self.met: dict[gpu.Plan, int] = {}
+        self.compiled: set[gpu.Plan] = set()
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def __call__(self, *_: object) -> Compiling:
+        return self
+
+    def __enter__(self) -> Compiling:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def time(self, plans: Sequence[gpu.Plan], limit: float, *, prove: bool = True) -> list[tuner.Trial]:
+        if self.process is None:
+            self.now, self.process, self.compiled = self.now + 2.0, True, set()
+        for plan in plans:
+            self.met.setdefault(plan, len(self.met))
+        numbers = [self.met[plan] for plan in plans]
+        takes = sum(1.5 for plan in plans if plan not in self.compiled) + 0.15 * len(plans)
+        if self.endless in numbers or takes > limit:
+            self.now, self.process = self.now + limit, None
+            return [tuner.Trial(plan, dropped="more than that") for plan in plans]
+        self.now += takes
+        self.compiled |= set(plans)
+        return [tuner.Trial(plan, 1.0 + number) for plan, number in zip(plans, numbers, strict=True)]
+
+
+@pytest.mark.parametrize("endless", range(13))
+def test_tuning_ends_in_its_time(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch, endless: int) -> None:
+    worker = Compiling(endless)
+    monkeypatch.setattr(tuner, "Worker", worker)
+    monkeypatch.setattr(tuner, "time", worker)
+    a, b, _ = operands(device)
+    found = tuner.tune(a, b, seconds=20.0, progress=False)
+    assert worker.met[found.plan] == (endless == 0), "the quickest that could be timed"
+    assert worker.now <= 20.0 and len(found.trials) >= 4
 
 
 def test_what_cannot_be_tuned(device: Device) -> None:
