@@ -4,8 +4,10 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-# A file at a time, folder by folder: devices, browsers and the docs site come early, pages of seconds at the end.
-PYTEST_FLAGS ?= -n auto --dist loadfile --no-loadscope-reorder
+# A file at a time, folder by folder: devices, browsers and the docs site come early, pages of seconds at the end. One
+# worker more than there are cores: some wait for a browser.
+WORKERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
+PYTEST_FLAGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test check bench docs explorer clean
 .DELETE_ON_ERROR:
