@@ -260,6 +260,11 @@ START, SECOND_START, BYTES = 2.0, 3.0, 2.8e6
 """Microseconds that a launch takes and that of a second pass, and bytes of the sums of splits in a microsecond."""
 
 
+def second_pass(elements: int, splits: int) -> float:
+    """Microseconds of adding up the parts of so many elements."""
+    return SECOND_START + 4 * (2 * splits + 1) * elements / BYTES if splits > 1 else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Rating:
     """What a plan reaches, in TFLOP/s of the whole GPU, with one subgroup wherever one can run, and with more: of all
@@ -287,8 +292,7 @@ class Rating:
             rounds = ceil(rounds) if rounds <= 1 else 2 * ceil(rounds / 2)
         turns = ceil_div(ceil_div(k, bk), splits) * bk
         work = 2e-6 * bm * bn * turns * self.together / (self.one if rounds == 1 else self.more)
-        second = SECOND_START + 4 * (2 * splits + 1) * m * n * batch / BYTES if splits > 1 else 0.0
-        return START + rounds * (0.5 + work) + second
+        return START + rounds * (0.5 + work) + second_pass(m * n * batch, splits)
 
 
 RATINGS = (

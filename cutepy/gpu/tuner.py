@@ -24,7 +24,7 @@ from math import ceil
 
 from ..errors import KernelError
 from ..layout import ceil_div
-from .matmul import BYTES, PROCESSORS, SECOND_START, START, Plan, choose_plan, whole_splits
+from .matmul import PROCESSORS, START, Plan, choose_plan, second_pass, whole_splits
 from .operations.domain import power_of_two
 from .products import problem_of
 from .repeat import forget
@@ -255,9 +255,7 @@ def microseconds(problem: Problem, plan: Plan) -> float:
     rounds, rest = divmod(own, together)
     last = clocks(ceil(rest)) if rest else 0.0
     taken = rounds * clocks(together) + last if rounds < 4 else own / together * clocks(together)
-    parts = 4 * (2 * plan.splits + 1) * problem.m * problem.n * problem.batch
-    second = SECOND_START + parts / BYTES if plan.splits > 1 else 0.0
-    return START + taken / CLOCKS + second
+    return START + taken / CLOCKS + second_pass(problem.m * problem.n * problem.batch, plan.splits)
 
 
 class Worker:

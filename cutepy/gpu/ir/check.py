@@ -3,7 +3,7 @@
 from ...errors import KernelError
 from .expr import Builtin, Const, Expr, MatrixLoad, loads, variables
 from .stmt import Block, Buffer, Change, For, Kernel, MatrixStore
-from .walk import nodes, statements
+from .walk import all_nodes, nodes, statements
 
 
 def check(kernel: Kernel) -> Kernel:
@@ -22,14 +22,14 @@ def check_ids(kernel: Kernel) -> Kernel:
     """
     launched = {f"workgroup_id.{axis}": groups for axis, groups in zip("xyz", kernel.grid, strict=True)}
     launched["local_invocation_index"] = kernel.threads
-    for stmt in statements(kernel.body):
-        for node in nodes(*stmt.expressions):
-            if isinstance(node, Builtin) and node.hi < launched.get(node.name, 0) - 1:
-                raise _error(
-                    getattr(stmt, "place", ""),
-                    f"kernel {kernel.name} uses {node!r} of another launch, where it was at most {node.hi}, not "
-                    f"{launched[node.name] - 1}: something kept it (functools.cache, a default, a global); ask anew",
-                )
+    for node in all_nodes(kernel.body):
+        if isinstance(node, Builtin) and node.hi < launched.get(node.name, 0) - 1:
+            first = next(s for s in statements(kernel.body) if any(x is node for x in nodes(*s.expressions)))
+            raise _error(
+                getattr(first, "place", ""),
+                f"kernel {kernel.name} uses {node!r} of another launch, where it was at most {node.hi}, not "
+                f"{launched[node.name] - 1}: something kept it (functools.cache, a default, a global); ask anew",
+            )
     return kernel
 
 
