@@ -82,15 +82,6 @@ def test_correct_kernels_are_proven(name: str, lowered: bool) -> None:
     assert not needs_checks(kernel)
 
 
-def test_every_kernel_of_the_project_is_proven() -> None:
-    from every_kernel import every_kernel
-
-    found = {
-        name: run.kernel.verify(*run.arguments, limits=DEVICE, **run.static) for name, run in every_kernel().items()
-    }
-    assert {name: str(v) for name, v in found.items() if not v.ok} == {}
-
-
 @pytest.mark.parametrize("n", [4096, 4095])
 def test_a_large_matrix_product_is_proven(n: int) -> None:
     arrays = [make_tensor(np.empty((n, n), np.float32)) for _ in range(3)]
