@@ -41,7 +41,6 @@ _LIMITS = {
     "binding_bytes": "max-storage-buffer-binding-size",
     "buffer_bytes": "max-buffer-size",
     "uniform_bytes": "max-uniform-buffer-binding-size",
-    "storage_alignment": "min-storage-buffer-offset-alignment",
     "uniform_alignment": "min-uniform-buffer-offset-alignment",
 }
 
