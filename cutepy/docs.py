@@ -21,9 +21,9 @@ from typing import Any, NoReturn
 from xml.etree.ElementTree import Element, SubElement
 
 from .draw import Drawing, drawing_of, read_body
+from .draw.grid import shorten
 from .draw.look import OPTIONS, expect_options
 from .draw.printers.html import STYLE, boxed
-from .draw.safe import shorten
 from .errors import CutepyError, DrawError
 
 DOC_OPTIONS = ("alt", "caption", "align", "name", "file")
