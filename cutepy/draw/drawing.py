@@ -21,13 +21,12 @@ from typing import Any, Unpack
 from ..errors import CutepyError, DrawError, NotationError
 from ..layout.text.parse import parse_expression, parse_tiler
 from ..layout.values.above import provided
-from .grid import Figure
+from .grid import Figure, shorten
 from .look import SUFFIXES, CellFunction, Look, Options, Style, View, ViewName, expect_options
 from .printers.html import Html, boxed, html, page
 from .printers.svg import png, svg, vector
 from .printers.text import text
 from .printers.tikz import tikz
-from .safe import shorten
 from .views import NAMED, figure_of, view_of
 
 NOTEBOOK_CELLS = 1024
