@@ -93,14 +93,15 @@ def weak_param(name: str, dtype: DType) -> Expr:
     return Weak(param(name, dtype), lambda other: param(name, other))
 
 
-def as_expr(value: object, dtype: DType = u32) -> Expr:
-    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`.
+def as_expr(value: object, dtype: DType = u32, op: str = "") -> Expr:
+    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`, for `op`.
 
-    Raises KernelError for what is no number, and for a fraction where a whole number is meant.
+    Raises KernelError for what is no number, for a fraction where a whole number is meant, and for what `dtype` does
+    not hold, unless `op` is right modulo 2^32.
     """
     if isinstance(value, Weak):
         return value.known_in(dtype)
-    found = value if isinstance(value, Expr) else _literal(value, dtype)
+    found = value if isinstance(value, Expr) else _literal(value, dtype, op)
     if found is None:
         raise KernelError(f"{user_place()}: {value!r} is neither a value of the kernel nor a number")
     return found
@@ -213,9 +214,13 @@ def _operate(op: str, left: object, right: object) -> Expr:
     other: Expr | None
     if not isinstance(left, Expr):
         assert isinstance(right, Expr)
-        one, other = _literal(left, right.dtype), right
+        one, other = _literal(left, right.dtype, op), right
     elif not isinstance(right, Expr):
-        one, other = left, _literal(right, SCALARS.get(type(right), i32) if op in ("<<", ">>") else left.dtype)
+        amount = op in ("<<", ">>")
+        one, other = (
+            left,
+            _literal(right, SCALARS.get(type(right), i32) if amount else left.dtype, "<<" if amount else op),
+        )
     else:
         one, other = left, right
     if one is None or other is None:
@@ -242,14 +247,26 @@ def _power(base: object, exponent: object) -> Expr:
     return _NOT_OURS
 
 
-def _literal(value: object, dtype: DType) -> Expr | None:
-    """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has."""
+def _literal(value: object, dtype: DType, op: str = "") -> Expr | None:
+    """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has.
+
+    What the type does not hold is refused, unless `op` is right modulo 2^32 where its operands are.
+    """
     number, own = number_of(value), SCALARS.get(type(value), dtype)
     if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
     if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
         raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
+    if number is not None and op not in WRAPS and (limits := beyond(number, own)):
+        raise KernelError(f"{user_place()}: {number!r} meets a {own} value, {limits}; convert one with gpu.cast")
     return None if number is None else const(number, own)
+
+
+def beyond(number: Number, dtype: DType) -> str:
+    """What an integer type holds, in words, where that is not `number`."""
+    low = -(1 << 31) if dtype is i32 else 0
+    within = dtype.kind not in "iu" or low <= number < low + U32_LIMIT
+    return "" if within else f"which holds {low} to {low + U32_LIMIT - 1}"
 
 
 def _amount(op: str, right: Expr) -> Expr:

@@ -241,6 +241,8 @@ class BufferEngine:
             raise KernelError(f"{place}: store of {value!r} in {self.name}, which holds {dtype}: it is not a number")
         if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
             raise KernelError(f"{place}: store of {number} in {self.name}, which holds {dtype}; round it first")
+        if limits := ir.beyond(number, dtype):
+            raise KernelError(f"{place}: store of {number} in {self.name}, {limits}; use another element type")
         return ir.const(number, dtype)
 
 

@@ -250,10 +250,9 @@ class _Walk:
             self.matrices += 1
             moved = self.matrices
             lanes, shares = self.shares(at, kind, node.stride, node.by_columns)
-        found = [
-            Access(verb, buffer, share, lanes, around.guards, around.loops, node.index, node.place, counters, moved)
-            for share in shares
-        ]
+        takes = node.takes if isinstance(node, ir.Atomic) else verb == "reads"
+        how = around.guards, around.loops, node.index, node.place, counters, moved, takes
+        found = [Access(verb, buffer, share, lanes, *how) for share in shares]
         self.accesses += found
         return found
 
