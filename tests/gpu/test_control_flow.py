@@ -171,6 +171,22 @@ def test_a_carried_index_lies_where_it_was_put(first: int, start: int, typed: bo
     assert counts.sum() == 14
 
 
+@pytest.mark.parametrize("bins", [7, 8])
+def test_what_a_branch_set_is_known_under_its_condition(bins: int) -> None:
+    @gpu.kernel
+    def counted(keys, counts):
+        gpu.launch(grid=2, threads=32)
+        i = gpu.workgroup.x * 32 + gpu.thread
+        digit = gpu.constant(99, "u32")
+        if i < 40:
+            digit = keys[i] % 8
+        if i < 40:
+            gpu.atomic_add(counts, digit, 1)
+
+    keys = np.arange(40, dtype=np.uint32)
+    assert counted.verify(keys, np.zeros(bins, np.uint32)).ok == (bins == 8)
+
+
 def test_a_carried_number_is_a_variable_of_the_text() -> None:
     text = gpu.kernel(control_forms.doubled).wgsl(*arguments())
     assert text[text.index("let x_0") :] == (

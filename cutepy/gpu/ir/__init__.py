@@ -27,7 +27,6 @@ from .expr import made as made
 from .expr import new_arena as new_arena
 from .expr import variables as variables
 from .make import as_expr as as_expr
-from .make import beyond as beyond
 from .make import binary as binary
 from .make import builtin as builtin
 from .make import call as call

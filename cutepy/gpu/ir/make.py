@@ -38,6 +38,7 @@ from .operators import (
     U32_LIMIT,
     WRAPS,
     Number,
+    beyond,
     clamped,
     wrapped,
 )
@@ -216,11 +217,8 @@ def _operate(op: str, left: object, right: object) -> Expr:
         assert isinstance(right, Expr)
         one, other = _literal(left, right.dtype, op), right
     elif not isinstance(right, Expr):
-        amount = op in ("<<", ">>")
-        one, other = (
-            left,
-            _literal(right, SCALARS.get(type(right), i32) if amount else left.dtype, "<<" if amount else op),
-        )
+        dtype, how = (SCALARS.get(type(right), i32), "<<") if op in ("<<", ">>") else (left.dtype, op)
+        one, other = left, _literal(right, dtype, how)
     else:
         one, other = left, right
     if one is None or other is None:
@@ -260,13 +258,6 @@ def _literal(value: object, dtype: DType, op: str = "") -> Expr | None:
     if number is not None and op not in WRAPS and (limits := beyond(number, own)):
         raise KernelError(f"{user_place()}: {number!r} meets a {own} value, {limits}; convert one with gpu.cast")
     return None if number is None else const(number, own)
-
-
-def beyond(number: Number, dtype: DType) -> str:
-    """What an integer type holds, in words, where that is not `number`."""
-    low = -(1 << 31) if dtype is i32 else 0
-    within = dtype.kind not in "iu" or low <= number < low + U32_LIMIT
-    return "" if within else f"which holds {low} to {low + U32_LIMIT - 1}"
 
 
 def _amount(op: str, right: Expr) -> Expr:
@@ -360,8 +351,9 @@ def call(name: str, *operands: Expr | Number) -> Expr:
 
 def _call(name: str, *operands: Expr | Number) -> Expr:
     like = next(a for a in operands if isinstance(a, Expr)).dtype
-    numbers = u32 if name in SUBGROUP else like  # a shuffle's lane is a u32, whatever it moves
-    args = _one_type_for_all(name, tuple([as_expr(a, numbers) for a in operands]))
+    name = name.removeprefix("nan_") if like.kind in "iu" else name
+    numbers, wraps = (u32, "+") if name in SUBGROUP else (like, "")  # a shuffle's lane is a u32, whatever it moves
+    args = _one_type_for_all(name, tuple([as_expr(a, numbers, wraps) for a in operands]))
     key = (name, *map(id, args))
     node = arena().nodes.get(key)
     if node is None:

@@ -185,8 +185,8 @@ class Model:
 
     `groups` are the ids of the workgroup that indices are over; `workgroup` is its place in the grid, made of them.
     `work` lists the statements that compute or store, with the guards and loops around them, `gatherings` what whole
-    subgroups do. `read_from` tells of an
-    unknown which array it was read from, where the kernel writes that.
+    subgroups do. `read_from` tells of an unknown which array it was read from, where the kernel writes that; `stored`
+    lists what integers are put in shared memory, None for one that nothing tells.
     """
 
     kernel: Kernel
@@ -201,6 +201,7 @@ class Model:
     work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]]
     read_from: dict[Expr, Buffer]
     gatherings: list[Gathering]
+    stored: list[tuple[Access, Expr | None]]
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 
