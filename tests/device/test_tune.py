@@ -230,3 +230,14 @@ def test_what_cannot_be_tuned(device: Device) -> None:
     x = gpu.array(np.ones((5, 7), np.float32), device=device)
     with pytest.raises(KernelError, match="no plan"):
         gpu.tune(x, np.ones(7, np.float32))
+
+
+def test_a_cache_that_takes_no_files_is_told_before_a_process_begins(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").touch()
+    monkeypatch.setattr(tuner, "Worker", None)
+    for where in (tmp_path / "taken", tmp_path / "taken" / "below"):
+        monkeypatch.setenv("CUTEPY_CACHE", str(where))
+        with pytest.raises(KernelError, match=r"taken.*, which takes no files .*name another folder by CUTEPY_CACHE"):
+            gpu.tune(*operands(device)[:2])

@@ -188,7 +188,7 @@ class Maker:
             self.values.append(read.var)
             return [read]
         if kind < 0.45 and buffer is not self.p:
-            return [Atomic("Add", buffer, self.index(buffer), const(1))]
+            return [Atomic(pick.choice(["Add", "Store"]), buffer, self.index(buffer), const(1))]
         if self.wild and kind < 0.52:
             at = simplify(self.strange(self.id()))
             at = cast(at, u32)

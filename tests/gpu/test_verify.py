@@ -218,6 +218,39 @@ def test_a_second_buffer_stands_in_for_a_second_barrier() -> None:
         assert verdict_of(kernel, "written before read", "s").status == "proven"
 
 
+@pytest.mark.parametrize(("other", "status"), [(0, "proven"), (1, "refuted"), (2, "proven")])
+def test_halves_that_take_turns_as_long_as_the_host_says(other: int, status: str) -> None:
+    """Where a loop has 2**32 turns, two of a kind stand for all: `k + 1` may wrap, and `% 2` does not see it."""
+
+    @gpu.kernel
+    def turns(x, steps):
+        gpu.launch(threads=16)
+        s, i = gpu.shared(x, (16, 2)), gpu.thread
+        s[i, 0] = x[i]
+        gpu.barrier()
+        for k in gpu.loop(steps):
+            s[i, (k + 1) % 2] = s[(i + 1) % 16, (k + other) % 2]
+            gpu.barrier()
+        x[i] = s[i, steps % 2]
+
+    found = turns.verify(np.zeros(16, np.float32), np.uint32(3))
+    assert next(v for v in found.verdicts if v.claim == "no races" and v.array == "s").status == status
+
+
+def test_one_owner_in_a_loop_as_long_as_the_host_says() -> None:
+    @gpu.kernel
+    def counted(x, steps):
+        gpu.launch(threads=16)
+        s, i = gpu.shared(x, 16), gpu.thread
+        s[i] = x[i]
+        for _k in gpu.loop(steps):
+            s[i] = s[i] + 1.0
+        gpu.barrier()
+        x[i] = s[i ^ 1]
+
+    assert counted.verify(np.zeros(16, np.float32), np.uint32(3)).ok
+
+
 def test_updates_do_not_disturb_one_another_but_do_disturb_others() -> None:
     update = Atomic("Add", S, TID % 4, const(1))
     zero, result = put(TID, S, 0), var("result")

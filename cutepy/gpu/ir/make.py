@@ -38,6 +38,7 @@ from .operators import (
     U32_LIMIT,
     WRAPS,
     Number,
+    beyond,
     clamped,
     wrapped,
 )
@@ -93,14 +94,15 @@ def weak_param(name: str, dtype: DType) -> Expr:
     return Weak(param(name, dtype), lambda other: param(name, other))
 
 
-def as_expr(value: object, dtype: DType = u32) -> Expr:
-    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`.
+def as_expr(value: object, dtype: DType = u32, op: str = "") -> Expr:
+    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`, for `op`.
 
-    Raises KernelError for what is no number, and for a fraction where a whole number is meant.
+    Raises KernelError for what is no number, for a fraction where a whole number is meant, and for what `dtype` does
+    not hold, unless `op` is right modulo 2^32.
     """
     if isinstance(value, Weak):
         return value.known_in(dtype)
-    found = value if isinstance(value, Expr) else _literal(value, dtype)
+    found = value if isinstance(value, Expr) else _literal(value, dtype, op)
     if found is None:
         raise KernelError(f"{user_place()}: {value!r} is neither a value of the kernel nor a number")
     return found
@@ -213,9 +215,10 @@ def _operate(op: str, left: object, right: object) -> Expr:
     other: Expr | None
     if not isinstance(left, Expr):
         assert isinstance(right, Expr)
-        one, other = _literal(left, right.dtype), right
+        one, other = _literal(left, right.dtype, op), right
     elif not isinstance(right, Expr):
-        one, other = left, _literal(right, SCALARS.get(type(right), i32) if op in ("<<", ">>") else left.dtype)
+        dtype, how = (SCALARS.get(type(right), i32), "<<") if op in ("<<", ">>") else (left.dtype, op)
+        one, other = left, _literal(right, dtype, how)
     else:
         one, other = left, right
     if one is None or other is None:
@@ -242,13 +245,18 @@ def _power(base: object, exponent: object) -> Expr:
     return _NOT_OURS
 
 
-def _literal(value: object, dtype: DType) -> Expr | None:
-    """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has."""
+def _literal(value: object, dtype: DType, op: str = "") -> Expr | None:
+    """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has.
+
+    What the type does not hold is refused, unless `op` is right modulo 2^32 where its operands are.
+    """
     number, own = number_of(value), SCALARS.get(type(value), dtype)
     if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
     if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
         raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
+    if number is not None and op not in WRAPS and (limits := beyond(number, own)):
+        raise KernelError(f"{user_place()}: {number!r} meets a {own} value, {limits}; convert one with gpu.cast")
     return None if number is None else const(number, own)
 
 
@@ -343,8 +351,9 @@ def call(name: str, *operands: Expr | Number) -> Expr:
 
 def _call(name: str, *operands: Expr | Number) -> Expr:
     like = next(a for a in operands if isinstance(a, Expr)).dtype
-    numbers = u32 if name in SUBGROUP else like  # a shuffle's lane is a u32, whatever it moves
-    args = _one_type_for_all(name, tuple([as_expr(a, numbers) for a in operands]))
+    name = name.removeprefix("nan_") if like.kind in "iu" else name
+    numbers, wraps = (u32, "+") if name in SUBGROUP else (like, "")  # a shuffle's lane is a u32, whatever it moves
+    args = _one_type_for_all(name, tuple([as_expr(a, numbers, wraps) for a in operands]))
     key = (name, *map(id, args))
     node = arena().nodes.get(key)
     if node is None:

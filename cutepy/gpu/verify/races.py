@@ -90,7 +90,7 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
         found = _quick(scene)
         if found is not None:
             return found
-    elif not any(a.moved for a in scene.accesses):
+    if not any(a.moved for a in scene.accesses):
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()
