@@ -1,12 +1,17 @@
 """Layouts: functions from coordinates to offsets, and their algebra. Integers only; NumPy is not loaded here.
 
-What is needed less often (explanations, notation, recasts, bit matrices, symbols) is loaded when it is first used.
+What is needed less often (explanations, notation, recasts, symbols) is loaded when it is first used.
 """
 
 from typing import TYPE_CHECKING
 
+from .algebra.bits import from_f2 as from_f2
+from .algebra.bits import to_f2 as to_f2
 from .algebra.composition import composition as composition
+from .algebra.inverse import free_bits as free_bits
 from .algebra.inverse import left_inverse as left_inverse
+from .algebra.inverse import nullspace as nullspace
+from .algebra.inverse import quotient as quotient
 from .algebra.inverse import right_inverse as right_inverse
 from .algebra.queries import compatible as compatible
 from .algebra.queries import congruent as congruent
@@ -94,11 +99,6 @@ from .values.layout import make_identity_layout as make_identity_layout
 from .values.layout import make_layout as make_layout
 
 if TYPE_CHECKING:
-    from .algebra.bits import from_f2 as from_f2
-    from .algebra.bits import to_f2 as to_f2
-    from .algebra.inverse import free_bits as free_bits
-    from .algebra.inverse import nullspace as nullspace
-    from .algebra.inverse import quotient as quotient
     from .algebra.recast import domain_offset as domain_offset
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
@@ -143,8 +143,6 @@ _provide(
 LATER = {
     name: module
     for module, names in {
-        "algebra.bits": "from_f2 to_f2",
-        "algebra.inverse": "free_bits nullspace quotient",
         "algebra.recast": "domain_offset downcast max_common_layout max_common_vector recast_layout upcast",
         "text.explain": "Explanation",
         "text.parse": "parse_layout parse_parts parse_tiler",

@@ -270,7 +270,7 @@ class Tables(NamedTuple):
 
     def cost(self, layout: AnyLayout, most: float = inf) -> Cost | None:
         """None where what a lane takes at once is torn, or an access surely takes more than `most` rounds too many."""
-        counted = self.counted(listed(layout), most)
+        counted = self.counted(list(map(int, listed(layout))), most)
         if counted is None:
             return None
         excess = [worst - needed for worst, needed in counted]

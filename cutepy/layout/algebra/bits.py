@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...errors import LayoutError
 from ..values.bit_map import Columns, Image, OfBits, Swizzle, apply, named
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, plain_part
+from ..values.composed import (
+    AnyLayout,
+    Chained,
+    ComposedLayout,
+    Function,
+    axes_of,
+    axis_layout,
+    gives_coordinates,
+    plain_part,
+)
 from ..values.int_tuple import IntTuple, fold_profile, leaves, product
 from ..values.layout import Layout, _make, flat_modes
 from .rearrange import coalesced, coalesced_open, from_modes
@@ -76,6 +85,23 @@ def columns_of(function: Function, bits: int | None = None) -> Columns | None:
         last = stride[-1] * shape[-1] if shape else 0
         columns = (columns + [last << bit for bit in range(bits)])[:bits]
     return tuple(columns) if disjoint(columns) else None
+
+
+def index_columns(layout: AnyLayout) -> Columns | None:
+    """The columns of what is linear over XOR, to an offset, or to the index of the coordinate that it gives."""
+    if not gives_coordinates(layout):
+        return columns_of(layout)
+    by_axis = [columns_of(axis_layout(layout, *axis)) for axis in axes_of(layout)]
+    known = [columns for columns in by_axis if columns is not None]
+    return joined_columns(known)[0] if len(known) == len(by_axis) else None
+
+
+def joined_columns(by_axis: Sequence[Columns]) -> tuple[Columns, tuple[int, ...]]:
+    """Columns of several axes as those of the index, the first axis fastest, and the extents of the axes."""
+    widths = [max([column.bit_length() for column in columns], default=0) for columns in by_axis]
+    places = [sum(widths[:axis]) for axis in range(len(widths))]
+    joined = [sum(c << at for c, at in zip(steps, places, strict=True)) for steps in zip(*by_axis, strict=True)]
+    return tuple(joined), tuple(1 << width for width in widths)
 
 
 def disjoint(columns: Sequence[int]) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...errors import LayoutError
 from ..values.above import Answer
-from ..values.composed import AnyLayout
+from ..values.composed import AnyLayout, gives_coordinates
 from ..values.coordinates import crd2idx, idx2crd
 from ..values.int_tuple import IntTuple, leaves, product, show
 from ..values.size import is_unknown
@@ -58,13 +58,13 @@ def numbers_of(call: str, layout: AnyLayout, most: int = MOST_ASKED, tile: int |
     Raises LayoutError for coordinates, and for what is none of the `tile` elements of a tile.
     """
     check_listed(call, layout, most)
-    found = listed(layout)
+    right = "numbers; take one axis with axis_layout" if tile is None else f"0 to {tile - 1}, first mode fastest"
+    if gives_coordinates(layout):
+        raise LayoutError(f"{call}: at lane 0, value 0 it is {layout(0)}; elements are {right}")
+    found = list(map(int, listed(layout)))
     for index, number in enumerate(found):
-        if type(number) is not int or not (tile is None or 0 <= number < tile):
+        if tile is not None and not 0 <= number < tile:
             lanes = layout[0].size if layout.rank else 1
-            right = (
-                "numbers; take one axis with axis_layout" if tile is None else f"0 to {tile - 1}, first mode fastest"
-            )
             raise LayoutError(
                 f"{call}: at lane {index % lanes}, value {index // lanes} it is {number}; elements are {right}"
             )

@@ -136,7 +136,7 @@ class ComposedLayout(Told):
             table = np.array([self(i) for i in range(self.size)], np.int64)
             return table.reshape([mode.size for mode in self.inner] or [1], order="F")
         # an offset known only on the GPU gives a table of expressions, which no array's bits limit
-        if isinstance(self.offset, int) and _reach(self.outer, abs(self.offset) + self.inner.cosize) >= 1 << 62:
+        if isinstance(self.offset, int) and greatest_number(self) >= 1 << 62:
             raise LayoutError(f"offsets of {self}: they may not fit into the 64 bits of an array; call it instead")
         outer: Any = self.outer
         found: NDArray[np.int64] = outer(self.inner.offsets() + self.offset)
@@ -236,13 +236,25 @@ def axes_of(layout: AnyLayout) -> list[tuple[int, ...]]:
     return sorted({path_of(step) for step in leaves(last.stride) if path_of(step)}) if isinstance(last, Layout) else []
 
 
+def greatest_number(layout: AnyLayout) -> int:
+    """A bound of the numbers, of either sign, on the way to the offsets of a layout.
+
+    >>> greatest_number(Layout((4, 8))), greatest_number(ComposedLayout(Layout((4, 1 << 80)), 3, Layout(4)))
+    (32, 1208925819614629174706176)
+    """
+    if isinstance(layout, Layout):
+        return layout.cosize
+    return _reach(layout.outer, sum(map(abs, leaves(layout.offset))) + layout.inner.cosize)
+
+
 def _reach(function: Function, below: int) -> int:
-    """A bound of the values of a function at arguments below `below`, of either sign."""
+    """The same of a function at arguments below `below`, of either sign; at least that."""
     if isinstance(function, OfBits):
         return 1 << max(below.bit_length(), function.span.bit_length())
     if isinstance(function, Layout):
-        return 1 + below * sum(abs(value_of(step)) for step in leaves(function.stride))
-    return _reach(function.outer, abs(function.offset) + _reach(function.inner, below))
+        steps = sum(abs(value_of(step)) for step in leaves(function.stride))
+        return max(below, 1 + below * steps, *leaves(function.shape))
+    return _reach(function.outer, sum(map(abs, leaves(function.offset))) + _reach(function.inner, below))
 
 
 def plain_part(layout: AnyLayout) -> Layout:
