@@ -104,7 +104,7 @@ def joined_columns(by_axis: Sequence[Columns]) -> tuple[Columns, tuple[int, ...]
     return tuple(joined), tuple(1 << width for width in widths)
 
 
-def disjoint(columns: Sequence[int]) -> bool:
+def disjoint(columns: Iterable[int]) -> bool:
     """True if no two columns share a bit, so that their sums are their XORs."""
     seen = 0
     for column in columns:
@@ -120,8 +120,7 @@ def layout_of_columns(columns: Columns, shape: IntTuple | None = None) -> AnyLay
         return _layout(columns, shape)
 
     def before(swizzle: Swizzle) -> tuple[int, Layout] | None:
-        unmixed = tuple(swizzle(column) for column in columns)
-        return (0, _layout(unmixed, shape)) if disjoint(unmixed) else None
+        return (0, _layout(tuple(map(swizzle, columns)), shape)) if disjoint(map(swizzle, columns)) else None
 
     return cheapest(before, swizzles(max(column.bit_length() for column in columns)))
 

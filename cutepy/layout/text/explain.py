@@ -108,12 +108,15 @@ def _offsets(layout: Layout) -> str:
     return shown + (", ..." if layout.size > SHOWN else "")
 
 
-def _by_mode_steps(function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...]) -> Iterator[Step]:
+def _by_mode_steps(
+    function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *more: object
+) -> Iterator[Step]:
     for position, (mode, entry) in enumerate(zip(layout, tiler, strict=False)):
         if keeps(entry):
             yield Step(f"Mode {position}: {mode} is kept.", mode)
         else:
-            yield Step(f"Mode {position}: {function.__name__}({mode}, {spelt(entry)}) = {function(mode, entry)}.")
+            call = f"{function.__name__}{spelt((mode, entry, *more))}"
+            yield Step(f"Mode {position}: {call} = {function(mode, entry, *more)}.")
     if layout.rank > len(tiler):
         fate = "dropped" if function is composition else "kept"
         yield Step(f"The tiler names {len(tiler)} of {layout.rank} modes; the others are {fate}.")
@@ -196,13 +199,13 @@ def _disjoint(layout: Layout, rest: Layout) -> Step:
 
 
 def _logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Iterator[Step]:
-    if round_up is not False:
-        layout = rounded_up(layout, tiler, round_up)
-        yield Step(f"Long enough for whole tiles the layout is {layout}.", layout)
     if isinstance(tiler, tuple):
-        yield from _by_mode_steps(logical_divide, layout, tiler)
+        yield from _by_mode_steps(logical_divide, layout, tiler, *[round_up] * round_up)
         return
     tile = tile_of(logical_divide, layout, tiler)
+    if round_up:
+        layout = rounded_up(layout, tile)
+        yield Step(f"Long enough for whole tiles the layout is {layout}.", layout)
     rest = complement(tile, layout.size)
     yield Step(f"One tile is {tile}; its complement in {layout.size} is {rest}, which tells the tiles apart.", rest)
     pair = _make((tile.shape, rest.shape), (tile.stride, rest.stride))

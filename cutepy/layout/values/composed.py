@@ -14,12 +14,11 @@ from ...errors import LayoutError
 from .above import Told, above
 from .above import numpy_later as np
 from .bit_map import BitMap, OfBits, Swizzle
-from .coordinates import Coordinate, has_basis, has_underscore, path_of, value_of
+from .coordinates import Coordinate, as_stride, has_basis, has_underscore, path_of, value_of
 from .coordinates import _ as _
 from .coordinates import slice_ as slice_of_tuple
-from .int_tuple import IntTuple, leaves, moved, show
+from .int_tuple import IntTuple, leaves, map_leaves, moved, show
 from .layout import Layout, _make, check_listing
-from .layout import axis_layout as axis_of_layout
 from .layout import slice_and_offset as slice_of_layout
 
 if TYPE_CHECKING:
@@ -218,16 +217,23 @@ def axis_layout(layout: AnyLayout, *axis: int) -> AnyLayout:
     >>> from cutepy.layout import E
     >>> print(axis_layout(Layout((4, 8), (E(0), E(1))), 1))
     (4,8):(0,1)
+
+    Where that entry is itself a coordinate the values go along its own axes.
     """
+
+    def along(step: int) -> int:
+        path = path_of(step)
+        return as_stride(value_of(step), path[len(axis) :]) if path[: len(axis)] == axis else 0
+
     if isinstance(layout, Layout):
-        return axis_of_layout(layout, *axis)
+        return _make(layout.shape, map_leaves(along, layout.stride), layout.facts)
     return chained(_axis_of(layout.outer, axis), layout.offset, layout.inner)
 
 
 def _axis_of(function: Function, axis: tuple[int, ...]) -> Function:
-    if isinstance(function, (Chained, ComposedLayout)):
+    if isinstance(function, Chained):
         return chained(_axis_of(function.outer, axis), function.offset, function.inner)
-    return axis_of_layout(function, *axis) if isinstance(function, Layout) else function
+    return function if isinstance(function, OfBits) else axis_layout(function, *axis)
 
 
 def axes_of(layout: AnyLayout) -> list[tuple[int, ...]]:
