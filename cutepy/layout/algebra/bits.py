@@ -156,9 +156,9 @@ def mapped_layout(columns: Columns, shape: IntTuple | None = None) -> ComposedLa
     width = max([len(moved), *(column.bit_length() for column in moved)])
     counted = iter(range(len(moved)))
     inner = _layout(tuple(1 << next(counted) if column else 0 for column in columns), shape)
+    image = Image(moved)
     while len(moved) < width:  # what no coordinate reaches; chosen so that the map can be undone, if any can
-        image = Image(moved)
-        moved.append(next(1 << bit for bit in (len(moved), *range(width)) if image.solve(1 << bit) is None))
+        moved.append(next(1 << bit for bit in (len(moved), *range(width)) if image.add(1 << bit) is None))
     return ComposedLayout(named(moved), 0, inner)
 
 

@@ -20,7 +20,7 @@ from ..values.composed import AnyLayout
 from .bits import columns_of
 from .find import Trip, trip
 from .lanes import check_known
-from .rows import completed, rank_of
+from .rows import rank_of
 
 Value = TypeVar("Value")
 
@@ -173,7 +173,8 @@ class Held(NamedTuple):
     @property
     def different(self) -> list[int]:
         """The bits of a value that lead to elements which the others do not."""
-        return [bit for bit in range(len(self.values)) if rank_of(self.values[: bit + 1]) > rank_of(self.values[:bit])]
+        image = Image()
+        return [bit for bit, column in enumerate(self.values) if image.add(column) is None]
 
 
 def _held(call: str, layout: AnyLayout) -> Held:
@@ -290,18 +291,16 @@ class Pair(NamedTuple):
             before.append(found & (1 << len(held)) - 1)
             permutation.append(found >> len(held) | (1 << bit if outside else 0))
         self._told_apart(permutation, before, held)
-        apart: list[int] = []
-        given: list[int] = []
+        image = Image()
         for thread, register in zip(permutation, before, strict=True):
-            known = Image(apart).solve(thread)
-            if known is None:
-                apart.append(thread)
-                given.append(register)
-            elif apply(given, known) != register:  # two threads want different registers of one
+            known = image.add(thread)
+            if known is not None and apply(before, known) != register:  # two threads want different registers of one
                 return None
-        image = Image(completed(apart, len(permutation)))
-        given += [0] * (len(permutation) - len(given))
-        return Maps(after, permutation, [apply(given, image.solve(1 << bit) or 0) for bit in range(len(given))])
+        bits = range(len(permutation))
+        for bit in bits:
+            image.add(1 << bit)
+        given = [*before, *(0 for _bit in bits)]
+        return Maps(after, permutation, [apply(given, image.solve(1 << bit) or 0) for bit in bits])
 
     def _spreading(self, held: list[int], wanted: list[int]) -> list[int]:
         """F of least rank such that threads want values of different threads in a round, as far as they hold them."""

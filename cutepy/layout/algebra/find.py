@@ -192,23 +192,21 @@ def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
     tests: list[Image] = []
     wanted: list[list[int]] = []
     for bit in range(len(widest.vector)):
-        vectors: list[int] = []
-        ones: list[int] = []
+        image, ones = Image(), list[int]()
         for span in spans:
             if bit < len(span.vector):
                 for at, vector in enumerate((*span.vector, *span.lanes, *span.others)):
-                    known = Image(vectors).solve(vector)
-                    value = int(at == bit)
-                    if known is None:
-                        vectors.append(vector)
-                        ones.append(value)
-                    elif apply(ones, known) != value:
+                    known = image.add(vector)
+                    ones.append(int(at == bit))
+                    if known is not None and apply(ones, known) != ones[-1]:
                         raise span.access.torn(
                             f"what it takes at once cannot be neighbours and begin at a multiple of {span.access.wide} "
                             f"bytes, for it or another access reaches element {vector} in another place of its own"
                         )
-        tests.append(Image(completed(vectors, bits)))
-        wanted.append(ones + [0] * (bits - len(ones)))
+        for place_bit in range(bits):
+            image.add(1 << place_bit)
+        tests.append(image)
+        wanted.append(ones + [0] * bits)
 
     def place(vector: int) -> int:
         """The elements taken at once whose place a vector shares, joined by XOR: a projection."""

@@ -187,12 +187,9 @@ def kernel_of(columns: Columns) -> Columns:
     >>> kernel_of((1, 2, 3, 0))
     (7, 8)
     """
-    found: list[int] = []
-    for bit, column in enumerate(columns):
-        made_of = Image(columns[:bit]).solve(column)
-        if made_of is not None:
-            found.append(made_of | 1 << bit)
-    return tuple(found)
+    image = Image()
+    known = [image.add(column) for column in columns]
+    return tuple(made_of | 1 << bit for bit, made_of in enumerate(known) if made_of is not None)
 
 
 def free_of(columns: Columns) -> int:

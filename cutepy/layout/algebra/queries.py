@@ -175,12 +175,12 @@ Modes = list[tuple[int, int]]
 
 def _all_differ(call: Act, layout: ComposedLayout) -> bool:
     """`is_injective` of a composed layout: a swizzle takes no two offsets to one."""
-    if isinstance(layout.outer, OfBits) and len(Image(layout.outer.columns).pivots) == len(layout.outer.columns):
+    if isinstance(layout.outer, OfBits) and Image(layout.outer.columns).rank == len(layout.outer.columns):
         return bool(call(layout.inner))
     known_sizes(call, layout)
     columns = index_columns(layout)
     if columns is not None:
-        return len(Image(columns).pivots) == len(columns)
+        return Image(columns).rank == len(columns)
     return _reached(layout)[0] == layout.size
 
 
@@ -189,7 +189,7 @@ def _all_reached(call: Act, layout: ComposedLayout) -> bool:
     known_sizes(call, layout)
     columns = index_columns(layout)
     if columns is not None:
-        return layout.cosize == 1 << len(Image(columns).pivots)
+        return layout.cosize == 1 << Image(columns).rank
     distinct, box = _reached(layout)
     return distinct == box
 
