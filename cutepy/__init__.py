@@ -172,9 +172,7 @@ else:
 
 __version__ = "0.1.0"
 
-_provide(
-    draw="cutepy.draw.drawing:draw", bundle_of="cutepy.draw.drawing:bundle_of", explore="cutepy.explore.pack:explore"
-)
+_provide(__name__, {"draw.drawing": "bundle_of draw", "explore.pack": "explore"})
 
 
 def __getattr__(name: str) -> object:

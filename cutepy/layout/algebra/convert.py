@@ -140,8 +140,28 @@ def _swapped(
     return registers
 
 
-def convert(source: AnyLayout, target: AnyLayout, lanes: int, element_bytes: int, through: str | None) -> Conversion:
-    """The answer to `questions.convert`."""
+def convert(
+    source: AnyLayout, target: AnyLayout, lanes: int = 32, element_bytes: int = 4, through: str | None = None
+) -> Conversion:
+    """The plan by which threads that hold a tile as `source` come to hold it as `target`.
+
+    Both map (thread, value) to an element of the tile and are linear over bits. `lanes` threads in succession shuffle
+    with one another. Shuffles are counted against the rounds that shared memory takes, and the
+    fewer win; `through` says "shuffles" or "memory" to have it so.
+
+    >>> from cutepy.layout import Layout
+    >>> print(convert(Layout((4, 2), (2, 1)), Layout((4, 2), (1, 4))))
+    (4,2):(2,1) -> (4,2):(1,4): 2 shuffles of 2 values, 4 selects; none has fewer
+      where bit 1 of the thread is 1: registers r and r^1 change, before
+      value 0: register 0 of F2<2,1>(thread)
+      value 1: register 1 of F2<2,1>(thread)^2
+      where bit 0 of the thread is 1: values v and v^1 change, after
+    >>> convert(Layout((2, 2), (2, 1)), Layout((2, 2), (1, 2))).shuffles
+    1
+
+    Raises LayoutError where a layout is not linear, the threads differ in number, the target has an element that
+    nobody holds, and where elements leave their `lanes` threads though shuffles are asked for.
+    """
     call = f"convert({source}, {target})"
     if through not in (None, "shuffles", "memory"):
         raise LayoutError(f'{call}: through={through!r}; "shuffles", "memory" or None')

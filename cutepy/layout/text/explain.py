@@ -59,7 +59,22 @@ class Explanation(Answer):
 
 
 def explain(function: Act | str, *operands: object) -> Explanation:
-    """The answer to `questions.explain`."""
+    """How `function(*operands)` comes to its result, in checked steps; for a refusal, the step that fails and why.
+
+    >>> from cutepy.layout import Layout, composition
+    >>> print(explain(composition, Layout((4, 2), (2, 1)), Layout((2, 2), (4, 1))))
+    composition((4,2):(2,1), (2,2):(4,1))
+      1. The left operand, coalesced, is (4,2):(2,1): it reads an index as digits of extents (4,2), the last unbounded.
+      2. Mode 0 of the right operand, 2:4: a step moves these digits by (0,1); the offsets 0, 1 are 2:1.  [checked at 2]
+      3. Mode 1 of the right operand, 2:1: a step moves these digits by (1,0); the offsets 0, 2 are 2:2.  [checked at 2]
+      4. The modes add up without disturbing one another, so they stand side by side: (2,2):(1,2).  [checked at 4]
+      = (2,2):(1,2)
+
+    A text of a call is read as the command line and pictures read it: `explain("composition((4,2), (2,2):(4,1))")`.
+    Works for coalesce, composition, complement, the inverses, the divides and the products.
+    Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
+    does not take.
+    """
     told: Act | None = None
     if isinstance(function, str):
         told, operands = provided("parse_call")(function)
