@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 from ..errors import LayoutError
-from ..layout import ComposedLayout, Layout, complement, composition, get, slice_and_offset, weakly_congruent
+from ..layout import ComposedLayout, Layout, composition, get, slice_and_offset, weakly_congruent
 from ..layout.algebra.rearrange import joined
+from ..layout.algebra.tile import rounded_up
 from ..layout.values.above import numpy_later as np
 from ..layout.values.composed import plain_part
-from ..layout.values.coordinates import Coordinate, keeps
+from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import fold_profile, leaves, map_leaves, prefix_product
 from ..layout.values.layout import _make, reach
+from ..layout.values.size import is_unknown
 from .engine import Array, Place, Scalars, offset_of
 
 
@@ -158,23 +159,10 @@ def _find_growth(layout: Layout, tiler: object, path: tuple[int, ...], growth: G
         for mode, entry in enumerate(tiler[: layout.rank]):
             _find_growth(layout[mode], entry, (*path, mode) if isinstance(layout.shape, tuple) else path, growth)
         return
-    chunk = _chunk(tiler)
-    if chunk and layout.size % chunk:
-        extents = leaves(layout.shape)
-        before = layout.size // extents[-1]
-        step = chunk // gcd(chunk, before)
-        growth[path] = before * -(-extents[-1] // step) * step
-
-
-def _chunk(tiler: object) -> int:
-    """How many elements a tile and what lies between them take; 0 where nothing has to be rounded."""
-    if keeps(tiler) or not isinstance(tiler, (int, Layout)):
-        return 0
-    if isinstance(tiler, int):
-        return tiler
-    if any(type(step) is not int for step in leaves(tiler.stride)):
-        return 0
-    return tiler.size * complement(tiler).size
+    if isinstance(tiler, (int, Layout)) and not is_unknown(tiler):
+        grown = rounded_up(layout, tiler if isinstance(tiler, Layout) else Layout(tiler))
+        if grown.size != layout.size:
+            growth[path] = grown.size
 
 
 def _grow_all(layout: Layout, growth: Growth) -> Layout:

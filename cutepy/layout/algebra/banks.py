@@ -96,9 +96,24 @@ class Transactions(Answer):
 
 
 def bank_conflicts(
-    layout: AnyLayout, element_bytes: int, access_bytes: int | None, lanes: int, banks: int
+    layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, banks: int = 32
 ) -> BankConflicts:
-    """The answer to `questions.bank_conflicts`."""
+    """How many rounds workgroup memory takes for the accesses of `layout`, a map from (lane, value) to an element.
+
+    Mode 0 counts lanes, subgroup after subgroup; each coordinate of the other modes is an access of its own. A bank
+    gives one word of 4 bytes a round, to all lanes that want it. As many lanes are served together as 4 bytes a lane
+    allow: accesses of 8 and 16 bytes take a half and a quarter of a subgroup at a time, a phase each.
+
+    >>> from cutepy.layout import Layout
+    >>> print(bank_conflicts(Layout((32, 2), (32, 1))))
+    32-way conflict, 64 rounds for 2 phases: at access 0 lanes 0, 1, 2, 3, ... want words 0, 32, 64, 96, ... of bank 0
+    >>> bank_conflicts(Layout(32, 33)).ways, bank_conflicts(Layout(32, 1), element_bytes=16).phases
+    (1, (1, 1, 1, 1))
+
+    With `access_bytes` a lane takes so many bytes at once: its values in order, which must be neighbours, or, where the
+    layout has lanes only, the bytes from its element on. Raises LayoutError for accesses that are no whole elements or
+    do not begin at a multiple of their bytes, for unknown sizes, and above a million elements.
+    """
     call = f"bank_conflicts({layout})"
     wide = _checked(call, element_bytes, access_bytes, lanes=lanes, banks=banks)
     found = [
@@ -115,9 +130,18 @@ def bank_conflicts(
 
 
 def transactions(
-    layout: AnyLayout, element_bytes: int, access_bytes: int | None, lanes: int, segment_bytes: int
+    layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, segment_bytes: int = 32
 ) -> Transactions:
-    """The answer to `questions.transactions`."""
+    """How many segments of memory the accesses of `layout` touch, a map from (lane, value) to an element.
+
+    Lanes, values and `access_bytes` are those of `bank_conflicts`; a subgroup asks for a segment once an access.
+
+    >>> from cutepy.layout import Layout
+    >>> print(transactions(Layout(32, 1)), "|", transactions(Layout(32, 2)), "|", transactions(Layout(32, 8)))
+    4 transactions, 4 would do | 8 transactions, 4 would do | 32 transactions, 4 would do
+
+    Raises LayoutError as `bank_conflicts`.
+    """
     call = f"transactions({layout})"
     wide = _checked(call, element_bytes, access_bytes, lanes=lanes, segment_bytes=segment_bytes)
     asked = accesses(call, layout, element_bytes, wide)
@@ -270,7 +294,7 @@ class Tables(NamedTuple):
 
     def cost(self, layout: AnyLayout, most: float = inf) -> Cost | None:
         """None where what a lane takes at once is torn, or an access surely takes more than `most` rounds too many."""
-        counted = self.counted(listed(layout), most)
+        counted = self.counted(list(map(int, listed(layout))), most)
         if counted is None:
             return None
         excess = [worst - needed for worst, needed in counted]

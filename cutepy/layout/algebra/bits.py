@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...errors import LayoutError
 from ..values.bit_map import Columns, Image, OfBits, Swizzle, apply, named
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, plain_part
+from ..values.composed import (
+    AnyLayout,
+    Chained,
+    ComposedLayout,
+    Function,
+    axes_of,
+    axis_layout,
+    gives_coordinates,
+    plain_part,
+)
 from ..values.int_tuple import IntTuple, fold_profile, leaves, product
 from ..values.layout import Layout, _make, flat_modes
 from .rearrange import coalesced, coalesced_open, from_modes
@@ -78,7 +87,24 @@ def columns_of(function: Function, bits: int | None = None) -> Columns | None:
     return tuple(columns) if disjoint(columns) else None
 
 
-def disjoint(columns: Sequence[int]) -> bool:
+def index_columns(layout: AnyLayout) -> Columns | None:
+    """The columns of what is linear over XOR, to an offset, or to the index of the coordinate that it gives."""
+    if not gives_coordinates(layout):
+        return columns_of(layout)
+    by_axis = [columns_of(axis_layout(layout, *axis)) for axis in axes_of(layout)]
+    known = [columns for columns in by_axis if columns is not None]
+    return joined_columns(known)[0] if len(known) == len(by_axis) else None
+
+
+def joined_columns(by_axis: Sequence[Columns]) -> tuple[Columns, tuple[int, ...]]:
+    """Columns of several axes as those of the index, the first axis fastest, and the extents of the axes."""
+    widths = [max([column.bit_length() for column in columns], default=0) for columns in by_axis]
+    places = [sum(widths[:axis]) for axis in range(len(widths))]
+    joined = [sum(c << at for c, at in zip(steps, places, strict=True)) for steps in zip(*by_axis, strict=True)]
+    return tuple(joined), tuple(1 << width for width in widths)
+
+
+def disjoint(columns: Iterable[int]) -> bool:
     """True if no two columns share a bit, so that their sums are their XORs."""
     seen = 0
     for column in columns:
@@ -94,8 +120,7 @@ def layout_of_columns(columns: Columns, shape: IntTuple | None = None) -> AnyLay
         return _layout(columns, shape)
 
     def before(swizzle: Swizzle) -> tuple[int, Layout] | None:
-        unmixed = tuple(swizzle(column) for column in columns)
-        return (0, _layout(unmixed, shape)) if disjoint(unmixed) else None
+        return (0, _layout(tuple(map(swizzle, columns)), shape)) if disjoint(map(swizzle, columns)) else None
 
     return cheapest(before, swizzles(max(column.bit_length() for column in columns)))
 
@@ -131,9 +156,9 @@ def mapped_layout(columns: Columns, shape: IntTuple | None = None) -> ComposedLa
     width = max([len(moved), *(column.bit_length() for column in moved)])
     counted = iter(range(len(moved)))
     inner = _layout(tuple(1 << next(counted) if column else 0 for column in columns), shape)
+    image = Image(moved)
     while len(moved) < width:  # what no coordinate reaches; chosen so that the map can be undone, if any can
-        image = Image(moved)
-        moved.append(next(1 << bit for bit in (len(moved), *range(width)) if image.solve(1 << bit) is None))
+        moved.append(next(1 << bit for bit in (len(moved), *range(width)) if image.add(1 << bit) is None))
     return ComposedLayout(named(moved), 0, inner)
 
 

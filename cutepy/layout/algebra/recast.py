@@ -21,6 +21,7 @@ from .inverse import right_inverse
 from .operation import OfPlain, known_sizes, on_any, operation
 from .rearrange import coalesce, coalesced, coalesced_open
 from .swizzled import listed
+from .table import bent
 
 
 def _in_other_units(call: OfPlain, layout: AnyLayout, count: int) -> ComposedLayout:
@@ -234,7 +235,8 @@ def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     columns = columns_of(both)
     if columns is not None:
         return 1 << next((bit for bit, column in enumerate(columns) if column != 1 << bit), len(columns))
-    return next((index for index, offset in enumerate(listed(both)) if offset != index), both.size)
+    wrong = bent(listed(both))
+    return both.size if wrong is None else wrong
 
 
 class Movable(Protocol):
