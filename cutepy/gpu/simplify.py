@@ -75,6 +75,8 @@ def _integer(value: Expr, op: str, left: Expr, right: Expr) -> Expr:
 
 def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
     """The sum as an expression of that type, in the one order that its terms have."""
+    if not form.terms:
+        return const(form.constant, dtype)
     form = _rejoin(form if isinstance(form, Congruent) else form.modulo())
     terms = sorted(form.terms.items(), key=_order)
     total: Expr = const(0, dtype)

@@ -244,6 +244,8 @@ def _power(base: object, exponent: object) -> Expr:
 
 def _literal(value: object, dtype: DType) -> Expr | None:
     """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has."""
+    if type(value) is int:
+        return const(value, dtype)
     number, own = number_of(value), SCALARS.get(type(value), dtype)
     if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
@@ -433,8 +435,12 @@ def component(value: Expr, lane: int | Expr) -> Expr:
         return value
     if isinstance(value, Vector) and isinstance(lane, int):
         return value.items[lane]
-    operands = (value, lane) if isinstance(lane, Expr) else (value,)
-    return made(Component, value.dtype, 1, operands, value, lane)
+    key = ("lane", id(value), lane if isinstance(lane, int) else id(lane))
+    node = arena().nodes.get(key)
+    if node is None:
+        operands = (value, lane) if isinstance(lane, Expr) else (value,)
+        node = interned(key, Component, value.dtype, 1, operands, value, lane)
+    return node
 
 
 Expr.operate = staticmethod(operate)

@@ -133,10 +133,26 @@ def negated(condition: Expr) -> Expr:
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
     if value not in memo:
-        for node in nodes(value, known=memo):
-            operands = node.operands
-            memo[node] = change(rebuild(node, [memo[x] for x in operands]) if operands else node)
+        if value.depth > MOST_DEPTH:
+            for node in nodes(*value.operands, known=memo):
+                _rewrite(node, change, memo)
+        _rewrite(value, change, memo)
     return memo[value]
+
+
+def _rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
+    new, same = value, True
+    operands = []
+    for x in value.operands:
+        y = memo.get(x)
+        if y is None:
+            y = _rewrite(x, change, memo)
+        same = same and y is x
+        operands.append(y)
+    if not same:
+        new = NODES[type(value)].rebuild(value, operands)
+    found = memo[value] = change(new)
+    return found
 
 
 def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:

@@ -132,7 +132,7 @@ def _folded(call: str, acc: Tensor, mma: TiledMMA, op: Operation, how: tuple[int
             others = [tuple([functions.subgroup_shuffle_xor(part, bit) for part in element]) for element in folded]
             folded = [given.combine(a, b) for a, b in zip(folded, others, strict=True)]
     speaking = every[every & shuffled == 0]
-    shares = np.unique(found.across(speaking)).tolist()
+    shares = sorted(set(found.across(speaking).tolist()))
     if len(shares) > 1:
         folded = target(_through)(found, folded, given, (shuffled, shares))
     result = make_tensor(given.dtypes[0], (len(folded),))

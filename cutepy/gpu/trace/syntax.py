@@ -16,6 +16,7 @@ from tokenize import TokenError
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+from .bytecode import JUMPS, instructions
 from .hooks import HOOKS, Function, Hooks
 from .leaving import every
 from .reach import PACKAGE, is_users_file
@@ -145,15 +146,13 @@ def _constants(code: CodeType, functions: bool) -> list[Any]:
 def _meaning(code: CodeType) -> list[tuple[str, object]]:
     """What the instructions do, but for how methods are called: that hangs on what the rest of the file imports."""
     return [
-        (step.opname.replace("LOAD_METHOD", "LOAD_ATTR"), _operand(step))
-        for step in dis.get_instructions(code)
-        if step.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG")
+        (
+            name.replace("LOAD_METHOD", "LOAD_ATTR"),
+            None if name in JUMPS or isinstance(meant, CodeType) else repr(meant),
+        )
+        for name, _, meant in instructions(code)
+        if name != "PUSH_NULL"
     ]
-
-
-def _operand(step: dis.Instruction) -> object:
-    jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
-    return None if jump or isinstance(step.argval, CodeType) else repr(step.argval)
 
 
 def _compiled(node: Function, function: FunctionType) -> CodeType:
