@@ -129,14 +129,18 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
     known = arena().nodes.get(key)
     if known is not None:
         return known
-    if op in ("//", "%", "<<", ">>"):
+    if op in _BY_LITERALS and type(right) in (Const, Vector):
         right = _spellable(op, right)
-    node = _fold(op, left, right)
+    node = _fold(op, left, right) if type(left) is Const or type(right) is Const or left is right else None
     if node is None:
         dtype = bool_ if op in COMPARE else left.dtype
         lanes = left.lanes if left.lanes > right.lanes else right.lanes
         node = interned(key, Binary, dtype, lanes, (left, right), op, left, right)
     return node
+
+
+#: What WGSL does not take with every literal.
+_BY_LITERALS = frozenset({"//", "%", "<<", ">>"})
 
 
 def _spellable(op: str, right: Expr) -> Expr:
@@ -336,7 +340,7 @@ def call(name: str, *operands: Expr | Number) -> Expr:
     known = arena().nodes.get((name, *map(id, operands)))
     if known is not None:
         return known
-    if any(isinstance(a, Weak) for a in operands):
+    if any([isinstance(a, Weak) for a in operands]):
         if name not in SUBGROUP:
             return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].on == "f")
         operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])

@@ -25,11 +25,6 @@ def hoist(kernel: ir.Kernel) -> ir.Kernel:
     return replace(kernel, body=_Hoist(kernel.body, lambda value: not _plain(value), loops=True).result)
 
 
-def share(block: ir.Block) -> ir.Block:
-    """`block` with a `let` for each floating-point expression that is used more than once."""
-    return _Hoist(block, _computing, loops=False).result
-
-
 def _computing(value: ir.Expr) -> bool:
     if isinstance(value, ir.Vector):
         return not _plain(value)
@@ -232,8 +227,9 @@ def finish(kernel: ir.Kernel) -> ir.Kernel:
 
     Raises KernelError for what `check`, `check_constants` and `check_ids` refuse.
     """
-    useful = drop_unused(ir.check_ids(ir.check_constants(ir.check(kernel))))
-    return replace(useful, body=share(useful.body))
+    useful = drop_unused(ir.check_constants(ir.check(kernel)))
+    shared = _Hoist(useful.body, _computing, loops=False)
+    return replace(ir.check_ids(useful, shared.uses), body=shared.result)
 
 
 def drop_unused(kernel: ir.Kernel) -> ir.Kernel:
