@@ -303,7 +303,7 @@ class Arena:
     nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     constants: dict[tuple[str, Number | str], Const] = field(default_factory=dict)
     simple: dict[Expr, Expr] = field(default_factory=dict)
-    found: dict[tuple[object, ...], tuple[Expr, tuple[object, ...]]] = field(default_factory=dict)
+    found: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     ranks: dict[Expr, tuple[int, int]] = field(default_factory=dict)
     as_bits: dict[Expr, bool] = field(default_factory=dict)
     bindings: int = 0

@@ -131,14 +131,18 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
     known = arena().nodes.get(key)
     if known is not None:
         return known
-    if op in ("//", "%", "<<", ">>"):
+    if op in _BY_LITERALS and type(right) in (Const, Vector):
         right = _spellable(op, right)
-    node = _fold(op, left, right)
+    node = _fold(op, left, right) if type(left) is Const or type(right) is Const or left is right else None
     if node is None:
         dtype = bool_ if op in COMPARE else left.dtype
         lanes = left.lanes if left.lanes > right.lanes else right.lanes
         node = interned(key, Binary, dtype, lanes, (left, right), op, left, right)
     return node
+
+
+#: What WGSL does not take with every literal.
+_BY_LITERALS = frozenset({"//", "%", "<<", ">>"})
 
 
 def _spellable(op: str, right: Expr) -> Expr:
@@ -250,6 +254,8 @@ def _literal(value: object, dtype: DType, op: str = "") -> Expr | None:
 
     What the type does not hold is refused, unless `op` is right modulo 2^32 where its operands are.
     """
+    if type(value) is int and 0 <= value < U32_LIMIT // 2:  # each type holds it
+        return const(value, dtype)
     number, own = number_of(value), SCALARS.get(type(value), dtype)
     if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
@@ -342,7 +348,7 @@ def call(name: str, *operands: Expr | Number) -> Expr:
     known = arena().nodes.get((name, *map(id, operands)))
     if known is not None:
         return known
-    if any(isinstance(a, Weak) for a in operands):
+    if any([isinstance(a, Weak) for a in operands]):
         if name not in SUBGROUP:
             return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].on == "f")
         operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
@@ -442,8 +448,12 @@ def component(value: Expr, lane: int | Expr) -> Expr:
         return value
     if isinstance(value, Vector) and isinstance(lane, int):
         return value.items[lane]
-    operands = (value, lane) if isinstance(lane, Expr) else (value,)
-    return made(Component, value.dtype, 1, operands, value, lane)
+    key = ("lane", id(value), lane if isinstance(lane, int) else id(lane))
+    node = arena().nodes.get(key)
+    if node is None:
+        operands = (value, lane) if isinstance(lane, Expr) else (value,)
+        node = interned(key, Component, value.dtype, 1, operands, value, lane)
+    return node
 
 
 Expr.operate = staticmethod(operate)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import CellType
 from typing import Any
 
 from ...errors import KernelError
@@ -20,10 +21,11 @@ from ..ir import Expr
 from ..ir.place import user_place
 from ..ranges import range_of
 from . import functions
-from .control import target
+from .blocks import only
 from .engine import BufferEngine
 from .folds import Fold, accumulator, better, fold_lanes, of_place, ordered
-from .language import barrier, lane, loop, subgroup, subgroup_size, thread, when
+from .language import barrier, lane, loop, subgroup, subgroup_size, thread
+from .loops import turns
 from .state import Trace, current
 
 Element = tuple[Expr, ...]
@@ -130,10 +132,8 @@ def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
 def _reduced(given: Together, of_subgroup: Callable[[Element], Element] | None) -> Element:
     """The fold of all threads; `of_subgroup` is that of a subgroup, where subgroups have a word for it."""
     if of_subgroup is not None and given.trace.has_subgroups():
-        found: Element = target(_by_subgroups)(given.trace, of_subgroup(given.own), given.combine)
-    else:
-        found = target(_by_memory)(given.trace, given.own, given.combine)
-    return found
+        return _by_subgroups(given.trace, of_subgroup(given.own), given.combine)
+    return _by_memory(given.trace, given.own, given.combine)
 
 
 def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> Element:
@@ -148,7 +148,7 @@ def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element],
     whole = 1 << threads.bit_length() - 1
     if whole < threads:
         barrier()
-        with when(me < threads - whole):
+        with only(me < threads - whole):
             step(me, me + whole)
     fold_lanes(whole, me, step)
     barrier()
@@ -158,13 +158,14 @@ def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element],
 def _by_subgroups(trace: Trace, found: Element, combine: Callable[[Element, Element], Element]) -> Element:
     """What each subgroup found, folded by each thread in the order of the subgroups."""
     tiles = scratch(trace, [part.dtype for part in found], -(-trace.threads // 4))
-    with when(lane() == 0):
+    with only(lane() == 0):
         put(tiles, subgroup(), found)
     barrier()
-    folded = get(tiles, 0)
-    for k in loop(_subgroups(trace), start=1):
-        folded = combine(folded, get(tiles, k))
-    return folded
+    folded = CellType(get(tiles, 0))
+    for k in turns(loop(_subgroups(trace), start=1), "k", folded=folded):
+        folded.cell_contents = combine(folded.cell_contents, get(tiles, k))
+    whole: Element = folded.cell_contents
+    return whole
 
 
 def _subgroups(trace: Trace) -> Expr:
@@ -281,21 +282,22 @@ def _before(given: Together, own: Element) -> tuple[Element, Expr | None]:
     """The fold of the threads before this one, and in which thread there are none: None where that is told by it."""
     trace, me = given.trace, thread()
     if given.fold is not None and given.fold.name == "sum" and trace.has_subgroups():
-        return (target(_sum_before)(trace, own[0]),), None
-    tiles = target(_scanned)(trace, own, given.combine)
+        return (_sum_before(trace, own[0]),), None
+    tiles = _scanned(trace, own, given.combine)
     at = functions.maximum(me, 1) - 1
     return get(tiles, at), me == 0
 
 
 def _sum_before(trace: Trace, own: Expr) -> Expr:
     (partial,) = scratch(trace, [own.dtype], -(-trace.threads // 4))
-    inside: Expr = functions.subgroup_exclusive_add(own)
-    with when(lane() == subgroup_size() - 1):  # a subgroup that is not full is the last, whose sum nobody asks for
-        partial[subgroup()] = inside + own
+    inside = CellType(functions.subgroup_exclusive_add(own))
+    with only(lane() == subgroup_size() - 1):  # a subgroup that is not full is the last, whose sum nobody asks for
+        partial[subgroup()] = inside.cell_contents + own
     barrier()
-    for k in loop(subgroup()):
-        inside = inside + partial[k]
-    return inside
+    for k in turns(loop(subgroup()), "k", inside=inside):
+        inside.cell_contents = inside.cell_contents + partial[k]
+    before: Expr = inside.cell_contents
+    return before
 
 
 def _scanned(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> list[Tensor]:
@@ -306,9 +308,9 @@ def _scanned(trace: Trace, own: Element, combine: Callable[[Element, Element], E
     put(rows[side], me, own)
     while step < threads:
         barrier()
-        with when(me >= step):
+        with only(me >= step):
             put(rows[1 - side], me, combine(get(rows[side], me - step), get(rows[side], me)))
-        with when(me < step):
+        with only(me < step):
             put(rows[1 - side], me, get(rows[side], me))
         side, step = 1 - side, 2 * step
     barrier()

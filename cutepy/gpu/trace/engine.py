@@ -329,7 +329,8 @@ def _offset_form(offset: object) -> Sum:
 
 def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
     """`base + outer(offset + table)` of a map of bits, as linear forms. Where the offset is made of whole units of the
-    map, whose lowest bits stay and decide nothing, one form serves all that is in a unit."""
+    map, whose lowest bits stay and decide nothing, one form serves all that is in a unit; and blocks of its span are
+    mapped alike."""
     outer: Any = through.outer
     offset, unit = through.offset, 1 << outer.base
     begins = _offset_form(offset)
@@ -339,10 +340,11 @@ def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
     found: dict[int, Sum] = {}
     forms = np.empty(table.shape, object)
     for at, first in np.ndenumerate(table - inside):
-        if first not in found:
-            found[first] = base.plus(_offset_form(outer(offset + int(first))))
-        form = found[first]
-        forms[at] = Congruent(form.terms, signed(form.constant + int(inside[at])))
+        place = int(first) % outer.span
+        if place not in found:
+            found[place] = base.plus(_offset_form(outer(offset + place)))
+        form = found[place]
+        forms[at] = Congruent(form.terms, signed(form.constant + int(first - place + inside[at])))
     return forms
 
 
@@ -350,8 +352,8 @@ def _runs(
     terms: dict[ir.Expr, int], places: dict[int, list[int]], where: ir.Expr | None, most: int
 ) -> Iterator[Access]:
     """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
-    step = gcd(*terms.values()) if terms else 0
-    base = from_linear(Congruent(terms, 0), u32) if terms and min(terms.values()) > 0 else None
+    step = gcd(*terms.values())
+    base = from_linear(Congruent(terms, 0), u32) if min(terms.values(), default=1) > 0 else None
     order = sorted(places)
     at = 0
     while at < len(order):
@@ -361,7 +363,10 @@ def _runs(
             if first % lanes == 0 and step % lanes == 0 and len(whole) == lanes and whole[-1] == first + lanes - 1:
                 break
             lanes //= 2
-        index = base + first if base is not None and first >= 0 else from_linear(Congruent(terms, first), u32)
+        if base is None or first < 0:
+            index = from_linear(Congruent(terms, first), u32)
+        else:
+            index = ir.binary("+", base, ir.const(first))
         yield Access(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
         at += lanes
 

@@ -23,9 +23,9 @@ from ...tensor.tensor import Tensor
 from ...tensor.tiled import TiledMMA
 from ..ir.place import user_place
 from . import functions
+from .blocks import only
 from .collectives import Element, Operation, Together, get, put, scratch, together
-from .control import target
-from .language import barrier, thread, when
+from .language import barrier, thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,9 @@ def _folded(call: str, acc: Tensor, mma: TiledMMA, op: Operation, how: tuple[int
             others = [tuple([functions.subgroup_shuffle_xor(part, bit) for part in element]) for element in folded]
             folded = [given.combine(a, b) for a, b in zip(folded, others, strict=True)]
     speaking = every[every & shuffled == 0]
-    shares = np.unique(found.across(speaking)).tolist()
+    shares = sorted(set(found.across(speaking).tolist()))
     if len(shares) > 1:
-        folded = target(_through)(found, folded, given, (shuffled, shares))
+        folded = _through(found, folded, given, (shuffled, shares))
     result = make_tensor(given.dtypes[0], (len(folded),))
     for number, element in enumerate(folded):
         result[number] = given.given(element)
@@ -149,7 +149,7 @@ def _through(found: Sharing, folded: list[Element], given: Together, how: tuple[
     high = int(np.max(found.row(np.arange(given.trace.threads)))) + found.steps[-1] + 1
     tiles = scratch(given.trace, given.dtypes, high * count)
     first, mine = found.row(me), found.across(me) // wide
-    with when((me & shuffled) == 0):
+    with only((me & shuffled) == 0):
         for step, element in zip(found.steps, folded, strict=True):
             put(tiles, (first + step) * count + mine, element)
     barrier()

@@ -13,6 +13,7 @@ from ...errors import CutepyError, DeviceError, KernelError
 from ..ir import Expr, Kernel
 from ..ir.place import is_foreign, place_of, user_frame
 from ..runtime.program import Limits, Program
+from .bytecode import instructions
 
 TENSOR_MEANT = "is a tensor meant?"
 ELSEWHERE = {
@@ -105,7 +106,6 @@ def check_limits(
 
 
 _ASSIGNS = frozenset({"STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL"})
-_SKIPPED = frozenset({"CACHE", "PRECALL", "RESUME", "NOP", "EXTENDED_ARG", "KW_NAMES"})
 #: How many values an instruction takes from the stack, of those that the neighbours in a tuple of calls are made of.
 _TAKES = {"LOAD_ATTR": 1, "LOAD_METHOD": 1, "BINARY_OP": 2, "BINARY_SUBSCR": 2, "UNARY_NEGATIVE": 1, "PUSH_NULL": 0}
 _CALLS = {"CALL": 2, "CALL_KW": 3}
@@ -152,17 +152,14 @@ def _stored_to(code: CodeType, last: int) -> str:
 
 def _steps(code: CodeType, last: int) -> Iterator[tuple[str, int, object, int]]:
     """Name, argument, its meaning and the growth of the stack of the instructions after `last`; one for each store."""
-    for step in dis.get_instructions(code):
-        if step.offset <= last or step.opname in _SKIPPED:
-            continue
-        if step.opname.startswith("STORE_FAST_"):  # two in one
-            first, second = step.argval
-            yield "STORE_FAST", 0, first, -1
-            stores = step.opname == "STORE_FAST_STORE_FAST"
-            yield ("STORE_FAST", 0, second, -1) if stores else ("LOAD_FAST", 0, second, 1)
-        else:
-            growth = dis.stack_effect(step.opcode, step.arg, jump=False)
-            yield step.opname, step.arg or 0, step.argval, growth
+    for name, number, meant in instructions(code, last + 2):
+        if name.startswith("STORE_FAST_"):  # two in one
+            yield "STORE_FAST", 0, meant, -1
+            second = code.co_varnames[number & 15]
+            yield ("STORE_FAST", 0, second, -1) if name == "STORE_FAST_STORE_FAST" else ("LOAD_FAST", 0, second, 1)
+        elif name != "KW_NAMES":
+            op = dis.opmap[name]
+            yield name, number, meant, dis.stack_effect(op, number if op >= dis.HAVE_ARGUMENT else None, jump=False)
 
 
 def _taken(name: str, count: int) -> int | None:
