@@ -215,19 +215,14 @@ def _operate(op: str, left: object, right: object) -> Expr:
         return call(op, left) if op == "abs" else unary(op, left)
     if op == "**":
         return _power(left, right)
-    one: Expr | None
-    other: Expr | None
-    if not isinstance(left, Expr):
-        assert isinstance(right, Expr)
-        one, other = _literal(left, right.dtype, op), right
-    elif not isinstance(right, Expr):
-        dtype, how = (SCALARS.get(type(right), i32), "<<") if op in ("<<", ">>") else (left.dtype, op)
-        one, other = left, _literal(right, dtype, how)
-    else:
-        one, other = left, right
+    like, amount = left if isinstance(left, Expr) else right, op in ("<<", ">>")
+    assert isinstance(like, Expr)
+    dtype, how = (SCALARS.get(type(right), i32), "<<") if amount else (like.dtype, op)
+    one = left if isinstance(left, Expr) else _literal(left, like.dtype, op)
+    other = right if isinstance(right, Expr) else _literal(right, dtype, how)
     if one is None or other is None:
         return _NOT_OURS
-    left, right = (one, _amount(op, other)) if op in ("<<", ">>") else _one_type(op, one, other)
+    left, right = (one, _amount(op, other)) if amount else _one_type(op, one, other)
     kind = left.dtype.kind
     if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
         return _floor(op, left, right)
@@ -348,7 +343,7 @@ def call(name: str, *operands: Expr | Number) -> Expr:
     known = arena().nodes.get((name, *map(id, operands)))
     if known is not None:
         return known
-    if any([isinstance(a, Weak) for a in operands]):
+    if any(isinstance(a, Weak) for a in operands):
         if name not in SUBGROUP:
             return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].on == "f")
         operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
@@ -448,12 +443,7 @@ def component(value: Expr, lane: int | Expr) -> Expr:
         return value
     if isinstance(value, Vector) and isinstance(lane, int):
         return value.items[lane]
-    key = ("lane", id(value), lane if isinstance(lane, int) else id(lane))
-    node = arena().nodes.get(key)
-    if node is None:
-        operands = (value, lane) if isinstance(lane, Expr) else (value,)
-        node = interned(key, Component, value.dtype, 1, operands, value, lane)
-    return node
+    return made(Component, value.dtype, 1, (value, lane) if isinstance(lane, Expr) else (value,), value, lane)
 
 
 Expr.operate = staticmethod(operate)
