@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture(params=["zensical", "mkdocs", "sphinx"])
+@pytest.fixture(scope="module", params=["zensical", "mkdocs", "sphinx"])
 def tool(request: pytest.FixtureRequest) -> tuple[str, Tool]:
     """Name of a documentation tool, and a function that runs it: `run(folder, *arguments)`."""
     return request.param, _runner(request.param)

@@ -92,24 +92,31 @@ def build(tool: tuple[str, Tool], folder: Path, page: str, builder: str = "html"
     return run(folder, "build", "--clean")
 
 
-def test_a_good_page_holds_the_very_picture(tool: tuple[str, Tool], tmp_path: Path) -> None:
-    done = build(tool, tmp_path, GOOD)
+@pytest.fixture(scope="module")
+def built(tool: tuple[str, Tool], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a good page with a picture by each way to ask for one."""
+    folder, name = tmp_path_factory.mktemp("built"), tool[0]
+    header = "```{layout} (2,2):(2,1)\n:color: row\n" if name == "sphinx" else '```layout color="row"\n(2,2):(2,1)\n'
+    linking = "" if name == "sphinx" else "```layout\n4:1\ncaption: See [there](index.md#index)\nname: it\n```\n"
+    done = build(tool, folder, f"{GOOD}\n{header}```\n\n{linking}")
     assert done.returncode == 0, done.stderr
-    pages = [path.read_text() for path in (tmp_path / "site").rglob("*.html")]
+    return folder
+
+
+def test_a_good_page_holds_the_very_picture(built: Path) -> None:
+    pages = [path.read_text() for path in (built / "site").rglob("*.html")]
     picture = drawing_of(EXPRESSION, {"color": COLOR}).svg().rstrip()
     shown = [page for page in pages if picture in page and "A &amp; <em>B</em> of <code" in page]
     assert shown and all(re.search("<figcaption>.*A &amp; .*</figcaption>", page, re.DOTALL) for page in shown)
 
 
 @pytest.mark.parametrize("tool", ["zensical", "mkdocs"], indirect=True)
-def test_a_caption_links_to_other_pages(tool: tuple[str, Tool], tmp_path: Path) -> None:
-    done = build(tool, tmp_path, "# Page\n\n```layout\n4:1\ncaption: See [there](index.md#index)\nname: it\n```\n")
-    assert done.returncode == 0, done.stderr
-    (page,) = [path for path in (tmp_path / "site").rglob("*.html") if "<figcaption>" in path.read_text()]
+def test_a_caption_links_to_other_pages(built: Path) -> None:
+    (page,) = [path for path in (built / "site").rglob("*.html") if "<figcaption>" in path.read_text()]
     (to,) = re.findall(r'See <a href="([^"]*)">there</a>', page.read_text())
     path, _hash, anchor = to.partition("#")
     target = (page.parent / path).resolve()
-    assert anchor == "index" and (target / "index.html" if target.is_dir() else target) == tmp_path / "site/index.html"
+    assert anchor == "index" and (target / "index.html" if target.is_dir() else target) == built / "site/index.html"
     assert ' id="it"' in page.read_text()
 
 
@@ -122,12 +129,8 @@ def test_a_bad_page_ends_the_build_with_file_and_line(tool: tuple[str, Tool], tm
     assert " ^" in said
 
 
-def test_any_tools_header_options(tool: tuple[str, Tool], tmp_path: Path) -> None:
-    name, _run = tool
-    header = "```{layout} (2,2):(2,1)\n:color: row\n" if name == "sphinx" else '```layout color="row"\n(2,2):(2,1)\n'
-    done = build(tool, tmp_path, f"# Header\n\n{header}```\n")
-    assert done.returncode == 0, done.stderr
-    pages = [path.read_text() for path in (tmp_path / "site").rglob("*.html")]
+def test_any_tools_header_options(built: Path) -> None:
+    pages = [path.read_text() for path in (built / "site").rglob("*.html")]
     assert any(drawing_of("(2,2):(2,1)", {"color": "row"}).svg().rstrip() in page for page in pages)
 
 
