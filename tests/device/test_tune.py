@@ -216,6 +216,7 @@ class Compiling:
         return [tuner.Trial(plan, 1.0 + number) for plan, number in zip(plans, numbers, strict=True)]
 
 
+@pytest.mark.parametrize("device", ["wgpu"], indirect=True)
 @pytest.mark.parametrize("endless", range(13))
 def test_tuning_ends_in_its_time(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch, endless: int) -> None:
     worker = Compiling(endless)
