@@ -48,6 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every value of a mark is one of a case: with a slip in it Dawn would meet none."""
+    mark = metafunc.definition.get_closest_marker("on_dawn")
+    if mark is not None:
+        cases = [value for each in metafunc.definition.iter_markers("parametrize") for value in each.args[1]]
+        assert all(value in cases for value in mark.args), (metafunc.definition.nodeid, mark.args)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Dawn's cases are those that its mark names.
 
