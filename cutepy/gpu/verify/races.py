@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Buffer, Const, Expr
-from ..ranges import Integers, MadeUp, Mask, Points
+from ..ranges import Integers, MadeUp, Mask, Points, linear
 from .barriers import Phase, phases
 from .bounds import facts_of, reach
 from .meeting import Answer, Found, Places, Scene, decide, found_by, meet, owned
-from .model import MOST, Access, Domain, Model, Verb
+from .model import MOST, Access, Domain, Model, Verb, typed
 from .verdict import Verdict
 
 
@@ -37,18 +37,23 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
 
 
 def _search_phase(scene: Scene, made_up: MadeUp, *, loose: bool = False) -> tuple[Found | None, bool]:
-    """Try every invocation, or those at the edges, in every kind of what the workgroup shares; `loose` leaves out the
-    guards that ask for this together with the thread, so that more may happen, in fewer kinds."""
+    """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
+    this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
+    both: so more may happen, in fewer kinds."""
     model, indices = scene.model, scene.still_indices()
     guards = [a.guards if made_up is not None else model.split_guards(a)[0] for a in scene.accesses]
     if loose:
-        guards = [tuple(g for g in own if len(set(map(scene.is_shared, model.leaves(g)))) < 2) for own in guards]
+        guards = [tuple(g for g in own if not scene.mixes(g)) for own in guards]
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
+    parts = [e for value in wanted for e in (linear(value).terms if value.dtype.kind in "iu" else (value,))]
+    mixed = any(scene.mixes(e) for e in parts)
     own = [scene.own_domain(a) for a in scene.accesses]
     each = sum(d.size for d in own) * model.threads
-    domain = scene.domain(scene.shared_ids(wanted), each, wanted)
+    domain = scene.domain(scene.shared_ids(wanted), each if mixed else 64, wanted)
+    points = Points(typed(domain.every) if not mixed else {}, made_up)
+    alike = [points.of(e) for e in dict.fromkeys(parts) if not mixed and all(map(scene.is_shared, model.leaves(e)))]
     seen: set[bytes] = set()
-    for numbers in domain.chunks(each):
+    for numbers in domain.chunks(each, alike):
         ids = domain.at(numbers)
         tables = []
         for index, known, mine in zip(indices, guards, own, strict=True):
