@@ -8,7 +8,7 @@ A rounded layout equals the given one on its own coordinates, and its size is th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,10 +129,6 @@ def _refined(layout: Layout, like: Layout) -> Layout:
         ) from error
 
 
-Growth = dict[tuple[int, ...], int]
-"""The new size of the modes that grow, by path."""
-
-
 def rounded(
     layout: Layout | ComposedLayout, guard: Guard | None, tiler: object, *, exists_beyond: bool
 ) -> tuple[Layout | ComposedLayout, Guard | None]:
@@ -143,8 +139,7 @@ def rounded(
     if isinstance(layout, ComposedLayout):
         inner, guard = rounded(layout.inner, guard, tiler, exists_beyond=exists_beyond)
         return layout.with_inner(plain_part(inner)), guard
-    growth: Growth = {}
-    _find_growth(layout, tiler, (), growth)
+    growth = dict(_growth(layout, tiler, ()))
     if not growth:
         return layout, guard
     grown = _grow_all(layout, growth)
@@ -154,18 +149,18 @@ def rounded(
     return grown, Guard(tuple(axes)) if axes else None
 
 
-def _find_growth(layout: Layout, tiler: object, path: tuple[int, ...], growth: Growth) -> None:
+def _growth(layout: Layout, tiler: object, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The modes that grow, by path, and their new sizes."""
     if isinstance(tiler, tuple):
         for mode, entry in enumerate(tiler[: layout.rank]):
-            _find_growth(layout[mode], entry, (*path, mode) if isinstance(layout.shape, tuple) else path, growth)
-        return
-    if isinstance(tiler, (int, Layout)) and not is_unknown(tiler):
+            yield from _growth(layout[mode], entry, (*path, mode) if isinstance(layout.shape, tuple) else path)
+    elif isinstance(tiler, (int, Layout)) and not is_unknown(tiler):
         grown = rounded_up(layout, tiler if isinstance(tiler, Layout) else Layout(tiler))
         if grown.size != layout.size:
-            growth[path] = grown.size
+            yield path, grown.size
 
 
-def _grow_all(layout: Layout, growth: Growth) -> Layout:
+def _grow_all(layout: Layout, growth: dict[tuple[int, ...], int]) -> Layout:
     for path, size in growth.items():
         layout = _at(layout, path, size)
     return layout

@@ -84,7 +84,7 @@ def columns_of(function: Function, bits: int | None = None) -> Columns | None:
     if bits is not None:
         last = stride[-1] * shape[-1] if shape else 0
         columns = (columns + [last << bit for bit in range(bits)])[:bits]
-    return tuple(columns) if disjoint(columns) else None
+    return None if shared(columns) else tuple(columns)
 
 
 def index_columns(layout: AnyLayout) -> Columns | None:
@@ -104,25 +104,30 @@ def joined_columns(by_axis: Sequence[Columns]) -> tuple[Columns, tuple[int, ...]
     return tuple(joined), tuple(1 << width for width in widths)
 
 
-def disjoint(columns: Iterable[int]) -> bool:
-    """True if no two columns share a bit, so that their sums are their XORs."""
-    seen = 0
+def shared(columns: Iterable[int]) -> int:
+    """The bits of more than one column; where there are none, sums of columns are their XORs.
+
+    >>> shared((1, 2, 4)), shared((1, 3, 6))
+    (0, 3)
+    """
+    seen = twice = 0
     for column in columns:
-        if seen & column:
-            return False
+        twice |= seen & column
         seen |= column
-    return True
+    return twice
 
 
 def layout_of_columns(columns: Columns, shape: IntTuple | None = None) -> AnyLayout | None:
     """The layout with these columns, or the swizzled one of fewest bits, then fewest modes; None if none is."""
-    if disjoint(columns):
+    mixed = shared(columns)
+    if not mixed:
         return _layout(columns, shape)
 
     def before(swizzle: Swizzle) -> tuple[int, Layout] | None:
-        return (0, _layout(tuple(map(swizzle, columns)), shape)) if disjoint(map(swizzle, columns)) else None
+        return None if shared(map(swizzle, columns)) else (0, _layout(tuple(map(swizzle, columns)), shape))
 
-    return cheapest(before, swizzles(max(column.bit_length() for column in columns)))
+    # what two columns share is what a swizzle moved there, for without it they share nothing
+    return cheapest(before, swizzles(max(column.bit_length() for column in columns), mixed))
 
 
 def cheapest(
@@ -175,19 +180,22 @@ def strided_over_f2(shape: IntTuple, steps: Sequence[int]) -> AnyLayout:
     rounded = fold_profile(iter([1 << count for count in bits]), shape)
     if rounded == shape:
         return linear_layout_of(columns, shape)
-    if disjoint(columns):
+    if not shared(columns):
         return _make(shape, fold_profile(iter(steps), shape))
     mapped = mapped_layout(columns, rounded)
     return mapped.with_inner(_make(shape, mapped.inner.stride))
 
 
-def swizzles(width: int) -> Iterator[Swizzle]:
-    """Every swizzle other than the identity that moves bits below `width` only, those of fewest bits first."""
+def swizzles(width: int, moved: int = 0) -> Iterator[Swizzle]:
+    """Every swizzle but the identity within `width` bits that changes all the bits `moved`, those of fewest first."""
     for bits in range(1, width // 2 + 1):
+        ones = (1 << bits) - 1
         for shift in range(bits, width - bits + 1):
             for base in range(width - bits - shift + 1):
-                yield Swizzle(bits, base, shift)
-                yield Swizzle(bits, base, -shift)
+                if not moved & ~(ones << base):
+                    yield Swizzle(bits, base, shift)
+                if not moved & ~(ones << base + shift):
+                    yield Swizzle(bits, base, -shift)
 
 
 def _layout(columns: Columns, shape: IntTuple | None) -> Layout:
@@ -213,7 +221,7 @@ def _not_linear(layout: AnyLayout) -> str:
     if isinstance(layout, ComposedLayout) and layout.offset:
         return f"the offset {layout.offset} makes it an affine map; take the matrix without it"
     columns = [step << bit for extent, step in flat_modes(plain) for bit in range(extent.bit_length() - 1)]
-    if disjoint(columns):
+    if not shared(columns):
         return "a function in the chain is not linear over XOR"
     left, right = next((low, high) for at, high in enumerate(columns) for low in columns[:at] if low & high)
     return f"the steps {left} and {right} share a bit, so their sum carries where XOR does not"

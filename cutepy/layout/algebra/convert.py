@@ -325,18 +325,10 @@ class Pair(NamedTuple):
     def _spreading(self, held: list[int], wanted: list[int]) -> list[int]:
         """F of least rank such that threads want values of different threads in a round, as far as they hold them."""
         after = [0] * len(self.target.threads)
-        apart = list(held)
-        rest = []
-        for bit in range(self.lane_bits):
-            if rank_of([*apart, self.target.threads[bit]]) > len(apart):
-                apart.append(self.target.threads[bit])
-            else:
-                rest.append(bit)
-        for bit in rest:
+        apart = Image(held)
+        for bit in [bit for bit in range(self.lane_bits) if apart.add(self.target.threads[bit]) is not None]:
             for at, column in enumerate(wanted):
-                other = self.target.threads[bit] ^ column
-                if rank_of([*apart, other]) > len(apart):
-                    apart.append(other)
+                if apart.add(self.target.threads[bit] ^ column) is None:
                     after[bit] = 1 << at
                     break
         return after
@@ -351,19 +343,12 @@ class Pair(NamedTuple):
             found = image.solve(column) or 0
             if found != 1 << bit + inside:
                 copies.append(((found >> inside) ^ 1 << bit, found & (1 << inside) - 1))
-        kept: list[int] = []
-        late = []
-        for bit in sorted(range(len(permutation)), reverse=True):
-            if rank_of([*kept, permutation[bit]]) > len(kept):
-                kept.append(permutation[bit])
-            else:
-                late.append(bit)
-        for bit in late:
+        kept = Image()
+        for bit in [bit for bit in reversed(range(len(permutation))) if kept.add(permutation[bit]) is not None]:
             for moved, registers in copies:
-                if rank_of([*kept, permutation[bit] ^ moved]) > len(kept):
+                if kept.add(permutation[bit] ^ moved) is None:
                     permutation[bit] ^= moved
                     before[bit] ^= registers
-                    kept.append(permutation[bit])
                     break
 
 

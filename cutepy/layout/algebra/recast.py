@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, overload
 
 from ...errors import LayoutError
 from ..values.bit_map import OfBits
-from ..values.composed import AnyLayout, ComposedLayout, Function, chained, gives_coordinates, plain_part
+from ..values.composed import AnyLayout, ComposedLayout, Function, OneKind, chained, gives_coordinates, plain_part
 from ..values.coordinates import Coordinate, as_stride, has_basis, path_of, value_of
 from ..values.int_tuple import fold_profile, leaves, moved
 from ..values.layout import Layout, _make, flat_modes
@@ -249,9 +249,7 @@ Moved = TypeVar("Moved", bound=Movable)
 
 
 @overload
-def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]: ...
-@overload
-def domain_offset(crd: Coordinate, layout: ComposedLayout) -> tuple[ComposedLayout, int]: ...
+def domain_offset(crd: Coordinate, layout: OneKind) -> tuple[OneKind, int]: ...
 @overload
 def domain_offset(crd: Coordinate, layout: Moved) -> Moved: ...
 def domain_offset(crd: Coordinate, layout: AnyLayout | Movable) -> tuple[AnyLayout, int] | Movable:

@@ -149,7 +149,7 @@ def logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Lay
             f"logical_divide({layout}, {tiler}, {round_up}): round_up is True or False; a tiler of modes is a tuple"
         )
     if isinstance(tiler, tuple):
-        return by_mode(logical_divide, layout, tiler, round_up)
+        return by_mode(logical_divide, layout, tiler, *[True] * round_up)
     if keeps(tiler):
         return layout
     tile = tile_of(logical_divide, layout, tiler)

@@ -167,6 +167,8 @@ class ComposedLayout(Told):
 
 Function: TypeAlias = Swizzle | BitMap | Layout | Chained | ComposedLayout
 AnyLayout = Layout | ComposedLayout
+OneKind = TypeVar("OneKind", Layout, ComposedLayout, AnyLayout)
+WithModes = TypeVar("WithModes", IntTuple, Layout, ComposedLayout, AnyLayout)
 
 
 def last_of(function: Function) -> Layout | OfBits:
@@ -207,11 +209,7 @@ def before_last(function: Chained | ComposedLayout) -> tuple[int, Function]:
     return offset, chained(before, function.offset, function.inner)
 
 
-@overload
-def axis_layout(layout: Layout, *axis: int) -> Layout: ...
-@overload
-def axis_layout(layout: ComposedLayout, *axis: int) -> ComposedLayout: ...
-def axis_layout(layout: AnyLayout, *axis: int) -> AnyLayout:
+def axis_layout(layout: OneKind, *axis: int) -> OneKind:
     """One axis of a layout that gives coordinates, as a layout to integers: entry `axis` of the coordinate.
 
     >>> from cutepy.layout import E
@@ -287,11 +285,7 @@ def chained(outer: Function | None, offset: Any, inner: Function) -> Function:
     return Chained(outer, offset, inner) if isinstance(inner, OfBits) else ComposedLayout(outer, offset, inner)
 
 
-@overload
-def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]: ...
-@overload
-def slice_and_offset(crd: Coordinate, layout: ComposedLayout) -> tuple[ComposedLayout, int]: ...
-def slice_and_offset(crd: Coordinate, layout: AnyLayout) -> tuple[AnyLayout, int]:
+def slice_and_offset(crd: Coordinate, layout: OneKind) -> tuple[OneKind, int]:
     """The layout of the modes where `crd` has `_`, and the offset of the numbers in it.
 
     >>> slice_and_offset((2, _), Layout((4, (2, 3)), (1, (4, 8))))
@@ -306,13 +300,7 @@ def slice_and_offset(crd: Coordinate, layout: AnyLayout) -> tuple[AnyLayout, int
     return slice_of_layout(crd, layout)
 
 
-@overload
-def slice_(crd: Coordinate, tree: IntTuple) -> IntTuple: ...
-@overload
-def slice_(crd: Coordinate, tree: Layout) -> Layout: ...
-@overload
-def slice_(crd: Coordinate, tree: ComposedLayout) -> ComposedLayout: ...
-def slice_(crd: Coordinate, tree: IntTuple | AnyLayout) -> IntTuple | AnyLayout:
+def slice_(crd: Coordinate, tree: WithModes) -> WithModes:
     """The parts of a tuple, or the modes of a layout, that stand where `crd` has `_`.
 
     >>> slice_((2, _), (4, (2, 3))), slice_((2, (_, 1)), (4, (2, 3)))
@@ -326,13 +314,7 @@ def slice_(crd: Coordinate, tree: IntTuple | AnyLayout) -> IntTuple | AnyLayout:
     return slice_and_offset(crd, tree)[0] if isinstance(tree, AnyLayout) else slice_of_tuple(crd, tree)
 
 
-@overload
-def dice(crd: Coordinate, tree: IntTuple) -> IntTuple: ...
-@overload
-def dice(crd: Coordinate, tree: Layout) -> Layout: ...
-@overload
-def dice(crd: Coordinate, tree: ComposedLayout) -> ComposedLayout: ...
-def dice(crd: Coordinate, tree: IntTuple | AnyLayout) -> IntTuple | AnyLayout:
+def dice(crd: Coordinate, tree: WithModes) -> WithModes:
     """The parts of a tuple, or the modes of a layout, that stand where `crd` has a number: the dual of `slice_`.
 
     >>> dice((2, _), (4, (2, 3))), dice((_, 1), (4, (2, 3)))
