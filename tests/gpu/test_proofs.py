@@ -21,6 +21,7 @@ from cutepy.gpu.ir import (
     binary,
     call,
     cast,
+    component,
     const,
     load,
     param,
@@ -133,10 +134,29 @@ def test_sums_that_wrap_decide_no_comparison() -> None:
         (binary("&", var("x", i32, lo=-9, hi=7), const(6, i32)), (0, 6)),
         (var("x", lo=3, hi=9) + 0xFFFFFFFF, (2, 8)),
         (var("x", lo=0, hi=9) + 0xFFFFFFFF, (0, 2**32 - 1)),
+        (call("abs", var("x", i32, lo=-9, hi=4)), (0, 9)),
+        (call("abs", var("x", i32, lo=-9, hi=-4)), (4, 9)),
+        (call("abs", var("x", i32)), (-(2**31), 2**31 - 1)),
+        (call("countLeadingZeros", var("x")), (0, 32)),
+        (component(call("unpack4xI8", var("x")), 2), (-128, 127)),
     ],
 )
 def test_ranges(value: Expr, wanted: tuple[int, int]) -> None:
     assert range_of(value) == wanted
+
+
+@pytest.mark.parametrize("by", [-8, -1, 1, 5, 8])
+@pytest.mark.parametrize("low", [-20, -8, -3, 0, 2])
+@pytest.mark.parametrize("count", [1, 4, 30])
+def test_the_range_of_what_is_rounded_down_holds_it_all(by: int, low: int, count: int) -> None:
+    x = var("x", i32, lo=low, hi=low + count - 1)
+    for op, numbers in (
+        ("%", [n % by for n in range(low, low + count)]),
+        ("//", [n // by for n in range(low, low + count)]),
+    ):
+        least, most = range_of(Expr.operate(op, x, by))
+        assert least <= min(numbers) and most >= max(numbers)
+        assert op == "//" or by < 0 or (least >= 0 and most < by)
 
 
 def test_divisions_that_multiply_up_and_masks_with_holes() -> None:

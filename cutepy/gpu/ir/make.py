@@ -294,7 +294,10 @@ def least(value: Expr) -> int:
 def _floor(op: str, left: Expr, right: Expr) -> Expr:
     """Python's flooring // and % from the truncating ones, for i32."""
     remainder = binary("%", left, right)
-    below = binary("&", remainder != 0, (remainder ^ right) < 0)
+    if isinstance(right, Const):
+        below = remainder < 0 if right.value > 0 else remainder > 0
+    else:
+        below = binary("&", remainder != 0, (remainder ^ right) < 0)
     if op == "%":
         return select(below, remainder + right, remainder)
     quotient = binary("//", left, right)
