@@ -409,8 +409,8 @@ LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
 
 
 class _Sketch(Printer):
-    """A printer for messages: of an expression too long or too deep for one it leaves out the rest, and it has words for
-    numbers of which WGSL has none."""
+    """A printer for messages: of an expression too long or too deep for one it leaves out the rest, and of numbers for
+    which WGSL has no literal it has words."""
 
     left, levels = 400, 64
 
