@@ -240,6 +240,25 @@ def test_an_index_that_others_may_change_between_two_reads_keeps_its_checks() ->
     assert verdict_of(clamped, "in bounds", "x").status == "proven" and not needs_checks(clamped)
 
 
+@pytest.mark.parametrize("others", [False, True])
+def test_what_others_may_change_decides_no_choice(others: bool) -> None:
+    """A guard over it may read it anew, and find the other side."""
+
+    @gpu.kernel
+    def twice(flags, keys, counts):
+        gpu.launch(threads=64)
+        flag, digit = flags[gpu.thread // 2], gpu.constant(99, "u32")
+        if flag < 8:
+            digit = keys[gpu.thread] % 8
+        if others:
+            flags[63 - gpu.thread // 2] = 9
+        if flag < 8:
+            gpu.atomic_add(counts, digit, 1)
+
+    found = [v for v in twice.verify(u(64), u(64), u(8)).verdicts if v.claim == "in bounds" and v.array == "counts"]
+    assert (found[0].status == "proven") != others
+
+
 def test_two_loads_are_two_values() -> None:
     one, other = load(Y, TID), load(Y, TID)
     twice = kernel_of(If(one < 256, (put(other % 300),)), grid=1)
