@@ -146,7 +146,7 @@ class Maker:
         real = load(self.z, simplify(self.id()))
         ways = [
             lambda: at - pick.choice([1, 3]) < number,
-            lambda: at + big < big + pick.choice([2, 6]),
+            lambda: at + big < (big + pick.choice([2, 6])) % 2**32,
             lambda: (i >= 0) & (i < number),
             lambda: binary(">>", i, const(pick.choice([1, 4, 31]))) == 0,
             lambda: self.datum() - pick.choice([1, 0x80000000]) < number,

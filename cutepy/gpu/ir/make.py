@@ -97,8 +97,7 @@ def weak_param(name: str, dtype: DType) -> Expr:
 def as_expr(value: object, dtype: DType = u32, op: str = "") -> Expr:
     """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`, for `op`.
 
-    Raises KernelError for what is no number, for a fraction where a whole number is meant, and for what `dtype` does
-    not hold, unless `op` is right modulo 2^32.
+    Raises KernelError for what is no number, and for what `dtype` does not hold, unless `op` is right modulo 2^32.
     """
     if isinstance(value, Weak):
         return value.known_in(dtype)
@@ -295,7 +294,9 @@ def least(value: Expr) -> int:
 def _floor(op: str, left: Expr, right: Expr) -> Expr:
     """Python's flooring // and % from the truncating ones, for i32."""
     remainder = binary("%", left, right)
-    below = binary("&", remainder != 0, (remainder ^ right) < 0)
+    sign = right.value if isinstance(right, Const) else 0
+    strange = binary("&", remainder != 0, (remainder ^ right) < 0)
+    below = remainder < 0 if sign > 0 else remainder > 0 if sign < 0 else strange
     if op == "%":
         return select(below, remainder + right, remainder)
     quotient = binary("//", left, right)

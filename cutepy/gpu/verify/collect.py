@@ -96,16 +96,6 @@ class _Around:
         return _Around(self.guards + ir.conjuncts(test), self.loops, (*self.conditions, condition))
 
 
-def _chosen(value: ir.Expr, guards: tuple[ir.Expr, ...]) -> ir.Expr:
-    """`value` where all `guards` hold: of a choice that they decide, the side that is taken."""
-    taken: dict[ir.Expr, ir.Expr] = {}
-    for choice in (node for node in ir.nodes(value) if guards and isinstance(node, ir.Select)):
-        for test, holds in ((choice.condition, True), (simplify(ir.negated(choice.condition)), False)):
-            if set(ir.conjuncts(test)) <= set(guards):
-                taken[choice.condition] = ir.const(holds, bool_)
-    return simplify(ir.rewrite(value, lambda node: taken.get(node, node), {})) if taken else value
-
-
 class _Walk:
     def __init__(self, kernel: ir.Kernel, subgroup: int, fold: _Fold | None) -> None:
         self.accesses: list[Access] = []
@@ -143,6 +133,21 @@ class _Walk:
             return value
         new = ir.rewrite(value, self.change, self.memo if self.state.is_lasting(value) else {})
         return simplify(new) if new.dtype.kind in "iub" and new.lanes == 1 else new
+
+    def chosen(self, value: ir.Expr, guards: tuple[ir.Expr, ...]) -> ir.Expr:
+        """`value` where all `guards` hold: of a choice that they decide, the side that is taken. What others may write
+        meanwhile decides none: a guard may read it anew."""
+        taken: dict[ir.Expr, ir.Expr] = {}
+        for node in ir.nodes(value):
+            if (
+                guards
+                and isinstance(node, ir.Select)
+                and not self.state.read_from.keys() & set(ir.variables(node.condition))
+            ):
+                for test, holds in ((node.condition, True), (simplify(ir.negated(node.condition)), False)):
+                    if set(ir.conjuncts(test)) <= set(guards):
+                        taken[node.condition] = ir.const(holds, bool_)
+        return simplify(ir.rewrite(value, lambda node: taken.get(node, node), {})) if taken else value
 
     def change(self, node: ir.Expr) -> ir.Expr:
         if isinstance(node, ir.Builtin):
@@ -182,7 +187,8 @@ class _Walk:
                     elif buffer.space == "private":
                         self.state.forget_array(buffer)
                     elif buffer.space == "workgroup" and buffer.dtype.kind in "iu":
-                        plain = not self.accesses[-1].takes and value.lanes == buffer.width == 1
+                        plain = not self.accesses[-1].takes and value.dtype is buffer.dtype
+                        plain = plain and value.lanes == buffer.width == 1
                         self.stored.append((self.accesses[-1], self.resolve(value) if plain else None))
                 case ir.Barrier():
                     text = "storageBarrier()" if stmt.storage else "workgroupBarrier()"
@@ -257,7 +263,7 @@ class _Walk:
 
     def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> list[Access]:
         """An access; of a matrix one for each run of elements that a thread may have of it."""
-        buffer, at = node.buffer, _chosen(self.resolve(node.index), around.guards)
+        buffer, at = node.buffer, self.chosen(self.resolve(node.index), around.guards)
         if buffer.width > 1:
             at = self.elements(at, buffer.width)
         counters = counters_of(around.loops)

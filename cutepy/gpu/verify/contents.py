@@ -6,10 +6,11 @@ stored that was not read there; one more walk over the kernel, with loads in the
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ...layout.affine import Interval, within
 from .. import ir
-from ..ranges import domain, range_of
+from ..ranges import domain
 from .barriers import decide_barriers
 from .bounds import Facts, facts_of, reach
 from .collect import collect
@@ -29,7 +30,7 @@ def understood(kernel: ir.Kernel, subgroup: int = 32) -> Model:
     while held:
         narrow = collect(kernel, subgroup, held)
         found = _stored(narrow, set())
-        kept = {b: bounds for b, bounds in held.items() if within(found[b], bounds)}
+        kept = {b: bounds for b, bounds in held.items() if b not in found or within(found[b], bounds)}
         if kept == held:
             proven = {v.array for v in decide_written(narrow) if v.status == "proven"}
             kept = {b: bounds for b, bounds in held.items() if b.name in proven}
@@ -49,7 +50,8 @@ def _stored(model: Model, own: set[ir.Buffer]) -> Held:
     found: Held = {}
     for access, value in model.stored:
         whole = domain(access.buffer.dtype)
-        facts = facts_of(model, access)
+        sure = replace(access, guards=tuple(g for g in access.guards if not _read(model, [g])))
+        facts = facts_of(model, sure)  # a guard over what others write says nothing of a second read
         ends = [whole] if value is None else list(_bounds(model, value, facts, own)) if facts.mask.any() else []
         ends += [found[access.buffer]] if access.buffer in found else []
         if ends:
@@ -64,5 +66,5 @@ def _bounds(model: Model, value: ir.Expr, facts: Facts, own: set[ir.Buffer]) -> 
         case ir.Select(then=one, other=two) | ir.Call(name="min" | "max", args=(one, two)) if read & own:
             yield from _bounds(model, one, facts, own)
             yield from _bounds(model, two, facts, own)
-        case _ if model.read_from.get(value) not in own:  # a guard over what others write says nothing of a second read
-            yield range_of(value) if read else reach(model, value, facts)
+        case _ if model.read_from.get(value) not in own:
+            yield reach(model, value, facts)
