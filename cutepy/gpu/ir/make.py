@@ -340,7 +340,7 @@ def call(name: str, *operands: Expr | Number) -> Expr:
     known = arena().nodes.get((name, *map(id, operands)))
     if known is not None:
         return known
-    if any([isinstance(a, Weak) for a in operands]):
+    if any(isinstance(a, Weak) for a in operands):
         if name not in SUBGROUP:
             return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].on == "f")
         operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])

@@ -54,7 +54,7 @@ def _written_as(node: Expr, new: Expr) -> Expr:
 
 def _called(node: Call, new: Sequence[Expr]) -> Expr:
     """The same function of other operands; of the same types they have been checked."""
-    if any([x.dtype is not old.dtype or x.lanes != old.lanes for x, old in zip(new, node.args, strict=True)]):
+    if any(x.dtype is not old.dtype or x.lanes != old.lanes for x, old in zip(new, node.args, strict=True)):
         return call(node.name, *new)
     key = (node.name, *map(id, new))
     known, operands = arena().nodes.get(key), tuple(new)

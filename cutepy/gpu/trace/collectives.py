@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from types import CellType
 from typing import Any
 
+import numpy as np
+
 from ...errors import KernelError
 from ...layout import Layout
 from ...tensor.bulk import computed
 from ...tensor.dtypes import DType, bool_, i32, u32
+from ...tensor.engine import Moved
 from ...tensor.make import make_fragment_like
 from ...tensor.tensor import Tensor
 from ..ir import Expr
@@ -337,3 +340,9 @@ def put(tiles: Sequence[Tensor], at: Any, element: Element) -> None:
 
 def get(tiles: Sequence[Tensor], at: Any) -> Element:
     return tuple([tile[at] for tile in tiles])
+
+
+def get_each(tiles: Sequence[Tensor], first: Any, steps: list[int]) -> list[Element]:
+    """The elements at `first` and so many places further, one by one: who put them there put one at a time."""
+    engines = [tile.engine for tile in tiles if isinstance(tile.engine, BufferEngine)]
+    return list(zip(*[engine.load(Moved(first, np.array(steps)), most=1).tolist() for engine in engines], strict=True))
