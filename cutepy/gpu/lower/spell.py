@@ -182,6 +182,8 @@ def _spelled(node: ir.Expr, used: dict[ir.Const, ir.Var]) -> ir.Expr:
     def kept(literal: ir.Expr, name: str) -> ir.Expr:
         return used.setdefault(literal, ir.var(name, literal.dtype)) if isinstance(literal, ir.Const) else literal
 
+    if not isinstance(node, ir.Const | ir.Binary | ir.Call):
+        return node
     match node:
         case ir.Const(value=number, dtype=dtype) if dtype.kind == "f" and not math.isfinite(number):
             name = "nan_bits" if math.isnan(number) else "infinity_bits"
