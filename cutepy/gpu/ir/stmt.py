@@ -60,13 +60,13 @@ class Stmt:
         return None
 
     def __post_init__(self) -> None:
-        computed: list[Expr] = []
+        computed: tuple[Expr, ...] = ()
         for name in self.COMPUTES:
             value = getattr(self, name)
             if value is not None:
                 computed += value if isinstance(value, tuple) else (value,)
-        keep(self, "expressions", tuple(computed))
-        keep(self, "blocks", tuple([getattr(self, name) for name in self.HOLDS]))
+        keep(self, "expressions", computed)
+        keep(self, "blocks", tuple([getattr(self, name) for name in self.HOLDS]) if self.HOLDS else ())
 
 
 class Change(Stmt):

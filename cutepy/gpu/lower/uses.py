@@ -70,16 +70,24 @@ class _Hoist:
     def reference(self, values: tuple[ir.Expr, ...], uses: dict[ir.Expr, int]) -> None:
         """Count `values` and what they hold; what gets no name of its own is written out at each use, and counts so."""
         for value in values:
-            before = uses.get(value, 0)
-            uses[value] = before + 1
-            if value.operands and (not before or _plain(value)):
-                self.reference(value.operands, uses)
+            if value.operands:
+                before = uses.get(value, 0)
+                uses[value] = before + 1
+                if not before or _plain(value):
+                    self.reference(value.operands, uses)
+            else:
+                uses[value] = 1
 
     def holds(self, value: ir.Expr) -> bool:
         """Whether a value is or holds an expression that is named: most do not, and stay as they are."""
         known = self.known.get(value)
         if known is None:
-            known = self.known[value] = value in self.wanted or any(map(self.holds, value.operands))
+            known = value in self.wanted
+            for x in () if known else value.operands:
+                if x.operands and self.holds(x):
+                    known = True
+                    break
+            self.known[value] = known
         return known
 
     def home_of(self, value: ir.Expr) -> _Scope | None:
