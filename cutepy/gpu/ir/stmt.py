@@ -6,8 +6,7 @@ from operator import attrgetter
 from typing import ClassVar, Literal
 
 from ...tensor.dtypes import DType
-from .expr import Expr, Param, Var, keep
-from .frozen import dataclass
+from .expr import Expr, Param, Var, dataclass, keep
 
 
 @dataclass(frozen=True, slots=True, eq=False)
