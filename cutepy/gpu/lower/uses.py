@@ -25,10 +25,13 @@ def hoist(kernel: ir.Kernel) -> ir.Kernel:
     return replace(kernel, body=_Hoist(kernel.body, lambda value: not _plain(value), loops=True).result)
 
 
+_COMPUTED = {ir.Binary, ir.Call, ir.Select, ir.Unary, ir.Cast}
+
+
 def _computing(value: ir.Expr) -> bool:
     if isinstance(value, ir.Vector):
         return not _plain(value)
-    return value.dtype.kind == "f" and isinstance(value, ir.Binary | ir.Call | ir.Select | ir.Unary | ir.Cast)
+    return value.dtype.kind == "f" and type(value) in _COMPUTED
 
 
 class _Hoist:
@@ -298,7 +301,7 @@ class _Useful:
         """What is of use of `stmt`."""
         if isinstance(stmt, ir.Break):
             stmt = replace(stmt, last=self.block(stmt.last))
-        elif isinstance(stmt, ir.If | ir.For):
+        elif stmt.blocks:
             match stmt:
                 case ir.For(start=ir.Const(value=first), stop=ir.Const(value=end)) if first >= end:
                     return None  # a barrier in it would be one that no compiler can tell to be never reached
