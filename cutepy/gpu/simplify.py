@@ -29,7 +29,7 @@ def simplify(value: Expr) -> Expr:
 
     Sources: the rules for index arithmetic of Halide and TVM, proved here by the property tests only.
     """
-    return rewrite(value, _step, arena().simple)
+    return value if value.floats else rewrite(value, _step, arena().simple)
 
 
 def _step(value: Expr) -> Expr:

@@ -44,12 +44,13 @@ class Node:
     meaning: Callable[[Any], Law | None] = lambda node: None
 
 
-def _written_as(node: Expr, new: Expr) -> Expr:
-    """`new`, in bits if `node` was written so."""
-    as_bits = arena().as_bits
+def _joined(node: Binary, new: Sequence[Expr]) -> Expr:
+    """The same of other operands, in bits if it was written so."""
+    left, right = new
+    found, as_bits = binary(node.op, left, right), arena().as_bits
     if node in as_bits:
-        as_bits.setdefault(new, as_bits[node])
-    return new
+        as_bits.setdefault(found, as_bits[node])
+    return found
 
 
 def _called(node: Call, new: Sequence[Expr]) -> Expr:
@@ -63,7 +64,7 @@ def _called(node: Call, new: Sequence[Expr]) -> Expr:
 
 #: Every kind of expression that has operands. What it looks like in WGSL is for the printer to say.
 NODES: dict[type[Expr], Node] = {
-    Binary: Node(lambda node, x: _written_as(node, binary(node.op, *x)), lambda node: BINARY[node.op]),
+    Binary: Node(_joined, lambda node: BINARY[node.op]),
     Call: Node(_called, lambda node: BY_WGSL[node.name].numpy if node.name in BY_WGSL else None),
     Vector: Node(lambda node, x: vector(*x), lambda node: stacked(node.items)),
     Select: Node(lambda node, x: select(*x), lambda node: np.where),

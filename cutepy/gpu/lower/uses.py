@@ -25,10 +25,13 @@ def hoist(kernel: ir.Kernel) -> ir.Kernel:
     return replace(kernel, body=_Hoist(kernel.body, lambda value: not _plain(value), loops=True).result)
 
 
+_COMPUTED = {ir.Binary, ir.Call, ir.Select, ir.Unary, ir.Cast}
+
+
 def _computing(value: ir.Expr) -> bool:
     if isinstance(value, ir.Vector):
         return not _plain(value)
-    return value.dtype.kind == "f" and isinstance(value, ir.Binary | ir.Call | ir.Select | ir.Unary | ir.Cast)
+    return value.dtype.kind == "f" and type(value) in _COMPUTED
 
 
 class _Hoist:
@@ -70,16 +73,24 @@ class _Hoist:
     def reference(self, values: tuple[ir.Expr, ...], uses: dict[ir.Expr, int]) -> None:
         """Count `values` and what they hold; what gets no name of its own is written out at each use, and counts so."""
         for value in values:
-            before = uses.get(value, 0)
-            uses[value] = before + 1
-            if value.operands and (not before or _plain(value)):
-                self.reference(value.operands, uses)
+            if value.operands:
+                before = uses.get(value, 0)
+                uses[value] = before + 1
+                if not before or _plain(value):
+                    self.reference(value.operands, uses)
+            else:
+                uses[value] = 1
 
     def holds(self, value: ir.Expr) -> bool:
         """Whether a value is or holds an expression that is named: most do not, and stay as they are."""
         known = self.known.get(value)
         if known is None:
-            known = self.known[value] = value in self.wanted or any(map(self.holds, value.operands))
+            known = value in self.wanted
+            for x in () if known else value.operands:
+                if x.operands and self.holds(x):
+                    known = True
+                    break
+            self.known[value] = known
         return known
 
     def home_of(self, value: ir.Expr) -> _Scope | None:
@@ -290,7 +301,7 @@ class _Useful:
         """What is of use of `stmt`."""
         if isinstance(stmt, ir.Break):
             stmt = replace(stmt, last=self.block(stmt.last))
-        elif isinstance(stmt, ir.If | ir.For):
+        elif stmt.blocks:
             match stmt:
                 case ir.For(start=ir.Const(value=first), stop=ir.Const(value=end)) if first >= end:
                     return None  # a barrier in it would be one that no compiler can tell to be never reached

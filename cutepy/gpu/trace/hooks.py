@@ -12,6 +12,9 @@ HOOKS = "__cutepy__"
 #: The variable that holds a function over all names that blocks of a function bind: their cells are its closure.
 CELLS = ".cells"
 
+#: The variable that gets what a call gives, by the file and the place of the call: its lines, then its columns.
+ASSIGNED: dict[tuple[object, ...], str] = {}
+
 Function = ast.FunctionDef | ast.Lambda
 _BODIES = frozenset({"body", "orelse", "finalbody"})
 
@@ -38,8 +41,8 @@ class Hooks:
     word has no generator, and declares no name.
     """
 
-    def __init__(self, owner: str, text: str) -> None:
-        self.owner, self.text = owner, text
+    def __init__(self, file: str, owner: str, text: str) -> None:
+        self.file, self.owner, self.text = file, owner, text
         self.changes = self.apart = 0
         self.scope: _Scope | None = None
 
@@ -92,6 +95,24 @@ class Hooks:
 
     visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = visit_named
     visit_AsyncFunctionDef = visit_named
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        if len(node.targets) == 1:
+            self.assigned(node.targets[0], node.value)
+        return self.visit_parts(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        self.assigned(node.target, node.value)
+        return self.visit_parts(node)
+
+    def assigned(self, target: ast.expr, value: ast.expr | None) -> None:
+        """Note which variable gets what a call gives, by the place of the call."""
+        if isinstance(value, ast.Call) and isinstance(target, ast.Name):
+            place = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
+            ASSIGNED[(self.file, *place)] = target.id
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for one, part in zip(target.elts, value.elts, strict=True):
+                self.assigned(one, part)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
         self.apart += 1

@@ -17,7 +17,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .bytecode import JUMPS, instructions
-from .hooks import HOOKS, Function, Hooks
+from .hooks import ASSIGNED, HOOKS, Function, Hooks
 from .leaving import every
 from .reach import PACKAGE, is_users_file
 
@@ -48,8 +48,8 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     known = _rewritten.get((id(code), kernel_file))
     if known is None or known[0] is not code:
         if len(_rewritten) >= KEPT:
-            _rewritten.clear()
-            _written.clear()
+            for kept in _rewritten, _written, ASSIGNED:
+                kept.clear()
         own = code.co_filename == kernel_file or is_users_file(code.co_filename)
         own = own or (code.co_filename.startswith(PACKAGE) and _speaks(function, set()))
         own = own and not _HOOKED.isdisjoint(code.co_code[::2])
@@ -93,7 +93,7 @@ def _rewrite(function: FunctionType) -> CodeType | None:
         for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
             if _same(_compiled(node, function), code) or _asserts(node):
                 text = "".join(lines[node.lineno - 1 : node.end_lineno])
-                return _compiled(Hooks(_owner(function), text).visit(node), function)
+                return _compiled(Hooks(code.co_filename, _owner(function), text).visit(node), function)
     except (SyntaxError, TokenError):
         pass
     return None
