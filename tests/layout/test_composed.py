@@ -179,7 +179,13 @@ def test_large_swizzled_layouts_are_judged_by_their_bits() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["S<3,4,3> o 0 o (1000,1000):(1000,1)", "F2<1,3,6> o 8 o (999,1024):(-1,1000)", "S<3,4,3> o 0 o 1000000:1"]
+    "text",
+    [
+        "S<3,4,3> o 0 o (1000,1000):(1000,1)",
+        "S<3,14,3> o 3 o (1000,100,10):(1000,1,100)",
+        "F2<1,3,6> o 8 o (999,1024):(-1,1000)",
+        "S<3,4,3> o 0 o 1000000:1",
+    ],
 )
 def test_large_layouts_of_any_extents_are_judged_by_arrays(text: str) -> None:
     """A million coordinates, which no bit matrix describes: the answers are those of a table made here."""

@@ -54,24 +54,27 @@ def greatest_offset(layout: ComposedLayout) -> int:
     if layout.facts is not None:
         raise LayoutError(f"cosize of {layout}: its sizes are not known; put values in with subs")
     if isinstance(layout.outer, OfBits):
-        return _greatest_swizzled(layout.outer, layout.offset, layout.inner)
+        return _greatest_swizzled(layout.outer, layout)
     return extremes(listed(layout))[1]
 
 
-def _greatest_swizzled(swizzle: OfBits, offset: int, inner: Layout) -> int:
+def _greatest_swizzled(swizzle: OfBits, layout: ComposedLayout) -> int:
     """A swizzle permutes aligned blocks of `span`, so only offsets in the highest block matter; those are listed."""
-    bottom, top = (offset + end for end in reach(inner))
+    bottom, top = (layout.offset + end for end in reach(layout.inner))
     if bottom >= 0 and top < swizzle.lowest:
         return top  # no offset has a bit that the swizzle moves
     least = top // swizzle.span * swizzle.span
     reached = {top}
-    for extent, step in sorted(flat_modes(inner), key=lambda mode: abs(mode[1]), reverse=True):
+    for extent, step in sorted(flat_modes(layout.inner), key=lambda mode: abs(mode[1]), reverse=True):
         if down := abs(step):
             rooms = [(at, min(extent - 1, (at - least) // down) + 1) for at in reached]
-            if sum(room for _at, room in rooms) > LARGEST_SET:
+            count = sum(room for _at, room in rooms)
+            if count > SHORT and layout.size <= LARGEST_TABLE:
+                return extremes(listed(layout))[1]
+            if count > LARGEST_SET:
                 raise LayoutError(
-                    f"cosize of {swizzle} o {offset} o {inner}: more than {LARGEST_SET} offsets from {least} on would "
-                    "have to be listed; slice the layout"
+                    f"cosize of {layout}: more than {LARGEST_SET} offsets from {least} on would have to be listed; "
+                    "slice the layout"
                 )
             reached = {at - down * x for at, room in rooms for x in range(room)}
     return max(swizzle(at) for at in reached)
