@@ -11,7 +11,7 @@ from explore.questions import ACCESS, asked, expressions, shown
 
 from cutepy.draw import drawing_of
 
-CASES = 150
+CASES = 500
 MEGABYTES = 10
 
 
