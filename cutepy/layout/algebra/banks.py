@@ -7,7 +7,7 @@ busiest bank has words to give; evenly spread they would take fewer. Pictures, r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -162,8 +162,8 @@ def served(firsts: Sequence[int | None], wide: int, lanes: int, banks: int, bank
             active = range(start, min(start + together, end))
             asked = {lane: first for lane in active if (first := firsts[lane]) is not None}
             if asked:
-                words = {word for first in asked.values() for word in _units(first, wide, bank_bytes)}
-                yield Phase(asked, Counter(word % banks for word in words))
+                words = _units(asked.values(), wide, bank_bytes)
+                yield Phase(asked, Counter([word % banks for word in words]))
 
 
 def served_together(wide: int, lanes: int, bank_bytes: int = WORD) -> int:
@@ -184,21 +184,21 @@ def fetched(firsts: Sequence[int | None], wide: int, lanes: int, segment_bytes: 
     for start in range(0, len(firsts), lanes):
         asked = sorted({first for first in firsts[start : start + lanes] if first is not None})
         if asked:
-            touched = {segment for first in asked for segment in _units(first, wide, segment_bytes)}
+            touched = _units(asked, wide, segment_bytes)
             wanted = sum(min(wide, after - first) for first, after in pairwise(asked)) + wide
             yield len(touched), -(-wanted // segment_bytes)
 
 
-def _units(first: int, wide: int, unit: int) -> range:
-    """The numbers of the units of so many bytes that `wide` bytes from `first` on lie in."""
-    return range(first // unit, (first + wide - 1) // unit + 1)
+def _units(firsts: Collection[int], wide: int, unit: int) -> set[int]:
+    """The numbers of the units of so many bytes that `wide` bytes from any of `firsts` on lie in."""
+    return {(first + byte) // unit for byte in {*range(0, wide, unit), wide - 1} for first in firsts}
 
 
 def _witness(access: int, phase: Phase, wide: int, banks: int) -> Witness:
     bank = max(phase.counts, key=lambda bank: (phase.counts[bank], -bank))
     wanted: dict[int, int] = {}
     for lane, first in phase.firsts.items():
-        for word in _units(first, wide, WORD):
+        for word in sorted(_units((first,), wide, WORD)):
             if word % banks == bank:
                 wanted.setdefault(word, lane)
     return Witness(access, bank, tuple(wanted.values()), tuple(wanted))
@@ -306,12 +306,13 @@ class Tables(NamedTuple):
         words = served_together(access.wide, self.lanes) * -(-access.wide // WORD)
         end = most + -(-words // self.banks)  # no phase needs more rounds than all different words
         for start in range(0, len(table[0]), access.vector):
-            firsts: list[int | None] = []
-            for values in table:
-                at = [offsets[element] for element in values[start : start + access.vector]]
-                if at != list(range(at[0], at[0] + access.vector)) or at[0] % access.vector:
+            heads = [offsets[values[start]] for values in table]
+            for k in range(1, access.vector):
+                if [offsets[values[start + k]] - k for values in table] != heads:
                     return None
-                firsts.append(at[0] * self.element_bytes)
+            if access.vector > 1 and any(head % access.vector for head in heads):
+                return None
+            firsts = [head * self.element_bytes for head in heads]
             for phase in served(firsts, access.wide, self.lanes, self.banks):
                 worst, needed = max(worst, phase.ways), max(needed, phase.perfect(self.banks))
             if worst > end:

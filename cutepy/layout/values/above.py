@@ -5,7 +5,7 @@ Law: a lower room knows the name of what it asks for, never the module; the pack
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
@@ -134,8 +134,8 @@ class Shown:
 
     __slots__ = ()
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return provided("bundle_of")(self) if "bundle_of" in _WHERE else {}
+    def _repr_mimebundle_(self, include: object = None, exclude: Container[str] | None = None) -> dict[str, str]:
+        return provided("bundle_of")(self, exclude) if "bundle_of" in _WHERE else {}
 
 
 class Answer(Shown):
