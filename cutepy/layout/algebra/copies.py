@@ -8,14 +8,13 @@ order of the digits of the tile's index, and the best of all orders is counted o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from ...errors import LayoutError, TableError
 from ..values.above import Answer
 from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
 from .bits import columns_of
-from .deal import Job, dealt, side_of
+from .deal import Job, Side, dealt
 from .lanes import WIDEST, check_known, lanes_of, vectorised
 from .table import from_offsets
 
@@ -80,11 +79,17 @@ def widest_copy(
     of the tile are one.
     """
     call = f"widest_copy({source}, {target}, {threads})"
-    asked = _Asked(call, (source, target), threads, element_bytes, align, spaces, lanes, banks)
-    asked.check()
+    for layout in (source, target):
+        check_known(call, layout)
+    for name, pair in (("align", align), ("spaces", spaces)):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise LayoutError(f"{call}: {name}={pair!r}; a pair, for the source and for the target")
+    one, other = map(Side, ("source", "target"), (source, target), spaces, align)
+    job = Job(source.shape, (one, other), threads, element_bytes, lanes, banks)
+    _check(call, job)
     if "rmem" in spaces:
-        return _of_fragment(asked)
-    job = _job(asked)
+        return _of_fragment(call, job)
+    job = _of_memories(call, job)
     limits = []
     count = max(1, WIDEST // element_bytes)
     while count > 1 and (why := job.forbids(count)) is not None:
@@ -98,48 +103,31 @@ def widest_copy(
     return WidestCopy(layout_tv, tile, count, count * element_bytes, read, written, tuple(limits))
 
 
-class _Asked(NamedTuple):
-    """What is asked of `widest_copy`."""
-
-    call: str
-    layouts: tuple[AnyLayout, AnyLayout]
-    threads: int
-    element_bytes: int
-    align: tuple[int, int]
-    spaces: tuple[str, str]
-    lanes: int
-    banks: int
-
-    def check(self) -> None:
-        """Raise LayoutError where that cannot be, whatever memory the two sides are in."""
-        call, size = self.call, self.element_bytes
-        for layout in self.layouts:
-            check_known(call, layout)
-        for name, pair in (("align", self.align), ("spaces", self.spaces)):
-            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                raise LayoutError(f"{call}: {name}={pair!r}; a pair, for the source and for the target")
-        numbers = {"threads": self.threads, "element_bytes": size, "lanes": self.lanes, "banks": self.banks}
-        for name, number in (*numbers.items(), *(("align", number) for number in self.align)):
-            if type(number) is not int or number < 1:
-                raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1")
-        if WIDEST % size or any(space not in ("gmem", "smem", "rmem") for space in self.spaces):
-            raise LayoutError(
-                f'{call}: elements of 1, 2, 4, 8 or 16 bytes, in "gmem", "smem" or "rmem", not {size}, {self.spaces}'
-            )
-        if any(known % size for known in self.align):
-            raise LayoutError(f"{call}: align={self.align}; elements of {size} bytes begin at multiples of that")
+def _check(call: str, job: Job) -> None:
+    """Raise LayoutError where that cannot be, whatever memory the two sides are in."""
+    size, align, spaces = job.element_bytes, *zip(*((side.align, side.space) for side in job.sides), strict=True)
+    numbers = {"threads": job.threads, "element_bytes": size, "lanes": job.lanes, "banks": job.banks}
+    for name, number in (*numbers.items(), *(("align", number) for number in align)):
+        if type(number) is not int or number < 1:
+            raise LayoutError(f"{call}: {name}={number!r}; a whole number from 1")
+    if WIDEST % size or any(space not in ("gmem", "smem", "rmem") for space in spaces):
+        raise LayoutError(
+            f'{call}: elements of 1, 2, 4, 8 or 16 bytes, in "gmem", "smem" or "rmem", not {size}, {spaces}'
+        )
+    if any(known % size for known in align):
+        raise LayoutError(f"{call}: align={align}; elements of {size} bytes begin at multiples of that")
 
 
-def _of_fragment(asked: _Asked) -> WidestCopy:
+def _of_fragment(call: str, job: Job) -> WidestCopy:
     """Who takes what is given: the values in the order that makes accesses widest, where a layout has it."""
-    call, (source, target), threads, element_bytes = asked.call, asked.layouts, asked.threads, asked.element_bytes
-    if asked.spaces.count("rmem") != 1:
+    (source, target), element_bytes = job.sides, job.element_bytes
+    if source.space == target.space:
         raise LayoutError(f"{call}: from registers to registers it is no copy; convert(source, target) says how")
-    loads = asked.spaces[1] == "rmem"
-    memory, fragment, known = (source, target, asked.align[0]) if loads else (target, source, asked.align[1])
-    found = vectorised(fragment, memory, element_bytes=element_bytes, align=known)
-    if fragment[0].size != threads:
-        raise LayoutError(f"{call}: {fragment} has {fragment[0].size} threads, not {threads}")
+    loads = target.space == "rmem"
+    side, fragment = (source, target.layout) if loads else (target, source.layout)
+    found = vectorised(fragment, side.layout, element_bytes=element_bytes, align=side.align)
+    if fragment[0].size != job.threads:
+        raise LayoutError(f"{call}: {fragment} has {fragment[0].size} threads, not {job.threads}")
     table = [[row[value] for value in found.order] for row in lanes_of(call, fragment)]
     layout_tv, count, limits = fragment, found.possible, found.limits
     try:
@@ -150,18 +138,18 @@ def _of_fragment(asked: _Asked) -> WidestCopy:
             *limits,
             f"{found.possible * element_bytes} bytes: no layout has the values in the order {found.order}",
         )
-    name, space = ("source", asked.spaces[0]) if loads else ("target", asked.spaces[1])
-    side = side_of(name, memory, space, known)
+    side = side.listed()
     firsts = [[side.offsets[row[at]] * element_bytes for row in table] for at in range(0, len(table[0]), count)]
-    costs = [side.cost(some, count * element_bytes, asked.lanes, asked.banks) for some in firsts]
+    costs = [side.cost(some, count * element_bytes, job.lanes, job.banks) for some in firsts]
     moved, none = (sum(cost for cost, _ in costs), sum(least for _, least in costs)), (0, 0)
     read, written = (moved, none) if loads else (none, moved)
-    return WidestCopy(layout_tv, product_each(memory.shape), count, count * element_bytes, read, written, limits)
+    tile = product_each(side.layout.shape)
+    return WidestCopy(layout_tv, tile, count, count * element_bytes, read, written, limits)
 
 
-def _job(asked: _Asked) -> Job:
-    """Two memories of one tile, whose elements are nowhere the same."""
-    call, (source, target), threads = asked.call, asked.layouts, asked.threads
+def _of_memories(call: str, job: Job) -> Job:
+    """Two memories of one tile, whose elements are nowhere the same, listed."""
+    (source, target), threads = (side.layout for side in job.sides), job.threads
     if product_each(source.shape) != product_each(target.shape):
         raise LayoutError(f"{call}: the shapes {source.shape} and {target.shape} differ; slice both to one tile")
     if source.size > MOST_ELEMENTS:
@@ -169,9 +157,11 @@ def _job(asked: _Asked) -> Job:
     if source.size % threads:
         raise LayoutError(f"{call}: {source.size} elements are no multiple of {threads} threads; choose a divisor")
     sides = []
-    for name, layout, space, known in zip(("source", "target"), asked.layouts, asked.spaces, asked.align, strict=True):
-        sides.append(side_of(name, layout, space, known))
-        if len(set(sides[-1].offsets)) < layout.size:
-            raise LayoutError(f"{call}: two elements of the tile are one of the {name}, {layout}; leave that mode out")
+    for side in job.sides:
+        sides.append(side.listed())
+        if len(set(sides[-1].offsets)) < side.layout.size:
+            raise LayoutError(
+                f"{call}: two elements of the tile are one of the {side.name}, {side.layout}; leave that mode out"
+            )
     linear = columns_of(source) is not None and columns_of(target) is not None
-    return Job(source.shape, (sides[0], sides[1]), threads, asked.element_bytes, asked.lanes, asked.banks, linear)
+    return job._replace(sides=(sides[0], sides[1]), linear=linear)

@@ -54,14 +54,18 @@ Dealt = tuple[int, "Order", list[tuple[int, int]]]
 
 
 class Side(NamedTuple):
-    """One side of a copy: its name, layout, memory, the bytes that its first element is known to be aligned to, and the
-    offset of each element (`side_of`)."""
+    """One side of a copy: its name, layout, memory, the bytes that its first element is known to be aligned to, and,
+    where it is `listed`, the offset of each element."""
 
     name: str
     layout: AnyLayout
     space: str
     align: int
-    offsets: tuple[int, ...]
+    offsets: tuple[int, ...] = ()
+
+    def listed(self) -> Side:
+        """The same with its offsets. Raises LayoutError for a layout of coordinates or of too many elements."""
+        return self._replace(offsets=tuple(numbers_of("widest_copy", self.layout)))
 
     def cost(self, firsts: Sequence[int], wide: int, lanes: int, banks: int) -> tuple[int, int]:
         """The transactions of one access by all threads, or rounds in shared memory; and those its bytes need."""
@@ -78,11 +82,6 @@ def _took(space: str, firsts: tuple[int, ...], wide: int, lanes: int, banks: int
         return sum(phase.ways for phase in phases), sum(phase.perfect(banks) for phase in phases)
     found = list(fetched(firsts, wide, lanes, SEGMENT))
     return sum(touched for touched, _ in found), sum(perfect for _, perfect in found)
-
-
-def side_of(name: str, layout: AnyLayout, space: str, align: int) -> Side:
-    """A side of a copy. Raises LayoutError for a layout of coordinates or of too many elements."""
-    return Side(name, layout, space, align, tuple(numbers_of("widest_copy", layout)))
 
 
 class Order(NamedTuple):
@@ -102,7 +101,7 @@ class Job(NamedTuple):
     element_bytes: int
     lanes: int
     banks: int
-    linear: bool
+    linear: bool = False
     order: AnyLayout | None = None
     """The index in the tile of each place that is counted, where that is another one."""
 
@@ -113,8 +112,8 @@ class Job(NamedTuple):
             orders = chain(map(_order_of, self.sides), _swizzles(size), _every_order(size))
             most = min(MOST_TURNED, 8 * SMALL // size)
             for order in dict.fromkeys(islice(orders, most)):
-                sides = [side_of(s.name, _after(s.layout, order), s.space, s.align) for s in self.sides]
-                yield self._replace(shape=order.shape, sides=(sides[0], sides[1]), order=order)
+                one, other = (side._replace(layout=_after(side.layout, order)).listed() for side in self.sides)
+                yield self._replace(shape=order.shape, sides=(one, other), order=order)
 
     def forbids(self, count: int) -> str | None:
         """Why a thread cannot move so many elements at once; None if it can."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import LayoutError, TableError
 from ..values.above import numpy_later as np
 from ..values.bit_map import Swizzle
-from ..values.composed import AnyLayout, ComposedLayout
+from ..values.composed import AnyLayout, ComposedLayout, greatest_number
 from ..values.int_tuple import IntTuple, leaves
 from ..values.layout import Layout, _make
 from .bits import cheapest, swizzles
@@ -86,10 +86,8 @@ def _unlike(values: Listed, linear: int, scale: int) -> Broken | None:
         return next((Broken(at * scale, to) for at, to in enumerate(led) if values[at] != to), None)
     blocks = values.reshape(-1, linear)
     wrong = np.nonzero((blocks - blocks[:, :1] != blocks[:1]).ravel())[0]
-    if not len(wrong):
-        return None
-    block, within = divmod(int(wrong[0]), linear)
-    return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
+    at = int(wrong[0]) if len(wrong) else 0
+    return Broken(at * scale, int(values[at - at % linear] + values[at % linear])) if at else None
 
 
 def bent(values: Listed, step: int = 1, first: int = 0) -> int | None:
@@ -166,9 +164,7 @@ def leaf_values(outer: Layout, extent: int, step: int) -> Listed:
 
 def _leaf_table(outer: Layout, extent: int, step: int) -> Table:
     """The same as an array. Raises LayoutError above 16 million values, or beyond 63 bits."""
-    reach = abs(step) * extent
-    most = max([reach, *leaves(outer.shape), *(abs(d) * (reach + 1) for d in leaves(outer.stride))])
-    if extent > LARGEST_TABLE or most >= 1 << 62:
+    if extent > LARGEST_TABLE or greatest_number(ComposedLayout(outer, 0, _make(extent, step))) >= 1 << 62:
         raise LayoutError(
             f"{outer} o {extent}:{step}: arithmetic does not decide this, and {extent} offsets up to stride "
             f"{max(map(abs, leaves(outer.stride)), default=0)} are too many or too large to list; divide it first"
