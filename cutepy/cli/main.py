@@ -7,9 +7,10 @@ Commands are imported when they are called, so that `cutepy print` starts withou
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import REMAINDER, SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -91,6 +92,7 @@ def parser() -> Parser:
     once.add_argument("--watch", action="store_true", help="draw again whenever a document changes, until stopped")
     completion = command("completion", "main", "Print what makes a shell complete commands and options.")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help='eval "$(cutepy completion bash)"')
+    completion.add_argument("asked", nargs=REMAINDER, help=SUPPRESS)
     return root
 
 
@@ -214,61 +216,36 @@ def _run(options: Namespace) -> int:
     return code or 0
 
 
-_BASH = """\
-_cutepy() {{
-  local words="{commands}" current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" files=
-  if [ "$COMP_CWORD" -gt 1 ]; then
-    case "${{COMP_WORDS[1]}} $before" in
-{values}
-      *) files=1; case "${{COMP_WORDS[1]}}" in
-{options}
-        *) words="" ;;
-      esac ;;
-    esac
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-  if [ "$files" ] && [ "${{current#-}}" = "$current" ]; then
-    COMPREPLY+=($(compgen -f -- "$current"))
-  fi
-}}
-complete -o filenames -F _cutepy cutepy
-"""
+_BASH = "complete -o default -C 'cutepy completion bash' cutepy"
+SHELLS = {
+    "bash": _BASH,
+    "zsh": f"autoload -U +X bashcompinit && bashcompinit && {_BASH}",
+    "fish": "complete -c cutepy -a '(COMP_LINE=(commandline -pc) cutepy completion fish)'",
+}
+"""What makes a shell ask `cutepy completion` at each word, with the line so far in COMP_LINE; where nothing is answered
+it completes files."""
 
 
 def run_completion(options: Namespace) -> None:
-    """Write a script that makes a shell complete commands, options and their values: all read off the parser's help."""
-    found = {name: _options(command) for name, command in parser().own.items()}
-    print(_fish(found) if options.shell == "fish" else _bash(found, options.shell), end="")
+    """Write the line that makes a shell complete commands, options and their values; asked by it, write those."""
+    line = os.environ.get("COMP_LINE")
+    if line is None:
+        print(SHELLS[options.shell])
+        return
+    before, _, word = line[: int(os.environ.get("COMP_POINT", len(line)))].rpartition(" ")
+    _program, *words = before.split() or [""]
+    known = _options(parser().own[words[0]]) if words and words[0] in parser().own else {}
+    found = known.get(words[-1], []) if words else [*parser().own]
+    if words and not found:
+        found = [name for name in known if name] if word.startswith("-") else known.get("", [])
+    sys.stdout.writelines(f"{name}\n" for name in found if name.startswith(word))
 
 
 def _options(command: Parser) -> dict[str, list[str]]:
-    """The options of a command, and what each can be."""
+    """The options of a command, and what each can be; what its first argument can be has no name."""
     text = command.format_help()
     found: dict[str, list[str]] = {name: [] for name in re.findall(r"--[a-z][a-z-]*", text)}
     for name, values in re.findall(r"(--[a-z][a-z-]*) \{([^}]*)\}", text):
         found[name] = values.split(",")
     positional = re.search(r"^  \{([^}]*)\}", text, re.MULTILINE)
     return found | ({"": positional[1].split(",")} if positional else {})
-
-
-def _bash(found: dict[str, dict[str, list[str]]], shell: str) -> str:
-    values = [
-        f'      "{command} {option}") words="{" ".join(choices)}" ;;'
-        for command, options in found.items()
-        for option, choices in options.items()
-        if option and choices
-    ]
-    words = {command: [*options, *options.get("", ())] for command, options in found.items()}
-    options = [f'        {command}) words="{" ".join(filter(None, all_))}" ;;' for command, all_ in words.items()]
-    start = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
-    return start + _BASH.format(commands=" ".join(found), values="\n".join(values), options="\n".join(options))
-
-
-def _fish(found: dict[str, dict[str, list[str]]]) -> str:
-    lines = [f'complete -c cutepy -n __fish_use_subcommand -f -a "{" ".join(found)}"']
-    for command, options in found.items():
-        inside = f'complete -c cutepy -n "__fish_seen_subcommand_from {command}"'
-        for option, choices in options.items():
-            long = f" -l {option[2:]}" if option else ""
-            lines.append(f"{inside}{long}" + (f' -x -a "{" ".join(choices)}"' if choices else ""))
-    return "\n".join(lines) + "\n"

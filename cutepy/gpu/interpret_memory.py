@@ -311,56 +311,41 @@ def by_subgroup(s: State, kind: MatrixType, place: str, what: str) -> Array | No
     if s.active is None:
         return None
     on = np.broadcast_to(s.active, s.shape).reshape(s.groups, -1, kind.threads)
-    mixed = on.any(axis=2) & ~on.all(axis=2)
-    if mixed.any():
-        group, subgroup = map(int, np.argwhere(mixed)[0])
-        raise KernelError(
-            f"{_at(place)}kernel {s.kernel.name} {what} a matrix where subgroup {subgroup} of workgroup "
-            f"{s.workgroup(group)} is parted: some of its threads come here, others do not; let all of them come"
-        )
+    why = "where {} is parted: some of its threads come here, others do not; let all of them come"
+    _refuse(s, on.any(axis=2) & ~on.all(axis=2), place, f"{what} a matrix {why}")
     return on[:, :, :1, None]
 
 
-def agreed(s: State, kind: MatrixType, value: Array, place: str, what: str) -> Array:
-    """What all threads of each active subgroup say, as (workgroups, subgroups)."""
-    whole = np.broadcast_to(value, s.shape).reshape(s.groups, -1, kind.threads)
-    differ = (whole != whole[:, :, :1]).any(axis=2)
-    active = by_subgroup(s, kind, place, what)
-    if active is not None:
-        differ = differ & active[:, :, 0, 0]
-    if differ.any():
-        group, subgroup = map(int, np.argwhere(differ)[0])
-        raise KernelError(
-            f"{_at(place)}kernel {s.kernel.name} {what} a matrix at places that threads of subgroup {subgroup} of "
-            f"workgroup {s.workgroup(group)} do not agree on; make the place of gpu.subgroup(), not of gpu.thread()"
-        )
-    found: Array = whole[:, :, 0]
-    return found
+def _refuse(s: State, wrong: Any, place: str, message: str) -> None:
+    """Raise KernelError about the first subgroup of which something is wrong."""
+    for group, subgroup in np.argwhere(wrong)[:1].tolist():
+        who = f"subgroup {subgroup} of workgroup {s.workgroup(group)}"
+        raise KernelError(f"{_at(place)}kernel {s.kernel.name} {message.format(who)}")
 
 
 def _at(place: str) -> str:
     return f"{place}: " if place else ""
 
 
-def spread_out(s: State, reach: Reach, first: Array, kind: MatrixType, shape: tuple[int, bool]) -> Array:
-    """The element of each (lane, workgroup, thread), checked to be inside the array; `first` is by subgroup, `shape`
-    the steps of the matrix in memory and whether columns are contiguous."""
-    stride, by_columns = shape
+def lanes_of(s: State, reach: Reach, node: ir.MatrixLoad | ir.MatrixStore, kind: MatrixType, value: Array) -> Array:
+    """The element of each (lane, workgroup, thread), checked to be inside the array: all threads of an active subgroup
+    say where its matrix begins."""
+    what = {"reads": "loads", "writes": "stores"}[reach.verb]
+    whole = np.broadcast_to(value, s.shape).reshape(s.groups, -1, kind.threads)
+    differ = (whole != whole[:, :, :1]).any(axis=2)
+    active = by_subgroup(s, kind, node.place, what)
+    if active is not None:
+        differ = differ & active[:, :, 0, 0]
+    why = "at places that threads of {} do not agree on; make the place of gpu.subgroup(), not of gpu.thread()"
+    _refuse(s, differ, node.place, f"{what} a matrix {why}")
     packed = 4 if kind.element.bits == 8 else 1
-    table = Window(0, stride, by_columns).table(kind)
-    own = (table.T if by_columns else table).reshape(-1)[::packed] // packed
-    at = first[:, :, None, None].astype(np.int64) // packed + own.reshape(kind.threads, -1)
+    table = Window(0, node.stride, node.by_columns).table(kind)
+    own = (table.T if node.by_columns else table).reshape(-1)[::packed] // packed
+    at = whole[:, :, 0, None, None].astype(np.int64) // packed + own.reshape(kind.threads, -1)
     lanes: Array = np.moveaxis(at.reshape(s.groups, s.kernel.threads, -1), -1, 0)
     for lane in lanes:
         reach.elements(s, lane, s.active)
     return lanes
-
-
-def watch_lanes(s: State, reach: Reach, lanes: Array, values: Callable[[], Array]) -> None:
-    """Tell who looks on of each access."""
-    if s.watch is not None:
-        for lane in lanes:
-            s.watch.access(s, reach, lane, s.active, values())
 
 
 def load_matrix(c: Compiler, node: ir.MatrixLoad) -> Compute:
@@ -369,11 +354,12 @@ def load_matrix(c: Compiler, node: ir.MatrixLoad) -> Compute:
     reach = Reach(c.kernel, buffer, 1, node.place, "reads", node.index)
 
     def read(s: State) -> Array:
-        first = agreed(s, kind, index(s), node.place, "loads")
-        lanes = spread_out(s, reach, first, kind, (node.stride, node.by_columns))
+        lanes = lanes_of(s, reach, node, kind, index(s))
         lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
         found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
-        watch_lanes(s, reach, lanes, lambda: found[0])
+        if s.watch is not None:
+            for lane in lanes:
+                s.watch.access(s, reach, lane, s.active, found[0])
         flat = np.moveaxis(found, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
         if kind.element.bits == 8:
             flat = np.ascontiguousarray(flat).view(kind.element.numpy)
@@ -401,13 +387,13 @@ def store_matrix(c: Compiler, stmt: ir.MatrixStore) -> Run:
     reach = Reach(c.kernel, buffer, 1, stmt.place, "writes", stmt.index, takes=False)
 
     def write(s: State) -> None:
-        first = agreed(s, kind, index(s), stmt.place, "stores")
-        lanes = spread_out(s, reach, first, kind, (stmt.stride, stmt.by_columns))
-        held = np.broadcast_to(value(s), (s.groups, first.shape[1], kind.rows, kind.columns))
+        lanes = lanes_of(s, reach, stmt, kind, index(s))
+        held = np.broadcast_to(value(s), (s.groups, s.kernel.threads // kind.threads, kind.rows, kind.columns))
         flat = (held.swapaxes(2, 3) if stmt.by_columns else held).reshape(s.groups, s.kernel.threads, -1)
         put = np.moveaxis(flat, -1, 0)
-        watch_lanes(s, reach, lanes, lambda: put[0])
         for lane, each in zip(lanes, put, strict=True):
+            if s.watch is not None:
+                s.watch.access(s, reach, lane, s.active, put[0])
             scatter(s, buffer, lane, each, 1)
 
     return write

@@ -98,7 +98,7 @@ class State:
     def join(self, test: ir.Expr, other: Cells) -> None:
         """Two ways meet: the one where `test` holds came with `other`."""
         here = self.cells
-        self.cells = {c: _either(test, other[c], here[c]) for c in here if c in other}
+        self.cells = {c: ir.select(test, other[c], here[c]) for c in here if c in other}
 
     def forget(self, body: ir.Block) -> None:
         """A loop over `body` begins or ends: nothing is known of the registers that it sets."""
@@ -108,15 +108,6 @@ class State:
                 self.cells.pop(changed, None)
             elif isinstance(stmt, ir.Change) and stmt.buffer.space == "private":
                 self.forget_array(stmt.buffer)
-
-
-def _either(test: ir.Expr, then: ir.Expr, other: ir.Expr) -> ir.Expr:
-    """`then` where `test` holds, else `other`; of two conditions as `and` and `or` have it."""
-    if then.dtype.kind == "b" and (other is test or (isinstance(other, ir.Const) and not other.value)):
-        return ir.binary("&", test, then)
-    if then.dtype.kind == "b" and (then is test or (isinstance(then, ir.Const) and then.value)):
-        return ir.binary("|", test, other)
-    return ir.select(test, then, other)
 
 
 def cell_of(node: ir.Expr) -> Cell | None:

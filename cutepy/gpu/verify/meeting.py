@@ -23,13 +23,13 @@ from .bounds import Facts, Form, Wrapping, at, facts_of, last_of, sum_of
 from .model import Access, Domain, Model, Verb, named, typed
 from .verdict import Witness
 
-#: Entries of all tables together, and digits into which an address is taken apart.
-_ENTRIES, _DIGITS, _GRID = 1 << 18, 24, 1 << 20
+#: Digits into which an address is taken apart, and workgroups that are told one by one.
+_DIGITS, _GRID = 24, 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Member:
-    """Accesses of one form, by entry (a thread, a lane, an iteration): whose each is, and what is sure there."""
+    """Accesses of one form, by entry (a thread, a lane): whose each is, and what is sure there."""
 
     thread: Integers
     limits: tuple[Form, ...]
@@ -62,7 +62,7 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
         for form, (a, facts) in zip(wrapping, found, strict=True)
     ]
     exact = [form for form in whole if form is not None]
-    family = [_member(a, facts, form, len(accesses)) for form, (a, facts) in zip(exact, found, strict=False)]
+    family = [_member(a, facts, form) for form, (a, facts) in zip(exact, found, strict=False)]
     if len(exact) < len(found):  # wrapping around keeps what is low, to a base that divides 2**32
         family = _low_digits(found, wrapping, sorted((m for m in moduli if m & (m - 1) == 0 and m > 1), reverse=True))
     digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
@@ -72,10 +72,7 @@ def owned(model: Model, accesses: Sequence[Access]) -> Owned:
 def _low_digits(found: list[tuple[Access, Facts]], wrapping: list[Wrapping], bases: list[int]) -> list[_Member]:
     """The accesses by the remainders of their indices to the largest base to which these lie in one window."""
     for base in bases:
-        family = [
-            _member(a, facts, form.remainder(base), len(found))
-            for form, (a, facts) in zip(wrapping, found, strict=True)
-        ]
+        family = [_member(a, facts, form.remainder(base)) for form, (a, facts) in zip(wrapping, found, strict=True)]
         if _window(family, [m.index for m in family]) < base:
             return family
     return []
@@ -88,28 +85,12 @@ def _window(family: list[_Member], digit: _Digit) -> int:
     return most - least
 
 
-def _member(access: Access, facts: Facts, index: Form, count: int) -> _Member:
-    """The entries of one of `count` accesses, loops written out where that is not too much."""
-    thread, limits = np.flatnonzero(facts.mask), facts.limits
-    room = _ENTRIES // count // (thread.size * access.lanes)
-    for loop in sorted(access.loops, key=lambda loop: loop.count):
-        if loop.count <= room and loop.index in index.terms:
-            room //= loop.count
-            numbers = np.arange(loop.count)
-            index = _written_out(index, loop.index, numbers)
-            limits = tuple(_written_out(limit, loop.index, numbers) for limit in limits)
-            thread = np.repeat(thread, loop.count)
+def _member(access: Access, facts: Facts, index: Form) -> _Member:
+    """The entries of an access: its threads, and the lanes of each."""
     lanes = np.arange(access.lanes)
     index = Affine(index.terms, np.repeat(index.constant, access.lanes) + np.tile(lanes, index.constant.size))
-    limits = tuple(Affine(limit.terms, np.repeat(limit.constant, access.lanes)) for limit in limits)
-    return _Member(np.repeat(thread, access.lanes), limits, index)
-
-
-def _written_out(form: Form, atom: Expr, values: Integers) -> Form:
-    """`form` with an entry for each value of `atom`."""
-    factor = form.terms.get(atom, 0)
-    table = np.repeat(form.constant, values.size) + factor * np.tile(values, form.constant.size)
-    return Affine({a: c for a, c in form.terms.items() if a is not atom}, table)
+    limits = tuple(Affine(limit.terms, np.repeat(limit.constant, access.lanes)) for limit in facts.limits)
+    return _Member(np.repeat(np.flatnonzero(facts.mask), access.lanes), limits, index)
 
 
 def _shifted(digit: _Digit) -> _Digit:

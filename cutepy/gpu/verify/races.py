@@ -14,7 +14,7 @@ import numpy as np
 from ..ir import Buffer, Const, Expr
 from ..ranges import Integers, MadeUp, Mask, Points, linear
 from .barriers import Phase, phases
-from .bounds import facts_of, reach
+from .bounds import facts_of
 from .meeting import Answer, Found, Places, Scene, decide, found_by, meet, owned
 from .model import MOST, Access, Domain, Model, Verb, typed
 from .verdict import Verdict
@@ -91,28 +91,9 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
         return Answer(), True
     alone = all(isinstance(group, Const) for group in model.groups)
     tells = owned(model, accesses)
-    if alone or tells.workgroup or _apart(model, accesses):
+    if alone or tells.workgroup:
         return Answer(), tells.thread and not any(a.moved for a in accesses)
     return decide(model, accesses, lambda made_up: _search_groups(model, accesses, made_up)), False
-
-
-def _apart(model: Model, accesses: Sequence[Access]) -> bool:
-    """Whether the reads are elsewhere, and only the writes have to be told apart."""
-    changes, reads = [[a for a in accesses if (a.verb == "reads") is reading] for reading in (False, True)]
-    if not reads or not owned(model, changes).workgroup:
-        return False
-    low, high = _reach(model, changes)
-    return all(last < low or first > high for first, last in (_reach(model, [a]) for a in reads))
-
-
-def _reach(model: Model, accesses: Sequence[Access]) -> tuple[int, int]:
-    low, high = 1 << 62, -(1 << 62)
-    for access in accesses:
-        facts = facts_of(model, access)
-        if facts.mask.any():
-            first, last = reach(model, access.index, facts)
-            low, high = min(low, first), max(high, last + access.lanes - 1)
-    return low, high
 
 
 def _search_groups(model: Model, accesses: Sequence[Access], made_up: MadeUp) -> tuple[Found | None, bool]:
