@@ -130,7 +130,7 @@ def _figures(block: Block) -> Iterator[Figure]:
             raise CommandError("no image follows this comment; put one after it, or a line file: picture.svg into it")
         for name, theme in named:
             target = Path(name)
-            if target.is_absolute() or target.suffix not in SUFFIXES:
+            if target.is_absolute() or "://" in name or target.suffix not in SUFFIXES:
                 raise CommandError(f"file: {name} is not a relative path that ends in {', '.join(SUFFIXES)}")
             drawing, _said = drawing_of_body(block.body, {"theme": theme} if theme else {})
             yield Figure(block.source.parent / target, block, drawing.encoded(target.suffix))
