@@ -84,7 +84,7 @@ def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
     types = {n.dtype for n in seen}
     matrices = [dtype for dtype in types if isinstance(dtype, MatrixType)]
     half = f16 in arrays | types or any(dtype.element is f16 for dtype in matrices)
-    named = {n.name for n in seen if isinstance(n, ir.Call | ir.Builtin)}
+    named = {n.name for n in seen if isinstance(n, (ir.Call, ir.Builtin))}
     together = not named.isdisjoint(SUBGROUP) or any("subgroup" in name for name in named) or bool(matrices)
     return ("shader-f16",) * half + ("subgroups",) * together + (MATRICES,) * bool(matrices)
 

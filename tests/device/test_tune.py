@@ -167,6 +167,7 @@ def test_a_file_that_cannot_be_read_counts_as_absent(device: Device, cache: Path
     np.testing.assert_allclose(gpu.matmul(a, b).numpy(), wanted, atol=1e-4)
 
 
+@pytest.mark.parametrize("device", ["wgpu"], indirect=True)  # Dawn's process is begun above
 def test_a_plan_that_takes_too_long_is_ended(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b, _ = operands(device)
     given, adapter = problem_of(a, b)
@@ -215,6 +216,7 @@ class Compiling:
         return [tuner.Trial(plan, 1.0 + number) for plan, number in zip(plans, numbers, strict=True)]
 
 
+@pytest.mark.parametrize("device", ["wgpu"], indirect=True)
 @pytest.mark.parametrize("endless", range(13))
 def test_tuning_ends_in_its_time(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch, endless: int) -> None:
     worker = Compiling(endless)

@@ -1,5 +1,6 @@
 """Control flow of kernels: right in every engine, as plain Python has it, or refused at its line."""
 
+import linecache
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from control_programs import held, numbers, outcome, program
 
 from cutepy import gpu
 from cutepy.errors import KernelError
+from cutepy.gpu.trace.reach import PACKAGE
+from cutepy.tensor import Tensor
 
 FILE = Path(control_forms.__file__)
 PLAIN = one_thread.functions_of(FILE.read_text(), str(FILE))
@@ -193,3 +196,22 @@ def test_a_carried_number_is_a_variable_of_the_text() -> None:
         "let x_0 = x[tid];\n    var v = x_0;\n    for (var k = 0u; k < 4u; k++) {\n        v = v * 2.0;\n    }\n"
         "    y[tid] = v;\n}\n"
     ).replace("var k = 0u; k < 4u; k++", "var _k = 0u; _k < 4u; _k++")
+
+
+def test_what_cutepys_own_code_says_of_blocks_is_read_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a function without blocks, in another file than the kernel, calls one that has them."""
+    text = "def inner(x, y):\n    for k in gpu.loop(4):\n        y[k] = x[k] + 1\ndef outer(x, y):\n    inner(x, y)\n"
+    file = f"{PACKAGE}/of_this_test.py"
+    monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(keepends=True), file))
+    space: dict[str, Any] = {"gpu": gpu}
+    exec(compile(text, file, "exec"), space)
+    outer = space["outer"]
+
+    @gpu.kernel
+    def calls(x: Tensor, y: Tensor) -> None:
+        gpu.launch(grid=1, threads=1)
+        outer(x, y)
+
+    x, y = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    calls.interpret(x, y)
+    assert y.tolist() == [1, 2, 3, 4]

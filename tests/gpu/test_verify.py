@@ -49,10 +49,10 @@ def test_verdicts_on_random_kernels_are_true(data: bool, most: int | None, monke
     if most is not None:
         monkeypatch.setattr(search, "MOST", most)
     counts: Counter[str] = Counter()
-    for seed in range(100 if most is None else 50):
+    for seed in range(60 if most is None else 30):
         counts += judge(seed, data=data)
     assert counts["undecided"] <= (0.02 if most is None and not data else 0.1) * counts.total(), counts
-    assert min(counts["proven"], counts["refuted"]) > 35
+    assert min(counts["proven"], counts["refuted"]) > 20
 
 
 def test_verdicts_on_wild_kernels_are_true() -> None:
@@ -80,15 +80,6 @@ def test_correct_kernels_are_proven(name: str, lowered: bool) -> None:
     found = verify(lower(kernel) if lowered else kernel, DEVICE)
     assert found.ok, str(found)
     assert not needs_checks(kernel)
-
-
-def test_every_kernel_of_the_project_is_proven() -> None:
-    from every_kernel import every_kernel
-
-    found = {
-        name: run.kernel.verify(*run.arguments, limits=DEVICE, **run.static) for name, run in every_kernel().items()
-    }
-    assert {name: str(v) for name, v in found.items() if not v.ok} == {}
 
 
 @pytest.mark.parametrize("n", [4096, 4095])

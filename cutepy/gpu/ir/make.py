@@ -130,14 +130,18 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
     known = arena().nodes.get(key)
     if known is not None:
         return known
-    if op in ("//", "%", "<<", ">>"):
+    if op in _BY_LITERALS and type(right) in (Const, Vector):
         right = _spellable(op, right)
-    node = _fold(op, left, right)
+    node = _fold(op, left, right) if type(left) is Const or type(right) is Const or left is right else None
     if node is None:
         dtype = bool_ if op in COMPARE else left.dtype
         lanes = left.lanes if left.lanes > right.lanes else right.lanes
         node = interned(key, Binary, dtype, lanes, (left, right), op, left, right)
     return node
+
+
+#: What WGSL does not take with every literal.
+_BY_LITERALS = frozenset({"//", "%", "<<", ">>"})
 
 
 def _spellable(op: str, right: Expr) -> Expr:
@@ -210,19 +214,14 @@ def _operate(op: str, left: object, right: object) -> Expr:
         return call(op, left) if op == "abs" else unary(op, left)
     if op == "**":
         return _power(left, right)
-    one: Expr | None
-    other: Expr | None
-    if not isinstance(left, Expr):
-        assert isinstance(right, Expr)
-        one, other = _literal(left, right.dtype, op), right
-    elif not isinstance(right, Expr):
-        dtype, how = (SCALARS.get(type(right), i32), "<<") if op in ("<<", ">>") else (left.dtype, op)
-        one, other = left, _literal(right, dtype, how)
-    else:
-        one, other = left, right
+    like, amount = left if isinstance(left, Expr) else right, op in ("<<", ">>")
+    assert isinstance(like, Expr)
+    dtype, how = (SCALARS.get(type(right), i32), "<<") if amount else (like.dtype, op)
+    one = left if isinstance(left, Expr) else _literal(left, like.dtype, op)
+    other = right if isinstance(right, Expr) else _literal(right, dtype, how)
     if one is None or other is None:
         return _NOT_OURS
-    left, right = (one, _amount(op, other)) if op in ("<<", ">>") else _one_type(op, one, other)
+    left, right = (one, _amount(op, other)) if amount else _one_type(op, one, other)
     kind = left.dtype.kind
     if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
         return _floor(op, left, right)
@@ -249,6 +248,8 @@ def _literal(value: object, dtype: DType, op: str = "") -> Expr | None:
 
     What the type does not hold is refused, unless `op` is right modulo 2^32 where its operands are.
     """
+    if type(value) is int and 0 <= value < U32_LIMIT // 2:  # each type holds it
+        return const(value, dtype)
     number, own = number_of(value), SCALARS.get(type(value), dtype)
     if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
@@ -443,8 +444,7 @@ def component(value: Expr, lane: int | Expr) -> Expr:
         return value
     if isinstance(value, Vector) and isinstance(lane, int):
         return value.items[lane]
-    operands = (value, lane) if isinstance(lane, Expr) else (value,)
-    return made(Component, value.dtype, 1, operands, value, lane)
+    return made(Component, value.dtype, 1, (value, lane) if isinstance(lane, Expr) else (value,), value, lane)
 
 
 Expr.operate = staticmethod(operate)

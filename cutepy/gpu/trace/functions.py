@@ -22,6 +22,7 @@ from ..ir import select as select_expr
 from ..ir.functions import applied
 from ..ir.place import advice, user_place
 from ..ir.weak import SCALARS, meeting, strong_type
+from .complex import COMPLEX, Complex, as_complex
 from .registers import python_number
 from .state import current
 
@@ -94,13 +95,16 @@ def __getattr__(name: str) -> Any:
 
 def select(condition: Any, then: Any, other: Any) -> Any:
     """`then` where the condition holds, else `other`; both are computed."""
-    if not _traced((condition, then, other)):
+    if not _traced((condition, then, other)) and not isinstance(then, Complex) and not isinstance(other, Complex):
         found = np.where(condition, then, other)
         return found.item() if _plain((condition, then, other)) else found
     return _each(_choose, condition, then, other)
 
 
-def _choose(condition: object, then: object, other: object) -> Expr:
+def _choose(condition: object, then: object, other: object) -> Expr | Complex:
+    if isinstance(then, COMPLEX) or isinstance(other, COMPLEX):
+        sides = as_complex(then), as_complex(other)
+        return Complex(*[_choose(condition, *[getattr(side, part) for side in sides]) for part in ("real", "imag")])
     test = as_expr(condition, bool_)
     if test.dtype is not bool_:
         raise KernelError(

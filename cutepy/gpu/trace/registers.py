@@ -15,7 +15,7 @@ from ...layout.affine import Interval, within
 from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from ...tensor.tensor import Tensor
 from .. import ir
-from ..ir.frozen import dataclass
+from ..ir.expr import dataclass
 from ..ir.place import user_place
 from ..ir.weak import own_type
 from ..ranges import domain, range_of

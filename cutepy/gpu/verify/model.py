@@ -5,7 +5,7 @@ the launch gives them. What is left in an index is ids, numbers of iterations, a
 and iterations are looked at for many invocations at once: all of them where they are few, else those at the edges.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import lcm, prod
 from typing import Literal
@@ -172,11 +172,15 @@ class Domain:
     def point(self, number: int) -> dict[Expr, int]:
         return {leaf: int(v) for leaf, v in self.at(np.asarray(number)).items()}
 
-    def chunks(self, each: int) -> Iterator[Integers]:
-        """The numbers of all combinations, in runs such that `each` evaluations for one fit."""
-        step = max(1, _CHUNK // each)
-        for start in range(0, self.size, step):
-            yield np.arange(start, min(start + step, self.size))
+    def chunks(self, each: int, alike: Sequence[Array] = ()) -> Iterator[Integers]:
+        """The numbers of all combinations, in runs such that `each` evaluations for one fit; where values are `alike`,
+        the first alone."""
+        numbers, step = np.arange(self.size), max(1, _CHUNK // each)
+        if alike:
+            rows = np.stack([np.broadcast_to(values.astype(np.int64), numbers.shape) for values in alike], axis=1)
+            numbers = np.unique(rows, axis=0, return_index=True)[1]
+        for start in range(0, len(numbers), step):
+            yield numbers[start : start + step]
 
 
 @dataclass(slots=True, eq=False)
