@@ -18,6 +18,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from ..docs import drawing_of_body
 from ..draw.look import SUFFIXES
@@ -31,13 +32,13 @@ WATCHED = 0.3
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
 _COMMENT = re.compile(r"\s*<!--\s*layout\b(?P<rest>.*)")
 _IMAGE = re.compile(
-    r"!\[[^\]]*\]\(\s*<?(?P<path>[^)\s>]+)"
+    r"!\[[^\]]*\]\(\s*(?:<(?P<quoted>[^>]+)>|(?P<path>[^)\s]+))"
     r"|!\[[^\]]*\]\[(?P<label>[^\]]+)\]"
     r"|<(?P<tag>img|source)\b(?P<attributes>[^>]*)>",
     re.IGNORECASE | re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_LABEL = re.compile(r"^ {0,3}\[(?P<label>[^\]]+)\]:\s*<?(?P<path>[^\s>]+)", re.MULTILINE)
+_LABEL = re.compile(r"^ {0,3}\[(?P<label>[^\]]+)\]:\s*(?:<(?P<quoted>[^>\n]+)>|(?P<path>\S+))", re.MULTILINE)
 _RST_LAYOUT = re.compile(r"(?P<indent>\s*)\.\. layout(?P<directive>::)?(?P<rest>\s.*|)$")
 _RST_IMAGE = re.compile(r"\s*\.\. (?:\|[^|]+\|\s+)?(?:image|figure)::\s*(?P<path>\S+)")
 
@@ -75,7 +76,7 @@ def blocks(source: Path, text: str) -> Iterator[Block]:
 
 def _markdown(source: Path, text: str) -> Iterator[Block]:
     """The blocks of Markdown; comments take the images up to the next description."""
-    labels = {found["label"].lower(): found["path"] for found in _LABEL.finditer(text)}
+    labels = {found["label"].lower(): found["quoted"] or found["path"] for found in _LABEL.finditer(text)}
     waiting: Block | None = None
     between: list[str] = []
     for item in _pieces(source, text.splitlines()):
@@ -126,13 +127,14 @@ def _images(text: str, labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]
     found: list[tuple[str, str]] = []
     for image in _IMAGE.finditer(text):
         if not image["tag"]:
-            path = image["path"] or labels.get(image["label"].lower(), "")
-            return (*found, (path, _left(found)))
+            path = image["quoted"] or image["path"] or labels.get(image["label"].lower(), "")
+            return (*found, (unquote(path), _left(found)))
         given = {name.lower(): one or other for name, one, other in _ATTRIBUTE.findall(image["attributes"])}
         if image["tag"].lower() == "img":
-            return (*found, (given.get("src", ""), _left(found)))
+            return (*found, (unquote(given.get("src", "")), _left(found)))
         theme = re.search(r"prefers-color-scheme:\s*(dark|light)", given.get("media", ""))
-        found.append((given.get("srcset", "").split(",")[0].split(" ")[0], theme[1] if theme else ""))
+        first = given.get("srcset", "").split(",")[0].split(" ")[0]
+        found.append((unquote(first), theme[1] if theme else ""))
     return ()
 
 
@@ -284,7 +286,7 @@ def _figures(block: Block) -> Iterator[Figure]:
             raise CommandError("no image follows this comment; put one after it, or a line file: picture.svg into it")
         for name, theme in named:
             target = Path(name)
-            if target.is_absolute() or target.suffix not in SUFFIXES:
+            if target.is_absolute() or "://" in name or target.suffix not in SUFFIXES:
                 raise CommandError(f"file: {name} is not a relative path that ends in {', '.join(SUFFIXES)}")
             drawing, _said = drawing_of_body(block.body, {"theme": theme} if theme else {})
             yield Figure(block.source.parent / target, block, drawing.encoded(target.suffix))

@@ -161,7 +161,9 @@ def load_kernel(name: str) -> KernelFunction:
     """The kernel that `module:kernel` or `file.py:kernel` names. Raises CommandError where there is none."""
     module_name, colon, attribute = name.rpartition(":")
     if not colon or not module_name or not attribute:
-        raise CommandError(f"{name} is no kernel here; there are matmul, sum, and yours as module:kernel")
+        raise CommandError(
+            f"{name} is no kernel here; there are matmul, sum, and yours as module:kernel or file.py:kernel"
+        )
     try:
         if module_name.endswith(".py"):
             module = _module_of(Path(module_name))

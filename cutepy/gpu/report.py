@@ -324,7 +324,7 @@ class _Counter:
             together = self._joined(ids, terms)
             seen |= together
             mine = {a: f for a, f in terms.items() if model.ids_of([a]) & together}
-            part = _remainders(model, mine, together, modulus)
+            part = self._remainders(mine, together, modulus)
             rolled = [np.roll(counts, by) * int(part[by]) for by in np.flatnonzero(part).tolist()]
             counts = np.sum(rolled, axis=0)
         everything = {g for g in model.groups if not isinstance(g, Const)} | {loop.index for loop in self.loops}
@@ -335,7 +335,8 @@ class _Counter:
     ) -> Iterator[tuple[Integers, Mask, int]]:
         """The different rows of addresses and of who takes part, over all combinations of joint ids."""
         model = self.model
-        points = Points(model.environment(model.domain(joint, each=0).every))
+        over, times = self._over(joint, [*terms, *guards])
+        points = Points(model.environment(over))
         active = points.where(guards)
         here = {atom: c for atom, c in terms.items() if model.ids_of([atom]) <= joint}
         table = np.broadcast_to(points.total(here) + linear(self.index).constant, active.shape)
@@ -344,14 +345,26 @@ class _Counter:
         for row in range(len(active)):
             seen.setdefault(table[row].tobytes() + active[row].tobytes(), []).append(row)
         for found in seen.values():
-            yield table[found[0]], active[found[0]], len(found)
+            yield table[found[0]], active[found[0]], len(found) * times
 
+    def _remainders(self, terms: dict[Expr, int], ids: set[Expr], modulus: int) -> Integers:
+        """How often a sum over `ids` has each remainder."""
+        if len(ids) == 1 and set(terms) == ids:
+            (leaf,) = ids
+            whole, rest = divmod(self.model.extent(leaf), modulus)
+            steps = terms[leaf] * np.arange(modulus) % modulus
+            return whole * np.bincount(steps, minlength=modulus) + np.bincount(steps[:rest], minlength=modulus)
+        over, times = self._over(ids, terms)
+        return np.bincount(Points(typed(over)).total(terms) % modulus, minlength=modulus) * times
 
-def _remainders(model: Model, terms: dict[Expr, int], ids: set[Expr], modulus: int) -> Integers:
-    """How often a sum over `ids` has each remainder."""
-    if len(ids) == 1 and set(terms) == ids:
-        (leaf,) = ids
-        whole, rest = divmod(model.extent(leaf), modulus)
-        steps = terms[leaf] * np.arange(modulus) % modulus
-        return whole * np.bincount(steps, minlength=modulus) + np.bincount(steps[:rest], minlength=modulus)
-    return np.bincount(Points(typed(model.domain(ids, each=0).every)).total(terms) % modulus, minlength=modulus)
+    def _over(self, ids: set[Expr], values: Iterable[Expr]) -> tuple[dict[Expr, Integers], int]:
+        """The values of `ids`, all where that is not too much; else as far as they make a difference to `values`, or
+        those at the edges. And how many there are for each."""
+        model, extents = self.model, {leaf: self.model.extent(leaf) for leaf in ids}
+        count, each = prod(extents.values()), 0
+        if count * model.threads > _MOST:
+            values, each = list(values), model.threads
+            extents = {leaf: model.period(leaf, values) for leaf in ids}
+        domain = model.domain(ids, each=each, extents=extents)
+        self.exact = self.exact and count % domain.size == 0 and domain.complete
+        return domain.every, max(1, count // domain.size)

@@ -1,18 +1,21 @@
 """A kernel from barrier to barrier: one workgroup runs, and stops where it waits, to be looked at."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Semaphore, Thread
 
 import numpy as np
 
-from ..errors import KernelError
+from ..errors import KernelError, NotationError
+from ..layout import Layout
 from ..layout.values.above import Answer, provided
+from ..layout.values.composed import AnyLayout
 from ..tensor import Tensor, ViewEngine, as_dtype
 from .interpret import interpret
 from .interpret_memory import State, Watch
-from .ir import Barrier, Kernel, Var
+from .ir import Barrier, Buffer, Kernel, Var
 from .ir.laws import Array
 
 
@@ -113,8 +116,9 @@ class _Stepper(Watch):
         shared, registers = {}, {}
         for buffer, array in s.arrays.items():
             if buffer.space == "workgroup":
-                layout = provided("parse_layout")(buffer.note or f"{buffer.length}:1")
-                shared[buffer.name] = Tensor(ViewEngine(array[0].copy(), buffer.dtype, name=buffer.name), layout)
+                shared[buffer.name] = Tensor(
+                    ViewEngine(array[0].copy(), buffer.dtype, name=buffer.name), _layout(buffer)
+                )
             elif buffer.space == "private":
                 registers[buffer.name] = _over_threads(buffer.name, array[: buffer.length, 0])
         for name, value in s.values.items():
@@ -123,6 +127,14 @@ class _Stepper(Watch):
                 registers[name.name] = _over_threads(name.name, np.broadcast_to(value, shape)[..., 0, :])
         who = tuple(np.flatnonzero(s.everyone[0]).tolist())
         return Step(count, place, s.workgroup(0), who, shared, registers)
+
+
+def _layout(buffer: Buffer) -> AnyLayout:
+    """How shared memory is laid out, where its note says so."""
+    found: AnyLayout = Layout(buffer.length)
+    with suppress(NotationError):
+        found = provided("parse_layout")(buffer.note)
+    return found
 
 
 def _over_threads(name: str, values: Array) -> Tensor:

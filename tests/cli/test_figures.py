@@ -71,6 +71,10 @@ ANY, DARK, LIGHT = "", "dark", "light"
         ("Some words.\n\n# A heading\n\n![a](x.svg)", [("x.svg", ANY)]),
         ("[![a](x.svg)](x.html) ![b](y.svg)", [("x.svg", ANY)]),
         ("![a][pic]\n\n[pic]: img/x.svg", [("img/x.svg", ANY)]),
+        ("![a](<two words.svg>)", [("two words.svg", ANY)]),
+        ("![a](two%20words.svg)", [("two words.svg", ANY)]),
+        ("![a][pic]\n\n[pic]: <two words.svg>", [("two words.svg", ANY)]),
+        ('<img src="two%20words.svg">', [("two words.svg", ANY)]),
         ('<img width="300" src="x.svg" alt="a">', [("x.svg", ANY)]),
         ("<p align=center>\n  <img\n    src='x.svg'\n  />\n</p>", [("x.svg", ANY)]),
         (
@@ -207,6 +211,7 @@ def test_a_bad_block_stops_before_anything_is_written(refused: Refused, tmp_path
     for body, expected, lines in (
         ("(4,8:(8,1)\nfile: x.svg", "b.md:2: ':' stands between one size", 3),
         ("4:1\nfile: x.jpg", "b.md:2: file: x.jpg is not a relative path", 1),
+        ("4:1\nfile: https://x.org/x.svg", "b.md:2: file: https://x.org/x.svg is not a relative path", 1),
         ("4:1\nfile: /tmp/x.svg", "b.md:2: file: /tmp/x.svg is not a relative path", 1),
         ("4:1\ncolour: row", "b.md:2: line 2: no option 'colour'; did you mean color?", 1),
         ("8:1\nfile: a.svg", "is another picture at a.md:1", 1),

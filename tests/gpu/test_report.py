@@ -193,6 +193,33 @@ def test_a_matrix_product_of_any_size_is_counted_at_once() -> None:
     assert found.perfect_transactions == found.transactions
 
 
+@gpu.kernel
+def smoothed(x, steps):
+    gpu.launch(threads=64)
+    s, i = gpu.shared(x, (64, 2)), gpu.thread
+    s[i, 0] = x[i]
+    gpu.barrier()
+    for k in gpu.loop(steps):
+        s[i, (k + 1) % 2] = s[2 * i % 64, k % 2] + s[(i + k) % 64, k % 2]
+        gpu.barrier()
+    x[i] = s[i, 0]
+
+
+def test_a_loop_as_long_as_the_host_says_is_counted_by_its_kinds_of_turns() -> None:
+    """Two kinds of one access, sixty-four of the other: the ways are those of a loop whose length is known."""
+    x = np.zeros(64, np.float32)
+
+    @gpu.kernel
+    def known(x):
+        smoothed.function(x, 128)
+
+    ways = [
+        [a.ways for a in kernel.report(x, *more).accesses]
+        for kernel, more in ((smoothed, (np.uint32(9),)), (known, ()))
+    ]
+    assert ways[0] == ways[1] and 2 in ways[0]
+
+
 def test_what_data_decide_is_said_so() -> None:
     x = np.zeros(500, np.uint32)
     found = traced.histogram.report(x, np.zeros(10, np.uint32))

@@ -35,6 +35,18 @@ def arguments():
     return np.arange(16, dtype=np.float32), np.zeros(2, np.float32)
 
 
+def test_what_a_collective_keeps_in_shared_memory_is_a_row() -> None:
+    @gpu.kernel
+    def shares(x, y):
+        gpu.launch(threads=8)
+        y[gpu.thread] = x[gpu.thread] / gpu.workgroup_reduce(x[gpu.thread])
+
+    x = np.arange(8, dtype=np.float32)
+    first, *_rest, last = shares.steps(x, np.zeros(8, np.float32))
+    ((name, partial),) = first.shared.items()
+    assert partial.numpy().tolist() == x.tolist() and last.shared[name][0] == x.sum()
+
+
 def test_each_step_shows_what_memory_holds() -> None:
     x, y = arguments()
     seen = list(total.steps(x, y, workgroup=(1, 0, 0)))

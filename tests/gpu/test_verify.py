@@ -237,6 +237,24 @@ def test_halves_that_take_turns_as_long_as_the_host_says(other: int, status: str
     assert next(v for v in found.verdicts if v.claim == "no races" and v.array == "s").status == status
 
 
+def test_loops_in_one_another_are_not_gone_through_forever() -> None:
+    """A thousand kinds of turns in a thousand kinds of turns are a million: that is left open, at once."""
+
+    @gpu.kernel
+    def strided(x, y):
+        gpu.launch(threads=64)
+        s = gpu.shared(x, 1024)
+        for a in gpu.loop(1024):
+            for b in gpu.loop(1024):
+                s[(a * 3 + b * 5 + gpu.thread) % 1024] = x[(a + b) % 64]
+                gpu.barrier()
+        y[gpu.thread] = s[gpu.thread]
+
+    found = strided.verify(np.zeros(64, np.float32), np.zeros(64, np.float32))
+    verdict = next(v for v in found.verdicts if v.claim == "written before read")
+    assert verdict.status == "undecided" and "the iterations over b are all different" in verdict.reason
+
+
 def test_one_owner_in_a_loop_as_long_as_the_host_says() -> None:
     @gpu.kernel
     def counted(x, steps):

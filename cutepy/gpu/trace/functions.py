@@ -83,8 +83,8 @@ def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
 
 
 def _by_law(function: Function) -> Callable[..., Expr]:
-    """A function of single values by NumPy's law: an operator, unless the device's own has less of it (`**`)."""
-    return function.python if function.python and not function.wgsl else partial(applied, function)
+    """A function of single values by NumPy's law."""
+    return partial(applied, function)
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,8 @@ from .bounds import facts_of, last_of, reach
 from .model import Access, Branch, Domain, Fence, Item, Loop, Model, Repeat, flat, named
 from .verdict import Verdict, Witness
 
-_KINDS, _ROWS = 1 << 11, 1 << 20
+#: Kinds of iterations of one loop, and of all loops that stand in one another; entries of a table.
+_KINDS, _NESTED, _ROWS = 1 << 11, 1 << 14, 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +84,7 @@ class _Run:
         self.witnesses: dict[Buffer, Witness] = {}
         self.doubts: dict[Buffer, str] = {}
         self.doubt = ""
+        self.room = _NESTED
         self.partial: set[Buffer] = set()
 
     def strange(self, values: Iterable[Expr]) -> list[Expr]:
@@ -178,11 +180,13 @@ class _Run:
             self.doubt = f"the loop over {loop.stmt.var.name} is too long"
             return
         kinds = self.kinds(values, {loop.index: np.arange(count)}, scope.ids)
-        if len(kinds) > _KINDS:
-            self.doubt = f"the iterations over {loop.stmt.var.name} are all different"
-        scopes = [self.scope({**scope.ids, loop.index: number}) for number in kinds[:_KINDS]]
+        room = min(_KINDS, self.room)
+        if len(kinds) > room:
+            self.doubt, kinds = f"the iterations over {loop.stmt.var.name} are all different", kinds[:1]
+        scopes = [self.scope({**scope.ids, loop.index: number}) for number in kinds]
+        before, self.room = self.room, max(1, self.room // max(1, len(scopes)))
         self.under(guards, body, *scopes)
-        self.masked = outside
+        self.masked, self.room = outside, before
 
     def fence(self, fence: Fence, scope: _Scope) -> None:
         """After a barrier all threads see what was written before it."""

@@ -169,7 +169,8 @@ def recast_layout(new_bits: int, old_bits: int, layout: Layout) -> Layout:
     Raises LayoutError as `upcast` and `downcast`. Source: CuTe, `layout.hpp` (there types, here their sizes in bits).
     """
     if any(type(bits) is not int or bits < 1 for bits in (new_bits, old_bits)):
-        raise LayoutError(f"recast_layout({new_bits}, {old_bits}, {layout}): sizes of elements are whole bits from 1")
+        call = f"recast_layout({new_bits}, {old_bits}, {layout})"
+        raise LayoutError(f"{call}: the sizes of elements come first, in whole bits from 1, and then the layout")
     common = gcd(new_bits, old_bits)
     return downcast(upcast(layout, new_bits // common), old_bits // common)
 
