@@ -106,6 +106,13 @@ def _range(value: Expr) -> Interval | None:
         case Unary(op="-" | "~", value=inner) if inner.dtype.kind in "iu":
             a, b = range_of(inner)
             return (-b, -a) if value.op == "-" else (~b, ~a)
+        case Select(
+            condition=Binary(op="<", left=x, right=Const(value=0)),
+            then=Binary(op="+", left=y, right=Const(value=by)),
+            other=z,
+        ) if x is y is z:  # a remainder that is rounded down
+            a, b = range_of(x)
+            return min(max(a, 0), a + int(by)), max(b, min(b, -1) + int(by))
         case Select(then=then, other=other) | Call(name="clamp", args=(_, then, other)):
             (a, b), (c, d) = range_of(then), range_of(other)
             return min(a, c), max(b, d)
@@ -115,6 +122,13 @@ def _range(value: Expr) -> Interval | None:
         case Call(name="max", args=(left, right)):
             (a, b), (c, d) = range_of(left), range_of(right)
             return max(a, c), max(b, d)
+        case Call(name="abs", args=(inner,)):
+            a, b = range_of(inner)
+            return max(a, -b, 0), max(-a, b)
+        case Call(name="countOneBits" | "countLeadingZeros" | "countTrailingZeros"):
+            return 0, 32
+        case Component(value=Call(name="unpack4xU8" | "unpack4xI8" as name)):
+            return (0, 255) if name == "unpack4xU8" else (-128, 127)
         case Cast(value=inner) if inner.dtype.kind in "iub" and value.dtype.kind in "iu":
             return range_of(inner)
     return None

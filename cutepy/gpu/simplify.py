@@ -13,6 +13,7 @@ from math import gcd
 from ..layout.affine import Affine, Congruent, within
 from ..tensor.dtypes import DType, bool_
 from .ir import Binary, Call, Const, Expr, arena, binary, cast, const, rewrite, variables
+from .ir.operators import U32_LIMIT
 from .ranges import Exact, Sum, domain, exact, linear, range_of
 
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -78,7 +79,8 @@ def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
     if not form.terms:
         return const(form.constant, dtype)
     form = _rejoin(form if isinstance(form, Congruent) else form.modulo())
-    terms = sorted(form.terms.items(), key=_order)
+    half = U32_LIMIT // 2  # modulo 2^32 it is -half
+    terms = sorted(((atom, half if c == -half else c) for atom, c in form.terms.items()), key=_order)
     total: Expr = const(0, dtype)
     constant = form.constant
     if constant > 0 and terms and terms[0][1] < 0:

@@ -6,6 +6,7 @@ as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from ..ops.functions import BY_WGSL, Word
@@ -408,7 +409,8 @@ LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
 
 
 class _Sketch(Printer):
-    """A printer for messages: of an expression too long or too deep for one it leaves out the rest."""
+    """A printer for messages: of an expression too long or too deep for one it leaves out the rest, and of numbers for
+    which WGSL has no literal it has words."""
 
     left, levels = 400, 64
 
@@ -416,7 +418,10 @@ class _Sketch(Printer):
         if self.left == 0 or self.levels == 0:
             return "..."
         self.left, self.levels = self.left - 1, self.levels - 1
-        text = super().show(value, outer)
+        if isinstance(value, ir.Const) and value.dtype.kind == "f" and not isfinite(value.value):
+            text = str(value.value)
+        else:
+            text = super().show(value, outer)
         self.levels += 1
         return text
 

@@ -155,6 +155,11 @@ class Atomic(Change):
     result: Var | None = None
     place: str = ""
 
+    @property
+    def takes(self) -> bool:
+        """Whether what the element held before plays a part."""
+        return self.op != "Store"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class If(Stmt):

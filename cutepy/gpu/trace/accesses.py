@@ -90,7 +90,8 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
     engine.mark_written()
     _check(crd, tensor.layout.shape, tensor)
     index = simplify(as_index(as_expr(tensor.offset + offset_of(tensor.layout, crd))))
-    operands = [None if x is None else as_expr(x, engine.dtype) for x in (value, compare)]
+    wraps = "+" if op in ("Add", "Sub", "And", "Or", "Xor") else ""
+    operands = [None if x is None else as_expr(x, engine.dtype, wraps) for x in (value, compare)]
     for operand in operands:
         if operand is not None and operand.dtype is not engine.dtype:
             raise KernelError(f"{place}: an atomic on {engine.name} ({engine.dtype}) with a {operand.dtype} value")

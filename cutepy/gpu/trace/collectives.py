@@ -22,6 +22,7 @@ from ...tensor.make import make_fragment_like
 from ...tensor.tensor import Tensor
 from ..ir import Expr, as_expr
 from ..ir.place import user_place
+from ..ranges import range_of
 from . import functions
 from .blocks import only
 from .engine import BufferEngine
@@ -226,7 +227,8 @@ def _found(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]
         return best, functions.subgroup_min(functions.select(own[0] == best, own[1], (1 << 32) - 1))
 
     best, at = _reduced(Together(trace, pairs, combine, None, single=False), of_subgroup)
-    return of_place(best, dtype), at
+    most = max(range_of(place)[1] for _, place in pairs)
+    return of_place(best, dtype), functions.minimum(at, most)  # one of them, which shared memory does not tell a proof
 
 
 def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False, carry: Any = None) -> Any:

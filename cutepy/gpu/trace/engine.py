@@ -25,7 +25,7 @@ from ...ops.functions import BY_WGSL, Function
 from ...tensor.dtypes import DType, MatrixType, Window, bool_, f32, u32
 from ...tensor.engine import Mask, Moved, Scalars, Space
 from .. import ir
-from ..ir.operators import COMPARE
+from ..ir.operators import COMPARE, beyond
 from ..ir.place import user_place
 from ..ranges import Sum, linear
 from ..simplify import from_linear, simplify
@@ -248,6 +248,8 @@ class BufferEngine:
             raise KernelError(f"{place}: store of {value!r} in {self.name}, which holds {dtype}: it is not a number")
         if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
             raise KernelError(f"{place}: store of {number} in {self.name}, which holds {dtype}; round it first")
+        if limits := beyond(number, dtype):
+            raise KernelError(f"{place}: store of {number} in {self.name}, {limits}; use another element type")
         return ir.const(number, dtype)
 
 

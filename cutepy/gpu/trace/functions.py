@@ -83,8 +83,8 @@ def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
 
 
 def _by_law(function: Function) -> Callable[..., Expr]:
-    """A function of single values by NumPy's law."""
-    return function.python or partial(applied, function)
+    """A function of single values by NumPy's law: an operator, unless the device's own has less of it (`**`)."""
+    return function.python if function.python and not function.wgsl else partial(applied, function)
 
 
 def __getattr__(name: str) -> Any:
@@ -176,7 +176,7 @@ def _array_function(self: Expr, function: Callable[..., Any], kinds: object, giv
     own = NAMED.get(function.__name__)
     if own is None or options or len(given) != own.arity:
         _refused(function.__name__)
-    return of_table(own)(*given)
+    return of_table(own)(*given) if own.conditional else _each(_by_law(own), *_literals(given))
 
 
 def _refused(name: str) -> NoReturn:
