@@ -7,6 +7,7 @@ once; and summing over k the products of the partitions of A and B gives the pro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from ..errors import TensorError
@@ -79,7 +80,7 @@ class TiledMMA(Shown):
     @property
     def threads_vmnk(self) -> Layout:
         """(thread in the atom, atom along M, along N, along K) to the index of the thread."""
-        return tiled_product(self.atom.threads, self.arrangement)
+        return _numbered(self.atom.threads, self.arrangement)
 
     @property
     def threads(self) -> int:
@@ -177,6 +178,10 @@ class TiledMMA(Shown):
         dealt = self._dealt_out(operand, tensor)
         part: Tensor = dealt[(chosen, (_, (_,) * rank(dealt, 1, 1)))]
         return part
+
+
+#: It is asked for with each partition.
+_numbered = lru_cache(maxsize=64)(tiled_product)
 
 
 def make_tiled_mma(
