@@ -24,10 +24,12 @@ from ..tensor.make import make_fragment_like
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
+from .choose_plan import PROCESSORS, START
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, parts_of, store_sums
+from .matmul import store_sums
 from .operations.operand import Place, modes_of, runs_across, steps_of
+from .plan import parts_of
 from .runtime.program import MATRICES
 from .slabs import Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
 from .trace import functions

@@ -23,11 +23,13 @@ from ..layout import Layout
 from ..tensor.dtypes import as_dtype
 from ..tensor.tensor import Tensor
 from .array import array
-from .matmul import Plan, matmul_kernel
+from .choose_plan import Problem
+from .matmul import matmul_kernel
 from .operations.operand import Place
+from .plan import Plan
 from .products import Operands, arranged_product
 from .runtime import Device, default_device
-from .tuned import Problem, alone, plan_of, tuples
+from .tuned import alone, plan_of, tuples
 
 STEPS, ROUNDS, LEAST, TOO_SLOW = 100, 9, 3e-4, 2.0
 """Steps of the clock that a round takes at least, rounds, the seconds of one, and how many times the quickest's time a

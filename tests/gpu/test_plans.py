@@ -9,8 +9,10 @@ import pytest
 
 from cutepy import Layout, composition, gpu, make_tensor, transactions, vectorised, widest_copy
 from cutepy.errors import KernelError
-from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _places, choose_plan, matmul_kernel
+from cutepy.gpu.choose_plan import LARGE, MEDIUM, SMALL, Problem, choose_plan
+from cutepy.gpu.matmul import _places, matmul_kernel
 from cutepy.gpu.operations.domain import tiling_of
+from cutepy.gpu.plan import Plan
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.slabs import copy_block, copy_layout
 from cutepy.gpu.verify import needs_checks
@@ -113,9 +115,10 @@ def test_the_fast_kernel_needs_no_checks_and_no_predicates() -> None:
 
 
 def test_plans_fit_the_device() -> None:
-    assert choose_plan(4096, 4096, 4096) == choose_plan(4096, 4096, 4096, CPU) == Plan()  # type: ignore[arg-type]
-    chosen = [choose_plan(n, n, n, BIG_GPU) for n in (512, 1024, 2048, 4096)]  # type: ignore[arg-type]
-    assert chosen == [SMALL, MEDIUM, LARGE, LARGE]
+    large = Problem(4096, 4096, 4096)
+    assert choose_plan(large) == choose_plan(large, CPU) == Plan()  # type: ignore[arg-type]
+    chosen = [choose_plan(Problem(n, n, n), BIG_GPU) for n in (512, 1024, 2048, 4096)]  # type: ignore[arg-type]
+    assert chosen == [SMALL, replace(LARGE, splits=4), LARGE, LARGE]
     for plan in (LARGE, MEDIUM, SMALL):
         assert plan.shared_bytes <= 49152 and prod(plan.threads) <= 256
     kernel = matmul_kernel.program(*(np.zeros((256, 256), np.float32) for _ in range(3)), plan=LARGE)
