@@ -5,7 +5,9 @@ Law: a plan that is made is one that `matmul_kernel` takes; any other is refused
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..errors import KernelError
 from ..layout import ceil_div
@@ -16,17 +18,25 @@ ROOM = 6144
 """Elements of shared memory that leave room for two workgroups on a processor of an H200."""
 
 
-PAIR = "2 positive whole numbers"
-FIELDS = {
-    "tile": ((3,), "3 positive whole numbers"),
-    "threads": ((2, 3), "2 or 3 positive whole numbers"),
-    "copies": ((2,), f"None, or {PAIR} for each of A and B"),
-    "stages": ((1,), "1 or 2"),
-    "lanes": ((2,), f"None, or {PAIR}"),
-    "splits": ((1,), "a positive whole number"),
-    "ahead": ((1,), "a whole number that is not negative"),
+def _numbers(value: object, *counts: int) -> bool:
+    """Whether it is a tuple of so many positive whole numbers."""
+    return isinstance(value, tuple) and len(value) in counts and all(isinstance(n, int) and n > 0 for n in value)
+
+
+def _copies(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(_numbers(copies, 2) for copies in value)
+
+
+FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "tile": (lambda x: _numbers(x, 3), "3 positive whole numbers"),
+    "threads": (lambda x: _numbers(x, 2, 3), "2 or 3 positive whole numbers"),
+    "copies": (lambda x: x is None or _copies(x), "None, or 2 positive whole numbers for each of A and B"),
+    "stages": (lambda x: x in (1, 2), "1 or 2"),
+    "lanes": (lambda x: x is None or _numbers(x, 2), "None, or 2 positive whole numbers"),
+    "splits": (lambda x: _numbers((x,), 1), "a positive whole number"),
+    "ahead": (lambda x: x == 0 or _numbers((x,), 1), "0, or a positive whole number"),
 }
-"""How many numbers each field of a plan has, and what it takes."""
+"""What each field of a plan may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +67,9 @@ class Plan:
     ahead: int = 0
 
     def __post_init__(self) -> None:
-        for field, (counts, what) in FIELDS.items():
-            value = getattr(self, field)
-            groups = value if field == "copies" else (value,)
-            for group in () if value is None else groups:
-                numbers = group if isinstance(group, tuple) else (group,)
-                least = 0 if field == "ahead" else 1
-                if len(numbers) not in counts or not all(isinstance(n, int) and n >= least for n in numbers):
-                    raise KernelError(f"{self}: {field} is {value}; it takes {what}")
+        for field, (fits, what) in FIELDS.items():
+            if not fits(getattr(self, field)):
+                raise KernelError(f"{self}: {field} is {getattr(self, field)}; it takes {what}")
         (bm, bn, bk), (tm, tn, tk) = self.tile, self.along
         if bm % (4 * tm) or bn % (4 * tn):
             raise KernelError(

@@ -125,6 +125,24 @@ def test_plans_fit_the_device() -> None:
     assert kernel.shared_bytes == LARGE.shared_bytes
 
 
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("tile", [(0, 64, 16), (64, 64), (64, 64, 16.0), None, [64, 64, 16]]),
+        ("threads", [(16,), (16, 16, 0), (-16, 16), 7]),
+        ("copies", [3, ((4,), (4, 1)), ((4, 1),), ((4, 0), (4, 1)), ((4, 1), None)]),
+        ("stages", [0, 3, None, 1.5]),
+        ("lanes", [(0, 4), (4,), 8]),
+        ("splits", [0, -1, 1.5, None, (2,)]),
+        ("ahead", [-1, 0.5, None]),
+    ],
+)
+def test_a_field_out_of_range_is_named(field: str, values: list[object]) -> None:
+    for value in values:
+        with pytest.raises(KernelError, match=rf"Plan\(.*: {field} is .*; it takes "):
+            Plan(**{field: value})  # type: ignore[arg-type]
+
+
 def test_groups_that_k_does_not_serve_are_refused() -> None:
     with pytest.raises(KernelError, match="3 groups of threads do not share out 8 columns of k"):
         Plan((48, 48, 8), (4, 4, 3))
