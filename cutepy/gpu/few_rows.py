@@ -7,6 +7,8 @@ that several threads read.
 
 from __future__ import annotations
 
+from math import prod
+
 from ..layout import Layout, ceil_div, composition, size
 from ..layout import _ as ALL
 from ..tensor.algorithms import clear, copy
@@ -25,7 +27,7 @@ from .trace import language as gpu
 def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
     """The body of `matmul_kernel` for plans with `ahead`, which stores what `store` makes of the sums."""
     (bm, bn, bk), (_, tn, tk), ahead = plan.tile, plan.along, plan.ahead
-    (column, row, batch), wide, depth = spread_over_grid(C, plan), bn // tn, 4 * tk
+    (column, row, batch), wide, depth = spread_over_grid(C, plan.tile, prod(plan.threads)), bn // tn, 4 * tk
     batches = size(A, 2) if A.rank > 2 else 1
     A, B = (of_batch(t, batch) for t in (A, B))
     block = (4, 4) if bm * bk >= 16 * tn * tk else None  # turned in registers: shared memory takes vectors along k
@@ -44,7 +46,7 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
     k = size(A, 1)
     runs, slabs, each = ceil_div(k, depth), ceil_div(k, bk), bk // depth
     whole = ceil_div(runs, ahead)
-    first, turns = share_of(whole, plan, batch // batches)
+    first, turns = share_of(whole, plan.splits, batch // batches)
     next_A = make_fragment_like(a.part(first))
     held = [make_fragment_like(b.part(first)) for _ in range(ahead)]
     a.load(functions.minimum(first * (ahead // each), slabs - 1), next_A)

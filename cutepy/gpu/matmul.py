@@ -44,7 +44,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
         multiply_few_rows(A, B, C, plan, store)
         return
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
-    (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
+    (column, row, batch), tid = spread_over_grid(C, plan.tile, prod(plan.threads)), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
     copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=runs_across(A))
@@ -76,7 +76,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
             gemm(part_A, part_B, acc)
 
     slabs = ceil_div(size(A, 1), bk)
-    first, turns = share_of(slabs, plan, batch // batches)
+    first, turns = share_of(slabs, plan.splits, batch // batches)
     next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     a.load(first, next_A)
     b.load(first, next_B)

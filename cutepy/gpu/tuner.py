@@ -328,7 +328,7 @@ class Crew:
             clock = self.first.seconds / beside
             found = [replace(trial, seconds=trial.seconds and clock * trial.seconds) for trial in found]
         elif self.first and any(trial.seconds for trial in found):  # at some other clock than that of the first
-            self.ask(worker, plans, worker.limit)
+            self.ask(worker, plans, worker.limit, prove=False)
             return []
         self.made |= {trial.plan: worker for trial in found if trial.seconds is not None}
         self.first = self.first or next((trial for trial in found if trial.seconds is not None), None)
