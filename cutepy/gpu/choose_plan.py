@@ -115,12 +115,8 @@ def microseconds(problem: Problem, plan: Plan) -> float:
     if rounds >= 4:
         taken = groups / PROCESSORS / together * clocks(together)
     read = groups * turns * bk * (bm + bn) * as_dtype(p.dtypes[0]).bytes
-    return START + max(taken / CLOCKS, read / READ) + _storing(p.m * p.n * p.batch, plan.splits)
-
-
-def _storing(elements: int, splits: int) -> float:
-    """Microseconds of storing so many sums, or those of the parts of k, which a second pass adds up."""
-    return 4 * elements / STORED if splits == 1 else SECOND_START + 4 * elements * (2 * splits + 1) / STORED
+    second, sums = (0.0, 1) if plan.splits == 1 else (SECOND_START, 2 * plan.splits + 1)
+    return START + second + max(taken / CLOCKS, read / READ) + 4 * sums * p.m * p.n * p.batch / STORED
 
 
 def in_splits(problem: Problem, plan: Plan) -> list[Plan]:

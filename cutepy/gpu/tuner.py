@@ -224,16 +224,6 @@ class Worker:
         self.process, self.ready = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=chosen), False
         threading.Thread(target=_listen, args=(self.process, said), daemon=True).start()
 
-    def ask(self, first: Plan | None, plans: list[Plan], limit: float, *, prove: bool) -> None:
-        """Have plans timed in turn with the first, within so many seconds once the process is ready."""
-        assert self.process is not None and self.process.stdin is not None
-        self.first, self.plans, self.limit = first, plans, limit
-        self.ends = time.perf_counter() + (limit if self.ready else BEGINNING)
-        with suppress(OSError):  # of a process that has ended: it is heard of
-            asked = [asdict(plan) for plan in (*([first] if first else ()), *plans)]
-            self.process.stdin.write(json.dumps({"plans": asked, "prove": prove}) + "\n")
-            self.process.stdin.flush()
-
     def end(self) -> None:
         """End the process, whatever it does."""
         if self.process is not None:
@@ -300,10 +290,16 @@ class Crew:
         return found
 
     def ask(self, worker: Worker, plans: list[Plan], limit: float, *, prove: bool = True) -> None:
-        """Have plans timed beside the first."""
+        """Have plans timed in turn with the first, within so many seconds once the process is ready."""
         if worker.process is None:
             worker.begin(self.said)
-        worker.ask(self.first.plan if self.first else None, plans, limit, prove=prove)
+        worker.first, worker.plans, worker.limit = self.first.plan if self.first else None, plans, limit
+        worker.ends = time.perf_counter() + (limit if worker.ready else BEGINNING)
+        asked = [asdict(plan) for plan in (worker.first, *plans) if plan]
+        assert worker.process is not None and worker.process.stdin is not None
+        with suppress(OSError):  # of a process that has ended: it is heard of
+            worker.process.stdin.write(json.dumps({"plans": asked, "prove": prove}) + "\n")
+            worker.process.stdin.flush()
 
     def heard(self) -> list[Trial]:
         """What the next worker has to say, or that one has taken too long: the trials of what it was asked for."""
