@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from math import prod
+from operator import gt
 
 from ..errors import KernelError
 from ..layout import ceil_div
@@ -174,15 +175,12 @@ def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
 def unbeaten(problem: Problem, limits: Limits) -> list[Plan]:
     """The plans within these limits that no other beats in all of: elements moved, words of shared memory for each
     multiply-add, multiply-adds beyond the product's own, and rounds of workgroups."""
-    kept: list[tuple[tuple[float, ...], Plan]] = []
-    for whole in space():
-        if _fits(problem, whole, limits):
-            kept += [(costs(problem, plan), plan) for plan in in_splits(problem, whole)]
-    return [plan for cost, plan in kept if not any(_beats(other, cost) for other, _ in kept)]
-
-
-def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+    fitting = [plan for whole in space() if _fits(problem, whole, limits) for plan in in_splits(problem, whole)]
+    kept: dict[Plan, tuple[float, ...]] = {}
+    for cost, plan in sorted(((costs(problem, plan), plan) for plan in fitting), key=lambda pair: pair[0]):
+        if all(other == cost or any(map(gt, other, cost)) for other in kept.values()):
+            kept[plan] = cost
+    return list(kept)
 
 
 def _fits(problem: Problem, plan: Plan, limits: Limits) -> bool:
