@@ -17,8 +17,9 @@ import gpu_kernels
 import numpy as np
 
 from cutepy import gpu
-from cutepy.gpu.operations import copies
-from cutepy.gpu.operations.domain import Turn, staged_layout, turn_of
+from cutepy.gpu.operations import pointwise as operations
+from cutepy.gpu.operations.copies import copy_kernel
+from cutepy.gpu.operations.domain import Tiling, Turn, staged_layout, turn_of
 from cutepy.gpu.operations.fold import FoldPlan, fold_kernel
 from cutepy.gpu.operations.operand import Place
 from cutepy.gpu.operations.reductions import Reduction, launches
@@ -93,9 +94,9 @@ def turning_copies(x: Tensor, y: Tensor) -> None:
         turned, y = x, select(y, 1, 0)
         turn = turn_of(turned.layout, y.layout)
     assert turn is not None
-    solved = [build(copies.turn_kernel, turned, y, turn=turn)]
-    with patch.object(copies, "staged_layout", padded_turn):
-        by_hand = [build(copies.turn_kernel, turned, y, turn=turn)]
+    solved = [build(copy_kernel, turned, y, tiling=Tiling(turn.tile, turn.written, turn))]
+    with patch.object(operations, "staged_layout", padded_turn):
+        by_hand = [build(copy_kernel, turned, y, tiling=Tiling(turn.tile, turn.written, turn))]
     compare(f"copy kernel, {staged_layout(turn)} and {padded_turn(turn)}", solved, by_hand)
     plain, turning = medians(lambda: gpu.copy(x, Tensor(y.engine, x.layout)), lambda: gpu.copy(turned, y))
     bytes_moved = 8e-9 * x.size

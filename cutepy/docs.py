@@ -17,19 +17,20 @@ import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import NoReturn, Protocol, runtime_checkable
+from typing import Any, NoReturn
 from xml.etree.ElementTree import Element, SubElement
 
 from .draw import Drawing, drawing_of, read_body
+from .draw.grid import shorten
 from .draw.look import OPTIONS, expect_options
 from .draw.printers.html import STYLE, boxed
-from .draw.safe import shorten
 from .errors import CutepyError, DrawError
 
 DOC_OPTIONS = ("alt", "caption", "align", "name", "file")
 """What a document may say beside the drawing's own options; and `width` with a unit (a bare number is that of a view).
 `file` is for `cutepy figures`."""
 
+Markdown = Any  # Python-Markdown's object, which ships no types
 ALIGN = ("left", "center", "right")
 LENGTH = re.compile(r"\d+(\.\d+)?\s*(%|px|em|rem|ex|ch|vw|cm|mm|in|pt|pc)")
 
@@ -39,7 +40,7 @@ def fence(
     language: str,
     css_class: str,
     options: Mapping[str, object],
-    md: object,
+    md: Markdown,
     classes: Sequence[str] | None = None,
     id_value: str = "",
     attrs: Mapping[str, str] | None = None,
@@ -65,7 +66,7 @@ def fence(
 
 
 def validate(
-    language: str, inputs: Mapping[str, str], options: dict[str, object], attrs: Mapping[str, str], md: object
+    language: str, inputs: Mapping[str, str], options: dict[str, object], attrs: Mapping[str, str], md: Markdown
 ) -> bool:
     """Take what the header of a fence says; `fence` checks it, for it can say what is wrong."""
     options.update(inputs)
@@ -132,40 +133,13 @@ def _in_tex(width: str) -> str:
     return f"{float(number) * points[unit]:.4g}bp" if unit in points else width
 
 
-class _Step(Protocol):
-    """One of Python-Markdown's passes over a tree."""
-
-    def run(self, root: Element) -> Element | None:
-        """Change the tree, or give another."""
-        ...
-
-
-class _Steps(Protocol):
-    """Python-Markdown's passes by name."""
-
-    def __contains__(self, name: object, /) -> bool: ...
-
-    def __getitem__(self, name: str, /) -> _Step: ...
-
-
-@runtime_checkable
-class _Renderer(Protocol):
-    """What a caption asks of the page's Markdown."""
-
-    treeprocessors: _Steps
-
-    def serializer(self, root: Element) -> str:
-        """Print a tree as HTML."""
-        ...
-
-
-def inline(text: str, md: object) -> str:
+def inline(text: str, md: Markdown) -> str:
     """The HTML of a caption: its inline Markdown by the page's own rules, links to pages included.
 
     >>> inline("a < b", None)
     'a &lt; b'
     """
-    if not text or not isinstance(md, _Renderer):
+    if not text or not hasattr(md, "treeprocessors"):
         return escape(text)
     root = Element("div")
     SubElement(root, "span").text = text
@@ -173,10 +147,11 @@ def inline(text: str, md: object) -> str:
         if name in md.treeprocessors:
             changed = md.treeprocessors[name].run(root)
             root = root if changed is None else changed
-    return md.serializer(root).removeprefix("<div><span>").removesuffix("</span></div>")
+    printed: str = md.serializer(root)
+    return printed.removeprefix("<div><span>").removesuffix("</span></div>")
 
 
-def _stop(source: str, md: object, error: Exception) -> NoReturn:
+def _stop(source: str, md: Markdown, error: Exception) -> NoReturn:
     """End the build with file, line and reason."""
     first = next((line.strip() for line in source.splitlines() if line.strip()), "")
     told = str(error) if isinstance(error, CutepyError) else f"{type(error).__name__}: {error}"
@@ -189,7 +164,7 @@ def _stop(source: str, md: object, error: Exception) -> NoReturn:
     raise SuperFencesException(message) from cause
 
 
-def _place(source: str, md: object) -> str:
+def _place(source: str, md: Markdown) -> str:
     """`docs/page.md:7: `, the file and line where the body of a fence begins, as far as the builder tells the file."""
     path = _page(md)
     if path is None or not path.is_file() or not source.strip():
@@ -202,7 +177,7 @@ def _place(source: str, md: object) -> str:
     return f"{path}: "
 
 
-def _page(md: object) -> Path | None:
+def _page(md: Markdown) -> Path | None:
     """The file that is being rendered: MkDocs and Zensical each leave it in a processor of theirs."""
     for kind in ("preprocessors", "treeprocessors"):
         for processor in getattr(md, kind, ()):

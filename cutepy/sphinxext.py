@@ -12,7 +12,7 @@ is an error of the document, with file and line.
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -26,31 +26,7 @@ from .draw.look import OPTIONS
 from .draw.printers.tikz import LARGEST
 from .errors import CutepyError
 
-
-class Writer(Protocol):
-    """What this module asks of a writer that appends to a text."""
-
-    body: list[str]
-
-    def encode(self, text: str) -> str:
-        """Escape a text for the format."""
-        ...
-
-
-class TextWriter(Protocol):
-    """What this module asks of the writer of plain text."""
-
-    def new_state(self, indent: int = ...) -> None:
-        """Begin a paragraph."""
-        ...
-
-    def add_text(self, text: str) -> None:
-        """Add to it."""
-        ...
-
-    def end_state(self, wrap: bool = ...) -> None:
-        """End it."""
-        ...
+Writer = Any  # what prints a document in one format: docutils ships no types
 
 
 class layout_node(nodes.General, nodes.Element):
@@ -117,7 +93,7 @@ def _verbatim(drawing: Drawing) -> str:
     return f"\\begin{{sphinxVerbatim}}[fontsize=\\tiny]\n{drawing.text()}\n\\end{{sphinxVerbatim}}\n"
 
 
-def _text(writer: TextWriter, node: nodes.Element) -> None:
+def _text(writer: Writer, node: nodes.Element) -> None:
     writer.new_state(0)
     writer.add_text(_drawing(node).text())
     writer.end_state(wrap=False)

@@ -1,30 +1,184 @@
-"""`cutepy draw`: one picture; `cutepy figures`: every picture that documents describe, drawn anew or checked.
+"""`cutepy figures`: every picture that documents describe, drawn anew or checked. Documents are Markdown, Quarto,
+reStructuredText and notebooks.
 
-What a description is says `documents`; paths are relative to the document. Law: all are drawn before one is written,
-so a bad one leaves everything as it was; a comment without a picture is bad.
+Law: a description is a `layout` fence (or directive) with a line `file: picture.svg`, or a comment that begins with
+`layout`. A comment's picture is the next image after it, whatever stands between: `![...](x.svg)`, `<img src="x.svg">`,
+a `<picture>` with one source for each theme, `.. image:: x.svg`. What stands inside other fences is none. Paths are
+relative to the document. All are drawn before one is written, so a bad one leaves everything as it was; a comment
+without a picture is bad.
 """
 
 from __future__ import annotations
 
-import os
+import json
+import re
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..docs import drawing_of_body
-from ..draw.drawing import drawing_of, read_body
-from ..draw.look import OPTIONS, SUFFIXES
+from ..draw.look import SUFFIXES
 from ..errors import CommandError, CutepyError
-from .documents import READERS, Block, blocks
-from .layouts import room
-from .output import STDOUT, check_target, read_input, write_answer, write_bytes, write_text
+from .output import check_target, write_answer, write_bytes
 
 STALE = 1
 WATCHED = 0.3
 """Seconds between two looks at the documents."""
+
+_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})\s*(?P<info>[^`]*)$")
+_COMMENT = re.compile(r"\s*<!--\s*layout\b(?P<rest>.*)")
+_IMAGE = re.compile(
+    r"!\[[^\]]*\]\(\s*<?(?P<path>[^)\s>]+)"
+    r"|!\[[^\]]*\]\[(?P<label>[^\]]+)\]"
+    r"|<(?P<tag>img|source)\b(?P<attributes>[^>]*)>",
+    re.IGNORECASE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_LABEL = re.compile(r"^ {0,3}\[(?P<label>[^\]]+)\]:\s*<?(?P<path>[^\s>]+)", re.MULTILINE)
+_RST_LAYOUT = re.compile(r"(?P<indent>\s*)\.\. layout(?P<directive>::)?(?P<rest>\s.*|)$")
+_RST_IMAGE = re.compile(r"\s*\.\. (?:\|[^|]+\|\s+)?(?:image|figure)::\s*(?P<path>\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A description: its document, where it stands there, its text, and the files of the images that follow a comment,
+    each with the theme that a `<picture>` wants it for ("" for any)."""
+
+    source: Path
+    line: int
+    body: str
+    comment: bool = False
+    images: tuple[tuple[str, str], ...] = ()
+    cell: int = 0
+
+    @property
+    def place(self) -> str:
+        """`page.md:7`, or `notebook.ipynb, cell 3:7`."""
+        return f"{self.source}{f', cell {self.cell}' if self.cell else ''}:{self.line}"
+
+
+def blocks(source: Path, text: str) -> Iterator[Block]:
+    """The descriptions in a document, read as the suffix of its name says.
+
+    >>> [block.body for block in blocks(Path("x.md"), "```layout\\n(4,8):(8,1)\\nfile: x.svg\\n```\\n")]
+    ['(4,8):(8,1)\\nfile: x.svg']
+    >>> [block.images for block in blocks(Path("x.rst"), ".. layout 4:1\\n\\n.. image:: x.svg\\n")]
+    [(('x.svg', ''),)]
+
+    Raises CommandError for a notebook that is none.
+    """
+    return READERS.get(source.suffix, _markdown)(source, text)
+
+
+def _markdown(source: Path, text: str) -> Iterator[Block]:
+    """The blocks of Markdown; comments take the images up to the next description."""
+    labels = {found["label"].lower(): found["path"] for found in _LABEL.finditer(text)}
+    waiting: Block | None = None
+    between: list[str] = []
+    for item in _pieces(source, text.splitlines()):
+        if isinstance(item, str):
+            between.append(item)
+            continue
+        if waiting:
+            yield replace(waiting, images=_images("\n".join(between), labels))
+        waiting, between = (item, []) if item.comment else (None, [])
+        if not item.comment:
+            yield item
+    if waiting:
+        yield replace(waiting, images=_images("\n".join(between), labels))
+
+
+def _pieces(source: Path, lines: list[str]) -> Iterator[Block | str]:
+    """Descriptions, and the lines between them that are in no fence."""
+    at = 0
+    while at < len(lines):
+        fence, comment, start = _FENCE.match(lines[at]), _COMMENT.match(lines[at]), at
+        if fence:
+            marks = fence["marks"]
+            body, at = _until(lines, at + 1, re.compile(rf" {{0,3}}{re.escape(marks[0])}{{{len(marks)},}}\s*$"))
+            if fence["info"].strip("{} ").split(maxsplit=1)[:1] in (["layout"], [".layout"]):
+                yield Block(source, start + 1, "\n".join(body))
+        elif comment:
+            inside = [comment["rest"], *lines[at + 1 :]]
+            body, length = _until(inside, 0, re.compile(r".*-->"))
+            last, _end, rest = inside[length - 1].partition("-->") if length <= len(inside) else ("", "", "")
+            at += max(length, 1)
+            yield Block(source, start + 1, "\n".join([*body, last]).strip(), comment=True)
+            yield rest
+        else:
+            yield lines[at]
+            at += 1
+
+
+def _until(lines: list[str], start: int, end: re.Pattern[str]) -> tuple[list[str], int]:
+    """The lines before the first that matches `end`, and the index after that one."""
+    for at in range(start, len(lines)):
+        if end.match(lines[at]):
+            return lines[start:at], at + 1
+    return lines[start:], len(lines)
+
+
+def _images(text: str, labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The first image of a text with its theme; of a `<picture>` all, an image without a theme taking what is left."""
+    found: list[tuple[str, str]] = []
+    for image in _IMAGE.finditer(text):
+        if not image["tag"]:
+            path = image["path"] or labels.get(image["label"].lower(), "")
+            return (*found, (path, _left(found)))
+        given = {name.lower(): one or other for name, one, other in _ATTRIBUTE.findall(image["attributes"])}
+        if image["tag"].lower() == "img":
+            return (*found, (given.get("src", ""), _left(found)))
+        theme = re.search(r"prefers-color-scheme:\s*(dark|light)", given.get("media", ""))
+        found.append((given.get("srcset", "").split(",")[0].split(" ")[0], theme[1] if theme else ""))
+    return ()
+
+
+def _left(found: list[tuple[str, str]]) -> str:
+    """The theme of an `<img>` after the sources of its `<picture>`."""
+    themes = {theme for _path, theme in found}
+    return {frozenset({"dark"}): "light", frozenset({"light"}): "dark"}.get(frozenset(themes), "")
+
+
+def _restructured(source: Path, text: str) -> Iterator[Block]:
+    """`.. layout:: expression` with its options, and the comment `.. layout expression` before an image."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        found = _RST_LAYOUT.match(line)
+        if not found:
+            continue
+        deeper = re.compile(rf"{found['indent']}\s+\S|\s*$")
+        end = next((n for n in range(at + 1, len(lines)) if not deeper.match(lines[n])), len(lines))
+        inside = [re.sub(r"^:([\w-]+):", r"\1:", part.strip()) for part in (found["rest"], *lines[at + 1 : end])]
+        body = "\n".join(part for part in inside if part)
+        if found["directive"]:
+            yield Block(source, at + 1, body)
+            continue
+        stop = next((n for n in range(end, len(lines)) if _RST_LAYOUT.match(lines[n])), len(lines))
+        images = [image["path"] for part in lines[end:stop] if (image := _RST_IMAGE.match(part))]
+        yield Block(source, at + 1, body, comment=True, images=tuple((path, "") for path in images[:1]))
+
+
+def _notebook(source: Path, text: str) -> Iterator[Block]:
+    """The blocks in a notebook's cells of text."""
+    try:
+        cells = json.loads(text)["cells"]
+        texts = [(n, "".join(c["source"])) for n, c in enumerate(cells, 1) if c["cell_type"] == "markdown"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise CommandError(f"{source}: no notebook: {error}") from error
+    for number, cell in texts:
+        yield from (replace(block, cell=number) for block in _markdown(source, cell))
+
+
+READERS: dict[str, Callable[[Path, str], Iterator[Block]]] = {
+    ".md": _markdown,
+    ".qmd": _markdown,
+    ".rst": _restructured,
+    ".ipynb": _notebook,
+}
+"""How a folder's files are read; any other file that is named is read as Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,30 +290,3 @@ def _figures(block: Block) -> Iterator[Figure]:
             yield Figure(block.source.parent / target, block, drawing.encoded(target.suffix))
     except CutepyError as error:
         raise CommandError(f"{block.place}: {error}") from error
-
-
-def run_draw(options: Namespace) -> None:
-    suffix = _suffix(options.output, options.format)
-    check_target(options.output)
-    asked = {name: getattr(options, name) for name in OPTIONS if getattr(options, name, None) is not None}
-    layout = options.layout
-    if layout == STDOUT:  # as a fence: a layout, and lines of options
-        layout, said = read_body(read_input(layout))
-        asked = said | asked
-    drawing = drawing_of(layout, asked)
-    if options.output == STDOUT and suffix == ".txt":
-        colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ  # https://no-color.org
-        write_text(STDOUT, drawing.text(ansi=colored, width=room(options)))
-    else:
-        write_bytes(options.output, drawing.encoded(suffix))
-
-
-def _suffix(target: str, asked: str | None) -> str:
-    if asked is not None:
-        return f".{asked}"
-    if target == STDOUT:
-        return ".txt"
-    suffix = Path(target).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise CommandError(f"-o {target}: a picture is written as {', '.join(SUFFIXES)}; name one, or use --format")
-    return suffix

@@ -1,16 +1,20 @@
-"""`cutepy print`, `cutepy ask` and `cutepy explain`: layouts as text, and what is true of them.
+"""`cutepy print`, `ask`, `explain`, `draw` and `explore`: layouts as text and as pictures, and what is true of them.
 
 Law: what is read is parsed, never evaluated by Python; NumPy is not loaded.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from shutil import get_terminal_size
 
-from ..draw import draw
+from ..draw import draw, drawing_of, read_body
+from ..draw.look import OPTIONS, SUFFIXES
 from ..errors import CommandError, CutepyError
 from ..layout import (
     bank_conflicts,
@@ -31,9 +35,10 @@ from ..layout import (
 from ..layout.algebra.operation import OPERATIONS
 from ..layout.text.parse import parse_expression
 from ..layout.text.write import NOTATIONS, spelt
+from ..layout.values.above import provided
 from ..layout.values.composed import AnyLayout
 from ..layout.values.int_tuple import IntTuple, show
-from .output import STDOUT, check_target, read_input, write_answer
+from .output import STDOUT, check_target, read_input, write_answer, write_bytes, write_text
 
 _QUESTIONS: dict[str, Callable[[AnyLayout], object]] = {
     "size": size,
@@ -69,8 +74,6 @@ def room(options: Namespace) -> int | None:
     """The characters that a terminal has for a line; None where the output is none."""
     if options.output != STDOUT or not sys.stdout.isatty():
         return None
-    from shutil import get_terminal_size
-
     return get_terminal_size().columns
 
 
@@ -164,3 +167,41 @@ def run_explain(options: Namespace) -> int:
     answer = {"call": told.call, "steps": steps, "result": told.result, "error": told.error}
     write_answer(options, str(told), answer)
     return int(told.error is not None)
+
+
+def run_draw(options: Namespace) -> None:
+    """Write the picture of a layout, as the suffix or `--format` says."""
+    suffix = _suffix(options.output, options.format)
+    check_target(options.output)
+    asked = {name: getattr(options, name) for name in OPTIONS if getattr(options, name, None) is not None}
+    layout = options.layout
+    if layout == STDOUT:  # as a fence: a layout, and lines of options
+        layout, said = read_body(read_input(layout))
+        asked = said | asked
+    drawing = drawing_of(layout, asked)
+    if options.output == STDOUT and suffix == ".txt":
+        colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ  # https://no-color.org
+        write_text(STDOUT, drawing.text(ansi=colored, width=room(options)))
+    else:
+        write_bytes(options.output, drawing.encoded(suffix))
+
+
+def _suffix(target: str, asked: str | None) -> str:
+    if asked is not None:
+        return f".{asked}"
+    if target == STDOUT:
+        return ".txt"
+    suffix = Path(target).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise CommandError(f"-o {target}: a picture is written as {', '.join(SUFFIXES)}; name one, or use --format")
+    return suffix
+
+
+def run_explore(options: Namespace) -> None:
+    """Write the page that runs cutepy, or open it in the browser and say where it lies."""
+    page = provided("explore")(*([] if options.layout is None else [read_input(options.layout)]), view=options.view)
+    if options.output:
+        check_target(options.output)
+        write_text(options.output, page.html())
+    else:
+        print(page.open())

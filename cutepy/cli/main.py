@@ -67,11 +67,11 @@ def parser() -> Parser:
     text = "Tell what is true of a layout: sizes, properties, offsets, bank conflicts."
     _ask_arguments(command("ask", "layouts", text, answers=True))
     text = "Draw a layout: SVG, HTML, TikZ, PNG, PDF, EPS or text, as the suffix says."
-    _draw_arguments(command("draw", "figures", text))
+    _draw_arguments(command("draw", "layouts", text))
     explain = command("explain", "layouts", "Tell how an operation comes to its result, step by step.", answers=True)
     explain.add_argument("call", help=f'an operation, "composition((6,2):(1,7), (3,2):(2,3))"; {_STDIN}')
     explain.add_argument("-o", "--output", default="-", metavar="FILE", help="where to write it; - is standard output")
-    explore = command("explore", "explore", "Open a page that runs cutepy itself, to look at layouts by hand.")
+    explore = command("explore", "layouts", "Open a page that runs cutepy itself, to look at layouts by hand.")
     explore.add_argument("layout", nargs="?", help=f"what it shows first: {_LAYOUT}")
     explore.add_argument("-o", "--output", metavar="FILE.html", help="write the page there instead of opening it")
     explore.add_argument("--view", default="", help="steps, grid, tv, tiles, memory, banks, swizzle or tree")

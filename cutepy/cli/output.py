@@ -1,7 +1,6 @@
 """Reading texts and writing results: all of a file or nothing, `-` for standard input and output.
 
 Law: a file that a command names is either what it was before or complete; nothing else is left beside it.
-What a file needs is imported when one is written, so that `cutepy print` starts fast.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
+from pathlib import Path
 
 from ..errors import CommandError
 
@@ -20,8 +20,6 @@ def check_target(target: str) -> None:
     """Refuse a file that cannot be written, before the work is done. Raises CommandError."""
     if target == STDOUT:
         return
-    from pathlib import Path
-
     path = Path(target)
     if not target or path.is_dir():
         raise CommandError(f"-o {target}: that is a folder; name a file in it")
@@ -44,7 +42,7 @@ def write_answer(options: Namespace, text: str, data: object) -> None:
     """Write an answer: as text, or with `--json` as JSON on one line, where what JSON has not is a text."""
     target = getattr(options, "output", STDOUT) or STDOUT
     if options.json:
-        import json
+        import json  # `cutepy print` starts fast
 
         text = json.dumps(data, default=str, ensure_ascii=False)
     write_text(target, text)
@@ -68,28 +66,18 @@ def write_bytes(target: str, data: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         return
-    from pathlib import Path
-    from tempfile import NamedTemporaryFile
-
     check_target(target)
     path = Path(target).resolve()
     if path.exists() and not path.is_file():  # a device or a pipe has no place to swap
         path.write_bytes(data)
         return
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        beside = Path(file.name)
-        try:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("xb") as file:
             file.write(data)
-            file.close()
-            beside.chmod(mode)
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        if path.exists():
+            beside.chmod(path.stat().st_mode & 0o777)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

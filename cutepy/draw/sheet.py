@@ -13,8 +13,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import Literal, TypeAlias
 
 from . import palette
-from .grid import Figure, Grid, Head
-from .safe import width
+from .grid import Figure, Grid, Head, width
 
 FONT = 13
 HEAD_FONT = 11

@@ -43,7 +43,7 @@ from .plan import Plan
 from .products import problem_of
 from .repeat import forget
 from .runtime import Adapter, Limits
-from .tuned import keep, known
+from .tuned import keep, known, lock_file
 
 CANDIDATES, SECONDS, LIMIT = 12, 20.0, 5.0
 """Plans that are compiled at most, the seconds that all of them may take, and those of one."""
@@ -102,6 +102,7 @@ def tune(
     found = None if again else known(adapter, problem)
     if found is not None:
         return Tuning(problem, *found, (), cached=True)
+    lock_file().close()  # no process is begun for what cannot be kept
     end = time.perf_counter() + seconds
     trials: list[Trial] = []
     with Crew(adapter, problem) as crew:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cutepy.cli.documents import blocks
+from cutepy.cli.figures import blocks
 from cutepy.draw import drawing_of
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]

@@ -105,20 +105,6 @@ def test_a_grid_beyond_65535_workgroups_is_folded_or_refused(device: Device) -> 
         device.launch(COUNT_GROUPS, [count], grid=(65536, 1, 1))
 
 
-def test_views_bind_parts(device: Device) -> None:
-    step = device.limits.storage_alignment
-    buffer = device.allocate(4 * step)
-    part = buffer.view(2 * step, step)
-    device.launch(replace(add_one(64), bindings=(Binding("x", "read_write"),)), [part])
-    ones = np.zeros(step, np.uint32)
-    ones[step // 2 : step // 2 + step // 4] = 1
-    assert buffer.read("uint32").tolist() == ones.tolist()
-    assert device.read(part, "uint32").tolist() == [1] * (step // 4)
-    for offset, size in ((step // 2, step), (0, 5 * step), (4 * step, 4), (-step, step)):
-        with pytest.raises(DeviceError, match="multiple of"):
-            buffer.view(offset, size)
-
-
 def test_launches_share_submissions_and_reads_copy_once(device: Device) -> None:
     x = device.allocate(256)
     device.wait()
@@ -240,8 +226,6 @@ def test_one_buffer_for_two_tensors(device: Device) -> None:
     x = device.upload(np.zeros(256, np.float32))
     with pytest.raises(KernelError, match=r"tensors x \(read\) and y \(read_write\) are the same buffer"):
         device.launch(axpy(64), [x, x], (64, 1.0))
-    with pytest.raises(KernelError, match="same buffer"):
-        device.launch(axpy(64), [x.view(0, 256), x.view(256, 256)], (64, 1.0))
     bindings = (Binding("a"), Binding("b"), Binding("x", "read_write"))
     two_readers = replace(add_one(64), wgsl=ADD_ONE_WGSL.replace("binding(0)", "binding(2)"), bindings=bindings)
     target = device.allocate(256)
@@ -270,16 +254,16 @@ def test_what_a_device_lacks_is_refused_with_the_numbers(device: Device) -> None
     assert not small.excesses(Limits())
 
 
-def test_a_binding_larger_than_the_limit_is_refused_and_a_view_works(device: Device) -> None:
+def test_a_binding_larger_than_the_limit_is_refused(device: Device) -> None:
     most = device.limits.binding_bytes
     if most + 16 > device.limits.buffer_bytes or most > 2**28:
         pytest.skip("NOT TESTED: no buffer of this device is larger than a binding, or it is too large for a test")
     x = device.allocate(most + 256)
     program = replace(add_one(64), bindings=(Binding("x", "read_write"),))
-    with pytest.raises(DeviceError, match=rf"x spans {most + 256} bytes, one binding .* at most {most}; .*buffer.view"):
+    with pytest.raises(
+        DeviceError, match=rf"x spans {most + 256} bytes, one binding .* at most {most}; split the tensor"
+    ):
         device.launch(program, [x])
-    device.launch(program, [x.view(most, 256)])
-    assert x.read("uint32", offset=most).tolist() == [1] * 64
 
 
 def test_freed_buffers_and_buffers_of_another_device(device: Device, own_device: Device) -> None:

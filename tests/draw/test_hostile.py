@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cutepy.draw import Axis, Figure, Grid, Style, ThreadValue, Tiles, draw, drawing_of, read_body
+from cutepy.draw.grid import clean, width
 from cutepy.draw.printers.tikz import LARGEST
-from cutepy.draw.safe import clean, width
 from cutepy.errors import CutepyError, DrawError, LayoutError, NotationError
 from cutepy.layout import ComposedLayout, Layout, Swizzle
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu.operations import softmax as softmax_module
-from cutepy.gpu.operations.copies import turn_kernel
-from cutepy.gpu.operations.domain import Turn, turn_of
+from cutepy.gpu.operations.copies import copy_kernel
+from cutepy.gpu.operations.domain import Tiling, Turn, turn_of
 from cutepy.gpu.operations.elements import read_formula
 from cutepy.gpu.operations.pointwise import walk
 from cutepy.gpu.trace import state
@@ -77,6 +77,10 @@ def test_of_nothing() -> None:
             getattr(gpu, name)(x, 0, engine="numpy")
 
 
+def turned(turn: Turn) -> Tiling:
+    return Tiling(turn.tile, turn.written, turn)
+
+
 @pytest.mark.parametrize("most", [3, 7])
 def test_grids_longer_than_a_dimension(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "MOST_GROUPS", most)
@@ -87,7 +91,7 @@ def test_grids_longer_than_a_dimension(most: int, monkeypatch: pytest.MonkeyPatc
     assert np.array_equal(gpu.pointwise("2 * a")(x, engine="numpy").numpy(), 2 * x)
     assert np.array_equal(gpu.max(x, 1, engine="numpy").numpy(), x.max(1))
     assert np.array_equal(gpu.argmin(x, 1, engine="numpy").numpy(), x.argmin(1))
-    grid = turn_kernel.program(x, y.copy(order="F"), turn=Turn((32, 32), (1, 0))).grid
+    grid = copy_kernel.program(x, y.copy(order="F"), tiling=turned(Turn((32, 32), (1, 0)))).grid
     assert grid == (18 // -(-18 // most), -(-18 // most), 1)  # 18 tiles, none of which is no tile
 
 
@@ -135,7 +139,7 @@ def test_what_is_turned_is_read_and_written_by_vectors_where_all_rows_begin_with
     source = Tensor(make_tensor(memory).engine, Layout((columns, rows), (1, columns)), first)
     (a, b), tiling = walk([source, make_tensor(y)])
     assert tiling is not None and tiling.turn is not None and tiling.turn.width == width
-    found = turn_kernel.report(a, b, turn=tiling.turn)
+    found = copy_kernel.report(a, b, tiling=tiling)
     loads = sum(access.times for access in found.accesses if access.array == "source")
     assert loads * width == rows * columns
     gpu.copy(source, make_tensor(y), engine="numpy")
@@ -156,9 +160,9 @@ def test_a_turned_copy_moves_whole_segments_without_conflicts(shape: tuple[int, 
     (a, b), _tiling = walk([make_tensor(x.transpose(axes)), target])
     turn = turn_of(a.layout, b.layout)
     assert turn is not None
-    found = turn_kernel.report(a, b, turn=turn)
+    found = copy_kernel.report(a, b, tiling=turned(turn))
     assert found.transactions == found.perfect_transactions and found.worst_conflict == 1
-    assert turn_kernel.verify(a, b, turn=turn).ok
+    assert copy_kernel.verify(a, b, tiling=turned(turn)).ok
 
 
 def test_same_bits_every_time() -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import palette
-from ..grid import Figure, Grid
-from ..safe import right_to_left, width
+from ..grid import Figure, Grid, right_to_left, width
 
 _FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 

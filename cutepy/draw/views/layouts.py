@@ -15,9 +15,8 @@ from ...layout.text.write import extents, gives_offsets
 from ...layout.values.composed import plain_part
 from ...layout.values.int_tuple import IntTuple, depth_of, leaves, show
 from .. import palette
-from ..grid import Axis, Figure, Grid, axis_of
+from ..grid import LONGEST_TITLE, Axis, Figure, Grid, axis_of, clean, shorten
 from ..look import Look
-from ..safe import LONGEST_TITLE, clean, shorten
 from .table import (
     COLORS,
     LABELS,

@@ -19,9 +19,8 @@ from ...layout.values.composed import AnyLayout
 from ...layout.values.coordinates import idx2crd
 from ...layout.values.int_tuple import IntTuple, as_tuple, show
 from .. import palette
-from ..grid import ELLIPSIS, Axis, Figure, Grid, shortened
+from ..grid import ELLIPSIS, Axis, Figure, Grid, clean, shortened
 from ..look import CellFunction, Look
-from ..safe import clean
 from .layouts import layout_grid, side, title_of
 from .table import (
     Part,

@@ -18,9 +18,8 @@ from ...layout.text.write import extents, spelt
 from ...layout.values.composed import AnyLayout, plain_part
 from ...layout.values.int_tuple import as_tuple
 from .. import palette
-from ..grid import Axis, Figure, Grid
+from ..grid import Axis, Figure, Grid, shorten
 from ..look import Look
-from ..safe import shorten
 from .layouts import layout_grid, side, title_of
 from .table import Table, Value, as_layout, painted, painter_of, parts, table_of
 from .tiles import tile_numbers

@@ -19,9 +19,8 @@ from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps
 from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, moved, show
 from ...layout.values.layout import reach
 from .. import palette
-from ..grid import ELLIPSIS, coordinate_texts, mode_size, shortened
+from ..grid import ELLIPSIS, clean, coordinate_texts, mode_size, shortened
 from ..look import CellFunction, Look
-from ..safe import clean
 
 Value: TypeAlias = "int | IntTuple | None"
 """An offset, a coordinate (basis strides), or None in a gap."""

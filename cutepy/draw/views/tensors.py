@@ -17,9 +17,8 @@ from ...layout import Layout, select
 from ...layout.values.composed import AnyLayout
 from ...layout.values.int_tuple import show
 from .. import palette
-from ..grid import ELLIPSIS, Figure, Grid
+from ..grid import ELLIPSIS, Figure, Grid, clean
 from ..look import Look
-from ..safe import clean
 from .layouts import MOST_PANELS, layout_grid, title_of
 from .owners import ThreadValue
 from .table import COLORS, LABELS, Part, as_layout, parts, table_of

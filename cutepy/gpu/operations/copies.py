@@ -1,28 +1,21 @@
 """Copies between any two layouts on a device; where these run along different modes, by tiles of shared memory.
 
-A tile lies there as `conflict_free` finds it for the two orders in which threads meet it.
-
 Law: `target[i] = source[i]` for every i in colexicographic order: the shapes may differ, the sizes may not.
 """
 
 from __future__ import annotations
-
-from math import prod
 
 import numpy as np
 
 from ...errors import KernelError
 from ...layout.algebra.rearrange import joined
 from ...layout.values.int_tuple import leaves
-from ...tensor.algorithms import copy as copy_elements
-from ...tensor.partition import local_tile, thread_value_partition
 from ...tensor.tensor import Tensor
 from ..ir import as_expr
 from ..repeat import repeatable
 from ..trace import functions
-from ..trace import language as gpu
 from ..trace.kernel import kernel
-from .domain import Tiling, Turn, staged_layout, tiling_of
+from .domain import Tiling, tiling_of
 from .operand import Place, modes_of, over, place_of, target_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
 
@@ -49,18 +42,6 @@ def filled(place: Place, result: Tensor, value: float) -> Tensor:
         (target,), tiling = walk([result])
         place.run(fill_kernel, target, value=value, tiling=tiling)
     return result
-
-
-@kernel
-def turn_kernel(source: Tensor, result: Tensor, *, turn: Turn) -> None:
-    """The same by tiles: read in the order of the source's memory, and written in that of the result's."""
-    groups = prod(-(-extent // size) for extent, size in zip(leaves(result.shape), turn.tile, strict=True))
-    gpu.launch(grid=groups, threads=turn.threads)
-    from_tile, to_tile = (local_tile(t, turn.tile, gpu.workgroup.x) for t in (source, result))
-    staged = gpu.shared(result, staged_layout(turn))
-    copy_elements(thread_value_partition(from_tile, turn.read), thread_value_partition(staged, turn.read))
-    gpu.barrier()
-    copy_elements(thread_value_partition(staged, turn.written), thread_value_partition(to_tile, turn.written))
 
 
 @repeatable
@@ -95,10 +76,7 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     (a, b), tiling = walk(_alike([a, b]))
     if b.size >= LARGE and len(leaves(b.shape)) == 1 and place.most_threads >= WIDE[1]:
         tiling = tiling_of([modes_of(t)[0] for t in (a, b)], elements=WIDE[0], threads=WIDE[1])
-    if tiling is not None and tiling.turn is not None:
-        place.run(turn_kernel, a, b, turn=tiling.turn)
-    else:
-        place.run(copy_kernel, a, b, tiling=tiling)
+    place.run(copy_kernel, a, b, tiling=tiling)
 
 
 def _alike(tensors: list[Tensor]) -> list[Tensor]:

@@ -280,7 +280,7 @@ def staged(tiles: list[Tensor], turn: Turn) -> list[Tensor]:
     found, across, room = list(tiles), turn.order[0], TURNED
     for place, tile in enumerate(tiles[:-1]):
         steps = steps_of(tile)
-        if steps[across] == 1 and steps[0] > 1 and tile.dtype is not bool_ and room >= tile.size:
+        if steps[across] == 1 and steps[0] > 1 and room >= tile.size:
             room -= tile.size
             found[place] = gpu.shared(tile.dtype, staged_layout(turn))
             copy(thread_value_partition(tile, turn.read), thread_value_partition(found[place], turn.read))

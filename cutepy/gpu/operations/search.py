@@ -1,4 +1,4 @@
-"""The place of the greatest or the least element of each row: the kernels behind argmax and argmin.
+"""The place of the greatest or the least element of each row: the kernel behind argmax and argmin.
 
 Law: the least index among the elements that no other beats; NaN beats every number and no other NaN.
 """
@@ -21,38 +21,29 @@ NOWHERE = (1 << 32) - 1
 
 
 @kernel
-def search_kernel(x: Tensor, best: Tensor, places: Tensor, *, plan: FoldPlan, greatest: bool, counted: Layout) -> None:
+def search_kernel(
+    x: Tensor,
+    indices: tuple[Tensor, ...],
+    best: Tensor,
+    places: Tensor,
+    *,
+    plan: FoldPlan,
+    greatest: bool,
+    counted: Layout,
+) -> None:
     """best[i, s], places[i, s] = the greatest (or least) element that split s meets in row i of x, and its index.
 
-    Of a float `best` has the place in the order of floats.
-
-    `counted` maps a column of `x` to the index that it stands for.
+    Of a float `best` has the place in the order of floats. The index of x[i, j] is indices[0][i, j], or without it
+    what `counted` makes of j. Where each thread meets indices in rising order, only what is greater (or less) wins.
     """
-    in_order = counted == Layout(counted.size)
-    _search((x, columns_like(x, counted)), (best, places), plan, greatest, in_order=in_order)
-
-
-@kernel
-def search_again_kernel(
-    x: Tensor, indices: Tensor, best: Tensor, places: Tensor, *, plan: FoldPlan, greatest: bool
-) -> None:
-    """The same for elements x[i, j] whose indices are indices[i, j]."""
-    _search((x, indices), (best, places), plan, greatest, in_order=False)
-
-
-def _search(
-    elements: tuple[Tensor, Tensor], out: tuple[Tensor, Tensor], plan: FoldPlan, greatest: bool, *, in_order: bool
-) -> None:
-    """The body of both kernels: a loop of each thread, then a tree over the lanes of a row.
-
-    `in_order` says that each thread meets indices in rising order: then only what is greater (or less) wins.
-    """
-    rows, dtype = Rows(elements[0], plan), out[0].dtype
+    in_order = not indices and counted == Layout(counted.size)
+    elements = x, indices[0] if indices else columns_like(x, counted)
+    rows, dtype = Rows(x, plan), best.dtype
     beaten = (LEAST if greatest else GREATEST)[dtype.kind]
     value, at = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
     fill(value, beaten)
     fill(at, NOWHERE)
-    values_of, indices_of, columns_of = (rows.parts(t) for t in (*elements, columns_like(elements[0])))
+    values_of, indices_of, columns_of = (rows.parts(t) for t in (*elements, columns_like(x)))
 
     def meet(register: int, met: Element) -> None:
         kept = value[register], at[register]
@@ -82,27 +73,23 @@ def _search(
         return reduce(lambda kept, met: better(kept, met, greatest), registers)
 
     kept = map(best_of, range(len(plan.heights)))
-    values, indices = shared = gpu.shared(dtype, plan.scratch), gpu.shared(u32, plan.scratch)
+    values, columns = shared = gpu.shared(dtype, plan.scratch), gpu.shared(u32, plan.scratch)
     over_lanes(rows, shared, kept, lambda one, other: better(one, other, greatest))
-    best, places = out
     for here, mine, place in rows.found():
         with gpu.when(here):
             best[mine, rows.split] = values[place, 0]
-            places[mine, rows.split] = functions.cast(indices[place, 0], places.dtype)
+            places[mine, rows.split] = functions.cast(columns[place, 0], places.dtype)
 
 
 def search_rows(place: Place, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:
     """out[i, 0] = what `counted` makes of the column of the greatest or the least element of row i of x."""
     rows, dtype = size(x, 0), i32 if x.dtype.kind == "f" else accumulator("max", x.dtype)
-    indices: Tensor | None = None
+    indices: tuple[Tensor, ...] = ()
     while True:
         plan = plan_for(x)
         best = place.new((rows, plan.splits), dtype)
         places = out if plan.splits == 1 else place.new((rows, plan.splits), u32)
-        if indices is None:
-            place.run(search_kernel, x, best, places, plan=plan, greatest=greatest, counted=counted)
-        else:
-            place.run(search_again_kernel, x, indices, best, places, plan=plan, greatest=greatest)
+        place.run(search_kernel, x, indices, best, places, plan=plan, greatest=greatest, counted=counted)
         if plan.splits == 1:
             return
-        x, indices = best, places
+        x, indices = best, (places,)

@@ -13,9 +13,7 @@ from .adapters import Adapter as Adapter
 from .adapters import adapters as adapters
 from .adapters import choose_adapter as choose_adapter
 from .adapters import missing_runtimes as missing_runtimes
-from .buffer import BufferView as BufferView
 from .buffer import DeviceBuffer as DeviceBuffer
-from .buffer import Operand as Operand
 from .device import Device as Device
 from .device import DeviceStats as DeviceStats
 from .program import MATRICES

@@ -12,7 +12,7 @@ software it is a slow mystery. Dawn is listed where it is installed, and never c
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -41,7 +41,6 @@ _LIMITS = {
     "binding_bytes": "max-storage-buffer-binding-size",
     "buffer_bytes": "max-buffer-size",
     "uniform_bytes": "max-uniform-buffer-binding-size",
-    "storage_alignment": "min-storage-buffer-offset-alignment",
     "uniform_alignment": "min-uniform-buffer-offset-alignment",
 }
 
@@ -86,11 +85,18 @@ def adapters() -> tuple[Adapter, ...]:
 
     Raises DeviceError where wgpu itself cannot be loaded.
     """
-    found: list[Adapter] = []
+    return tuple(_up_to("dawn"))
+
+
+def _up_to(last: str | None) -> Iterator[Adapter]:
+    """The adapters runtime by runtime, those after the `last` one left alone: to load a runtime takes time."""
+    count = 0
     for runtime in RUNTIMES.values():
-        if runtime.name not in missing_runtimes():
-            found += _of(runtime, len(found))
-    return tuple(found)
+        found = _of(runtime, count) if runtime.name == "wgpu" or not missing_runtimes() else []
+        yield from found
+        count += len(found)
+        if runtime.name == last:
+            return
 
 
 def missing_runtimes() -> dict[str, str]:
@@ -111,65 +117,40 @@ def choose_adapter(
     Raises DeviceError, listing what there is, where nothing matches, there is no adapter at all, or the runtime is not
     installed.
     """
-    if needs and wanted is None:
-        return _with_features(needs, runtime)
     if isinstance(wanted, Adapter):
         if runtime not in (None, wanted.runtime):
             raise DeviceError(f"{wanted.summary} is not of the runtime {runtime!r}; give one of the two")
         return wanted
-    runtime = runtime or os.environ.get("CUTEPY_RUNTIME") or None
     source = ""
-    if wanted is None:
-        for variable in ("CUTEPY_ADAPTER", "WGPUPY_WGPU_ADAPTER_NAME"):
-            if wanted is None and os.environ.get(variable):
-                wanted, source = os.environ[variable], f" (from {variable})"
-    if wanted is None:
-        return _best(runtime_named(runtime or "wgpu"))
-    if runtime is not None:
-        source += f" of the runtime {runtime_named(runtime).name!r} ({runtime_named(runtime).version})"
-    every = adapters()
-    found = [a for a in every if runtime in (None, a.runtime)]
-    number = int(wanted) if isinstance(wanted, int) or wanted.isdigit() else None
-    for adapter in found:
-        named = number is None and str(wanted).casefold() in adapter.summary.casefold()
-        if named or adapter.index == number:
-            return adapter
-    if not every:
-        raise DeviceError(f"no GPU adapter found: {INSTALL}")
-    raise DeviceError(f"no adapter matches {wanted!r}{source}; {_what_there_is(found)}")
-
-
-def _with_features(needs: Sequence[str], runtime: str | None) -> Adapter:
-    """The first adapter that has these features, and is not OpenGL."""
-    found = [a for a in adapters() if runtime in (None, a.runtime) and a.backend != "OpenGL"]
-    for adapter in found:
-        if adapter.features.issuperset(needs):
-            return adapter
-    raise DeviceError(f"no adapter has the feature {', '.join(map(repr, needs))}; {_what_there_is(found)}")
-
-
-def _what_there_is(found: Iterable[Adapter]) -> str:
+    if wanted is not None or not needs:
+        runtime = runtime or os.environ.get("CUTEPY_RUNTIME") or None
+    for variable in ("CUTEPY_ADAPTER", "WGPUPY_WGPU_ADAPTER_NAME") if not needs else ():
+        if wanted is None and os.environ.get(variable):
+            wanted, source = os.environ[variable], f" (from {variable})"
+    version = runtime_named(runtime).version if runtime else ""  # this raises where it is not installed
+    runtime = runtime or ("wgpu" if wanted is None and not needs else None)
+    number = int(wanted) if wanted is not None and str(wanted).isdigit() else None
+    found = []
+    for adapter in _up_to(runtime):
+        if runtime in (None, adapter.runtime):
+            found.append(adapter)
+            usual = adapter.backend != "OpenGL" and adapter.features.issuperset(needs)
+            named = number is None and str(wanted).casefold() in adapter.summary.casefold()
+            if usual if wanted is None else named or adapter.index == number:
+                return adapter
+    listed = ", ".join(f"{a.index}: {a.summary}" for a in found)
+    if needs and wanted is None:
+        refusal = f"no adapter has the feature {', '.join(map(repr, needs))}"
+    elif not found:
+        raise DeviceError(f"no GPU adapter found{f' through {version}' * (runtime == 'dawn')}: {INSTALL}")
+    elif wanted is None:
+        raise DeviceError(
+            f"no GPU adapter found but OpenGL: {listed} is used only if CUTEPY_ADAPTER=OpenGL asks for it; {INSTALL}"
+        )
+    else:
+        refusal = f"no adapter matches {wanted!r}{source}{f' of {version}' * bool(version)}"
     absent = "".join(f"; {name}: {why}" for name, why in missing_runtimes().items())
-    return f"there are {_listing(found) or 'none'}{absent}"
-
-
-def _best(runtime: Runtime) -> Adapter:
-    """The first adapter of a runtime that is not OpenGL."""
-    found = _of(runtime, 0) if runtime.name == "wgpu" else [a for a in adapters() if a.runtime == runtime.name]
-    for adapter in found:
-        if adapter.backend != "OpenGL":
-            return adapter
-    if not found:
-        through = f" through {runtime.version}" * (runtime.name != "wgpu")  # this raises where it is not installed
-        raise DeviceError(f"no GPU adapter found{through}: {INSTALL}")
-    raise DeviceError(
-        f"no GPU adapter found but OpenGL: {_listing(found)} is used only if CUTEPY_ADAPTER=OpenGL asks for it; "
-        f"{INSTALL}"
-    )
-
-
-def _listing(found: Iterable[Adapter]) -> str:
-    return ", ".join(f"{a.index}: {a.summary}" for a in found)
+    raise DeviceError(f"{refusal}; there are {listed or 'none'}{absent}")
 
 
 def _of(runtime: Runtime, first: int) -> list[Adapter]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...errors import DeviceError
 from .adapters import Runtime
-from .buffer import DeviceBuffer, Operand, Staging
+from .buffer import DeviceBuffer, Staging
 from .native import wgpu
 from .pipeline import Pipeline
 from .program import Program, Size3
@@ -212,7 +212,7 @@ class Stopwatch:
         self._seconds = ticks * in_flight.runtime.timestamp_period(self._gpu) * 1e-9
 
 
-Launch = tuple[Program, tuple[Operand, ...], tuple[float, ...]]
+Launch = tuple[Program, tuple[DeviceBuffer, ...], tuple[float, ...]]
 """A launch: its program, its buffers and the values of its parameters."""
 Played = tuple[Program, tuple[int, ...], Sequence[float]]
 """A launch of a tape that is played: its buffers are places among those of the call."""

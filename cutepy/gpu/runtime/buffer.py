@@ -9,7 +9,6 @@ import itertools
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,15 +36,13 @@ class DeviceBuffer:
     holds it any more, leaves its memory, and its number, to the next of its size.
     """
 
-    __slots__ = ("__weakref__", "_handle", "device", "key", "name", "nbytes", "pooled", "uid")
+    __slots__ = ("__weakref__", "_handle", "device", "name", "nbytes", "pooled", "uid")
 
     def __init__(
         self, device: Device, handle: wgpu.GPUBuffer, nbytes: int, name: str, *, pooled: bool = False, uid: int = 0
     ) -> None:
         self.device, self.nbytes, self.name, self.pooled = device, nbytes, name, pooled
         self.uid = uid or next(_uids)
-        self.key = self.uid, 0, padded(nbytes)
-        """What a launch binds: this buffer, from which byte, how many (as the device holds them)."""
         self._handle: wgpu.GPUBuffer | None = handle
 
     @property
@@ -58,18 +55,6 @@ class DeviceBuffer:
     @property
     def freed(self) -> bool:
         return self._handle is None
-
-    def view(self, offset: int, nbytes: int) -> BufferView:
-        """A part of this buffer, to bind where the whole is too large or too much.
-
-        Raises DeviceError where it leaves the buffer or does not start at a multiple of the device's alignment.
-        """
-        alignment = self.device.limits.storage_alignment
-        if offset % alignment or not 0 <= offset <= offset + nbytes <= self.nbytes:
-            raise DeviceError(
-                f"{self}.view({offset}, {nbytes}): it must start at a multiple of {alignment} and end by {self.nbytes}"
-            )
-        return BufferView(self, offset, nbytes)
 
     def write(self, array: Array, offset: int = 0) -> None:
         """Copy an array into this buffer, from byte `offset` on; see `Device.write`."""
@@ -91,35 +76,6 @@ class DeviceBuffer:
 
     def __repr__(self) -> str:
         return f"DeviceBuffer({self.name or self.uid}, {self.nbytes} bytes)"
-
-
-@dataclass(frozen=True, slots=True)
-class BufferView:
-    """`nbytes` bytes of a buffer from `offset` on; `DeviceBuffer.view` makes it."""
-
-    buffer: DeviceBuffer
-    offset: int
-    nbytes: int
-
-    @property
-    def key(self) -> tuple[int, int, int]:
-        """What a launch binds; the padding of the buffer's end belongs to a view that reaches it."""
-        return (self.buffer.uid, self.offset, min(padded(self.nbytes), padded(self.buffer.nbytes) - self.offset))
-
-    @property
-    def device(self) -> Device:
-        return self.buffer.device
-
-    @property
-    def handle(self) -> wgpu.GPUBuffer:
-        return self.buffer.handle
-
-    @property
-    def name(self) -> str:
-        return self.buffer.name
-
-
-Operand = DeviceBuffer | BufferView
 
 
 def padded(nbytes: int) -> int:

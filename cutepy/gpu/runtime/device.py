@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ...errors import CutepyError, DeviceError
 from .adapters import RUNTIMES, Adapter, webgpu_names
 from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Played, Stopwatch, taping, tell
-from .buffer import Array, DeviceBuffer, Operand, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
+from .buffer import Array, DeviceBuffer, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
 from .native import wgpu
 from .pipeline import BindGroups, Pipeline, build_pipeline
 from .program import Dialect, Program, Size3
@@ -119,8 +119,8 @@ class Device:
         """A buffer in memory of the pool, or in its own."""
         uid, handle = (self._pool.take(nbytes) if pooled else None) or (0, self._create(nbytes, name))
         buffer = DeviceBuffer(self, handle, nbytes, name, pooled=pooled, uid=uid)
-        self._held[buffer.uid] = buffer.key[2], handle
-        self._bytes += buffer.key[2]
+        self._held[buffer.uid] = padded(nbytes), handle
+        self._bytes += padded(nbytes)
         return buffer
 
     def _create(self, nbytes: int, name: str) -> wgpu.GPUBuffer:
@@ -158,7 +158,7 @@ class Device:
         self._write(buffer, data, offset)
 
     def read(
-        self, buffer: Operand, dtype: npt.DTypeLike = np.uint8, count: int | None = None, offset: int = 0
+        self, buffer: DeviceBuffer, dtype: npt.DTypeLike = np.uint8, count: int | None = None, offset: int = 0
     ) -> Array:
         """A new 1-D array of `count` elements (default: all) from byte `offset` on, after all earlier launches.
 
@@ -177,11 +177,16 @@ class Device:
         with _Working(self, f"read {out.size} bytes"):
             self._own(buffer)
             self._flush()
-            self._staging.read(self._in_flight, buffer.handle, buffer.key[1] + offset, out)
+            self._staging.read(self._in_flight, buffer.handle, offset, out)
         return from_bytes(out, kind)
 
     def launch(
-        self, program: Program, operands: Sequence[Operand], params: Sequence[float] = (), *, grid: Size3 | None = None
+        self,
+        program: Program,
+        operands: Sequence[DeviceBuffer],
+        params: Sequence[float] = (),
+        *,
+        grid: Size3 | None = None,
     ) -> None:
         """Run a program over these buffers, in the order of its bindings; `grid` replaces the program's own.
 
@@ -213,7 +218,7 @@ class Device:
             for program, places, params in launches:
                 tell(self, (program, tuple([buffers[place] for place in places]), tuple(params)))
 
-    def _record(self, program: Program, operands: Sequence[Operand], params: Sequence[float], grid: Size3) -> None:
+    def _record(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float], grid: Size3) -> None:
         packed = b""
         if params or program.params:
             packed = program.pack(params)
@@ -374,7 +379,7 @@ class Device:
             self._flush()
             self._staging.write(self._in_flight, buffer.handle, offset, data)
 
-    def _own(self, buffer: Operand) -> None:
+    def _own(self, buffer: DeviceBuffer) -> None:
         if buffer.device is not self:
             raise DeviceError(f"{buffer} is on {buffer.device.adapter}, not on this {self.adapter}; use its own device")
 

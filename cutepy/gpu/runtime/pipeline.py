@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import DeviceError, KernelError
-from .buffer import Operand
+from .buffer import DeviceBuffer, padded
 from .native import wgpu
 from .program import Program
 
@@ -130,23 +130,29 @@ def warn_that_checks_stay() -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
+Key = tuple[Program, tuple[int, ...]]
+"""A program, and the numbers of the buffers that it is bound to."""
+
+
 class BindGroups:
     """The bind groups of a device, by program and buffers: the most recent ones, none that holds a freed buffer."""
 
     def __init__(self) -> None:
-        self._groups: OrderedDict[tuple[object, ...], tuple[Pipeline, wgpu.GPUBindGroup]] = OrderedDict()
-        self._of_buffer: defaultdict[int, set[tuple[object, ...]]] = defaultdict(set)
+        self._groups: OrderedDict[Key, tuple[Pipeline, wgpu.GPUBindGroup]] = OrderedDict()
+        self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    def get(self, device: Device, program: Program, operands: Sequence[Operand]) -> tuple[Pipeline, wgpu.GPUBindGroup]:
+    def get(
+        self, device: Device, program: Program, operands: Sequence[DeviceBuffer]
+    ) -> tuple[Pipeline, wgpu.GPUBindGroup]:
         """The program compiled and the bind group of these buffers for it; operands are checked when it is made.
 
         Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
         bound twice where the kernel writes it.
         """
-        key = (program, *[operand.key for operand in operands])
+        key = program, tuple([operand.uid for operand in operands])
         found = self._groups.get(key)
         if found is not None:
             self._groups.move_to_end(key)
@@ -154,13 +160,13 @@ class BindGroups:
         pipeline = device.pipeline(program)
         check_operands(device, program, operands)
         entries = [
-            {"binding": i, "resource": {"buffer": operand.handle, "offset": operand.key[1], "size": operand.key[2]}}
+            {"binding": i, "resource": {"buffer": operand.handle, "offset": 0, "size": padded(operand.nbytes)}}
             for i, operand in enumerate(operands)
         ]
         group = device.gpu.create_bind_group(layout=pipeline.buffers_layout, entries=entries)
         found = self._groups[key] = pipeline, group
         for operand in operands:
-            self._of_buffer[operand.key[0]].add(key)
+            self._of_buffer[operand.uid].add(key)
         if len(self._groups) > GROUPS_KEPT:
             self._drop(next(iter(self._groups)))
         return found
@@ -174,17 +180,15 @@ class BindGroups:
         self._groups.clear()
         self._of_buffer.clear()
 
-    def _drop(self, key: tuple[object, ...]) -> None:
+    def _drop(self, key: Key) -> None:
         self._groups.pop(key, None)
-        for part in key[1:]:
-            assert isinstance(part, tuple)
-            keys = self._of_buffer[part[0]]
-            keys.discard(key)
-            if not keys:
-                del self._of_buffer[part[0]]
+        for uid in {*key[1]}:
+            self._of_buffer[uid].discard(key)
+            if not self._of_buffer[uid]:
+                del self._of_buffer[uid]
 
 
-def check_operands(device: Device, program: Program, operands: Sequence[Operand]) -> None:
+def check_operands(device: Device, program: Program, operands: Sequence[DeviceBuffer]) -> None:
     """Raise DeviceError or KernelError, naming tensors and numbers, where these cannot be bound together."""
     if len(operands) != len(program.bindings):
         names = ", ".join(b.name for b in program.bindings) or "none"
@@ -192,7 +196,7 @@ def check_operands(device: Device, program: Program, operands: Sequence[Operand]
             f"{program.entry}: {len(operands)} buffers given for {len(program.bindings)} tensors ({names})"
         )
     for binding, operand in zip(program.bindings, operands, strict=True):
-        what, size = f"{program.entry}: tensor {binding.name}", operand.key[2]
+        what, size = f"{program.entry}: tensor {binding.name}", padded(operand.nbytes)
         if operand.device is not device:
             raise DeviceError(
                 f"{what} is on another device ({operand.device.adapter}) than the launch ({device.adapter}); "
@@ -203,19 +207,16 @@ def check_operands(device: Device, program: Program, operands: Sequence[Operand]
         if size > device.limits.binding_bytes:
             raise DeviceError(
                 f"{what} spans {size} bytes, one binding of {device.adapter.name} at most "
-                f"{device.limits.binding_bytes}; launch over parts: buffer.view(offset, nbytes)"
+                f"{device.limits.binding_bytes}; split the tensor into parts of that size"
             )
     _check_aliases(program, operands)
 
 
-def _check_aliases(program: Program, operands: Sequence[Operand]) -> None:
-    """A buffer that is written has no other binding that reads it (WebGPU), and two that write do not overlap."""
+def _check_aliases(program: Program, operands: Sequence[DeviceBuffer]) -> None:
+    """A buffer that is written has no other binding (WebGPU)."""
     for j, (second, b) in enumerate(zip(program.bindings, operands, strict=True)):
         for first, a in zip(program.bindings[:j], operands[:j], strict=True):
-            if a.key[0] != b.key[0] or first.access == second.access == "read":
-                continue
-            apart = a.key[1] + a.key[2] <= b.key[1] or b.key[1] + b.key[2] <= a.key[1]
-            if first.access == second.access and apart:
+            if a is not b or first.access == second.access == "read":
                 continue
             raise KernelError(
                 f"{program.entry}: tensors {first.name} ({first.access}) and {second.name} ({second.access}) are the "

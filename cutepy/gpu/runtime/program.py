@@ -75,7 +75,6 @@ class Limits:
     binding_bytes: int = 134217728
     buffer_bytes: int = 268435456
     uniform_bytes: int = 65536
-    storage_alignment: int = 256
     uniform_alignment: int = 256
     subgroup_sizes: tuple[int, int] = (4, 128)
 

@@ -356,6 +356,10 @@ class Scene:
         """Whether all threads of a workgroup agree on an id or iteration."""
         return leaf in self.model.workgroup_ids or leaf in self.phase.shared
 
+    def mixes(self, value: Expr) -> bool:
+        """Whether `value` depends on what threads of a workgroup agree on, and on more."""
+        return len({*map(self.is_shared, self.model.leaves(value))}) > 1
+
     def shared_ids(self, values: Iterable[Expr]) -> set[Expr]:
         """The ids and iterations in `values` on which all threads of a workgroup agree."""
         return {leaf for leaf in self.model.ids_of(values) if self.is_shared(leaf)}

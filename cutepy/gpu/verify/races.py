@@ -1,14 +1,13 @@
 """Does every address belong to one invocation, or wait for a barrier? One verdict for each array that is written.
 
 Within a workgroup it is decided by writing down who is where between two barriers. What the whole workgroup shares -
-its ids, the iteration of a loop with barriers - only moves the addresses of an access; where all accesses move alike it
-is left out, else one of each kind of iteration is looked at. Barriers do not order workgroups: those share nothing.
+its ids, the iteration of a loop with barriers - is left out where it moves all accesses alike, else one of each kind
+of iteration is looked at. Barriers do not order workgroups: those share nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,65 +19,6 @@ from .meeting import Answer, Found, Places, Scene, decide, found_by, meet, owned
 from .model import MOST, Access, Domain, Model, Verb, typed
 from .verdict import Verdict
 
-Moves = tuple[tuple[Expr, int], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """`table[row, thread]` plus what `moves` add up to, where `active`, and where all `switches` hold.
-
-    Rows are the iterations `own`; moves and switches are the same for all threads. `loose` tells that guards were left
-    out, so that less may happen than this says.
-    """
-
-    access: Access
-    table: Integers
-    active: Mask
-    moves: Moves
-    switches: tuple[Expr, ...]
-    own: Domain
-    loose: bool
-
-    def places(self, by: int, on: bool) -> Places:
-        """Where threads are when the workgroup moves addresses by that much."""
-        active = self.active if on else np.zeros((1, 1), bool)
-        owners = self.access.owners(self.table.shape[1])
-        return Places(self.access.verb, self.table + by, active, self.access.lanes, owners)
-
-
-def part_of(scene: Scene, access: Access) -> Part | None:
-    """The parts of an access; None if some term of its index mixes what threads and what workgroups have."""
-    model, own = scene.model, scene.own_domain(access)
-    if not own.complete:
-        return None
-    points = Points(model.environment(own.every))
-    form = linear(access.index)
-    table: Integers = np.full((1, model.threads), form.constant, np.int64)
-    moves: list[tuple[Expr, int]] = []
-    for atom, c in form.terms.items():
-        kind = _kind(scene, atom)
-        if kind == "mixed":
-            return None
-        if kind == "shared":
-            moves.append((atom, c))
-        elif model.leaves(atom) == frozenset((model.tid,)):
-            table = table + c * model.table(atom)
-        else:
-            table = table + c * points.whole(atom)
-    kinds = [(_kind(scene, guard), guard) for guard in access.guards]
-    active = points.where([guard for kind, guard in kinds if kind == "own"])
-    switches = tuple(guard for kind, guard in kinds if kind == "shared")
-    ordered = tuple(sorted(moves, key=lambda move: (id(move[0]), move[1])))
-    return Part(access, table, active, ordered, switches, own, any(kind == "mixed" for kind, _ in kinds))
-
-
-def _kind(scene: Scene, value: Expr) -> str:
-    """ "shared" if all threads of a workgroup agree on `value`, "own" if it depends on the thread and its own pace."""
-    shared = [scene.is_shared(leaf) for leaf in scene.model.leaves(value)]
-    if not all(map(scene.model.is_id, scene.model.leaves(value))):
-        return "mixed"
-    return "shared" if all(shared) else "mixed" if any(shared) else "own"
-
 
 def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     """Whether two threads of a workgroup meet at an address of `buffer` in `phase`."""
@@ -86,59 +26,34 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer()
-    if not model.unknowns([a.index for a in scene.accesses]):
-        found = _quick(scene)
-        if found is not None:
-            return found
-    elif not any(a.moved for a in scene.accesses):
+    known = not model.unknowns([a.index for a in scene.accesses])
+    if known and _search_phase(scene, None, loose=True) == (None, True):
+        return Answer()
+    if not any(a.moved for a in scene.accesses):
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()
     return decide(model, scene.accesses, lambda made_up: _search_phase(scene, made_up))
 
 
-def _quick(scene: Scene) -> Answer | None:
-    """Decide by tables over the threads, if the indices are sums of what threads and what workgroups have."""
-    parts: list[Part] = []
-    for access in scene.accesses:
-        part = part_of(scene, access)
-        if part is None:
-            return None
-        parts.append(part)
-    moves = list(dict.fromkeys(p.moves for p in parts))
-    if len(moves) == 1:
-        moves = [()]
-        parts = [replace(p, moves=()) for p in parts]
-    switches = list(dict.fromkeys(s for p in parts for s in p.switches))
-    values = [atom for move in moves for atom, _ in move] + switches
-    domain = scene.domain(scene.shared_ids(values), 64, values)
-    if not domain.complete:
-        return None
-    points, rows = Points(typed(domain.every)), (domain.size,)
-    offsets = [np.broadcast_to(points.total(dict(move)), rows) for move in moves]
-    holds = [np.broadcast_to(points.whole(s), rows) for s in switches]
-    _, kinds = np.unique(np.stack([*offsets, *holds], axis=1), axis=0, return_index=True)
-    for kind in kinds.tolist():
-        moved = {move: int(offset[kind]) for move, offset in zip(moves, offsets, strict=True)}
-        on = {s: bool(h[kind]) for s, h in zip(switches, holds, strict=True)}
-        meeting = meet([p.places(moved[p.moves], all(on[s] for s in p.switches)) for p in parts])
-        if meeting is not None:
-            if any(parts[spot.table].loose for spot in meeting):
-                return None
-            return Answer(scene.found(meeting, domain.point(kind), [p.own for p in parts]).witness)
-    return Answer()
-
-
-def _search_phase(scene: Scene, made_up: MadeUp) -> tuple[Found | None, bool]:
-    """Try every invocation, or those at the edges, in every kind of what the workgroup shares."""
+def _search_phase(scene: Scene, made_up: MadeUp, *, loose: bool = False) -> tuple[Found | None, bool]:
+    """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
+    this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
+    both: so more may happen, in fewer kinds."""
     model, indices = scene.model, scene.still_indices()
     guards = [a.guards if made_up is not None else model.split_guards(a)[0] for a in scene.accesses]
+    if loose:
+        guards = [tuple(g for g in own if not scene.mixes(g)) for own in guards]
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
+    parts = [e for value in wanted for e in (linear(value).terms if value.dtype.kind in "iu" else (value,))]
+    mixed = any(scene.mixes(e) for e in parts)
     own = [scene.own_domain(a) for a in scene.accesses]
     each = sum(d.size for d in own) * model.threads
-    domain = scene.domain(scene.shared_ids(wanted), each, wanted)
+    domain = scene.domain(scene.shared_ids(wanted), each if mixed else 64, wanted)
+    points = Points(typed(domain.every) if not mixed else {}, made_up)
+    alike = [points.of(e) for e in dict.fromkeys(parts) if not mixed and all(map(scene.is_shared, model.leaves(e)))]
     seen: set[bytes] = set()
-    for numbers in domain.chunks(each):
+    for numbers in domain.chunks(each, alike):
         ids = domain.at(numbers)
         tables = []
         for index, known, mine in zip(indices, guards, own, strict=True):
