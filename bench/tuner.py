@@ -109,7 +109,7 @@ def main() -> None:
     arguments.add_argument("--dtypes", default="f32,f16")
     arguments.add_argument("--seconds", type=float, default=20, help="for the plans beside the tuner's, of one product")
     arguments.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) // 4), help="products")
-    arguments.add_argument("--crew", type=int, default=4, help="processes of a product")
+    arguments.add_argument("--crew", type=int, default=2, help="processes of a product")
     arguments.add_argument("--json", type=Path, help="write the lines to this file as they come")
     arguments.add_argument("--small", action="store_true", help="small sizes, as without a discrete GPU")
     options = arguments.parse_args()

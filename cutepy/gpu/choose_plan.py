@@ -120,9 +120,10 @@ def microseconds(problem: Problem, plan: Plan) -> float:
 
 
 def in_splits(problem: Problem, plan: Plan) -> list[Plan]:
-    """The plan with k in one part, and in those that fill the processors once, twice and four times."""
+    """The plan with k in one part, and in those that fill the processors once, where it does not read ahead, twice and
+    four times."""
     groups, most = groups_of(problem, plan), max(1, problem.k // 64)
-    counts = {1, *(min(most, max(1, times * PROCESSORS // groups)) for times in (1, 2, 4))}
+    counts = {1, *(min(most, max(1, times * PROCESSORS // groups)) for times in ((2, 4) if plan.ahead else (1, 2, 4)))}
     return [whole_splits(plan, problem.k, splits) for splits in sorted(counts)]
 
 

@@ -49,9 +49,9 @@ CANDIDATES, SECONDS, LIMIT = 12, 20.0, 5.0
 """Plans that are compiled at most, the seconds that all of them may take, and those of one."""
 MOST_REGISTERS = 160
 """Numbers that a thread holds at most."""
-FINALISTS, FIRST_ROUNDS = 4, 0.8
-"""Plans that are timed again, and what the trials before may take of the time."""
-CREW, BEGINNING = max(2, min(4, (os.cpu_count() or 2) // 4)), 60.0
+FINALISTS, FIRST_ROUNDS, LAST_ROUNDS = 4, 0.75, 0.9
+"""Plans that are timed again, and when the trials before and those are over; processes take their time to end."""
+CREW, BEGINNING = 2, 60.0
 """Processes that time plans, and the seconds that one may take until it is ready."""
 Said = tuple["subprocess.Popen[str]", str]
 """A process and a line of its output."""
@@ -103,15 +103,15 @@ def tune(
     if found is not None:
         return Tuning(problem, *found, (), cached=True)
     lock_file().close()  # no process is begun for what cannot be kept
-    end = time.perf_counter() + seconds
+    start = time.perf_counter()
     trials: list[Trial] = []
     with Crew(adapter, problem) as crew:
-        until = end - (1 - FIRST_ROUNDS) * seconds
+        until = start + FIRST_ROUNDS * seconds
         for trial in crew.trials(candidates(problem, adapter), until, limit, most=CANDIDATES):
             trials.append(trial)
             if progress:
                 _show(sum(not each.early for each in trials), trial)
-        plan, took = _quickest(crew, trials, end)
+        plan, took = _quickest(crew, trials, start + LAST_ROUNDS * seconds)
     if progress:
         print(file=sys.stderr)
     keep(adapter, problem, plan, took)
