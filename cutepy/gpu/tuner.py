@@ -269,7 +269,8 @@ class Crew:
                 late = seconds <= (0 if worker.process else limit)
                 if worker.plans or compiled >= most or late or not (plan := next(left, None)):
                     continue
-                self.ask(worker, [plan], min(limit, max(1.0, seconds)), prove=prove)
+                allowed = limit if worker.ready else 1.5 * limit  # the first is compiled, too
+                self.ask(worker, [plan], min(allowed, max(1.0, seconds)), prove=prove)
                 compiled += 1
             if not any(worker.plans for worker in self.workers):
                 return
