@@ -24,10 +24,11 @@ import numpy as np
 import peers
 
 from cutepy import gpu, ops
-from cutepy.gpu.matmul import LARGE, RATINGS, choose_plan
+from cutepy.gpu.choose_plan import FEW_ROWS, LARGE, PLANS, Problem, choose_plan, in_splits
 from cutepy.gpu.operations import fold
 from cutepy.gpu.operations.copies import copy_kernel
 from cutepy.gpu.operations.domain import tiling_of
+from cutepy.gpu.products import problem_for_plans
 from cutepy.gpu.runtime import default_device
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
@@ -151,8 +152,8 @@ def product(
         line["torch_error"] = _error(tc.cpu().numpy()[at][rows], wanted)
     if min(m, n) <= 16 and not batch:
         line["of_copy"] = copying(shapes, ha.nbytes + hb.nbytes + found.nbytes) / mine
-    adapter = shapes.device.adapter
-    line["plan"] = str(_short(plan or choose_plan(m, n, k, adapter, count, along_k=orders[1] == "T")))
+    problem = problem_for_plans(a, b)
+    line["plan"] = _short(plan or choose_plan(problem, shapes.device.adapter)) if problem else "a sum of rows"
     return line
 
 
@@ -446,16 +447,11 @@ def plans(shapes: Shapes) -> None:
         (128, 8192, 4096), (300, 300, 300), (700, 900, 3000), (5000, 40, 500), (200, 16000, 60), (32, 1000, 12000),
     ]  # fmt: skip
     for m, n, k in sizes:
-        for rating in RATINGS:
-            groups = -(-m // rating.plan.tile[0]) * -(-n // rating.plan.tile[1])
-            if rating.plan.tile[0] > 4 * m or rating.plan.tile[1] > 4 * n or (rating.plan.tile[0] == 16 and m > 64):
-                continue
-            for wanted in (0, 132, 264, 528, 1056):
-                splits = max(1, round(wanted / groups)) if wanted else 1
-                if (wanted and splits == 1) or splits * 64 > k:
-                    continue
-                plan = replace(rating.plan, splits=splits)
-                shapes.case("plans", f"({m},{n},{k}) {_short(plan)}", lambda c=(m, n, k, plan): _planned(shapes, *c))
+        for whole in dict.fromkeys((*PLANS, *FEW_ROWS[False], *FEW_ROWS[True])):
+            for plan in in_splits(Problem(m, n, k), whole):
+                if whole.tile[0] <= 4 * m and whole.tile[1] <= 4 * n:
+                    name = f"({m},{n},{k}) {_short(plan)}"
+                    shapes.case("plans", name, lambda c=(m, n, k, plan): _planned(shapes, *c))
 
 
 def _planned(shapes: Shapes, m: int, n: int, k: int, plan: gpu.Plan, orders: str = "NN") -> dict[str, Any]:

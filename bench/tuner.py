@@ -5,8 +5,8 @@
 For each product, in a process of its own: a tuning that knows no plan, with an empty cache of the driver's, its seconds
 and compilations; a second process, which must compile none; then all plans that no other beats, and as many of the
 others, drawn at random, as `--seconds` leaves time for, by several processes. They compile at once, and time one after
-the other, each plan beside the tuned one. The best of these and the tuned one are timed again, in turn; `ratio` is the
-tuned plan's time over the least of these. `--json` also keeps what each plan took.
+the other, each plan beside the tuned one. The best of these are timed again; `ratio` is the tuned plan's time over the
+least of these. `--json` also keeps what each plan took.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from math import prod
@@ -28,10 +27,10 @@ from typing import Any
 
 from cutepy.cli.matmul import tune_operands as operands
 from cutepy.gpu import tuner
-from cutepy.gpu.matmul import Plan, whole_splits
+from cutepy.gpu.choose_plan import Problem, choose_plan, in_splits, microseconds
+from cutepy.gpu.plan import Plan
 from cutepy.gpu.products import problem_of
 from cutepy.gpu.runtime import Adapter, default_device
-from cutepy.gpu.tuned import Problem
 
 SHAPES = (
     "512x512x512", "1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "16x4096x4096", "64x64x1048576",
@@ -47,32 +46,10 @@ def every_plan(problem: Problem, adapter: Adapter) -> tuple[list[Plan], list[Pla
     best = tuner.unbeaten(problem, adapter.limits)
     fitting = [plan for plan in tuner.space() if plan.shared_bytes <= adapter.limits.workgroup_bytes]
     fitting = [plan for plan in fitting if prod(plan.threads) <= adapter.limits.invocations]
-    whole = {whole_splits(plan, problem.k, s) for plan in fitting for s in tuner._splits(problem, plan)}
+    whole = {plan for each in fitting for plan in in_splits(problem, each)}
     others = sorted(whole - set(best), key=str)
     random.Random(14).shuffle(others)
     return best, others
-
-
-def every_time(crew: list[tuner.Worker], first: tuner.Trial, plans: list[Plan], until: float) -> list[tuner.Trial]:
-    """The trials of these plans by several processes, from the front of the list until the time is over."""
-    left = iter(plans)
-    lock = threading.Lock()
-    trials: list[tuner.Trial] = []
-
-    def work(worker: tuner.Worker) -> None:
-        while (seconds := until - time.perf_counter()) > 0:
-            with lock:
-                plan = next(left, None)
-            if plan is None:
-                return
-            trials.append(tuner.beside(worker, first, plan, min(LIMIT, max(5.0, seconds)), prove=False))
-
-    threads = [threading.Thread(target=work, args=(worker,)) for worker in crew]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return trials
 
 
 def case(text: str, dtype: str, seconds: float, size: int) -> dict[str, Any]:
@@ -85,10 +62,11 @@ def case(text: str, dtype: str, seconds: float, size: int) -> dict[str, Any]:
         start = time.perf_counter()
         tuned = tuner.tune(a, b, again=True, progress=False)
         took = time.perf_counter() - start
+        default = choose_plan(problem, adapter)
         line: dict[str, Any] = {
             "product": f"{text} {dtype}",
             "us": 1e6 * tuned.seconds,
-            "default_us": 1e6 * (tuned.trials[0].seconds or 0.0),
+            "default_us": 1e6 * next((t.seconds for t in tuned.trials if t.plan == default and t.seconds), 0.0),
             "tuned_in": took,
             "compiled": sum(not trial.early for trial in tuned.trials),
             "late": sum("more than" in trial.dropped for trial in tuned.trials),
@@ -99,24 +77,21 @@ def case(text: str, dtype: str, seconds: float, size: int) -> dict[str, Any]:
         line["second_compiles"] = 0 if ", known" in done.stdout and "\n" not in done.stdout.strip() else done.stdout
         line["second_took"] = time.perf_counter() - start
         best, others = every_plan(problem, adapter)
-        crew = [tuner.Worker(adapter, problem) for _ in range(size)]
-        try:
-            [first] = crew[0].time([tuned.plan], LIMIT, prove=False)
+        how: dict[str, Any] = {"most": float("inf"), "prove": False}
+        with tuner.Crew(adapter, problem, size) as crew:
+            [first] = crew.trials([tuned.plan], float("inf"), LIMIT, **how)
             until = time.perf_counter() + seconds
-            trials = every_time(crew, first, sorted(best, key=lambda plan: tuner.microseconds(problem, plan)), until)
+            best.sort(key=lambda plan: microseconds(problem, plan))
+            trials = list(crew.trials(best, until, LIMIT, **how))
             line["timed"] = f"{len(trials)}/{len(best)}"
-            more = every_time(crew, first, others, until)
+            more = list(crew.trials(others, until, LIMIT, **how))
             line["timed"] += f" + {len(more)}/{len(others)}"
             trials += more
             found = sorted((t.seconds, place) for place, t in enumerate(trials) if t.seconds is not None)
-            fastest = [trials[place].plan for _, place in found[:FINAL]]
-            final = crew[0].time(list(dict.fromkeys([tuned.plan, *fastest])), LIMIT, prove=False)
-        finally:
-            for worker in crew:
-                worker.end()
-    least = min(final, key=lambda trial: trial.seconds or float("inf"))
-    assert least.seconds and final[0].seconds, final
-    line |= {"best_us": 1e6 * least.seconds, "ratio": final[0].seconds / least.seconds}
+            final = crew.again([trials[place].plan for _, place in found[:FINAL]], time.perf_counter() + LIMIT)
+    least = min([first, *final], key=lambda trial: trial.seconds or float("inf"))
+    assert least.seconds and first.seconds, final
+    line |= {"best_us": 1e6 * least.seconds, "ratio": first.seconds / least.seconds}
     line |= {"tuned": brief(tuned.plan), "best": brief(least.plan), "took": time.perf_counter() - began}
     tried = {brief(trial.plan): trial.seconds or trial.dropped for trial in (*tuned.trials, first, *trials)}
     return line | {"trials": tried}
@@ -133,7 +108,7 @@ def main() -> None:
     arguments.add_argument("--cases", default=":", help="which products, as a slice of shapes by types: 0:6")
     arguments.add_argument("--dtypes", default="f32,f16")
     arguments.add_argument("--seconds", type=float, default=20, help="for the plans beside the tuner's, of one product")
-    arguments.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="products")
+    arguments.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) // 4), help="products")
     arguments.add_argument("--crew", type=int, default=2, help="processes of a product")
     arguments.add_argument("--json", type=Path, help="write the lines to this file as they come")
     arguments.add_argument("--small", action="store_true", help="small sizes, as without a discrete GPU")

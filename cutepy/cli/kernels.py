@@ -19,7 +19,8 @@ from pathlib import Path
 from traceback import extract_tb
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
-from ..gpu.matmul import choose_plan, matmul_kernel
+from ..gpu.choose_plan import Problem, choose_plan
+from ..gpu.matmul import matmul_kernel
 from ..gpu.operations.fold import fold_kernel
 from ..gpu.operations.operand import Place
 from ..gpu.operations.reductions import Reduction, launches
@@ -144,7 +145,7 @@ def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
     if inner != k or a.dtype is not b.dtype:
         raise CommandError(f"A {a.dtype} {a.layout} and B {b.dtype} {b.layout}: inner sizes and types must be equal")
     c = make_tensor(a.dtype, (m, n), LayoutRight)
-    plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(m, n, k)
+    plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(Problem(m, n, k))
     return Call(matmul_kernel, products(a, b, c), {"plan": plan})
 
 

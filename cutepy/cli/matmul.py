@@ -27,9 +27,11 @@ from numpy.lib import format as npy
 
 from ..errors import CommandError, DeviceError, KernelError
 from ..gpu.array import array
-from ..gpu.matmul import Plan, choose_plan, matmul_kernel, slab_bytes
+from ..gpu.choose_plan import Problem, choose_plan
+from ..gpu.matmul import matmul_kernel
 from ..gpu.multiply import matmul
 from ..gpu.operations.domain import power_of_two
+from ..gpu.plan import Plan, slab_bytes
 from ..gpu.products import products
 from ..gpu.runtime import Adapter, Limits, default_device
 from ..gpu.slabs import copy_layout
@@ -85,7 +87,7 @@ def run_matmul(options: Namespace) -> None:
         )
     engine = choose_engine(options.engine)
     m, n, k = a.shape[0], b.shape[1], a.shape[1]
-    plan = plan_for(tile, engine.limits, engine.title) if tile else choose_plan(m, n, k, engine.adapter)
+    plan = plan_for(tile, engine.limits, engine.title) if tile else choose_plan(Problem(m, n, k), engine.adapter)
     if options.show:
         write_text(STDOUT, _shown(options.show, a, b, plan))
         if not options.output:

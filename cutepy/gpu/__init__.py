@@ -17,7 +17,6 @@ from .array import empty as empty
 from .ir import Expr as Expr
 from .ir import Kernel as Kernel
 from .library import OnDevice as OnDevice
-from .matmul import Plan as Plan
 from .matmul_matrices import MatrixPlan as MatrixPlan
 from .multiply import explain_matmul as explain_matmul
 from .multiply import matmul as matmul
@@ -40,6 +39,7 @@ from .operations.reductions import std as std
 from .operations.reductions import sum as sum
 from .operations.reductions import var as var
 from .operations.softmax import softmax as softmax
+from .plan import Plan as Plan
 from .runtime import Adapter as Adapter
 from .runtime import adapters as adapters
 from .runtime import default_device as default_device

@@ -16,10 +16,11 @@ from ..tensor.dtypes import DType
 from ..tensor.engine import Scalars
 from ..tensor.tensor import Tensor
 from .ir import Expr
-from .matmul import Plan, multiply_tiles
+from .matmul import multiply_tiles
 from .matmul_matrices import MatrixPlan, multiply_matrices
 from .operations.operand import tensor_of
 from .operations.pointwise import Pointwise, pointwise
+from .plan import Plan
 from .trace.kernel import kernel
 
 PRODUCT = "c"

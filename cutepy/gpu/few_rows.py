@@ -7,7 +7,7 @@ that several threads read.
 
 from __future__ import annotations
 
-from typing import Protocol
+from math import prod
 
 from ..layout import Layout, ceil_div, composition, size
 from ..layout import _ as ALL
@@ -18,42 +18,16 @@ from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from .ir import Expr
 from .operations.operand import runs_across
-from .slabs import PADDING, Cut, Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
+from .plan import Plan
+from .slabs import PADDING, Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
 from .trace import functions
 from .trace import language as gpu
 
-ROOM = 6144
-"""Elements of shared memory that leave room for two workgroups on a processor of an H200."""
 
-
-class Runs(Cut, Protocol):
-    """What is asked of a plan: its threads along the rows (one), the columns and k, and the runs of 4 k that a thread
-    holds of B."""
-
-    @property
-    def along(self) -> tuple[int, int, int]: ...
-    @property
-    def ahead(self) -> int: ...
-
-
-def rows_at_once(plan: Runs) -> int:
-    """The rows of which the sums of all threads lie in shared memory at once."""
-    (bm, bn, bk), tk = plan.tile, plan.along[2]
-    room = max(bm * (bk + PADDING), ROOM)
-    halves = (bm >> n for n in range(bm.bit_length()))
-    return next((rows for rows in halves if tk * (rows * bn + PADDING) <= room), 1)
-
-
-def shared_elements(plan: Runs) -> int:
-    """Elements of shared memory: a slab of A, or the sums of some rows."""
-    (bm, bn, bk), tk = plan.tile, plan.along[2]
-    return max(bm * (bk + PADDING), tk * (rows_at_once(plan) * bn + PADDING))
-
-
-def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Runs, store: Store) -> None:
+def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
     """The body of `matmul_kernel` for plans with `ahead`, which stores what `store` makes of the sums."""
     (bm, bn, bk), (_, tn, tk), ahead = plan.tile, plan.along, plan.ahead
-    (column, row, batch), wide, depth = spread_over_grid(C, plan), bn // tn, 4 * tk
+    (column, row, batch), wide, depth = spread_over_grid(C, plan.tile, prod(plan.threads)), bn // tn, 4 * tk
     batches = size(A, 2) if A.rank > 2 else 1
     A, B = (of_batch(t, batch) for t in (A, B))
     block = (4, 4) if bm * bk >= 16 * tn * tk else None  # turned in registers: shared memory takes vectors along k
@@ -62,7 +36,7 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Runs, store: Store)
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, depth), column, copy_B)
     who = b.unit(0, wide), b.unit(1, 4)
     pitch = bk + PADDING
-    memory = gpu.shared(A.dtype.accumulator, Layout(shared_elements(plan)))
+    memory = gpu.shared(A.dtype.accumulator, Layout(plan.elements_ahead))
     sA = Tensor(memory.engine, Layout((bm, bk), (pitch, 1)), memory.offset)
     parts_A = Tensor(memory.engine, Layout((bm, (4, tk, bk // depth)), (pitch, (1, 4, depth))), memory.offset)
     acc = make_tensor(A.dtype.accumulator, Layout((bm, wide), (wide, 1)))
@@ -72,7 +46,7 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Runs, store: Store)
     k = size(A, 1)
     runs, slabs, each = ceil_div(k, depth), ceil_div(k, bk), bk // depth
     whole = ceil_div(runs, ahead)
-    first, turns = share_of(whole, plan, batch // batches)
+    first, turns = share_of(whole, plan.splits, batch // batches)
     next_A = make_fragment_like(a.part(first))
     held = [make_fragment_like(b.part(first)) for _ in range(ahead)]
     a.load(functions.minimum(first * (ahead // each), slabs - 1), next_A)
@@ -109,11 +83,11 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Runs, store: Store)
 
 
 def _added(
-    acc: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Runs, *, across: bool
+    acc: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan, *, across: bool
 ) -> tuple[Tensor, Layout, Expr | bool]:
     """The sums of the threads along k, added some rows at a time: those of a thread, the layout from (thread, value) to
     their places in the tile, and whether the thread has any."""
-    (bm, bn, _), (_, tn, tk), rows = plan.tile, plan.along, rows_at_once(plan)
+    (bm, bn, _), (_, tn, tk), rows = plan.tile, plan.along, plan.rows_at_once
     tid, wide, count = gpu.thread(), bn // tn, rows * bn
     down, right = (bn, 1) if across else (1, rows)
     order = Layout((bn, rows), (bm, 1)) if across else Layout((rows, bn), (1, bm))

@@ -1,4 +1,4 @@
-"""Matrix product: one kernel over partitioned tensors, and the plans that choose its tiles.
+"""Matrix product: one kernel over partitioned tensors.
 
 Law: `C[m, n] = sum over k of A[m, k] * B[n, k]`, summed in f32 (in i32 and u32 for those), for any layouts; where a
 tile does not divide an extent, loads beyond it give 0 and stores do nothing.
@@ -7,12 +7,9 @@ tile does not divide an extent, loads beyond it give 0 and stores do nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import ceil, prod
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from math import prod
 
-from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
 from ..layout import _ as ALL
 from ..layout.values.int_tuple import leaves
@@ -21,91 +18,14 @@ from ..tensor.gemm import gemm
 from ..tensor.make import make_fragment_like, make_tensor
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
-from .few_rows import multiply_few_rows, shared_elements
+from .few_rows import multiply_few_rows
 from .ir import Expr
-from .ir.stmt import workgroup_bytes
 from .operations.operand import modes_of, runs_across
-from .slabs import Slabs, Store, copy_block, copy_layout, of_batch, padded_slabs, share_of, spread_over_grid
+from .plan import Plan
+from .slabs import Slabs, Store, copy_layout, of_batch, padded_slabs, share_of, spread_over_grid
 from .trace import functions
 from .trace import language as gpu
 from .trace.kernel import kernel
-
-if TYPE_CHECKING:
-    from .runtime import Adapter
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How the matrix product is cut up.
-
-    A workgroup computes `tile = (bm, bn, bk)` slabs with `threads = (tm, tn)` threads; a thread owns rows and columns
-    in blocks of 4, spread over the tile. With `(tm, tn, tk)`, tk such groups share out the k of each slab, and their
-    sums are added in shared memory in the end. `copies` are the (rows, columns of k) that one thread brings at a time,
-    of A and of B; None chooses them by the layouts. The next slab is loaded while one is used; `stages` of them lie in
-    shared memory, and with 1 there is a second barrier. `unrolled` writes out k. `lanes` is the block of rows and
-    columns in which neighbouring threads stand, for a subgroup to read few different rows and columns; None stands for
-    one row, or one column where C has columns. With `repeat_last` the last turn brings its own slab once more, unused,
-    instead of none: a loop without a branch. k is summed in `splits` parts, which a second pass adds in their order.
-
-    With `ahead`, for few rows, B goes to the registers of `(1, tn, tk)` threads: each loads as many runs of 4 k of its
-    columns before it uses the first, and `bk` is the slab of A.
-    """
-
-    tile: tuple[int, int, int] = (64, 64, 16)
-    threads: tuple[int, int] | tuple[int, int, int] = (16, 16)
-    copies: tuple[tuple[int, int], tuple[int, int]] | None = None
-    stages: int = 1
-    unrolled: bool = False
-    lanes: tuple[int, int] | None = None
-    repeat_last: bool = False
-    splits: int = 1
-    ahead: int = 0
-
-    def __post_init__(self) -> None:
-        (bm, bn, bk), (tm, tn, tk) = self.tile, self.along
-        numbers = (*self.tile, *self.threads)
-        if not all(isinstance(n, int) and n > 0 for n in numbers) or bm % (4 * tm) or bn % (4 * tn):
-            raise KernelError(
-                f"{self}: tile rows and columns must be multiples of 4 times the threads along them; "
-                f"{max(bm, 4 * tm) // (4 * tm) * 4 * tm}x{max(bn, 4 * tn) // (4 * tn) * 4 * tn}x{bk} would do"
-            )
-        for name, rows, copies in zip("AB", (bm, bn), self.copies or (None, None), strict=True):
-            vm, vk = copies or copy_block((rows, bk), tm * tn * tk, along_k=False)
-            if rows % vm or bk % vk or (rows * bk) % (vm * vk * tm * tn * tk):
-                raise KernelError(
-                    f"{self}: {tm * tn * tk} threads with {vm}x{vk} elements each do not share out "
-                    f"the {rows}x{bk} tile of {name}"
-                )
-        if self.ahead and (tm > 1 or bk % (4 * tk) or self.ahead % (bk // (4 * tk))):
-            raise KernelError(
-                f"{self}: with runs ahead there is 1 thread along the rows, a slab has whole runs of {4 * tk} columns "
-                f"of k, and so many runs are whole slabs; {4 * tk} columns would do"
-            )
-        if self.stages not in (1, 2):
-            raise KernelError(f"{self}: stages is 1 or 2")
-        if bk % tk:
-            raise KernelError(f"{self}: {tk} groups of threads do not share out {bk} columns of k; give a multiple")
-        needed, slab = 4 * tm * tn * (tk - 1), padded_slabs(max(bm, bn), bk, self.stages).cosize
-        if needed > slab and not self.ahead:
-            enough = ceil_div(needed * bk, slab * tk) * tk
-            raise KernelError(
-                f"{self}: {tk - 1} groups of {tm}x{tn} threads hand on 4 sums each in the memory of a slab; that is "
-                f"{needed} elements of {slab}; {enough} columns of k would do, or fewer groups"
-            )
-        lm, ln = self.lanes or (1, tn)
-        if min(lm, ln) < 1 or tm % lm or tn % ln:
-            raise KernelError(f"{self}: blocks of {lm}x{ln} threads do not fill {tm}x{tn} threads")
-
-    @property
-    def along(self) -> tuple[int, int, int]:
-        """Threads along the rows, the columns and k."""
-        tm, tn, *tk = self.threads
-        return tm, tn, tk[0] if tk else 1
-
-    @property
-    def shared_bytes(self) -> int:
-        """Bytes of workgroup memory for elements of 4 bytes."""
-        return 4 * shared_elements(self) if self.ahead else slab_bytes(self.tile, self.stages)
 
 
 @kernel
@@ -124,7 +44,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
         multiply_few_rows(A, B, C, plan, store)
         return
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
-    (column, row, batch), tid = spread_over_grid(C, plan), gpu.thread()
+    (column, row, batch), tid = spread_over_grid(C, plan.tile, prod(plan.threads)), gpu.thread()
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
     copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=runs_across(A))
@@ -156,7 +76,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
             gemm(part_A, part_B, acc)
 
     slabs = ceil_div(size(A, 1), bk)
-    first, turns = share_of(slabs, plan, batch // batches)
+    first, turns = share_of(slabs, plan.splits, batch // batches)
     next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     a.load(first, next_A)
     b.load(first, next_B)
@@ -207,12 +127,6 @@ def store_sums(sums: Tensor, mine: Tensor, _like_C: Callable[[Tensor], Tensor]) 
     copy(sums, mine)
 
 
-def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
-    """Bytes of workgroup memory for slabs of A and B, elements of 4 bytes, at most."""
-    bm, bn, bk = tile
-    return workgroup_bytes(4 * padded_slabs(rows, bk, stages).cosize for rows in (bm, bn))
-
-
 def _places(plan: Plan, across: bool) -> tuple[Layout, Layout]:
     """From a thread to its row and to its column among the threads: blocks of lanes, C's near direction first."""
     tm, tn, _ = plan.along
@@ -245,116 +159,3 @@ def _fragment(rows: int, columns: int, across: bool) -> Layout:
     """Accumulators, contiguous in the direction in which C is."""
     shape = ((4, rows // 4), (4, columns // 4))
     return Layout(shape, ((columns, 4 * columns), (1, 4)) if across else ((1, 4), (rows, 4 * rows)))
-
-
-LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
-MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
-SQUARE = Plan((64, 64, 16), (8, 8), stages=2, unrolled=True, lanes=(8, 4))
-WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
-SMALL = Plan((32, 32, 32), (4, 8, 4), unrolled=True)
-SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
-
-PROCESSORS, WARPS = 132, 4
-"""Of the GPU that was measured, an H200, and the subgroups of 32 threads that one of them runs at a time."""
-START, SECOND_START, BYTES = 2.0, 3.0, 2.8e6
-"""Microseconds that a launch takes and that of a second pass, and bytes of the sums of splits in a microsecond."""
-
-
-def second_pass(elements: int, splits: int) -> float:
-    """Microseconds of adding up the parts of so many elements."""
-    return SECOND_START + 4 * (2 * splits + 1) * elements / BYTES if splits > 1 else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """What a plan reaches, in TFLOP/s of the whole GPU, with one subgroup wherever one can run, and with more: of all
-    products, or only of those where k is contiguous in B, or is not."""
-
-    plan: Plan
-    one: float
-    more: float
-    along_k: bool | None = None
-
-    def serves(self, m: int, along_k: bool) -> bool:
-        """Whether it is for products of so many rows."""
-        return self.along_k in (None, along_k) and (m <= 16 or not self.plan.ahead)
-
-    @property
-    def together(self) -> int:
-        """Workgroups that run at a time."""
-        return PROCESSORS * max(1, 32 * WARPS // prod(self.plan.threads))
-
-    def microseconds(self, m: int, n: int, k: int, batch: int, splits: int) -> float:
-        """How long the product should take: whole rounds of workgroups, and the second pass of splits."""
-        bm, bn, bk = self.plan.tile
-        rounds = ceil_div(m, bm) * ceil_div(n, bn) * batch * splits / self.together
-        if rounds < 4:  # a processor takes two workgroups at once, where there are more than processors
-            rounds = ceil(rounds) if rounds <= 1 else 2 * ceil(rounds / 2)
-        turns = ceil_div(ceil_div(k, bk), splits) * bk
-        work = 2e-6 * bm * bn * turns * self.together / (self.one if rounds == 1 else self.more)
-        return START + rounds * (0.5 + work) + second_pass(m * n * batch, splits)
-
-
-RATINGS = (
-    Rating(LARGE, 41, 47),
-    Rating(WIDE, 41, 46),
-    Rating(MEDIUM, 38, 40),
-    Rating(SQUARE, 37, 37),
-    Rating(SMALL, 20, 31),
-    Rating(SKINNY, 20, 28, along_k=False),
-    Rating(SKINNY, 15, 20, along_k=True),
-    Rating(Plan((4, 32, 512), (1, 8, 32), unrolled=True, ahead=4), 7.6, 8, along_k=False),
-    Rating(Plan((4, 16, 512), (1, 4, 64), unrolled=True, ahead=2), 5.5, 8.5, along_k=True),
-    Rating(Plan((8, 16, 512), (1, 4, 64), unrolled=True, ahead=2), 10, 15.5, along_k=True),
-    Rating(Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2), 16, 24.3, along_k=True),
-    Rating(Plan((16, 32, 256), (1, 8, 16), unrolled=True, ahead=4), 19, 28, along_k=True),
-)
-
-
-def choose_plan(
-    m: int, n: int, k: int, adapter: Adapter | None = None, batch: int = 1, *, along_k: bool = False
-) -> Plan:
-    """A plan for these extents on this adapter; without one, a plan that every WebGPU device can run.
-
-    `along_k` says that k is contiguous in B.
-
-    A discrete GPU gets the tile and the splits of k that should take the least time, by `RATINGS`.
-
-    >>> choose_plan(4096, 4096, 4096).tile
-    (64, 64, 16)
-    """
-    m, n, k, batch = (max(1, extent) for extent in (m, n, k, batch))
-    if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
-        plan = Plan() if min(m, n) > 16 else Plan((32, 32, 16), (8, 8))
-        groups = ceil_div(m, plan.tile[0]) * ceil_div(n, plan.tile[1]) * batch
-        return whole_splits(plan, k, max(1, min(16 // groups, k // 1024)))
-    return _fastest(m, n, k, batch, along_k)
-
-
-@lru_cache(maxsize=512)
-def _fastest(m: int, n: int, k: int, batch: int, along_k: bool) -> Plan:
-    """The plan of the least time, by `RATINGS`."""
-    best, least = Plan(), float("inf")
-    for rating in (rating for rating in RATINGS if rating.serves(m, along_k)):
-        groups = ceil_div(m, rating.plan.tile[0]) * ceil_div(n, rating.plan.tile[1]) * batch
-        for rounds in (0, 1, 2, 3, 4):
-            splits = max(1, min(rounds * rating.together // groups, k // 64))
-            took = rating.microseconds(m, n, k, batch, splits)
-            if took < least:
-                best, least = whole_splits(rating.plan, k, splits), took
-    return best
-
-
-def whole_splits(plan: Plan, k: int, splits: int) -> Plan:
-    """The plan with at most so many splits of k, none of them empty.
-
-    >>> whole_splits(Plan(), 5 * 16, 4).splits
-    3
-    """
-    return replace(plan, splits=parts_of(k, plan.tile[2], splits))
-
-
-def parts_of(k: int, depth: int, most: int) -> int:
-    """How many parts of whole slabs there are of k, at most so many, none of them empty."""
-    slabs = ceil_div(k, depth)
-    return ceil_div(slabs, ceil_div(slabs, most))

@@ -24,10 +24,12 @@ from ..tensor.make import make_fragment_like
 from ..tensor.partition import local_tile, thread_value_partition
 from ..tensor.tensor import Tensor
 from ..tensor.tiled import TiledMMA, make_tiled_mma
+from .choose_plan import PROCESSORS, START
 from .ir import Expr
 from .ir.stmt import workgroup_bytes
-from .matmul import PROCESSORS, START, parts_of, store_sums
+from .matmul import store_sums
 from .operations.operand import Place, modes_of, runs_across, steps_of
+from .plan import parts_of
 from .runtime.program import MATRICES
 from .slabs import Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
 from .trace import functions
@@ -170,7 +172,7 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
 def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: Store | None) -> None:
     """The body of `matrix_matmul_kernel`, which stores what `store` makes of the sums; without it, matrices to C."""
     (bm, bn, bk), mma = plan.tile, plan.mma
-    (column, row, batch), who = spread_over_grid(C, plan), SUBGROUP * gpu.subgroup()
+    (column, row, batch), who = spread_over_grid(C, plan.tile, prod(plan.threads)), SUBGROUP * gpu.subgroup()
     batches = size(A, 2) if A.rank > 2 else 1
     if plan.band:
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
@@ -187,7 +189,7 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
     clear(acc)
 
     slabs = ceil_div(size(A, 1), a.tile[1])
-    first, turns = share_of(slabs, plan, batch // batches)
+    first, turns = share_of(slabs, plan.splits, batch // batches)
     next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     if plan.ahead:
         a.load(first, next_A)

@@ -20,12 +20,12 @@ from ..tensor.make import make_tensor
 from ..tensor.tensor import Tensor
 from .array import DeviceEngine
 from .epilogue import PRODUCT, Asked, Epilogue, operation_of
-from .matmul import Plan
 from .matmul_bytes import WIDE_OF, bytes_plan, memory_of, numbers_along
 from .matmul_matrices import MatrixPlan, Sums, matrix_plan
 from .operations.copies import copy
 from .operations.operand import Place, broadcast, place_of, target_of, tensor_of
 from .operations.pointwise import Pointwise, converted, pointwise
+from .plan import Plan
 from .products import How, Operands, contract, contract_with, planned, problem_for_plans, stretched
 from .repeat import repeatable
 from .tuned import tuned_plan

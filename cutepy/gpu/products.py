@@ -21,8 +21,9 @@ from ..tensor.bulk import common_refinement, mode_sizes
 from ..tensor.dtypes import DType, as_dtype
 from ..tensor.engine import CountingEngine
 from ..tensor.tensor import Tensor
+from .choose_plan import Problem, choose_plan
 from .epilogue import Epilogue, epilogue_kernel
-from .matmul import Plan, choose_plan, matmul_kernel, parts_of, whole_splits
+from .matmul import matmul_kernel
 from .matmul_matrices import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
 from .operations.copies import copy, filled
 from .operations.domain import zipped
@@ -30,10 +31,11 @@ from .operations.fold import fold_kernel, sum_products
 from .operations.operand import Place, modes_of, over, place_of, runs_across, tensor_of
 from .operations.pointwise import converted, shares_memory
 from .operations.reductions import Reduction, launches
+from .plan import Plan, parts_of, whole_splits
 from .repeat import repeatable, static_type
 from .runtime import Adapter
 from .slabs import corner, new_of_tiles, of_whole_tiles
-from .tuned import Problem, tuned_plan
+from .tuned import tuned_plan
 
 static_type(Plan)
 static_type(MatrixPlan)
@@ -218,7 +220,7 @@ def planned(place: Place, problem: Problem, sums: Sums = "f32") -> Plan | Matrix
     if isinstance(found, MatrixPlan):
         return replace(found, columns=(not p.across[0], not p.across[1]))
     adapter = None if place.device is None else place.device.adapter
-    plan = tuned_plan(adapter, p) or choose_plan(p.m, p.n, p.k, adapter, p.batch, along_k=p.across[1])
+    plan = tuned_plan(adapter, p) or choose_plan(p, adapter)
     return whole_splits(plan, p.k, plan.splits)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from ..errors import KernelError
 from ..layout import Layout, ceil_div, composition, size
@@ -207,17 +207,6 @@ def of_whole_tiles(place: Place, tensor: Tensor, tile: tuple[int, int]) -> Tenso
     return fresh
 
 
-class Cut(Protocol):
-    """What a grid has to know of a plan: its tile, its threads and the parts of k."""
-
-    @property
-    def tile(self) -> tuple[int, int, int]: ...
-    @property
-    def threads(self) -> tuple[int, ...]: ...
-    @property
-    def splits(self) -> int: ...
-
-
 Store: TypeAlias = Callable[[Tensor, Tensor, Callable[[Tensor], Tensor]], None]
 """What becomes of the sums of a thread: takes them, the part of C that is the thread's, and the same part of another
 tensor of C's shape, as a function of that."""
@@ -228,20 +217,20 @@ def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
     return tensor(ALL, ALL, batch % size(tensor, 2)) if tensor.rank > 2 else tensor
 
 
-def spread_over_grid(C: Tensor, plan: Cut) -> tuple[Expr, Expr, Expr]:
+def spread_over_grid(C: Tensor, tile: tuple[int, ...], threads: int) -> tuple[Expr, Expr, Expr]:
     """The launch, and the column, the row and the batch of the workgroup: in one dimension where a grid is too long."""
-    grid = ceil_div(size(C, 1), plan.tile[1]), ceil_div(size(C, 0), plan.tile[0]), size(C, 2) if C.rank > 2 else 1
+    grid = ceil_div(size(C, 1), tile[1]), ceil_div(size(C, 0), tile[0]), size(C, 2) if C.rank > 2 else 1
     if max(grid[1:]) <= state.MOST_GROUPS:
-        gpu.launch(grid=grid, threads=prod(plan.threads))
+        gpu.launch(grid=grid, threads=threads)
         return gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
-    gpu.launch(grid=prod(grid), threads=prod(plan.threads))
+    gpu.launch(grid=prod(grid), threads=threads)
     index = gpu.workgroup.x
     return index % grid[0], index // grid[0] % grid[1], index // (grid[0] * grid[1])
 
 
-def share_of(slabs: int, plan: Cut, part: Expr) -> tuple[Expr | int, Expr | int]:
+def share_of(slabs: int, splits: int, part: Expr) -> tuple[Expr | int, Expr | int]:
     """The first slab of a part of k, and how many it has."""
-    if plan.splits == 1:
+    if splits == 1:
         return 0, slabs
-    share = ceil_div(slabs, plan.splits)
-    return part * share, share if slabs % plan.splits == 0 else functions.minimum(share, slabs - part * share)
+    share = ceil_div(slabs, splits)
+    return part * share, share if slabs % splits == 0 else functions.minimum(share, slabs - part * share)

@@ -23,11 +23,13 @@ from ..layout import Layout
 from ..tensor.dtypes import as_dtype
 from ..tensor.tensor import Tensor
 from .array import array
-from .matmul import Plan, matmul_kernel
+from .choose_plan import Problem
+from .matmul import matmul_kernel
 from .operations.operand import Place
+from .plan import Plan
 from .products import Operands, arranged_product
 from .runtime import Device, default_device
-from .tuned import Problem, alone, plan_of, tuples
+from .tuned import alone, plan_of, tuples
 
 STEPS, ROUNDS, LEAST, TOO_SLOW = 100, 9, 3e-4, 2.0
 """Steps of the clock that a round takes at least, rounds, the seconds of one, and how many times the quickest's time a
@@ -104,7 +106,8 @@ def main() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         plans = [plan_of(plan) for plan in asked["plans"]]
-        found = [tried(device, operands, plan, conflicts if asked["prove"] else None) for plan in plans]
+        first = replace(plans[0], splits=1)
+        found = [tried(device, operands, plan, first, conflicts if asked["prove"] else None) for plan in plans]
         launches = [launch for launch in found if not isinstance(launch, dict)]
         answers = [answer if isinstance(answer, dict) else {} for answer in found]
         if len(launches) == len(plans):
@@ -116,12 +119,12 @@ def main() -> None:
 
 
 def tried(
-    device: Device, operands: Operands, plan: Plan, conflicts: dict[Plan, int] | None
+    device: Device, operands: Operands, plan: Plan, first: Plan, conflicts: dict[Plan, int] | None
 ) -> Callable[[], None] | dict[str, Any]:
     """A launch by a plan, which was made once, or why it was dropped.
 
-    With `conflicts`, the worst ones of the plans before, with k in one part, it is proven first, and may have no more
-    than the first of them.
+    With `conflicts`, the worst ones of the plans before, with k in one part, it is proven, and may have no more than
+    the first of those that are timed with it.
     """
     try:
         whole = replace(plan, splits=1)
@@ -131,7 +134,7 @@ def tried(
                 why = (*verdict.refuted, *verdict.undecided)[0]
                 return {"dropped": f"it cannot be proven: {why}"[:200], "early": True}
             conflicts[whole] = matmul_kernel.report(*operands, plan=whole).worst_conflict
-        if conflicts and conflicts[whole] > next(iter(conflicts.values())):
+        if conflicts and conflicts[whole] > conflicts.get(first, conflicts[whole]):
             return {"dropped": f"{conflicts[whole]}-way conflicts", "early": True}
         launch = partial(arranged_product, Place(device), operands, plan)
         launch()

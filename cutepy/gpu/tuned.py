@@ -12,42 +12,19 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from math import log2
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import KernelError
-from .matmul import Plan
+from .choose_plan import Problem
+from .plan import Plan
 from .runtime import Adapter
 
 if sys.platform != "win32":  # there two tunings at once disturb one another
     import fcntl
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A product as its kernel sees it: extents, batches, types, and whether A, B and C lie along their mode 1."""
-
-    m: int
-    n: int
-    k: int
-    batch: int
-    dtypes: tuple[str, str, str]
-    across: tuple[bool, bool, bool]
-
-    @property
-    def shape_class(self) -> str:
-        """What it shares with the products that its plan serves: extents to half an octave, what vectors need of them.
-
-        >>> Problem(1000, 1024, 4096, 1, ("f32",) * 3, (True, False, True)).shape_class
-        'f32,f32,f32 kmn 20*,20*,24* 0'
-        """
-        sizes = ",".join(f"{round(2 * log2(x))}{'*' * (x % 4 == 0)}" for x in (self.m, self.n, self.k))
-        letters = "".join(pair[along] for pair, along in zip(("mk", "mk", "mn"), self.across, strict=True))
-        return f"{','.join(self.dtypes)} {letters} {sizes} {round(2 * log2(self.batch))}"
 
 
 def folder() -> Path:

@@ -2,9 +2,9 @@
 
 Law: the space is every plan whose tile and threads the kernel takes. Dropped before a driver compiles it is what
 exceeds the device's limits, wastes half a tile, is beaten by another plan in all that it moves and computes, cannot be
-proven, or meets more conflicts than a plan before it. What is left is timed, likeliest first, beside the default plan,
-and of the quickest of these the one is kept that has the least median when they are timed in turn. Each is timed in
-turn with the first: the clock of the GPU rises and falls, and is the same for both.
+proven, or meets more conflicts than a plan before it. What is left is timed, likeliest first, by several processes: one
+plan that compiles for long keeps no other waiting. The quickest are timed again. Each is timed in turn with the default
+plan: the clock of the GPU rises and falls, and is the same for both.
 """
 
 from __future__ import annotations
@@ -16,31 +16,45 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from math import ceil
+from math import prod
+from operator import gt
 
 from ..errors import KernelError
 from ..layout import ceil_div
-from .matmul import PROCESSORS, START, Plan, choose_plan, second_pass, whole_splits
+from .choose_plan import (
+    FEW,
+    PROCESSORS,
+    Problem,
+    choose_plan,
+    groups_of,
+    in_splits,
+    microseconds,
+    registers,
+    turns_of,
+    words,
+)
 from .operations.domain import power_of_two
+from .plan import Plan
 from .products import problem_of
 from .repeat import forget
 from .runtime import Adapter, Limits
-from .tuned import Problem, keep, known, lock_file
+from .tuned import keep, known, lock_file
 
 CANDIDATES, SECONDS, LIMIT = 12, 20.0, 5.0
 """Plans that are compiled at most, the seconds that all of them may take, and those of one."""
-MOST_REGISTERS, ALIKE = 160, 3
-"""Numbers that a thread holds at most, and plans with one tile of C that are tried."""
-FINALISTS = 4
-"""Plans that are timed again, in turn."""
-FIRST_ROUNDS, FIRST_ROUNDS_AGAIN, BEGINNING = 0.9, 0.75, 2.0
-"""What the trials may take of the time, the last rounds take the rest; and seconds until a process is ready."""
-CLOCKS = 1840
-"""Of a processor in a microsecond, as far as plans use them."""
+MOST_REGISTERS = 160
+"""Numbers that a thread holds at most."""
+FINALISTS, FIRST_ROUNDS, LAST_ROUNDS = 4, 0.75, 0.9
+"""Plans that are timed again, and when the trials before and those are over; processes take their time to end."""
+CREW, BEGINNING = 2, 60.0
+"""Processes that time plans, and the seconds that one may take until it is ready."""
+Said = tuple["subprocess.Popen[str]", str]
+"""A process and a line of its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +93,8 @@ def tune(
 ) -> Tuning:
     """Find the fastest plan of `gpu.matmul(A, B)` on the device of the operands, and keep it for products of its class.
 
-    It takes at most about `seconds`, and `limit` for one plan: each is compiled in a process of its own, which ends
-    with its time. What was found before, by any process, is given back without a compilation unless `again` is said.
+    It takes at most about `seconds`, and `limit` for one plan: each is compiled in a process apart, which ends with its
+    time. What was found before, by any process, is given back without a compilation unless `again` is said.
 
     Raises TensorError and KernelError for what is no product; KernelError where no plan could be timed.
     """
@@ -89,23 +103,15 @@ def tune(
     if found is not None:
         return Tuning(problem, *found, (), cached=True)
     lock_file().close()  # no process is begun for what cannot be kept
-    start, share = time.perf_counter(), FIRST_ROUNDS
-    chosen = candidates(problem, adapter)
+    start = time.perf_counter()
     trials: list[Trial] = []
-    with Worker(adapter, problem) as worker:
-        for plan in chosen:
-            compiled, left = sum(not trial.early for trial in trials), start + share * seconds - time.perf_counter()
-            if compiled == CANDIDATES or left < 0:
-                break
-            first = next((trial for trial in trials if trial.seconds is not None), None)
-            allowed = min(limit, max(1.0, left))
-            trials.append(worker.time([plan], allowed)[0] if first is None else beside(worker, first, plan, allowed))
-            if worker.process is None:  # what it had compiled, the last rounds compile again
-                share = FIRST_ROUNDS_AGAIN
+    with Crew(adapter, problem) as crew:
+        until = start + FIRST_ROUNDS * seconds
+        for trial in crew.trials(candidates(problem, adapter), until, limit, most=CANDIDATES):
+            trials.append(trial)
             if progress:
-                _show(compiled + 1, trials[-1])
-        left = start + seconds - time.perf_counter() - (BEGINNING if worker.process is None else 0.0)
-        plan, took = _quickest(worker, trials, min(limit, left))
+                _show(sum(not each.early for each in trials), trial)
+        plan, took = _quickest(crew, trials, start + LAST_ROUNDS * seconds)
     if progress:
         print(file=sys.stderr)
     keep(adapter, problem, plan, took)
@@ -113,25 +119,16 @@ def tune(
     return Tuning(problem, plan, took, tuple(trials))
 
 
-def beside(worker: Worker, first: Trial, plan: Plan, limit: float, *, prove: bool = True) -> Trial:
-    """The trial of a plan, its seconds as if the GPU had the clock that it had in the first trial."""
-    again, trial = worker.time([first.plan, plan], limit, prove=prove)
-    if trial.seconds is None or again.seconds is None or first.seconds is None:
-        return trial
-    return replace(trial, seconds=first.seconds * trial.seconds / again.seconds)
-
-
-def _quickest(worker: Worker, trials: list[Trial], limit: float) -> tuple[Plan, float]:
-    """The plan of the least median time when those that were quickest are timed again, in turn, and that median; of the
-    least time so far where `limit` is too short for that."""
+def _quickest(crew: Crew, trials: list[Trial], end: float) -> tuple[Plan, float]:
+    """The plan of the least time, and that time, when those that were quickest are timed again, where they still are
+    compiled."""
     timed = sorted((trial.seconds, place) for place, trial in enumerate(trials) if trial.seconds is not None)
     if not timed:
         raise KernelError(f"tune: no plan could be timed; {'; '.join(map(str, trials)) or 'give more seconds'}")
-    last = [trials[place] for _, place in timed[:FINALISTS]]
-    again = worker.time([trial.plan for trial in last], limit) if limit > 0 else []
-    found = [trial for trial in again if trial.seconds is not None] or last
-    best = min(found, key=lambda trial: trial.seconds or 0.0)
-    return best.plan, best.seconds or 0.0
+    last = {trials[place].plan: seconds for seconds, place in timed[:FINALISTS]}
+    last |= {trial.plan: trial.seconds for trial in crew.again(last, end) if trial.seconds is not None}
+    best = min(last, key=lambda plan: last[plan])
+    return best, last[best]
 
 
 def _show(done: int, trial: Trial) -> None:
@@ -158,157 +155,73 @@ def space() -> Iterator[Plan]:
 
 
 def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
-    """The plans that are tried for a product, the default one first and then the likeliest.
+    """The plans that are tried for a product: the default one, then the likeliest with each tile and its threads, then
+    the others.
 
     >>> from .runtime import Limits
-    >>> problem = Problem(64, 4096, 1024, 1, ("f32",) * 3, (True, False, True))
+    >>> problem = Problem(64, 4096, 1024)
     >>> kept = unbeaten(problem, Limits())
     >>> len(kept) < 40 < len(list(space())), all(plan.shared_bytes <= 16384 for plan in kept)
     (True, True)
     """
-    p = problem
-    default = choose_plan(p.m, p.n, p.k, adapter, p.batch, along_k=p.across[1])
-    found: list[Plan] = [default]
-    for plan in sorted(unbeaten(p, adapter.limits), key=lambda plan: microseconds(p, plan)):
-        if plan not in found and sum(other.tile[:2] == plan.tile[:2] for other in found) < ALIKE:
-            found.append(plan)
-    return found
+    likeliest = sorted(unbeaten(problem, adapter.limits), key=lambda plan: microseconds(problem, plan))
+    before: Counter[object] = Counter()
+    placed: list[tuple[int, int, Plan]] = []
+    for plan in dict.fromkeys([choose_plan(problem, adapter), *likeliest]):
+        placed.append((before[plan.tile, plan.threads], len(placed), plan))
+        before[plan.tile, plan.threads] += 1
+    return [plan for _, _, plan in sorted(placed)]
 
 
 def unbeaten(problem: Problem, limits: Limits) -> list[Plan]:
-    """The plans within these limits that no other beats in all of: bytes moved, words of shared memory for each
+    """The plans within these limits that no other beats in all of: elements moved, words of shared memory for each
     multiply-add, multiply-adds beyond the product's own, and rounds of workgroups."""
-    kept: list[tuple[tuple[float, ...], Plan]] = []
-    for whole in space():
-        if _fits(problem, whole, limits):
-            plans = [whole_splits(whole, problem.k, splits) for splits in _splits(problem, whole)]
-            kept += [(costs(problem, plan), plan) for plan in plans]
-    return [plan for cost, plan in kept if not any(_beats(other, cost) for other, _ in kept)]
-
-
-def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
-
-
-def _groups(problem: Problem, plan: Plan) -> int:
-    """Workgroups of one part of k."""
-    return ceil_div(problem.m, plan.tile[0]) * ceil_div(problem.n, plan.tile[1]) * problem.batch
+    fitting = [plan for whole in space() if _fits(problem, whole, limits) for plan in in_splits(problem, whole)]
+    kept: dict[Plan, tuple[float, ...]] = {}
+    for cost, plan in sorted(((costs(problem, plan), plan) for plan in fitting), key=lambda pair: pair[0]):
+        if all(other == cost or any(map(gt, other, cost)) for other in kept.values()):
+            kept[plan] = cost
+    return list(kept)
 
 
 def _fits(problem: Problem, plan: Plan, limits: Limits) -> bool:
     """Whether a device holds it, and no half of its tile lies beyond the product."""
-    (bm, bn, _bk), (tm, tn, tk) = plan.tile, plan.along
-    registers = bm // tm * (bn // tn) + bm // tm + bn // tn * (1 + 4 * plan.ahead)
-    wasted = plan.ahead > 0 and problem.m > 16
+    bm, bn, _ = plan.tile
+    wasted = plan.ahead > 0 and problem.m > FEW
     wasted |= bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
-    room = plan.shared_bytes <= limits.workgroup_bytes and tm * tn * tk <= limits.invocations
-    return room and registers <= MOST_REGISTERS and not wasted
-
-
-def _splits(problem: Problem, plan: Plan) -> list[int]:
-    """1, and the splits of k that fill the processors once, twice and four times."""
-    groups = _groups(problem, plan)
-    most = max(1, problem.k // 64)
-    return sorted({1, *(min(most, max(1, times * PROCESSORS // groups)) for times in (1, 2, 4))})
+    room = plan.shared_bytes <= limits.workgroup_bytes and prod(plan.threads) <= limits.invocations
+    return room and registers(plan) <= MOST_REGISTERS and not wasted
 
 
 def costs(problem: Problem, plan: Plan) -> tuple[float, ...]:
     """What a plan costs, each to be as little as it can: see `unbeaten`."""
-    (bm, bn, bk), (tm, tn, _) = plan.tile, plan.along
-    rows, columns = ceil_div(problem.m, bm), ceil_div(problem.n, bn)
-    deep = ceil_div(problem.k, bk) * bk
-    parts = 2 * plan.splits * problem.m * problem.n if plan.splits > 1 else 0
-    moved = deep * (rows * bm * columns + columns * bn * rows) + parts
-    words = (bm / tm + (0 if plan.ahead else bn / tn)) / (bm / tm * (bn / tn))
-    return float(moved), words, float(rows * bm * columns * bn), _rounds(problem, plan)
-
-
-def _rounds(problem: Problem, plan: Plan) -> float:
-    """How long the longest thread works, in multiply-adds."""
-    (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
-    turns = ceil_div(ceil_div(problem.k, bk), plan.splits)
-    return float(ceil_div(_groups(problem, plan) * plan.splits, PROCESSORS) * bm * bn / (tm * tn * tk) * turns * bk)
-
-
-BRINGING = {"f16": 0.12}
-"""Clocks of a processor for an element that is brought to shared memory; 0.1 for other types."""
-
-
-def microseconds(problem: Problem, plan: Plan) -> float:
-    """How long a plan should take, as 1,600 plans of 24 products took on an NVIDIA H200.
-
-    A slab costs its multiply-adds, the words of shared memory that these read, what is brought there, and a wait at
-    the barrier that workgroups of one processor share. As many run together as registers and shared memory let.
-    """
-    (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
-    threads, brought = tm * tn * tk, (bm if plan.ahead else bm + bn) * bk
-    _, words, _, _ = costs(problem, plan)
-    registers = min(255.0, bm // tm * (bn // tn) + bm // tm + bn // tn + brought / threads + 30)
-    room = 100_000 // plan.shared_bytes if plan.shared_bytes <= 24_600 else 1
-    together = max(1, min(int(65536 / (threads * registers)), 2048 // threads, room))
-    turns = ceil_div(ceil_div(problem.k, bk), plan.splits)
-    slab = bm * bn * bk / 128 * (1 + words / 2) + BRINGING.get(problem.dtypes[0], 0.1) * brought
-
-    def clocks(groups: int) -> float:
-        return turns * (slab * (groups + 13 / threads) + 200) + 1200
-
-    own = _groups(problem, plan) * plan.splits / PROCESSORS
-    rounds, rest = divmod(own, together)
-    last = clocks(ceil(rest)) if rest else 0.0
-    taken = rounds * clocks(together) + last if rounds < 4 else own / together * clocks(together)
-    return START + taken / CLOCKS + second_pass(problem.m * problem.n * problem.batch, plan.splits)
+    (bm, bn, bk), groups, turns = plan.tile, groups_of(problem, plan), turns_of(problem, plan)
+    moved = groups * (bm + bn) * ceil_div(problem.k, bk) * bk
+    parts = 2 * plan.splits * problem.m * problem.n * problem.batch if plan.splits > 1 else 0
+    longest = ceil_div(groups * plan.splits, PROCESSORS) * bm * bn / prod(plan.threads) * turns * bk
+    return float(moved + parts), words(plan), float(groups * bm * bn), longest
 
 
 class Worker:
-    """A process that times plans, one after the other; it is ended, and another begun, where one takes too long."""
+    """A process that times plans, one question after the other, and what it was asked for last."""
 
     def __init__(self, adapter: Adapter, problem: Problem) -> None:
         self.adapter, self.problem = adapter, problem
         self.process: subprocess.Popen[str] | None = None
-        self.answers: queue.Queue[str] = queue.Queue()
+        self.ready = False
+        self.first: Plan | None = None
+        self.plans: list[Plan] = []
+        self.limit, self.ends = 0.0, 0.0
 
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def time(self, plans: Sequence[Plan], limit: float, *, prove: bool = True) -> list[Trial]:
-        """Time plans in turn, within so many seconds once the process has begun."""
-        if self.process is None:
-            self.begin()
-        assert self.process is not None and self.process.stdin is not None
-        try:
-            asked = {"plans": [asdict(plan) for plan in plans], "prove": prove}
-            self.process.stdin.write(json.dumps(asked) + "\n")
-            self.process.stdin.flush()
-            answers = json.loads(self.answers.get(timeout=limit))
-        except queue.Empty:
-            why = f"more than {limit:.0f} s"
-        except (OSError, ValueError):
-            why = "its process ended"
-        else:
-            return [Trial(plan, **answer) for plan, answer in zip(plans, answers, strict=True)]
-        self.end()
-        return [Trial(plan, dropped=why) for plan in plans]
-
-    def begin(self) -> None:
-        """Start the process and wait until it has its device and its operands."""
+    def begin(self, said: queue.Queue[Said]) -> None:
+        """Start the process, which hands on what it says: first that it has its device and its operands."""
         one = self.adapter  # Dawn shows equal GPUs as one: its name says which
         which = one.name if one.runtime == "dawn" else str(one.index)
         chosen = {**os.environ, "CUTEPY_ADAPTER": which, "CUTEPY_RUNTIME": one.runtime}
         command = [sys.executable, "-m", "cutepy.gpu.tune_worker", json.dumps(asdict(self.problem))]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=chosen)
-        self.answers = queue.Queue()
-        threading.Thread(target=_listen, args=(self.process, self.answers), daemon=True).start()
-        try:
-            begun = self.answers.get(timeout=60)
-        except queue.Empty:
-            begun = ""
-        if not begun:
-            self.end()
-            raise KernelError(f"tune: a process of its own gets no device {self.adapter} within a minute")
+        self.process, self.ready = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=chosen), False
+        threading.Thread(target=_listen, args=(self.process, said), daemon=True).start()
 
     def end(self) -> None:
         """End the process, whatever it does."""
@@ -319,15 +232,122 @@ class Worker:
                 if stream is not None:
                     with suppress(OSError):  # what was not read is lost with it
                         stream.close()
-        self.process = None
+        self.process, self.plans = None, []
 
 
-def _listen(process: subprocess.Popen[str], answers: queue.Queue[str]) -> None:
-    """Hand on what a process says, and an empty answer when it ends."""
+class Crew:
+    """Processes that time plans of a product: while one of them compiles, others go on. One that takes too long is
+    ended, and another begun when it is needed."""
+
+    def __init__(self, adapter: Adapter, problem: Problem, size: int = CREW) -> None:
+        self.said: queue.Queue[Said] = queue.Queue()
+        self.workers = [Worker(adapter, problem) for _ in range(size)]
+        self.first: Trial | None = None
+        self.made: dict[Plan, Worker] = {}
+
+    def __enter__(self) -> Crew:
+        for worker in self.workers:
+            worker.begin(self.said)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self.workers:
+            worker.end()
+
+    def trials(
+        self, plans: Iterable[Plan], until: float, limit: float, *, most: float, prove: bool = True
+    ) -> Iterator[Trial]:
+        """The trials of plans as they come: none is begun after `until`, and no driver compiles more than `most`.
+
+        Each is timed beside the first that could be timed, and has the seconds that it would have at the clock that the
+        GPU had then.
+        """
+        left, compiled = iter(plans), 0
+        while True:
+            for worker in self.workers:
+                seconds = until - time.perf_counter()
+                late = seconds <= (0 if worker.process else limit)
+                if worker.plans or compiled >= most or late or not (plan := next(left, None)):
+                    continue
+                allowed = limit if worker.ready else 1.5 * limit  # the first is compiled, too
+                self.ask(worker, [plan], min(allowed, max(1.0, seconds)), prove=prove)
+                compiled += 1
+            if not any(worker.plans for worker in self.workers):
+                return
+            for trial in self.heard():
+                compiled -= trial.early
+                yield trial
+
+    def again(self, plans: Iterable[Plan], end: float) -> list[Trial]:
+        """The trials of plans, timed again by `end` where they are compiled."""
+        found, given = [], list(plans)
+        for worker in self.workers:
+            mine, left = [plan for plan in given if self.made.get(plan) is worker], end - time.perf_counter()
+            if mine and left > 0:
+                self.ask(worker, mine, left)
+        while any(worker.plans for worker in self.workers):
+            found += self.heard()
+        return found
+
+    def ask(self, worker: Worker, plans: list[Plan], limit: float, *, prove: bool = True) -> None:
+        """Have plans timed in turn with the first, within so many seconds once the process is ready."""
+        if worker.process is None:
+            worker.begin(self.said)
+        worker.first, worker.plans, worker.limit = self.first.plan if self.first else None, plans, limit
+        worker.ends = time.perf_counter() + (limit if worker.ready else BEGINNING)
+        asked = [asdict(plan) for plan in (worker.first, *plans) if plan]
+        assert worker.process is not None and worker.process.stdin is not None
+        with suppress(OSError):  # of a process that has ended: it is heard of
+            worker.process.stdin.write(json.dumps({"plans": asked, "prove": prove}) + "\n")
+            worker.process.stdin.flush()
+
+    def heard(self) -> list[Trial]:
+        """What the next worker has to say, or that one has taken too long: the trials of what it was asked for."""
+        soonest = min((worker for worker in self.workers if worker.plans), key=lambda worker: worker.ends)
+        try:
+            process, line = self.said.get(timeout=max(0.0, soonest.ends - time.perf_counter()))
+        except queue.Empty:
+            return self.lost(soonest, f"more than {soonest.limit:.0f} s")
+        worker = next((worker for worker in self.workers if worker.process is process), None)
+        if worker is None:  # it was ended meanwhile
+            return []
+        if line and not worker.ready:
+            worker.ready, worker.ends = True, time.perf_counter() + worker.limit
+            return []
+        try:
+            answers = json.loads(line)
+        except ValueError:
+            return self.lost(worker, "its process ended")
+        beside, plans, worker.plans = worker.first and answers.pop(0).get("seconds"), worker.plans, []
+        found = [Trial(plan, **answer) for plan, answer in zip(plans, answers, strict=True)]
+        if beside and self.first and self.first.seconds:
+            clock = self.first.seconds / beside
+            found = [replace(trial, seconds=trial.seconds and clock * trial.seconds) for trial in found]
+        elif self.first and any(trial.seconds for trial in found):  # at some other clock than that of the first
+            self.ask(worker, plans, worker.limit, prove=False)
+            return []
+        self.made |= {trial.plan: worker for trial in found if trial.seconds is not None}
+        self.first = self.first or next((trial for trial in found if trial.seconds is not None), None)
+        return found
+
+    def lost(self, worker: Worker, why: str) -> list[Trial]:
+        """The trials of a worker that is ended. Raises KernelError where it never began."""
+        plans, ready = worker.plans, worker.ready
+        worker.end()
+        self.made = {plan: other for plan, other in self.made.items() if other is not worker}
+        if not ready:
+            raise KernelError(
+                f"tune: a process of its own gets no device {worker.adapter} within {BEGINNING:.0f} seconds"
+            )
+        return [Trial(plan, dropped=why) for plan in plans]
+
+
+def _listen(process: subprocess.Popen[str], said: queue.Queue[Said]) -> None:
+    """Hand on what a process says, and an empty line when it ends."""
     assert process.stdout is not None
     try:
         for line in process.stdout:
-            answers.put(line)
+            said.put((process, line))
     except ValueError:  # closed meanwhile
         pass
-    answers.put("")
+    said.put((process, ""))

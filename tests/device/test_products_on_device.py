@@ -8,9 +8,9 @@ import pytest
 
 from cutepy import gpu, ops
 from cutepy.gpu.array import DeviceEngine
-from cutepy.gpu.matmul import whole_splits
 from cutepy.gpu.matmul_bytes import numbers_along
 from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.plan import whole_splits
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.slabs import new_of_tiles, padded_kernel
 from cutepy.gpu.trace.kernel import KernelFunction

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import os
+import queue
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +21,7 @@ from swiftshader import SWIFTSHADER
 from cutepy import gpu
 from cutepy.errors import KernelError
 from cutepy.gpu import repeat, tune_worker, tuned, tuner
-from cutepy.gpu.matmul import choose_plan
+from cutepy.gpu.choose_plan import Problem, choose_plan
 from cutepy.gpu.products import problem_of
 from cutepy.gpu.runtime import Device, Limits
 
@@ -34,14 +38,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     repeat.forget()
 
 
-def problem(m: int, n: int, k: int) -> tuned.Problem:
-    return tuned.Problem(m, n, k, 1, ("f32", "f32", "f32"), (True, False, True))
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("room", [16384, 49152])
 def test_what_is_left_of_the_space(shape: tuple[int, int, int], room: int) -> None:
-    found, given = tuner.unbeaten(problem(*shape), Limits(workgroup_bytes=room)), problem(*shape)
+    found, given = tuner.unbeaten(Problem(*shape), Limits(workgroup_bytes=room)), Problem(*shape)
     prices = [tuner.costs(given, plan) for plan in found]
     assert found and len(found) < len(list(tuner.space()))
     for plan, price in zip(found, prices, strict=True):
@@ -68,7 +68,8 @@ def test_a_product_is_tuned_once_and_for_its_class(
     a, b, wanted = operands(device)
     monkeypatch.setattr(tuner, "CANDIDATES", 2)
     found = gpu.tune(a, b, seconds=60, limit=60, progress=False)
-    assert not found.cached and found.trials[0].plan == choose_plan(40, 96, 70, device.adapter)
+    default = choose_plan(problem_of(a, b)[0], device.adapter)
+    assert not found.cached and default in [trial.plan for trial in found.trials]
     assert sum(trial.seconds is not None for trial in found.trials) <= 2
     assert found.plan in [trial.plan for trial in found.trials if trial.seconds]
     again = gpu.tune(a, b, progress=False)
@@ -86,26 +87,79 @@ def test_a_product_is_tuned_once_and_for_its_class(
     assert told["known"] and tuple(told["plan"]["tile"]) == found.plan.tile and told["product"] == "40x96x70"
 
 
-class Slowing:
-    """Times plans as they take on a GPU whose clock is another one at every question."""
+class Machine:
+    """A clock, and what the processes of a crew say at its times: a process takes 2 s to begin and 1.5 s to compile a
+    plan, and never ends the plans `endless`; the GPU has another clock at every question."""
 
-    def __init__(self, takes: dict[gpu.Plan, float]) -> None:
-        self.takes, self.asked = takes, 0
+    def __init__(self, takes: Callable[[gpu.Plan], float], endless: Callable[[gpu.Plan], bool]) -> None:
+        self.takes, self.endless = takes, endless
+        self.now, self.asked, self.order = 0.0, 0, 0
+        self.said: list[tuple[float, int, object, str]] = []
 
-    def time(self, plans: list[gpu.Plan], limit: float, *, prove: bool = True) -> list[tuner.Trial]:
-        self.asked += 1
-        clock = (1.0, 5.7, 2.0)[self.asked % 3]
-        return [tuner.Trial(plan, self.takes[plan] * clock) for plan in plans]
+    def perf_counter(self) -> float:
+        return self.now
+
+    def say(self, when: float, process: object, line: str) -> None:
+        self.order += 1
+        heapq.heappush(self.said, (when, self.order, process, line))
+
+    def get(self, timeout: float) -> tuple[object, str]:
+        """As `queue.Queue.get`."""
+        if not self.said or self.said[0][0] > self.now + timeout:
+            self.now += timeout
+            raise queue.Empty
+        when, _, process, line = heapq.heappop(self.said)
+        self.now = max(self.now, when)
+        return process, line
 
 
-def test_the_clock_of_the_gpu_chooses_no_plan() -> None:
-    takes = {gpu.Plan(splits=n + 1): 1 + (n - 3) ** 2 / 100 for n in range(6)}
-    worker, first = Slowing(takes), tuner.Trial(gpu.Plan(), takes[gpu.Plan()])
-    trials = [first, *(tuner.beside(worker, first, plan, 5.0) for plan in takes if plan != first.plan)]
-    assert [trial.seconds for trial in trials] == pytest.approx(list(takes.values()))
-    trials.append(tuner.Trial(gpu.Plan(splits=7), dropped="more than 5 s"))
-    plan, _ = tuner._quickest(worker, trials, 5.0)
-    assert plan == gpu.Plan(splits=4)
+class Process:
+    """As `subprocess.Popen`, with itself as the streams."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.free, self.compiled = machine, machine.now + 2.0, set()
+        self.stdin = self.stdout = self
+        machine.say(self.free, self, "{}")
+
+    def write(self, line: str) -> None:
+        plans = [tuned.plan_of(plan) for plan in json.loads(line)["plans"]]
+        if any(map(self.machine.endless, plans)):
+            return
+        clock = (1.0, 5.7, 2.0)[self.machine.asked % 3]
+        self.machine.asked += 1
+        self.free = max(self.free, self.machine.now) + 1.5 * len({*plans} - self.compiled) + 0.1
+        self.compiled |= {*plans}
+        self.machine.say(self.free, self, json.dumps([{"seconds": clock * self.machine.takes(plan)} for plan in plans]))
+
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+    def kill(self) -> None: ...
+    def wait(self) -> None: ...
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Machine]:
+    def made(*how: Callable[[gpu.Plan], float]) -> Machine:
+        one = Machine(*how)
+        monkeypatch.setattr(tuner, "time", one)
+        monkeypatch.setattr(tuner, "queue", SimpleNamespace(Queue=lambda: one, Empty=queue.Empty))
+        monkeypatch.setattr(tuner.subprocess, "Popen", lambda *_, **__: Process(one))
+        monkeypatch.setattr(tuner.threading, "Thread", lambda **_: SimpleNamespace(start=lambda: None))
+        return one
+
+    return made
+
+
+def test_the_clock_of_the_gpu_chooses_no_plan(device: Device, machine: Callable[..., Machine]) -> None:
+    given = Problem(40, 96, 70)
+    one = machine(lambda plan: 1 + (plan.splits - 4) ** 2 / 100, lambda plan: plan.splits == 7)
+    plans = [gpu.Plan(splits=n + 1) for n in range(7)]
+    with tuner.Crew(device.adapter, given, 3) as crew:
+        trials = list(crew.trials(plans, float("inf"), 5.0, most=7))
+        assert {t.plan.splits: t.seconds for t in trials if t.seconds} == pytest.approx(
+            {plan.splits: one.takes(plan) for plan in plans[:6]}
+        )
+        assert tuner._quickest(crew, trials, one.now + 5.0)[0] == gpu.Plan(splits=4)
 
 
 def test_one_lucky_round_does_not_win(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,61 +225,36 @@ def test_a_file_that_cannot_be_read_counts_as_absent(device: Device, cache: Path
 def test_a_plan_that_takes_too_long_is_ended(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b, _ = operands(device)
     given, adapter = problem_of(a, b)
-    with tuner.Worker(adapter, given) as worker:
-        plan = choose_plan(40, 96, 70)
-        [trial] = worker.time([plan], 1e-4)
-        assert trial.seconds is None and "more than" in trial.dropped and worker.process is None
-        assert all(trial.seconds for trial in worker.time([plan, replace(plan, splits=2)], 60))
-        worker.process.kill()
-        assert [trial.dropped for trial in worker.time([plan], 60)] == ["its process ended"]
-
-
-class Compiling:
-    """A worker on a clock of its own: a process takes 2 s to begin and 1.5 s to compile a plan, and never ends one."""
-
-    def __init__(self, endless: int) -> None:
-        self.now, self.endless = 0.0, endless
-        self.process: bool | None = None
-        self.met: dict[gpu.Plan, int] = {}
-        self.compiled: set[gpu.Plan] = set()
-
-    def perf_counter(self) -> float:
-        return self.now
-
-    def __call__(self, *_: object) -> Compiling:
-        return self
-
-    def __enter__(self) -> Compiling:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def time(self, plans: Sequence[gpu.Plan], limit: float, *, prove: bool = True) -> list[tuner.Trial]:
-        if self.process is None:
-            self.now, self.process, self.compiled = self.now + 2.0, True, set()
-        for plan in plans:
-            self.met.setdefault(plan, len(self.met))
-        numbers = [self.met[plan] for plan in plans]
-        takes = sum(1.5 for plan in plans if plan not in self.compiled) + 0.15 * len(plans)
-        if self.endless in numbers or takes > limit:
-            self.now, self.process = self.now + limit, None
-            return [tuner.Trial(plan, dropped="more than that") for plan in plans]
-        self.now += takes
-        self.compiled |= set(plans)
-        return [tuner.Trial(plan, 1.0 + number) for plan, number in zip(plans, numbers, strict=True)]
+    plan = choose_plan(given)
+    with tuner.Crew(adapter, given, 1) as crew:
+        [trial] = crew.trials([plan], float("inf"), 1e-4, most=1)
+        assert trial.seconds is None and "more than" in trial.dropped and crew.workers[0].process is None
+        assert all(trial.seconds for trial in crew.trials([plan, replace(plan, splits=2)], float("inf"), 60, most=2))
+        assert crew.workers[0].process is not None
+        crew.workers[0].process.kill()
+        assert [trial.dropped for trial in crew.trials([plan], float("inf"), 60, most=1)] == ["its process ended"]
 
 
 @pytest.mark.parametrize("device", ["wgpu"], indirect=True)
-@pytest.mark.parametrize("endless", range(13))
-def test_tuning_ends_in_its_time(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch, endless: int) -> None:
-    worker = Compiling(endless)
-    monkeypatch.setattr(tuner, "Worker", worker)
-    monkeypatch.setattr(tuner, "time", worker)
+@pytest.mark.parametrize("endless", [(), (0,), (3,), (7,), (1, 2), (0, 1, 5)], ids=str)
+@pytest.mark.parametrize("size", [2, 4])
+def test_tuning_ends_in_its_time(
+    device: Device,
+    cache: Path,
+    machine: Callable[..., Machine],
+    monkeypatch: pytest.MonkeyPatch,
+    endless: tuple[int, ...],
+    size: int,
+) -> None:
+    """Whatever never compiles: by as many processes and one more, the quickest of the others is found meanwhile."""
+    monkeypatch.setattr(tuner, "Crew", partial(tuner.Crew, size=size))
     a, b, _ = operands(device)
+    given, adapter = problem_of(a, b)
+    order = {plan: place for place, plan in enumerate(tuner.candidates(given, adapter))}
+    one = machine(lambda plan: 2.0 - (order[plan] == 8), lambda plan: order[plan] in endless)
     found = tuner.tune(a, b, seconds=20.0, progress=False)
-    assert worker.met[found.plan] == (endless == 0), "the quickest that could be timed"
-    assert worker.now <= 20.0 and len(found.trials) >= 4
+    assert (order[found.plan] == 8 or len(endless) >= size) and one.now <= 20.0
+    assert len(found.trials) <= 12 and {*endless} <= {order[trial.plan] for trial in found.trials if trial.dropped}
 
 
 def test_what_cannot_be_tuned(device: Device) -> None:

@@ -14,9 +14,10 @@ from operation_cases import Recorded, recorded
 
 import cutepy.gpu
 from cutepy import gpu
-from cutepy.gpu.matmul import LARGE, MEDIUM, SKINNY, SMALL, Plan
+from cutepy.gpu.choose_plan import LARGE, MEDIUM, SKINNY, SMALL
 from cutepy.gpu.matmul_matrices import MatrixPlan
 from cutepy.gpu.operations import softmax as softmax_module
+from cutepy.gpu.plan import Plan
 from cutepy.gpu.trace.kernel import KernelFunction
 
 OPERATION_CALLS = 10

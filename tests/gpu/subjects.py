@@ -11,8 +11,9 @@ import traced
 from cutepy import gpu
 from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import Buffer, Kernel
-from cutepy.gpu.matmul import Plan, matmul_kernel
+from cutepy.gpu.matmul import matmul_kernel
 from cutepy.gpu.operations.fold import FoldPlan, fold_kernel
+from cutepy.gpu.plan import Plan
 from cutepy.gpu.trace.call import bind_call, run_on_host
 from cutepy.gpu.trace.folds import Fold
 from cutepy.gpu.trace.kernel import KernelFunction

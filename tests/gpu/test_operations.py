@@ -7,7 +7,8 @@ import pytest
 
 from cutepy import gpu
 from cutepy.errors import KernelError, TensorError
-from cutepy.gpu.matmul import Plan, matmul_kernel
+from cutepy.gpu.matmul import matmul_kernel
+from cutepy.gpu.plan import Plan
 from cutepy.gpu.slabs import copy_layout
 from cutepy.layout import Layout, Swizzle, make_composed_layout
 from cutepy.tensor import make_tensor

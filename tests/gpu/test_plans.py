@@ -9,8 +9,10 @@ import pytest
 
 from cutepy import Layout, composition, gpu, make_tensor, transactions, vectorised, widest_copy
 from cutepy.errors import KernelError
-from cutepy.gpu.matmul import LARGE, MEDIUM, SMALL, Plan, _places, choose_plan, matmul_kernel
+from cutepy.gpu.choose_plan import LARGE, MEDIUM, SMALL, Problem, choose_plan
+from cutepy.gpu.matmul import _places, matmul_kernel
 from cutepy.gpu.operations.domain import tiling_of
+from cutepy.gpu.plan import Plan
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.slabs import copy_block, copy_layout
 from cutepy.gpu.verify import needs_checks
@@ -115,13 +117,32 @@ def test_the_fast_kernel_needs_no_checks_and_no_predicates() -> None:
 
 
 def test_plans_fit_the_device() -> None:
-    assert choose_plan(4096, 4096, 4096) == choose_plan(4096, 4096, 4096, CPU) == Plan()  # type: ignore[arg-type]
-    chosen = [choose_plan(n, n, n, BIG_GPU) for n in (512, 1024, 2048, 4096)]  # type: ignore[arg-type]
-    assert chosen == [SMALL, MEDIUM, LARGE, LARGE]
+    large = Problem(4096, 4096, 4096)
+    assert choose_plan(large) == choose_plan(large, CPU) == Plan()  # type: ignore[arg-type]
+    chosen = [choose_plan(Problem(n, n, n), BIG_GPU) for n in (512, 1024, 2048, 4096)]  # type: ignore[arg-type]
+    assert chosen == [SMALL, replace(LARGE, splits=4), LARGE, LARGE]
     for plan in (LARGE, MEDIUM, SMALL):
         assert plan.shared_bytes <= 49152 and prod(plan.threads) <= 256
     kernel = matmul_kernel.program(*(np.zeros((256, 256), np.float32) for _ in range(3)), plan=LARGE)
     assert kernel.shared_bytes == LARGE.shared_bytes
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("tile", [(0, 64, 16), (64, 64), (64, 64, 16.0), None, [64, 64, 16]]),
+        ("threads", [(16,), (16, 16, 0), (-16, 16), 7]),
+        ("copies", [3, ((4,), (4, 1)), ((4, 1),), ((4, 0), (4, 1)), ((4, 1), None)]),
+        ("stages", [0, 3, None, 1.5]),
+        ("lanes", [(0, 4), (4,), 8]),
+        ("splits", [0, -1, 1.5, None, (2,)]),
+        ("ahead", [-1, 0.5, None]),
+    ],
+)
+def test_a_field_out_of_range_is_named(field: str, values: list[object]) -> None:
+    for value in values:
+        with pytest.raises(KernelError, match=rf"Plan\(.*: {field} is .*; it takes "):
+            Plan(**{field: value})  # type: ignore[arg-type]
 
 
 def test_groups_that_k_does_not_serve_are_refused() -> None:

@@ -10,17 +10,9 @@ import pytest
 
 from cutepy import gpu
 from cutepy.gpu import products
-from cutepy.gpu.matmul import (
-    LARGE,
-    MEDIUM,
-    SKINNY,
-    SMALL,
-    SQUARE,
-    Plan,
-    choose_plan,
-    whole_splits,
-)
+from cutepy.gpu.choose_plan import LARGE, MEDIUM, SKINNY, SMALL, SQUARE, Problem, choose_plan
 from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.plan import Plan, whole_splits
 from cutepy.gpu.products import contract, grouped
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.trace import state
@@ -52,9 +44,8 @@ def large_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plans that a large GPU would get, with splits as random products seldom have them."""
     g = np.random.default_rng(0)
 
-    def chosen(m: int, n: int, k: int, _adapter: object = None, batch: int = 1, *, along_k: bool = False) -> Plan:
-        plan = choose_plan(m, n, k, BIG_GPU, batch, along_k=along_k)  # type: ignore[arg-type]
-        return whole_splits(plan, k, int(g.integers(1, 5)))
+    def chosen(problem: Problem, _adapter: object) -> Plan:
+        return whole_splits(choose_plan(problem, BIG_GPU), problem.k, int(g.integers(1, 5)))  # type: ignore[arg-type]
 
     monkeypatch.setattr(sys.modules["cutepy.gpu.products"], "choose_plan", chosen)
 
@@ -127,7 +118,7 @@ def test_what_a_large_gpu_is_given_is_proven(proofs: list[str], monkeypatch: pyt
     monkeypatch.setattr(
         sys.modules["cutepy.gpu.products"],
         "choose_plan",
-        lambda m, n, k, _, batch, along_k: choose_plan(m, n, k, BIG_GPU, batch, along_k=along_k),
+        lambda problem, _: choose_plan(problem, BIG_GPU),  # type: ignore[arg-type]
     )
     g = np.random.default_rng(14)
     sizes = [(16, 4096, 4096), (64, 64, 1 << 20), (128, 8192, 4096), (4096, 1, 4096), (1, 4096, 4096), (700, 900, 3000)]
@@ -149,9 +140,9 @@ def test_splits_are_never_empty() -> None:
 def test_the_choice_fills_a_large_gpu_where_k_allows_it() -> None:
     sizes = (16, 4096, 4096), (64, 64, 1 << 20), (3000, 200, 7000), (128, 8192, 4096), (512, 512, 512)
     for (m, n, k), along_k in product(sizes, (False, True)):
-        plan = choose_plan(m, n, k, BIG_GPU, along_k=along_k)  # type: ignore[arg-type]
+        plan = choose_plan(Problem(m, n, k, across=(True, along_k, True)), BIG_GPU)  # type: ignore[arg-type]
         assert -(-m // plan.tile[0]) * -(-n // plan.tile[1]) * plan.splits >= 120, plan
-    assert choose_plan(64, 64, 64, BIG_GPU, 1000).splits == 1  # type: ignore[arg-type]
+    assert choose_plan(Problem(64, 64, 64, 1000), BIG_GPU).splits == 1  # type: ignore[arg-type]
 
 
 def test_splits_and_sums_of_products_give_the_same_bits_every_time() -> None:

@@ -13,7 +13,8 @@ from subjects import staged_copy, tv_copy
 
 from cutepy import gpu
 from cutepy.gpu.ir import Kernel, new_arena
-from cutepy.gpu.matmul import Plan, matmul_kernel
+from cutepy.gpu.matmul import matmul_kernel
+from cutepy.gpu.plan import Plan
 from cutepy.gpu.report import AccessFigures, Hardware, report
 from cutepy.gpu.verify import verify
 from cutepy.layout import ComposedLayout, Layout, Swizzle, composition, make_composed_layout

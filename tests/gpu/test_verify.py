@@ -33,7 +33,8 @@ from cutepy.gpu.ir import (
     var,
 )
 from cutepy.gpu.lower import lower
-from cutepy.gpu.matmul import Plan, matmul_kernel
+from cutepy.gpu.matmul import matmul_kernel
+from cutepy.gpu.plan import Plan
 from cutepy.gpu.runtime.program import Limits
 from cutepy.gpu.verify import Verdict, needs_checks, verify
 from cutepy.tensor import make_tensor

@@ -1,0 +1,72 @@
+"""The plans that are chosen and tried, held against what an NVIDIA H200 took: `plan_times.txt`.
+
+A line has a product (m, n, k, batches; the type; along what A, B and C lie), `all` where most plans were timed, and the
+microseconds of those of `PLANS` and of the quickest.
+"""
+
+from __future__ import annotations
+
+import re
+from math import exp, log
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from cutepy.gpu.choose_plan import FEW_ROWS, PLANS, Problem, choose_plan, in_splits, microseconds
+from cutepy.gpu.plan import Plan
+from cutepy.gpu.runtime import Limits
+from cutepy.gpu.tuner import CANDIDATES, candidates
+
+H200 = SimpleNamespace(kind="DiscreteGPU", limits=Limits(workgroup_bytes=49152, invocations=1024))
+
+
+def brief(plan: Plan) -> str:
+    tile, threads = ("x".join(map(str, part)) for part in (plan.tile, plan.threads))
+    return f"{tile} by {threads}{' lanes' * bool(plan.lanes)} / {plan.splits}"
+
+
+def recorded() -> list[tuple[Problem, str, dict[str, float]]]:
+    found = []
+    for line in (Path(__file__).parent / "plan_times.txt").read_text().splitlines():
+        (sizes, kind, order, how), times = line.split(": ")[0].split(), line.split(": ")[1]
+        across = order[0] == "k", order[1] == "k", order[2] == "n"
+        problem = Problem(*map(int, sizes.split("x")), dtypes=(kind,) * 3, across=across)
+        found.append((problem, how, {one[: one.rindex(" ")]: float(one.split()[-1]) for one in times.split(", ")}))
+    return found
+
+
+RECORDED = recorded()
+
+
+def test_what_is_chosen_is_nearly_the_quickest() -> None:
+    """Of the plans that there are to choose from; where the chosen one was timed."""
+    ratios = {}
+    for problem, _, times in RECORDED:
+        took = times.get(brief(choose_plan(problem, H200)))  # type: ignore[arg-type]
+        if took is not None:
+            ratios[problem] = took / min(times.values())
+    ours = [ratio for problem, ratio in ratios.items() if problem.dtypes[0] == "f32"]
+    assert len(ours) >= 40
+    assert exp(sum(map(log, ours)) / len(ours)) <= 1.02
+    assert max(ours) <= 1.10, max(ratios, key=lambda problem: ratios[problem])
+
+
+@pytest.mark.parametrize("case", [case for case in RECORDED if case[1] == "all"], ids=lambda case: str(case[0]))
+def test_one_of_the_quickest_is_tried(case: tuple[Problem, str, dict[str, float]]) -> None:
+    problem, _, times = case
+    tried = map(brief, candidates(problem, H200)[:CANDIDATES])  # type: ignore[arg-type]
+    assert min(times[name] for name in tried if name in times) <= 1.03 * min(times.values())
+
+
+def test_more_work_never_takes_less() -> None:
+    """By any plan: a larger product, or one of wider numbers, is not expected sooner."""
+    for plan in {*PLANS, *FEW_ROWS[True], *FEW_ROWS[False]}:
+        for m, n, k in ((5, 60, 70), (16, 4096, 4096), (1000, 1500, 700), (4096, 4096, 4096)):
+            problem = Problem(m, n, k)
+            least = microseconds(problem, plan)
+            for larger in (Problem(2 * m, n, k), Problem(m, 2 * n, k), Problem(m, n, 2 * k), Problem(m, n, k, 2)):
+                assert microseconds(larger, plan) >= least
+            half = microseconds(Problem(m, n, k, dtypes=("f16", "f16", "f16")), plan)
+            assert half <= least and all(each.splits <= max(1, k // 64) for each in in_splits(problem, plan))
+    assert all(re.fullmatch(r"[\dx]+ by [\dx]+( lanes)? / \d+", name) for _, _, times in RECORDED for name in times)
