@@ -4,8 +4,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-# A file at a time, folder by folder: devices, browsers and the docs site come early, pages of seconds at the end. One
-# worker more than there are cores: some wait for a browser.
+# A file at a time, the longest first, then folder by folder: devices, browsers and the docs site come early, pages of
+# seconds at the end. One worker more than there are cores: some wait for a browser.
 WORKERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 PYTEST_FLAGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 

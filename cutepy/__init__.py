@@ -55,6 +55,8 @@ from .layout import filter_zeros as filter_zeros
 from .layout import flat_divide as flat_divide
 from .layout import flat_product as flat_product
 from .layout import flatten as flatten
+from .layout import free_bits as free_bits
+from .layout import from_f2 as from_f2
 from .layout import get as get
 from .layout import group_modes as group_modes
 from .layout import idx2crd as idx2crd
@@ -72,10 +74,12 @@ from .layout import make_identity_layout as make_identity_layout
 from .layout import make_layout as make_layout
 from .layout import make_layout_like as make_layout_like
 from .layout import make_ordered_layout as make_ordered_layout
+from .layout import nullspace as nullspace
 from .layout import prefix_product as prefix_product
 from .layout import prepend as prepend
 from .layout import product as product
 from .layout import product_each as product_each
+from .layout import quotient as quotient
 from .layout import raked_product as raked_product
 from .layout import rank as rank
 from .layout import replace as replace
@@ -92,6 +96,7 @@ from .layout import take as take
 from .layout import tile_to_shape as tile_to_shape
 from .layout import tiled_divide as tiled_divide
 from .layout import tiled_product as tiled_product
+from .layout import to_f2 as to_f2
 from .layout import touched_by as touched_by
 from .layout import transactions as transactions
 from .layout import tuple_add as tuple_add
@@ -114,17 +119,12 @@ if TYPE_CHECKING:
     from .layout import divides as divides
     from .layout import domain_offset as domain_offset
     from .layout import downcast as downcast
-    from .layout import free_bits as free_bits
-    from .layout import from_f2 as from_f2
     from .layout import max_common_layout as max_common_layout
     from .layout import max_common_vector as max_common_vector
-    from .layout import nullspace as nullspace
     from .layout import parse_layout as parse_layout
     from .layout import parse_parts as parse_parts
     from .layout import parse_tiler as parse_tiler
-    from .layout import quotient as quotient
     from .layout import recast_layout as recast_layout
-    from .layout import to_f2 as to_f2
     from .layout import upcast as upcast
     from .tensor import COPY_ATOMS as COPY_ATOMS
     from .tensor import FMA as FMA
@@ -172,9 +172,7 @@ else:
 
 __version__ = "0.1.0"
 
-_provide(
-    draw="cutepy.draw.drawing:draw", bundle_of="cutepy.draw.drawing:bundle_of", explore="cutepy.explore.pack:explore"
-)
+_provide(__name__, {"draw.drawing": "bundle_of draw", "explore.pack": "explore"})
 
 
 def __getattr__(name: str) -> object:

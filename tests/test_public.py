@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import pickle
+import pydoc
 import subprocess
 import sys
 from enum import Enum
+from importlib import import_module
 
 import pytest
 
 import cutepy
-from cutepy.layout import questions
-from cutepy.layout.values.above import provided
+from cutepy.layout import QUESTIONS
 
 PROMISED = """
 Layout make_layout make_ordered_layout make_layout_like make_identity_layout LayoutLeft LayoutRight E Swizzle
@@ -74,13 +76,14 @@ def test_a_star_import_loads_nothing_heavy():
     assert done.stdout == "\n"
 
 
-def test_a_question_has_one_signature_and_a_room_that_answers():
-    """Each parameter of a question goes on to the function of its name, in order: no default is told twice."""
-    for name, question in inspect.getmembers(questions, inspect.isfunction):
-        if question.__module__ == questions.__name__:
-            room = inspect.signature(provided(name)).parameters
-            assert list(room) == list(inspect.signature(question).parameters), name
-            assert all(parameter.default is parameter.empty for parameter in room.values()), name
+def test_a_question_says_of_itself_what_the_room_says_that_answers():
+    for name, module in QUESTIONS.items():
+        question, answers = getattr(cutepy, name), getattr(import_module(f"cutepy.layout.{module}"), name)
+        assert inspect.signature(question) == inspect.signature(answers) and question.__doc__ == answers.__doc__
+        assert question.__name__ == name and inspect.unwrap(question) is answers
+        assert inspect.unwrap(pickle.loads(pickle.dumps(question))) is answers and repr(question) == repr(answers)
+        told, known = (pydoc.render_doc(one).partition("\n")[2] for one in (question, answers))
+        assert told == known
 
 
 def test_a_module_that_is_loaded_late_is_that_module():

@@ -1,7 +1,8 @@
-"""Make a notebook, with its outputs, of a script in cells: `python tools/notebook.py examples/tour/swizzle.py [OUT]`.
+"""Make a notebook, with its outputs, of a script in cells: `python tools/notebook.py SCRIPT [OUT [KIND ...]]`.
 
 `# %%` begins a cell of code, `# %% [markdown]` one of text. The cells run in one namespace, as in a notebook, and what
-the last line of a cell gives is shown as a notebook would show it. Nothing of Jupyter is needed.
+the last line of a cell gives is shown as a notebook would show it, but for the kinds that are named: `image/png`.
+Nothing of Jupyter is needed.
 """
 
 import ast
@@ -9,6 +10,7 @@ import json
 import linecache
 import re
 import sys
+from collections.abc import Collection
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -25,7 +27,7 @@ def cells(source: str) -> list[tuple[bool, str]]:
     return [(text, re.sub(r"(?m)^# ?", "", body) if text else body) for text, body in found if body]
 
 
-def ran(number: int, code: str, namespace: dict[str, object], file: str) -> Cell:
+def ran(number: int, code: str, namespace: dict[str, object], file: str, without: Collection[str]) -> Cell:
     """A cell of code with its outputs."""
     tree = ast.parse(code, file)
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)  # a kernel reads its own text
@@ -39,7 +41,7 @@ def ran(number: int, code: str, namespace: dict[str, object], file: str) -> Cell
     if out.getvalue():
         outputs.append({"output_type": "stream", "name": "stdout", "text": lines(out.getvalue())})
     if value is not None:
-        data = {kind: lines(text) for kind, text in bundle(value).items()}
+        data = {kind: lines(text) for kind, text in bundle(value, without).items()}
         outputs.append({"output_type": "execute_result", "execution_count": number, "metadata": {}, "data": data})
     return {
         "cell_type": "code",
@@ -51,10 +53,10 @@ def ran(number: int, code: str, namespace: dict[str, object], file: str) -> Cell
     }
 
 
-def bundle(value: object) -> dict[str, str]:
+def bundle(value: object, without: Collection[str]) -> dict[str, str]:
     """What a notebook shows of a value, by media type."""
     given = getattr(value, "_repr_mimebundle_", None)
-    shown = dict(given()) if given else {}
+    shown = dict(given(exclude=without)) if given else {}
     svg = getattr(value, "_repr_svg_", None)
     if svg and "image/svg+xml" not in shown and svg():
         shown["image/svg+xml"] = svg()
@@ -66,15 +68,15 @@ def lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def notebook(script: Path) -> dict[str, object]:
-    """The notebook of a script; what the script raises is raised."""
+def notebook(script: Path, without: Collection[str] = ()) -> dict[str, object]:
+    """The notebook of a script, without some kinds of output; what the script raises is raised."""
     namespace: dict[str, object] = {"__name__": "__main__", "__file__": str(script)}
     made: list[Cell] = []
     for number, (text, body) in enumerate(cells(script.read_text(encoding="utf-8")), 1):
         if text:
             made.append({"cell_type": "markdown", "id": f"cell-{number}", "metadata": {}, "source": lines(body)})
         else:
-            made.append(ran(number, body, namespace, f"{script.name}, cell {number}"))
+            made.append(ran(number, body, namespace, f"{script.name}, cell {number}", without))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
@@ -82,6 +84,6 @@ def notebook(script: Path) -> dict[str, object]:
 if __name__ == "__main__":
     source = Path(sys.argv[1])
     target = Path(sys.argv[2]) if len(sys.argv) > 2 else source.with_suffix(".ipynb")
-    sys.argv = [str(source)]
-    target.write_text(json.dumps(notebook(source), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    without, sys.argv = sys.argv[3:], [str(source)]
+    target.write_text(json.dumps(notebook(source, without), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"wrote {target}")

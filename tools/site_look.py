@@ -86,8 +86,6 @@ def look(page: Page, path: Path) -> Iterator[tuple[int, list[str], str]]:
         page.dark(dark)
         page.resize(WIDTHS[-1], 900)
         page.open(path)
-        page.evaluate("localStorage.clear()")
-        page.open(path)
         for width in WIDTHS if not dark else WIDTHS[:1]:  # sizes do not depend on the light
             page.resize(width, 900)
             yield *report(page), f"{width} px, {'dark' if dark else 'light'} preferred"
@@ -95,6 +93,7 @@ def look(page: Page, path: Path) -> Iterator[tuple[int, list[str], str]]:
         page.evaluate(TURNED.replace("INDEX", str(index)))
         assert page.evaluate(SWITCH) == scheme
         yield *report(page), f"switched to {scheme}, {'dark' if dark else 'light'} preferred"
+        page.evaluate("localStorage.clear()")  # where the page keeps what was switched
 
 
 def report(page: Page) -> tuple[int, list[str]]:

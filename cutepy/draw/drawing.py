@@ -8,7 +8,7 @@ a directive or a command line holds, an expression and options as texts, is pars
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from html import escape
@@ -111,11 +111,11 @@ class Drawing:
         found = printers[suffix]()
         return found if isinstance(found, bytes) else found.encode()
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """For notebooks: cells that answer the pointer, for pages and slides an SVG, for print a PNG."""
+    def _repr_mimebundle_(self, include: object = None, exclude: Container[str] | None = None) -> dict[str, str]:
+        """For notebooks: cells that answer the pointer, for slides an SVG, for print a PNG unless it is excluded."""
         few = self.figure.cells <= NOTEBOOK_CELLS
         bundle = {"text/html": str(self.html()) if few else boxed(self.svg()), "image/svg+xml": self.svg()}
-        if few and find_spec("resvg_py"):
+        if few and "image/png" not in (exclude or ()) and find_spec("resvg_py"):
             with suppress(DrawError):  # without a font there is no PNG
                 bundle["image/png"] = b2a_base64(self.png(), newline=False).decode()
         return bundle | {"text/plain": repr(self)}
@@ -174,7 +174,7 @@ def draw(
     return Drawing(figure_of(thing, asked, Look(color, label, chosen)), chosen, (thing, asked, color, label))
 
 
-def bundle_of(thing: object) -> dict[str, str]:
+def bundle_of(thing: object, exclude: Container[str] | None = None) -> dict[str, str]:
     """What a notebook shows of a thing: its picture, of large ones the corners; without one what it tells.
 
     >>> from cutepy.layout import Layout
@@ -182,7 +182,7 @@ def bundle_of(thing: object) -> dict[str, str]:
     (['text/html', 'image/svg+xml'], {})
     """
     try:
-        bundle = draw(thing, limit=NOTEBOOK_CELLS)._repr_mimebundle_()
+        bundle = draw(thing, limit=NOTEBOOK_CELLS)._repr_mimebundle_(exclude=exclude)
     except (CutepyError, TypeError, ValueError):  # a tensor under a trace holds expressions, not numbers
         if str(thing) == repr(thing) and "\n" not in repr(thing):
             return {}

@@ -12,6 +12,7 @@ from ..errors import TensorError
 from ..layout import IntTuple, Layout, LayoutRight
 from ..tensor import DType, Tensor, gpu_dtype
 from ..tensor.bulk import on_host
+from ..tensor.dtypes import as_dtype, c64
 from ..tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable
 from ..tensor.make import in_words, make_tensor
 from ..tensor.packed import words_as
@@ -87,7 +88,10 @@ def array(data: object, *, device: Device | None = None, name: str = "") -> Tens
 
 def empty(shape: IntTuple, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
     """A tensor of zeros in the memory of a device, compact, the last mode fastest."""
-    kind, layout = gpu_dtype(dtype), Layout(shape, LayoutRight)
+    layout = Layout(shape, LayoutRight)
+    if as_dtype(dtype) is c64:
+        return Tensor(words_as(empty(2 * layout.size, device=device, name=name).engine, c64), layout)
+    kind = gpu_dtype(dtype)
     if layout.size > 1 << 32:
         raise TensorError(f"empty({shape}): {layout.size} elements are more than 32-bit offsets reach")
     target = device if device is not None else default_device()

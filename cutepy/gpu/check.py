@@ -272,7 +272,7 @@ class Checks(Phased):
     def initialise(self, s: State, reach: Reach, at: Array, group: Array, thread: Array) -> None:
         """Raise VerificationError where shared memory is read that nobody has written; note what is written."""
         written = self.written[reach.buffer]
-        if reach.verb != "writes" and not written[at].all():
+        if reach.takes and not written[at].all():
             which = int(np.argmin(written[at]))
             element = int(at[which]) % (written.size // s.groups)
             use = use_of(s, reach, int(group[which]), int(thread[which]))

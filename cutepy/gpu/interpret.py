@@ -290,7 +290,7 @@ class Compiler:
 
     def store(self, stmt: ir.Store) -> Run:
         buffer, index, value, lanes = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.value.lanes
-        reach, kind = Reach(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index), buffer.dtype
+        reach, kind = Reach(self.kernel, buffer, lanes, stmt.place, "writes", stmt.index, takes=False), buffer.dtype
         if buffer.space == "private" and isinstance(stmt.index, ir.Const):
             first = int(stmt.index.value) * buffer.width
             reach.check_constant(first)
@@ -319,7 +319,7 @@ class Compiler:
     def atomic(self, stmt: ir.Atomic) -> Run:
         buffer, index, value, result = stmt.buffer, self.expr(stmt.index), self.expr(stmt.value), stmt.result
         compare = None if stmt.compare is None else self.expr(stmt.compare)
-        reach = Reach(self.kernel, buffer, 1, stmt.place, "updates", stmt.index)
+        reach = Reach(self.kernel, buffer, 1, stmt.place, "updates", stmt.index, stmt.takes)
         waits = any(wait.atomic is stmt for wait in self.waits)
 
         def update(s: State) -> None:

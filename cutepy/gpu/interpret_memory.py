@@ -91,6 +91,7 @@ class Reach:
     place: str
     verb: Literal["reads", "writes", "updates"]
     index: Expr | None = None
+    takes: bool = True
 
     def check_constant(self, first: int) -> None:
         if not 0 <= first <= self.buffer.length - self.lanes:
@@ -383,7 +384,7 @@ def call_matrix(c: Compiler, node: ir.MatrixCall) -> Compute:
 def store_matrix(c: Compiler, stmt: ir.MatrixStore) -> Run:
     buffer, index, value, kind = stmt.buffer, c.expr(stmt.index), c.expr(stmt.value), stmt.value.dtype
     assert isinstance(kind, MatrixType)
-    reach = Reach(c.kernel, buffer, 1, stmt.place, "writes", stmt.index)
+    reach = Reach(c.kernel, buffer, 1, stmt.place, "writes", stmt.index, takes=False)
 
     def write(s: State) -> None:
         lanes = lanes_of(s, reach, stmt, kind, index(s))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..layout.affine import Affine, Congruent, Interval, copy_of
+from ..layout.affine import Affine, Congruent, Interval, copy_of, signed
 from ..tensor.dtypes import DType, bool_, i32
 from .ir import (
     Binary,
@@ -51,28 +51,24 @@ def domain(dtype: DType) -> Interval:
 
 def linear(value: Expr) -> Sum:
     """`value` as a sum of multiples of atoms: whatever is not `+`, `-`, `*` or `<<` by a constant is an atom."""
-    try:
-        return value.known_sum
-    except AttributeError:
+    found: Sum | None = getattr(value, "known_sum", None)
+    if found is None:
         found = _linear(value)
         keep(value, "known_sum", found)
-        return found
+    return found
 
 
 def _linear(value: Expr) -> Sum:
-    match value:
-        case Const(value=number):
-            return Affine({}, int(number)).modulo()
-        case Binary(op="+", left=left, right=right):
-            return linear(left).plus(linear(right))
-        case Binary(op="-", left=left, right=right):
-            return linear(left).plus(linear(right), -1)
-        case (
-            Binary(op="*", left=left, right=Const(value=number)) | Binary(op="*", left=Const(value=number), right=left)
-        ):
-            return linear(left).times(int(number))
-        case Binary(op="<<", left=left, right=Const(value=number)):
-            return linear(left).times(1 << (int(number) & 31))
+    if isinstance(value, Const):
+        return Congruent({}, signed(int(value.value)))
+    if isinstance(value, Binary):
+        op, left, right = value.op, value.left, value.right
+        if op in ("+", "-"):
+            return linear(left).plus(linear(right), 1 if op == "+" else -1)
+        if op == "*" and isinstance(left, Const):
+            left, right = right, left
+        if op in ("*", "<<") and isinstance(right, Const):
+            return linear(left).times(int(right.value) if op == "*" else 1 << (int(right.value) & 31))
     return Congruent({value: 1}, 0)
 
 
@@ -88,29 +84,35 @@ def exact(value: Expr) -> Exact | None:
 
 def range_of(value: Expr) -> Interval:
     """The least and the largest value that an integer or bool expression can take, as far as known."""
-    try:
-        return value.known_range
-    except AttributeError:
+    known: Interval | None = getattr(value, "known_range", None)
+    if known is None:
         found, whole = _range(value), domain(value.dtype)
         by = None if found is None else copy_of(found, whole)
         known = whole if found is None or by is None else (found[0] + by, found[1] + by)
         keep(value, "known_range", known)
-        return known
+    return known
 
 
 def _range(value: Expr) -> Interval | None:
     """Where the numbers lie that `value` is congruent to; in its type they are what they become there, if they stay
     neighbours."""
+    if isinstance(value, Binary):
+        return None if value.dtype is bool_ else _range_binary(value, value.op, value.left, value.right)
     match value:
         case Const(value=number):
             return int(number), int(number)
         case Var(lo=lo, hi=hi, dtype=dtype) | Builtin(lo=lo, hi=hi, dtype=dtype) | Param(lo=lo, hi=hi, dtype=dtype):
             return (lo, hi) if dtype.kind in "iu" else None
-        case Binary(op=op, left=left, right=right) if value.dtype is not bool_:
-            return _range_binary(value, op, left, right)
         case Unary(op="-" | "~", value=inner) if inner.dtype.kind in "iu":
             a, b = range_of(inner)
             return (-b, -a) if value.op == "-" else (~b, ~a)
+        case Select(
+            condition=Binary(op="<", left=x, right=Const(value=0)),
+            then=Binary(op="+", left=y, right=Const(value=by)),
+            other=z,
+        ) if x is y is z:  # a remainder that is rounded down
+            a, b = range_of(x)
+            return min(max(a, 0), a + int(by)), max(b, min(b, -1) + int(by))
         case Select(then=then, other=other) | Call(name="clamp", args=(_, then, other)):
             (a, b), (c, d) = range_of(then), range_of(other)
             return min(a, c), max(b, d)
@@ -120,6 +122,13 @@ def _range(value: Expr) -> Interval | None:
         case Call(name="max", args=(left, right)):
             (a, b), (c, d) = range_of(left), range_of(right)
             return max(a, c), max(b, d)
+        case Call(name="abs", args=(inner,)):
+            a, b = range_of(inner)
+            return max(a, -b, 0), max(-a, b)
+        case Call(name="countOneBits" | "countLeadingZeros" | "countTrailingZeros"):
+            return 0, 32
+        case Component(value=Call(name="unpack4xU8" | "unpack4xI8" as name)):
+            return (0, 255) if name == "unpack4xU8" else (-128, 127)
         case Cast(value=inner) if inner.dtype.kind in "iub" and value.dtype.kind in "iu":
             return range_of(inner)
     return None

@@ -13,6 +13,7 @@ from math import gcd
 from ..layout.affine import Affine, Congruent, within
 from ..tensor.dtypes import DType, bool_
 from .ir import Binary, Call, Const, Expr, arena, binary, cast, const, rewrite, variables
+from .ir.operators import U32_LIMIT
 from .ranges import Exact, Sum, domain, exact, linear, range_of
 
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -28,7 +29,7 @@ def simplify(value: Expr) -> Expr:
 
     Sources: the rules for index arithmetic of Halide and TVM, proved here by the property tests only.
     """
-    return rewrite(value, _step, arena().simple)
+    return value if value.floats else rewrite(value, _step, arena().simple)
 
 
 def _step(value: Expr) -> Expr:
@@ -75,14 +76,17 @@ def _integer(value: Expr, op: str, left: Expr, right: Expr) -> Expr:
 
 def from_linear(form: Sum | Exact, dtype: DType) -> Expr:
     """The sum as an expression of that type, in the one order that its terms have."""
+    if not form.terms:
+        return const(form.constant, dtype)
     form = _rejoin(form if isinstance(form, Congruent) else form.modulo())
-    terms = sorted(form.terms.items(), key=_order)
+    half = U32_LIMIT // 2  # modulo 2^32 it is -half
+    terms = sorted(((atom, half if c == -half else c) for atom, c in form.terms.items()), key=_order)
     total: Expr = const(0, dtype)
     constant = form.constant
     if constant > 0 and terms and terms[0][1] < 0:
         total, constant = const(constant, dtype), 0
     for atom, c in terms:
-        part = cast(atom, dtype)
+        part = atom if atom.dtype is dtype else cast(atom, dtype)
         if c not in (1, -1):
             part = binary("*", part, const(abs(c), dtype))
         total = binary("+" if c > 0 else "-", total, part)
@@ -132,15 +136,14 @@ def _split(form: Exact, divisor: int) -> tuple[int, Exact, Exact] | None:
 
 
 def _once(function: Callable[..., Expr]) -> Callable[..., Expr]:
-    """`function`, which is asked about the same few sums again and again: the arena keeps what it found, and the
-    operands by whose ids it does."""
+    """`function`, which is asked about the same few sums again and again: the arena keeps what it found."""
 
     def known(*operands: object) -> Expr:
-        found = arena().found
-        key = function, *[id(x) if isinstance(x, Expr) else x for x in operands]
-        if key not in found:
-            found[key] = function(*operands), operands
-        return found[key][0]
+        found, key = arena().found, (function, *operands)
+        value = found.get(key)
+        if value is None:
+            value = found[key] = function(*operands)
+        return value
 
     return known
 
@@ -223,7 +226,7 @@ def _mask(x: Expr, mask: int) -> Expr:
     low = mask & -mask
     if range_of(x)[0] >= 0 and (mask + low) & mask == 0:
         bits = _in_bits(remainder(_in_bits(quotient(x, low)), (mask + low) // low))
-        return _in_bits(from_linear(linear(bits).times(low), x.dtype))
+        return bits if low == 1 else _in_bits(from_linear(linear(bits).times(low), x.dtype))
     return _bits("&", x, const(mask, x.dtype))
 
 
@@ -232,6 +235,8 @@ def _bits(op: str, left: Expr, right: Expr) -> Expr:
     """Bitwise `op`, with the low bits that one operand lacks taken out: the high ones often cancel or divide."""
     if left is right:
         return const(0, left.dtype) if op == "^" else left
+    if left is (zero := const(0, left.dtype)) or right is zero:
+        return binary(op, left, right)
     for x, y in ((left, right), (right, left)):
         form, other = exact(x), exact(y)
         if form is None or other is None or range_of(x)[0] < 0 or range_of(y)[0] < 0:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from math import log2
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..errors import KernelError
 from .matmul import Plan
@@ -80,12 +80,23 @@ def tuned_plan(adapter: Adapter | None, problem: Problem) -> Plan | None:
     return None if found is None else found[0]
 
 
+def lock_file() -> TextIO:
+    """The file that the process that tunes holds. Raises KernelError where the folder takes no files."""
+    path = folder() / "alone"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a")
+    except OSError as error:
+        raise KernelError(
+            f"tune: plans are kept in {path.parent}, which takes no files ({error.strerror}); name another folder by "
+            "CUTEPY_CACHE"
+        ) from None
+
+
 @contextmanager
 def alone() -> Iterator[None]:
     """The other processes of this user that tune wait meanwhile."""
-    path = folder() / "alone"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
+    with lock_file() as file:
         if sys.platform != "win32":
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

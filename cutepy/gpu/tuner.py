@@ -29,7 +29,7 @@ from .operations.domain import power_of_two
 from .products import problem_of
 from .repeat import forget
 from .runtime import Adapter, Limits
-from .tuned import Problem, keep, known
+from .tuned import Problem, keep, known, lock_file
 
 CANDIDATES, SECONDS, LIMIT = 12, 20.0, 5.0
 """Plans that are compiled at most, the seconds that all of them may take, and those of one."""
@@ -88,6 +88,7 @@ def tune(
     found = None if again else known(adapter, problem)
     if found is not None:
         return Tuning(problem, *found, (), cached=True)
+    lock_file().close()  # no process is begun for what cannot be kept
     start, share = time.perf_counter(), FIRST_ROUNDS
     chosen = candidates(problem, adapter)
     trials: list[Trial] = []

@@ -6,6 +6,7 @@ as of version 29, refuses it. Sources: the grammar of https://www.w3.org/TR/WGSL
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from ..ops.functions import BY_WGSL, Word
@@ -83,7 +84,7 @@ def _features(kernel: ir.Kernel, seen: Iterable[ir.Expr]) -> tuple[str, ...]:
     types = {n.dtype for n in seen}
     matrices = [dtype for dtype in types if isinstance(dtype, MatrixType)]
     half = f16 in arrays | types or any(dtype.element is f16 for dtype in matrices)
-    named = {n.name for n in seen if isinstance(n, ir.Call | ir.Builtin)}
+    named = {n.name for n in seen if isinstance(n, (ir.Call, ir.Builtin))}
     together = not named.isdisjoint(SUBGROUP) or any("subgroup" in name for name in named) or bool(matrices)
     return ("shader-f16",) * half + ("subgroups",) * together + (MATRICES,) * bool(matrices)
 
@@ -408,7 +409,8 @@ LINES: dict[type[ir.Stmt], Callable[[Any, Any, int], Iterable[str]]] = {
 
 
 class _Sketch(Printer):
-    """A printer for messages: of an expression too long or too deep for one it leaves out the rest."""
+    """A printer for messages: of an expression too long or too deep for one it leaves out the rest, and of numbers for
+    which WGSL has no literal it has words."""
 
     left, levels = 400, 64
 
@@ -416,7 +418,10 @@ class _Sketch(Printer):
         if self.left == 0 or self.levels == 0:
             return "..."
         self.left, self.levels = self.left - 1, self.levels - 1
-        text = super().show(value, outer)
+        if isinstance(value, ir.Const) and value.dtype.kind == "f" and not isfinite(value.value):
+            text = str(value.value)
+        else:
+            text = super().show(value, outer)
         self.levels += 1
         return text
 

@@ -1,12 +1,17 @@
 """Layouts: functions from coordinates to offsets, and their algebra. Integers only; NumPy is not loaded here.
 
-What is needed less often (explanations, notation, recasts, bit matrices, symbols) is loaded when it is first used.
+What is needed less often (explanations, notation, recasts, symbols) is loaded when it is first used.
 """
 
 from typing import TYPE_CHECKING
 
+from .algebra.bits import from_f2 as from_f2
+from .algebra.bits import to_f2 as to_f2
 from .algebra.composition import composition as composition
+from .algebra.inverse import free_bits as free_bits
 from .algebra.inverse import left_inverse as left_inverse
+from .algebra.inverse import nullspace as nullspace
+from .algebra.inverse import quotient as quotient
 from .algebra.inverse import right_inverse as right_inverse
 from .algebra.queries import compatible as compatible
 from .algebra.queries import congruent as congruent
@@ -50,15 +55,7 @@ from .algebra.tile import tiled_divide as tiled_divide
 from .algebra.tile import tiled_product as tiled_product
 from .algebra.tile import zipped_divide as zipped_divide
 from .algebra.tile import zipped_product as zipped_product
-from .questions import bank_conflicts as bank_conflicts
-from .questions import conflict_free as conflict_free
-from .questions import convert as convert
-from .questions import explain as explain
-from .questions import touched_by as touched_by
-from .questions import transactions as transactions
-from .questions import vectorised as vectorised
-from .questions import who_owns as who_owns
-from .questions import widest_copy as widest_copy
+from .values.above import Question as _Question
 from .values.above import exported as _exported
 from .values.above import provide as _provide
 from .values.bit_map import BitMap as BitMap
@@ -94,11 +91,14 @@ from .values.layout import make_identity_layout as make_identity_layout
 from .values.layout import make_layout as make_layout
 
 if TYPE_CHECKING:
-    from .algebra.bits import from_f2 as from_f2
-    from .algebra.bits import to_f2 as to_f2
-    from .algebra.inverse import free_bits as free_bits
-    from .algebra.inverse import nullspace as nullspace
-    from .algebra.inverse import quotient as quotient
+    from .algebra.banks import bank_conflicts as bank_conflicts
+    from .algebra.banks import transactions as transactions
+    from .algebra.convert import convert as convert
+    from .algebra.copies import widest_copy as widest_copy
+    from .algebra.find import conflict_free as conflict_free
+    from .algebra.lanes import touched_by as touched_by
+    from .algebra.lanes import vectorised as vectorised
+    from .algebra.lanes import who_owns as who_owns
     from .algebra.recast import domain_offset as domain_offset
     from .algebra.recast import downcast as downcast
     from .algebra.recast import max_common_layout as max_common_layout
@@ -106,45 +106,43 @@ if TYPE_CHECKING:
     from .algebra.recast import recast_layout as recast_layout
     from .algebra.recast import upcast as upcast
     from .text.explain import Explanation as Explanation
+    from .text.explain import explain as explain
     from .text.parse import parse_layout as parse_layout
     from .text.parse import parse_parts as parse_parts
     from .text.parse import parse_tiler as parse_tiler
     from .unknown.given import divides as divides
 
 _provide(
-    composition="cutepy.layout.algebra.composition:composition",
-    parse_layout="cutepy.layout.text.parse:parse_layout",
-    parse_call="cutepy.layout.text.parse:parse_call",
-    parse_tiler="cutepy.layout.text.parse:parse_tiler",
-    from_offsets="cutepy.layout.algebra.table:from_offsets",
-    from_strides="cutepy.layout.algebra.table:from_strides",
-    given="cutepy.layout.unknown.given:given",
-    subs="cutepy.layout.unknown.given:subs",
-    subs_offset="cutepy.layout.unknown.given:subs_offset",
-    formula="cutepy.layout.unknown.given:formula",
-    lifted="cutepy.layout.unknown.lift:lifted",
-    greatest_offset="cutepy.layout.algebra.swizzled:greatest_offset",
-    to_cpp="cutepy.layout.text.write:to_cpp",
-    to_pycute="cutepy.layout.text.write:to_pycute",
-    to_latex="cutepy.layout.text.write:to_latex",
-    to_f2_strides="cutepy.layout.text.write:to_f2_strides",
-    bank_conflicts="cutepy.layout.algebra.banks:bank_conflicts",
-    transactions="cutepy.layout.algebra.banks:transactions",
-    convert="cutepy.layout.algebra.convert:convert",
-    widest_copy="cutepy.layout.algebra.copies:widest_copy",
-    conflict_free="cutepy.layout.algebra.find:conflict_free",
-    touched_by="cutepy.layout.algebra.lanes:touched_by",
-    vectorised="cutepy.layout.algebra.lanes:vectorised",
-    who_owns="cutepy.layout.algebra.lanes:who_owns",
-    explain="cutepy.layout.text.explain:explain",
-    text_grid="cutepy.layout.text.write:text_grid",
+    __name__,
+    {
+        "algebra.composition": "composition",
+        "algebra.swizzled": "greatest_offset",
+        "algebra.table": "from_offsets from_strides",
+        "text.parse": "parse_call parse_layout parse_tiler",
+        "text.write": "text_grid to_cpp to_f2_strides to_latex to_pycute",
+        "unknown.given": "formula given subs subs_offset",
+        "unknown.lift": "lifted",
+    },
 )
+
+QUESTIONS = {
+    name: module
+    for module, names in {
+        "algebra.banks": "bank_conflicts transactions",
+        "algebra.convert": "convert",
+        "algebra.copies": "widest_copy",
+        "algebra.find": "conflict_free",
+        "algebra.lanes": "touched_by vectorised who_owns",
+        "text.explain": "explain",
+    }.items()
+    for name in names.split()
+}
+"""What is asked of layouts, and the module that answers: loaded at the start they would make it a fifth longer."""
+globals().update({name: _Question(f"{__name__}.{module}", name) for name, module in QUESTIONS.items()})
 
 LATER = {
     name: module
     for module, names in {
-        "algebra.bits": "from_f2 to_f2",
-        "algebra.inverse": "free_bits nullspace quotient",
         "algebra.recast": "domain_offset downcast max_common_layout max_common_vector recast_layout upcast",
         "text.explain": "Explanation",
         "text.parse": "parse_layout parse_parts parse_tiler",

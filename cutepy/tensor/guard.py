@@ -8,19 +8,20 @@ A rounded layout equals the given one on its own coordinates, and its size is th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 from ..errors import LayoutError
-from ..layout import ComposedLayout, Layout, complement, composition, get, slice_and_offset, weakly_congruent
+from ..layout import ComposedLayout, Layout, composition, get, slice_and_offset, weakly_congruent
 from ..layout.algebra.rearrange import joined
+from ..layout.algebra.tile import rounded_up
 from ..layout.values.above import numpy_later as np
 from ..layout.values.composed import plain_part
-from ..layout.values.coordinates import Coordinate, keeps
+from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import fold_profile, leaves, map_leaves, prefix_product
 from ..layout.values.layout import _make, reach
+from ..layout.values.size import is_unknown
 from .engine import Array, Place, Scalars, offset_of
 
 
@@ -128,10 +129,6 @@ def _refined(layout: Layout, like: Layout) -> Layout:
         ) from error
 
 
-Growth = dict[tuple[int, ...], int]
-"""The new size of the modes that grow, by path."""
-
-
 def rounded(
     layout: Layout | ComposedLayout, guard: Guard | None, tiler: object, *, exists_beyond: bool
 ) -> tuple[Layout | ComposedLayout, Guard | None]:
@@ -142,8 +139,7 @@ def rounded(
     if isinstance(layout, ComposedLayout):
         inner, guard = rounded(layout.inner, guard, tiler, exists_beyond=exists_beyond)
         return layout.with_inner(plain_part(inner)), guard
-    growth: Growth = {}
-    _find_growth(layout, tiler, (), growth)
+    growth = dict(_growth(layout, tiler, ()))
     if not growth:
         return layout, guard
     grown = _grow_all(layout, growth)
@@ -153,31 +149,18 @@ def rounded(
     return grown, Guard(tuple(axes)) if axes else None
 
 
-def _find_growth(layout: Layout, tiler: object, path: tuple[int, ...], growth: Growth) -> None:
+def _growth(layout: Layout, tiler: object, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The modes that grow, by path, and their new sizes."""
     if isinstance(tiler, tuple):
         for mode, entry in enumerate(tiler[: layout.rank]):
-            _find_growth(layout[mode], entry, (*path, mode) if isinstance(layout.shape, tuple) else path, growth)
-        return
-    chunk = _chunk(tiler)
-    if chunk and layout.size % chunk:
-        extents = leaves(layout.shape)
-        before = layout.size // extents[-1]
-        step = chunk // gcd(chunk, before)
-        growth[path] = before * -(-extents[-1] // step) * step
+            yield from _growth(layout[mode], entry, (*path, mode) if isinstance(layout.shape, tuple) else path)
+    elif isinstance(tiler, (int, Layout)) and not is_unknown(tiler):
+        grown = rounded_up(layout, tiler if isinstance(tiler, Layout) else Layout(tiler))
+        if grown.size != layout.size:
+            yield path, grown.size
 
 
-def _chunk(tiler: object) -> int:
-    """How many elements a tile and what lies between them take; 0 where nothing has to be rounded."""
-    if keeps(tiler) or not isinstance(tiler, (int, Layout)):
-        return 0
-    if isinstance(tiler, int):
-        return tiler
-    if any(type(step) is not int for step in leaves(tiler.stride)):
-        return 0
-    return tiler.size * complement(tiler).size
-
-
-def _grow_all(layout: Layout, growth: Growth) -> Layout:
+def _grow_all(layout: Layout, growth: dict[tuple[int, ...], int]) -> Layout:
     for path, size in growth.items():
         layout = _at(layout, path, size)
     return layout

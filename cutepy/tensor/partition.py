@@ -11,9 +11,19 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import TensorError
-from ..layout import Layout, composition, dice, idx2crd, make_layout, raked_product, right_inverse, zipped_divide
+from ..layout import (
+    Layout,
+    composition,
+    dice,
+    filter,
+    idx2crd,
+    make_layout,
+    raked_product,
+    right_inverse,
+    zipped_divide,
+)
 from ..layout.values.coordinates import Coordinate, _, crd2idx
-from ..layout.values.int_tuple import IntTuple, as_tuple, leaves, product_each
+from ..layout.values.int_tuple import IntTuple, as_tuple, product_each
 from .engine import Place, Scalars, current_thread
 from .tensor import Tensor, composed_slice, expect_tensors
 
@@ -80,7 +90,13 @@ def local_partition(
     """
     layout = threads if isinstance(threads, Layout) else Layout(threads)
     expect_tensors("local_partition", tensor)
-    index = current_thread("local_partition", _thread_count(tensor, layout), index)
+    count = right_inverse(layout).size
+    if count != filter(layout).size:
+        raise TensorError(
+            f"local_partition({tensor}, {layout}): the layout gives no thread the number {count}; "
+            f"number threads without gaps, as {Layout(layout.shape)} does"
+        )
+    index = current_thread("local_partition", count, index)
     crd = thread_coordinate(layout, index)
     return outer_partition(tensor, *_projected("local_partition", proj, product_each(layout.shape), crd))
 
@@ -121,20 +137,6 @@ def _projected(call: str, proj: Coordinate, *trees: Any) -> list[Any]:
         if not isinstance(proj, tuple) or not isinstance(tree, tuple) or len(proj) != len(tree):
             raise TensorError(f"{call}: the projection {proj} must have one entry for each of {tree}")
     return [dice(proj, tree) for tree in trees]
-
-
-def _thread_count(tensor: Tensor, threads: Layout) -> int:
-    """How many threads `threads` numbers, without a gap."""
-    count = 1
-    modes = zip(leaves(threads.stride), leaves(threads.shape), strict=True)
-    for step, extent in sorted((d, s) for d, s in modes if s != 1 and d != 0):
-        if step != count:
-            raise TensorError(
-                f"local_partition({tensor}, {threads}): the layout gives no thread the number {count}; "
-                f"number threads without gaps, as {Layout(threads.shape)} does"
-            )
-        count *= extent
-    return count
 
 
 def thread_coordinate(threads: Layout, index: Any) -> tuple[Scalars, ...]:

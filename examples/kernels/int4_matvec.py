@@ -70,8 +70,7 @@ def in_bytes(v):
 
 def packed(four, place):
     """The digits at a place of four numbers; the last one stands 64 too high, under half of an exponent."""
-    a, b, c, d = [(n >> 8 * place) & 255 for n in four]
-    word = a | (b << 8) | (c << 16) | (d << 24)
+    word = gpu.pack4xU8(*[n >> 8 * place for n in four])
     return ((word | 0x80808080) - 0x40404040 if place == 2 else word) ^ 0x80808080
 
 

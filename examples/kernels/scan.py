@@ -28,21 +28,14 @@ def sum_parts(x, sums):
 def scan_parts(x, sums, y):
     """y = running sums of x: each part from the sums of the parts before it."""
     gpu.launch(grid=size(sums), threads=THREADS)
-    before = make_tensor(x.dtype, 1)
-    clear(before)
+    before, values = gpu.constant(0, x.dtype), make_tensor(x.dtype, 4)
     for p in gpu.loop(gpu.workgroup.x, start=gpu.thread, step=THREADS):
-        before[0] += sums[p]
+        before += sums[p]
     carry = gpu.workgroup_reduce(before)
-    values, last = make_tensor(x.dtype, 4), gpu.shared(x.dtype, 1)
     for t in gpu.loop(tiles(x, sums)):
         copy(mine(x, sums, t), values)
-        running = gpu.workgroup_scan(values)
-        transform(running, op=lambda v, carry=carry: v + carry)
+        running, carry = gpu.workgroup_scan(values, carry=carry)
         copy(running, mine(y, sums, t))
-        if gpu.thread == THREADS - 1:
-            last[0] = running[3]
-        gpu.barrier()
-        carry = last[0]
 
 
 def tiles(x, sums):

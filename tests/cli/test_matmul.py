@@ -123,19 +123,8 @@ def test_show(here: Run, tmp_path: Path) -> None:
     assert (tmp_path / "C.npy").exists()
 
 
-#: What the command line promises to refuse, each in a process of its own; below, what else there is, in this one.
-PROMISED = (
-    "inner sizes",
-    "float64",
-    "complex",
-    "object",
-    "missing",
-    "truncated",
-    "rank 3",
-    "engine",
-    "zero tile",
-    "large tile",
-)
+FRESH = "inner sizes", "missing"
+"""In a process of its own, as a shell runs it; the others call what that process calls."""
 BAD = {
     "inner sizes": (("A.npy", "A.npy"), "A is 8x6, B is 8x6, and 6 is not 8"),
     "float64": (("f64.npy", "B.npy"), "A, f64.npy: the type is float64"),
@@ -194,7 +183,7 @@ def test_bad_input(refused: Refused, bad_files: Path, name: str) -> None:
     arguments, expected = BAD[name]
     output = () if "-o" in arguments else ("-o", "C.npy")
     numpy = () if "--engine" in arguments else ("--engine", "numpy")
-    assert expected in refused("matmul", *arguments, *output, *numpy, fresh=name in PROMISED)
+    assert expected in refused("matmul", *arguments, *output, *numpy, fresh=name in FRESH)
 
 
 def test_a_tile_beyond_the_device(refused: Refused, tmp_path: Path, adapter: str) -> None:
@@ -214,7 +203,7 @@ def test_every_tile_that_is_planned_multiplies_right() -> None:
     a = random.random((37, 23), dtype=np.float32)
     b = np.asfortranarray(random.random((23, 41), dtype=np.float32))
     planned = 0
-    for m, n, k in random.integers(1, 20, (24, 3)).tolist():
+    for m, n, k in random.integers(1, 20, (14, 3)).tolist():
         tile = parse_tile(f"{4 * m}x{4 * n}x{k}")
         try:
             plan = plan_for(tile, Limits(), "every device")
@@ -224,7 +213,7 @@ def test_every_tile_that_is_planned_multiplies_right() -> None:
         assert plan.tile == tile
         for x, y in ((a, b), (b.T, a.T)):
             assert error(matmul(x, y, plan=plan, engine="numpy").numpy(), x, y) <= 1e-6
-    assert planned >= 8
+    assert planned >= 5
 
 
 def test_a_name_with_brackets_is_a_file_first(tmp_path: Path) -> None:

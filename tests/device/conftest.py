@@ -42,6 +42,36 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     shared.close()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "on_dawn(*values): of the cases, Dawn meets those that one of these values makes"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every value of a mark is one of a case: with a slip in it Dawn would meet none."""
+    mark = metafunc.definition.get_closest_marker("on_dawn")
+    if mark is not None:
+        cases = [value for each in metafunc.definition.iter_markers("parametrize") for value in each.args[1]]
+        assert all(value in cases for value in mark.args), (metafunc.definition.nodeid, mark.args)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Dawn's cases are those that its mark names.
+
+    What Dawn does of its own is to run a text that Tint accepts: `tests/gpu/test_every_kernel.py` shows Tint all of
+    them, and wgpu runs all cases. SwiftShader compiles for seconds what lavapipe compiles in a tenth of that.
+    """
+    items[:] = [item for item in items if met(item)]
+
+
+def met(item: pytest.Item) -> bool:
+    """True but for a case of Dawn's that its mark leaves out."""
+    mark = item.get_closest_marker("on_dawn")
+    params = item.callspec.params if mark is not None else {}  # type: ignore[attr-defined]
+    return params.get("device") != "dawn" or any(value in mark.args for value in params.values())
+
+
 @pytest.fixture(autouse=True)
 def by_default(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What names no device runs on the one that is tested."""

@@ -11,7 +11,7 @@ from cutepy.gpu.runtime import Device
 from cutepy.gpu.runtime.pipeline import subgroup_size
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
-from collective_cases import NUMPY, SCANS, data, moments, reduced, scanned, searched, voted, votes
+from collective_cases import NUMPY, SCANS, data, handed_on, moments, reduced, scanned, searched, voted, votes
 
 SHAPES = [(4, 64, 1), (2, 256, 3), (2, 37, 2), (2, 96, 1)]
 
@@ -40,6 +40,12 @@ def test_it_is_numpy(device: Device, shape: tuple[int, int, int], dtype: str) ->
         with np.errstate(all="ignore"):
             expected = np.stack([wanted.accumulate(row) for row in rows])
         np.testing.assert_array_equal(out.numpy().reshape(rows.shape), expected, op)
+        out, last = (gpu.array(t, device=device) for t in (np.zeros_like(x), np.zeros(shape[1], dtype)))
+        handed_on(gpu.array(x, device=device), out, last, op=op, exclusive=True)
+        with np.errstate(all="ignore"):
+            expected = wanted.accumulate(np.concatenate([[2], x.ravel()]).astype(dtype))
+        np.testing.assert_array_equal(out.numpy().ravel(), expected[:-1], op)
+        np.testing.assert_array_equal(last.numpy(), np.full(shape[1], expected[-1]), op)
     for greatest in (True, False):
         x = data(shape, dtype, 5)
         best, at = (

@@ -18,8 +18,9 @@ def test_the_compiler_accepts_every_kernel(device: Device) -> None:
         refused = {need for kernel, p in programs for need in p.needs if need not in device.features}
         assert refused <= {MATRICES} and len(usable) >= len(programs) - 10
     assert len(usable) > 120
-    if device.dialect == "tint":  # test_tint gives it every text, and test_examples runs those of the examples;
-        # a pipeline takes SwiftShader 300 ms: one for each other kernel
+    # gpu/test_every_kernel shows Tint every text, and test_examples runs those of the examples; a pipeline takes
+    # SwiftShader 300 ms: one for each other kernel
+    if device.dialect == "tint":
         run_there = {id(run.kernel) for name, run in every_kernel().items() if name.startswith("example")}
         usable = [(kernel, p) for kernel, p in dict(usable).items() if id(kernel) not in run_there]
     for _, program in usable:

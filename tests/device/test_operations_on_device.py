@@ -71,6 +71,7 @@ def test_several_passes_and_long_rows(device: Device) -> None:
     np.testing.assert_allclose(gpu.softmax(moved).numpy(), e / e.sum(1, keepdims=True, dtype=np.float64), rtol=1e-4)
 
 
+@pytest.mark.on_dawn(4100)
 @pytest.mark.parametrize("rows", [4096, 4100])
 def test_columns_of_many_side_by_side(device: Device, rows: int) -> None:
     """By workgroups as large as the device has them."""

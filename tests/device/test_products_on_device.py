@@ -22,6 +22,7 @@ from ops import test_einsum as test_einsum_on_host
 from test_products import PLANS, error, stored
 
 
+@pytest.mark.on_dawn("square", "small", "skinny", "portable")
 @pytest.mark.parametrize("name", PLANS)
 def test_every_plan_at_uneven_edges(device: Device, name: str) -> None:
     """Whole or in three splits, at one size or another: each runtime meets all four over the plans."""
@@ -42,6 +43,7 @@ def test_every_plan_at_uneven_edges(device: Device, name: str) -> None:
     assert len(bits) == 1 and error(c.numpy(), a.astype(np.float64) @ b) <= 1e-6, (m, n, k, splits)
 
 
+@pytest.mark.on_dawn(0)
 @pytest.mark.parametrize("seed", range(2))
 def test_random_batches(device: Device, seed: int) -> None:
     g = np.random.default_rng(seed)
@@ -71,6 +73,7 @@ def test_einsum(device: Device, text: str) -> None:
     np.testing.assert_allclose(found.numpy(), np.einsum(text, *given), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.on_dawn(0)
 @pytest.mark.parametrize("seed", range(0, 60, 20))
 def test_random_sums_of_products(device: Device, seed: int) -> None:
     """Axes that only one operand has, or that are repeated in memory, are summed as well: beside others they are no
@@ -92,14 +95,15 @@ def test_a_sum_of_products_is_never_stored_as_products(device: Device, monkeypat
     assert (found.numpy() == 56).all() and launched == ["dot_kernel"]
 
 
-def test_an_epilogue_on_the_device(device: Device) -> None:
-    rng = np.random.default_rng(0)
-    for m, n, k in ((70, 65, 33), (200, 9, 40), (33, 40, 3000), (130, 129, 17)):
-        a, b, bias = (rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n), (n,)))
-        moved = [gpu.array(x, device=device) for x in (a, b, bias)]
-        for _ in range(2):
-            found = gpu.matmul(*moved[:2], epilogue="tanh(c + bias)", bias=moved[2]).numpy()
-            np.testing.assert_allclose(found, np.tanh(a.astype(np.float64) @ b + bias), atol=1e-3)
+@pytest.mark.on_dawn((70, 65, 33), (33, 40, 3000))
+@pytest.mark.parametrize("size", [(70, 65, 33), (200, 9, 40), (33, 40, 3000), (130, 129, 17)])
+def test_an_epilogue_on_the_device(device: Device, size: tuple[int, int, int]) -> None:
+    (m, n, k), rng = size, np.random.default_rng(0)
+    a, b, bias = (rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n), (n,)))
+    moved = [gpu.array(x, device=device) for x in (a, b, bias)]
+    for _ in range(2):
+        found = gpu.matmul(*moved[:2], epilogue="tanh(c + bias)", bias=moved[2]).numpy()
+        np.testing.assert_allclose(found, np.tanh(a.astype(np.float64) @ b + bias), atol=1e-3)
 
 
 @pytest.mark.parametrize("size", [(130, 65), (65, 132), (129, 2000)])
@@ -117,6 +121,7 @@ def test_whole_tiles_there_and_back(device: Device, size: tuple[int, int], turne
         del whole
 
 
+@pytest.mark.on_dawn((40, 18, 36), (4, 6, 10), (1, 8, 33))
 @pytest.mark.parametrize("size", [(64, 32, 64), (40, 18, 36), (4, 6, 10), (1, 8, 33)])
 @pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True)])
 def test_bytes_on_a_device_stay_there(device: Device, size: tuple[int, int, int], turned: tuple[bool, bool]) -> None:

@@ -36,6 +36,7 @@ CALLS: dict[str, Callable[[Tensor, Tensor], object]] = {
 }
 
 
+@pytest.mark.on_dawn("add", "formula", "exp", "max of rows", "sum of columns", "logsumexp", "astype", "where", "fused")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_made_again(device: Device, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over other elements it gives what the long way gives, without it, and each time the same bits."""
@@ -147,6 +148,7 @@ def test_in_place(device: Device) -> None:
         assert add(x, y, out=x) is x and x.numpy()[0] == i + 2
 
 
+@pytest.mark.on_dawn((255,), (3, 1), (31, 3), (300_000,), (20_001, 5))
 @pytest.mark.parametrize("shape", [*EDGES[4::8], (300_000,), (5, 20_001), (20_001, 5)], ids=str)
 def test_statistics_on_the_device(device: Device, shape: tuple[int, ...]) -> None:
     check_statistics(shape, "wgpu")

@@ -71,7 +71,7 @@ def test_a_leak_is_seen(device: Device) -> None:
 
 
 def test_mixed_launches(device: Device) -> None:
-    n = 4096
+    n = 1024
     values = np.arange(n, dtype=np.uint32)
     source, target, counts = device.upload(values), device.allocate(4 * n), device.allocate(4 * n)
     x, y = device.upload(np.ones(n, np.float32)), device.allocate(4 * n)

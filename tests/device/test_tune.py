@@ -167,6 +167,7 @@ def test_a_file_that_cannot_be_read_counts_as_absent(device: Device, cache: Path
     np.testing.assert_allclose(gpu.matmul(a, b).numpy(), wanted, atol=1e-4)
 
 
+@pytest.mark.parametrize("device", ["wgpu"], indirect=True)  # Dawn's process is begun above
 def test_a_plan_that_takes_too_long_is_ended(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b, _ = operands(device)
     given, adapter = problem_of(a, b)
@@ -215,6 +216,7 @@ class Compiling:
         return [tuner.Trial(plan, 1.0 + number) for plan, number in zip(plans, numbers, strict=True)]
 
 
+@pytest.mark.parametrize("device", ["wgpu"], indirect=True)
 @pytest.mark.parametrize("endless", range(13))
 def test_tuning_ends_in_its_time(device: Device, cache: Path, monkeypatch: pytest.MonkeyPatch, endless: int) -> None:
     worker = Compiling(endless)
@@ -230,3 +232,14 @@ def test_what_cannot_be_tuned(device: Device) -> None:
     x = gpu.array(np.ones((5, 7), np.float32), device=device)
     with pytest.raises(KernelError, match="no plan"):
         gpu.tune(x, np.ones(7, np.float32))
+
+
+def test_a_cache_that_takes_no_files_is_told_before_a_process_begins(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").touch()
+    monkeypatch.setattr(tuner, "Worker", None)
+    for where in (tmp_path / "taken", tmp_path / "taken" / "below"):
+        monkeypatch.setenv("CUTEPY_CACHE", str(where))
+        with pytest.raises(KernelError, match=r"taken.*, which takes no files .*name another folder by CUTEPY_CACHE"):
+            gpu.tune(*operands(device)[:2])

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture(params=["zensical", "mkdocs", "sphinx"])
+@pytest.fixture(scope="module", params=["zensical", "mkdocs", "sphinx"])
 def tool(request: pytest.FixtureRequest) -> tuple[str, Tool]:
     """Name of a documentation tool, and a function that runs it: `run(folder, *arguments)`."""
     return request.param, _runner(request.param)
@@ -27,13 +27,20 @@ def tool(request: pytest.FixtureRequest) -> tuple[str, Tool]:
 
 @pytest.fixture
 def sphinx() -> tuple[str, Tool]:
-    """Sphinx alone."""
-    return "sphinx", _runner("sphinx")
+    """Sphinx alone, run for the builders that are named; from the second one on they meet what was pickled."""
+    return "sphinx", _runner("sphinx", "-c", BUILDERS)
+
+
+BUILDERS = """
+import sys
+from sphinx.cmd.build import main
+sys.exit(any([main(["-W", "-q", "-b", name, "-d", "pickled", ".", f"site/{name}"]) for name in sys.argv[1:]]))
+"""
 
 
 @cache
-def _runner(name: str) -> Tool:
-    """Run `python -m name` with cutepy on its path."""
+def _runner(name: str, *how: str) -> Tool:
+    """Run `python -m name`, or as is said, with cutepy on its path."""
     python = os.environ.get("CUTEPY_DOCS_PYTHON", sys.executable)
     if subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode:
         reason = f"no {name} in {python}: pip install it, or set CUTEPY_DOCS_PYTHON"
@@ -44,7 +51,12 @@ def _runner(name: str) -> Tool:
     def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
         return subprocess.run(
-            [python, "-m", name, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+            [python, *(how or ("-m", name)), *arguments],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
 
     return run

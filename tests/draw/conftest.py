@@ -15,10 +15,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`picture`: name and maker of each picture of the gallery in turn."""
+    """`picture`: name and maker of each picture of the gallery in turn; `telling`: of those that show all its ways."""
     if "picture" in metafunc.fixturenames:
         gallery: dict[str, Callable[[], Drawing]] = import_module("gallery").GALLERY
         metafunc.parametrize("picture", sorted(gallery.items()), ids=sorted(gallery))
+    if "telling" in metafunc.fixturenames:
+        few: dict[str, Callable[[], Drawing]] = import_module("telling").telling()
+        metafunc.parametrize("telling", few.items(), ids=few)
 
 
 @pytest.fixture(scope="session")

@@ -58,13 +58,15 @@ def hexadecimal(color: str) -> str:
     return bytes(int(part) for part in color[4:-1].split(",")).hex()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_svg(picture: tuple[str, Callable[[], Drawing]], dark: bool, page: Page, tmp_path: Path) -> None:
+def test_svg(picture: tuple[str, Callable[[], Drawing]], page: Page, tmp_path: Path) -> None:
     path = picture[1]().save(tmp_path / "picture.svg")
-    page.dark(dark)
+    page.requests.clear()
+    page.dark(False)
     page.resize(2600, 2600)
     page.open(path)
     found = page.evaluate(GEOMETRY)
+    page.dark(True)  # in which the labels stand where they stood
+    in_the_dark = page.evaluate(GEOMETRY)["labels"]
     texts = sorted(found["texts"], key=lambda text: text["box"][1])
     assert texts
     for place, text in enumerate(texts):
@@ -76,6 +78,8 @@ def test_svg(picture: tuple[str, Callable[[], Drawing]], dark: bool, page: Page,
     for label in found["labels"]:
         assert label["cell"] is not None, label
         assert inside(label["box"], label["cell"]), label
+    assert len(in_the_dark) == len(found["labels"]) and in_the_dark != found["labels"]
+    for label in [*found["labels"], *in_the_dark]:
         assert contrast(hexadecimal(label["ink"]), hexadecimal(label["paint"])) >= 4.5, label
     assert all(found["hints"]), "a cell whose tooltip cannot be reached"
     assert {address.partition(":")[0] for address in page.requests} <= {"file", "about"}
@@ -184,21 +188,21 @@ def embedded(folder: Path, body: str, *pictures: str) -> Path:
 
 
 @pytest.mark.parametrize("system", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("theme", SWITCHES)
-def test_a_picture_follows_the_switch_of_its_page(theme: str, system: bool, page: Page, tmp_path: Path) -> None:
+def test_a_picture_follows_the_switch_of_its_page(system: bool, page: Page, tmp_path: Path) -> None:
     picture = draw("((4,8),(2,2)):((32,1),(16,8))", view=ThreadValue((16, 8)))
     page.dark(system)
-    for dark, word in enumerate(WORDS.get(theme, ("light", "dark"))):
-        scheme = "dark" if dark else "light"
-        wanted = Drawing(picture.figure, Style(theme=scheme)).svg()
-        page.open(embedded(tmp_path, SWITCHES[theme].format(word, scheme=scheme), picture.svg(), wanted))
-        followed, fixed = page.evaluate(FILLS)
-        assert followed == fixed, scheme
-        page.open(embedded(tmp_path, SWITCHES[theme].format(word, scheme=scheme), picture.html()))
-        cells = "[...document.querySelectorAll('td')].map(t => getComputedStyle(t).backgroundColor)"
-        drawn = page.evaluate(cells)
-        page.open(embedded(tmp_path, "<body>", Drawing(picture.figure, Style(theme=scheme)).html()))
-        assert drawn == page.evaluate(cells), scheme
+    cells = "[...document.querySelectorAll('td')].map(t => getComputedStyle(t).backgroundColor)"
+    for dark, scheme in enumerate(("light", "dark")):
+        fixed = Drawing(picture.figure, Style(theme=scheme))
+        page.open(embedded(tmp_path, "<body>", fixed.html()))
+        wanted = page.evaluate(cells)
+        for theme, body in SWITCHES.items():
+            word = WORDS.get(theme, ("light", "dark"))[dark]
+            here = body.format(word, scheme=scheme)
+            page.open(embedded(tmp_path, here, picture.svg(), fixed.svg(), picture.html()))
+            followed, as_fixed = page.evaluate(FILLS)
+            assert followed == as_fixed, (theme, scheme)
+            assert page.evaluate(cells) == wanted, (theme, scheme)
 
 
 def test_a_page_that_knows_no_dark_has_no_dark_pictures(page: Page, tmp_path: Path) -> None:
@@ -235,18 +239,17 @@ def test_html_without_its_styles_is_legible(page: Page, tmp_path: Path) -> None:
     assert len(set(stripped)) == 4
 
 
-def test_labels_stay_readable_on_a_phone(
-    picture: tuple[str, Callable[[], Drawing]], page: Page, tmp_path: Path
-) -> None:
+def test_labels_stay_readable_on_a_phone(page: Page, tmp_path: Path) -> None:
     """At 390 pixels, though the theme shrinks pictures to the width of the page."""
+    from gallery import GALLERY
+
     shrink = "<style>img,svg,video{max-width:100%;height:auto}</style><body>"
     page.resize(390, 844)
-    page.open(embedded(tmp_path, shrink, figure(picture[1](), {}, 'class="cutepy"', "")))
-    assert (
-        page.evaluate(
-            "Math.min(...[...document.querySelectorAll('svg text')].map(t => {"
-            " const s = t.getScreenCTM(); return parseFloat(getComputedStyle(t).fontSize) * s.a; }))"
-        )
-        >= 9
+    figures = [figure(make(), {}, 'class="cutepy"', "") for make in GALLERY.values()]
+    page.open(embedded(tmp_path, shrink, *figures))
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('svg')].map(s => Math.min(...[...s.querySelectorAll('text')].map(t =>"
+        " parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)))"
     )
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    small = {name: size for name, size in zip(GALLERY, sizes, strict=True) if not size >= 9}
+    assert not small and page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,6 +1,7 @@
 """Every label is legible where no browser draws the picture and its <style> is gone: librsvg, CairoSVG, WeasyPrint.
 
-A label's contrast is measured on the pixels, four to one of the picture: against the same picture without its texts.
+Every way to draw a thing, in each of them. A label's contrast is measured on the pixels, four to one of the picture:
+against the same picture without its texts.
 """
 
 import json
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from chromium import Page
-from gallery import GALLERY
+from telling import telling
 
 from cutepy.draw import Drawing
 
@@ -71,7 +72,7 @@ def commands(renderer: str, pictures: dict[str, str]) -> list[list[str]]:
 
 @pytest.fixture(scope="module", params=TOOLS)
 def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The PNG that a renderer makes of each picture of the gallery (`NAME-1`), and of it without its texts (`NAME-2`).
+    """The PNG that a renderer makes of each picture that tells (`NAME-1`), and of it without its texts (`NAME-2`).
 
     It draws all at once: most of the time goes into its start.
     """
@@ -82,7 +83,7 @@ def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             pytest.fail(f"CUTEPY_REQUIRE_RENDERERS is set, but there is {reason}")
         pytest.skip(f"NOT TESTED: {reason} poppler-utils")
     folder = tmp_path_factory.mktemp("drawn")
-    texts = {name: unstyled(make()) for name, make in GALLERY.items()}
+    texts = {name: unstyled(make()) for name, make in telling().items()}
     pictures = {f"{name}-{form}": text for name in texts for form, text in ((1, texts[name]), (2, bare(texts[name])))}
     page = "<style>body{margin:0}img{display:block}</style>"
     for number, (name, svg) in enumerate(pictures.items()):
@@ -102,9 +103,9 @@ def unstyled(drawing: Drawing) -> str:
     return re.sub(r"<style>.*?</style>", "", drawing.svg(), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.parametrize("name", telling())
 def test_labels_are_legible_without_a_style(name: str, drawn: dict[str, bytes], page: Page, tmp_path: Path) -> None:
-    text = unstyled(GALLERY[name]())
+    text = unstyled(telling()[name]())
     assert "<text" in text and "<text" not in bare(text)
     page.resize(1600, 1400)
     (tmp_path / "sheet.html").write_text(f'<!doctype html><body style="margin:0">{text}', encoding="utf-8")

@@ -410,6 +410,10 @@ def test_notebooks_show_pictures() -> None:
     assert bundle["text/plain"] == repr(drawing) == drawing.text()
     if find_spec("resvg_py"):
         assert b64decode(bundle["image/png"]) == drawing.png()
+    without = {kind: text for kind, text in bundle.items() if kind != "image/png"}
+    for shown in (drawing, Layout((2, 2))):
+        assert shown._repr_mimebundle_(exclude=["image/png"]).keys() == without.keys()
+    assert drawing._repr_mimebundle_(exclude=["image/png"]) == without
     large = draw(Layout((64, 64)))._repr_mimebundle_()
     assert "overflow-x:auto" in large["text/html"] and large["image/svg+xml"].rstrip() in large["text/html"]
     assert "image/png" not in large

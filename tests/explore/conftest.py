@@ -1,10 +1,13 @@
-"""One page for the session in one browser, and a loud skip where there is no browser or no Python to put into it.
+"""One page in one browser, and a loud skip where there is no browser or no Python to put into it.
 
 `CUTEPY_REQUIRE_EXPLORER=1` (CI sets it where `make explorer` could pack the runtime) turns the skip into a failure.
 """
 
 import os
+import threading
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import chromium
@@ -33,7 +36,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Explorer().save(tmp_path_factory.mktemp("explorer") / "explorer.html")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def opened(page_file: Path) -> Iterator[Browser]:
     """The page in a Chromium, with Python running."""
     command = find_chromium()
@@ -55,21 +58,37 @@ def axe() -> str:
     return script.read_text()
 
 
-@pytest.fixture
-def with_gpu(page_file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
-    """The page in a Chromium that offers SwiftShader as its GPU."""
+@pytest.fixture(scope="module")
+def asked_for() -> list[str]:
+    """What the page that was opened over HTTP has asked its server for."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def with_gpu(page_file: Path, asked_for: list[str]) -> Iterator[Browser]:
+    """The page, opened over HTTP, in a Chromium that offers SwiftShader as its GPU."""
     command = find_chromium()
     if command is None:
         missing("no Chromium to run kernels in")
         raise AssertionError
-    for name in [name for name in os.environ if name.startswith("VK_")]:  # Chromium brings its own driver
-        monkeypatch.delenv(name)
-    flags = [flag for flag in chromium.FLAGS if flag != "--disable-gpu"]
-    monkeypatch.setattr(chromium, "FLAGS", [*flags, "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"])
-    browser = Browser(command)
-    browser.start(page_file)
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_request(self, *_about: object) -> None:
+            asked_for.append(self.path)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(page_file.parent)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("VK_")]:  # Chromium brings its own driver
+            patch.delenv(name)
+        flags = [flag for flag in chromium.FLAGS if flag != "--disable-gpu"]
+        patch.setattr(chromium, "FLAGS", [*flags, "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"])
+        browser = Browser(command)
+    browser.start(f"http://127.0.0.1:{server.server_port}/{page_file.name}")
     yield browser
     browser.close()
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture

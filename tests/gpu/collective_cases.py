@@ -52,6 +52,20 @@ def scanned(x: Tensor, out: Tensor, *, op: object, exclusive: bool) -> None:
 
 
 @gpu.kernel
+def handed_on(x: Tensor, out: Tensor, last: Tensor, *, op: object, exclusive: bool) -> None:
+    """out = the scan of the rows of x one after the other, from 2 on; last[t] = what comes after them."""
+    count, threads, values = x.shape
+    gpu.launch(threads=threads)
+    carry = gpu.constant(2, x.dtype)
+    mine = make_tensor(x.dtype, (values,))
+    for r in gpu.loop(count):
+        copy(x(r, gpu.thread, _), mine)
+        found, carry = gpu.workgroup_scan(mine, op, exclusive=exclusive, carry=carry)
+        copy(found, out(r, gpu.thread, _))
+    last[gpu.thread] = carry
+
+
+@gpu.kernel
 def searched(x: Tensor, best: Tensor, at: Tensor, *, greatest: bool) -> None:
     count, threads, values = x.shape
     gpu.launch(grid=count, threads=threads)

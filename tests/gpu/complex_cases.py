@@ -14,6 +14,11 @@ def one(test: object) -> object:
     return np.where(test, 1.0, 0.0) if isinstance(test, np.ndarray) else gpu.select(test, 1.0, 0.0)
 
 
+def chosen(test: object, then: object, other: object) -> object:
+    """One or the other, in a kernel and in NumPy."""
+    return (np.where if isinstance(test, np.ndarray) else gpu.select)(test, then, other)
+
+
 OPERATIONS: dict[str, Callable] = {
     "a + b": lambda a, b: a + b,
     "a - b": lambda a, b: a - b,
@@ -22,6 +27,10 @@ OPERATIONS: dict[str, Callable] = {
     "conj": lambda a, b: a.conj() * b,
     "parts": lambda a, b: a.real * b + a.imag,
     "a real quotient": lambda a, b: a / (b.real * b.real + 1.0),
+    "quotient": lambda a, b: a / b - 1j / b + b / (2 - 1j) + 1 / a,
+    "chosen": lambda a, b: (
+        chosen(a.real > b.imag, a * b, b) + chosen(b.real > 0.0, 2.5, a) + chosen(a.imag < 0.0, b, 1j)
+    ),
     "numbers on the left": lambda a, b: 2.0 - (1.5 + 2j * a) + 3 * b,
     "numbers of NumPy": lambda a, b: a * np.complex64(1 - 2j) + b * np.float32(0.5),
     "equal": lambda a, b: one(a == a) + 2 * one(a != b) + 4 * one(a == b),
@@ -72,6 +81,18 @@ def carried_in_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @gpu.kernel
+def masked(a, b, y):
+    """The elements before and after, where there are any."""
+    gpu.launch(threads=COUNT)
+    i = gpu.thread
+    y[i] = gpu.load(a, i - 1, where=i > 0) * b[i] + gpu.load(a, i + 1, where=i + 1 < size(a), other=2 - 1j)
+
+
+def masked_in_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], a[:-1]]) * b + np.concatenate([a[1:], [2 - 1j]])
+
+
+@gpu.kernel
 def tiles(a, b, y):
     """y = a * a - 1, two of a tile a thread, whose edge is guarded; then b, by a copy."""
     gpu.launch(grid=2, threads=16)
@@ -84,8 +105,8 @@ def tiles(a, b, y):
 
 
 CASES = [(elementwise(operation), operation) for operation in OPERATIONS.values()]
-CASES += [(carried, carried_in_numpy), (tiles, lambda a, b: a * a - 1 + b)]
-NAMES = [*OPERATIONS, "carried", "tiles"]
+CASES += [(carried, carried_in_numpy), (masked, masked_in_numpy), (tiles, lambda a, b: a * a - 1 + b)]
+NAMES = [*OPERATIONS, "carried", "masked", "tiles"]
 
 
 def operands() -> tuple[np.ndarray, np.ndarray, np.ndarray]:

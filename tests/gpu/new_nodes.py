@@ -8,7 +8,7 @@ import numpy as np
 from cutepy.gpu.interpret import RUNS, Compiler, Run
 from cutepy.gpu.interpret_memory import Reach, State, scatter
 from cutepy.gpu.ir import NODES, Buffer, Change, Computed, Expr, Node, made
-from cutepy.gpu.ir.frozen import dataclass
+from cutepy.gpu.ir.expr import dataclass
 from cutepy.gpu.wgsl import LINES, SPELLINGS
 
 

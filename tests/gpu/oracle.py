@@ -154,7 +154,8 @@ class Run:
             known = [self._site("reads", stmt, x, x.lanes) for x in found if isinstance(x, Load)]
             if isinstance(stmt, Store | Atomic):
                 lanes = stmt.value.lanes if isinstance(stmt, Store) else 1
-                known.append(self._site("writes" if isinstance(stmt, Store) else "updates", stmt, stmt, lanes))
+                verb = "writes" if isinstance(stmt, Store) else "sets" if stmt.op == "Store" else "updates"
+                known.append(self._site(verb, stmt, stmt, lanes))
             self.sites[id(stmt)] = known
         return known
 
@@ -290,7 +291,7 @@ def _races(run: Run) -> Iterator[str]:
     for events in met.values():
         for a in events:
             for b in events if a.verb != "reads" else ():
-                if a.verb == b.verb == "updates":
+                if {a.verb, b.verb} <= {"updates", "sets"}:
                     continue
                 other_group = a.group != b.group
                 other_thread = a.thread != b.thread and a.group == b.group and a.epoch == b.epoch
@@ -309,7 +310,7 @@ def _unwritten(run: Run) -> Iterator[str]:
             own = *where, e.thread, e.epoch
             mine[own] = min(mine.get(own, e.order), e.order)
     for e in run.events:
-        if e.buffer.space == "workgroup" and e.verb != "writes":
+        if e.buffer.space == "workgroup" and e.verb in ("reads", "updates"):
             where = e.buffer, e.element, e.group
             before = first.get(where, 1 << 30) < e.epoch
             limit = e.order if e.verb == "reads" else e.order - 1

@@ -146,7 +146,7 @@ class Maker:
         real = load(self.z, simplify(self.id()))
         ways = [
             lambda: at - pick.choice([1, 3]) < number,
-            lambda: at + big < big + pick.choice([2, 6]),
+            lambda: at + big < (big + pick.choice([2, 6])) % 2**32,
             lambda: (i >= 0) & (i < number),
             lambda: binary(">>", i, const(pick.choice([1, 4, 31]))) == 0,
             lambda: self.datum() - pick.choice([1, 0x80000000]) < number,
@@ -188,7 +188,7 @@ class Maker:
             self.values.append(read.var)
             return [read]
         if kind < 0.45 and buffer is not self.p:
-            return [Atomic("Add", buffer, self.index(buffer), const(1))]
+            return [Atomic(pick.choice(["Add", "Store"]), buffer, self.index(buffer), const(1))]
         if self.wild and kind < 0.52:
             at = simplify(self.strange(self.id()))
             at = cast(at, u32)

@@ -4,7 +4,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from collective_cases import NUMPY, SCANS, data, folded_tile, moments, reduced, scanned, searched, voted, votes
+from collective_cases import (
+    NUMPY,
+    SCANS,
+    data,
+    folded_tile,
+    handed_on,
+    moments,
+    reduced,
+    scanned,
+    searched,
+    voted,
+    votes,
+)
 
 from cutepy import Layout, gpu
 from cutepy.errors import KernelError
@@ -66,6 +78,21 @@ def test_scans(shape: tuple[int, int, int], size: int, exclusive: bool) -> None:
             limits = np.iinfo(dtype) if dtype != "float32" else None
             ends = (limits.min, limits.max) if limits else (-np.inf, np.inf)
             assert (found[:, 0] == {"sum": 0, "prod": 1, "max": ends[0], "min": ends[1]}[op]).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_scans_hand_on_what_comes_before(shape: tuple[int, int, int], size: int) -> None:
+    named: list[tuple[object, Any]] = list(SCANS.items())
+    for seed, (op, wanted) in enumerate([*named, (lambda a, b: a + b, np.add)]):
+        dtype, exclusive = in_turn(("int32", "uint32", "float32"), shape, size, seed), seed % 2 == 1
+        x = np.nan_to_num(data(shape, dtype, seed), posinf=1, neginf=2)
+        out, last = np.zeros_like(x), np.zeros(shape[1], dtype)
+        run(handed_on, [x, out, last], size, op=op, exclusive=exclusive)
+        with np.errstate(all="ignore"):
+            expected = wanted.accumulate(np.concatenate([[2], x.ravel()]).astype(dtype))
+        np.testing.assert_array_equal(out.ravel(), expected[:-1] if exclusive else expected[1:], str(op))
+        np.testing.assert_array_equal(last, np.full(shape[1], expected[-1]))
 
 
 @pytest.mark.parametrize("size", SIZES)

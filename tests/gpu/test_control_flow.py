@@ -1,5 +1,6 @@
 """Control flow of kernels: right in every engine, as plain Python has it, or refused at its line."""
 
+import linecache
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from control_programs import held, numbers, outcome, program
 
 from cutepy import gpu
 from cutepy.errors import KernelError
+from cutepy.gpu.trace.reach import PACKAGE
+from cutepy.tensor import Tensor
 
 FILE = Path(control_forms.__file__)
 PLAIN = one_thread.functions_of(FILE.read_text(), str(FILE))
@@ -147,9 +150,68 @@ def test_a_carried_index_is_never_taken_for_what_it_starts_as() -> None:
     assert not alternating.verify(x[:95], y, 3).ok
 
 
+@pytest.mark.parametrize("first", [0, 3, 6])
+@pytest.mark.parametrize("start", [0, 2])
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_carried_index_lies_where_it_was_put(first: int, start: int, typed: bool) -> None:
+    """It is the first number or a counter's, whatever decides which: as many elements do, and no fewer."""
+
+    @gpu.kernel
+    def nearest(x, counts):
+        gpu.launch(grid=2, threads=8)
+        if gpu.thread < 7:
+            best, which = x[gpu.thread], gpu.constant(first, "u32") if typed else first
+            for k in gpu.loop(5, start=start):
+                if x[k] < best:
+                    best, which = x[k], k
+            gpu.atomic_add(counts, which, 1)
+
+    x, most = np.arange(8, 0, -1).astype(np.float32), max(first, 4)
+    assert nearest.verify(x, np.zeros(most + 1, np.uint32)).ok
+    assert not nearest.verify(x, np.zeros(most, np.uint32)).ok
+    counts = np.zeros(most + 1, np.uint32)
+    nearest.interpret(x, counts, check=True)
+    assert counts.sum() == 14
+
+
+@pytest.mark.parametrize("bins", [7, 8])
+def test_what_a_branch_set_is_known_under_its_condition(bins: int) -> None:
+    @gpu.kernel
+    def counted(keys, counts):
+        gpu.launch(grid=2, threads=32)
+        i = gpu.workgroup.x * 32 + gpu.thread
+        digit = gpu.constant(99, "u32")
+        if i < 40:
+            digit = keys[i] % 8
+        if i < 40:
+            gpu.atomic_add(counts, digit, 1)
+
+    keys = np.arange(40, dtype=np.uint32)
+    assert counted.verify(keys, np.zeros(bins, np.uint32)).ok == (bins == 8)
+
+
 def test_a_carried_number_is_a_variable_of_the_text() -> None:
     text = gpu.kernel(control_forms.doubled).wgsl(*arguments())
     assert text[text.index("let x_0") :] == (
         "let x_0 = x[tid];\n    var v = x_0;\n    for (var k = 0u; k < 4u; k++) {\n        v = v * 2.0;\n    }\n"
         "    y[tid] = v;\n}\n"
     ).replace("var k = 0u; k < 4u; k++", "var _k = 0u; _k < 4u; _k++")
+
+
+def test_what_cutepys_own_code_says_of_blocks_is_read_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a function without blocks, in another file than the kernel, calls one that has them."""
+    text = "def inner(x, y):\n    for k in gpu.loop(4):\n        y[k] = x[k] + 1\ndef outer(x, y):\n    inner(x, y)\n"
+    file = f"{PACKAGE}/of_this_test.py"
+    monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(keepends=True), file))
+    space: dict[str, Any] = {"gpu": gpu}
+    exec(compile(text, file, "exec"), space)
+    outer = space["outer"]
+
+    @gpu.kernel
+    def calls(x: Tensor, y: Tensor) -> None:
+        gpu.launch(grid=1, threads=1)
+        outer(x, y)
+
+    x, y = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    calls.interpret(x, y)
+    assert y.tolist() == [1, 2, 3, 4]

@@ -21,9 +21,8 @@ Z = np.full(64, 3.5, np.float32)
 ROWS = [f for f in FUNCTIONS.values() if "f" in f.takes and not f.conditional]
 
 
-def computed(function: Callable[..., object], *operands: np.ndarray, gives: str = "float32") -> np.ndarray:
-    """What a kernel gives for the elements of the operands."""
-    count = len(operands)
+def applying(function: Callable[..., object], count: int, gives: str = "float32") -> gpu.Kernel:
+    """A kernel of three operands, which applies the function to the first `count` of them."""
 
     @gpu.kernel
     def applied(x, y, z, out):
@@ -33,9 +32,14 @@ def computed(function: Callable[..., object], *operands: np.ndarray, gives: str 
             values = [t[i] for t in (x, y, z)]
             out[i] = gpu.cast(function(*values[:count]), gives)
 
+    return applied
+
+
+def computed(function: Callable[..., object], *operands: np.ndarray, gives: str = "float32") -> np.ndarray:
+    """What a kernel gives for the elements of the operands."""
     given = [np.ascontiguousarray(operands[min(i, len(operands) - 1)]) for i in range(3)]
     out = np.zeros(operands[0].shape, gives)
-    applied.interpret(*given, out)
+    applying(function, len(operands), gives).interpret(*given, out)
     return out
 
 
@@ -89,6 +93,16 @@ def test_numpys_functions_are_the_same(name: str, function: Function) -> None:
     if name in ("arctan2", "atan2", "hypot") or (numpys.nin == 1 and function.gives == "fraction"):
         # Other functions of arrays of objects NumPy takes apart itself.
         assert close(computed(lambda *v: numpys(*[np.array([x, x]) for x in v])[1], *given), want, 8)
+
+
+@pytest.mark.parametrize("function", [f for f in ROWS if callable(getattr(np, f.name, None))], ids=lambda f: f.name)
+def test_numpys_names_and_those_of_ops_are_one_text(function: Function) -> None:
+    """What the law asks of NaN is in the text: a device has functions that are right for all else."""
+    arrays = X, Y, Z, np.zeros(64, gives(function))
+    texts = [
+        applying(getattr(where, function.name), function.arity, gives(function)).wgsl(*arrays) for where in (np, ops)
+    ]
+    assert texts[0] == texts[1]
 
 
 def test_every_function_has_its_names() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from every_kernel import every_kernel
 from random_kernels import Maker
 
 from cutepy.errors import KernelError
@@ -66,12 +65,6 @@ def open_indices(kernel: Kernel) -> list[str]:
     program = compile_kernel(kernel, dialect="tint", guarded=True)
     assert program.guarded and program.checked
     return unguarded(program.wgsl, lengths_of(program.wgsl, [b.min_bytes for b in program.bindings]))
-
-
-def test_every_kernel() -> None:
-    for name, run in every_kernel().items():
-        with new_arena():
-            assert open_indices(run.kernel.ir(*run.arguments, **run.static)) == [], name
 
 
 def test_random_kernels() -> None:

@@ -28,7 +28,7 @@ from cutepy.gpu.ir import (
     var,
     variables,
 )
-from cutepy.gpu.ir.frozen import dataclass
+from cutepy.gpu.ir.expr import dataclass
 from cutepy.gpu.lower import finish, lower
 from cutepy.gpu.ranges import range_of
 from cutepy.gpu.report import report

@@ -81,6 +81,62 @@ def test_a_numpy_scalar_inside_a_kernel_keeps_its_type(dtype: str, scalar: str) 
         np.testing.assert_array_equal(y, 4 * x)
 
 
+BESIDE = {"below": -1, "far below": -(2**31) - 1, "beyond i32": 2**31, "beyond u32": 2**32}
+WHERE = {
+    "<": lambda v, n: gpu.select(v < n, 1, 0), "> from the left": lambda v, n: gpu.select(n > v, 1, 0),
+    "==": lambda v, n: gpu.select(v == n, 1, 0), "//": lambda v, n: v // n, "%": lambda v, n: v % n,
+    ">> from the left": lambda v, n: n >> v, "maximum": gpu.maximum, "np.minimum": np.minimum,
+    "clip": lambda v, n: np.clip(v, n, 3), "select": lambda v, n: gpu.select(v > 3, n, v),
+    "if": lambda v, n: n if v > 3 else v, "store": lambda v, n: n,
+    "+": lambda v, n: v + n, "-": lambda v, n: n - v, "*": lambda v, n: v * n, "&": lambda v, n: v & n,
+    "^": lambda v, n: v ^ n, "| from the left": lambda v, n: n | v, "<<": lambda v, n: n << v,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+@pytest.mark.parametrize("number", BESIDE.values(), ids=BESIDE)
+@pytest.mark.parametrize("how", WHERE)
+def test_a_literal_that_the_type_does_not_hold_is_refused_where_it_would_tell(
+    how: str, number: int, dtype: str
+) -> None:
+    """What is right modulo 2^32 takes any; of the rest none is silently another number."""
+
+    @gpu.kernel
+    def met(x, y, *, number):
+        gpu.launch(threads=64)
+        y[gpu.thread] = WHERE[how](x[gpu.thread], number)
+
+    limits, x = np.iinfo(dtype), np.arange(64).astype(dtype)
+    y = np.zeros(64, dtype)
+    wraps = how[0] in "+-*&^|" or how == "<<"
+    if wraps or limits.min <= number <= limits.max:
+        met.interpret(x, y, number=number)
+        if wraps:
+            plain = {"+": x.astype(int) + number, "-": number - x.astype(int), "*": x.astype(int) * number}
+            plain |= {"&": x.astype(int) & number, "^": x.astype(int) ^ number, "|": number | x.astype(int)}
+            wanted = plain.get(how[0], np.array([number << int(v) % 32 for v in x], object) % 2**32)
+            np.testing.assert_array_equal(y.astype(int) % 2**32, wanted.astype(int) % 2**32)
+    else:
+        with pytest.raises(KernelError, match=rf"test_numbers\.py:\d+: .*{'' if how == 'if' else number}"):
+            met.interpret(x, y, number=number)
+
+
+@pytest.mark.parametrize("update", ["add", "sub", "and", "or", "xor", "min", "max", "exchange", "store"])
+def test_an_atomic_takes_the_literals_that_its_operator_takes(update: str) -> None:
+    @gpu.kernel
+    def counted(y):
+        gpu.launch(threads=1)
+        getattr(gpu, f"atomic_{update}")(y, 0, -1)
+
+    y = np.array([5], np.uint32)
+    if update in ("min", "max", "exchange", "store"):
+        with pytest.raises(KernelError, match="-1 meets a u32 value, which holds 0 to 4294967295"):
+            counted.interpret(y)
+    else:
+        counted.interpret(y)
+        assert y[0] == {"add": 4, "sub": 6, "and": 5, "or": 2**32 - 1, "xor": 2**32 - 6}[update]
+
+
 def test_a_choice_of_literals_meets_as_a_literal_does() -> None:
     @gpu.kernel
     def stepped(x, y):

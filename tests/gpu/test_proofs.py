@@ -21,6 +21,7 @@ from cutepy.gpu.ir import (
     binary,
     call,
     cast,
+    component,
     const,
     load,
     param,
@@ -133,10 +134,29 @@ def test_sums_that_wrap_decide_no_comparison() -> None:
         (binary("&", var("x", i32, lo=-9, hi=7), const(6, i32)), (0, 6)),
         (var("x", lo=3, hi=9) + 0xFFFFFFFF, (2, 8)),
         (var("x", lo=0, hi=9) + 0xFFFFFFFF, (0, 2**32 - 1)),
+        (call("abs", var("x", i32, lo=-9, hi=4)), (0, 9)),
+        (call("abs", var("x", i32, lo=-9, hi=-4)), (4, 9)),
+        (call("abs", var("x", i32)), (-(2**31), 2**31 - 1)),
+        (call("countLeadingZeros", var("x")), (0, 32)),
+        (component(call("unpack4xI8", var("x")), 2), (-128, 127)),
     ],
 )
 def test_ranges(value: Expr, wanted: tuple[int, int]) -> None:
     assert range_of(value) == wanted
+
+
+@pytest.mark.parametrize("by", [-8, -1, 1, 5, 8])
+@pytest.mark.parametrize("low", [-20, -8, -3, 0, 2])
+@pytest.mark.parametrize("count", [1, 4, 30])
+def test_the_range_of_what_is_rounded_down_holds_it_all(by: int, low: int, count: int) -> None:
+    x = var("x", i32, lo=low, hi=low + count - 1)
+    for op, numbers in (
+        ("%", [n % by for n in range(low, low + count)]),
+        ("//", [n // by for n in range(low, low + count)]),
+    ):
+        least, most = range_of(Expr.operate(op, x, by))
+        assert least <= min(numbers) and most >= max(numbers)
+        assert op == "//" or by < 0 or (least >= 0 and most < by)
 
 
 def test_divisions_that_multiply_up_and_masks_with_holes() -> None:
@@ -218,6 +238,25 @@ def test_an_index_that_others_may_change_between_two_reads_keeps_its_checks() ->
     )
     clamped = kernel_of(Let(at, load(Y, TID)), Store(S, TID, load(X, at % 256)), put(TID + 1), grid=1)
     assert verdict_of(clamped, "in bounds", "x").status == "proven" and not needs_checks(clamped)
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_what_others_may_change_decides_no_choice(others: bool) -> None:
+    """A guard over it may read it anew, and find the other side."""
+
+    @gpu.kernel
+    def twice(flags, keys, counts):
+        gpu.launch(threads=64)
+        flag, digit = flags[gpu.thread // 2], gpu.constant(99, "u32")
+        if flag < 8:
+            digit = keys[gpu.thread] % 8
+        if others:
+            flags[63 - gpu.thread // 2] = 9
+        if flag < 8:
+            gpu.atomic_add(counts, digit, 1)
+
+    found = [v for v in twice.verify(u(64), u(64), u(8)).verdicts if v.claim == "in bounds" and v.array == "counts"]
+    assert (found[0].status == "proven") != others
 
 
 def test_two_loads_are_two_values() -> None:

@@ -36,7 +36,16 @@ def counted(kernel: Kernel, hardware: Hardware) -> list[Row]:
         count = _segments if buffer.space == "storage" else _rounds
         each = [count(lanes, buffer.dtype.bytes, hardware) for lanes in instances.values()]
         units, perfect, ways = (sum(x[0] for x in each), sum(x[1] for x in each), max(x[2] for x in each))
-        rows.append((verb, buffer.name, sum(map(len, instances.values())), units, perfect, ways))
+        rows.append(
+            (
+                "updates" if verb == "sets" else verb,
+                buffer.name,
+                sum(map(len, instances.values())),
+                units,
+                perfect,
+                ways,
+            )
+        )
     return sorted(rows, key=str)
 
 

@@ -1,22 +1,13 @@
 """Tint accepts every kernel of the project and of its examples, plain and guarded, and every function."""
 
-import time
-
 import control_forms
-import kernels
 import leaving_forms
 import numpy as np
-import pytest
-from every_kernel import every_kernel
 from tint import refusals, verdict
 
 from cutepy import gpu
-from cutepy.gpu.ir import new_arena
-from cutepy.gpu.lower import lower
-from cutepy.gpu.wgsl import print_wgsl, write_wgsl
 from cutepy.ops.functions import FUNCTIONS
 
-SECONDS = 2
 HALF = "enable f16;\n@compute @workgroup_size(1) fn f() { var x = vec4<f16>(1h, 2.5h, f16(3.0), 0.0); x.x += x.y; }"
 BARRIER = """
 @compute @workgroup_size(64) fn f(@builtin(local_invocation_index) i: u32) {
@@ -44,34 +35,12 @@ def test_tint_judges() -> None:
     assert verdict(MATRICES.replace("left<f16, 16, 16>", "left<f16, 16, 8>"))
 
 
-@pytest.fixture(scope="module")
-def texts() -> dict[str, str]:
-    """Every kernel for Tint, as it is printed where it is proven, and with the checks in its text."""
-    found = {}
-    for name, run in every_kernel().items():
-        found[name] = run.wgsl("tint")
-        with new_arena():
-            kernel = lower(run.kernel.ir(*run.arguments, **run.static))
-            found[f"{name}, guarded"] = write_wgsl(kernel, "tint", guarded=True).text
-    for name, make in kernels.CASES.items():
-        with new_arena():
-            found[f"IR {name}"] = print_wgsl(lower(make().kernel), "tint")
-    return found
-
-
 def test_tint_accepts_every_form_of_control_flow() -> None:
     g = np.random.default_rng(3)
     x, n, y = g.random(64, np.float32), g.integers(0, 99, 64, np.uint32), np.zeros(64, np.float32)
     forms = leaving_forms.RIGHT | control_forms.RIGHT
     texts = {name: gpu.kernel(form).wgsl(x, n, y, dialect="tint") for name, form in forms.items()}
     assert len(texts) > 100 and refusals(texts) == {}
-
-
-def test_tint_accepts_every_kernel(texts: dict[str, str]) -> None:
-    assert len(texts) > 300
-    start = time.process_time()
-    assert refusals(texts) == {}
-    assert time.process_time() - start < SECONDS
 
 
 def test_tint_accepts_every_function() -> None:

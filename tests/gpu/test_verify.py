@@ -49,10 +49,10 @@ def test_verdicts_on_random_kernels_are_true(data: bool, most: int | None, monke
     if most is not None:
         monkeypatch.setattr(search, "MOST", most)
     counts: Counter[str] = Counter()
-    for seed in range(100 if most is None else 50):
+    for seed in range(60 if most is None else 30):
         counts += judge(seed, data=data)
     assert counts["undecided"] <= (0.02 if most is None and not data else 0.1) * counts.total(), counts
-    assert min(counts["proven"], counts["refuted"]) > 35
+    assert min(counts["proven"], counts["refuted"]) > 20
 
 
 def test_verdicts_on_wild_kernels_are_true() -> None:
@@ -80,15 +80,6 @@ def test_correct_kernels_are_proven(name: str, lowered: bool) -> None:
     found = verify(lower(kernel) if lowered else kernel, DEVICE)
     assert found.ok, str(found)
     assert not needs_checks(kernel)
-
-
-def test_every_kernel_of_the_project_is_proven() -> None:
-    from every_kernel import every_kernel
-
-    found = {
-        name: run.kernel.verify(*run.arguments, limits=DEVICE, **run.static) for name, run in every_kernel().items()
-    }
-    assert {name: str(v) for name, v in found.items() if not v.ok} == {}
 
 
 @pytest.mark.parametrize("n", [4096, 4095])
@@ -225,6 +216,39 @@ def test_a_second_buffer_stands_in_for_a_second_barrier() -> None:
         kernel = kernel_of(For(k, const(0), const(8), const(1), body), local=(shared,))
         assert verdict_of(kernel, "no races", "s").status == status
         assert verdict_of(kernel, "written before read", "s").status == "proven"
+
+
+@pytest.mark.parametrize(("other", "status"), [(0, "proven"), (1, "refuted"), (2, "proven")])
+def test_halves_that_take_turns_as_long_as_the_host_says(other: int, status: str) -> None:
+    """Where a loop has 2**32 turns, two of a kind stand for all: `k + 1` may wrap, and `% 2` does not see it."""
+
+    @gpu.kernel
+    def turns(x, steps):
+        gpu.launch(threads=16)
+        s, i = gpu.shared(x, (16, 2)), gpu.thread
+        s[i, 0] = x[i]
+        gpu.barrier()
+        for k in gpu.loop(steps):
+            s[i, (k + 1) % 2] = s[(i + 1) % 16, (k + other) % 2]
+            gpu.barrier()
+        x[i] = s[i, steps % 2]
+
+    found = turns.verify(np.zeros(16, np.float32), np.uint32(3))
+    assert next(v for v in found.verdicts if v.claim == "no races" and v.array == "s").status == status
+
+
+def test_one_owner_in_a_loop_as_long_as_the_host_says() -> None:
+    @gpu.kernel
+    def counted(x, steps):
+        gpu.launch(threads=16)
+        s, i = gpu.shared(x, 16), gpu.thread
+        s[i] = x[i]
+        for _k in gpu.loop(steps):
+            s[i] = s[i] + 1.0
+        gpu.barrier()
+        x[i] = s[i ^ 1]
+
+    assert counted.verify(np.zeros(16, np.float32), np.uint32(3)).ok
 
 
 def test_updates_do_not_disturb_one_another_but_do_disturb_others() -> None:

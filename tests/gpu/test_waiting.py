@@ -91,6 +91,30 @@ def test_what_only_updates_does_not_wait() -> None:
     assert x.all() and not waiting(skipping.ir(stop, x))
 
 
+@pytest.mark.parametrize(("step", "always"), [(1, True), (3, True), (16, True), (1, False)])
+def test_who_looks_elsewhere_each_turn_does_not_wait(step: int, always: bool) -> None:
+    """Keys in a table: the next place, round the table, unless the step leads nowhere or is not always made."""
+
+    @gpu.kernel
+    def inserted(keys: Tensor, table: Tensor) -> None:
+        gpu.launch(threads=8)
+        key = keys[gpu.thread]
+        place = key % 16
+        for _turn in gpu.loop(16):
+            _old, done = gpu.atomic_compare_exchange(table, place, 0, key)
+            if done:
+                break
+            if always or key > 3:
+                place = (place + step) % 16
+
+    keys, table = np.arange(1, 129, 16, dtype=np.uint32), np.zeros(16, np.uint32)
+    moves = step % 16 != 0 and always
+    assert inserted.verify(keys, table).ok == moves == (not waiting(inserted.ir(keys, table)))
+    if moves:
+        inserted.interpret(keys, table, check=True)
+        assert sorted(table[table > 0]) == keys.tolist()
+
+
 @pytest.mark.parametrize("tiles", [1, 5, 40])
 def test_a_scan_that_looks_back_by_while(tiles: int) -> None:
     x, out, _sums, flags, ticket = arrays(tiles)

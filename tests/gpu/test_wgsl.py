@@ -158,6 +158,17 @@ def test_infinity_comes_from_bits() -> None:
     assert "select(bitcast<f32>(nan_bits), -bitcast<f32>(infinity_bits), tid >= 2u)" in text
 
 
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_verdicts_and_reports_have_words_for_every_number(number: float) -> None:
+    @gpu.kernel
+    def extreme(x, y):
+        gpu.launch(threads=64)
+        y[gpu.cast(gpu.maximum(x[gpu.thread], number), "u32")] = 1.0
+
+    x = np.zeros(64, np.float32)
+    assert f"max(x[tid], {number})" in str(extreme.verify(x, x.copy())) and str(extreme.report(x, x.copy()))
+
+
 def test_names_are_u32_by_default() -> None:
     assert var("i").dtype is u32
 

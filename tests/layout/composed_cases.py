@@ -69,7 +69,15 @@ def plain(rng: random.Random) -> Layout:
 
 
 def swizzled(rng: random.Random) -> ComposedLayout:
-    return ComposedLayout(random_swizzle(rng), 0, small_layout(rng))
+    return perhaps_far(rng, random_swizzle(rng), 0, small_layout(rng))
+
+
+def perhaps_far(rng: random.Random, outer: Swizzle | BitMap, offset: int, inner: Layout) -> ComposedLayout:
+    """The three of them; one in ten in units of 2**60, so that 64 bits do not hold all offsets."""
+    if rng.random() < 0.9:
+        return ComposedLayout(outer, offset, inner)
+    stride = refold([d << 60 for d in leaves(inner.stride)], inner.stride)
+    return ComposedLayout(outer.zoomed(60), offset << 60, Layout(inner.shape, stride))
 
 
 def random_bit_map(rng: random.Random, width: int = 6, singular: float = 0.0) -> BitMap:
@@ -82,11 +90,11 @@ def random_bit_map(rng: random.Random, width: int = 6, singular: float = 0.0) ->
 
 
 def mapped(rng: random.Random) -> ComposedLayout:
-    return ComposedLayout(random_bit_map(rng, singular=0.2), rng.choice((0, 0, 0, 1, 4, 16)), small_layout(rng))
+    return perhaps_far(rng, random_bit_map(rng, singular=0.2), rng.choice((0, 0, 0, 1, 4, 16)), small_layout(rng))
 
 
 def with_offset(rng: random.Random) -> ComposedLayout:
-    return ComposedLayout(random_swizzle(rng), rng.choice((1, 2, 4, 7, 8, 16, 32, 64)), small_layout(rng))
+    return perhaps_far(rng, random_swizzle(rng), rng.choice((1, 2, 4, 7, 8, 16, 32, 64)), small_layout(rng))
 
 
 def after_layout(rng: random.Random) -> ComposedLayout:

@@ -47,10 +47,12 @@ SWIZZLED = {
 }
 
 
-@pytest.mark.parametrize("name", SWIZZLED)
-def test_swizzled_atoms(name: str) -> None:
-    """With the near mode first, K-major and MN-major are one layout: what changes is which of the two is called k."""
-    near, element_bytes, swizzle = SWIZZLED[name]
+ATOMS = {atom: name for name, atom in SWIZZLED.items()}
+"""With the near mode first, K-major and MN-major are one layout: what changes is which of the two is called k."""
+
+
+@pytest.mark.parametrize(("near", "element_bytes", "swizzle"), ATOMS.keys(), ids=ATOMS.values())
+def test_swizzled_atoms(near: int, element_bytes: int, swizzle: Swizzle) -> None:
     far = 64
     accesses = stores_and_matrices(near, far, element_bytes)
     found = conflict_free((near, far), accesses, element_bytes=element_bytes, access_bytes=UNIT)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sympy
 from layout.cases import cases, generator, random_layout
@@ -175,6 +176,33 @@ def test_large_swizzled_layouts_are_judged_by_their_bits() -> None:
     huge = make_composed_layout(Swizzle(3, 4, 3), 0, Layout((1 << 20, 1 << 20)))
     assert is_bijective(huge) and is_surjective(huge) and not is_contiguous(huge)
     assert max_common_vector(huge, Layout((1 << 20, 1 << 20))) == 128
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "S<3,4,3> o 0 o (1000,1000):(1000,1)",
+        "S<3,14,3> o 3 o (1000,100,10):(1000,1,100)",
+        "F2<1,3,6> o 8 o (999,1024):(-1,1000)",
+        "S<3,4,3> o 0 o 1000000:1",
+    ],
+)
+def test_large_layouts_of_any_extents_are_judged_by_arrays(text: str) -> None:
+    """A million coordinates, which no bit matrix describes: the answers are those of a table made here."""
+    layout = Layout.parse(text)
+    offsets = layout.offsets().ravel(order="F")
+    ordered = np.sort(offsets)
+    distinct = ordered[np.diff(ordered, prepend=ordered[0] - 1) > 0]
+    assert is_injective(layout) is (len(distinct) == layout.size)
+    assert is_surjective(layout) is bool(distinct[-1] - distinct[0] + 1 == len(distinct))
+    assert layout.cosize == distinct[-1] + 1 and not is_contiguous(layout)
+    missing = int((distinct[distinct >= 0] != np.arange((distinct >= 0).sum())).argmax())
+    if distinct[0] == 0:
+        inverse = right_inverse(layout)
+        assert inverse.size == (missing or len(distinct))
+        assert (layout(inverse(np.arange(inverse.size))) == np.arange(inverse.size)).all()
+        common = max_common_vector(layout, layout)
+        assert (offsets[inverse(np.arange(common))] == np.arange(common)).all()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from layout.cases import cases
 from layout.texts import WRITERS, any_layout, misread, small_layout
 
 from cutepy.cli import main
@@ -17,9 +18,9 @@ from cutepy.layout.text.parse import parse_call, parse_expression
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_calls_around_every_notation_mean_what_python_makes_of_them(depth: int) -> None:
     rng = random.Random(depth)
-    outcomes = [misread(rng, depth) for _case in range(300)]
+    outcomes = [misread(rng, depth) for _case in range(cases(300))]
     assert [text for text in outcomes if text] == []
-    assert outcomes.count(None) > 100, "too few calls that have a result"
+    assert outcomes.count(None) > cases(100), "too few calls that have a result"
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -27,7 +28,7 @@ def test_what_is_written_is_read_by_expressions_fences_and_commands(
     writer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rng = random.Random(writer)
-    for _case in range(60):
+    for _case in range(cases(60)):
         layout = any_layout(rng)
         try:
             text = WRITERS[writer](layout)
@@ -45,7 +46,7 @@ def test_what_is_written_is_read_by_expressions_fences_and_commands(
 @pytest.mark.parametrize("to", ["cute", "python", "cpp", "pycute", "latex"])
 def test_what_print_writes_print_and_explain_read(to: str, capsys: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(to)
-    for _case in range(60):
+    for _case in range(cases(60)):
         layout = small_layout(rng)
         if main(["print", f"--to={to}", str(layout)]):
             continue

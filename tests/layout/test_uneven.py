@@ -14,6 +14,7 @@ from cutepy.layout import (
     Layout,
     Swizzle,
     elem_less,
+    explain,
     flat_divide,
     idx2crd,
     logical_divide,
@@ -76,5 +77,9 @@ def test_what_divides_stays_and_without_request_it_is_refused() -> None:
         logical_divide(Layout(12), Layout((2, 2), (2, 6)), round_up=True)
     with pytest.raises(LayoutError, match="True or False"):
         logical_divide(Layout(12), 5, 1)  # type: ignore[arg-type]
+    with pytest.raises(LayoutError, match=r"logical_divide\(4:1, \(2,2\)\): the tiler has 2 entries"):
+        logical_divide(Layout(4), (2, 2), round_up=True)
+    told = explain(logical_divide, Layout((10, 8)), (4,), True)
+    assert str(told.result) == "((4,3),8):((1,4),10)" and "logical_divide(10:1, 4, True) = (4,3):(1,4)" in str(told)
     nested: ComposedLayout | Layout = logical_divide(Layout((4, 8)), 5, round_up=True)
     assert str(nested) == "(5,8):(1,5)"

@@ -16,6 +16,19 @@ settings.register_profile("few", max_examples=5, database=None)
 settings.load_profile("few")
 
 
+SEEDS = 5
+"""Of as many seeds each law is tried."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = [item for item in items if seeded(item) < SEEDS]
+
+
+def seeded(item: pytest.Item) -> int:
+    """The seed that a test is given; 0 where it takes none."""
+    return item.callspec.params.get("seed", 0) if isinstance(item, pytest.Function) and hasattr(item, "callspec") else 0
+
+
 def told(report: pytest.TestReport | pytest.CollectReport, where: str, error: BaseException | None) -> None:
     """Skip what failed for want of a package, whatever was made of that error since."""
     while error is not None and not (isinstance(error, ModuleNotFoundError) and error.name in PACKAGES):

@@ -95,6 +95,14 @@ def test_cutes_traits_are_the_atoms(line: str) -> None:
         assert (found.offsets().ravel(order="F") == parse_layout(text).offsets().ravel(order="F")).all()
 
 
+def test_a_name_that_is_none_names_those_near_it() -> None:
+    with pytest.raises(KeyError, match=r"no atom 'm16n8k16'; near it are sm_80\.mma\.m16n8k16\.f16\.f16\.f16\.f16, "):
+        MMA_ATOMS["m16n8k16"]
+    with pytest.raises(KeyError, match=r"near it are sm_75\.ldmatrix\.m8n8\.x1\.b16"):
+        COPY_ATOMS["ldmatrix"]
+    assert "ldmatrix" not in COPY_ATOMS and MMA_ATOMS.get("zzz") is None
+
+
 def test_cutes_matrix_loads_are_found_by_their_names() -> None:
     for count in (1, 2, 4):
         for way, arch in (("LD", "SM75"), ("ST", "SM90")):

@@ -1,9 +1,11 @@
 """What a kernel must obey before anything reads it: names where they are bound, constant indices inside arrays."""
 
+from collections.abc import Iterable
+
 from ...errors import KernelError
 from .expr import Builtin, Const, Expr, MatrixLoad, loads, variables
 from .stmt import Block, Buffer, Change, For, Kernel, MatrixStore
-from .walk import all_nodes, nodes, statements
+from .walk import nodes, statements
 
 
 def check(kernel: Kernel) -> Kernel:
@@ -15,14 +17,15 @@ def check(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def check_ids(kernel: Kernel) -> Kernel:
-    """`kernel`, if its ids may be all that its launch makes them: those of another launch were simplified for less.
+def check_ids(kernel: Kernel, made_of: Iterable[Expr]) -> Kernel:
+    """`kernel`, if the ids in all that it is `made_of` may be what its launch makes them: those of another launch were
+    simplified for less.
 
     Raises KernelError with the line and the id otherwise.
     """
     launched = {f"workgroup_id.{axis}": groups for axis, groups in zip("xyz", kernel.grid, strict=True)}
     launched["local_invocation_index"] = kernel.threads
-    for node in all_nodes(kernel.body):
+    for node in made_of:
         if isinstance(node, Builtin) and node.hi < launched.get(node.name, 0) - 1:
             first = next(s for s in statements(kernel.body) if any(x is node for x in nodes(*s.expressions)))
             raise _error(

@@ -5,6 +5,7 @@ index expression when it is called on one. Nodes are made by the functions of `m
 functions check types, fold constants and intern.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,12 +15,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from ...errors import KernelError
 from ...layout.affine import Affine, Congruent, Interval
 from ...tensor.dtypes import DType, bool_, u32
-from .frozen import dataclass
 from .operators import Number
 from .place import advice, user_place
 
 if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+
     from .stmt import Buffer
+else:
+
+    def dataclass(**options: bool) -> Callable[[type], type]:
+        """Frozen where types are checked, and not where it runs: Python takes three times as long to make one that is,
+        and a trace makes thousands."""
+        return dataclasses.dataclass(**options | {"frozen": False})
 
 
 #: Levels of operators in one expression of a traced kernel. Tint parses 128 levels, parentheses included.
@@ -59,6 +67,8 @@ class Expr:
     operands: "tuple[Expr, ...]" = ()
     names: "tuple[Var, ...]" = ()
     loaded: "tuple[Load, ...]" = ()
+    #: Whether it is made of floats alone.
+    floats: bool = False
     #: What the operators do: `operate(symbol, left, right)`, given by `make`.
     operate: ClassVar[Callable[[str, object, object], "Expr"]]
     #: What they do where a matrix is among the operands, given by `matrices`.
@@ -201,6 +211,7 @@ class Computed(Expr):
     operands: tuple[Expr, ...] = field()
     names: tuple[Var, ...] = field()
     loaded: "tuple[Load, ...]" = field()
+    floats: bool = field()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -303,7 +314,7 @@ class Arena:
     nodes: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     constants: dict[tuple[str, Number | str], Const] = field(default_factory=dict)
     simple: dict[Expr, Expr] = field(default_factory=dict)
-    found: dict[tuple[object, ...], tuple[Expr, tuple[object, ...]]] = field(default_factory=dict)
+    found: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     ranks: dict[Expr, tuple[int, int]] = field(default_factory=dict)
     as_bits: dict[Expr, bool] = field(default_factory=dict)
     bindings: int = 0
@@ -337,7 +348,7 @@ def interned(
 ) -> Expr:
     """The node of that kind with its `own` fields, from now on the one of its key; its name, where the kernel being
     traced names what is deep."""
-    current, depth = arena(), 0
+    current, depth, floats = arena(), 0, dtype.kind == "f"
     names: tuple[Var, ...] = ()
     loaded: tuple[Load, ...] = ()
     for x in operands:
@@ -345,6 +356,7 @@ def interned(
             continue
         if x.depth > depth:
             depth = x.depth
+        floats = floats and (x.floats or (not x.operands and x.dtype.kind == "f"))
         more = (x,) if type(x) is Var else x.names
         if more and more is not names:
             names = tuple(dict.fromkeys(names + more)) if names else more
@@ -352,7 +364,7 @@ def interned(
         if others and others is not loaded:
             loaded = tuple(dict.fromkeys(loaded + others)) if loaded else others
     depth += 1
-    node = current.nodes[key] = kind(dtype, lanes, depth, operands, names, loaded, *own)
+    node = current.nodes[key] = kind(dtype, lanes, depth, operands, names, loaded, floats, *own)
     return node if depth <= MOST_DEPTH or current.name is None else current.name(node)
 
 

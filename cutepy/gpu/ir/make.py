@@ -38,6 +38,7 @@ from .operators import (
     U32_LIMIT,
     WRAPS,
     Number,
+    beyond,
     clamped,
     wrapped,
 )
@@ -93,14 +94,14 @@ def weak_param(name: str, dtype: DType) -> Expr:
     return Weak(param(name, dtype), lambda other: param(name, other))
 
 
-def as_expr(value: object, dtype: DType = u32) -> Expr:
-    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`.
+def as_expr(value: object, dtype: DType = u32, op: str = "") -> Expr:
+    """`value` if it is an expression, of type `dtype` if it is weak, else the literal of type `dtype`, for `op`.
 
-    Raises KernelError for what is no number, and for a fraction where a whole number is meant.
+    Raises KernelError for what is no number, and for what `dtype` does not hold, unless `op` is right modulo 2^32.
     """
     if isinstance(value, Weak):
         return value.known_in(dtype)
-    found = value if isinstance(value, Expr) else _literal(value, dtype)
+    found = value if isinstance(value, Expr) else _literal(value, dtype, op)
     if found is None:
         raise KernelError(f"{user_place()}: {value!r} is neither a value of the kernel nor a number")
     return found
@@ -129,14 +130,18 @@ def binary(op: str, left: Expr, right: Expr) -> Expr:
     known = arena().nodes.get(key)
     if known is not None:
         return known
-    if op in ("//", "%", "<<", ">>"):
+    if op in _BY_LITERALS and type(right) in (Const, Vector):
         right = _spellable(op, right)
-    node = _fold(op, left, right)
+    node = _fold(op, left, right) if type(left) is Const or type(right) is Const or left is right else None
     if node is None:
         dtype = bool_ if op in COMPARE else left.dtype
         lanes = left.lanes if left.lanes > right.lanes else right.lanes
         node = interned(key, Binary, dtype, lanes, (left, right), op, left, right)
     return node
+
+
+#: What WGSL does not take with every literal.
+_BY_LITERALS = frozenset({"//", "%", "<<", ">>"})
 
 
 def _spellable(op: str, right: Expr) -> Expr:
@@ -209,18 +214,14 @@ def _operate(op: str, left: object, right: object) -> Expr:
         return call(op, left) if op == "abs" else unary(op, left)
     if op == "**":
         return _power(left, right)
-    one: Expr | None
-    other: Expr | None
-    if not isinstance(left, Expr):
-        assert isinstance(right, Expr)
-        one, other = _literal(left, right.dtype), right
-    elif not isinstance(right, Expr):
-        one, other = left, _literal(right, SCALARS.get(type(right), i32) if op in ("<<", ">>") else left.dtype)
-    else:
-        one, other = left, right
+    like, amount = left if isinstance(left, Expr) else right, op in ("<<", ">>")
+    assert isinstance(like, Expr)
+    dtype, how = (SCALARS.get(type(right), i32), "<<") if amount else (like.dtype, op)
+    one = left if isinstance(left, Expr) else _literal(left, like.dtype, op)
+    other = right if isinstance(right, Expr) else _literal(right, dtype, how)
     if one is None or other is None:
         return _NOT_OURS
-    left, right = (one, _amount(op, other)) if op in ("<<", ">>") else _one_type(op, one, other)
+    left, right = (one, _amount(op, other)) if amount else _one_type(op, one, other)
     kind = left.dtype.kind
     if op in ("//", "%") and kind == "i" and not (least(left) >= 0 and least(right) >= 0):
         return _floor(op, left, right)
@@ -242,13 +243,20 @@ def _power(base: object, exponent: object) -> Expr:
     return _NOT_OURS
 
 
-def _literal(value: object, dtype: DType) -> Expr | None:
-    """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has."""
+def _literal(value: object, dtype: DType, op: str = "") -> Expr | None:
+    """The Python or NumPy scalar `value` as a literal of a type; of its own, where it has one that the GPU has.
+
+    What the type does not hold is refused, unless `op` is right modulo 2^32 where its operands are.
+    """
+    if type(value) is int and 0 <= value < U32_LIMIT // 2:  # each type holds it
+        return const(value, dtype)
     number, own = number_of(value), SCALARS.get(type(value), dtype)
     if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
     if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
         raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
+    if number is not None and op not in WRAPS and (limits := beyond(number, own)):
+        raise KernelError(f"{user_place()}: {number!r} meets a {own} value, {limits}; convert one with gpu.cast")
     return None if number is None else const(number, own)
 
 
@@ -286,7 +294,9 @@ def least(value: Expr) -> int:
 def _floor(op: str, left: Expr, right: Expr) -> Expr:
     """Python's flooring // and % from the truncating ones, for i32."""
     remainder = binary("%", left, right)
-    below = binary("&", remainder != 0, (remainder ^ right) < 0)
+    sign = right.value if isinstance(right, Const) else 0
+    strange = binary("&", remainder != 0, (remainder ^ right) < 0)
+    below = remainder < 0 if sign > 0 else remainder > 0 if sign < 0 else strange
     if op == "%":
         return select(below, remainder + right, remainder)
     quotient = binary("//", left, right)
@@ -343,8 +353,9 @@ def call(name: str, *operands: Expr | Number) -> Expr:
 
 def _call(name: str, *operands: Expr | Number) -> Expr:
     like = next(a for a in operands if isinstance(a, Expr)).dtype
-    numbers = u32 if name in SUBGROUP else like  # a shuffle's lane is a u32, whatever it moves
-    args = _one_type_for_all(name, tuple([as_expr(a, numbers) for a in operands]))
+    name = name.removeprefix("nan_") if like.kind in "iu" else name
+    numbers, wraps = (u32, "+") if name in SUBGROUP else (like, "")  # a shuffle's lane is a u32, whatever it moves
+    args = _one_type_for_all(name, tuple([as_expr(a, numbers, wraps) for a in operands]))
     key = (name, *map(id, args))
     node = arena().nodes.get(key)
     if node is None:
@@ -433,8 +444,7 @@ def component(value: Expr, lane: int | Expr) -> Expr:
         return value
     if isinstance(value, Vector) and isinstance(lane, int):
         return value.items[lane]
-    operands = (value, lane) if isinstance(lane, Expr) else (value,)
-    return made(Component, value.dtype, 1, operands, value, lane)
+    return made(Component, value.dtype, 1, (value, lane) if isinstance(lane, Expr) else (value,), value, lane)
 
 
 Expr.operate = staticmethod(operate)

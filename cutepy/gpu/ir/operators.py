@@ -68,6 +68,17 @@ def wrapped(value: Number, dtype: DType) -> Number:
         return float(np.dtype(dtype.numpy).type(value))
 
 
+def beyond(number: Number, dtype: DType) -> str:
+    """What an integer type holds, in words, where that is not `number`.
+
+    >>> beyond(-1, u32), beyond(-1, i32)
+    ('which holds 0 to 4294967295', '')
+    """
+    low = -(1 << 31) if dtype is i32 else 0
+    inside = dtype.kind not in "iu" or wrapped(number, dtype) == number
+    return "" if inside else f"which holds {low} to {low + U32_LIMIT - 1}"
+
+
 def clamped(value: float, source: DType, target: DType) -> int:
     """A float as an integer, as WGSL converts it: towards zero, and to what of `source` is within `target`'s range.
 

@@ -6,8 +6,7 @@ from operator import attrgetter
 from typing import ClassVar, Literal
 
 from ...tensor.dtypes import DType
-from .expr import Expr, Param, Var, keep
-from .frozen import dataclass
+from .expr import Expr, Param, Var, dataclass, keep
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,13 +59,13 @@ class Stmt:
         return None
 
     def __post_init__(self) -> None:
-        computed: list[Expr] = []
+        computed: tuple[Expr, ...] = ()
         for name in self.COMPUTES:
             value = getattr(self, name)
             if value is not None:
                 computed += value if isinstance(value, tuple) else (value,)
-        keep(self, "expressions", tuple(computed))
-        keep(self, "blocks", tuple([getattr(self, name) for name in self.HOLDS]))
+        keep(self, "expressions", computed)
+        keep(self, "blocks", tuple([getattr(self, name) for name in self.HOLDS]) if self.HOLDS else ())
 
 
 class Change(Stmt):
@@ -155,6 +154,11 @@ class Atomic(Change):
     compare: Expr | None = None
     result: Var | None = None
     place: str = ""
+
+    @property
+    def takes(self) -> bool:
+        """Whether what the element held before plays a part."""
+        return self.op != "Store"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,6 +25,7 @@ from .expr import (
     Unary,
     Vector,
     arena,
+    interned,
 )
 from .laws import BINARY, UNARY, Law, conversion, lane_at, lane_of, stacked
 from .make import binary, call, cast, component, load, select, unary, vector
@@ -43,20 +44,28 @@ class Node:
     meaning: Callable[[Any], Law | None] = lambda node: None
 
 
-def _written_as(node: Expr, new: Expr) -> Expr:
-    """`new`, in bits if `node` was written so."""
-    as_bits = arena().as_bits
+def _joined(node: Binary, new: Sequence[Expr]) -> Expr:
+    """The same of other operands, in bits if it was written so."""
+    left, right = new
+    found, as_bits = binary(node.op, left, right), arena().as_bits
     if node in as_bits:
-        as_bits.setdefault(new, as_bits[node])
-    return new
+        as_bits.setdefault(found, as_bits[node])
+    return found
+
+
+def _called(node: Call, new: Sequence[Expr]) -> Expr:
+    """The same function of other operands; of the same types they have been checked."""
+    if any(x.dtype is not old.dtype or x.lanes != old.lanes for x, old in zip(new, node.args, strict=True)):
+        return call(node.name, *new)
+    key = (node.name, *map(id, new))
+    known, operands = arena().nodes.get(key), tuple(new)
+    return interned(key, Call, node.dtype, node.lanes, operands, node.name, operands) if known is None else known
 
 
 #: Every kind of expression that has operands. What it looks like in WGSL is for the printer to say.
 NODES: dict[type[Expr], Node] = {
-    Binary: Node(lambda node, x: _written_as(node, binary(node.op, *x)), lambda node: BINARY[node.op]),
-    Call: Node(
-        lambda node, x: call(node.name, *x), lambda node: BY_WGSL[node.name].numpy if node.name in BY_WGSL else None
-    ),
+    Binary: Node(_joined, lambda node: BINARY[node.op]),
+    Call: Node(_called, lambda node: BY_WGSL[node.name].numpy if node.name in BY_WGSL else None),
     Vector: Node(lambda node, x: vector(*x), lambda node: stacked(node.items)),
     Select: Node(lambda node, x: select(*x), lambda node: np.where),
     Unary: Node(lambda node, x: unary(node.op, *x), lambda node: UNARY[node.op]),
@@ -133,10 +142,26 @@ def negated(condition: Expr) -> Expr:
 def rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
     """`value` with `change` applied to every node, operands first. `memo` is kept between calls with one `change`."""
     if value not in memo:
-        for node in nodes(value, known=memo):
-            operands = node.operands
-            memo[node] = change(rebuild(node, [memo[x] for x in operands]) if operands else node)
+        if value.depth > MOST_DEPTH:
+            for node in nodes(*value.operands, known=memo):
+                _rewrite(node, change, memo)
+        _rewrite(value, change, memo)
     return memo[value]
+
+
+def _rewrite(value: Expr, change: Rewrite, memo: dict[Expr, Expr]) -> Expr:
+    new, same = value, True
+    operands = []
+    for x in value.operands:
+        y = memo.get(x)
+        if y is None:
+            y = _rewrite(x, change, memo)
+        same = same and y is x
+        operands.append(y)
+    if not same:
+        new = NODES[type(value)].rebuild(value, operands)
+    found = memo[value] = change(new)
+    return found
 
 
 def with_expressions(stmt: Stmt, new: Sequence[Expr]) -> Stmt:

@@ -13,8 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
-from .expr import Expr
-from .frozen import dataclass
+from .expr import Expr, dataclass
 from .operators import Number
 
 #: The types of numbers that a kernel takes, by those of NumPy's scalars, which keep theirs; a Python number is weak.

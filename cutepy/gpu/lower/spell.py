@@ -163,6 +163,7 @@ def _joinable(first: ir.If, second: ir.If) -> bool:
 
 _TANH_IS_1 = 10
 """From here on no number of f32 is nearer to tanh(x) than 1."""
+_SPELT = {ir.Const, ir.Binary, ir.Call}
 _BITS = {"infinity_bits": 0x7F800000, "nan_bits": 0x7FC00000}
 
 
@@ -182,6 +183,8 @@ def _spelled(node: ir.Expr, used: dict[ir.Const, ir.Var]) -> ir.Expr:
     def kept(literal: ir.Expr, name: str) -> ir.Expr:
         return used.setdefault(literal, ir.var(name, literal.dtype)) if isinstance(literal, ir.Const) else literal
 
+    if type(node) not in _SPELT:
+        return node
     match node:
         case ir.Const(value=number, dtype=dtype) if dtype.kind == "f" and not math.isfinite(number):
             name = "nan_bits" if math.isnan(number) else "infinity_bits"

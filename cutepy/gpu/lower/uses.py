@@ -25,15 +25,13 @@ def hoist(kernel: ir.Kernel) -> ir.Kernel:
     return replace(kernel, body=_Hoist(kernel.body, lambda value: not _plain(value), loops=True).result)
 
 
-def share(block: ir.Block) -> ir.Block:
-    """`block` with a `let` for each floating-point expression that is used more than once."""
-    return _Hoist(block, _computing, loops=False).result
+_COMPUTED = {ir.Binary, ir.Call, ir.Select, ir.Unary, ir.Cast}
 
 
 def _computing(value: ir.Expr) -> bool:
     if isinstance(value, ir.Vector):
         return not _plain(value)
-    return value.dtype.kind == "f" and isinstance(value, ir.Binary | ir.Call | ir.Select | ir.Unary | ir.Cast)
+    return value.dtype.kind == "f" and type(value) in _COMPUTED
 
 
 class _Hoist:
@@ -49,15 +47,14 @@ class _Hoist:
         self.passing: list[ir.Expr] = []
         self.roots: tuple[ir.Expr, ...] = ()
         self.here: dict[ir.Expr, int] | None = None
-        every = ir.all_nodes(body)
-        self.wanted = {value for value in every if wanted(value)}
-        #: Whether a value is or holds an expression that might be named: most do not, and stay as they are.
-        self.holds = _holding(every, self.wanted)
         self.top = _Scope()
         self.count(body)
-        is_index = {x for x in self.wanted if loops and x.dtype.kind in "iub" and x.lanes == 1}
-        self.wanted = {x for x in self.wanted if x in is_index or self.uses.get(x, 0) > 1}
-        self.holds = _holding(every, self.wanted)
+
+        def may_be(x: ir.Expr, uses: int) -> bool:
+            return uses > 1 or (loops and x.lanes == 1 and x.dtype.kind in "iub")
+
+        self.wanted = {x for x, uses in self.uses.items() if may_be(x, uses) and wanted(x)}
+        self.known: dict[ir.Expr, bool] = {}
         self.result = self.walk(body, self.top) if self.wanted else body
 
     def count(self, body: ir.Block) -> set[ir.Expr]:
@@ -76,9 +73,25 @@ class _Hoist:
     def reference(self, values: tuple[ir.Expr, ...], uses: dict[ir.Expr, int]) -> None:
         """Count `values` and what they hold; what gets no name of its own is written out at each use, and counts so."""
         for value in values:
-            uses[value] = uses.get(value, 0) + 1
-            if self.holds[value] and (uses[value] == 1 or _plain(value)):
-                self.reference(value.operands, uses)
+            if value.operands:
+                before = uses.get(value, 0)
+                uses[value] = before + 1
+                if not before or _plain(value):
+                    self.reference(value.operands, uses)
+            else:
+                uses[value] = 1
+
+    def holds(self, value: ir.Expr) -> bool:
+        """Whether a value is or holds an expression that is named: most do not, and stay as they are."""
+        known = self.known.get(value)
+        if known is None:
+            known = value in self.wanted
+            for x in () if known else value.operands:
+                if x.operands and self.holds(x):
+                    known = True
+                    break
+            self.known[value] = known
+        return known
 
     def home_of(self, value: ir.Expr) -> _Scope | None:
         """The innermost block that binds a variable of `value`; None if its value may change between two uses."""
@@ -110,7 +123,7 @@ class _Hoist:
         if name is not None:
             return name
         operands = value.operands
-        if not operands or not self.holds[value]:
+        if not operands or not self.holds(value):
             return value
         if isinstance(value, ir.Load):
             hint = f"{value.buffer.name}_at"
@@ -155,7 +168,7 @@ class _Hoist:
     def computed(self, stmt: ir.Stmt, scope: _Scope) -> ir.Stmt:
         """`stmt` with the named parts of its expressions as names."""
         roots = stmt.expressions
-        if not any(map(self.holds.__getitem__, roots)):
+        if not any(map(self.holds, roots)):
             return stmt
         self.roots, self.here = () if isinstance(stmt, ir.For) else roots, None
         first = f"{stmt.buffer.name}_at" if isinstance(stmt, ir.Change) else "index"
@@ -165,14 +178,6 @@ class _Hoist:
             del self.bound[value]
         self.passing.clear()
         return ir.with_expressions(stmt, new)
-
-
-def _holding(every: list[ir.Expr], some: set[ir.Expr]) -> dict[ir.Expr, bool]:
-    """Whether each value, operands first, is one of `some` or holds one."""
-    found: dict[ir.Expr, bool] = {}
-    for value in every:
-        found[value] = value in some or any(map(found.__getitem__, value.operands))
-    return found
 
 
 def _plain(value: ir.Expr) -> bool:
@@ -233,8 +238,9 @@ def finish(kernel: ir.Kernel) -> ir.Kernel:
 
     Raises KernelError for what `check`, `check_constants` and `check_ids` refuse.
     """
-    useful = drop_unused(ir.check_ids(ir.check_constants(ir.check(kernel))))
-    return replace(useful, body=share(useful.body))
+    useful = drop_unused(ir.check_constants(ir.check(kernel)))
+    shared = _Hoist(useful.body, _computing, loops=False)
+    return replace(ir.check_ids(useful, shared.uses), body=shared.result)
 
 
 def drop_unused(kernel: ir.Kernel) -> ir.Kernel:
@@ -295,7 +301,7 @@ class _Useful:
         """What is of use of `stmt`."""
         if isinstance(stmt, ir.Break):
             stmt = replace(stmt, last=self.block(stmt.last))
-        elif isinstance(stmt, ir.If | ir.For):
+        elif stmt.blocks:
             match stmt:
                 case ir.For(start=ir.Const(value=first), stop=ir.Const(value=end)) if first >= end:
                     return None  # a barrier in it would be one that no compiler can tell to be never reached

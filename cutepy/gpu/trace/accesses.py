@@ -6,6 +6,8 @@ that the compiler makes, of compare-exchanges of their bits: WGSL has atomics of
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...errors import KernelError
 from ...tensor.dtypes import bool_, f32
 from ...tensor.engine import Place, Scalars, check_writable, offset_of
@@ -13,12 +15,13 @@ from ...tensor.tensor import Tensor, _check, expect_tensors
 from ..ir import Assign, Atomic, Declare, Expr, If, as_expr, const, var
 from ..ir.place import user_place
 from ..simplify import simplify
+from .complex import Complex
 from .engine import BufferEngine, as_index
 from .functions import bitcast, select
 from .state import current, is_known
 
 
-def load(tensor: Tensor, crd: Place, *, where: Scalars = True, other: Scalars = 0) -> Expr:
+def load(tensor: Tensor, crd: Place, *, where: Scalars = True, other: Scalars | Complex = 0) -> Any:
     """The element at `crd` where the condition holds and the tensor's guard does; `other` elsewhere, without an access.
 
     >>> import numpy as np
@@ -35,10 +38,9 @@ def load(tensor: Tensor, crd: Place, *, where: Scalars = True, other: Scalars = 
     """
     holds, found = _accessed("gpu.load", tensor, crd, where)
     value = tensor.engine.load(found, holds)
-    if holds is None:
-        return as_expr(value)
-    unmet = isinstance(other, int | float) and other == 0
-    return as_expr(value if unmet else select(holds, value, other))
+    unmet = isinstance(other, int | float | complex) and other == 0
+    chosen = value if holds is None or unmet else select(holds, value, other)
+    return chosen if isinstance(chosen, Complex) else as_expr(chosen)
 
 
 def store(tensor: Tensor, crd: Place, value: Scalars, *, where: Scalars = True) -> None:
@@ -88,7 +90,8 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
     engine.mark_written()
     _check(crd, tensor.layout.shape, tensor)
     index = simplify(as_index(as_expr(tensor.offset + offset_of(tensor.layout, crd))))
-    operands = [None if x is None else as_expr(x, engine.dtype) for x in (value, compare)]
+    wraps = "+" if op in ("Add", "Sub", "And", "Or", "Xor") else ""
+    operands = [None if x is None else as_expr(x, engine.dtype, wraps) for x in (value, compare)]
     for operand in operands:
         if operand is not None and operand.dtype is not engine.dtype:
             raise KernelError(f"{place}: an atomic on {engine.name} ({engine.dtype}) with a {operand.dtype} value")

@@ -12,6 +12,7 @@ that is refused. Items of lists and dictionaries, and attributes, that hold numb
 | a name is lost | bound on one side only, or no number | first bound inside, or no number |
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from typing import Self
 from ...errors import KernelError
 from ...tensor.dtypes import bool_
 from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, negated, select, settled, statements, variables
-from ..ir.place import place_of
+from ..ir.place import place_of, user_place
 from ..simplify import simplify
 from .items import Item, items_of
 from .leaving import RESULT
@@ -349,6 +350,20 @@ class Conditional(Branch):
         super().__exit__(kind, error, trail)
         if trail is None:
             self.done()
+
+
+class Only(Conditional):
+    """The same where the block binds no name."""
+
+    has_items = False
+
+
+def only(condition: Expr) -> Unrolled | Only:
+    """`with only(condition):` is `gpu.when` in a function whose text nobody reads: its block binds no name."""
+    met = simplify(condition)
+    if is_known(met, True):
+        return Unrolled()
+    return Only("gpu.when", user_place(), met, ((), ()), {}, sys._getframe(1))
 
 
 class Chosen(Conditional):

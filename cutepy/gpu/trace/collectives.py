@@ -8,21 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import CellType
 from typing import Any
+
+import numpy as np
 
 from ...errors import KernelError
 from ...layout import Layout
 from ...tensor.bulk import computed
 from ...tensor.dtypes import DType, bool_, i32, u32
+from ...tensor.engine import Moved
 from ...tensor.make import make_fragment_like
 from ...tensor.tensor import Tensor
-from ..ir import Expr
+from ..ir import Expr, as_expr
 from ..ir.place import user_place
+from ..ranges import range_of
 from . import functions
-from .control import target
+from .blocks import only
 from .engine import BufferEngine
 from .folds import Fold, accumulator, better, fold_lanes, of_place, ordered
-from .language import barrier, lane, loop, subgroup, subgroup_size, thread, when
+from .language import barrier, lane, loop, subgroup, subgroup_size, thread
+from .loops import turns
 from .state import Trace, current
 
 Element = tuple[Expr, ...]
@@ -129,10 +135,8 @@ def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
 def _reduced(given: Together, of_subgroup: Callable[[Element], Element] | None) -> Element:
     """The fold of all threads; `of_subgroup` is that of a subgroup, where subgroups have a word for it."""
     if of_subgroup is not None and given.trace.has_subgroups():
-        found: Element = target(_by_subgroups)(given.trace, of_subgroup(given.own), given.combine)
-    else:
-        found = target(_by_memory)(given.trace, given.own, given.combine)
-    return found
+        return _by_subgroups(given.trace, of_subgroup(given.own), given.combine)
+    return _by_memory(given.trace, given.own, given.combine)
 
 
 def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> Element:
@@ -147,7 +151,7 @@ def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element],
     whole = 1 << threads.bit_length() - 1
     if whole < threads:
         barrier()
-        with when(me < threads - whole):
+        with only(me < threads - whole):
             step(me, me + whole)
     fold_lanes(whole, me, step)
     barrier()
@@ -157,13 +161,14 @@ def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element],
 def _by_subgroups(trace: Trace, found: Element, combine: Callable[[Element, Element], Element]) -> Element:
     """What each subgroup found, folded by each thread in the order of the subgroups."""
     tiles = scratch(trace, [part.dtype for part in found], -(-trace.threads // 4))
-    with when(lane() == 0):
+    with only(lane() == 0):
         put(tiles, subgroup(), found)
     barrier()
-    folded = get(tiles, 0)
-    for k in loop(_subgroups(trace), start=1):
-        folded = combine(folded, get(tiles, k))
-    return folded
+    folded = CellType(get(tiles, 0))
+    for k in turns(loop(_subgroups(trace), start=1), "k", folded=folded):
+        folded.cell_contents = combine(folded.cell_contents, get(tiles, k))
+    whole: Element = folded.cell_contents
+    return whole
 
 
 def _subgroups(trace: Trace) -> Expr:
@@ -222,14 +227,18 @@ def _found(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]
         return best, functions.subgroup_min(functions.select(own[0] == best, own[1], (1 << 32) - 1))
 
     best, at = _reduced(Together(trace, pairs, combine, None, single=False), of_subgroup)
-    return of_place(best, dtype), at
+    most = max(range_of(place)[1] for _, place in pairs)
+    return of_place(best, dtype), functions.minimum(at, most)  # one of them, which shared memory does not tell a proof
 
 
-def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False) -> Any:
+def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False, carry: Any = None) -> Any:
     """The fold of what the threads up to this one give; with `exclusive`, of those before it: a running sum.
 
     Of a fragment, whose elements go on from thread to thread, the fragment of what each would get. `op` is as in
     `workgroup_reduce`, and need not be commutative; what comes before the first thread only the named ones know.
+
+    With `carry`, the fold of all that comes before these threads, two things: the scan that goes on from it, and the
+    `carry` of what comes after them.
 
     >>> import numpy as np
     >>> from cutepy import gpu
@@ -244,7 +253,7 @@ def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False
     Raises KernelError as `workgroup_reduce` does.
     """
     given = together("gpu.workgroup_scan", value, op)
-    if exclusive and given.fold is None:
+    if exclusive and given.fold is None and carry is None:
         raise KernelError(
             f"{user_place()}: gpu.workgroup_scan(..., exclusive=True) with a function: nothing tells what it begins "
             "with; scan inclusively, or by a name"
@@ -252,22 +261,35 @@ def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False
     running: list[Element] = []
     for element in given.elements:
         running.append(given.combine(running[-1], element) if running else element)
-    before, first = _before(given, running[-1])
+    before, first, whole = _before(given, running[-1], total=carry is not None)
+    if whole is not None:
+        start = _as_given(given, carry)
+        joined = given.combine(start, before)
+        before = joined if first is None else _chosen(first, start, joined)
+        first, whole = None, given.combine(start, whole)
     found: list[Element] = []
     for share in [None, *running[:-1]] if exclusive else running:
         met = before if share is None else given.combine(before, share)
-        alone = _identity(given) if share is None else share
-        found.append(
-            tuple(
-                [functions.select(first, a, m) for a, m in zip(alone, met, strict=True)] if first is not None else met
-            )
-        )
-    if not isinstance(value, Tensor):
-        return given.given(found[0])
-    result = make_fragment_like(value, given.fold.dtype if given.fold else None)
-    for place, element in enumerate(found):
-        result[place] = given.given(element)
-    return result
+        if first is not None:
+            met = _chosen(first, _identity(given) if share is None else share, met)
+        found.append(met)
+    result: Any = given.given(found[0])
+    if isinstance(value, Tensor):
+        result = make_fragment_like(value, given.fold.dtype if given.fold else None)
+        for place, element in enumerate(found):
+            result[place] = given.given(element)
+    return result if whole is None else (result, given.given(whole))
+
+
+def _as_given(given: Together, carry: Any) -> Element:
+    """A carry as the threads' own elements are."""
+    parts = (carry,) if given.single else tuple(carry)
+    found = tuple([as_expr(part, dtype) for part, dtype in zip(parts, given.dtypes, strict=True)])
+    return found if given.fold is None else (given.fold.taken(found[0]),)
+
+
+def _chosen(condition: Expr, then: Element, other: Element) -> Element:
+    return tuple([functions.select(condition, a, b) for a, b in zip(then, other, strict=True)])
 
 
 def _identity(given: Together) -> Element:
@@ -275,25 +297,46 @@ def _identity(given: Together) -> Element:
     return (functions.constant(given.fold.identity, given.fold.dtype),)
 
 
-def _before(given: Together, own: Element) -> tuple[Element, Expr | None]:
-    """The fold of the threads before this one, and in which thread there are none: None where that is told by it."""
+def _before(given: Together, own: Element, *, total: bool) -> tuple[Element, Expr | None, Element | None]:
+    """The fold of the threads before this one; in which thread there are none, None where that is told by it; and, for
+    a `total`, the fold of all."""
     trace, me = given.trace, thread()
     if given.fold is not None and given.fold.name == "sum" and trace.has_subgroups():
-        return (target(_sum_before)(trace, own[0]),), None
-    tiles = target(_scanned)(trace, own, given.combine)
+        if total:
+            inside, whole = _sums(trace, own[0])
+            return (inside,), None, (whole,)
+        return (_sum_before(trace, own[0]),), None, None
+    tiles = _scanned(trace, own, given.combine)
     at = functions.maximum(me, 1) - 1
-    return get(tiles, at), me == 0
+    return get(tiles, at), me == 0, get(tiles, trace.threads - 1) if total else None
 
 
 def _sum_before(trace: Trace, own: Expr) -> Expr:
     (partial,) = scratch(trace, [own.dtype], -(-trace.threads // 4))
-    inside: Expr = functions.subgroup_exclusive_add(own)
-    with when(lane() == subgroup_size() - 1):  # a subgroup that is not full is the last, whose sum nobody asks for
-        partial[subgroup()] = inside + own
+    inside = CellType(functions.subgroup_exclusive_add(own))
+    with only(lane() == subgroup_size() - 1):  # a subgroup that is not full is the last, whose sum nobody asks for
+        partial[subgroup()] = inside.cell_contents + own
     barrier()
-    for k in loop(subgroup()):
-        inside = inside + partial[k]
-    return inside
+    for k in turns(loop(subgroup()), "k", inside=inside):
+        inside.cell_contents = inside.cell_contents + partial[k]
+    before: Expr = inside.cell_contents
+    return before
+
+
+def _sums(trace: Trace, own: Expr) -> tuple[Expr, Expr]:
+    """The sum of the threads before this one, and that of all: the same in each, for each adds up in one order."""
+    (partial,) = scratch(trace, [own.dtype], -(-trace.threads // 4))
+    inside, mine = functions.subgroup_exclusive_add(own), functions.subgroup_add(own)
+    with only(lane() == 0):
+        partial[subgroup()] = mine
+    barrier()
+    before = CellType(functions.constant(0, own.dtype))
+    for k in turns(loop(subgroup()), "k", before=before):
+        before.cell_contents = before.cell_contents + partial[k]
+    whole = CellType(before.cell_contents)
+    for k in turns(loop(_subgroups(trace), start=subgroup()), "k", whole=whole):
+        whole.cell_contents = whole.cell_contents + partial[k]
+    return inside + before.cell_contents, whole.cell_contents
 
 
 def _scanned(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> list[Tensor]:
@@ -304,9 +347,9 @@ def _scanned(trace: Trace, own: Element, combine: Callable[[Element, Element], E
     put(rows[side], me, own)
     while step < threads:
         barrier()
-        with when(me >= step):
+        with only(me >= step):
             put(rows[1 - side], me, combine(get(rows[side], me - step), get(rows[side], me)))
-        with when(me < step):
+        with only(me < step):
             put(rows[1 - side], me, get(rows[side], me))
         side, step = 1 - side, 2 * step
     barrier()
@@ -335,3 +378,9 @@ def put(tiles: Sequence[Tensor], at: Any, element: Element) -> None:
 
 def get(tiles: Sequence[Tensor], at: Any) -> Element:
     return tuple([tile[at] for tile in tiles])
+
+
+def get_each(tiles: Sequence[Tensor], first: Any, steps: list[int]) -> list[Element]:
+    """The elements at `first` and so many places further, one by one: who put them there put one at a time."""
+    engines = [tile.engine for tile in tiles if isinstance(tile.engine, BufferEngine)]
+    return list(zip(*[engine.load(Moved(first, np.array(steps)), most=1).tolist() for engine in engines], strict=True))

@@ -25,7 +25,8 @@ class Complex:
     >>> product.real, product.imag, (product.conj() / 2).imag
     (5.0, 7.0, -3.5)
 
-    It has `+ - * == !=`, `-z`, `abs(z)`, `.conj()`, and `/` by a real number; real numbers and values join in.
+    It has `+ - * / == !=`, `-z`, `abs(z)` and `.conj()`; real numbers and values join in. The square of a divisor, as
+    that of `abs`, is to be a float.
     """
 
     real: Any
@@ -40,21 +41,26 @@ class Complex:
         return Complex(self.real - other.real, self.imag - other.imag)
 
     def __mul__(self, other: object) -> Complex:
-        if not isinstance(other, Complex | complex | np.complexfloating):
+        if not isinstance(other, COMPLEX):
             return Complex(self.real * other, self.imag * other)
         other = as_complex(other)
         return Complex(self.real * other.real - self.imag * other.imag, self.real * other.imag + self.imag * other.real)
 
-    def __truediv__(self, real: Any) -> Complex:
-        if isinstance(real, Complex):
-            raise KernelError(f"{user_place()}: / by a complex number; write a * b.conj() / (b * b.conj()).real")
-        return Complex(self.real / real, self.imag / real)
+    def __truediv__(self, other: object) -> Complex:
+        if not isinstance(other, COMPLEX):
+            return Complex(self.real / other, self.imag / other)
+        other = as_complex(other)
+        whole, size = self * other.conj(), other.real * other.real + other.imag * other.imag
+        return Complex(whole.real / size, whole.imag / size)
 
     def __neg__(self) -> Complex:
         return Complex(-self.real, -self.imag)
 
     __radd__ = __add__
     __rmul__ = __mul__
+
+    def __rtruediv__(self, other: object) -> Complex:
+        return as_complex(other) / self
 
     def __rsub__(self, other: object) -> Complex:
         return -self + other
@@ -78,6 +84,10 @@ class Complex:
 
     def __abs__(self) -> Any:
         return ir.call("sqrt", ir.as_expr(self.real * self.real + self.imag * self.imag, f32))
+
+
+#: What makes a complex number of all that it meets.
+COMPLEX = Complex, complex, np.complexfloating
 
 
 def as_complex(value: object) -> Complex:

@@ -25,7 +25,7 @@ from ...ops.functions import BY_WGSL, Function
 from ...tensor.dtypes import DType, MatrixType, Window, bool_, f32, u32
 from ...tensor.engine import Mask, Moved, Scalars, Space
 from .. import ir
-from ..ir.operators import COMPARE
+from ..ir.operators import COMPARE, beyond
 from ..ir.place import user_place
 from ..ranges import Sum, linear
 from ..simplify import from_linear, simplify
@@ -72,6 +72,11 @@ class BufferEngine:
     def name(self) -> str:
         return self.buffer.name
 
+    @property
+    def most(self) -> int:
+        """Elements of one access."""
+        return 1 if self.dtype.kind in "bm" else 4
+
     def fma(self, a: ir.Expr, b: ir.Expr, c: ir.Expr) -> ir.Expr:
         """`a * b + c` of scalars: fused, in f32 or wider, where they are floats."""
         if self.dtype.kind == "m":
@@ -90,7 +95,7 @@ class BufferEngine:
         _, m, n = table.shape
         key = table.tobytes()
         if key not in self.known:
-            accesses = _accesses(self.trace, table, None, self.dtype, store=True)
+            accesses = _accesses(self.trace, table, None, self.most, store=True)
             last = [(access, [p[-1] for p in access.positions]) for access in accesses]
             self.known[key] = [
                 (access.index, tuple([p // n for p in ps]), tuple([p // (m * n) * n + p % n for p in ps]))
@@ -111,12 +116,12 @@ class BufferEngine:
             return value.known_in(self.dtype) if isinstance(value, ir.Weak) else value
         return ir.const(float(value), self.dtype)
 
-    def load(self, offsets: Scalars | Moved, where: Mask = None) -> Any:
-        """The elements at `offsets`, each named; 0 where the mask is false."""
+    def load(self, offsets: Scalars | Moved, where: Mask = None, *, most: int = 4) -> Any:
+        """The elements at `offsets`, each named, up to `most` neighbours at once; 0 where the mask is false."""
         (base, table), place = self._table(offsets), user_place()
         found = np.empty(table.size, object)
         private = self.buffer.space != "storage"
-        for access in _accesses(self.trace, table, where, self.dtype, base=base):
+        for access in _accesses(self.trace, table, where, min(most, self.most), base=base):
             self._check_register(access)
             value = ir.load(self.buffer, access.index, lanes=len(access.positions), where=access.where, place=place)
             if isinstance(value, ir.Load):
@@ -143,7 +148,7 @@ class BufferEngine:
                 "store one value in each, by a coordinate, gpu.loop or copy"
             ) from None
         known: dict[int, ir.Expr] = {}
-        for access in _accesses(self.trace, table, where, self.dtype, base=base, store=True):
+        for access in _accesses(self.trace, table, where, self.most, base=base, store=True):
             self._check_register(access)
             lanes = []
             for positions in access.positions:
@@ -196,6 +201,8 @@ class BufferEngine:
     def _table(self, offsets: Scalars | Moved) -> tuple[Sum | None, Array]:
         """The offsets of one access: what all are moved by, and an array; each entry becomes a line of the kernel, so
         not too many."""
+        if isinstance(offsets, ir.Expr):
+            return _offset_form(offsets), np.zeros((), int)
         base = _offset_form(offsets.base) if isinstance(offsets, Moved) else None
         table = offsets.table if isinstance(offsets, Moved) else np.asarray(offsets)
         if table.size > MOST_ELEMENTS:
@@ -241,6 +248,8 @@ class BufferEngine:
             raise KernelError(f"{place}: store of {value!r} in {self.name}, which holds {dtype}: it is not a number")
         if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
             raise KernelError(f"{place}: store of {number} in {self.name}, which holds {dtype}; round it first")
+        if limits := beyond(number, dtype):
+            raise KernelError(f"{place}: store of {number} in {self.name}, {limits}; use another element type")
         return ir.const(number, dtype)
 
 
@@ -257,15 +266,17 @@ class _Lanes(dict[tuple[int, ...], ir.Expr]):
 
 
 def _accesses(
-    trace: Trace, table: Array, where: Scalars | None, dtype: DType, *, base: Sum | None = None, store: bool = False
+    trace: Trace, table: Array, where: Scalars | None, most: int, *, base: Sum | None = None, store: bool = False
 ) -> list[Access]:
     """The accesses that cover a table of offsets from `base`, in order of the first entry of each; for a store without
     those that never happen."""
-    if where is None and base is None and table.dtype != object:
+    if where is None and (base is not None or table.dtype != object):
         known: dict[int, list[int]] = {}
+        begin = 0 if base is None else base.constant
         for position, number in enumerate(table.ravel().tolist()):
-            known.setdefault(number, []).append(position)
-        return list(_runs({}, known, None, 1 if dtype.kind in "bm" else 4))
+            known.setdefault(signed(begin + number), []).append(position)
+        runs = _runs({} if base is None else base.terms, known, None, most)
+        return list(runs) if base is None else sorted(runs, key=_begins)
     groups: dict[tuple[object, int], tuple[Sum, ir.Expr | None, dict[int, list[int]]]] = {}
     masks = _masks(trace, where, table)
     for position, offset in enumerate(table.ravel().tolist()):
@@ -277,9 +288,13 @@ def _accesses(
         key = (frozenset((id(a), c) for a, c in form.terms.items()), id(condition))
         _, _, places = groups.setdefault(key, (form, condition, {}))
         places.setdefault(form.constant, []).append(position)
-    most = 1 if dtype.kind in "bm" else 4
     found = [a for form, mask, places in groups.values() for a in _runs(form.terms, places, mask, most)]
-    return sorted(found, key=lambda access: min(p[0] for p in access.positions))
+    return sorted(found, key=_begins)
+
+
+def _begins(access: Access) -> int:
+    """The first entry of a table that an access serves."""
+    return min(p[0] for p in access.positions)
 
 
 def _masks(trace: Trace, where: Scalars | None, table: Array) -> list[ir.Expr | bool | None]:
@@ -327,7 +342,8 @@ def _offset_form(offset: object) -> Sum:
 
 def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
     """`base + outer(offset + table)` of a map of bits, as linear forms. Where the offset is made of whole units of the
-    map, whose lowest bits stay and decide nothing, one form serves all that is in a unit."""
+    map, whose lowest bits stay and decide nothing, one form serves all that is in a unit; and blocks of its span are
+    mapped alike."""
     outer: Any = through.outer
     offset, unit = through.offset, 1 << outer.base
     begins = _offset_form(offset)
@@ -337,10 +353,11 @@ def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
     found: dict[int, Sum] = {}
     forms = np.empty(table.shape, object)
     for at, first in np.ndenumerate(table - inside):
-        if first not in found:
-            found[first] = base.plus(_offset_form(outer(offset + int(first))))
-        form = found[first]
-        forms[at] = Congruent(form.terms, signed(form.constant + int(inside[at])))
+        place = int(first) % outer.span
+        if place not in found:
+            found[place] = base.plus(_offset_form(outer(offset + place)))
+        form = found[place]
+        forms[at] = Congruent(form.terms, signed(form.constant + int(first - place + inside[at])))
     return forms
 
 
@@ -348,8 +365,8 @@ def _runs(
     terms: dict[ir.Expr, int], places: dict[int, list[int]], where: ir.Expr | None, most: int
 ) -> Iterator[Access]:
     """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
-    step = gcd(*terms.values()) if terms else 0
-    base = from_linear(Congruent(terms, 0), u32) if terms and min(terms.values()) > 0 else None
+    step = gcd(*terms.values())
+    base = from_linear(Congruent(terms, 0), u32) if min(terms.values(), default=1) > 0 else None
     order = sorted(places)
     at = 0
     while at < len(order):
@@ -359,7 +376,10 @@ def _runs(
             if first % lanes == 0 and step % lanes == 0 and len(whole) == lanes and whole[-1] == first + lanes - 1:
                 break
             lanes //= 2
-        index = base + first if base is not None and first >= 0 else from_linear(Congruent(terms, first), u32)
+        if base is None or first < 0:
+            index = from_linear(Congruent(terms, first), u32)
+        else:
+            index = ir.binary("+", base, ir.const(first))
         yield Access(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
         at += lanes
 

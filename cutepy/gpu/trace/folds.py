@@ -13,7 +13,8 @@ from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from ..ir import Expr
 from ..ir import cast as cast_bits
 from . import functions
-from .language import barrier, when
+from .blocks import only
+from .language import barrier
 
 Element = tuple[Expr, Expr]
 """A value and its index."""
@@ -80,7 +81,7 @@ def fold_lanes(lanes: int, lane: Expr, step: Callable[[Expr, Expr], None]) -> No
     half = lanes // 2
     while half:
         barrier()
-        with when(lane < half):
+        with only(lane < half):
             step(lane, lane + half)
         half //= 2
 

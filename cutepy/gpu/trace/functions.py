@@ -22,6 +22,7 @@ from ..ir import select as select_expr
 from ..ir.functions import applied
 from ..ir.place import advice, user_place
 from ..ir.weak import SCALARS, meeting, strong_type
+from .complex import COMPLEX, Complex, as_complex
 from .registers import python_number
 from .state import current
 
@@ -82,8 +83,8 @@ def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
 
 
 def _by_law(function: Function) -> Callable[..., Expr]:
-    """A function of single values by NumPy's law."""
-    return function.python or partial(applied, function)
+    """A function of single values by NumPy's law: an operator, unless the device's own has less of it (`**`)."""
+    return function.python if function.python and not function.wgsl else partial(applied, function)
 
 
 def __getattr__(name: str) -> Any:
@@ -94,13 +95,16 @@ def __getattr__(name: str) -> Any:
 
 def select(condition: Any, then: Any, other: Any) -> Any:
     """`then` where the condition holds, else `other`; both are computed."""
-    if not _traced((condition, then, other)):
+    if not _traced((condition, then, other)) and not isinstance(then, Complex) and not isinstance(other, Complex):
         found = np.where(condition, then, other)
         return found.item() if _plain((condition, then, other)) else found
     return _each(_choose, condition, then, other)
 
 
-def _choose(condition: object, then: object, other: object) -> Expr:
+def _choose(condition: object, then: object, other: object) -> Expr | Complex:
+    if isinstance(then, COMPLEX) or isinstance(other, COMPLEX):
+        sides = as_complex(then), as_complex(other)
+        return Complex(*[_choose(condition, *[getattr(side, part) for side in sides]) for part in ("real", "imag")])
     test = as_expr(condition, bool_)
     if test.dtype is not bool_:
         raise KernelError(
@@ -172,7 +176,7 @@ def _array_function(self: Expr, function: Callable[..., Any], kinds: object, giv
     own = NAMED.get(function.__name__)
     if own is None or options or len(given) != own.arity:
         _refused(function.__name__)
-    return of_table(own)(*given)
+    return of_table(own)(*given) if own.conditional else _each(_by_law(own), *_literals(given))
 
 
 def _refused(name: str) -> NoReturn:

@@ -5,12 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .leaving import Asked, Turns, ask, at, every, statements, without_leaving
+from .leaving import Asked, Turns, ask, at, every, place_of, statements, without_leaving
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
 #: The variable that holds a function over all names that blocks of a function bind: their cells are its closure.
 CELLS = ".cells"
+
+#: The variable that gets what a call gives, by the file and the place of the call: its lines, then its columns.
+ASSIGNED: dict[tuple[object, ...], str] = {}
 
 Function = ast.FunctionDef | ast.Lambda
 _BODIES = frozenset({"body", "orelse", "finalbody"})
@@ -34,12 +37,12 @@ class _Scope:
 class Hooks:
     """Rewrites one function in place; `blocks` holds what the calls that it puts in do.
 
-    `owner` is the class in which the function stands, which decides how private names come out; a text that does not
-    say `yields` has no generator.
+    `owner` is the class in which the function stands, which decides how private names come out; a `text` without the
+    word has no generator, and declares no name.
     """
 
-    def __init__(self, owner: str = "", *, yields: bool = True) -> None:
-        self.owner, self.yields = owner, yields
+    def __init__(self, file: str, owner: str, text: str) -> None:
+        self.file, self.owner, self.text = file, owner, text
         self.changes = self.apart = 0
         self.scope: _Scope | None = None
 
@@ -48,14 +51,16 @@ class Hooks:
 
     def visit_parts(self, node: ast.AST) -> Any:
         """A node of which only the parts are looked at."""
-        for name, value in vars(node).items():
+        known = vars(node)
+        for name in node._fields:
+            value = known.get(name)
             if type(value) is list:
                 if name not in _BODIES:
                     value[:] = [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
                 elif self.scope is not None:
                     value[:] = self.body(value)
             elif isinstance(value, ast.AST) and value._fields:
-                setattr(node, name, self.visit(value))
+                known[name] = self.visit(value)
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
@@ -91,6 +96,24 @@ class Hooks:
     visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = visit_named
     visit_AsyncFunctionDef = visit_named
 
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        if len(node.targets) == 1:
+            self.assigned(node.targets[0], node.value)
+        return self.visit_parts(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        self.assigned(node.target, node.value)
+        return self.visit_parts(node)
+
+    def assigned(self, target: ast.expr, value: ast.expr | None) -> None:
+        """Note which variable gets what a call gives, by the place of the call."""
+        if isinstance(value, ast.Call) and isinstance(target, ast.Name):
+            place = value.lineno, value.end_lineno, value.col_offset, value.end_col_offset
+            ASSIGNED[(self.file, *place)] = target.id
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for one, part in zip(target.elts, value.elts, strict=True):
+                self.assigned(one, part)
+
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
         self.apart += 1
         self.visit_parts(node)
@@ -116,7 +139,7 @@ class Hooks:
         others = self.declared(node, ast.Global, ast.Nonlocal, inside=False)
         shared = self.declared(node, ast.Nonlocal, inside=True) - others
         outer, self.scope = self.scope, _Scope(others, shared)
-        body = self.body(without_leaving(node, self.yields))
+        body = self.body(without_leaving(node, "yield" in self.text))
         if self.scope.count:
             names = ast.Tuple([ast.Name(name, ast.Load()) for name in sorted(self.scope.cells)], ast.Load())
             body.insert(0, at(ast.Assign([ast.Name(CELLS, ast.Store())], _later(names)), node.body[0]))
@@ -125,6 +148,8 @@ class Hooks:
 
     def declared(self, node: ast.AST, *kinds: type[ast.Global | ast.Nonlocal], inside: bool) -> set[str]:
         """The names that a function, or functions `inside` it, declare as another scope's."""
+        if not any(kind.__name__.lower() in self.text for kind in kinds):
+            return set()
         return {self.mangled(n) for d in statements(node, inside=inside) if isinstance(d, kinds) for n in d.names}
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
@@ -145,7 +170,7 @@ class Hooks:
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.changes += 1
         self.visit_parts(node)
-        node.func = at(_call("target", node.func), node.func)
+        node.func = _call_at(node.func, "target", node.func)
         return node
 
     def visit_part(self, node: ast.Subscript | ast.Attribute) -> Any:
@@ -169,7 +194,7 @@ class Hooks:
             new = self.visit(stmt)
             out += new if isinstance(new, list) else [new]
             if simple and self.changes > before and not isinstance(stmt, ast.Return | ast.Raise | ast.Match):
-                out.append(at(ast.Expr(_call("look")), stmt))
+                out.append(ast.Expr(_call_at(stmt, "look"), **place_of(stmt)))
         return out
 
     def block(self, *, loop: bool = False, name: str = "") -> tuple[str, int]:
@@ -354,12 +379,22 @@ _VISITS: dict[type, _Visit] = {
 }
 
 
+_LOAD = ast.Load()
+
+
 def _later(value: ast.expr) -> ast.Lambda:
     return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
 
 
 def _call(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name(HOOKS, ast.Load()), name, ast.Load()), list(args), [])
+
+
+def _call_at(place: Any, name: str, *args: ast.expr) -> ast.Call:
+    """The same at a place, where the arguments have places of their own: `at` looks for what has none."""
+    where = place_of(place)
+    hooks = ast.Attribute(ast.Name(HOOKS, _LOAD, **where), name, _LOAD, **where)
+    return ast.Call(hooks, list(args), [], **where)
 
 
 def _constant(value: Any) -> ast.Constant:

@@ -100,7 +100,6 @@ class Traced:
     whole: bool = False
     verified: dict[object, Verification] = field(default_factory=dict)
 
-    @_uncollected()
     def printed(self) -> "Traced":
         """The same, with the program that everything else is made of."""
         if self.arena is not None:
@@ -286,6 +285,7 @@ class KernelFunction(Shown):
         with self._naming():
             return bind_call(self.captures, self.signature, args, static)
 
+    @_uncollected()
     def _form(self, call: Call, *, subgroups: bool | None = None) -> Traced:
         """The kernel for these arguments, on devices with or without subgroups: those of the tensors, by default."""
         return self._form_of(call, has_subgroups(call) if subgroups is None else subgroups).printed()

@@ -265,9 +265,18 @@ Node = TypeVar("Node", bound=ast.AST)
 
 def at(node: Node, place: Any) -> Node:
     """`node`, and what is new in it, on the line on which `place` begins."""
-    line, column = place.lineno, place.col_offset
-    new: list[ast.AST] = [node]
-    for one in new:
-        new += [child for child in children(one) if "lineno" not in vars(child)]
-        vars(one).update(lineno=line, col_offset=column, end_lineno=line, end_col_offset=column)
+    _put(node, place_of(place))
     return node
+
+
+def place_of(node: Any) -> dict[str, int]:
+    """Where a node begins."""
+    line, column = node.lineno, node.col_offset
+    return {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column}
+
+
+def _put(node: ast.AST, place: dict[str, int]) -> None:
+    for child in children(node):
+        if "lineno" not in vars(child):
+            _put(child, place)
+    vars(node).update(place)

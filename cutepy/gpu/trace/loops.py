@@ -4,10 +4,11 @@ Law: a name that a turn changes is in a register, which is set where the turn en
 Python's own if what ends it is known while tracing, and else a loop.
 """
 
-from collections.abc import Generator, Iterator
+import sys
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from types import FrameType
+from types import CellType, FrameType
 from typing import Any
 
 from ...errors import KernelError
@@ -287,6 +288,16 @@ class Repeated(Block):
                     if latest.get(place.buffer) is not stmt.value:
                         found.append(stmt)
         return found
+
+
+def turns(counted: Iterable[Expr], counter: str, **carried: CellType) -> Iterator[Expr]:
+    """`for k in turns(loop(n), "k", total=cell):` is `for k in gpu.loop(n):` in a function whose text nobody reads:
+    what turns carry is in cells, under the names that their registers get."""
+    if not isinstance(counted, Loop):
+        return iter(counted)
+    frame = sys._getframe(1)
+    names = tuple([(name, frame.f_lineno) for name in carried])
+    return iter(Repeated(counted, (names, ()), carried, (counter,), frame))
 
 
 class Turning(Repeated):

@@ -4,7 +4,6 @@ Law: a `Walk` notes every place that it reads. While none of them `changed`, eac
 second walk would find the same.
 """
 
-import dis
 import enum
 import operator
 import sys
@@ -22,6 +21,7 @@ import numpy as np
 from ...layout import BitMap, ComposedLayout, Layout, Swizzle
 from ...tensor.dtypes import DType
 from ...tensor.tensor import Tensor
+from .bytecode import Instruction, instructions
 
 Chain = tuple[str, ...]
 Parts = tuple[object, ...]
@@ -54,7 +54,6 @@ _ATTRIBUTE = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _STORE = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "STORE_DEREF", "DELETE_DEREF"})
 _FREE = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
-_SKIPPED = frozenset({"CACHE", "PRECALL", "RESUME", "NOP", "EXTENDED_ARG"})
 _OF_ARRAYS = frozenset({"shape", "dtype", "ndim", "size", "layout"})
 #: Values that cannot change, which are the same where they are equal.
 BY_VALUE = (Layout, ComposedLayout, Swizzle, BitMap, DType, np.dtype)
@@ -120,16 +119,16 @@ def references(code: types.CodeType) -> References:
     free: dict[Chain, None] = {}
     imported: dict[str, None] = {}
     stored: dict[str, None] = {}
-    steps = [step for step in dis.get_instructions(code) if step.opname not in _SKIPPED]
-    for at, step in enumerate(steps):
-        if step.opname in _GLOBAL:
+    steps = list(instructions(code))
+    for at, (name, _, meant) in enumerate(steps):
+        if name in _GLOBAL:
             outer[_chain(steps, at)] = None
-        elif step.opname in _FREE and step.argval in code.co_freevars:
+        elif name in _FREE and meant in code.co_freevars:
             free[_chain(steps, at)] = None
-        elif step.opname in _STORE:
-            stored[step.argval] = None
-        elif step.opname == "IMPORT_NAME":
-            imported["" if steps[at - 2].argval else step.argval] = None  # a level means: of this package
+        elif name in _STORE:
+            stored[str(meant)] = None
+        elif name == "IMPORT_NAME":
+            imported["" if steps[at - 2].meant else str(meant)] = None  # a level means: of this package
     for inner in code.co_consts:  # what LOAD_CLOSURE hands to it, its own chains tell
         if isinstance(inner, types.CodeType):
             found = references(inner)
@@ -140,12 +139,12 @@ def references(code: types.CodeType) -> References:
     return References(tuple(outer), tuple(free), tuple(imported), tuple(stored))
 
 
-def _chain(steps: list[dis.Instruction], at: int) -> Chain:
-    names = [steps[at].argval]
+def _chain(steps: list[Instruction], at: int) -> Chain:
+    names = [str(steps[at].meant)]
     for step in steps[at + 1 :]:
-        if step.opname not in _ATTRIBUTE:
+        if step.name not in _ATTRIBUTE:
             break
-        names.append(step.argval)
+        names.append(str(step.meant))
     return tuple(names)
 
 

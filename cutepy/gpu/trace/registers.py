@@ -15,7 +15,7 @@ from ...layout.affine import Interval, within
 from ...tensor.dtypes import DType, bool_, f32, i32, u32
 from ...tensor.tensor import Tensor
 from .. import ir
-from ..ir.frozen import dataclass
+from ..ir.expr import dataclass
 from ..ir.place import user_place
 from ..ir.weak import own_type
 from ..ranges import domain, range_of
@@ -76,7 +76,11 @@ def python_number(value: object) -> ir.Expr:
     value = _typed(value)
     if isinstance(value, ir.Expr):
         return value
-    return Carried(ir.as_expr(value, own_type([value])), lambda dtype: ir.as_expr(value, dtype), parts=())
+
+    def in_type(dtype: DType) -> ir.Expr:  # `check_meets` says whether it may wrap
+        return ir.const(value, dtype) if isinstance(value, int) else ir.as_expr(value, dtype)
+
+    return Carried(ir.as_expr(value, own_type([value])), in_type, parts=())
 
 
 def carried(value: ir.Expr) -> ir.Expr:
@@ -199,27 +203,26 @@ def _check(value: object, dtype: DType) -> None:
 def widened(register: Register, old: object, new: object, turn: int) -> Register:
     """The register of a loop that starts with `old`, when a turn of the loop ends with `new`; the same one if it holds.
 
-    What is not weak may be any number of its type. A weak integer starts with the numbers seen and grows: by what is
-    seen once more, then to the end of its type, so that few turns settle it.
+    An integer starts with the numbers seen and grows: by what is seen once more, then to the end of its type, so that
+    few turns settle it.
     """
     found = register_for(old, new)
-    if not register.weak and found.weak:
+    if found.weak and not register.weak:
         _check(_typed(old), register.dtype)
         _check(_typed(new), register.dtype)
-        return register
-    if not register.weak and register.dtype is not found.dtype:
-        raise CannotCarry(f"from {register.dtype} to {found.dtype}: a register has one type; use gpu.cast")
-    if not found.weak:
-        return Register(found.dtype, _whole(found.dtype))
-    if found.dtype is not register.dtype and {found.dtype, register.dtype} != {u32, i32}:
-        return found
-    dtype = i32 if i32 in (found.dtype, register.dtype) else found.dtype
+        found = Register(register.dtype, found.bounds)
+    if found.dtype is not register.dtype:
+        if not register.weak:
+            raise CannotCarry(f"from {register.dtype} to {found.dtype}: a register has one type; use gpu.cast")
+        if {found.dtype, register.dtype} != {u32, i32}:
+            return found
+    dtype = i32 if found.weak and register.dtype is i32 else found.dtype
     (low, high), (least, most) = _hull(register.bounds, found.bounds), _whole(dtype)
     if turn > 1 and low < register.bounds[0]:
         low = least
     if turn > 1 and high > register.bounds[1]:
         high = most
-    return Register(dtype, (max(low, least), min(high, most)), weak=True)
+    return Register(dtype, (max(low, least), min(high, most)), found.weak)
 
 
 def _hull(first: Interval, second: Interval) -> Interval:

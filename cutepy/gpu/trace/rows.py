@@ -8,6 +8,7 @@ whose numbers differ in low bits by shuffles, the others through shared memory.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import gcd
 from typing import Any
 
@@ -16,16 +17,16 @@ import numpy as np
 from ...errors import KernelError
 from ...layout import Layout
 from ...layout import _ as ALL
-from ...layout.values.int_tuple import leaves, map_leaves, product_each
+from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, map_leaves, product_each
 from ...tensor.bulk import computed
 from ...tensor.make import make_counting_tensor, make_tensor
 from ...tensor.tensor import Tensor
 from ...tensor.tiled import TiledMMA
 from ..ir.place import user_place
 from . import functions
-from .collectives import Element, Operation, Together, get, put, scratch, together
-from .control import target
-from .language import barrier, thread, when
+from .blocks import only
+from .collectives import Element, Operation, Together, get_each, put, scratch, together
+from .language import barrier, thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +56,27 @@ class Sharing:
 
 def sharing(acc: Tensor, mma: TiledMMA, axis: int) -> Sharing:
     """Raises KernelError for registers that are no accumulators of `mma`."""
-    refusal = KernelError(
-        f"{user_place()}: {acc} is no fragment of C of {mma}: give make_fragment_like(mma.thread(A, B, C).C), whole"
-    )
+    found = _sharing(acc.shape, mma, axis) if acc.engine.space == "rmem" else None
+    if found is None:
+        raise KernelError(
+            f"{user_place()}: {acc} is no fragment of C of {mma}: give make_fragment_like(mma.thread(A, B, C).C), whole"
+        )
+    return found
+
+
+@lru_cache(maxsize=64)
+def _sharing(shape: IntTuple, mma: TiledMMA, axis: int) -> Sharing | None:
     tile = mma.tile[:2]
     once = _part(mma, tile)
-    if acc.engine.space != "rmem" or acc.layout.rank != once.rank or not isinstance(once.layout, Layout):
-        raise refusal
-    held, one = (product_each(t.shape)[-2:] for t in (acc, once))
+    if len(as_tuple(shape)) != once.rank or not isinstance(once.layout, Layout):
+        return None
+    held, one = (product_each(s)[-2:] for s in (shape, once.shape))
     if any(n % by for n, by in zip(held, one, strict=True)):
-        raise refusal
+        return None
     whole = [extent * n // by for extent, n, by in zip(tile, held, one, strict=True)]
     part = _part(mma, (whole[0], whole[1]))
-    if part.shape != acc.shape:
-        raise refusal
+    if part.shape != shape:
+        return None
     rows = [at // whole[0] if axis else at % whole[0] for at in computed(part).ravel(order="F").tolist()]
     steps = tuple(sorted(set(rows)))
     along = [step // whole[0] if axis else step % whole[0] for step in leaves(part.stride)]
@@ -78,7 +86,7 @@ def sharing(acc: Tensor, mma: TiledMMA, axis: int) -> Sharing:
             numbers[step] = count
             count *= extent
     strides = iter([numbers.get(step, 0) for step in along])
-    places = Layout(acc.shape, map_leaves(lambda leaf: next(strides), acc.shape))
+    places = Layout(shape, map_leaves(lambda leaf: next(strides), shape))
     if any(steps[number] != row for number, row in zip(places.offsets().ravel(order="F").tolist(), rows, strict=True)):
         raise KernelError(f"{user_place()}: {mma} deals out values askew: their rows are no layout of them")
     return Sharing(mma.layout_tv("c")[0], tile[0], axis, steps, places)
@@ -132,9 +140,9 @@ def _folded(call: str, acc: Tensor, mma: TiledMMA, op: Operation, how: tuple[int
             others = [tuple([functions.subgroup_shuffle_xor(part, bit) for part in element]) for element in folded]
             folded = [given.combine(a, b) for a, b in zip(folded, others, strict=True)]
     speaking = every[every & shuffled == 0]
-    shares = np.unique(found.across(speaking)).tolist()
+    shares = sorted(set(found.across(speaking).tolist()))
     if len(shares) > 1:
-        folded = target(_through)(found, folded, given, (shuffled, shares))
+        folded = _through(found, folded, given, (shuffled, shares))
     result = make_tensor(given.dtypes[0], (len(folded),))
     for number, element in enumerate(folded):
         result[number] = given.given(element)
@@ -149,13 +157,13 @@ def _through(found: Sharing, folded: list[Element], given: Together, how: tuple[
     high = int(np.max(found.row(np.arange(given.trace.threads)))) + found.steps[-1] + 1
     tiles = scratch(given.trace, given.dtypes, high * count)
     first, mine = found.row(me), found.across(me) // wide
-    with when((me & shuffled) == 0):
+    with only((me & shuffled) == 0):
         for step, element in zip(found.steps, folded, strict=True):
             put(tiles, (first + step) * count + mine, element)
     barrier()
     out: list[Element] = []
     for step in found.steps:
         row = (first + step) * count
-        parts = [get(tiles, row + share // wide) for share in shares]
+        parts = get_each(tiles, row, [share // wide for share in shares])
         out.append(replace(given, elements=parts).own)
     return out

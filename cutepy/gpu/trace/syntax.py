@@ -16,7 +16,8 @@ from tokenize import TokenError
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from .hooks import HOOKS, Function, Hooks
+from .bytecode import JUMPS, instructions
+from .hooks import ASSIGNED, HOOKS, Function, Hooks
 from .leaving import every
 from .reach import PACKAGE, is_users_file
 
@@ -29,6 +30,7 @@ _HOOKED = frozenset(
     )
     and name not in ("STORE_FAST", "DELETE_FAST")
 )
+_BLOCKS = frozenset({"when", "loop"})
 #: Functions whose rewriting is kept.
 KEPT = 4096
 
@@ -40,16 +42,16 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     """`function` with the hooks in it; itself where it is no code of the user's, or where its text cannot be read.
 
     Code of the user's is what is neither cutepy's, but for the file of the kernel, nor Python's, nor NumPy's; of
-    cutepy's own what speaks of blocks.
+    cutepy's own what speaks of blocks, itself or by a function that it mentions.
     """
     code = function.__code__
     known = _rewritten.get((id(code), kernel_file))
     if known is None or known[0] is not code:
         if len(_rewritten) >= KEPT:
-            _rewritten.clear()
-            _written.clear()
+            for kept in _rewritten, _written, ASSIGNED:
+                kept.clear()
         own = code.co_filename == kernel_file or is_users_file(code.co_filename)
-        own = own or (code.co_filename.startswith(PACKAGE) and not {"when", "loop"}.isdisjoint(code.co_names))
+        own = own or (code.co_filename.startswith(PACKAGE) and _speaks(function, set()))
         own = own and not _HOOKED.isdisjoint(code.co_code[::2])
         known = _rewritten[id(code), kernel_file] = code, _rewrite(function) if own else None
         if known[1] is not None:
@@ -67,6 +69,16 @@ def with_hooks(function: FunctionType, hooks: object, kernel_file: str) -> Funct
     return made
 
 
+def _speaks(function: FunctionType, seen: set[FunctionType]) -> bool:
+    """Whether a function of a file that writes kernels speaks of blocks, or mentions one of such a file that does."""
+    if "gpu" not in function.__globals__ or function in seen:
+        return False
+    seen.add(function)
+    names = {name for code in (function.__code__, *_inside(function.__code__)) for name in code.co_names}
+    mentioned = [function.__globals__.get(name) for name in names]
+    return not _BLOCKS.isdisjoint(names) or any(isinstance(f, FunctionType) and _speaks(f, seen) for f in mentioned)
+
+
 def written(code: CodeType) -> CodeType:
     """The code that was rewritten as `code`, which mentions the same names; `code` itself where that is not known."""
     return _written.get(id(code), code)
@@ -80,8 +92,8 @@ def _rewrite(function: FunctionType) -> CodeType | None:
     try:
         for node in _lambdas(lines, code) if code.co_name == "<lambda>" else _definition(lines, code):
             if _same(_compiled(node, function), code) or _asserts(node):
-                yields = any("yield" in line for line in lines[node.lineno - 1 : node.end_lineno])
-                return _compiled(Hooks(_owner(function), yields=yields).visit(node), function)
+                text = "".join(lines[node.lineno - 1 : node.end_lineno])
+                return _compiled(Hooks(code.co_filename, _owner(function), text).visit(node), function)
     except (SyntaxError, TokenError):
         pass
     return None
@@ -145,15 +157,13 @@ def _constants(code: CodeType, functions: bool) -> list[Any]:
 def _meaning(code: CodeType) -> list[tuple[str, object]]:
     """What the instructions do, but for how methods are called: that hangs on what the rest of the file imports."""
     return [
-        (step.opname.replace("LOAD_METHOD", "LOAD_ATTR"), _operand(step))
-        for step in dis.get_instructions(code)
-        if step.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG")
+        (
+            name.replace("LOAD_METHOD", "LOAD_ATTR"),
+            None if name in JUMPS or isinstance(meant, CodeType) else repr(meant),
+        )
+        for name, _, meant in instructions(code)
+        if name != "PUSH_NULL"
     ]
-
-
-def _operand(step: dis.Instruction) -> object:
-    jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
-    return None if jump or isinstance(step.argval, CodeType) else repr(step.argval)
 
 
 def _compiled(node: Function, function: FunctionType) -> CodeType:
@@ -165,7 +175,7 @@ def _compiled(node: Function, function: FunctionType) -> CodeType:
     if owner := _owner(function):
         inner = ast.ClassDef(owner, [], [], [inner], [], **_NO_TYPES, **at)
     names = [ast.arg(name, **at) for name in (*code.co_freevars, HOOKS)]
-    outer = ast.FunctionDef("outer", _arguments(names), [inner], [], **_NO_TYPES, **at)
+    outer = ast.FunctionDef(_OUTER, _arguments(names), [inner], [], **_NO_TYPES, **at)
     modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), ModuleType)]
     imports = [ast.Import([ast.alias(name, **at)], **at) for name in modules]  # methods of modules compile otherwise
     flags = code.co_flags & 0x3FF0000  # what `from __future__ import` decided
@@ -174,6 +184,8 @@ def _compiled(node: Function, function: FunctionType) -> CodeType:
     return next(found for found in _inside(compiled) if found.co_name == code.co_name)
 
 
+#: What no function of a user's is called.
+_OUTER = ".outer"
 _NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
 

@@ -10,7 +10,8 @@ from ..lower import lower
 from ..runtime.program import Limits
 from .barriers import decide_barriers, decide_whole
 from .bounds import decide_bounds, is_in_bounds
-from .collect import collect, uses_matrices, uses_subgroups
+from .collect import uses_matrices, uses_subgroups
+from .contents import understood
 from .loops import decide_loops, decide_progress
 from .model import Model
 from .races import decide_races
@@ -81,7 +82,7 @@ def needs_checks(kernel: Kernel) -> bool:
         forms = [ready]
         if any(b.length % b.width for b in (*ready.buffers, *ready.local)):
             forms.append(kernel)  # vectors reach into padding: only where lowering made them so
-        models = (collect(form, size) for form in forms for size in _sizes(ready, Limits()))
+        models = (understood(form, size) for form in forms for size in _sizes(ready, Limits()))
         return not all(decide_loops(m).status == "proven" and is_in_bounds(m, _racing(m)) for m in models)
 
 
@@ -91,7 +92,7 @@ def check_matrices(kernel: Kernel) -> None:
     if not uses_matrices(kernel) or 0 in kernel.grid:
         return
     with new_arena():
-        model = collect(lower(kernel), kernel.lanes)
+        model = understood(lower(kernel), kernel.lanes)
         for verdict in decide_whole(model):
             if verdict.status != "proven":
                 raise KernelError(f"{kernel.name} is not run: {verdict}")
@@ -119,7 +120,7 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
     worst: dict[tuple[str, str], Verdict] = {}
     for size in _sizes(kernel, limits):
         with new_arena():
-            for verdict in _decide(collect(kernel, size)):
+            for verdict in _decide(understood(kernel, size)):
                 key = verdict.claim, verdict.array
                 if key not in worst or _RANK[verdict.status] < _RANK[worst[key].status]:
                     worst[key] = verdict

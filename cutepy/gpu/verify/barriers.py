@@ -145,7 +145,7 @@ class _Cut:
             last = _at(loop, const(loop.count - 1, loop.index.dtype))
             return _Piece(head, [last(a) for a in piece.tail] + passing, through, piece.loose)
         begins, goes_on = (_put(loop.inside, {loop.index: n}, {}) for n in (zero, loop.index + 1))
-        ends = binary("|", negated(goes_on), loop.index + 1 >= loop.count)
+        ends = binary("|", negated(goes_on), loop.index >= loop.count - 1)
         tail = _where(piece.tail, conjuncts(simplify(ends))) + passing
         never = simplify(negated(begins))
         skipped = never if through is None else simplify(binary("|", never, _all(through)))

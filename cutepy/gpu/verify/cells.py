@@ -4,8 +4,9 @@ A value read twice may be two values: each statement that reads memory that the 
 unknowns of its own. A register holds what was last put there, as long as that is the same on all ways here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from ...layout.affine import Interval
 from .. import ir
 from ..ranges import domain
 from ..wgsl import show
@@ -16,7 +17,8 @@ Cells = dict[Cell, ir.Expr]
 
 
 class State:
-    """The values of registers at one place of the text. `readable` are the bindings that are never written."""
+    """The values of registers at one place of the text. `readable` are the bindings that are never written, `held`
+    says of arrays where the integers that are read from them lie."""
 
     def __init__(self, readable: frozenset[ir.Buffer], body: Iterable[ir.Stmt]) -> None:
         self.readable = readable
@@ -25,6 +27,7 @@ class State:
         self.read: dict[ir.Expr, ir.Expr] = {}
         self.read_from: dict[ir.Expr, ir.Buffer] = {}
         self.lasting: dict[ir.Expr, bool] = {}
+        self.held: Mapping[ir.Buffer, Interval] = {}
 
     def is_lasting(self, value: ir.Expr) -> bool:
         """Whether `value` is the same wherever it is computed: it reads nothing that the kernel changes."""
@@ -47,6 +50,8 @@ class State:
         known = self.cells.get(cell) if cell is not None else self.read.get(node)
         if known is None:
             known = unknown(node)
+            if isinstance(node, ir.Load) and node.buffer in self.held and node.lanes == 1:
+                known = ir.Var(known.name, known.dtype, 1, *self.held[node.buffer], 0)
             if cell is not None:
                 self.cells[cell] = known
             else:

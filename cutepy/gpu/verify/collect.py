@@ -1,9 +1,11 @@
 """From a kernel to its `Model`: one walk over the text, in order, with what registers hold as it goes by."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import KernelError
+from ...layout.affine import Interval
 from ...tensor.dtypes import MatrixType, bool_, u32
 from .. import ir
 from ..ir.operators import U32_LIMIT
@@ -15,20 +17,22 @@ from .loops import Change, limits
 from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, Verb, counters_of
 
 
-def collect(kernel: ir.Kernel, subgroup: int = 32) -> Model:
-    """The model of `kernel`, with `subgroup` consecutive threads in a subgroup."""
+def collect(kernel: ir.Kernel, subgroup: int = 32, held: Mapping[ir.Buffer, Interval] | None = None) -> Model:
+    """The model of `kernel`, with `subgroup` consecutive threads in a subgroup. `held` says of arrays where the
+    integers lie that are read from them."""
     fold = _folded(kernel, subgroup)
     if fold is not None:
-        model = _model(kernel, subgroup, fold)
+        model = _model(kernel, subgroup, fold, held or {})
         values = [e for access in model.accesses for e in (access.index, *access.guards)]
         values += [e for fence in model.fences for e in fence.guards]
         if not any(isinstance(leaf, ir.Builtin) and leaf is not model.tid for e in values for leaf in model.leaves(e)):
             return model
-    return _model(kernel, subgroup, None)
+    return _model(kernel, subgroup, None, held or {})
 
 
-def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None") -> Model:
+def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", held: Mapping[ir.Buffer, Interval]) -> Model:
     walk = _Walk(kernel, subgroup, fold)
+    walk.state.held = held
     items = walk.block(kernel.body if fold is None else fold.body, _Around())
     x = kernel.grid[0]
     groups: tuple[ir.Expr, ...] = walk.groups
@@ -37,8 +41,8 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None") -> Model:
         groups, workgroup = (fold.group,), (simplify(fold.group % x), simplify(fold.group // x), ir.const(0))
     readable = walk.storage - walk.written
     found = walk.accesses, walk.fences, walk.loops
-    told = walk.work, walk.state.read_from, walk.gatherings
-    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, *told)
+    told = walk.state.read_from, walk.gatherings, walk.stored
+    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,7 @@ class _Walk:
         self.fences: list[Fence] = []
         self.loops: list[Loop] = []
         self.gatherings: list[Gathering] = []
+        self.stored: list[tuple[Access, ir.Expr | None]] = []
         self.work: list[tuple[ir.Stmt, tuple[ir.Expr, ...], tuple[Loop, ...]]] = []
         self.lets: dict[ir.Expr, ir.Expr] = {}
         self.known: dict[ir.Expr, ir.Expr] = {}
@@ -128,6 +133,21 @@ class _Walk:
             return value
         new = ir.rewrite(value, self.change, self.memo if self.state.is_lasting(value) else {})
         return simplify(new) if new.dtype.kind in "iub" and new.lanes == 1 else new
+
+    def chosen(self, value: ir.Expr, guards: tuple[ir.Expr, ...]) -> ir.Expr:
+        """`value` where all `guards` hold: of a choice that they decide, the side that is taken. What others may write
+        meanwhile decides none: a guard may read it anew."""
+        taken: dict[ir.Expr, ir.Expr] = {}
+        for node in ir.nodes(value):
+            if (
+                guards
+                and isinstance(node, ir.Select)
+                and not self.state.read_from.keys() & set(ir.variables(node.condition))
+            ):
+                for test, holds in ((node.condition, True), (simplify(ir.negated(node.condition)), False)):
+                    if set(ir.conjuncts(test)) <= set(guards):
+                        taken[node.condition] = ir.const(holds, bool_)
+        return simplify(ir.rewrite(value, lambda node: taken.get(node, node), {})) if taken else value
 
     def change(self, node: ir.Expr) -> ir.Expr:
         if isinstance(node, ir.Builtin):
@@ -166,6 +186,10 @@ class _Walk:
                         self.state.store(buffer, stmt.index, self.resolve(value))
                     elif buffer.space == "private":
                         self.state.forget_array(buffer)
+                    elif buffer.space == "workgroup" and buffer.dtype.kind in "iu":
+                        plain = not self.accesses[-1].takes and value.dtype is buffer.dtype
+                        plain = plain and value.lanes == buffer.width == 1
+                        self.stored.append((self.accesses[-1], self.resolve(value) if plain else None))
                 case ir.Barrier():
                     text = "storageBarrier()" if stmt.storage else "workgroupBarrier()"
                     who = self.threads, around.guards, around.loops, around.conditions
@@ -239,7 +263,7 @@ class _Walk:
 
     def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> list[Access]:
         """An access; of a matrix one for each run of elements that a thread may have of it."""
-        buffer, at = node.buffer, self.resolve(node.index)
+        buffer, at = node.buffer, self.chosen(self.resolve(node.index), around.guards)
         if buffer.width > 1:
             at = self.elements(at, buffer.width)
         counters = counters_of(around.loops)
@@ -250,10 +274,9 @@ class _Walk:
             self.matrices += 1
             moved = self.matrices
             lanes, shares = self.shares(at, kind, node.stride, node.by_columns)
-        found = [
-            Access(verb, buffer, share, lanes, around.guards, around.loops, node.index, node.place, counters, moved)
-            for share in shares
-        ]
+        takes = node.takes if isinstance(node, ir.Atomic) else verb == "reads"
+        how = around.guards, around.loops, node.index, node.place, counters, moved, takes
+        found = [Access(verb, buffer, share, lanes, *how) for share in shares]
         self.accesses += found
         return found
 
@@ -304,7 +327,7 @@ class _Walk:
         nodes = {cell: node for cell, node in set_in(stmt.body) if self.state.cells.get(cell) is None}
         begin = {cell: unknown(node) for cell, node in nodes.items()}
         kept = [(name, dict(getattr(self, name))) for name in ("lets", "known", "memo", "tests")]
-        lists: list[list[Any]] = [self.accesses, self.fences, self.gatherings, self.loops, self.work]
+        lists: list[list[Any]] = [self.accesses, self.fences, self.gatherings, self.stored, self.loops, self.work]
         lengths = [len(items) for items in lists]
         cells = self.state.saved()
         self.state.cells |= begin

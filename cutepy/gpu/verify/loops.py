@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .. import ir
+from ..ir.operators import U32_LIMIT
 from ..ranges import domain, linear, range_of
 from ..simplify import simplify
 from ..wgsl import show
@@ -139,15 +140,35 @@ def _repeats(loop: ir.For, atomic: ir.Atomic) -> bool:
         return False
     told = _Told(loop, {atomic.result})
     again = told.decides(loop.body, atomic) or (loop.stop is not None and told.by(loop.stop))
-    return again and not _Told(loop, {loop.var}).by(atomic.index)
+    return again and not _Told(loop, {loop.var}, _moved(loop)).by(atomic.index)
+
+
+def _moved(loop: ir.For) -> set[ir.Buffer]:
+    """The registers that each turn moves by one step, also round a table: a turn finds another number than the last."""
+    lets = {s.var: s.value for s in loop.body if isinstance(s, ir.Let)}
+    stores = [s.buffer for s in ir.statements(loop.body) if isinstance(s, ir.Store)]
+    found: set[ir.Buffer] = set()
+    for stmt in loop.body:
+        if isinstance(stmt, ir.Store) and stores.count(stmt.buffer) == 1 and stmt.buffer.space == "private":
+            value, round_ = stmt.value, U32_LIMIT
+            while isinstance(value, ir.Var) and value in lets:
+                value = lets[value]
+            match value:
+                case ir.Binary(op="%", left=left, right=ir.Const(value=count)):
+                    value, round_ = left, int(count)
+            form = linear(value)
+            held = [lets.get(x, x) if isinstance(x, ir.Var) else x for x, c in form.terms.items() if c == 1]
+            own = [x for x in held if isinstance(x, ir.Load) and x.buffer is stmt.buffer]
+            if len(form.terms) == len(own) == 1 and round_ > 0 and form.constant % round_:
+                found.add(stmt.buffer)
+    return found
 
 
 class _Told:
     """Which names and registers of the body of a loop depend on some."""
 
-    def __init__(self, loop: ir.For, names: set[ir.Expr]) -> None:
-        self.names = names
-        self.registers: set[ir.Buffer] = set()
+    def __init__(self, loop: ir.For, names: set[ir.Expr], registers: Iterable[ir.Buffer] = ()) -> None:
+        self.names, self.registers = names, set(registers)
         known = -1
         while known != len(self.names) + len(self.registers):
             known = len(self.names) + len(self.registers)

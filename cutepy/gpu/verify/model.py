@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 
 from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
-from ..ranges import Array, Integers, Points, exact, is_opaque, linear, range_of
+from ..ir.operators import U32_LIMIT
+from ..ranges import Array, Exact, Integers, Points, Sum, exact, is_opaque, linear, range_of
 from ..wgsl import show
 from .verdict import Use
 
@@ -44,7 +45,8 @@ class Access:
 
     It happens where all `guards` hold. `written` is its index as it stands in the kernel, `counters` are the counters
     of the loops around it. Where it is a share of a matrix that a subgroup moves, `moved` is the number of the place in
-    the text, from 1 on: which thread accesses which element is the hardware's to choose.
+    the text, from 1 on: which thread accesses which element is the hardware's to choose. `takes` tells that what the
+    elements held before plays a part.
     """
 
     verb: Verb
@@ -57,6 +59,7 @@ class Access:
     place: str
     counters: tuple[tuple[str, Expr], ...]
     moved: int = 0
+    takes: bool = True
 
     def owners(self, threads: int) -> Integers | None:
         """Who each thread is at this access: itself, or, for a share of a matrix, a stranger to all other places."""
@@ -186,8 +189,8 @@ class Model:
 
     `groups` are the ids of the workgroup that indices are over; `workgroup` is its place in the grid, made of them.
     `work` lists the statements that compute or store, with the guards and loops around them, `gatherings` what whole
-    subgroups do. `read_from` tells of an
-    unknown which array it was read from, where the kernel writes that.
+    subgroups do. `read_from` tells of an unknown which array it was read from, where the kernel writes that; `stored`
+    lists what integers are put in shared memory, None for one that nothing tells.
     """
 
     kernel: Kernel
@@ -202,6 +205,7 @@ class Model:
     work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]]
     read_from: dict[Expr, Buffer]
     gatherings: list[Gathering]
+    stored: list[tuple[Access, Expr | None]]
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 
@@ -263,7 +267,7 @@ class Model:
                 if leaf not in self.leaves(atom):
                     continue
                 match atom:
-                    case Binary(op="%", left=left, right=Const(value=by)) if (form := exact(left)) is not None:
+                    case Binary(op="%", left=left, right=Const(value=by)) if (form := _sum(left, int(by))) is not None:
                         if any(leaf in self.leaves(a) for a in form.terms if a is not leaf):
                             return self.extent(leaf)
                         found = lcm(found, int(by))
@@ -312,6 +316,11 @@ class Model:
         for leaf in (*self.groups, *self.ids_of(values)):
             env.setdefault(leaf, np.asarray(0, leaf.dtype.numpy))
         return Points(env, self.readable)
+
+
+def _sum(value: Expr, base: int) -> Exact | Sum | None:
+    """The sum of which `value % base` is the remainder: where it may wrap, only to a base that divides 2**32."""
+    return linear(value) if U32_LIMIT % base == 0 else exact(value)
 
 
 def _edges(extent: int, many: int) -> Integers:

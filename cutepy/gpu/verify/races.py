@@ -26,10 +26,10 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer()
-    if not model.unknowns([a.index for a in scene.accesses]):
-        if _search_phase(scene, None, loose=True) == (None, True):
-            return Answer()
-    elif not any(a.moved for a in scene.accesses):
+    known = not model.unknowns([a.index for a in scene.accesses])
+    if known and _search_phase(scene, None, loose=True) == (None, True):
+        return Answer()
+    if not any(a.moved for a in scene.accesses):
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()

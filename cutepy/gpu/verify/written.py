@@ -51,7 +51,7 @@ class _Scope:
 
 def decide_written(model: Model) -> list[Verdict]:
     """One verdict for each array in workgroup memory that is read."""
-    read = {a.buffer for a in model.accesses if a.verb != "writes" and a.buffer.space == "workgroup"}
+    read = {a.buffer for a in model.accesses if a.takes and a.buffer.space == "workgroup"}
     if not read:
         return []
     run = _Run(model, model.workgroup_ids)
@@ -206,7 +206,7 @@ class _Run:
         known = tuple(g for g in access.guards if g not in set(unsure))
         strange = self.strange([access.index])
         if strange:
-            if access.verb == "writes" or self.is_written(access, known, scope):
+            if not access.takes or self.is_written(access, known, scope):
                 return
             if range_of(access.index)[1] > last_of(access):
                 self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
@@ -225,7 +225,7 @@ class _Run:
         own, rows, threads, elements = places
         keys = threads[:, None] * memory.written.size + elements
         loops = frozenset(loop.index for loop in access.loops if loop.index not in scope.ids)
-        if access.verb != "writes":
+        if access.takes:
             missing = ~memory.written[elements] & ~_seen(memory.since, keys, own, loops)
             if missing.any():
                 i, lane = np.argwhere(missing)[0].tolist()
@@ -293,7 +293,7 @@ class _Run:
     def missing(self, access: Access, witness: Witness, vague: bool, loops: frozenset[Expr]) -> None:
         """Note a read of what may not have been written; surely not, unless data or earlier iterations decide it."""
         buffer, model = access.buffer, self.model
-        earlier = [a for a in self.accesses if a.buffer is buffer and a.verb == "writes"]
+        earlier = [a for a in self.accesses if a.buffer is buffer and not a.takes]
         strange = [g for a in earlier for g in (a.index, *a.guards) if model.unknowns([g])]
         strange += [g for f in model.fences for g in f.guards if model.unknowns([g])]  # it may have shown a write
         again = any(loops & {loop.index for loop in a.loops} for a in earlier)

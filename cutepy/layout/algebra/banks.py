@@ -7,7 +7,7 @@ busiest bank has words to give; evenly spread they would take fewer. Pictures, r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -96,9 +96,24 @@ class Transactions(Answer):
 
 
 def bank_conflicts(
-    layout: AnyLayout, element_bytes: int, access_bytes: int | None, lanes: int, banks: int
+    layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, banks: int = 32
 ) -> BankConflicts:
-    """The answer to `questions.bank_conflicts`."""
+    """How many rounds workgroup memory takes for the accesses of `layout`, a map from (lane, value) to an element.
+
+    Mode 0 counts lanes, subgroup after subgroup; each coordinate of the other modes is an access of its own. A bank
+    gives one word of 4 bytes a round, to all lanes that want it. As many lanes are served together as 4 bytes a lane
+    allow: accesses of 8 and 16 bytes take a half and a quarter of a subgroup at a time, a phase each.
+
+    >>> from cutepy.layout import Layout
+    >>> print(bank_conflicts(Layout((32, 2), (32, 1))))
+    32-way conflict, 64 rounds for 2 phases: at access 0 lanes 0, 1, 2, 3, ... want words 0, 32, 64, 96, ... of bank 0
+    >>> bank_conflicts(Layout(32, 33)).ways, bank_conflicts(Layout(32, 1), element_bytes=16).phases
+    (1, (1, 1, 1, 1))
+
+    With `access_bytes` a lane takes so many bytes at once: its values in order, which must be neighbours, or, where the
+    layout has lanes only, the bytes from its element on. Raises LayoutError for accesses that are no whole elements or
+    do not begin at a multiple of their bytes, for unknown sizes, and above a million elements.
+    """
     call = f"bank_conflicts({layout})"
     wide = _checked(call, element_bytes, access_bytes, lanes=lanes, banks=banks)
     found = [
@@ -115,9 +130,18 @@ def bank_conflicts(
 
 
 def transactions(
-    layout: AnyLayout, element_bytes: int, access_bytes: int | None, lanes: int, segment_bytes: int
+    layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, segment_bytes: int = 32
 ) -> Transactions:
-    """The answer to `questions.transactions`."""
+    """How many segments of memory the accesses of `layout` touch, a map from (lane, value) to an element.
+
+    Lanes, values and `access_bytes` are those of `bank_conflicts`; a subgroup asks for a segment once an access.
+
+    >>> from cutepy.layout import Layout
+    >>> print(transactions(Layout(32, 1)), "|", transactions(Layout(32, 2)), "|", transactions(Layout(32, 8)))
+    4 transactions, 4 would do | 8 transactions, 4 would do | 32 transactions, 4 would do
+
+    Raises LayoutError as `bank_conflicts`.
+    """
     call = f"transactions({layout})"
     wide = _checked(call, element_bytes, access_bytes, lanes=lanes, segment_bytes=segment_bytes)
     asked = accesses(call, layout, element_bytes, wide)
@@ -138,8 +162,8 @@ def served(firsts: Sequence[int | None], wide: int, lanes: int, banks: int, bank
             active = range(start, min(start + together, end))
             asked = {lane: first for lane in active if (first := firsts[lane]) is not None}
             if asked:
-                words = {word for first in asked.values() for word in _units(first, wide, bank_bytes)}
-                yield Phase(asked, Counter(word % banks for word in words))
+                words = _units(asked.values(), wide, bank_bytes)
+                yield Phase(asked, Counter([word % banks for word in words]))
 
 
 def served_together(wide: int, lanes: int, bank_bytes: int = WORD) -> int:
@@ -160,21 +184,21 @@ def fetched(firsts: Sequence[int | None], wide: int, lanes: int, segment_bytes: 
     for start in range(0, len(firsts), lanes):
         asked = sorted({first for first in firsts[start : start + lanes] if first is not None})
         if asked:
-            touched = {segment for first in asked for segment in _units(first, wide, segment_bytes)}
+            touched = _units(asked, wide, segment_bytes)
             wanted = sum(min(wide, after - first) for first, after in pairwise(asked)) + wide
             yield len(touched), -(-wanted // segment_bytes)
 
 
-def _units(first: int, wide: int, unit: int) -> range:
-    """The numbers of the units of so many bytes that `wide` bytes from `first` on lie in."""
-    return range(first // unit, (first + wide - 1) // unit + 1)
+def _units(firsts: Collection[int], wide: int, unit: int) -> set[int]:
+    """The numbers of the units of so many bytes that `wide` bytes from any of `firsts` on lie in."""
+    return {(first + byte) // unit for byte in {*range(0, wide, unit), wide - 1} for first in firsts}
 
 
 def _witness(access: int, phase: Phase, wide: int, banks: int) -> Witness:
     bank = max(phase.counts, key=lambda bank: (phase.counts[bank], -bank))
     wanted: dict[int, int] = {}
     for lane, first in phase.firsts.items():
-        for word in _units(first, wide, WORD):
+        for word in sorted(_units((first,), wide, WORD)):
             if word % banks == bank:
                 wanted.setdefault(word, lane)
     return Witness(access, bank, tuple(wanted.values()), tuple(wanted))
@@ -270,7 +294,7 @@ class Tables(NamedTuple):
 
     def cost(self, layout: AnyLayout, most: float = inf) -> Cost | None:
         """None where what a lane takes at once is torn, or an access surely takes more than `most` rounds too many."""
-        counted = self.counted(listed(layout), most)
+        counted = self.counted(list(map(int, listed(layout))), most)
         if counted is None:
             return None
         excess = [worst - needed for worst, needed in counted]
@@ -282,12 +306,13 @@ class Tables(NamedTuple):
         words = served_together(access.wide, self.lanes) * -(-access.wide // WORD)
         end = most + -(-words // self.banks)  # no phase needs more rounds than all different words
         for start in range(0, len(table[0]), access.vector):
-            firsts: list[int | None] = []
-            for values in table:
-                at = [offsets[element] for element in values[start : start + access.vector]]
-                if at != list(range(at[0], at[0] + access.vector)) or at[0] % access.vector:
+            heads = [offsets[values[start]] for values in table]
+            for k in range(1, access.vector):
+                if [offsets[values[start + k]] - k for values in table] != heads:
                     return None
-                firsts.append(at[0] * self.element_bytes)
+            if access.vector > 1 and any(head % access.vector for head in heads):
+                return None
+            firsts = [head * self.element_bytes for head in heads]
             for phase in served(firsts, access.wide, self.lanes, self.banks):
                 worst, needed = max(worst, phase.ways), max(needed, phase.perfect(self.banks))
             if worst > end:

@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...errors import LayoutError
 from ..values.bit_map import Columns, Image, OfBits, Swizzle, apply, named
-from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, plain_part
+from ..values.composed import (
+    AnyLayout,
+    Chained,
+    ComposedLayout,
+    Function,
+    axes_of,
+    axis_layout,
+    gives_coordinates,
+    plain_part,
+)
 from ..values.int_tuple import IntTuple, fold_profile, leaves, product
 from ..values.layout import Layout, _make, flat_modes
 from .rearrange import coalesced, coalesced_open, from_modes
@@ -75,29 +84,50 @@ def columns_of(function: Function, bits: int | None = None) -> Columns | None:
     if bits is not None:
         last = stride[-1] * shape[-1] if shape else 0
         columns = (columns + [last << bit for bit in range(bits)])[:bits]
-    return tuple(columns) if disjoint(columns) else None
+    return None if shared(columns) else tuple(columns)
 
 
-def disjoint(columns: Sequence[int]) -> bool:
-    """True if no two columns share a bit, so that their sums are their XORs."""
-    seen = 0
+def index_columns(layout: AnyLayout) -> Columns | None:
+    """The columns of what is linear over XOR, to an offset, or to the index of the coordinate that it gives."""
+    if not gives_coordinates(layout):
+        return columns_of(layout)
+    by_axis = [columns_of(axis_layout(layout, *axis)) for axis in axes_of(layout)]
+    known = [columns for columns in by_axis if columns is not None]
+    return joined_columns(known)[0] if len(known) == len(by_axis) else None
+
+
+def joined_columns(by_axis: Sequence[Columns]) -> tuple[Columns, tuple[int, ...]]:
+    """Columns of several axes as those of the index, the first axis fastest, and the extents of the axes."""
+    widths = [max([column.bit_length() for column in columns], default=0) for columns in by_axis]
+    places = [sum(widths[:axis]) for axis in range(len(widths))]
+    joined = [sum(c << at for c, at in zip(steps, places, strict=True)) for steps in zip(*by_axis, strict=True)]
+    return tuple(joined), tuple(1 << width for width in widths)
+
+
+def shared(columns: Iterable[int]) -> int:
+    """The bits of more than one column; where there are none, sums of columns are their XORs.
+
+    >>> shared((1, 2, 4)), shared((1, 3, 6))
+    (0, 3)
+    """
+    seen = twice = 0
     for column in columns:
-        if seen & column:
-            return False
+        twice |= seen & column
         seen |= column
-    return True
+    return twice
 
 
 def layout_of_columns(columns: Columns, shape: IntTuple | None = None) -> AnyLayout | None:
     """The layout with these columns, or the swizzled one of fewest bits, then fewest modes; None if none is."""
-    if disjoint(columns):
+    mixed = shared(columns)
+    if not mixed:
         return _layout(columns, shape)
 
     def before(swizzle: Swizzle) -> tuple[int, Layout] | None:
-        unmixed = tuple(swizzle(column) for column in columns)
-        return (0, _layout(unmixed, shape)) if disjoint(unmixed) else None
+        return None if shared(map(swizzle, columns)) else (0, _layout(tuple(map(swizzle, columns)), shape))
 
-    return cheapest(before, swizzles(max(column.bit_length() for column in columns)))
+    # what two columns share is what a swizzle moved there, for without it they share nothing
+    return cheapest(before, swizzles(max(column.bit_length() for column in columns), mixed))
 
 
 def cheapest(
@@ -131,9 +161,9 @@ def mapped_layout(columns: Columns, shape: IntTuple | None = None) -> ComposedLa
     width = max([len(moved), *(column.bit_length() for column in moved)])
     counted = iter(range(len(moved)))
     inner = _layout(tuple(1 << next(counted) if column else 0 for column in columns), shape)
+    image = Image(moved)
     while len(moved) < width:  # what no coordinate reaches; chosen so that the map can be undone, if any can
-        image = Image(moved)
-        moved.append(next(1 << bit for bit in (len(moved), *range(width)) if image.solve(1 << bit) is None))
+        moved.append(next(1 << bit for bit in (len(moved), *range(width)) if image.add(1 << bit) is None))
     return ComposedLayout(named(moved), 0, inner)
 
 
@@ -150,19 +180,22 @@ def strided_over_f2(shape: IntTuple, steps: Sequence[int]) -> AnyLayout:
     rounded = fold_profile(iter([1 << count for count in bits]), shape)
     if rounded == shape:
         return linear_layout_of(columns, shape)
-    if disjoint(columns):
+    if not shared(columns):
         return _make(shape, fold_profile(iter(steps), shape))
     mapped = mapped_layout(columns, rounded)
     return mapped.with_inner(_make(shape, mapped.inner.stride))
 
 
-def swizzles(width: int) -> Iterator[Swizzle]:
-    """Every swizzle other than the identity that moves bits below `width` only, those of fewest bits first."""
+def swizzles(width: int, moved: int = 0) -> Iterator[Swizzle]:
+    """Every swizzle but the identity within `width` bits that changes all the bits `moved`, those of fewest first."""
     for bits in range(1, width // 2 + 1):
+        ones = (1 << bits) - 1
         for shift in range(bits, width - bits + 1):
             for base in range(width - bits - shift + 1):
-                yield Swizzle(bits, base, shift)
-                yield Swizzle(bits, base, -shift)
+                if not moved & ~(ones << base):
+                    yield Swizzle(bits, base, shift)
+                if not moved & ~(ones << base + shift):
+                    yield Swizzle(bits, base, -shift)
 
 
 def _layout(columns: Columns, shape: IntTuple | None) -> Layout:
@@ -188,7 +221,7 @@ def _not_linear(layout: AnyLayout) -> str:
     if isinstance(layout, ComposedLayout) and layout.offset:
         return f"the offset {layout.offset} makes it an affine map; take the matrix without it"
     columns = [step << bit for extent, step in flat_modes(plain) for bit in range(extent.bit_length() - 1)]
-    if disjoint(columns):
+    if not shared(columns):
         return "a function in the chain is not linear over XOR"
     left, right = next((low, high) for at, high in enumerate(columns) for low in columns[:at] if low & high)
     return f"the steps {left} and {right} share a bit, so their sum carries where XOR does not"

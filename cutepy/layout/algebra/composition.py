@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ...errors import CompositionError, LayoutError
+from ..values.composed import axis_layout
 from ..values.coordinates import BasisSum, as_stride, flat_index, has_basis, keeps, path_of, value_of
 from ..values.int_tuple import IntTuple, fold_profile, leaves, map_leaves, show
-from ..values.layout import Layout, _make, axis_layout, flat_modes
+from ..values.layout import Layout, _make, flat_modes
 from ..values.size import Size, list_coordinates
 from .operation import operation
 from .rearrange import by_mode, coalesced_open

@@ -20,7 +20,7 @@ from ..values.composed import AnyLayout
 from .bits import columns_of
 from .find import Trip, trip
 from .lanes import check_known
-from .rows import completed, rank_of
+from .rows import rank_of
 
 Value = TypeVar("Value")
 
@@ -140,8 +140,28 @@ def _swapped(
     return registers
 
 
-def convert(source: AnyLayout, target: AnyLayout, lanes: int, element_bytes: int, through: str | None) -> Conversion:
-    """The answer to `questions.convert`."""
+def convert(
+    source: AnyLayout, target: AnyLayout, lanes: int = 32, element_bytes: int = 4, through: str | None = None
+) -> Conversion:
+    """The plan by which threads that hold a tile as `source` come to hold it as `target`.
+
+    Both map (thread, value) to an element of the tile and are linear over bits. `lanes` threads in succession shuffle
+    with one another. Shuffles are counted against the rounds that shared memory takes, and the
+    fewer win; `through` says "shuffles" or "memory" to have it so.
+
+    >>> from cutepy.layout import Layout
+    >>> print(convert(Layout((4, 2), (2, 1)), Layout((4, 2), (1, 4))))
+    (4,2):(2,1) -> (4,2):(1,4): 2 shuffles of 2 values, 4 selects; none has fewer
+      where bit 1 of the thread is 1: registers r and r^1 change, before
+      value 0: register 0 of F2<2,1>(thread)
+      value 1: register 1 of F2<2,1>(thread)^2
+      where bit 0 of the thread is 1: values v and v^1 change, after
+    >>> convert(Layout((2, 2), (2, 1)), Layout((2, 2), (1, 2))).shuffles
+    1
+
+    Raises LayoutError where a layout is not linear, the threads differ in number, the target has an element that
+    nobody holds, and where elements leave their `lanes` threads though shuffles are asked for.
+    """
     call = f"convert({source}, {target})"
     if through not in (None, "shuffles", "memory"):
         raise LayoutError(f'{call}: through={through!r}; "shuffles", "memory" or None')
@@ -173,7 +193,8 @@ class Held(NamedTuple):
     @property
     def different(self) -> list[int]:
         """The bits of a value that lead to elements which the others do not."""
-        return [bit for bit in range(len(self.values)) if rank_of(self.values[: bit + 1]) > rank_of(self.values[:bit])]
+        image = Image()
+        return [bit for bit, column in enumerate(self.values) if image.add(column) is None]
 
 
 def _held(call: str, layout: AnyLayout) -> Held:
@@ -290,34 +311,24 @@ class Pair(NamedTuple):
             before.append(found & (1 << len(held)) - 1)
             permutation.append(found >> len(held) | (1 << bit if outside else 0))
         self._told_apart(permutation, before, held)
-        apart: list[int] = []
-        given: list[int] = []
+        image = Image()
         for thread, register in zip(permutation, before, strict=True):
-            known = Image(apart).solve(thread)
-            if known is None:
-                apart.append(thread)
-                given.append(register)
-            elif apply(given, known) != register:  # two threads want different registers of one
+            known = image.add(thread)
+            if known is not None and apply(before, known) != register:  # two threads want different registers of one
                 return None
-        image = Image(completed(apart, len(permutation)))
-        given += [0] * (len(permutation) - len(given))
-        return Maps(after, permutation, [apply(given, image.solve(1 << bit) or 0) for bit in range(len(given))])
+        bits = range(len(permutation))
+        for bit in bits:
+            image.add(1 << bit)
+        given = [*before, *(0 for _bit in bits)]
+        return Maps(after, permutation, [apply(given, image.solve(1 << bit) or 0) for bit in bits])
 
     def _spreading(self, held: list[int], wanted: list[int]) -> list[int]:
         """F of least rank such that threads want values of different threads in a round, as far as they hold them."""
         after = [0] * len(self.target.threads)
-        apart = list(held)
-        rest = []
-        for bit in range(self.lane_bits):
-            if rank_of([*apart, self.target.threads[bit]]) > len(apart):
-                apart.append(self.target.threads[bit])
-            else:
-                rest.append(bit)
-        for bit in rest:
+        apart = Image(held)
+        for bit in [bit for bit in range(self.lane_bits) if apart.add(self.target.threads[bit]) is not None]:
             for at, column in enumerate(wanted):
-                other = self.target.threads[bit] ^ column
-                if rank_of([*apart, other]) > len(apart):
-                    apart.append(other)
+                if apart.add(self.target.threads[bit] ^ column) is None:
                     after[bit] = 1 << at
                     break
         return after
@@ -332,19 +343,12 @@ class Pair(NamedTuple):
             found = image.solve(column) or 0
             if found != 1 << bit + inside:
                 copies.append(((found >> inside) ^ 1 << bit, found & (1 << inside) - 1))
-        kept: list[int] = []
-        late = []
-        for bit in sorted(range(len(permutation)), reverse=True):
-            if rank_of([*kept, permutation[bit]]) > len(kept):
-                kept.append(permutation[bit])
-            else:
-                late.append(bit)
-        for bit in late:
+        kept = Image()
+        for bit in [bit for bit in reversed(range(len(permutation))) if kept.add(permutation[bit]) is not None]:
             for moved, registers in copies:
-                if rank_of([*kept, permutation[bit] ^ moved]) > len(kept):
+                if kept.add(permutation[bit] ^ moved) is None:
                     permutation[bit] ^= moved
                     before[bit] ^= registers
-                    kept.append(permutation[bit])
                     break
 
 

@@ -52,13 +52,33 @@ def widest_copy(
     source: AnyLayout,
     target: AnyLayout,
     threads: int,
-    element_bytes: int,
-    align: tuple[int, int],
-    spaces: tuple[str, str],
-    lanes: int,
-    banks: int,
+    *,
+    element_bytes: int = 4,
+    align: tuple[int, int] = (16, 16),
+    spaces: tuple[str, str] = ("gmem", "smem"),
+    lanes: int = 32,
+    banks: int = 32,
 ) -> WidestCopy:
-    """The answer to `questions.widest_copy`."""
+    """The thread-value layout by which `threads` copy a tile from `source` to `target`, two layouts of one shape.
+
+    Accesses are as wide as both allow, up to 16 bytes, and among those the transactions of 32 bytes in "gmem" and the
+    rounds of the banks in "smem" are fewest, both sides added. `align` says to how many bytes the first element of each
+    is known to be aligned. With "rmem" for a memory that side is a layout from (thread, value) to the tile, the
+    registers of a matrix instruction say; then the order of the values is what is chosen.
+
+    >>> from cutepy.layout import Layout
+    >>> print(widest_copy(Layout((32, 32), (128, 1)), Layout((32, 32), (32, 1)), 64))
+    ((8,8),(4,4)):((128,1),(32,8)): 16 bytes at once; reads 128, 128 would do; writes 32, 32 would do
+    >>> print(widest_copy(Layout((32, 32), (33, 1)), Layout((32, 32), (32, 1)), 64).limits[0])
+    16 bytes: the stride 33 of the source is no multiple of 4
+    >>> fragment = Layout(((4, 8), (2, 2)), ((2, 16), (8, 1)))
+    >>> print(widest_copy(Layout((8, 16)), fragment, 32, spaces=("smem", "rmem")))
+    ((4,8),(2,2)):((2,16),(1,8)): 8 bytes at once; reads 8, 4 would do; writes 0, 0 would do
+      16 bytes: thread 0 has the element at offset 0, and not that at 2; memory has both: give them to one thread
+
+    Raises LayoutError for unknown sizes, other shapes, threads that do not divide the tile, and where two elements
+    of the tile are one.
+    """
     call = f"widest_copy({source}, {target}, {threads})"
     asked = _Asked(call, (source, target), threads, element_bytes, align, spaces, lanes, banks)
     asked.check()
@@ -117,7 +137,7 @@ def _of_fragment(asked: _Asked) -> WidestCopy:
         raise LayoutError(f"{call}: from registers to registers it is no copy; convert(source, target) says how")
     loads = asked.spaces[1] == "rmem"
     memory, fragment, known = (source, target, asked.align[0]) if loads else (target, source, asked.align[1])
-    found = vectorised(fragment, memory, element_bytes, known)
+    found = vectorised(fragment, memory, element_bytes=element_bytes, align=known)
     if fragment[0].size != threads:
         raise LayoutError(f"{call}: {fragment} has {fragment[0].size} threads, not {threads}")
     table = [[row[value] for value in found.order] for row in lanes_of(call, fragment)]

@@ -53,13 +53,30 @@ class Found(Answer):
 def conflict_free(
     shape: IntTuple,
     accesses: Sequence[AnyLayout],
-    element_bytes: int,
-    access_bytes: int | Sequence[int] | None,
-    lanes: int,
-    banks: int,
-    pad: bool,
+    element_bytes: int = 4,
+    access_bytes: int | Sequence[int] | None = None,
+    lanes: int = 32,
+    banks: int = 32,
+    pad: bool = False,
 ) -> Found:
-    """The answer to `questions.conflict_free`."""
+    """The simplest layout of a tile of `shape` in which every access takes as few rounds as its words need.
+
+    An access is a layout from (lane, value) to the index of an element, which counts the coordinates of `shape` with
+    the first mode fastest. A lane takes `access_bytes` at once (a number, or one an access): its first values, which
+    stay neighbours. What is simple: an order of the modes, then a swizzle after it, then another map of bits.
+
+    >>> from cutepy.layout import Layout
+    >>> rows, columns = Layout((32, 32), (1, 32)), Layout((32, 32), (32, 1))
+    >>> print(conflict_free((32, 32), [rows, columns]))
+    S<5,0,5> o 0 o (32,32):(1,32), 1-way and 1-way: free of conflicts; 5 bits choose the bank and tell the words apart
+    >>> print(conflict_free((32, 32), [rows, columns], pad=True).layout)
+    (32,32):(1,33)
+
+    With `pad` it is the smallest pitch that does it, in any order of the modes. Where extents are no powers of two it
+    is such a pitch, or a swizzle of an order of the modes: what is better, and then what is smaller. Where the tile
+    allows none the certificate says so, and the layout is the best there is. Raises LayoutError for an access that is
+    no map into the tile, that tears what a lane takes at once, for unknown sizes, and for more than 65,536 elements.
+    """
     call = f"conflict_free({shape}, ...)"
     count = _checked(call, shape, accesses, element_bytes=element_bytes, lanes=lanes, banks=banks)
     wides = access_bytes if isinstance(access_bytes, (list, tuple)) else [access_bytes] * len(accesses)
@@ -192,23 +209,21 @@ def _turned(spans: Sequence[Span], together: Columns, bits: int) -> list[int]:
     tests: list[Image] = []
     wanted: list[list[int]] = []
     for bit in range(len(widest.vector)):
-        vectors: list[int] = []
-        ones: list[int] = []
+        image, ones = Image(), list[int]()
         for span in spans:
             if bit < len(span.vector):
                 for at, vector in enumerate((*span.vector, *span.lanes, *span.others)):
-                    known = Image(vectors).solve(vector)
-                    value = int(at == bit)
-                    if known is None:
-                        vectors.append(vector)
-                        ones.append(value)
-                    elif apply(ones, known) != value:
+                    known = image.add(vector)
+                    ones.append(int(at == bit))
+                    if known is not None and apply(ones, known) != ones[-1]:
                         raise span.access.torn(
                             f"what it takes at once cannot be neighbours and begin at a multiple of {span.access.wide} "
                             f"bytes, for it or another access reaches element {vector} in another place of its own"
                         )
-        tests.append(Image(completed(vectors, bits)))
-        wanted.append(ones + [0] * (bits - len(ones)))
+        for place_bit in range(bits):
+            image.add(1 << place_bit)
+        tests.append(image)
+        wanted.append(ones + [0] * bits)
 
     def place(vector: int) -> int:
         """The elements taken at once whose place a vector shares, joined by XOR: a projection."""

@@ -12,8 +12,6 @@ Law of `quotient`: `layout(c)` is `R(the other entries of c)` on the other axes,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...errors import LayoutError
 from ..values.bit_map import Columns, Image
 from ..values.composed import (
@@ -30,7 +28,7 @@ from ..values.composed import (
 from ..values.coordinates import has_basis, path_of
 from ..values.int_tuple import as_tuple, leaves, product
 from ..values.layout import Layout, _make, flat_modes, make_identity_layout
-from .bits import columns_of, linear_layout_of, to_f2
+from .bits import columns_of, index_columns, joined_columns, linear_layout_of, to_f2
 from .composition import composition
 from .operation import OfPlain, known_sizes, on_any, operation
 from .queries import is_injective
@@ -168,7 +166,7 @@ def _along(call: OfPlain, axis: Layout) -> Layout:
 
 def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     known_sizes(call, layout)
-    if (columns := _index_columns(layout)) is not None:
+    if (columns := index_columns(layout)) is not None:
         return linear_layout_of(kernel_of(columns))
     offset, before = before_last(layout)
     last = last_of(layout)
@@ -183,35 +181,15 @@ def _nullspace_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:
     return on_any(call, before)
 
 
-def _index_columns(layout: AnyLayout) -> Columns | None:
-    """The columns of what is linear over XOR, to an offset, or to the index of the coordinate that it gives."""
-    if not gives_coordinates(layout):
-        return columns_of(layout)
-    by_axis = [columns_of(axis_layout(layout, *axis)) for axis in axes_of(layout)]
-    known = [columns for columns in by_axis if columns is not None]
-    return _joined(known)[0] if len(known) == len(by_axis) else None
-
-
-def _joined(by_axis: Sequence[Columns]) -> tuple[Columns, tuple[int, ...]]:
-    """Columns of several axes as those of the index, the first axis fastest, and the extents of the axes."""
-    widths = [max([column.bit_length() for column in columns], default=0) for columns in by_axis]
-    places = [sum(widths[:axis]) for axis in range(len(widths))]
-    joined = [sum(c << at for c, at in zip(steps, places, strict=True)) for steps in zip(*by_axis, strict=True)]
-    return tuple(joined), tuple(1 << width for width in widths)
-
-
 def kernel_of(columns: Columns) -> Columns:
     """A basis of the coordinates that a linear map takes to 0, in order of their highest bit.
 
     >>> kernel_of((1, 2, 3, 0))
     (7, 8)
     """
-    found: list[int] = []
-    for bit, column in enumerate(columns):
-        made_of = Image(columns[:bit]).solve(column)
-        if made_of is not None:
-            found.append(made_of | 1 << bit)
-    return tuple(found)
+    image = Image()
+    known = [image.add(column) for column in columns]
+    return tuple(made_of | 1 << bit for bit, made_of in enumerate(known) if made_of is not None)
 
 
 def free_of(columns: Columns) -> int:
@@ -250,7 +228,7 @@ def free_bits(layout: AnyLayout) -> tuple[int, ...]:
 
     Source: Triton, `getFreeVariableMasks`. Raises LayoutError where the layout is not linear over F2.
     """
-    columns = _index_columns(layout)
+    columns = index_columns(layout)
     if columns is None:
         to_f2(layout)
         raise LayoutError(f"free_bits({layout}): it is not linear over XOR along every axis")
@@ -296,6 +274,6 @@ def quotient(layout: AnyLayout, *modes: int) -> AnyLayout:
                     raise LayoutError(f"{said}: bit {bit} of mode {mode} moves axis {axis} by {step}, not by {stays}")
                 rest += [step] if mode not in modes else []
         kept += [tuple(rest)] if axis not in modes else []
-    columns, extents = _joined(kept)
+    columns, extents = joined_columns(kept)
     shape = tuple(extent for mode, extent in enumerate(as_tuple(layout.shape)) if mode not in modes)
     return make_composed_layout(make_identity_layout(extents), 0, linear_layout_of(columns, shape))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...errors import LayoutError
 from ..values.above import Answer
-from ..values.composed import AnyLayout
+from ..values.composed import AnyLayout, gives_coordinates
 from ..values.coordinates import crd2idx, idx2crd
 from ..values.int_tuple import IntTuple, leaves, product, show
 from ..values.size import is_unknown
@@ -58,13 +58,13 @@ def numbers_of(call: str, layout: AnyLayout, most: int = MOST_ASKED, tile: int |
     Raises LayoutError for coordinates, and for what is none of the `tile` elements of a tile.
     """
     check_listed(call, layout, most)
-    found = listed(layout)
+    right = "numbers; take one axis with axis_layout" if tile is None else f"0 to {tile - 1}, first mode fastest"
+    if gives_coordinates(layout):
+        raise LayoutError(f"{call}: at lane 0, value 0 it is {layout(0)}; elements are {right}")
+    found = list(map(int, listed(layout)))
     for index, number in enumerate(found):
-        if type(number) is not int or not (tile is None or 0 <= number < tile):
+        if tile is not None and not 0 <= number < tile:
             lanes = layout[0].size if layout.rank else 1
-            right = (
-                "numbers; take one axis with axis_layout" if tile is None else f"0 to {tile - 1}, first mode fastest"
-            )
             raise LayoutError(
                 f"{call}: at lane {index % lanes}, value {index // lanes} it is {number}; elements are {right}"
             )
@@ -136,7 +136,14 @@ class Vectorised(Answer):
 
 
 def who_owns(layout_tv: AnyLayout, crd: IntTuple, tile: IntTuple) -> Owners:
-    """The answer to `questions.who_owns`."""
+    """The threads and values of a thread-value layout that hold the element at `crd` of a tile of this shape.
+
+    >>> from cutepy.layout import Layout
+    >>> print(who_owns(Layout(((4, 8), 2), ((16, 1), 8)), (3, 5), (8, 8)))
+    (3,5): thread 14 as value 1
+
+    Raises LayoutError for unknown sizes and a coordinate that the tile does not have.
+    """
     call = f"who_owns({layout_tv}, {show(crd)}, {show(tile)})"
     table = _table(call, layout_tv, tile)
     if any(type(entry) is not int for entry in leaves(crd)):
@@ -151,15 +158,36 @@ def who_owns(layout_tv: AnyLayout, crd: IntTuple, tile: IntTuple) -> Owners:
 
 
 def touched_by(layout_tv: AnyLayout, thread: int, tile: IntTuple) -> Touched:
-    """The answer to `questions.touched_by`."""
+    """The coordinates that `thread` touches of a tile of this shape, in the order of its values.
+
+    >>> from cutepy.layout import Layout
+    >>> print(touched_by(Layout(((4, 8), 2), ((16, 1), 8)), 14, (8, 8)))
+    thread 14: (3,4), (3,5)
+
+    Raises LayoutError for unknown sizes and a thread that the layout does not have.
+    """
     table = _table(f"touched_by({layout_tv}, {thread}, {tile})", layout_tv, tile)
     if type(thread) is not int or not 0 <= thread < len(table):
         raise LayoutError(f"touched_by({layout_tv}, {thread}, {tile}): there are threads 0 to {len(table) - 1}")
     return Touched(thread, tuple(idx2crd(element, tile) for element in table[thread]))
 
 
-def vectorised(layout_tv: AnyLayout, memory: AnyLayout, element_bytes: int, align: int) -> Vectorised:
-    """The answer to `questions.vectorised`."""
+def vectorised(layout_tv: AnyLayout, memory: AnyLayout, *, element_bytes: int = 4, align: int = 16) -> Vectorised:
+    """How many values a thread moves at once between registers and a tile that lies in memory as `memory`.
+
+    They are neighbours in memory and begin at a multiple of their bytes, for every thread; `align` is that of the first
+    element. An order of the values that makes accesses wider is found where there is one.
+
+    >>> from cutepy.layout import Layout
+    >>> print(vectorised(Layout((8, (2, 2)), (4, (2, 1))), Layout(32)))
+    4 bytes at once; 16 with the values in the order 0, 2, 1, 3
+    >>> print(vectorised(Layout((8, 4), (1, 8)), Layout(32)))
+    4 bytes at once
+      16 bytes: thread 0 has the element at offset 0, and not that at 1; memory has both: give them to one thread
+      8 bytes: thread 0 has the element at offset 0, and not that at 1; memory has both: give them to one thread
+
+    Raises LayoutError for unknown sizes, and where the layout reaches out of the tile.
+    """
     call = f"vectorised({layout_tv}, {memory})"
     there = numbers_of(call, memory)
     table = _table(call, layout_tv, memory.shape)

@@ -16,12 +16,13 @@ from ...errors import CoordinateError, LayoutError
 from ..values.bit_map import Image, OfBits
 from ..values.composed import AnyLayout, ComposedLayout, axes_of, axis_layout, gives_coordinates, plain_part
 from ..values.coordinates import as_stride, as_value, path_of, value_of
-from ..values.int_tuple import IntTuple, Shaped, as_tuple, depth_of, leaves, map_leaves, product, show
+from ..values.int_tuple import IntTuple, Shaped, as_tuple, depth_of, map_leaves, product, show
 from ..values.layout import Layout, flat_modes
-from .bits import columns_of
+from .bits import columns_of, index_columns
 from .operation import Act, known_sizes, on_any, operation
 from .rearrange import coalesced, get
 from .swizzled import listed
+from .table import bent, distinct, extremes
 
 HasShape: TypeAlias = "Shaped | IntTuple"
 
@@ -174,25 +175,30 @@ Modes = list[tuple[int, int]]
 
 def _all_differ(call: Act, layout: ComposedLayout) -> bool:
     """`is_injective` of a composed layout: a swizzle takes no two offsets to one."""
-    if isinstance(layout.outer, OfBits) and len(Image(layout.outer.columns).pivots) == len(layout.outer.columns):
+    if isinstance(layout.outer, OfBits) and Image(layout.outer.columns).rank == len(layout.outer.columns):
         return bool(call(layout.inner))
     known_sizes(call, layout)
-    columns = columns_of(layout)
+    columns = index_columns(layout)
     if columns is not None:
-        return len(Image(columns).pivots) == len(columns)
-    return len(set(listed(layout))) == layout.size
+        return Image(columns).rank == len(columns)
+    return _reached(layout)[0] == layout.size
 
 
 def _all_reached(call: Act, layout: ComposedLayout) -> bool:
     """`is_surjective` of a composed layout; its least offset is not always 0."""
     known_sizes(call, layout)
-    columns = columns_of(layout)
+    columns = index_columns(layout)
     if columns is not None:
-        image = Image(columns)
-        return image.greatest(0) + 1 == 1 << len(image.pivots)
-    offsets: list[tuple[int, ...]] = [*map(leaves, listed(layout))]
-    spread: list[int] = [max(along) - min(along) + 1 for along in zip(*offsets, strict=True)]
-    return prod(spread) == len(set(offsets))
+        return layout.cosize == 1 << Image(columns).rank
+    distinct, box = _reached(layout)
+    return distinct == box
+
+
+def _reached(layout: ComposedLayout) -> tuple[int, int]:
+    """How many different offsets there are, or coordinates, and how many the least interval, or box, of them holds."""
+    axes = [listed(axis_layout(layout, *axis)) for axis in axes_of(layout)] or [listed(layout)]
+    count = distinct(axes[0]) if len(axes) == 1 else len(set(zip(*axes, strict=True)))
+    return count, prod(most - least + 1 for least, most in map(extremes, axes))
 
 
 def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
@@ -204,7 +210,7 @@ def _in_a_row(call: Act, layout: ComposedLayout) -> bool:
     if columns is not None:
         return all(column == 1 << bit for bit, column in enumerate(columns))
     offsets = listed(layout)
-    return offsets == [*range(offsets[0], offsets[0] + len(offsets))]
+    return bent(offsets, 1, int(offsets[0])) is None
 
 
 @operation(composed=_all_differ, layouts=0)

@@ -89,9 +89,13 @@ def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
 
 
 def by_mode(
-    function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *, keep_rest: bool = True
+    function: Callable[..., Layout],
+    layout: Layout,
+    tiler: tuple[object, ...],
+    *more: object,
+    keep_rest: bool = True,
 ) -> Layout:
-    """Apply `function` mode by mode: the one place where tuple tilers are taken apart.
+    """Apply `function(mode, entry, *more)` mode by mode: the one place where tuple tilers are taken apart.
 
     `_` and None keep a mode; modes that the tiler does not name are kept or, with `keep_rest=False`, dropped.
     """
@@ -103,7 +107,7 @@ def by_mode(
     modes, done = list(layout), []
     try:
         for mode, entry in zip(modes, tiler, strict=False):
-            done.append(mode if keeps(entry) else function(mode, entry))
+            done.append(mode if keeps(entry) else function(mode, entry, *more))
     except LayoutError as error:
         error.args = (f"mode {len(done)}: {error}",)
         raise

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, overload
 
 from ...errors import LayoutError
 from ..values.bit_map import OfBits
-from ..values.composed import AnyLayout, ComposedLayout, Function, chained, gives_coordinates, plain_part
+from ..values.composed import AnyLayout, ComposedLayout, Function, OneKind, chained, gives_coordinates, plain_part
 from ..values.coordinates import Coordinate, as_stride, has_basis, path_of, value_of
 from ..values.int_tuple import fold_profile, leaves, moved
 from ..values.layout import Layout, _make, flat_modes
@@ -21,6 +21,7 @@ from .inverse import right_inverse
 from .operation import OfPlain, known_sizes, on_any, operation
 from .rearrange import coalesce, coalesced, coalesced_open
 from .swizzled import listed
+from .table import bent
 
 
 def _in_other_units(call: OfPlain, layout: AnyLayout, count: int) -> ComposedLayout:
@@ -234,7 +235,8 @@ def _linear_length(layout: AnyLayout, inverse: AnyLayout) -> int:
     columns = columns_of(both)
     if columns is not None:
         return 1 << next((bit for bit, column in enumerate(columns) if column != 1 << bit), len(columns))
-    return next((index for index, offset in enumerate(listed(both)) if offset != index), both.size)
+    wrong = bent(listed(both))
+    return both.size if wrong is None else wrong
 
 
 class Movable(Protocol):
@@ -247,9 +249,7 @@ Moved = TypeVar("Moved", bound=Movable)
 
 
 @overload
-def domain_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]: ...
-@overload
-def domain_offset(crd: Coordinate, layout: ComposedLayout) -> tuple[ComposedLayout, int]: ...
+def domain_offset(crd: Coordinate, layout: OneKind) -> tuple[OneKind, int]: ...
 @overload
 def domain_offset(crd: Coordinate, layout: Moved) -> Moved: ...
 def domain_offset(crd: Coordinate, layout: AnyLayout | Movable) -> tuple[AnyLayout, int] | Movable:

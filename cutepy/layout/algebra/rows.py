@@ -197,13 +197,10 @@ class Search:
     def _rows(self, values: list[int]) -> list[int]:
         """The values of all bits: of the span as found, of the rest so that the rows are independent."""
         high = self.problem.bits - self.problem.fixed
-        basis, values = list(self.basis), list(values)
-        for vector in completed(basis, high)[len(basis) :]:
-            missing = next(
-                (1 << at for at in range(self.problem.free) if rank_of([*values, 1 << at]) > rank_of(values)), 0
-            )
-            basis.append(vector)
-            values.append(missing)
+        basis, reached = completed(self.basis, high), Image(values)
+        for _vector in basis[len(values) :]:
+            missing = (1 << at for at in range(self.problem.free) if reached.add(1 << at) is None)
+            values = [*values, next(missing, 0)]
         image = Image(basis)
         columns = [apply(values, image.solve(1 << bit) or 0) for bit in range(high)]
         return [

@@ -10,7 +10,7 @@ A left inverse R reads an offset as digits in the radix of its extents. If no di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import gcd
 
 from ...errors import LayoutError
@@ -19,8 +19,8 @@ from ..values.int_tuple import leaves
 from ..values.layout import Layout
 from ..values.size import list_coordinates
 from .rearrange import Modes, coalesce, from_modes, moving
-from .swizzled import listed, reached_from_0
-from .table import SHORT
+from .swizzled import listed
+from .table import bent, reached_from_0, taken
 
 Options = dict[int, frozenset[int]]
 MOST_COMPARED = 1 << 25
@@ -34,11 +34,10 @@ def largest_right_inverse(layout: Layout) -> Layout:
     """
     list_coordinates(*leaves(layout.shape), *leaves(layout.stride))
     offsets = listed(layout)
+    bound = reached_from_0(offsets)
     wanted: dict[int, list[int]] = {}
-    for position, offset in enumerate(offsets):
+    for position, offset in enumerate(map(int, offsets)):
         wanted.setdefault(offset, []).append(position)
-    bound = reached_from_0(wanted)
-    counts = _comparison(offsets, bound)
     best: tuple[int, list[int], list[int]] = (1, [], [])
     left = MOST_COMPARED
 
@@ -50,7 +49,6 @@ def largest_right_inverse(layout: Layout) -> Layout:
             best = (count, extents, strides)
         if best[0] == bound or count * 2 > bound:
             return
-        follows = counts(reached)
         for step in wanted.get(count, ()):
             if strides and step == strides[-1] * extents[-1]:
                 continue  # the mode before, longer: that was tried
@@ -62,7 +60,10 @@ def largest_right_inverse(layout: Layout) -> Layout:
                         f"right_inverse({layout}): the modes overlap in too many ways; the largest inverse is open "
                         f"after {MOST_COMPARED} comparisons, so divide the layout first"
                     )
-                if reached[-1] + step * factor >= len(offsets) or not follows(step * factor, count * factor):
+                further = step * factor
+                if reached[-1] + further >= len(offsets):
+                    break
+                if bent(taken(offsets, reached, further), 1, count * factor) is not None:
                     break
                 factor += 1
             for shorter in range(factor, 1, -1):
@@ -70,23 +71,6 @@ def largest_right_inverse(layout: Layout) -> Layout:
 
     extend([], [])
     return coalesce(from_modes(best[1], best[2]))
-
-
-def _comparison(offsets: list[int], bound: int) -> Callable[[list[int]], Callable[[int, int], bool]]:
-    """Of positions, whether the offsets so much further on count up from a number; by NumPy where there are many."""
-    if len(offsets) <= SHORT:
-        return lambda reached: (
-            lambda shift, start: (
-                [offsets[position + shift] for position in reached] == [*range(start, start + len(reached))]
-            )
-        )
-    table = np.array([offset if 0 <= offset < bound else -1 for offset in offsets])
-
-    def counts(reached: list[int]) -> Callable[[int, int], bool]:
-        places, numbers = np.array(reached), np.arange(len(reached))
-        return lambda shift, start: bool((table[places + shift] == numbers + start).all())
-
-    return counts
 
 
 def some_left_inverse(layout: Layout) -> Layout:

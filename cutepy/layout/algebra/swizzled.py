@@ -6,12 +6,12 @@ layout or one swizzle after a layout it is returned as that, otherwise as the ch
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from contextlib import suppress
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError
+from ..values.above import numpy_later as np
 from ..values.bit_map import BitMap, Columns, Image, OfBits, apply
 from ..values.composed import (
     AnyLayout,
@@ -23,6 +23,7 @@ from ..values.composed import (
     before_last,
     chained,
     gives_coordinates,
+    greatest_number,
     last_of,
     never_below_0,
     plain_part,
@@ -34,7 +35,10 @@ from ..values.size import is_unknown
 from .bits import columns_of, layout_of_columns, mapped_layout
 from .operation import OfPlain, known_sizes, on_any, on_inner
 from .rearrange import coalesced_open
-from .table import LARGEST_TABLE
+from .table import LARGEST_TABLE, SHORT, bent, extremes, reached_from_0, taken
+
+if TYPE_CHECKING:
+    from .table import Listed, Table
 
 LARGEST_SET = 1 << 20
 """How many offsets of the highest block of a swizzle are looked at."""
@@ -50,24 +54,27 @@ def greatest_offset(layout: ComposedLayout) -> int:
     if layout.facts is not None:
         raise LayoutError(f"cosize of {layout}: its sizes are not known; put values in with subs")
     if isinstance(layout.outer, OfBits):
-        return _greatest_swizzled(layout.outer, layout.offset, layout.inner)
-    return max(listed(layout))
+        return _greatest_swizzled(layout.outer, layout)
+    return extremes(listed(layout))[1]
 
 
-def _greatest_swizzled(swizzle: OfBits, offset: int, inner: Layout) -> int:
+def _greatest_swizzled(swizzle: OfBits, layout: ComposedLayout) -> int:
     """A swizzle permutes aligned blocks of `span`, so only offsets in the highest block matter; those are listed."""
-    bottom, top = (offset + end for end in reach(inner))
+    bottom, top = (layout.offset + end for end in reach(layout.inner))
     if bottom >= 0 and top < swizzle.lowest:
         return top  # no offset has a bit that the swizzle moves
     least = top // swizzle.span * swizzle.span
     reached = {top}
-    for extent, step in sorted(flat_modes(inner), key=lambda mode: abs(mode[1]), reverse=True):
+    for extent, step in sorted(flat_modes(layout.inner), key=lambda mode: abs(mode[1]), reverse=True):
         if down := abs(step):
             rooms = [(at, min(extent - 1, (at - least) // down) + 1) for at in reached]
-            if sum(room for _at, room in rooms) > LARGEST_SET:
+            count = sum(room for _at, room in rooms)
+            if count > SHORT and layout.size <= LARGEST_TABLE:
+                return extremes(listed(layout))[1]
+            if count > LARGEST_SET:
                 raise LayoutError(
-                    f"cosize of {swizzle} o {offset} o {inner}: more than {LARGEST_SET} offsets from {least} on would "
-                    "have to be listed; slice the layout"
+                    f"cosize of {layout}: more than {LARGEST_SET} offsets from {least} on would have to be listed; "
+                    "slice the layout"
                 )
             reached = {at - down * x for at, room in rooms for x in range(room)}
     return max(swizzle(at) for at in reached)
@@ -180,58 +187,50 @@ def right_inverse_of(layout: ComposedLayout, inverses: tuple[OfPlain, OfPlain]) 
         if recovered is not None:
             return recovered
     outside = _of_bits("right_inverse", layout)
-    reached = reached_from_0(set(listed(layout)))
+    offsets = listed(layout)
+    reached = reached_from_0(offsets)
     if reached == 0:
         raise LayoutError(f"right_inverse({layout}): no coordinate has the offset 0")
-    table = _inner_inverse(layout.inner, outside, layout.offset, reached, inverses)
-    return ComposedLayout(Chained(table, -layout.offset, outside.inverse()), 0, Layout(reached, 1))
+    undo = outside.inverse()
+    for inverse in inverses:
+        with suppress(LayoutError):
+            back = Chained(inverse(layout.inner), -layout.offset, undo)
+            inverted = ComposedLayout(back, 0, Layout(reached, 1))
+            places = listed(inverted)
+            least, most = extremes(places)
+            if 0 <= least and most < layout.size and bent(taken(offsets, places)) is None:
+                return inverted
+    raise LayoutError(f"right_inverse({layout}): no layout inverts {layout.inner} on the offsets it reaches")
 
 
-def reached_from_0(offsets: Collection[int]) -> int:
-    """How many numbers from 0 on are among them, one after the other.
+def listed(layout: AnyLayout) -> Listed:
+    """Every offset in order; in an array where there are many.
 
-    >>> reached_from_0({0, 1, 3})
-    2
+    >>> listed(Layout((2, 2), (5, 1)))
+    [0, 5, 1, 6]
+
+    Raises LayoutError where there are more than 16 million.
     """
-    return next(number for number in range(len(offsets) + 1) if number not in offsets)
-
-
-def listed(layout: AnyLayout) -> list[int]:
-    """Every offset in order. Raises LayoutError where there are more than 16 million."""
     if layout.size > LARGEST_TABLE:
         raise LayoutError(
             f"{layout}: {layout.size} coordinates are too many to list, and its parts are no powers of two"
         )
+    call: Any = layout
     plain = plain_part(layout)
-    if has_basis(plain.stride):
-        coordinates: list[Any] = [layout(index) for index in range(layout.size)]
-        return coordinates
-    table = [0]
+    if gives_coordinates(layout) or has_basis(plain.stride):
+        return [call(index) for index in range(layout.size)]
+    if layout.size > SHORT and greatest_number(layout) < 1 << 62:
+        with suppress(ModuleNotFoundError):  # the explorer's page has no NumPy
+            table: Table = call(np.arange(layout.size))
+            return table
+    offsets = [0]
     for extent, step in flat_modes(plain):
         starts = range(0, extent * step, step) if step else [0] * extent
-        table = [start + offset for start in starts for offset in table]
+        offsets = [start + offset for start in starts for offset in offsets]
     if isinstance(layout, Layout):
-        return table
+        return offsets
     outer: Any = layout.outer
-    return [outer(layout.offset + offset) for offset in table]
-
-
-def _inner_inverse(
-    inner: Layout, outside: OfBits, offset: int, reached: int, inverses: tuple[OfPlain, OfPlain]
-) -> Layout:
-    """A layout that finds the coordinates of the inner offsets behind the first `reached` swizzled ones."""
-    undo, size = outside.inverse(), inner.size
-    for inverse in inverses:
-        try:
-            found = inverse(inner)
-        except LayoutError:
-            continue
-        wanted = (undo(place) - offset for place in range(reached))
-        if all(0 <= (back := found(at)) < size and inner(back) == at for at in wanted):
-            return found
-    raise LayoutError(
-        f"right_inverse({ComposedLayout(outside, offset, inner)}): no layout inverts {inner} on the offsets it reaches"
-    )
+    return [outer(layout.offset + offset) for offset in offsets]
 
 
 def left_inverse_of(call: OfPlain, layout: ComposedLayout) -> AnyLayout:

@@ -65,7 +65,7 @@ def _modes(values: Callable[[int, int], Listed], extent: int, period: int) -> tu
     while True:
         begin = values(min(extent, period + 1), scale)
         step = int(begin[1]) if extent > 1 else 0
-        linear = _bent(begin, step)
+        linear = bent(begin, step)
         if linear is None:
             return [*extents, extent], [*strides, step]
         if extent % linear:
@@ -92,12 +92,48 @@ def _unlike(values: Listed, linear: int, scale: int) -> Broken | None:
     return Broken(int(wrong[0]) * scale, int(blocks[block, 0] + blocks[0, within]))
 
 
-def _bent(values: Listed, step: int) -> int | None:
-    """The first place where the values are not 0, step, 2 * step and so on."""
+def bent(values: Listed, step: int = 1, first: int = 0) -> int | None:
+    """The first place where the values are not `first`, `first + step`, `first + 2 * step` and so on.
+
+    >>> bent([0, 1, 2, 4]), bent([5, 7, 9], 2, 5)
+    (3, None)
+    """
     if isinstance(values, list):
-        return next((at for at, value in enumerate(values) if value != at * step), None)
-    bent = np.nonzero(values != np.arange(len(values)) * step)[0]
-    return int(bent[0]) if len(bent) else None
+        return next((at for at, value in enumerate(values) if value != first + at * step), None)
+    wrong = np.nonzero(values != np.arange(len(values)) * step + first)[0]
+    return int(wrong[0]) if len(wrong) else None
+
+
+def taken(values: Listed, places: Listed, further: int = 0) -> Listed:
+    """The values at places, or so much further on."""
+    if isinstance(values, list):
+        return [values[place + further] for place in places]
+    found: Table = values[np.asarray(places) + further]
+    return found
+
+
+def extremes(values: Listed) -> tuple[int, int]:
+    """The least and the greatest of them."""
+    return (min(values), max(values)) if isinstance(values, list) else (int(values.min()), int(values.max()))
+
+
+def distinct(values: Listed) -> int:
+    """How many different ones there are."""
+    return len(set(values)) if isinstance(values, list) else 1 + int(np.count_nonzero(np.diff(np.sort(values))))
+
+
+def reached_from_0(values: Listed) -> int:
+    """How many numbers from 0 on are among them, one after the other.
+
+    >>> reached_from_0([3, 1, 0])
+    2
+    """
+    if isinstance(values, list):
+        among = set(values)
+        return next(number for number in range(len(among) + 1) if number not in among)
+    there = np.zeros(len(values) + 1, bool)
+    there[values[(values >= 0) & (values < len(values))]] = True
+    return int(there.argmin())
 
 
 def leaf_modes(outer: Layout, extent: int, step: int) -> tuple[list[int], list[int]] | Broken:
@@ -298,7 +334,7 @@ def _plausible(values: Table) -> bool:
     """False where the beginning of an axis already shows that it is no layout: a first run that does not divide it."""
     for axis in range(values.ndim):
         along = _along(values, axis)
-        linear = _bent(along[:LOOKED_AHEAD], int(along[1])) if len(along) > 1 else None
+        linear = bent(along[:LOOKED_AHEAD], int(along[1])) if len(along) > 1 else None
         if linear and len(along) % linear:
             return False
     return True

@@ -15,9 +15,10 @@ from itertools import chain, islice, repeat
 from math import gcd
 
 from ...errors import LayoutError
+from ..values.composed import axis_layout
 from ..values.coordinates import as_stride, has_basis, keeps, path_of, value_of
 from ..values.int_tuple import IntTuple, Order, as_tuple, fold_profile, leaves, map_leaves, product, product_each
-from ..values.layout import Layout, _make, axis_layout
+from ..values.layout import Layout, _make
 from ..values.size import Size
 from .composition import composition
 from .operation import on_inner, operation
@@ -143,13 +144,17 @@ def logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Lay
     Raises LayoutError where the tile does not divide the size, CompositionError where it does not fit the modes.
     Source: CuTe, `layout.hpp`; arXiv 2603.02298, section 3.5.
     """
-    if round_up is not False:
-        layout = rounded_up(layout, tiler, round_up)
+    if type(round_up) is not bool:
+        raise LayoutError(
+            f"logical_divide({layout}, {tiler}, {round_up}): round_up is True or False; a tiler of modes is a tuple"
+        )
     if isinstance(tiler, tuple):
-        return by_mode(logical_divide, layout, tiler)
+        return by_mode(logical_divide, layout, tiler, *[True] * round_up)
     if keeps(tiler):
         return layout
     tile = tile_of(logical_divide, layout, tiler)
+    if round_up:
+        layout = rounded_up(layout, tile)
     if has_basis(tile.stride):
         rest = complement(tile, layout.shape)
         whole = _make((tile.shape, rest.shape), (tile.stride, rest.stride))
@@ -163,26 +168,15 @@ def logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Lay
     return composition(layout, _make((tile.shape, rest.shape), (tile.stride, rest.stride)))
 
 
-def rounded_up(layout: Layout, tiler: object, wanted: object) -> Layout:
-    """`layout` with its last mode, or that of each mode of a tuple tiler, long enough for whole tiles."""
-    if wanted is not True:
-        raise LayoutError(
-            f"logical_divide({layout}, {tiler}, {wanted}): round_up is True or False; a tiler of modes is a tuple"
-        )
-
-    def whole(mode: Layout, entry: object) -> Layout:
-        if isinstance(entry, tuple):
-            return by_mode(whole, mode, entry)
-        tile = tile_of(logical_divide, mode, entry)
-        sizes = leaves(mode.shape)
-        if has_basis(tile.stride) or not sizes:
-            return mode
-        unit = tile.size * product(tuple(gaps(tile, 1)[0]))
-        unit //= gcd(unit, product(sizes[:-1]))
-        longer = -(-sizes[-1] // unit) * unit
-        return _make(fold_profile(iter([*sizes[:-1], longer]), mode.shape), mode.stride)
-
-    return layout if keeps(tiler) else whole(layout, tiler)
+def rounded_up(layout: Layout, tile: Layout) -> Layout:
+    """`layout` with its last mode long enough for whole tiles, the gaps between their elements included."""
+    sizes = leaves(layout.shape)
+    if has_basis(tile.stride) or not sizes:
+        return layout
+    unit = tile.size * product(tuple(gaps(tile, tile.cosize)[0]))
+    unit //= gcd(unit, product(sizes[:-1]))
+    longer = -(-sizes[-1] // unit) * unit
+    return _make(fold_profile(iter([*sizes[:-1], longer]), layout.shape), layout.stride, layout.facts)
 
 
 def tile_of(call: Callable[..., Layout], layout: Layout, tiler: object) -> Layout:

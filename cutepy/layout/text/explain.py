@@ -59,7 +59,22 @@ class Explanation(Answer):
 
 
 def explain(function: Act | str, *operands: object) -> Explanation:
-    """The answer to `questions.explain`."""
+    """How `function(*operands)` comes to its result, in checked steps; for a refusal, the step that fails and why.
+
+    >>> from cutepy.layout import Layout, composition
+    >>> print(explain(composition, Layout((4, 2), (2, 1)), Layout((2, 2), (4, 1))))
+    composition((4,2):(2,1), (2,2):(4,1))
+      1. The left operand, coalesced, is (4,2):(2,1): it reads an index as digits of extents (4,2), the last unbounded.
+      2. Mode 0 of the right operand, 2:4: a step moves these digits by (0,1); the offsets 0, 1 are 2:1.  [checked at 2]
+      3. Mode 1 of the right operand, 2:1: a step moves these digits by (1,0); the offsets 0, 2 are 2:2.  [checked at 2]
+      4. The modes add up without disturbing one another, so they stand side by side: (2,2):(1,2).  [checked at 4]
+      = (2,2):(1,2)
+
+    A text of a call is read as the command line and pictures read it: `explain("composition((4,2), (2,2):(4,1))")`.
+    Works for coalesce, composition, complement, the inverses, the divides and the products.
+    Raises LayoutError for another function, composed layouts and unknown sizes, and TypeError for operands that it
+    does not take.
+    """
     told: Act | None = None
     if isinstance(function, str):
         told, operands = provided("parse_call")(function)
@@ -108,12 +123,15 @@ def _offsets(layout: Layout) -> str:
     return shown + (", ..." if layout.size > SHOWN else "")
 
 
-def _by_mode_steps(function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...]) -> Iterator[Step]:
+def _by_mode_steps(
+    function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *more: object
+) -> Iterator[Step]:
     for position, (mode, entry) in enumerate(zip(layout, tiler, strict=False)):
         if keeps(entry):
             yield Step(f"Mode {position}: {mode} is kept.", mode)
         else:
-            yield Step(f"Mode {position}: {function.__name__}({mode}, {spelt(entry)}) = {function(mode, entry)}.")
+            call = f"{function.__name__}{spelt((mode, entry, *more))}"
+            yield Step(f"Mode {position}: {call} = {function(mode, entry, *more)}.")
     if layout.rank > len(tiler):
         fate = "dropped" if function is composition else "kept"
         yield Step(f"The tiler names {len(tiler)} of {layout.rank} modes; the others are {fate}.")
@@ -196,13 +214,13 @@ def _disjoint(layout: Layout, rest: Layout) -> Step:
 
 
 def _logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Iterator[Step]:
-    if round_up is not False:
-        layout = rounded_up(layout, tiler, round_up)
-        yield Step(f"Long enough for whole tiles the layout is {layout}.", layout)
     if isinstance(tiler, tuple):
-        yield from _by_mode_steps(logical_divide, layout, tiler)
+        yield from _by_mode_steps(logical_divide, layout, tiler, *[round_up] * round_up)
         return
     tile = tile_of(logical_divide, layout, tiler)
+    if round_up:
+        layout = rounded_up(layout, tile)
+        yield Step(f"Long enough for whole tiles the layout is {layout}.", layout)
     rest = complement(tile, layout.size)
     yield Step(f"One tile is {tile}; its complement in {layout.size} is {rest}, which tells the tiles apart.", rest)
     pair = _make((tile.shape, rest.shape), (tile.stride, rest.stride))

@@ -16,9 +16,10 @@ its first wrong character. Nesting stops at `MAX_DEPTH`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import count
 
 from ...errors import LayoutError, NotationError
 from ..values.coordinates import Basis
@@ -199,7 +200,7 @@ class Reader:
         self.tokens = Tokens(text)
         self.depth = self.templates = self.count = 0
         self.facts: list[str] = []
-        self.names: set[str] | None = None
+        self.names: Iterator[str] | None = None
 
     def whole(self) -> Node:
         """The text as one chain with nothing after it."""
@@ -420,9 +421,9 @@ class Reader:
     def _unknown(self, token: Token) -> object:
         """`?`, with its divisor as a fact: a symbol that no name of the text collides with."""
         if self.names is None:
-            self.names = set(re.findall(r"\bn[0-9]+\b", self.tokens.text))
-        name = next(name for name in (f"n{i}" for i in range(len(self.names) + 1)) if name not in self.names)
-        self.names.add(name)
+            taken = set(re.findall(r"\bn[0-9]+\b", self.tokens.text))
+            self.names = (name for name in map("n{}".format, count()) if name not in taken)
+        name = next(self.names)
         divisor = re.search(_DIVISOR, token.text)
         if divisor and int(divisor.group(1)) > 1:
             self.facts.append(f"{divisor.group(1)} divides {name}")

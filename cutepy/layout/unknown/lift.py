@@ -158,10 +158,7 @@ class Knowledge:
         if any(number in self.context.floors for number in difference.unknowns()):
             return False
         for number in reversed(difference.unknowns()):
-            alone = ((number, 1),)
-            rest = difference.without(alone)
-            if abs(difference.get(alone, 0)) == 1 and number not in rest.unknowns():
-                value = rest * -difference[alone]
+            if (value := difference.solved(number)) is not None:
                 self.context.at_least.append(value - self.context.lows[number])
                 self._replace(number, value)
                 return True

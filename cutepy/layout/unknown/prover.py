@@ -112,11 +112,9 @@ class Context:
                 self.lows[number] -= 1
         if kind == "equal" and not any(number in self.floors for number in names):
             for number in names:
-                alone = ((number, 1),)
-                rest = poly.without(alone)
-                if abs(poly.get(alone, 0)) == 1 and number not in rest.unknowns():
+                if (value := poly.solved(number)) is not None:
                     self.differs.append(poly)
-                    self.assumed.append(Assumption(number, rest * -poly[alone]))
+                    self.assumed.append(Assumption(number, value))
                     return False
         raise Undecided(self, kind, poly)
 

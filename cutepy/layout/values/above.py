@@ -5,7 +5,7 @@ Law: a lower room knows the name of what it asks for, never the module; the pack
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
@@ -17,20 +17,19 @@ Kind = TypeVar("Kind")
 _WHERE: dict[str, str] = {}
 
 
-def provide(**where: str) -> None:
-    """Say where functions are, each as `name="module:function"`.
+def provide(package: str, where: Mapping[str, str]) -> None:
+    """Say which functions, by their names, the modules of a package have for rooms below.
 
-    >>> provide(bundle_of="cutepy.draw.drawing:bundle_of")
+    >>> provide("cutepy.draw", {"drawing": "bundle_of draw"})
     """
-    _WHERE.update(where)
+    _WHERE.update({name: f"{package}.{module}" for module, names in where.items() for name in names.split()})
     provided.cache_clear()
 
 
 @lru_cache(maxsize=256)
 def provided(name: str) -> Callable[..., Any]:
     """The function that an upper room provides under `name`, whatever it gives."""
-    module, _, function = _WHERE[name].partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
+    found: Callable[..., Any] = getattr(import_module(_WHERE[name]), name)
     return found
 
 
@@ -41,6 +40,42 @@ def above(name: str, kind: type[Kind]) -> Callable[..., Kind]:
     Layout((4, 8), (8, 1))
     """
     return provided(name)
+
+
+class Question:
+    """A function whose module is loaded with the first question to it; it says of itself what that one says.
+
+    >>> later = Question("colorsys", "rgb_to_hsv")
+    >>> later.__name__, later(1, 1, 1)
+    ('rgb_to_hsv', (0.0, 0.0, 1))
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    @property
+    def __wrapped__(self) -> Any:
+        return getattr(import_module(self._module), self._name)
+
+    def __call__(self, *operands: Any, **named: Any) -> Any:
+        return self.__wrapped__(*operands, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    def __get__(self, instance: object, owner: object = None) -> Any:
+        return self.__wrapped__.__get__(instance, owner)  # a routine, to `help` and as a method
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def __reduce__(self) -> tuple[type[Question], tuple[str, str]]:
+        return Question, (self._module, self._name)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        doc: str | None = self.__wrapped__.__doc__
+        return doc
 
 
 class Later(ModuleType):
@@ -61,7 +96,8 @@ class Later(ModuleType):
         return dir(import_module(self.__name__))
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return import_module(self.__name__)(*arguments, **options)  # type: ignore[operator]  # `draw` is such a module
+        module: Any = import_module(self.__name__)  # `draw` is such a module
+        return module(*arguments, **options)
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]
@@ -98,8 +134,8 @@ class Shown:
 
     __slots__ = ()
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return provided("bundle_of")(self) if "bundle_of" in _WHERE else {}
+    def _repr_mimebundle_(self, include: object = None, exclude: Container[str] | None = None) -> dict[str, str]:
+        return provided("bundle_of")(self, exclude) if "bundle_of" in _WHERE else {}
 
 
 class Answer(Shown):

@@ -6,7 +6,7 @@ makes of each bit, its columns; composition is a matrix product and an inverse i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
@@ -224,22 +224,36 @@ def apply(columns: Sequence[int], vector: int) -> int:
 class Image:
     """The span of columns, reduced so that each pivot bit stands in one vector only (Gauss elimination).
 
-    >>> Image((2, 4)).solve(6), Image((2, 4)).solve(1)
-    (3, None)
+    >>> Image((2, 4)).solve(6), Image((2, 4)).solve(1), Image((2, 4)).rank
+    (3, None, 2)
     """
 
-    __slots__ = ("pivots",)
+    __slots__ = ("count", "pivots")
 
-    def __init__(self, columns: Sequence[int]) -> None:
+    def __init__(self, columns: Iterable[int] = ()) -> None:
         self.pivots: dict[int, tuple[int, int]] = {}
-        for position, column in enumerate(columns):
-            vector, combination = self._reduced(column, 1 << position)
-            if vector:
-                bit = (vector & -vector).bit_length() - 1
-                for other, (reduced, made_of) in self.pivots.items():
-                    if reduced >> bit & 1:
-                        self.pivots[other] = reduced ^ vector, made_of ^ combination
-                self.pivots[bit] = vector, combination
+        self.count = 0
+        for column in columns:
+            self.add(column)
+
+    @property
+    def rank(self) -> int:
+        """The dimension of the span."""
+        return len(self.pivots)
+
+    def add(self, column: int) -> int | None:
+        """One column more: which of those before XOR to it, as bits; None if none do, and it is new."""
+        own = 1 << self.count
+        vector, combination = self._reduced(column, own)
+        self.count += 1
+        if not vector:
+            return combination ^ own
+        bit = (vector & -vector).bit_length() - 1
+        for other, (reduced, made_of) in self.pivots.items():
+            if reduced >> bit & 1:
+                self.pivots[other] = reduced ^ vector, made_of ^ combination
+        self.pivots[bit] = vector, combination
+        return None
 
     def _reduced(self, vector: int, combination: int) -> tuple[int, int]:
         for bit, (pivot, made_of) in self.pivots.items():

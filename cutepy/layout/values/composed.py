@@ -14,12 +14,11 @@ from ...errors import LayoutError
 from .above import Told, above
 from .above import numpy_later as np
 from .bit_map import BitMap, OfBits, Swizzle
-from .coordinates import Coordinate, has_basis, has_underscore, path_of, value_of
+from .coordinates import Coordinate, as_stride, has_basis, has_underscore, path_of, value_of
 from .coordinates import _ as _
 from .coordinates import slice_ as slice_of_tuple
-from .int_tuple import IntTuple, leaves, moved, show
+from .int_tuple import IntTuple, leaves, map_leaves, moved, show
 from .layout import Layout, _make, check_listing
-from .layout import axis_layout as axis_of_layout
 from .layout import slice_and_offset as slice_of_layout
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class ComposedLayout(Told):
             table = np.array([self(i) for i in range(self.size)], np.int64)
             return table.reshape([mode.size for mode in self.inner] or [1], order="F")
         # an offset known only on the GPU gives a table of expressions, which no array's bits limit
-        if isinstance(self.offset, int) and _reach(self.outer, abs(self.offset) + self.inner.cosize) >= 1 << 62:
+        if isinstance(self.offset, int) and greatest_number(self) >= 1 << 62:
             raise LayoutError(f"offsets of {self}: they may not fit into the 64 bits of an array; call it instead")
         outer: Any = self.outer
         found: NDArray[np.int64] = outer(self.inner.offsets() + self.offset)
@@ -168,6 +167,8 @@ class ComposedLayout(Told):
 
 Function: TypeAlias = Swizzle | BitMap | Layout | Chained | ComposedLayout
 AnyLayout = Layout | ComposedLayout
+OneKind = TypeVar("OneKind", Layout, ComposedLayout, AnyLayout)
+WithModes = TypeVar("WithModes", IntTuple, Layout, ComposedLayout, AnyLayout)
 
 
 def last_of(function: Function) -> Layout | OfBits:
@@ -208,26 +209,29 @@ def before_last(function: Chained | ComposedLayout) -> tuple[int, Function]:
     return offset, chained(before, function.offset, function.inner)
 
 
-@overload
-def axis_layout(layout: Layout, *axis: int) -> Layout: ...
-@overload
-def axis_layout(layout: ComposedLayout, *axis: int) -> ComposedLayout: ...
-def axis_layout(layout: AnyLayout, *axis: int) -> AnyLayout:
+def axis_layout(layout: OneKind, *axis: int) -> OneKind:
     """One axis of a layout that gives coordinates, as a layout to integers: entry `axis` of the coordinate.
 
     >>> from cutepy.layout import E
     >>> print(axis_layout(Layout((4, 8), (E(0), E(1))), 1))
     (4,8):(0,1)
+
+    Where that entry is itself a coordinate the values go along its own axes.
     """
+
+    def along(step: int) -> int:
+        path = path_of(step)
+        return as_stride(value_of(step), path[len(axis) :]) if path[: len(axis)] == axis else 0
+
     if isinstance(layout, Layout):
-        return axis_of_layout(layout, *axis)
+        return _make(layout.shape, map_leaves(along, layout.stride), layout.facts)
     return chained(_axis_of(layout.outer, axis), layout.offset, layout.inner)
 
 
 def _axis_of(function: Function, axis: tuple[int, ...]) -> Function:
-    if isinstance(function, (Chained, ComposedLayout)):
+    if isinstance(function, Chained):
         return chained(_axis_of(function.outer, axis), function.offset, function.inner)
-    return axis_of_layout(function, *axis) if isinstance(function, Layout) else function
+    return function if isinstance(function, OfBits) else axis_layout(function, *axis)
 
 
 def axes_of(layout: AnyLayout) -> list[tuple[int, ...]]:
@@ -236,13 +240,25 @@ def axes_of(layout: AnyLayout) -> list[tuple[int, ...]]:
     return sorted({path_of(step) for step in leaves(last.stride) if path_of(step)}) if isinstance(last, Layout) else []
 
 
+def greatest_number(layout: AnyLayout) -> int:
+    """A bound of the numbers, of either sign, on the way to the offsets of a layout.
+
+    >>> greatest_number(Layout((4, 8))), greatest_number(ComposedLayout(Layout((4, 1 << 80)), 3, Layout(4)))
+    (32, 1208925819614629174706176)
+    """
+    if isinstance(layout, Layout):
+        return layout.cosize
+    return _reach(layout.outer, sum(map(abs, leaves(layout.offset))) + layout.inner.cosize)
+
+
 def _reach(function: Function, below: int) -> int:
-    """A bound of the values of a function at arguments below `below`, of either sign."""
+    """The same of a function at arguments below `below`, of either sign; at least that."""
     if isinstance(function, OfBits):
         return 1 << max(below.bit_length(), function.span.bit_length())
     if isinstance(function, Layout):
-        return 1 + below * sum(abs(value_of(step)) for step in leaves(function.stride))
-    return _reach(function.outer, abs(function.offset) + _reach(function.inner, below))
+        steps = sum(abs(value_of(step)) for step in leaves(function.stride))
+        return max(below, 1 + below * steps, *leaves(function.shape))
+    return _reach(function.outer, sum(map(abs, leaves(function.offset))) + _reach(function.inner, below))
 
 
 def plain_part(layout: AnyLayout) -> Layout:
@@ -269,11 +285,7 @@ def chained(outer: Function | None, offset: Any, inner: Function) -> Function:
     return Chained(outer, offset, inner) if isinstance(inner, OfBits) else ComposedLayout(outer, offset, inner)
 
 
-@overload
-def slice_and_offset(crd: Coordinate, layout: Layout) -> tuple[Layout, int]: ...
-@overload
-def slice_and_offset(crd: Coordinate, layout: ComposedLayout) -> tuple[ComposedLayout, int]: ...
-def slice_and_offset(crd: Coordinate, layout: AnyLayout) -> tuple[AnyLayout, int]:
+def slice_and_offset(crd: Coordinate, layout: OneKind) -> tuple[OneKind, int]:
     """The layout of the modes where `crd` has `_`, and the offset of the numbers in it.
 
     >>> slice_and_offset((2, _), Layout((4, (2, 3)), (1, (4, 8))))
@@ -288,13 +300,7 @@ def slice_and_offset(crd: Coordinate, layout: AnyLayout) -> tuple[AnyLayout, int
     return slice_of_layout(crd, layout)
 
 
-@overload
-def slice_(crd: Coordinate, tree: IntTuple) -> IntTuple: ...
-@overload
-def slice_(crd: Coordinate, tree: Layout) -> Layout: ...
-@overload
-def slice_(crd: Coordinate, tree: ComposedLayout) -> ComposedLayout: ...
-def slice_(crd: Coordinate, tree: IntTuple | AnyLayout) -> IntTuple | AnyLayout:
+def slice_(crd: Coordinate, tree: WithModes) -> WithModes:
     """The parts of a tuple, or the modes of a layout, that stand where `crd` has `_`.
 
     >>> slice_((2, _), (4, (2, 3))), slice_((2, (_, 1)), (4, (2, 3)))
@@ -308,13 +314,7 @@ def slice_(crd: Coordinate, tree: IntTuple | AnyLayout) -> IntTuple | AnyLayout:
     return slice_and_offset(crd, tree)[0] if isinstance(tree, AnyLayout) else slice_of_tuple(crd, tree)
 
 
-@overload
-def dice(crd: Coordinate, tree: IntTuple) -> IntTuple: ...
-@overload
-def dice(crd: Coordinate, tree: Layout) -> Layout: ...
-@overload
-def dice(crd: Coordinate, tree: ComposedLayout) -> ComposedLayout: ...
-def dice(crd: Coordinate, tree: IntTuple | AnyLayout) -> IntTuple | AnyLayout:
+def dice(crd: Coordinate, tree: WithModes) -> WithModes:
     """The parts of a tuple, or the modes of a layout, that stand where `crd` has a number: the dual of `slice_`.
 
     >>> dice((2, _), (4, (2, 3))), dice((_, 1), (4, (2, 3)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import Enum
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from ...errors import LayoutError
 
@@ -66,15 +66,16 @@ def leaves(tree: IntTuple) -> tuple[int, ...]:
     """
     if not isinstance(tree, tuple):
         return (tree,)
-    while tuple in map(type, tree):  # a level at a time: every call of a layout comes by here
-        opened: list[IntTuple] = []
-        for entry in tree:
+    level: tuple[Any, ...] = tree
+    while tuple in map(type, level):  # a level at a time: every call of a layout comes by here
+        opened: list[Any] = []
+        for entry in level:
             if isinstance(entry, tuple):
                 opened += entry
             else:
                 opened.append(entry)
-        tree = tuple(opened)
-    return cast("tuple[int, ...]", tree)
+        level = tuple(opened)
+    return level
 
 
 def product(tree: IntTuple) -> int:

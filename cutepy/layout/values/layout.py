@@ -30,7 +30,7 @@ from .coordinates import (
 )
 from .coordinates import _ as _
 from .facts import Facts, is_plain, validated
-from .int_tuple import IntTuple, LayoutLeft, Order, as_tuple, compact_stride, leaves, map_leaves, show
+from .int_tuple import IntTuple, LayoutLeft, Order, as_tuple, compact_stride, leaves, show
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -352,19 +352,3 @@ def make_identity_layout(shape: IntTuple) -> Layout:
 
     checked, _same, facts = validated(shape, shape)
     return _make(checked, axes(checked, ()) if isinstance(checked, tuple) else 1, facts)
-
-
-def axis_layout(layout: Layout, *axis: int) -> Layout:
-    """One axis of a layout with basis strides, as a layout to integers: entry `axis` of the coordinate that it gives.
-
-    >>> print(axis_layout(make_identity_layout((4, 8)), 1))
-    (4,8):(0,1)
-
-    Where that entry is itself a coordinate the strides go along its own axes.
-    """
-
-    def along(step: int) -> int:
-        path = path_of(step)
-        return as_stride(value_of(step), path[len(axis) :]) if path[: len(axis)] == axis else 0
-
-    return _make(layout.shape, map_leaves(along, layout.stride), layout.facts)

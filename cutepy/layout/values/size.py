@@ -93,6 +93,17 @@ class Poly(dict[Monomial, int]):
         """This polynomial less one of its terms."""
         return Poly({m: c for m, c in self.items() if m != monomial})
 
+    def solved(self, number: int) -> Poly | None:
+        """What an unknown is where this polynomial is 0: a polynomial in the others, or None.
+
+        >>> x, y = Poly.unknown(0), Poly.unknown(1)
+        >>> (y - x * 4).solved(1) == x * 4, (y - x * 4).solved(0)
+        (True, None)
+        """
+        alone = ((number, 1),)
+        rest = self.without(alone)
+        return rest * -self[alone] if abs(self.get(alone, 0)) == 1 and number not in rest.unknowns() else None
+
     def put(self, number: int, by: Poly) -> Poly:
         """This polynomial with `by` in the place of one unknown."""
         total = Poly()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from math import prod
 from typing import Generic, TypeVar
@@ -125,7 +126,11 @@ class Atoms(Mapping[str, Kind], Generic[Kind]):
 
     def __getitem__(self, name: str) -> Kind:
         instruction = self._instruction(name)
-        return self._by_instruction[instruction] if instruction else self._made[name]
+        found = self._by_instruction.get(instruction) if instruction else self._made.get(name)
+        if found is None:
+            near = [known for known in self if name in known] or get_close_matches(name, self, 3, 0.3)
+            raise KeyError(f"no atom {name!r}; near it are {', '.join(near[:3])}" if near else f"no atom {name!r}")
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._made)

@@ -2,13 +2,11 @@
 // x i32 (1000003):(1)
 // sums i32 (49):(1)
 // y i32 (1000003):(1)
-// last i32 1:0, shared by a workgroup
 
 @group(0) @binding(0) var<storage, read> x: array<vec2<i32>>;  // (1000003):(1)
 @group(0) @binding(1) var<storage, read> sums: array<i32>;  // (49):(1)
 @group(0) @binding(2) var<storage, read_write> y: array<i32>;  // (1000003):(1)
 var<workgroup> partial: array<i32, 256>;  // what threads give one another
-var<workgroup> last: array<i32, 1>;  // 1:0
 var<workgroup> partial_18: array<i32, 256>;  // what threads give one another, in turn
 
 @compute @workgroup_size(256)
@@ -83,20 +81,19 @@ fn scan_parts(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let partial_at = max(tid, 1u);
     let inside_8 = tid == 0u;
     let y_at = group.x * 20480u + tid * 4u;
-    let inside_9 = tid == 255u;
     for (var t = 0u; t < 20u; t++) {
         var x_0 = vec2<i32>(0i);
         var x_1 = 0i;
         let index_1 = index + t * 256u;
-        let inside_10 = index_1 < 250001u;
+        let inside_9 = index_1 < 250001u;
         let x_at_1 = x_at + t * 512u;
-        if (inside_10) {
+        if (inside_9) {
             x_0 = x[x_at_1];
             x_1 = x[x_at_1 + 1u].x;
         }
         var x_2 = 0i;
-        let inside_11 = index_1 < 250000u;
-        if (inside_11) {
+        let inside_10 = index_1 < 250000u;
+        if (inside_10) {
             x_2 = x[x_at_1 + 1u].y;
         }
         workgroupBarrier();
@@ -178,25 +175,21 @@ fn scan_parts(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         }
         workgroupBarrier();
         let partial_31 = partial[partial_at - 1u];
-        let running0 = select(x_0.x + partial_31, x_0.x, inside_8);
-        let running1 = select(value + partial_31, value, inside_8);
-        let running2 = select(value_1 + partial_31, value_1, inside_8);
-        let running3 = select(value_2 + partial_31, value_2, inside_8);
-        let running = vec4<i32>(running0, running1, running2, running3) + vec4<i32>(carry);
+        let partial_32 = partial[255u];
+        let index_2 = select(carry + partial_31, carry, inside_8);
+        let fragment0 = x_0.x + index_2;
+        let fragment1 = value + index_2;
+        let fragment2 = value_1 + index_2;
+        let fragment3 = value_2 + index_2;
         let y_at_1 = y_at + t * 1024u;
-        if (inside_10) {
-            y[y_at_1] = running.x;
-            y[y_at_1 + 1u] = running.y;
-            y[y_at_1 + 2u] = running.z;
-        }
-        if (inside_11) {
-            y[y_at_1 + 3u] = running.w;
-        }
         if (inside_9) {
-            last[0u] = running.w;
+            y[y_at_1] = fragment0;
+            y[y_at_1 + 1u] = fragment1;
+            y[y_at_1 + 2u] = fragment2;
         }
-        workgroupBarrier();
-        let last_1 = last[0u];
-        carry = last_1;
+        if (inside_10) {
+            y[y_at_1 + 3u] = fragment3;
+        }
+        carry = carry + partial_32;
     }
 }

@@ -10,6 +10,5 @@ fn scan_of_select(@builtin(local_invocation_index) tid: u32) {
     }
     let value = stack[tid % 4u];
     let value_1 = (i32(tid) - 40i) / 7i;
-    let value_2 = i32(tid) - 40i - value_1 * 7i;
-    y[tid] = select(value, f32(select(value_1, value_1 - 1i, value_2 != 0i && (value_2 ^ 7i) < 0i)), tid % 3u >= 2u);
+    y[tid] = select(value, f32(select(value_1, value_1 - 1i, i32(tid) - 40i - value_1 * 7i < 0i)), tid % 3u >= 2u);
 }

@@ -1,0 +1,98 @@
+"""Every kernel of the project and of its examples: proven, guarded, accused of nothing, accepted by Tint.
+
+They are traced once for all of these, which takes seconds.
+"""
+
+import time
+from collections import Counter
+from dataclasses import replace
+
+import kernels
+import numpy as np
+import pytest
+from every_kernel import every_kernel
+from mutants import put
+from test_guarded import open_indices
+from test_verify import DEVICE
+from tint import refusals
+
+from cutepy.errors import VerificationError
+from cutepy.gpu.check import Checks, Race, interpret_checked
+from cutepy.gpu.interpret import interpret
+from cutepy.gpu.ir import Barrier, new_arena, statements
+from cutepy.gpu.lower import lower
+from cutepy.gpu.trace.call import copies_on_host
+from cutepy.gpu.verify import verify
+from cutepy.gpu.wgsl import print_wgsl, write_wgsl
+
+SECONDS = 2
+
+
+def test_they_are_proven() -> None:
+    found = {
+        name: run.kernel.verify(*run.arguments, limits=DEVICE, **run.static) for name, run in every_kernel().items()
+    }
+    assert {name: str(v) for name, v in found.items() if not v.ok} == {}
+
+
+def test_guarded_texts_keep_every_index_in_its_array() -> None:
+    for name, run in every_kernel().items():
+        with new_arena():
+            assert open_indices(run.kernel.ir(*run.arguments, **run.static)) == [], name
+
+
+def test_none_is_accused() -> None:
+    for name, run in every_kernel().items():
+        arrays = [part.copy() if isinstance(part, np.ndarray) else part for part in run.arguments]
+        try:
+            run.kernel.interpret(*arrays, check=True, **run.static)
+        except VerificationError as error:
+            pytest.fail(f"{name}: {error}")
+
+
+def test_a_barrier_left_out_is_found_where_verify_says_so() -> None:
+    """The first of a kernel, or the last. Where memory decides nothing, refuted and found are the same."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for number, (name, run) in enumerate(every_kernel().items()):
+        call = run.kernel._bind(run.arguments, dict(run.static))
+        kernel = run.kernel.ir(*run.arguments, **run.static)
+        barriers = [s for s in statements(kernel.body) if isinstance(s, Barrier)]
+        for stmt in barriers[:1] if number % 2 else barriers[-1:]:
+            with new_arena():
+                mutant = replace(kernel, body=put(kernel.body, stmt, ()))
+                verdicts = [v for v in verify(mutant).verdicts if v.claim in ("no races", "written before read")]
+                said = max((v.status for v in verdicts), key=["proven", "undecided", "refuted"].index)
+                try:
+                    interpret_checked(mutant, copies_on_host(call), call.params)
+                    if said == "refuted" and kernel.lanes <= 4:  # in small subgroups alone, perhaps
+                        small = {"subgroup_size": 4, "watch": Checks(mutant)}
+                        interpret(mutant, copies_on_host(call), call.params, **small)
+                    found = "nothing"
+                except (VerificationError, Race):
+                    found = "found"
+            counts[said, found] += 1
+            given = any(v.witness and v.witness.given for v in verdicts)
+            assert said == "undecided" or given or found == {"proven": "nothing", "refuted": "found"}[said], name
+    assert counts["refuted", "found"] > 120, counts
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """Every kernel for Tint, as it is printed where it is proven, and with the checks in its text."""
+    found = {}
+    for name, run in every_kernel().items():
+        found[name] = run.wgsl("tint")
+        with new_arena():
+            kernel = lower(run.kernel.ir(*run.arguments, **run.static))
+            found[f"{name}, guarded"] = write_wgsl(kernel, "tint", guarded=True).text
+    for name, make in kernels.CASES.items():
+        with new_arena():
+            found[f"IR {name}"] = print_wgsl(lower(make().kernel), "tint")
+    return found
+
+
+def test_tint_accepts_them(texts: dict[str, str]) -> None:
+    assert len(texts) > 300
+    start = time.process_time()
+    assert refusals(texts) == {}
+    assert time.process_time() - start < SECONDS
