@@ -51,7 +51,7 @@ FAULTS = [
     (GPU, "bounded = end - 1 + most <= top", "bounded = end - 1 <= top", PROOFS),
     (GPU, "        self.state.forget(stmt.body)\n        return [Repeat", "        return [Repeat", PROOFS),
     (GPU, "            return value.buffer not in self.readable", "            return False", PROOFS),
-    (GPU, "_either(test, other[c], here[c])", "here[c]", PROOFS),
+    (GPU, "ir.select(test, other[c], here[c])", "here[c]", PROOFS),
     (GPU, "            put[leaf] = replace(leaf)", "            pass", PROOFS),
     (GPU, "return True  # nothing was looked at", "return False  # nothing was looked at", PROOFS),
     (GPU, "        if unsure:\n            self.memory = before", "", f"{VERDICTS}::test_workgroup_memory_must_be_written_first"),
