@@ -1,7 +1,7 @@
 """Assemble docs/benchmarks.md, and the times in docs/stories/matmul.md, from bench/results/.
 
-`python tools/benchmarks.py [--check] [--run NAME ...]`. A `.json` result is that of `bench/gpu.py` or
-`bench/steps.py`, a `.txt` result what another script printed. `--run draw` runs `bench/draw.py` and keeps what it
+`python tools/benchmarks.py [--check] [--run NAME ...]`. A `.json` result is that of `bench/gpu.py`, `bench/steps.py` or
+`bench/shapes.py`, a `.txt` result what another script printed. `--run draw` runs `bench/draw.py` and keeps what it
 prints; `--check` writes nothing and gives 1 if a page is not what the results say.
 """
 
@@ -70,9 +70,10 @@ def _table(name: str, text: str) -> str:
     """A kept result as the script that took it prints it."""
     sys.path.insert(0, str(ROOT / "bench"))
     import gpu_table
+    import shapes_table
     import steps
 
-    return (steps if name == "steps" else gpu_table).table(json.loads(text))
+    return {"steps": steps, "shapes": shapes_table}.get(name, gpu_table).table(json.loads(text))
 
 
 def keep(names: Sequence[str]) -> None:
