@@ -41,3 +41,12 @@ def test_instructions_are_those_of_dis(module: ModuleType) -> None:
         for (name, meant), step in zip(known(code), steps, strict=True):
             assert name == step.name
             assert meant is None or meant is step.meant or repr(meant) == repr(step.meant), (step, code)
+
+
+def test_those_after_an_instruction_are_the_last_of_all() -> None:
+    code = known.__code__
+    offsets = [step.offset for step in dis.get_instructions(code)]
+    every = list(bytecode.instructions(code))
+    for offset in offsets:
+        rest = list(bytecode.instructions(code, offset))
+        assert rest == every[len(every) - len(rest) :]

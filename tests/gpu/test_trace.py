@@ -1,6 +1,7 @@
 """The tracing language: what kernels compute, what they print, and which mistakes it names with the user's line."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -310,3 +311,19 @@ def test_a_known_coordinate_outside_is_refused_at_once() -> None:
     with pytest.raises(TensorIndexError):
         gpu.kernel(beyond).interpret(X)
     assert Layout(64).size == 64
+
+
+def test_a_tile_is_called_as_its_variable_also_where_no_text_is_to_be_read() -> None:
+    """At a prompt and under `exec` the pass has no text; what is stored next says the name."""
+    text = """@gpu.kernel
+def turned(x, y):
+    gpu.launch(threads=32)
+    staged = gpu.shared(x, 32)
+    staged[gpu.thread] = x[gpu.thread]
+    gpu.barrier()
+    y[gpu.thread] = staged[31 - gpu.thread]
+"""
+    x = np.zeros(32, np.float32)
+    space: dict[str, Any] = {"gpu": gpu}
+    exec(text, space)
+    assert "var<workgroup> staged" in space["turned"].wgsl(x, x.copy())

@@ -25,8 +25,8 @@ class Instruction(NamedTuple):
     meant: object
 
 
-def instructions(code: CodeType) -> Iterator[Instruction]:
-    """Those of `code` in order, without those of inner functions.
+def instructions(code: CodeType, start: int = 0) -> Iterator[Instruction]:
+    """Those of `code` in order from the offset `start` on, without those of inner functions.
 
     >>> def area(r):
     ...     return math.pi * r * r
@@ -36,7 +36,7 @@ def instructions(code: CodeType) -> Iterator[Instruction]:
     text, above = code.co_code, 0
     cells = [name for name in code.co_cellvars if name not in code.co_varnames]
     variables = (*code.co_varnames, *cells, *code.co_freevars)
-    for at in range(0, len(text), 2):
+    for at in range(start, len(text), 2):
         name, number = dis.opname[text[at]], above | text[at + 1]
         above = number << 8 if name == "EXTENDED_ARG" else 0
         if name in _SKIPPED:

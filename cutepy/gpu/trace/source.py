@@ -12,8 +12,10 @@ from ...errors import CutepyError, DeviceError, KernelError
 from ..ir import Expr, Kernel
 from ..ir.place import is_foreign, place_of, user_frame
 from ..runtime.program import Limits, Program
+from .bytecode import instructions
 from .hooks import ASSIGNED
 
+_STORES = "STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL"
 TENSOR_MEANT = "is a tensor meant?"
 ELSEWHERE = {
     "blockIdx": "gpu.workgroup",
@@ -109,5 +111,10 @@ def assigned_name(default: str) -> str:
     frame = user_frame(sys._getframe(1))
     if frame is None:
         return default
-    place = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), ())
-    return ASSIGNED.get((frame.f_code.co_filename, *place), default)
+    code, last = frame.f_code, frame.f_lasti
+    place = next(islice(code.co_positions(), last // 2, None), ())
+    known = ASSIGNED.get((code.co_filename, *place))
+    if known is None:  # at a prompt there is no text to read: the next instruction puts the value somewhere
+        step = next(instructions(code, last + 2), None)
+        known = str(step.meant) if step and step.name.startswith(_STORES) else default
+    return known
