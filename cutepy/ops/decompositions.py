@@ -264,7 +264,8 @@ def _left_over(k: Language, a: Value, quotient: Value, b: Value) -> Value:
 def _quotient(k: Language, a: Value, b: Value) -> tuple[Value, Value]:
     """floordiv and mod of floats: the floor of the rounded quotient may be off by 1, its exact rest says so.
 
-    Not where |a| < |b|: there the quotient is 0 or -1, and the rest of -1 may round to b.
+    Not where |a| < |b|: there the quotient is 0 or -1, and the rest of -1 may round to b. NaN is put where it belongs:
+    a compiler may take a / -a for -1 and 0 / a for 0.
     """
     quotient = k.call("floor", a / b)
     rest = k.select(b == 0.0, not_a_number(k, a), _left_over(k, a, quotient, b))
@@ -277,7 +278,7 @@ def _quotient(k: Language, a: Value, b: Value) -> tuple[Value, Value]:
     beyond = is_infinite(k, b) & is_finite(k, a)
     alike = (a == 0.0) | ((a > 0) == (b > 0))
     none = is_nan(k, b) | ((b == 0.0) & (a == 0.0)) | (~(b == 0.0) & ~is_finite(k, a))
-    quotient = k.select(none, not_a_number(k, a), quotient)
+    quotient, rest = (k.select(none, not_a_number(k, a), x) for x in (quotient, rest))
     quotient = k.select(beyond, k.select(alike, 0.0, -1.0), quotient)
     return quotient, k.select(beyond, k.select(alike, a, b), rest)
 

@@ -17,7 +17,7 @@ SCALE = 2.0
 
 ROWS = [f for f in FUNCTIONS.values() if "f" in f.takes and not f.conditional]
 #: How far WGSL lets a device be from the exact value, absolute; or so many units in the last place.
-ABSOLUTE = {"sin": 2**-11, "cos": 2**-11, "arcsin": 2**-11, "arccos": 2**-11, "sinh": 1e-6, "tanh": 1e-6}
+ABSOLUTE = {"sin": 2**-11, "cos": 2**-11, "tan": 2**-11, "arcsin": 2**-11, "arccos": 2**-11, "sinh": 1e-6, "tanh": 1e-6}
 UNITS = {"arctan": 4096, "arctan2": 4096, "tan": 16384, "power": 512, "exp": 256, "exp2": 256, "cosh": 256, "sinh": 256}
 
 

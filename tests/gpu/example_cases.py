@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "examples" / "kernels"
-sys.path.append(str(FOLDER))
+sys.path.insert(0, str(FOLDER))  # before any module called `example` that is installed
 
 NAMES = (
     "saxpy", "transpose", "matmul", "histogram", "softmax", "convolution", "attention", "layer_norm", "scan", "top_k",

@@ -327,3 +327,20 @@ def turned(x, y):
     space: dict[str, Any] = {"gpu": gpu}
     exec(text, space)
     assert "var<workgroup> staged" in space["turned"].wgsl(x, x.copy())
+
+
+def test_truths_in_shared_memory_are_words() -> None:
+    """NVIDIA's compiler gave other values back from arrays of bool that a workgroup shares."""
+
+    @gpu.kernel
+    def turned(x, y):
+        gpu.launch(threads=32)
+        staged = gpu.shared(x, 32)
+        staged[gpu.thread] = x[gpu.thread]
+        gpu.barrier()
+        y[gpu.thread] = staged[31 - gpu.thread]
+
+    x, y = np.arange(32) % 3 == 0, np.zeros(32, bool)
+    assert "array<bool" not in turned.wgsl(x, y)
+    turned.interpret(x, y)
+    assert np.array_equal(y, x[::-1])
