@@ -165,7 +165,6 @@ print(runtime.matrices(handles[0]))
             "extras.all_toggles = lambda: known",
             "this Dawn has no toggle allow_unsafe_apis; install",
         ),
-        ("", "its driver gives none"),
     ],
 )
 def test_without_toggles(first: str, why: str) -> None:
@@ -174,6 +173,12 @@ def test_without_toggles(first: str, why: str) -> None:
     result = run(TOGGLES.format(first=first))
     assert result.stdout.startswith("((), "), result.stderr
     assert why in result.stdout
+
+
+def test_with_toggles_a_driver_gives_matrices_or_is_named() -> None:
+    pytest.importorskip("wgpudawn", reason="NOT TESTED: wgpudawn is not installed")
+    result = run(TOGGLES.format(first=""))
+    assert result.stdout.startswith("((MatrixShape(") or "its driver gives none" in result.stdout, result.stderr
 
 
 def test_every_limit_and_useful_feature_is_asked_for(device: Device) -> None:
