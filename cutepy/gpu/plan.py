@@ -69,7 +69,7 @@ class Plan:
     def __post_init__(self) -> None:
         for field, (fits, what) in FIELDS.items():
             if not fits(getattr(self, field)):
-                raise KernelError(f"{self}: {field} is {getattr(self, field)}; it takes {what}")
+                raise KernelError(f"{self}: {field} is {getattr(self, field)!r}; it takes {what}")
         (bm, bn, bk), (tm, tn, tk) = self.tile, self.along
         if bm % (4 * tm) or bn % (4 * tn):
             raise KernelError(

@@ -56,6 +56,7 @@ from .algebra.tile import tiled_product as tiled_product
 from .algebra.tile import zipped_divide as zipped_divide
 from .algebra.tile import zipped_product as zipped_product
 from .values.above import Question as _Question
+from .values.above import by_name as _by_name
 from .values.above import exported as _exported
 from .values.above import provide as _provide
 from .values.bit_map import BitMap as BitMap
@@ -125,31 +126,27 @@ _provide(
     },
 )
 
-QUESTIONS = {
-    name: module
-    for module, names in {
+QUESTIONS = _by_name(
+    {
         "algebra.banks": "bank_conflicts transactions",
         "algebra.convert": "convert",
         "algebra.copies": "widest_copy",
         "algebra.find": "conflict_free",
         "algebra.lanes": "touched_by vectorised who_owns",
         "text.explain": "explain",
-    }.items()
-    for name in names.split()
-}
+    }
+)
 """What is asked of layouts, and the module that answers: loaded at the start they would make it a fifth longer."""
 globals().update({name: _Question(f"{__name__}.{module}", name) for name, module in QUESTIONS.items()})
 
-LATER = {
-    name: module
-    for module, names in {
+LATER = _by_name(
+    {
         "algebra.recast": "domain_offset downcast max_common_layout max_common_vector recast_layout upcast",
         "text.explain": "Explanation",
         "text.parse": "parse_layout parse_parts parse_tiler",
         "unknown.given": "divides",
-    }.items()
-    for name in names.split()
-}
+    }
+)
 """Where what is loaded late is, by name."""
 
 

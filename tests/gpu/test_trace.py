@@ -313,9 +313,7 @@ def test_a_known_coordinate_outside_is_refused_at_once() -> None:
     assert Layout(64).size == 64
 
 
-def test_a_tile_is_called_as_its_variable_also_where_no_text_is_to_be_read() -> None:
-    """At a prompt and under `exec` the pass has no text; what is stored next says the name."""
-    text = """@gpu.kernel
+TURNED = """@gpu.kernel
 def turned(x, y):
     gpu.launch(threads=32)
     staged = gpu.shared(x, 32)
@@ -323,24 +321,16 @@ def turned(x, y):
     gpu.barrier()
     y[gpu.thread] = staged[31 - gpu.thread]
 """
-    x = np.zeros(32, np.float32)
+
+
+@pytest.mark.parametrize(("dtype", "words"), [("float32", "f32"), ("bool", "u32")])
+def test_a_tile_without_a_text_to_read(dtype: str, words: str) -> None:
+    """At a prompt and under `exec` the pass has no text: what is stored next says the name. Truths are words: from
+    arrays of bool that a workgroup shares NVIDIA's compiler gave other values back."""
     space: dict[str, Any] = {"gpu": gpu}
-    exec(text, space)
-    assert "var<workgroup> staged" in space["turned"].wgsl(x, x.copy())
-
-
-def test_truths_in_shared_memory_are_words() -> None:
-    """NVIDIA's compiler gave other values back from arrays of bool that a workgroup shares."""
-
-    @gpu.kernel
-    def turned(x, y):
-        gpu.launch(threads=32)
-        staged = gpu.shared(x, 32)
-        staged[gpu.thread] = x[gpu.thread]
-        gpu.barrier()
-        y[gpu.thread] = staged[31 - gpu.thread]
-
-    x, y = np.arange(32) % 3 == 0, np.zeros(32, bool)
-    assert "array<bool" not in turned.wgsl(x, y)
-    turned.interpret(x, y)
+    exec(TURNED, space)
+    x = (np.arange(32) % 3 == 0).astype(dtype)
+    y = np.zeros_like(x)
+    assert f"var<workgroup> staged: array<{words}, 32>" in space["turned"].wgsl(x, y)
+    space["turned"].interpret(x, y)
     assert np.array_equal(y, x[::-1])

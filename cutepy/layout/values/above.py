@@ -17,12 +17,21 @@ Kind = TypeVar("Kind")
 _WHERE: dict[str, str] = {}
 
 
+def by_name(where: Mapping[str, str]) -> dict[str, str]:
+    """The module of each name, from the names of each module.
+
+    >>> by_name({"drawing": "bundle_of draw"})
+    {'bundle_of': 'drawing', 'draw': 'drawing'}
+    """
+    return {name: module for module, names in where.items() for name in names.split()}
+
+
 def provide(package: str, where: Mapping[str, str]) -> None:
     """Say which functions, by their names, the modules of a package have for rooms below.
 
     >>> provide("cutepy.draw", {"drawing": "bundle_of draw"})
     """
-    _WHERE.update({name: f"{package}.{module}" for module, names in where.items() for name in names.split()})
+    _WHERE.update({name: f"{package}.{module}" for name, module in by_name(where).items()})
     provided.cache_clear()
 
 
