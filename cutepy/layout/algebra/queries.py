@@ -190,8 +190,8 @@ def _all_reached(call: Act, layout: ComposedLayout) -> bool:
     columns = index_columns(layout)
     if columns is not None:
         return layout.cosize == 1 << Image(columns).rank
-    distinct, box = _reached(layout)
-    return distinct == box
+    count, box = _reached(layout)
+    return count == box
 
 
 def _reached(layout: ComposedLayout) -> tuple[int, int]:
