@@ -1,5 +1,5 @@
 # make demo: run the main job. make test: the tests. make check: lint and types. make explorer: a page that runs cutepy.
-# make bench, make docs, make clean.
+# make mesh: PyTorch and JAX judge cutepy.mesh. make bench, make docs, make clean.
 # Each makes its own .venv first (PYTHON=... chooses the Python) and is quick the second time.
 
 VENV := .venv
@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 PYTEST_FLAGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test check bench docs explorer clean
+.PHONY: demo test check bench docs explorer mesh clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.cutepy-run
@@ -36,6 +36,15 @@ docs: $(VENV)/.cutepy-docs $(VENV)/.cutepy-explorer
 	PYTHONPATH=. $(BIN)/zensical build --clean --strict
 	$(BIN)/cutepy explore -o site/explore.html
 
+# PyTorch and JAX judge cutepy.mesh, in an environment of their own: they take gigabytes.
+mesh: .venv-mesh/.cutepy-mesh
+	.venv-mesh/bin/python tools/mesh.py $(MESH_COUNT)
+
+.venv-mesh/.cutepy-mesh: pyproject.toml
+	python3 -m venv .venv-mesh
+	.venv-mesh/bin/python -m pip install --quiet --disable-pip-version-check -e ".[mesh]"
+	@touch $@
+
 explorer: $(VENV)/.cutepy-explorer
 	$(BIN)/cutepy explore -o explorer.html
 	@echo "explorer.html: open it in a browser; it needs no network. dist/ has the wheel of the runtime."
@@ -49,7 +58,7 @@ $(VENV)/.cutepy-explorer: $(VENV)/.cutepy-run $(wildcard runtime/*.*) $(PAGE_SOU
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo site dist build explorer.html runtime/cutepy_runtime/*.gz .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-mesh demo site dist build explorer.html runtime/cutepy_runtime/*.gz .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp for each set of packages: run (none extra), test, dev, docs.

@@ -26,9 +26,9 @@ import peers
 from gpu_table import Row, table
 
 import cutepy
-from cutepy import gpu
-from cutepy.gpu.choose_plan import LARGE, Problem, choose_plan
-from cutepy.gpu.matmul import matmul_kernel
+from cutepy import gpu, ops
+from cutepy.gpu.matmul.cost_model import LARGE, Problem, choose_plan
+from cutepy.gpu.matmul.kernel_fma import matmul_kernel
 from cutepy.gpu.operations.copies import copy as copy_tensor
 from cutepy.gpu.operations.softmax import softmax
 from cutepy.gpu.runtime import Device, default_device
@@ -96,7 +96,7 @@ def matmul(bench: Bench, n: int, dtype: str = "f32", *, checks: str = "auto") ->
 
     def run() -> None:
         if checks == "auto":
-            gpu.matmul(A, B, C)
+            ops.matmul(A, B, C)
         else:
             bench.device.launch(program, buffers)
 

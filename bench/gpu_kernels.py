@@ -69,7 +69,7 @@ def conflict_ways(tile: Layout | ComposedLayout) -> int:
 
 
 def sum_programs(x: Tensor) -> list[tuple[Program, tuple[Tensor, Tensor]]]:
-    """The two launches that `gpu.sum` makes for a large tensor, with their tensors."""
+    """The two launches that `ops.sum` makes for a large tensor, with their tensors."""
     call, place = Reduction(Tensor(x.engine, Layout(x.size)), (0,), keepdims=False), Place(x.engine.device)
     steps = launches("sum", call, place, place.new((), x.dtype))
     return [(fold_kernel.program(*operands, **static), operands) for operands, static in steps]

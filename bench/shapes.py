@@ -24,11 +24,11 @@ import numpy as np
 import peers
 
 from cutepy import gpu, ops
-from cutepy.gpu.choose_plan import FEW_ROWS, LARGE, PLANS, Problem, choose_plan, in_splits
+from cutepy.gpu.matmul.contraction import problem_for_plans
+from cutepy.gpu.matmul.cost_model import FEW_ROWS, LARGE, PLANS, Problem, choose_plan, in_splits
 from cutepy.gpu.operations import fold
 from cutepy.gpu.operations.copies import copy_kernel
 from cutepy.gpu.operations.domain import tiling_of
-from cutepy.gpu.products import problem_for_plans
 from cutepy.gpu.runtime import default_device
 from cutepy.layout import Layout
 from cutepy.tensor import Tensor
@@ -135,10 +135,10 @@ def product(
     c = gpu.array(poison, device=shapes.device)
     tc = shapes.torch.tensor(poison) if shapes.torch else None
     torch = shapes.torch.torch if shapes.torch else None
-    gpu.matmul(a, b, c, plan=plan)
+    ops.matmul(a, b, c, plan=plan)
     first = c.numpy().tobytes() if poison.size < 1 << 24 else b""
     mine, theirs = shapes.measure(
-        lambda: gpu.matmul(a, b, c, plan=plan), (lambda: torch.matmul(ta, tb, out=tc)) if torch else None
+        lambda: ops.matmul(a, b, c, plan=plan), (lambda: torch.matmul(ta, tb, out=tc)) if torch else None
     )
     found = c.numpy()
     rows = np.random.default_rng(1).integers(0, m, min(m, 16))
@@ -272,7 +272,7 @@ def reductions(shapes: Shapes) -> None:
 def reduction(
     shapes: Shapes, name: str, x: Tensor, axes: tuple[int, ...], theirs: Any, host: np.ndarray, peer: tuple[int, ...]
 ) -> dict[str, Any]:
-    call = getattr(gpu, name)
+    call = getattr(ops, name)
     torch = shapes.torch.torch if shapes.torch else None
     if name == "argmax":
         peer_call = (
@@ -326,10 +326,10 @@ def softmaxes(shapes: Shapes) -> None:
 def softmax(shapes: Shapes, rows: int, columns: int, axis: int) -> dict[str, Any]:
     x, theirs, host = shapes.view(0, (rows, columns), (columns, 1))
     torch = shapes.torch.torch if shapes.torch else None
-    mine, other = shapes.measure(lambda: gpu.softmax(x, axis), (lambda: torch.softmax(theirs, axis)) if torch else None)
+    mine, other = shapes.measure(lambda: ops.softmax(x, axis), (lambda: torch.softmax(theirs, axis)) if torch else None)
     part = host[:64] if axis else host[:, :64]
     e = np.exp(part.astype(np.float64))
-    found = gpu.softmax(x, axis).numpy()
+    found = ops.softmax(x, axis).numpy()
     error = float(np.abs((found[:64] if axis else found[:, :64]) / (e / e.sum(axis, keepdims=True)) - 1).max())
     line = {"ms": 1e3 * mine, "GBs": 2e-9 * host.nbytes / mine, "error": error}
     return line | ({"torch_ms": 1e3 * other, "ratio": other / mine} if other else {})
@@ -372,9 +372,9 @@ def chain(shapes: Shapes) -> None:
     def ours() -> None:
         x = ops.add(a, b)
         x = axpy(ops.exp(x), 0.5, b)
-        x = ops.sub(x, gpu.max(x, 1, keepdims=True))
+        x = ops.sub(x, ops.max(x, 1, keepdims=True))
         x = ops.div(x, ops.sum(x, 0, keepdims=True))
-        gpu.matmul(ops.where(gpu.softmax(x), a, b), b)
+        ops.matmul(ops.where(ops.softmax(x), a, b), b)
 
     def theirs() -> None:
         x = ta + tb
@@ -458,7 +458,7 @@ def _planned(shapes: Shapes, m: int, n: int, k: int, plan: gpu.Plan, orders: str
     a = shapes.view(0, (m, k), strides_of((m, k), orders[0]))[0]
     b = shapes.view(1, (k, n), strides_of((k, n), orders[1]))[0]
     c = gpu.empty((m, n), device=shapes.device)
-    mine, _ = shapes.measure(lambda: gpu.matmul(a, b, c, plan=plan), None)
+    mine, _ = shapes.measure(lambda: ops.matmul(a, b, c, plan=plan), None)
     return {"ms": 1e3 * mine, "tflops": 2e-12 * m * n * k / mine}
 
 
@@ -534,7 +534,7 @@ def folds(shapes: Shapes) -> None:
 
 
 def _folded(shapes: Shapes, x: Tensor, axes: tuple[int, ...]) -> dict[str, Any]:
-    mine, _ = shapes.measure(lambda: gpu.sum(x, axes), None)
+    mine, _ = shapes.measure(lambda: ops.sum(x, axes), None)
     return {"ms": 1e3 * mine, "GBs": 4e-9 * x.size / mine}
 
 

@@ -1,4 +1,4 @@
-"""The six steps of a matrix product (examples/matmul_steps.py), timed on one device beside `gpu.matmul`.
+"""The six steps of a matrix product (examples/matmul_steps.py), timed on one device beside `ops.matmul`.
 
     python bench/steps.py [--size 4096] [--json bench/results/steps.json]
 
@@ -31,7 +31,7 @@ def measure(size: int) -> dict[str, Any]:
     from matmul_steps import STEPS
 
     import cutepy
-    from cutepy import gpu, select
+    from cutepy import gpu, ops, select
 
     device = gpu.default_device()
     random = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def measure(size: int) -> dict[str, Any]:
     launches: list[tuple[str, Callable[[], object]]] = [
         (step.new, lambda step=step: step.kernel(A, turned, C, **step.static)) for step in STEPS
     ]
-    launches.append(("`gpu.matmul`, which chooses its plan", lambda: gpu.matmul(A, B, C)))
+    launches.append(("`ops.matmul`, which chooses its plan", lambda: ops.matmul(A, B, C)))
     rows = []
     for new, launch in launches:
         launch()

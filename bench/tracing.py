@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "gpu"))
 import example_cases
 from test_sharing import dropout, dropout_arguments, repeated
 
-from cutepy.gpu.trace import syntax
+from cutepy.gpu.trace import rewrite_source
 from cutepy.gpu.trace.kernel import KernelFunction
 
 EIGHT = ("attention", "layer_norm", "convolution", "scan", "top_k", "int4_matvec", "dropout", "fft")
@@ -37,14 +37,14 @@ def timed(run: Callable[[], object]) -> float:
 
 def once(name: str, variant: str) -> None:
     """What one process takes for the text, and the control-flow pass of that."""
-    example, rewrite, control = example_cases.make(name, variant), syntax._rewrite, [0.0]
+    example, rewrite, control = example_cases.make(name, variant), rewrite_source._rewrite, [0.0]
 
     def watched(function: FunctionType) -> CodeType | None:
         found: list[CodeType | None] = []
         control[0] += timed(lambda: found.append(rewrite(function)))
         return found[0]
 
-    syntax._rewrite = watched
+    rewrite_source._rewrite = watched
     text = timed(example.wgsl)
     print(text, control[0])
 

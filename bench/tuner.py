@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from cutepy.cli.matmul import tune_operands as operands
-from cutepy.gpu import tuner
-from cutepy.gpu.choose_plan import Problem, choose_plan, in_splits, microseconds
-from cutepy.gpu.plan import Plan
-from cutepy.gpu.products import problem_of
+from cutepy.gpu.matmul import tuner
+from cutepy.gpu.matmul.contraction import problem_of
+from cutepy.gpu.matmul.cost_model import Problem, choose_plan, in_splits, predicted_us
+from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.runtime import Adapter, default_device
 
 SHAPES = (
@@ -81,7 +81,7 @@ def case(text: str, dtype: str, seconds: float, size: int) -> dict[str, Any]:
         with tuner.Crew(adapter, problem, size) as crew:
             [first] = crew.trials([tuned.plan], float("inf"), LIMIT, **how)
             until = time.perf_counter() + seconds
-            best.sort(key=lambda plan: microseconds(problem, plan))
+            best.sort(key=lambda plan: predicted_us(problem, plan))
             trials = list(crew.trials(best, until, LIMIT, **how))
             line["timed"] = f"{len(trials)}/{len(best)}"
             more = list(crew.trials(others, until, LIMIT, **how))

@@ -18,20 +18,29 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import urlencode
 from xml.etree.ElementTree import Element, SubElement
 
 from .draw import Drawing, drawing_of, read_body
+from .draw.drawing import view_and_options
 from .draw.grid import shorten
+from .draw.live import live_data, script
 from .draw.look import OPTIONS, expect_options
 from .draw.printers.html import STYLE, boxed
+from .draw.views import view_name
 from .errors import CutepyError, DrawError
 
 DOC_OPTIONS = ("alt", "caption", "align", "name", "file")
 """What a document may say beside the drawing's own options; and `width` with a unit (a bare number is that of a view).
 `file` is for `cutepy figures`."""
 
+PAGE_NAMES = ("e", "view", "thread", "value", "cell", "bytes", "access", "lanes")
+"""What the explorer's address holds beside options; an option of such a name has `o.` before it."""
+
 Markdown = Any  # Python-Markdown's object, which ships no types
 ALIGN = ("left", "center", "right")
+TALLEST = "0.85\\textheight"
+"""The height of a picture in TeX at most: a page, and room for a caption."""
 LENGTH = re.compile(r"\d+(\.\d+)?\s*(%|px|em|rem|ex|ch|vw|cm|mm|in|pt|pc)")
 
 
@@ -59,10 +68,27 @@ def fence(
         target = id_value or said.get("name", "")
         given = {"class": names, **({"id": target} if target else {}), **(attrs or {})}
         given["data-layout"] = read_body(source)[0]  # for a page's own scripts
+        given["data-explore"] = explore_query(source, options)
         attributes = " ".join(f'{escape(key)}="{escape(value)}"' for key, value in given.items())
-        return figure(drawing, said, attributes, inline(said.get("caption", ""), md))
+        return figure(drawing, said, attributes, inline(said.get("caption", ""), md)) + live_script(md)
     except Exception as error:  # pymdownx turns whatever it does not know into inline code, silently
         _stop(source, md, error)
+
+
+def explore_query(source: str, header: Mapping[str, object]) -> str:
+    """What follows `explore.html#` to show a fence's picture as it is: its expression, its view and its options.
+
+    >>> explore_query("(4,8):(8,1)\\nview: tiles (2,2)\\ncaption: here", {"color": "tile"})
+    'e=%284%2C8%29%3A%288%2C1%29&view=tiles&color=tile&tiler=%282%2C2%29'
+    """
+    text, body = read_body(source)
+    options = {str(name): str(value) for name, value in header.items()} | body
+    asked = {name: value for name, value in options.items() if name not in DOC_OPTIONS}
+    if LENGTH.fullmatch(asked.get("width", "")):
+        del asked["width"]
+    name, values = view_and_options(asked)
+    own = {f"o.{option}" if option in PAGE_NAMES else option: value for option, value in values.items()}
+    return urlencode({"e": text, "view": name or view_name(drawing_of(text, asked).asked[1]) or "grid", **own})
 
 
 def validate(
@@ -100,9 +126,26 @@ def drawing_of_body(source: str, given: Mapping[str, str]) -> tuple[Drawing, dic
 def figure(drawing: Drawing, said: Mapping[str, str], attributes: str, caption: str) -> str:
     """The `<figure>` of a drawing: its SVG as it is (but for a width), and a caption, in HTML, if there is one."""
     label = f' aria-label="{escape(said["alt"])}"' if said.get("alt") else ""
+    attributes += live_attribute(drawing)
     below = f"<figcaption>{caption}</figcaption>" if caption else ""
     style = f"{STYLE};text-align:{said['align']}" if "align" in said else STYLE
     return boxed(sized(drawing, said), f"{attributes}{label}", below, style)
+
+
+def live_attribute(drawing: Drawing) -> str:
+    """What the script of a page reads of a picture, as an attribute of what stands around it; nothing for very large
+    ones."""
+    data = live_data(drawing.figure)
+    return f' data-live="{escape(data)}"' if data else ""
+
+
+def live_script(md: Markdown) -> str:
+    """The script that makes pictures answer, with the first picture of a page."""
+    if md is not None and getattr(md, "cutepy_page", None) is (lines := getattr(md, "lines", md)):
+        return ""
+    if md is not None:
+        md.cutepy_page = lines
+    return f"<script>{script()}</script>".replace("\n\n", "\n")  # a blank line would end the HTML block
 
 
 def sized(drawing: Drawing, said: Mapping[str, str]) -> str:
@@ -114,12 +157,14 @@ def sized(drawing: Drawing, said: Mapping[str, str]) -> str:
 
 
 def latex(drawing: Drawing, said: Mapping[str, str]) -> str:
-    """The TikZ of a drawing in a box: as wide as the document says, and no wider than the line."""
+    """The TikZ of a drawing in a box: as wide as the document says, no wider than the line, no taller than a page."""
     width = _in_tex(said.get("width", ""))
     scaled = f"\\resizebox{{{width}}}{{!}}{{\\usebox0}}" if width else "\\usebox0"
     return (
         f"\\sbox0{{%\n{drawing.tikz(body=True)}}}\\sbox0{{{scaled}}}%\n"
-        "\\ifdim\\wd0>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi\n"
+        "\\ifdim\\wd0>\\linewidth\\sbox0{\\resizebox{\\linewidth}{!}{\\usebox0}}\\fi\n"
+        f"\\ifdim\\ht0>{TALLEST}\\sbox0{{\\resizebox{{!}}{{{TALLEST}}}{{\\usebox0}}}}\\fi\n"
+        "\\usebox0\n"
     )
 
 

@@ -13,6 +13,8 @@ class CutepyError(Exception):
     """
 
     column: int | None = None
+    fixes: tuple[str, ...] = ()
+    """Expressions that work in place of the refused one, in the grammar of texts: each was computed."""
 
     def at(self, text: str, column: int) -> Self:
         """This error said in one line, with a caret under the place of a text that it is about.
@@ -27,8 +29,22 @@ class CutepyError(Exception):
         return self
 
 
+class InternalError(CutepyError, RuntimeError):
+    """Something that cutepy says does not hold: a fault of cutepy, whatever was asked. `python -O` leaves it in."""
+
+
+def hold(claim: bool, said: str) -> None:
+    """Raise InternalError unless a claim holds on which what is said next rests."""
+    if not claim:
+        raise InternalError(f"{said}: this does not hold, which is a fault of cutepy; please report it with the call")
+
+
 class LayoutError(CutepyError, ValueError):
     """An operand of the layout algebra, or the pair of them, does not have the asked-for property."""
+
+
+class OperandError(LayoutError, TypeError):
+    """An operand is not of the kind that a function takes, or one is missing."""
 
 
 class CompositionError(LayoutError):
@@ -106,3 +122,19 @@ class DrawError(CutepyError, ValueError):
 
 class CommandError(CutepyError, ValueError):
     """The command line was used wrongly; `cutepy` exits with code 2."""
+
+
+BARE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What Python raises where an operand is not of the kind that a function computes with."""
+
+LONGEST_SHOWN = 80
+"""Characters of an operand in a message."""
+
+
+def shown(operand: object) -> str:
+    """An operand in a message, however large it is."""
+    try:
+        text = repr(operand)
+    except BARE:  # nested beyond Python's recursion, or a number of more digits than Python writes
+        return f"a {type(operand).__name__}"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN // 2]}…{text[-LONGEST_SHOWN // 4 :]}"

@@ -9,10 +9,12 @@ other format text. Law: the document is as it was but for these blocks; a layout
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
-from .docs import drawing_of_body, figure, inline, latex
+from .docs import drawing_of_body, figure, latex
+from .draw.live import script
 from .draw.printers.tikz import LARGEST
 from .errors import CutepyError, DrawError
 
@@ -37,6 +39,8 @@ def main() -> int:
     except CutepyError as error:
         print(f"cutepy-pandoc: {error}", file=sys.stderr)
         return 1
+    if found != body and target.startswith(HTML) and not target.startswith("epub") and isinstance(found, list):
+        found.append({"t": "RawBlock", "c": ["html", f"<script>{script()}</script>"]})
     if found != body and target in ("latex", "beamer"):
         before = meta.get("header-includes", {"t": "MetaList", "c": []})
         listed = before["c"] if before["t"] == "MetaList" else [before]
@@ -55,13 +59,43 @@ def pictures(node: object, target: str) -> object:
     Raises CutepyError for a layout that cannot be drawn.
     """
     if isinstance(node, list):
-        return [pictures(part, target) for part in node]
+        drawn = [pictures(part, target) for part in node]
+        return [block for part in drawn for block in (part if type(part) is Blocks else [part])]
     if not isinstance(node, dict):
         return node
     if node.get("t") == "CodeBlock" and "layout" in node["c"][0][1]:
         (name, classes, options), body = node["c"]
         return _picture(name, classes, dict(options), body, target)
     return {key: pictures(part, target) for key, part in node.items()}
+
+
+class Blocks(list[object]):
+    """What stands in place of one block."""
+
+
+_INLINE = re.compile(
+    r"`(?P<Code>[^`]+)`|\*\*(?P<Strong>.+?)\*\*|\*(?P<Emph>[^*]+)\*|\[(?P<Link>[^\]]+)\]\((?P<to>[^)\s]+)\)|(?P<Space>\s+)"
+)
+
+
+def inlines(text: str) -> list[object]:
+    """A caption as pandoc has inline text: words, `*emphasis*`, `**strong**`, code and links.
+
+    >>> [part["t"] for part in inlines("see *a b* in `c`")]
+    ['Str', 'Space', 'Emph', 'Space', 'Str', 'Space', 'Code']
+    """
+    found: list[object] = []
+    end = 0
+    for match in _INLINE.finditer(text):
+        found += [{"t": "Str", "c": text[end : match.start()]}] if match.start() > end else []
+        kind, end = match.lastgroup or "", match.end()
+        if kind == "Code":
+            found.append({"t": "Code", "c": [["", [], []], match["Code"]]})
+        elif kind == "to":
+            found.append({"t": "Link", "c": [["", [], []], inlines(match["Link"]), [match["to"], ""]]})
+        else:
+            found.append({"t": kind} | ({} if kind == "Space" else {"c": inlines(match[kind])}))
+    return found + ([{"t": "Str", "c": text[end:]}] if end < len(text) else [])
 
 
 def _picture(name: str, classes: Sequence[str], options: Mapping[str, str], body: str, target: str) -> object:
@@ -72,7 +106,17 @@ def _picture(name: str, classes: Sequence[str], options: Mapping[str, str], body
     label, caption = name or said.get("name", ""), said.get("caption", "")
     if target.startswith(HTML):
         attributes = f'class="{" ".join(["cutepy", *classes])}"' + (f' id="{label}"' if label else "")
-        return {"t": "RawBlock", "c": ["html", figure(drawing, said, attributes, inline(caption, None))]}
+        end = "</figure>"
+        whole = figure(drawing, said, attributes, "").removesuffix(end)
+        if not caption:
+            return {"t": "RawBlock", "c": ["html", whole + end]}
+        return Blocks(
+            [
+                {"t": "RawBlock", "c": ["html", f"{whole}<figcaption>"]},
+                {"t": "Plain", "c": inlines(caption)},
+                {"t": "RawBlock", "c": ["html", f"</figcaption>{end}"]},
+            ]
+        )
     picture: dict[str, object]
     if target in ("latex", "beamer") and drawing.figure.cells <= LARGEST:
         picture = {"t": "RawBlock", "c": ["latex", f"\\begin{{center}}\n{latex(drawing, said)}\\end{{center}}"]}
@@ -80,9 +124,7 @@ def _picture(name: str, classes: Sequence[str], options: Mapping[str, str], body
         picture = {"t": "CodeBlock", "c": [["", [], []], drawing.text()]}
     if not caption:
         return picture
-    words = [{"t": "Str", "c": word} for word in caption.split()]
-    spaced = [part for word in words for part in (word, {"t": "Space"})][:-1]
-    return {"t": "Div", "c": [[label, [], []], [picture, {"t": "Para", "c": spaced}]]}
+    return {"t": "Div", "c": [[label, [], []], [picture, {"t": "Para", "c": inlines(caption)}]]}
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata, OptionSpec
 
-from .docs import DOC_OPTIONS, drawing_of_body, latex, sized
+from .docs import DOC_OPTIONS, drawing_of_body, latex, live_attribute, sized
 from .draw import Drawing
+from .draw.live import script
 from .draw.look import OPTIONS
 from .draw.printers.tikz import LARGEST
 from .errors import CutepyError
@@ -72,8 +73,15 @@ def _drawing(node: nodes.Element) -> Drawing:
 def _html(writer: Writer, node: nodes.Element) -> None:
     names = " ".join(["cutepy", "layout", *node["classes"]])
     label = f' aria-label="{writer.encode(node["said"]["alt"])}"' if "alt" in node["said"] else ""
-    picture = sized(_drawing(node), node["said"])
-    writer.body.append(f'<div class="{names}"{label} style="overflow-x:auto">{picture}</div>')
+    drawing = _drawing(node)
+    picture, live = sized(drawing, node["said"]), live_attribute(drawing)
+    writer.body.append(f'<div class="{names}"{label}{live} style="overflow-x:auto">{picture}</div>')
+
+
+def _with_script(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """The script that makes pictures answer, for the pages that have some."""
+    if " data-live=" in context.get("body", ""):
+        app.add_js_file(None, body=script())
 
 
 def _nothing(writer: Writer, node: nodes.Element) -> None:
@@ -117,4 +125,5 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     )
     app.add_directive("layout", LayoutDirective)
     app.add_latex_package("tikz")
+    app.connect("html-page-context", _with_script)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

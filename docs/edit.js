@@ -5,8 +5,10 @@
     const link = document.createElement("a");
     link.className = "cutepy-edit";
     link.textContent = "edit me";
-    link.title = `${figure.dataset.layout} in the explorer`;
-    link.href = `${explorer}#${new URLSearchParams({ e: figure.dataset.layout })}`;
+    link.title = `${figure.dataset.layout} in the explorer, in a new tab`;
+    link.target = "_blank";
+    link.rel = "noopener";
+    link.href = `${explorer}#${figure.dataset.explore}`;
     figure.append(link);
   }
 }

@@ -11,18 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cutepy.draw import (
-    Banks,
-    Drawing,
-    Memory,
-    Steps,
-    Swizzled,
-    ThreadValue,
-    Tiles,
-    Tree,
-    draw,
-    steps,
-)
+from cutepy.draw import Banks, Drawing, Memory, Steps, Swizzled, ThreadValue, Tiles, Tree, draw, steps
 from cutepy.layout import (
     ComposedLayout,
     Layout,

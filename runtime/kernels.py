@@ -13,10 +13,10 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "kernels")]
 
-from cutepy.gpu.interpret import interpret  # noqa: E402
 from cutepy.gpu.ir import new_arena  # noqa: E402
 from cutepy.gpu.lower import compile_kernel  # noqa: E402
 from cutepy.gpu.runtime.buffer import as_bytes  # noqa: E402
+from cutepy.gpu.targets.interpreter import interpret  # noqa: E402
 from cutepy.gpu.trace.call import bind_call  # noqa: E402
 
 SIZES: dict[str, dict[str, object]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import pickle
@@ -10,11 +11,13 @@ import subprocess
 import sys
 from enum import Enum
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 import cutepy
-from cutepy.layout import QUESTIONS
+from cutepy.lazy import LazyFunction
 
 PROMISED = """
 Layout make_layout make_ordered_layout make_layout_like make_identity_layout LayoutLeft LayoutRight E Swizzle
@@ -32,20 +35,21 @@ local_tile local_partition inner_partition outer_partition make_layout_tv make_t
 copy copy_if fill clear axpby gemm transform reduce recast
 draw
 """.split()
-ON_GPU = (
-    "adapters default_device array kernel matmul sum max min mean prod argmax argmin softmax pointwise copy".split()
-)
+ON_GPU = "adapters default_device array kernel pointwise copy".split()
+IN_OPS = "matmul sum max min mean prod argmax argmin softmax".split()
 
 
 def public_objects() -> list[tuple[str, object]]:
     found = [(name, getattr(cutepy, name)) for name in PROMISED if hasattr(cutepy, name)]
     found += [(f"gpu.{name}", getattr(cutepy.gpu, name)) for name in ON_GPU if hasattr(cutepy.gpu, name)]
+    found += [(f"ops.{name}", getattr(cutepy.ops, name)) for name in IN_OPS if hasattr(cutepy.ops, name)]
     return [(name, thing) for name, thing in found if callable(thing) and not isinstance(thing, Enum)]
 
 
 def test_every_promised_name_is_there():
     missing = [name for name in PROMISED if not hasattr(cutepy, name)]
     missing += [f"gpu.{name}" for name in ON_GPU if not hasattr(cutepy.gpu, name)]
+    missing += [f"ops.{name}" for name in IN_OPS if not hasattr(cutepy.ops, name)]
     assert missing == []
     assert set(PROMISED) <= set(cutepy.__all__)
 
@@ -60,28 +64,60 @@ def test_every_name_says_what_it_does_and_shows_it(name, thing):
 
 
 def test_a_star_import_brings_them_all():
-    code = "from cutepy import *; print(composition(Layout((4, 2)), Layout(2, 4)), _, draw, gpu.matmul is not None)"
+    code = "from cutepy import *; print(composition(Layout((4, 2)), Layout(2, 4)), _, draw, ops.matmul is not None)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("2:4 _ ")
 
 
 def test_a_star_import_loads_nothing_heavy():
-    rooms = [
-        f"cutepy.layout.algebra.{room}" for room in ("banks", "convert", "copies", "deal", "find", "lanes", "rows")
-    ]
+    searches = "banks conflict_free convert copies copy_search f2_bank_rows thread_values".split()
+    rooms = [f"cutepy.layout.algebra.{name}" for name in searches] + ["cutepy.layout.text.parse"]
+    assert all(find_spec(room) for room in rooms)
     heavy = {"numpy", "sympy", "wgpu", "cutepy.gpu", "cutepy.draw", "cutepy.layout.text.explain", *rooms}
     code = f"from cutepy import *; import sys; print(*{heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
 
 
-def test_a_question_says_of_itself_what_the_room_says_that_answers():
-    for name, module in QUESTIONS.items():
-        question, answers = getattr(cutepy, name), getattr(import_module(f"cutepy.layout.{module}"), name)
+def type_checking_imports(package):
+    """What a package imports for type checkers, which editors follow: each name with its module."""
+    tree = ast.parse(Path(package.__file__).read_text())
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for line in node.body:
+                module = f"{package.__name__}.{line.module}" if line.module else package.__name__
+                yield from ((alias.name, import_module(module)) for alias in line.names)
+
+
+@pytest.mark.parametrize("package", ["cutepy", "cutepy.layout", "cutepy.explore"])
+def test_a_lazy_name_is_what_type_checkers_take_it_for(package):
+    package = import_module(package)
+    lazy = dict(type_checking_imports(package))
+    assert len(lazy) >= 2 and set(lazy) <= {*package.__all__}
+    for name, module in lazy.items():
+        here, there = getattr(package, name), getattr(module, name)
+        assert inspect.unwrap(here) is inspect.unwrap(there) or here.__name__ in (there.__name__, "cutepy.draw")
+
+
+def test_all_is_what_there_is():
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "cutepy" and hasattr(module, "__all__"):
+            assert len(module.__all__) == len(set(module.__all__))
+            for public in set(module.__all__) - {"lane", "subgroup", "subgroup_size", "thread"}:
+                assert hasattr(module, public), (name, public)
+
+
+def test_a_lazy_function_says_of_itself_what_its_definition_says():
+    lazy = {name: it for name, it in vars(cutepy.layout).items() if type(it) is LazyFunction}
+    assert len(lazy) > 10
+    for name, question in lazy.items():
+        answers = question.__wrapped__
         assert inspect.signature(question) == inspect.signature(answers) and question.__doc__ == answers.__doc__
-        assert question.__name__ == name and inspect.unwrap(question) is answers
-        assert inspect.unwrap(pickle.loads(pickle.dumps(question))) is answers and repr(question) == repr(answers)
+        assert question.__name__ == name and inspect.unwrap(question) is inspect.unwrap(answers)
+        assert inspect.unwrap(pickle.loads(pickle.dumps(question))) is inspect.unwrap(answers) and repr(
+            question
+        ) == repr(answers)
         told, known = (pydoc.render_doc(one).partition("\n")[2] for one in (question, answers))
         assert told == known
 
@@ -93,7 +129,7 @@ import pydoc
 late = draw, gpu, ops
 assert "A picture of" in pydoc.render_doc(draw)
 assert draw("(2,2)").figure.cells == 4 and draw.Style is __import__("cutepy.draw").draw.Style
-assert "matmul" in dir(gpu) and callable(gpu.kernel) and ops.__name__ == "cutepy.ops"
+assert "barrier" in dir(gpu) and "matmul" in dir(ops) and callable(gpu.kernel) and ops.__name__ == "cutepy.ops"
 import cutepy.gpu
 gpu.marked = 3
 assert cutepy.gpu.marked == 3

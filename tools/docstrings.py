@@ -12,18 +12,23 @@ from inspect import isfunction
 
 import griffe
 
-LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".ops", ".draw")
+LAYERS = ("", ".layout", ".tensor", ".gpu", ".gpu.runtime", ".gpu.verify", ".ops", ".draw", ".mesh")
 # Modules that are public as they are.
 WHOLE = (
     ".errors",
     ".docs",
     ".sphinxext",
     ".pandoc",
-    ".ops.functions",
-    ".ops.rules",
-    ".gpu.report",
-    ".gpu.check",
-    ".unknown.formula",
+    ".tensor.functions",
+    ".tensor.rules",
+    ".tensor.domain",
+    ".tensor.operand",
+    ".ops.engine",
+    ".language.folds",
+    ".runtime.call_cache",
+    ".inspect.report",
+    ".inspect.race_detector",
+    ".symbolic.formula",
     ".algebra.from_table",
     ".text.write",
 )
@@ -71,10 +76,10 @@ def made(attribute: griffe.Object) -> str:
 
 def of_table(module: str) -> dict[str, str]:
     """The functions that a module makes of the table of functions when they are asked for, with their docstrings."""
-    table = import_module("cutepy.ops.functions").FUNCTIONS.values()
+    table = import_module("cutepy.tensor.functions").FUNCTIONS.values()
     if module == "cutepy.ops.pointwise":
         return {row.name: import_module(module).operation(row).__doc__ for row in table}
-    if module == "cutepy.gpu.trace.functions":
+    if module == "cutepy.gpu.language.functions":
         return {row.in_kernels: import_module(module).of_table(row).__doc__ for row in table if not row.conditional}
     return {}
 

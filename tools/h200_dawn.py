@@ -14,7 +14,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from cutepy import gpu  # noqa: E402  found by the path above
+from cutepy import gpu, ops  # noqa: E402  found by the path above
 from cutepy.errors import DeviceError  # noqa: E402
 from cutepy.gpu.runtime import adapters, missing_runtimes, open_device  # noqa: E402
 
@@ -55,11 +55,11 @@ def try_device(runtime: str, checked: bool) -> None:
     left, right_ = gpu.array(a, device=device), gpu.array(b, device=device)
     end = time.perf_counter() + 0.3  # the clock is low while a pipeline compiles
     while time.perf_counter() < end:
-        product = gpu.matmul(left, right_)
+        product = ops.matmul(left, right_)
         device.wait()
     with device.timed() as watch:
         for _ in range(10):
-            product = gpu.matmul(left, right_)
+            product = ops.matmul(left, right_)
     error = np.abs(product.numpy()[:64] - a[:64].astype(np.float64) @ b).max() / np.abs(a[:64] @ b).max()
     say(f"   f32 {SIDE}^3: {20 * SIDE**3 / watch.seconds / 1e12:.1f} TFLOP/s, error {error:.1e}")
     device.close()

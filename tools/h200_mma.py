@@ -196,10 +196,10 @@ def rate(flops: float, microseconds: float) -> str:
 
 
 def through_matmul(a_shape: tuple[int, ...], b_shape: tuple[int, ...], **how: Any) -> Job:
-    """A product through `gpu.matmul`, on the device of its operands, beside torch's."""
+    """A product through `ops.matmul`, on the device of its operands, beside torch's."""
 
     def job(tools: Tools) -> None:
-        from cutepy import gpu
+        from cutepy import gpu, ops
 
         turned, options = how.get("turned", (False, False)), how.get("options", {})
         integers = options.get("sums") == "i32"
@@ -213,12 +213,12 @@ def through_matmul(a_shape: tuple[int, ...], b_shape: tuple[int, ...], **how: An
             a, b = (np.ascontiguousarray(x[:2] if x.ndim > 2 else x) for x in (a, b))
         a, b = (x.swapaxes(-1, -2) if t else x for x, t in zip((a, b), turned, strict=True))
         x, y = (gpu.array(t, device=tools.device) for t in (a, b))
-        c = gpu.matmul(x, y, **options)
+        c = ops.matmul(x, y, **options)
         into = {} if integers else {"C": c}
         say("   ", gpu.explain_matmul(x, y, **options))
         flops = 2.0 * np.prod(a.shape) * b.shape[-1]
         torch_time = tools.cuda.microseconds(a, b)
-        took, wall = _time_matmul(lambda: gpu.matmul(x, y, **into, **options), c, tools.device)
+        took, wall = _time_matmul(lambda: ops.matmul(x, y, **into, **options), c, tools.device)
         right = tools.cuda.product(a, b)
         found = f"error {error(c.numpy(), right):.2e}"
         say(f"    {rate(flops, took)} (wall {wall:.1f} us) | torch {rate(flops, torch_time)} | {found}")
@@ -267,7 +267,7 @@ def variant(plan_of: Callable[[], Any], size: int = 4096, text: Callable[[str], 
     """One plan at a size, by hand: A in rows, B in rows or, where the plan stages it along k, in columns."""
 
     def job(tools: Tools) -> None:
-        from cutepy.gpu.matmul_matrices import matrix_matmul_kernel
+        from cutepy.gpu.matmul.kernel_subgroup import matrix_matmul_kernel
 
         plan = plan_of()
         n = max(plan.tile[:2]) * 2 if DRY else size
@@ -308,7 +308,7 @@ def jobs() -> Iterator[tuple[str, Job]]:
 
     def plan(**fields: Any) -> Callable[[], Any]:
         def made() -> Any:
-            from cutepy.gpu.matmul_matrices import LARGE
+            from cutepy.gpu.matmul.kernel_subgroup import LARGE
 
             return replace(LARGE, **fields)
 

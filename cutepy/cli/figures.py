@@ -184,7 +184,7 @@ READERS: dict[str, Callable[[Path, str], Iterator[Block]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class DocumentFigure:
     """A picture to be written: where, asked for by which block, its bytes."""
 
     target: Path
@@ -208,7 +208,7 @@ def run_figures(options: Namespace) -> int:
     return 0
 
 
-def _check(found: list[Figure], options: Namespace) -> int:
+def _check(found: list[DocumentFigure], options: Namespace) -> int:
     stale = [figure for figure in found if figure.stale]
     data = []
     for figure in stale:
@@ -220,7 +220,7 @@ def _check(found: list[Figure], options: Namespace) -> int:
     return STALE if stale else 0
 
 
-def _write(found: list[Figure]) -> None:
+def _write(found: list[DocumentFigure]) -> None:
     stale = [figure for figure in found if figure.stale]
     for figure in stale:
         figure.target.parent.mkdir(parents=True, exist_ok=True)
@@ -235,23 +235,23 @@ def _watch(paths: list[Path]) -> None:
     """Write whenever a document changes; what is wrong is said, and waited for. Ends by an interrupt."""
     seen: dict[Path, int] = {}
     while True:
-        now = {source: source.stat().st_mtime_ns for source in _sources(paths)}
-        if now != seen:
-            seen = now
-            try:
+        try:  # a document may be gone for a moment, while an editor saves it
+            now = {source: source.stat().st_mtime_ns for source in _sources(paths)}
+            if now != seen:
+                seen = now
                 _write(figures(paths))
-            except CutepyError as error:
-                print(error, file=sys.stderr)
-            sys.stdout.flush()
+        except (CutepyError, OSError) as error:
+            print(error, file=sys.stderr)
+        sys.stdout.flush()
         time.sleep(WATCHED)
 
 
-def figures(paths: list[Path]) -> list[Figure]:
+def figures(paths: list[Path]) -> list[DocumentFigure]:
     """The pictures that the documents under `paths` describe.
 
     Raises CommandError, with file and line, for a missing path, a bad block, and two pictures of one name.
     """
-    drawn: dict[Path, Figure] = {}
+    drawn: dict[Path, DocumentFigure] = {}
     for source in _sources(paths):
         try:
             text = source.read_text(encoding="utf-8")
@@ -277,7 +277,7 @@ def _sources(paths: list[Path]) -> Iterator[Path]:
             raise CommandError(f"{path}: there is no such file or folder")
 
 
-def _figures(block: Block) -> Iterator[Figure]:
+def _figures(block: Block) -> Iterator[DocumentFigure]:
     """The pictures of a block, none for a fence that names no file. What is wrong is said with file and line."""
     try:
         _drawing, said = drawing_of_body(block.body, {})
@@ -288,7 +288,10 @@ def _figures(block: Block) -> Iterator[Figure]:
             target = Path(name)
             if target.is_absolute() or "://" in name or target.suffix not in SUFFIXES:
                 raise CommandError(f"file: {name} is not a relative path that ends in {', '.join(SUFFIXES)}")
+            folder = block.source.parent.resolve()  # links are followed, and must end in it, too
+            if not (folder / target).resolve().is_relative_to(folder):
+                raise CommandError(f"file: {name} is outside of the document's folder, {folder}; name a file inside it")
             drawing, _said = drawing_of_body(block.body, {"theme": theme} if theme else {})
-            yield Figure(block.source.parent / target, block, drawing.encoded(target.suffix))
+            yield DocumentFigure(block.source.parent / target, block, drawing.encoded(target.suffix))
     except CutepyError as error:
         raise CommandError(f"{block.place}: {error}") from error

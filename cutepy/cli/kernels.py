@@ -19,20 +19,20 @@ from pathlib import Path
 from traceback import extract_tb
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
-from ..gpu.choose_plan import Problem, choose_plan
-from ..gpu.matmul import matmul_kernel
+from ..gpu.matmul.contraction import kernel_operands
+from ..gpu.matmul.cost_model import Problem, choose_plan
+from ..gpu.matmul.kernel_fma import matmul_kernel
 from ..gpu.operations.fold import fold_kernel
 from ..gpu.operations.operand import Place
 from ..gpu.operations.reductions import Reduction, launches
-from ..gpu.products import products
 from ..gpu.runtime import Limits, adapters, choose_adapter, missing_runtimes
 from ..gpu.trace.kernel import KernelFunction
 from ..gpu.trace.source import TENSOR_MEANT
 from ..layout import LayoutRight, parse_layout
 from ..layout.values.layout import Layout
-from ..ops.rules import folded_type
 from ..tensor import Tensor, as_dtype, make_tensor
 from ..tensor.bulk import mode_sizes
+from ..tensor.rules import folded_type
 from .matmul import parse_tile, plan_for
 from .output import check_target, write_answer, write_text
 
@@ -146,7 +146,7 @@ def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
         raise CommandError(f"A {a.dtype} {a.layout} and B {b.dtype} {b.layout}: inner sizes and types must be equal")
     c = make_tensor(a.dtype, (m, n), LayoutRight)
     plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(Problem(m, n, k))
-    return Call(matmul_kernel, products(a, b, c), {"plan": plan})
+    return Call(matmul_kernel, kernel_operands(a, b, c), {"plan": plan})
 
 
 def _sum(tensors: list[Tensor], _tile: str | None) -> Call:

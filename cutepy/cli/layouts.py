@@ -17,6 +17,7 @@ from ..draw import draw, drawing_of, read_body
 from ..draw.look import OPTIONS, SUFFIXES
 from ..errors import CommandError, CutepyError
 from ..layout import (
+    Swizzle,
     bank_conflicts,
     cosize,
     depth,
@@ -35,7 +36,6 @@ from ..layout import (
 from ..layout.algebra.operation import OPERATIONS
 from ..layout.text.parse import parse_expression
 from ..layout.text.write import NOTATIONS, spelt
-from ..layout.values.above import provided
 from ..layout.values.composed import AnyLayout
 from ..layout.values.int_tuple import IntTuple, show
 from .output import STDOUT, check_target, read_input, write_answer, write_bytes, write_text
@@ -81,7 +81,8 @@ def run_ask(options: Namespace) -> None:
     """Write what is true of a layout: sizes, properties, offsets, and how memory serves its accesses."""
     value = parse_expression(read_input(options.layout)).value
     if not isinstance(value, AnyLayout):
-        raise CommandError(f"{options.layout} is {spelt(value)}; ask takes a layout")
+        example = f"{value} o 0 o (8,64):(64,1)" if isinstance(value, Swizzle) else "(4,8):(8,1)"
+        raise CommandError(f"{options.layout} is {spelt(value)}; ask takes a layout, such as {example}")
     found: dict[str, object] = {"layout": str(value)}
     for name, question in _QUESTIONS.items():
         try:
@@ -199,7 +200,9 @@ def _suffix(target: str, asked: str | None) -> str:
 
 def run_explore(options: Namespace) -> None:
     """Write the page that runs cutepy, or open it in the browser and say where it lies."""
-    page = provided("explore")(*([] if options.layout is None else [read_input(options.layout)]), view=options.view)
+    from ..explore.pack import FIRST, explore
+
+    page = explore(FIRST if options.layout is None else read_input(options.layout), view=options.view)
     if options.output:
         check_target(options.output)
         write_text(options.output, page.html())

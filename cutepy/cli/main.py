@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from .. import __version__
-from ..draw.look import OPTIONS, SUFFIXES
+from ..draw.look import LAYOUT_VIEWS, OPTIONS, SUFFIXES
 from ..errors import CommandError, CutepyError
 
 BAD_INPUT = 2
@@ -75,7 +75,7 @@ def parser() -> Parser:
     explore = command("explore", "layouts", "Open a page that runs cutepy itself, to look at layouts by hand.")
     explore.add_argument("layout", nargs="?", help=f"what it shows first: {_LAYOUT}")
     explore.add_argument("-o", "--output", metavar="FILE.html", help="write the page there instead of opening it")
-    explore.add_argument("--view", default="", help="steps, grid, tv, tiles, memory, banks, swizzle or tree")
+    explore.add_argument("--view", default="", help=", ".join(LAYOUT_VIEWS))
     _kernel_arguments(command("wgsl", "kernels", "Print the WGSL of a kernel for arguments of given layouts."))
     text = "Prove a kernel in bounds and free of races, or say where it is not."
     _kernel_arguments(command("verify", "kernels", text, answers=True))
@@ -117,7 +117,13 @@ def _ask_arguments(ask: ArgumentParser) -> None:
     ):
         ask.add_argument(f"--{name}", type=int, metavar="N", help=text)
     ask.add_argument("--tile", metavar="SHAPE", help="the tile that a layout from (thread, value) shares out")
-    ask.add_argument("--owner", action="append", default=[], metavar="CRD", help="who holds this element of the tile")
+    ask.add_argument(
+        "--owner",
+        action="append",
+        default=[],
+        metavar="CRD",
+        help="its thread and value, for an element of the tile",
+    )
     text = "what this thread holds of the tile, in order"
     ask.add_argument("--thread", action="append", default=[], type=int, metavar="N", help=text)
     text = "how the tile lies in memory: how widely threads move it, and what would make it wider"
@@ -149,8 +155,8 @@ def _matmul_arguments(matmul: ArgumentParser) -> None:
         matmul.add_argument(name, metavar=f"{name}.npy", help=text)
     matmul.add_argument("-o", "--output", metavar="C.npy", help="where to write the product; - is standard output")
     matmul.add_argument("--tile", metavar="MxNxK", help="rows, columns and depth of a workgroup's tile, 64x64x16")
-    engines = "auto (the default) is wgpu where there is an adapter, else numpy, the interpreter of the same kernel"
-    matmul.add_argument("--engine", default="auto", metavar="auto|wgpu|numpy", help=engines)
+    engines = "auto (the default) is wgpu where there is an adapter, else interpreter, NumPy running the same kernel"
+    matmul.add_argument("--engine", default="auto", metavar="auto|wgpu|interpreter", help=engines)
     shows = "print the kernel's text, or its layouts, on standard output"
     matmul.add_argument("--show", choices=("wgsl", "layouts"), help=shows)
 

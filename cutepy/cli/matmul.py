@@ -26,21 +26,21 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from ..errors import CommandError, DeviceError, KernelError
-from ..gpu.array import array
-from ..gpu.choose_plan import Problem, choose_plan
-from ..gpu.matmul import matmul_kernel
-from ..gpu.multiply import matmul
+from ..gpu.matmul.api import matmul
+from ..gpu.matmul.contraction import kernel_operands
+from ..gpu.matmul.cost_model import Problem, choose_plan
+from ..gpu.matmul.kernel_fma import matmul_kernel
+from ..gpu.matmul.plan import Plan, slab_bytes
+from ..gpu.matmul.staging import copy_layout
+from ..gpu.matmul.tuner import tune
 from ..gpu.operations.domain import power_of_two
-from ..gpu.plan import Plan, slab_bytes
-from ..gpu.products import products
 from ..gpu.runtime import Adapter, Limits, default_device
-from ..gpu.slabs import copy_layout
-from ..gpu.tuner import tune
+from ..gpu.runtime.device_tensor import array
 from ..ops.movement import permute
 from ..tensor import Tensor, as_dtype, make_gmem_ptr, make_tensor
 from .output import STDOUT, check_target, write_answer, write_bytes, write_text
 
-ENGINES = ("auto", "wgpu", "numpy")
+ENGINES = ("auto", "wgpu", "interpreter")
 
 #: What the interpreter stands in for: as much as any adapter is known to have.
 INTERPRETED = Limits(workgroup_bytes=65536, invocations=1024, workgroup_size=(1024, 1024, 64))
@@ -48,7 +48,7 @@ INTERPRETED = Limits(workgroup_bytes=65536, invocations=1024, workgroup_size=(10
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What runs kernels: "wgpu" or "numpy", how reports call it, why it was taken, and its limits."""
+    """What runs kernels: "wgpu" or "interpreter", how reports call it, why it was taken, and its limits."""
 
     name: str
     title: str
@@ -62,14 +62,14 @@ def choose_engine(asked: str) -> Engine:
     if asked not in ENGINES:
         raise CommandError(f"--engine {asked}: the engines are {', '.join(ENGINES)}")
     interpreter = "the NumPy interpreter of the same kernel"
-    if asked == "numpy":
-        return Engine("numpy", interpreter, "--engine numpy")
+    if asked == "interpreter":
+        return Engine("interpreter", interpreter, "--engine interpreter")
     try:
         device = default_device()
     except DeviceError as error:
         if asked == "wgpu":
             raise
-        return Engine("numpy", interpreter, str(error))
+        return Engine("interpreter", interpreter, str(error))
     return Engine("wgpu", device.adapter.summary, "", device.limits, device.adapter)
 
 
@@ -122,7 +122,7 @@ def _report(a: Matrix, b: Matrix, plan: Plan, engine: Engine, seconds: float, wh
 def _shown(what: str, a: Matrix, b: Matrix, plan: Plan) -> str:
     c = np.zeros((a.shape[0], b.shape[1]), np.float32)
     left, right, out = (make_tensor(make_gmem_ptr(x, name=name)) for x, name in ((a, "A"), (b, "B"), (c, "C")))
-    operands = products(left, right, out)
+    operands = kernel_operands(left, right, out)
     if what == "wgsl":
         return matmul_kernel.wgsl(*operands, plan=plan)
     kernel = matmul_kernel.ir(*operands, plan=plan)

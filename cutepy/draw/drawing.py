@@ -16,11 +16,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from ..errors import CutepyError, DrawError, NotationError
 from ..layout.text.parse import parse_expression, parse_tiler
-from ..layout.values.above import provided
 from .grid import Figure, shorten
 from .look import SUFFIXES, CellFunction, Look, Options, Style, View, ViewName, expect_options
 from .printers.html import Html, boxed, html, page
@@ -28,6 +27,9 @@ from .printers.svg import png, svg, vector
 from .printers.text import text
 from .printers.tikz import tikz
 from .views import NAMED, figure_of, view_of
+
+if TYPE_CHECKING:
+    from ..explore.pack import Explorer
 
 NOTEBOOK_CELLS = 1024
 """Above so many cells a notebook shows the corners, or no more than a picture."""
@@ -55,12 +57,14 @@ class Drawing:
     asked: tuple[object, ...] = field(default=(), compare=False)
     """What `draw` was given: the thing, the view, the colour and the label."""
 
-    def explore(self) -> Any:
+    def explore(self) -> Explorer:
         """The page that shows the same and takes it from there; `.open()` opens it, `.save(path)` writes it.
 
         Raises LayoutError where the picture is of something that no text writes down.
         """
-        return provided("explore")(*self.asked, style=self.style)
+        from ..explore.pack import explore
+
+        return explore(*self.asked, style=self.style)
 
     def svg(self) -> str:
         """An SVG file: stands alone, or inside a page as it is."""
@@ -147,7 +151,8 @@ def draw(
     """A picture of `thing`: a layout, a tensor, an atom, a call of the algebra, a text of one, or a list of things.
 
     `view` says what to show: "grid" (offsets at coordinates), "memory" (coordinates at offsets), "tree" (the nesting),
-    "tiles", "tv" (threads and values), "banks", "swizzle", "steps", or an object of `cutepy.draw`. `color` and `label`
+    "tiles", "tv" (threads and values), "banks", "swizzle", "steps", of tensors and atoms "data", "mma", "copy", or an
+    object of `cutepy.draw`. `color` and `label`
     are names that the view lists when it does not know one, or functions of (coordinate, value).
 
     Views have options, which choose their view: `tiler`, `tile`, `threads`, `thread` (tiles), `over` (tv), `width`
@@ -221,19 +226,29 @@ def drawing_of(text: str, options: Mapping[str, str] | None = None) -> Drawing:
 
     Raises NotationError with a caret for the text, and DrawError naming the option for an option.
     """
-    given = dict(options or {})
-    expect_options(given)
+    expect_options(options or {})
     expression = parse_expression(text)
-    name, _blank, parameter = given.pop("view", "").strip().partition(" ")
+    name, given = view_and_options(options or {})
     values = {option: _read(option, given[option]) for option in given}
     if name:
         values["view"] = name
+    return draw(expression, **values)  # type: ignore[arg-type]  # each was read as its option has it
+
+
+def view_and_options(options: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """The view that options name, or nothing, and the other options; a parameter behind the view is one of them.
+
+    >>> view_and_options({"view": "tiles (2,2)", "color": "tile"})
+    ('tiles', {'color': 'tile', 'tiler': '(2,2)'})
+    """
+    given = dict(options)
+    name, _blank, parameter = given.pop("view", "").strip().partition(" ")
     if parameter and name in NAMED:
         first = next(iter(signature(NAMED[name]).parameters), None)
         if first is None:
             raise DrawError(f"view {name!r} has no options, so {parameter!r} has no place")
-        values[first] = _read(first, parameter)
-    return draw(expression, **values)  # type: ignore[arg-type]  # each was read as its option has it
+        given[first] = parameter
+    return name, given
 
 
 def _read(name: str, text: str) -> object:

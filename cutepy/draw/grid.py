@@ -8,18 +8,22 @@ shown, lengths bounded, widths counted; what a printer puts round a text (XML, T
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby, pairwise
 from operator import mul
 from typing import TypeAlias, TypeVar
 
 from ..errors import DrawError
+from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import idx2crd
 from ..layout.values.int_tuple import IntTuple, leaves, product, show
 
 Head: TypeAlias = "tuple[str, int]"
 """A text beside the grid and the number of places that it spans."""
+
+Cells: TypeAlias = "tuple[tuple[int, ...], ...]"
+"""Numbers of each cell, row by row."""
 
 T = TypeVar("T")
 
@@ -69,6 +73,11 @@ class Grid:
     `groups` numbers what belongs together: a heavy line runs where it changes. `marked` cells get a frame. `spans`
     gives cells that are wider than one place; the places that they cover have empty labels. `detail(i)` is the long
     hint of cell i. `least_width` is a width in characters that text labels keep at least.
+
+    `source` is the layout that the cells show, and `indices` holds the colexicographic indices of it at each cell: one
+    where a cell is a coordinate, several where coordinates share a cell, none in a gap. `links` numbers what a cell
+    shares with cells of the figure's other grids; empty, the indices do. `threads` is the size of the mode of `source`
+    that counts threads, 0 if none does.
     """
 
     rows: Axis
@@ -82,13 +91,30 @@ class Grid:
     spans: Mapping[int, int] = field(default_factory=dict)
     detail: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
     least_width: int = 1
+    source: AnyLayout | None = field(default=None, repr=False)
+    indices: Cells = field(default=(), repr=False)
+    links: Cells = field(default=(), repr=False)
+    threads: int = 0
 
     def __post_init__(self) -> None:
         cells = self.rows.size * self.columns.size
-        for name in ("labels", "paints", "hints", "groups"):
+        for name in ("labels", "paints", "hints", "groups", "indices", "links"):
             found = len(getattr(self, name))
             if found != cells and (found or name in ("labels", "paints")):
                 raise DrawError(f"Grid: {found} {name} for {self.rows.size} * {self.columns.size} cells")
+
+    @property
+    def shared(self) -> list[int]:
+        """The cells that several indices of `source` share: coordinates of one offset, owners of one element."""
+        return [place for place, own in enumerate(self.indices) if len(own) > 1]
+
+    def text(self, place: int) -> str:
+        """What a cell says when it is pointed at: the sum where there is one, else its hint."""
+        return self.detail(place) if self.detail else self.hints[place] if self.hints else ""
+
+    def places(self, indices: Container[int]) -> list[int]:
+        """The cells that show one of these indices of `source`."""
+        return [place for place, own in enumerate(self.indices) if any(index in indices for index in own)]
 
     def widths(self, row: int) -> list[int]:
         """How many places each cell of a row is wide: 0 where a wider one covers it."""
@@ -118,6 +144,10 @@ class Grid:
             frozenset(new for new, place in enumerate(kept) if place in self.marked),
             detail=(lambda place: detail(kept[place])) if detail else None,
             least_width=self.least_width,
+            source=self.source,
+            indices=of(self.indices),
+            links=of(self.links),
+            threads=self.threads,
         )
 
 

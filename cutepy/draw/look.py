@@ -21,6 +21,11 @@ Palette: TypeAlias = Literal["distinct", "ordered"]
 ViewName: TypeAlias = Literal[
     "grid", "memory", "tree", "tiles", "tv", "banks", "swizzle", "steps", "data", "mma", "copy"
 ]
+"""The views, in the order in which they are told: everything that lists them derives from this."""
+
+TENSOR_VIEWS = ("data", "mma", "copy")
+"""Views of tensors and atoms, of which no text of a layout is one."""
+LAYOUT_VIEWS = tuple([name for name in get_args(ViewName) if name not in TENSOR_VIEWS])
 
 SUFFIXES = (".svg", ".html", ".txt", ".tex", ".png", ".pdf", ".eps")
 DRAWN_CELLS = 128 * 128
@@ -114,7 +119,7 @@ class Options(TypedDict, total=False):
 
 
 OPTIONS = {
-    "view": "what to show: grid, tv, tiles, memory, tree, banks, swizzle, steps",
+    "view": f"what to show: {', '.join(get_args(ViewName))}",
     "color": "what colours mean: offset, thread, value, row, column, tile, bank, ...",
     "label": "what cells say: offset, coordinate, index, thread, ...",
     "title": "the line above the picture",
@@ -127,8 +132,8 @@ OPTIONS = {
     "background": "yes or no",
     "tiler": 'the tile of view tiles, "(4,4)"',
     "tile": 'the one tile that view tiles shows in the whole, "(1,0)"',
-    "threads": "who has what in that tile, a layout of (thread, value)",
-    "thread": "the thread whose part of it is framed",
+    "threads": "the threads of that tile, a layout of (thread, value)",
+    "thread": "the thread whose elements in that tile are framed",
     "over": 'what threads and values lie over in view tv, a shape or a layout, "(8,8)"',
     "width": "offsets in a row of view memory",
     "element_bytes": "bytes of an element, for view banks",

@@ -26,12 +26,14 @@ _LINE, _HEAD_HEIGHT, _CAPTION_LINE, _NOTE_LINE, _LEGEND_LINE = 16, 17, 17, 17, 2
 _SAMPLE = 18, 16
 _SMALLEST, _BARE = 36, 18
 _LONGEST_LINE = 100
+_CORNER = 7
+"""Pixels of the sides of a shared cell whose corner a line cuts off: less than labels keep clear."""
 _WIDEST = 960
 """Pixels that grids side by side take at most, if each of them is narrower."""
 
-Segment: TypeAlias = tuple[int, int, int, int]
+Segment: TypeAlias = tuple[float, float, float, float]
 """From (column, row) to (column, row), in cells."""
-StrokeKind: TypeAlias = Literal["hole", "outline", "rule", "frame", "group", "mark"]
+StrokeKind: TypeAlias = Literal["hole", "outline", "rule", "frame", "group", "shared", "mark"]
 TextKind: TypeAlias = Literal["label", "head", "side", "caption", "title", "note", "key"]
 
 
@@ -109,7 +111,8 @@ class Box:
 
     @property
     def strokes(self) -> Iterator[Stroke]:
-        """Diagonals of holes, rules and the frame, borders of groups, outlines of marked cells: in that order."""
+        """Diagonals of holes, rules and the frame, borders of groups, cut corners of shared cells, outlines of marked
+        ones: in that order."""
         grid = self.grid
         rows, columns = grid.rows.size, grid.columns.size
         for place in (place for place, paint in enumerate(grid.paints) if paint == palette.HOLE):
@@ -125,6 +128,10 @@ class Box:
         yield Stroke("frame", (0, 0, columns, rows))
         for segment in _edges(grid.groups, rows, columns) if grid.groups else ():
             yield Stroke("group", segment)
+        for place in grid.shared:
+            row, column = divmod(place, columns)
+            across, down = _CORNER / self.cell_width, _CORNER / self.cell_height
+            yield Stroke("shared", (column + 1 - across, row, column + 1, row + down))
         flags = [int(place in grid.marked) for place in range(rows * columns)] if grid.marked else []
         for segment in _edges(flags, rows, columns, around=0) if flags else ():
             yield Stroke("mark", segment)

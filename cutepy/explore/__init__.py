@@ -5,14 +5,11 @@
 
 from typing import TYPE_CHECKING
 
-from ..layout.values.above import exported as _exported
+from ..lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .pack import Explorer as Explorer
-    from .pack import explore as explore
+    from .pack import Explorer, explore
 
-LATER = {"Explorer": "pack", "explore": "pack"}
+__getattr__ = lazy_exports(__name__, {"pack": "Explorer explore"})
 
-
-def __getattr__(name: str) -> object:
-    return _exported(__name__, LATER, name)
+__all__ = ["Explorer", "explore"]

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ..draw import Grid
 from ..errors import LayoutError
 from ..layout import (
     Layout,
@@ -18,15 +17,14 @@ from ..layout import (
     composition,
     conflict_free,
     group_modes,
-    parse_tiler,
     right_inverse,
     select,
     transactions,
     unflatten,
     vectorised,
 )
-from ..layout.algebra.lanes import WIDEST
 from ..layout.algebra.operation import on_any
+from ..layout.algebra.thread_values import WIDEST
 from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import idx2crd
 from ..layout.values.int_tuple import leaves, prefix_product, show
@@ -37,12 +35,9 @@ COUNTED = 1 << 14
 SEARCHED = 1 << 12
 """A better layout is sought for those of up to so many elements."""
 
-CELLS = ("tv", "grid", "banks", "tiles")
-"""Views whose cells are coordinates of the layout, or elements that coordinates give."""
-
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ThreadAccess:
     """How the elements are taken: their bytes, the bytes of one access, and which mode counts the threads."""
 
     element_bytes: int = 4
@@ -59,7 +54,7 @@ class Access:
     def by_thread(self, layout: AnyLayout) -> AnyLayout:
         """The layout as a map of (thread, value).
 
-        >>> print(Access(lanes=1).by_thread(Layout((4, 8, 2), (1, 4, 32))))
+        >>> print(ThreadAccess(lanes=1).by_thread(Layout((4, 8, 2), (1, 4, 32))))
         (8,(4,2)):(4,(1,32))
         """
         if layout.rank > 1 and self.lanes:
@@ -77,7 +72,7 @@ class Access:
         return [str(offset), hex(byte), str(byte // WORD % BANKS)]
 
 
-def offsets_of(layout: AnyLayout, thread: int, access: Access) -> list[int]:
+def offsets_of(layout: AnyLayout, thread: int, access: ThreadAccess) -> list[int]:
     """The offsets that a thread touches, value by value."""
     lanes = access.by_thread(layout)
     if lanes.rank < 2:
@@ -91,10 +86,10 @@ def _whole(offset: object) -> int:
     return offset
 
 
-def thread_rows(layout: AnyLayout, thread: int, access: Access) -> list[list[str]]:
+def thread_rows(layout: AnyLayout, thread: int, access: ThreadAccess) -> list[list[str]]:
     """A row for each value of a thread: value, coordinate, offset, address, bank.
 
-    >>> thread_rows(Layout((4, 2), (2, 1)), 3, Access())
+    >>> thread_rows(Layout((4, 2), (2, 1)), 3, ThreadAccess())
     [['0', '(3,0)', '6', '0x18', '6'], ['1', '(3,1)', '7', '0x1c', '7']]
     """
     lanes = access.by_thread(layout)
@@ -105,11 +100,13 @@ def thread_rows(layout: AnyLayout, thread: int, access: Access) -> list[list[str
     ]
 
 
-def verdicts(layout: AnyLayout, thread: int, access: Access) -> list[str]:
+def verdicts(layout: AnyLayout, thread: int, access: ThreadAccess) -> list[str]:
     """For each access of a thread: the elements that it takes at once, or why it cannot.
 
-    >>> verdicts(Layout((4, 4), (4, 1)), 1, Access(4, 16)), verdicts(Layout((4, 2), (1, 4)), 1, Access(4, 8))
-    (['values 0 to 3: one access of 16 bytes'], ['values 0, 1: not one access of 8 bytes, offset 5 does not follow 1'])
+    >>> verdicts(Layout((4, 4), (4, 1)), 1, ThreadAccess(4, 16))
+    ['values 0 to 3: one access of 16 bytes']
+    >>> verdicts(Layout((4, 2), (1, 4)), 1, ThreadAccess(4, 8))
+    ['values 0, 1: not one access of 8 bytes, offset 5 does not follow 1']
     """
     offsets, count = offsets_of(layout, thread, access), access.count
     return [_verdict(start, offsets[start : start + count], access) for start in range(0, len(offsets), count)][
@@ -129,7 +126,7 @@ def summed(told: list[str]) -> list[str]:
     return [first + each, *(line for line in told if "not one" in line)]
 
 
-def _verdict(start: int, offsets: Sequence[int], access: Access) -> str:
+def _verdict(start: int, offsets: Sequence[int], access: ThreadAccess) -> str:
     several = len(offsets) > 1
     last = start + len(offsets) - 1
     told = f"values {start}{',' if last == start + 1 else ' to'} {last}" if several else f"value {start}"
@@ -144,39 +141,10 @@ def _verdict(start: int, offsets: Sequence[int], access: Access) -> str:
     return f"{told}: one access of {wide} bytes"
 
 
-def index_of(layout: AnyLayout, view: str, over: str, grid: Grid, place: int, number: int) -> int | None:
-    """The index in the layout of the cell at `place` of grid `number`; None where a cell is no coordinate of it.
-
-    In view "tv" a cell is an element of `over`, and its index that of the first thread and value that own it.
-    """
-    row, column = grid.rows.places[place // grid.columns.size], grid.columns.places[place % grid.columns.size]
-    if row is None or column is None or view not in CELLS:
-        return None
-    if view == "tv":
-        wanted = _element(_base(over), row, column)
-        return next((index for index in range(layout.size) if layout(index) == wanted), None)
-    return column if layout.rank < 2 else row + layout[0].size * (column + layout[1].size * number)
-
-
-def _base(over: str) -> Layout | None:
-    """The tile that a partition lies over; None for the line of all elements."""
-    if not over.strip():
-        return None
-    asked = parse_tiler(over)
-    return asked if isinstance(asked, Layout) else Layout(asked)  # type: ignore[arg-type]
-
-
-def _element(base: Layout | None, row: int, column: int) -> object:
-    """The element of a tile at a row and a column: what a partition gives there."""
-    if base is None:
-        return column
-    return base(row, column) if base.rank > 1 else base(column)
-
-
-def thread_of(layout: AnyLayout, index: int, access: Access) -> tuple[int, int]:
+def thread_of(layout: AnyLayout, index: int, access: ThreadAccess) -> tuple[int, int]:
     """The thread and the value that an index is.
 
-    >>> thread_of(Layout((4, 8)), 6, Access()), thread_of(Layout((4, 8)), 6, Access(lanes=1))
+    >>> thread_of(Layout((4, 8)), 6, ThreadAccess()), thread_of(Layout((4, 8)), 6, ThreadAccess(lanes=1))
     ((2, 1), (1, 2))
     """
     threads, place_of = access.by_thread(layout)[0].size, right_inverse(access.by_thread(Layout(layout.shape)))
@@ -184,17 +152,19 @@ def thread_of(layout: AnyLayout, index: int, access: Access) -> tuple[int, int]:
     return thread, value
 
 
-def cell_rows(layout: AnyLayout, index: int, access: Access) -> list[list[str]]:
+def cell_rows(layout: AnyLayout, index: int, access: ThreadAccess) -> list[list[str]]:
     """What is known of one index: coordinate, offset, address, bank, and whether its thread takes it at once.
 
-    >>> cell_rows(Layout((4, 8), (8, 1)), 6, Access())[2:4]
+    >>> cell_rows(Layout((4, 8), (8, 1)), 6, ThreadAccess())[2:4]
     [['offset', '17'], ['address', '0x44, 4 bytes']]
     """
-    where, address, bank = access.at(_whole(layout(index)))
+    found, rows = layout(index), [["coordinate", show(idx2crd(index, layout.shape))], ["index", str(index)]]
+    if type(found) is not int:
+        return [*rows, ["value", show(found)]]
+    where, address, bank = access.at(found)
     thread, value = thread_of(layout, index, access)
     return [
-        ["coordinate", show(idx2crd(index, layout.shape))],
-        ["index", str(index)],
+        *rows,
         ["offset", where],
         ["address", f"{address}, {access.element_bytes} bytes"],
         ["bank", f"{bank} of {BANKS}"],
@@ -202,38 +172,19 @@ def cell_rows(layout: AnyLayout, index: int, access: Access) -> list[list[str]]:
     ]
 
 
-def places_of(
-    layout: AnyLayout, view: str, over: str, grids: Sequence[Grid], thread: int, value: int | None, access: Access
-) -> list[list[int]]:
-    """The cells of a thread, or of one value of it, in each grid of the picture."""
-    offsets = offsets_of(layout, thread, access)
-    chosen = range(len(offsets)) if value is None else range(value, min(value + 1, len(offsets)))
-    if view == "tv":
-        base, held = _base(over), {offsets[place] for place in chosen}
-        places = ((row, column) for row in grids[0].rows.places for column in grids[0].columns.places)
-        return [
-            [
-                place
-                for place, (row, column) in enumerate(places)
-                if row is not None and column is not None and _element(base, row, column) in held
-            ]
-        ]
-    found: list[list[int]] = [[] for _ in grids]
-    rows = layout[0].size if layout.rank > 1 else 1
-    columns = layout[layout.rank - 1 if layout.rank < 2 else 1].size if layout.rank else 1
-    indices = offsets_of(Layout(layout.shape, prefix_product(layout.shape)), thread, access)
-    for each in chosen:
-        rest, row = divmod(indices[each], rows)
-        number, column = divmod(rest, columns)
-        if number < len(grids):
-            grid = grids[number]
-            if row in grid.rows.places and column in grid.columns.places:
-                place = grid.rows.places.index(row) * grid.columns.size + grid.columns.places.index(column)
-                found[number].append(place)
-    return [sorted(places) for places in found]
+def indices_of(layout: AnyLayout, thread: int, value: int | None, access: ThreadAccess) -> frozenset[int]:
+    """The indices that a thread has in the layout, or that of one value of it.
+
+    >>> sorted(indices_of(Layout((4, 8)), 1, None, ThreadAccess()))[:3]
+    [1, 5, 9]
+    >>> indices_of(Layout((4, 8)), 1, 2, ThreadAccess(lanes=1))
+    frozenset({6})
+    """
+    held = offsets_of(Layout(layout.shape, prefix_product(layout.shape)), thread, access)
+    return frozenset(held if value is None else held[value : value + 1])
 
 
-def memory_rows(layout: AnyLayout, access: Access) -> list[list[str]]:
+def memory_rows(layout: AnyLayout, access: ThreadAccess) -> list[list[str]]:
     """Conflicts, transactions and the widest access that every thread can make, each with its reason."""
     if layout.size > COUNTED:
         return [["accesses", f"counted for layouts of up to {COUNTED} elements, here are {layout.size}"]]
@@ -255,14 +206,14 @@ def _widest(lanes: AnyLayout, element_bytes: int) -> str:
     return "; ".join(map(str.strip, str(vectorised(values, lanes, element_bytes=element_bytes)).splitlines()))
 
 
-def better(layout: AnyLayout, access: Access) -> list[list[str]]:
+def better(layout: AnyLayout, access: ThreadAccess) -> list[list[str]]:
     """The layouts that `conflict_free` finds for the access, and for the other mode as threads, in place of this one.
 
     Each as what it is, its expression, and what it costs: nothing, or so many more elements.
 
-    >>> better(Layout((32, 32), (32, 1)), Access())[0]
+    >>> better(Layout((32, 32), (32, 1)), ThreadAccess())[0]
     ['swizzle', 'S<5,0,5> o 0 o (32,32):(32,1)', '1-way; 1-way with mode 1 as threads; no more memory']
-    >>> better(Layout((32, 32), (32, 1)), Access())[1][1]
+    >>> better(Layout((32, 32), (32, 1)), ThreadAccess())[1][1]
     '(32,32):(33,1)'
     """
     if not isinstance(layout, Layout) or layout.rank != 2 or layout.size > SEARCHED:
@@ -288,12 +239,12 @@ def better(layout: AnyLayout, access: Access) -> list[list[str]]:
     return list(found.values()) or [["nothing", str(layout), f"no swizzle and no padding has fewer ways than {now}"]]
 
 
-def _turned(access: Access) -> Access:
+def _turned(access: ThreadAccess) -> ThreadAccess:
     """Single elements, with the other mode as threads."""
     return replace(access, lanes=1 - access.lanes, access_bytes=access.element_bytes)
 
 
-def _ways(layout: AnyLayout, access: Access) -> tuple[int, int]:
+def _ways(layout: AnyLayout, access: ThreadAccess) -> tuple[int, int]:
     """The worst phase of the access itself, and of single elements with the other mode as threads."""
     first, other = (
         bank_conflicts(each.by_thread(layout), each.element_bytes, each.access_bytes).ways

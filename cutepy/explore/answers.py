@@ -13,22 +13,21 @@ from inspect import signature
 from math import gcd
 from typing import TypeAlias
 
-from ..draw import Drawing, Grid, drawing_of, palette
-from ..draw.sheet import Box, Texts, sheet_of
-from ..errors import CutepyError, DrawError
+from ..draw import Drawing, Style, drawing_of, palette
+from ..draw.sheet import Box, Sheet, Texts, sheet_of
+from ..draw.views.steps import counter_example
+from ..errors import CompositionError, CutepyError, DrawError
 from ..layout import Swizzle, explain, is_bijective, is_contiguous, is_injective
 from ..layout.text.meaning import functions
-from ..layout.text.parse import parse_expression
+from ..layout.text.parse import parse_call, parse_expression
 from ..layout.text.write import NOTATIONS
 from ..layout.values.composed import AnyLayout
 from .accesses import (
-    CELLS,
-    Access,
+    ThreadAccess,
     better,
     cell_rows,
-    index_of,
+    indices_of,
     memory_rows,
-    places_of,
     summed,
     thread_of,
     thread_rows,
@@ -74,9 +73,34 @@ def answer(question: str) -> str:
         found = QUESTIONS[asked.pop("ask")](**asked)
     except CutepyError as error:
         found = {"error": str(error)} | ({} if error.column is None else {"column": error.column})
+        if error.fixes:
+            found["fixes"] = [fix for fix in error.fixes if _is_read(fix)]
+        if isinstance(error, CompositionError) and "text" in asked:
+            found |= _refusal(asked["text"], error)
     except ImportError as error:
         found = {"error": f"{asked.get('text', '')}: this needs {error.name}, and that is not in this page"}
     return json.dumps(found, ensure_ascii=False)
+
+
+def _is_read(text: str) -> bool:
+    """True where an expression has a value."""
+    try:
+        parse_expression(text)
+    except CutepyError:
+        return False
+    return True
+
+
+def _refusal(text: str, error: CompositionError) -> Answer:
+    """The picture of a composition that is refused: its counter-example; nothing where it is not the whole text."""
+    try:
+        function, operands = parse_call(text)
+        if function is None or function.__name__ != "composition":
+            return {}
+        outer, inner = operands
+        return {"refusal": Drawing(counter_example(outer, inner, error), Style()).svg()}
+    except CutepyError:
+        return {}
 
 
 def result(text: str) -> Answer:
@@ -113,14 +137,14 @@ def look(text: str, view: str = "", options: Mapping[str, str] | None = None) ->
     found |= {"modes": [mode.size for mode in value] or [1], "called": expression.function}
     asked = _options(chosen, options or {}, value)
     try:
-        return found | {"options": dict(asked)} | _picture(_drawn(text, asked))
+        return found | {"options": dict(asked)} | _picture(*_drawn(text, asked))
     except CutepyError as error:
         return found | {"refused": str(error), "options": dict(asked)}
 
 
 def _views(function: str, value: AnyLayout) -> Iterator[str]:
     """The views that fit, the most telling first."""
-    offsets = type(value(0)) is int
+    offsets = _gives_offsets(value)
     if function and value.size <= IN_STEPS:
         yield "steps"
     yield "grid"
@@ -134,12 +158,17 @@ def _views(function: str, value: AnyLayout) -> Iterator[str]:
     yield "tree"
 
 
+def _gives_offsets(value: AnyLayout) -> bool:
+    """True where the layout gives integers: one that gives coordinates has no memory, no banks and no threads."""
+    return type(value(0)) is int
+
+
 def _facts(value: AnyLayout) -> Iterator[str]:
     yield f"size {value.size}"
-    if type(value(0)) is int:
+    if _gives_offsets(value):
         yield f"cosize {value.cosize}"
     yield f"rank {value.rank}"
-    if value.size <= JUDGED and type(value(0)) is int:
+    if value.size <= JUDGED and _gives_offsets(value):
         one_to_one = is_injective(value)
         yield (
             "bijective" if is_bijective(value) else "injective" if one_to_one else "several coordinates share an offset"
@@ -157,13 +186,14 @@ def _options(view: str, options: Mapping[str, str], value: AnyLayout) -> tuple[t
 
 
 @lru_cache(maxsize=4)
-def _drawn(text: str, options: tuple[tuple[str, str], ...]) -> Drawing:
-    return drawing_of(text, {"limit": str(MOST_CELLS), **dict(options)})
+def _drawn(text: str, options: tuple[tuple[str, str], ...]) -> tuple[Drawing, Sheet]:
+    """The picture that the page shows. Every question about one of its cells is answered from these boxes."""
+    drawing = drawing_of(text, {"limit": str(MOST_CELLS), **dict(options)})
+    return drawing, sheet_of(drawing.figure)
 
 
-def _picture(drawing: Drawing) -> Answer:
-    """The SVG of a small figure, or the placed cells of a large one; and where the cells of each grid are."""
-    sheet = sheet_of(drawing.figure)
+def _picture(drawing: Drawing, sheet: Sheet) -> Answer:
+    """The SVG of a small figure, or the placed cells of a large one; and where the cells of each box are."""
     found: Answer = {
         "width": sheet.width,
         "height": sheet.height,
@@ -211,13 +241,13 @@ def _line(texts: Texts) -> list[object]:
 
 def cell(text: str, view: str, options: Mapping[str, str], grid: int, place: int, access: Mapping[str, int]) -> Answer:
     """What one cell of the picture says: the sum, and where that is in memory."""
-    value = _layout(text)
-    drawn = _grids(text, view, options)[grid]
-    found: Answer = {"say": drawn.detail(place) if drawn.detail else drawn.hints[place] if drawn.hints else ""}
-    index = index_of(value, view, options.get("over", ""), drawn, place, grid)
-    if index is not None:
-        asked = _access(view, access)
-        found |= {"thread": thread_of(value, index, asked)[0], "rows": cell_rows(value, index, asked)}
+    value, drawn = _layout(text), _boxes(text, view, options)[grid].grid
+    found: Answer = {"say": drawn.text(place)}
+    if drawn.source == value and drawn.indices and drawn.indices[place]:
+        asked, (index, *_others) = _access(view, access), drawn.indices[place]
+        found["rows"] = cell_rows(value, index, asked)
+        if _gives_offsets(value):
+            found["thread"] = thread_of(value, index, asked)[0]
     return found
 
 
@@ -225,23 +255,23 @@ def thread(
     text: str, view: str, options: Mapping[str, str], thread: int, value: int | None, access: Mapping[str, int]
 ) -> Answer:
     """All that one thread touches: a row for each value, whether wide accesses do it, and its cells in the picture."""
-    layout = _layout(text)
-    grids = _grids(text, view, options) if view in CELLS else []
-    asked = _access(view, access)
+    layout, asked = _layout(text), _access(view, access)
+    held = indices_of(layout, thread, value, asked)
+    grids = [box.grid for box in _boxes(text, view, options)]
     return {
         "rows": thread_rows(layout, thread, asked),
-        "places": places_of(layout, view, options.get("over", ""), grids, thread, value, asked),
+        "places": [grid.places(held) if grid.source == layout else [] for grid in grids],
         "verdicts": summed(verdicts(layout, thread, asked)),
     }
 
 
-def _access(view: str, access: Mapping[str, int]) -> Access:
+def _access(view: str, access: Mapping[str, int]) -> ThreadAccess:
     """The access that is asked for; in a picture of threads the first mode counts them."""
-    return Access(**{**access, "lanes": 0}) if view == "tv" else Access(**access)
+    return ThreadAccess(**{**access, "lanes": 0}) if view == "tv" else ThreadAccess(**access)
 
 
-def _grids(text: str, view: str, options: Mapping[str, str]) -> list[Grid]:
-    return _drawn(text, _options(view, options, _layout(text))).figure.grids
+def _boxes(text: str, view: str, options: Mapping[str, str]) -> tuple[Box, ...]:
+    return _drawn(text, _options(view, options, _layout(text)))[1].boxes
 
 
 def _layout(text: str) -> AnyLayout:
@@ -252,12 +282,12 @@ def _layout(text: str) -> AnyLayout:
 
 
 def memory(text: str, access: Mapping[str, int]) -> Answer:
-    return {"rows": memory_rows(_layout(text), Access(**access))}
+    return {"rows": memory_rows(_layout(text), ThreadAccess(**access))}
 
 
 def found(text: str, access: Mapping[str, int]) -> Answer:
     """The swizzle and the padding that serve the accesses best, each as an expression to go on with."""
-    return {"found": better(_layout(text), Access(**access))}
+    return {"found": better(_layout(text), ThreadAccess(**access))}
 
 
 def told(text: str) -> Answer:

@@ -20,9 +20,9 @@ from tempfile import mkdtemp
 from webbrowser import open_new_tab
 
 from ..draw import Drawing, Style, drawing_of
-from ..draw.views import NAMED
+from ..draw.views import view_name
 from ..draw.views.table import written
-from ..errors import DrawError, LayoutError
+from ..errors import DrawError, LayoutError, hold
 from ..layout.values.composed import AnyLayout
 from ..layout.values.coordinates import keeps
 from .answers import look, names
@@ -31,7 +31,7 @@ FIRST = "zipped_divide((8,8):(8,1), (4,4))"
 """What a page shows that was asked for nothing."""
 PYTHON = ("pyodide-lock.json", "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 RUNTIME = (*PYTHON, "kernels.json")
-PARTS = ("errors.py", "draw", "layout", "explore")
+PARTS = ("errors.py", "lazy.py", "draw", "layout", "explore")
 """What of cutepy runs in the page."""
 SCRIPTS = ("python.js", "picture.js", "expression.js", "panels.js", "kernels.js", "main.js")
 MISSING = (
@@ -125,7 +125,7 @@ class Explorer:
         page = (web / "page.html").read_text(encoding="utf-8")
         for name, part in parts.items():
             before, mark, after = page.partition(f"<!--{name}-->")
-            assert mark, f"page.html has no place for {name}"
+            hold(bool(mark), f"page.html has a place for {name}")
             page = before + part + after
         return page
 
@@ -198,7 +198,7 @@ def _named(view: object) -> tuple[str, dict[str, object]]:
     """A view by its name, with the parameters that a view object holds."""
     if view is None or isinstance(view, str):
         return view or "", {}
-    name = next((name for name, kind in NAMED.items() if kind is type(view)), "")
+    name = view_name(view)
     known = [entry.name for entry in fields(view)] if is_dataclass(view) and name else []
     return name, {option: getattr(view, option) for option in known}
 

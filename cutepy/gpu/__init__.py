@@ -7,105 +7,76 @@ from difflib import get_close_matches as _close_to
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
-from ..ops.functions import BY_WGSL as _BY_WGSL
-from ..ops.functions import IN_KERNELS as _IN_KERNELS
-from ..ops.functions import NAMED as _NAMED
 from ..tensor.dtypes import DTYPES as _DTYPES
-from .array import DeviceEngine as DeviceEngine
-from .array import array as array
-from .array import empty as empty
-from .ir import Expr as Expr
-from .ir import Kernel as Kernel
-from .library import OnDevice as OnDevice
-from .matmul_matrices import MatrixPlan as MatrixPlan
-from .multiply import explain_matmul as explain_matmul
-from .multiply import matmul as matmul
-from .operations.copies import copy as copy
-from .operations.pointwise import Pointwise as Pointwise
-from .operations.pointwise import pointwise as pointwise
-from .operations.reductions import all as all
-from .operations.reductions import any as any
-from .operations.reductions import argmax as argmax
-from .operations.reductions import argmin as argmin
-from .operations.reductions import cumprod as cumprod
-from .operations.reductions import cumsum as cumsum
-from .operations.reductions import logsumexp as logsumexp
-from .operations.reductions import max as max
-from .operations.reductions import mean as mean
-from .operations.reductions import min as min
-from .operations.reductions import norm as norm
-from .operations.reductions import prod as prod
-from .operations.reductions import std as std
-from .operations.reductions import sum as sum
-from .operations.reductions import var as var
-from .operations.softmax import softmax as softmax
-from .plan import Plan as Plan
-from .runtime import Adapter as Adapter
-from .runtime import adapters as adapters
-from .runtime import default_device as default_device
-from .runtime import open_device as open_device
-from .trace import language as _language
-from .trace.accesses import atomic_add as atomic_add
-from .trace.accesses import atomic_and as atomic_and
-from .trace.accesses import atomic_compare_exchange as atomic_compare_exchange
-from .trace.accesses import atomic_exchange as atomic_exchange
-from .trace.accesses import atomic_load as atomic_load
-from .trace.accesses import atomic_max as atomic_max
-from .trace.accesses import atomic_min as atomic_min
-from .trace.accesses import atomic_or as atomic_or
-from .trace.accesses import atomic_store as atomic_store
-from .trace.accesses import atomic_sub as atomic_sub
-from .trace.accesses import atomic_xor as atomic_xor
-from .trace.accesses import load as load
-from .trace.accesses import store as store
-from .trace.collectives import workgroup_argmax as workgroup_argmax
-from .trace.collectives import workgroup_argmin as workgroup_argmin
-from .trace.collectives import workgroup_reduce as workgroup_reduce
-from .trace.collectives import workgroup_scan as workgroup_scan
-from .trace.complex import Complex as Complex
-from .trace.convert import convert as convert
-from .trace.functions import bitcast as bitcast
-from .trace.functions import cast as cast
-from .trace.functions import constant as constant
-from .trace.functions import of_table as _of_table
-from .trace.functions import select as select
-from .trace.functions import subgroup_add as subgroup_add
-from .trace.functions import subgroup_all as subgroup_all
-from .trace.functions import subgroup_any as subgroup_any
-from .trace.functions import subgroup_ballot as subgroup_ballot
-from .trace.functions import subgroup_broadcast as subgroup_broadcast
-from .trace.functions import subgroup_broadcast_first as subgroup_broadcast_first
-from .trace.functions import subgroup_exclusive_add as subgroup_exclusive_add
-from .trace.functions import subgroup_inclusive_add as subgroup_inclusive_add
-from .trace.functions import subgroup_max as subgroup_max
-from .trace.functions import subgroup_min as subgroup_min
-from .trace.functions import subgroup_mul as subgroup_mul
-from .trace.functions import subgroup_shuffle as subgroup_shuffle
-from .trace.functions import subgroup_shuffle_down as subgroup_shuffle_down
-from .trace.functions import subgroup_shuffle_up as subgroup_shuffle_up
-from .trace.functions import subgroup_shuffle_xor as subgroup_shuffle_xor
-from .trace.kernel import KernelFunction as KernelFunction
-from .trace.kernel import kernel as kernel
-from .trace.language import at_most as at_most
-from .trace.language import barrier as barrier
-from .trace.language import launch as launch
-from .trace.language import loop as loop
-from .trace.language import note as note
-from .trace.language import shared as shared
-from .trace.language import solve as solve
-from .trace.language import unroll as unroll
-from .trace.language import when as when
-from .trace.language import workgroup as workgroup
-from .trace.printing import print as print
-from .trace.rows import reduce_columns as reduce_columns
-from .trace.rows import reduce_rows as reduce_rows
-from .tuner import Tuning as Tuning
-from .tuner import tune as tune
+from ..tensor.functions import IN_KERNELS as _IN_KERNELS
+from ..tensor.functions import IR_FUNCTIONS as _IR_FUNCTIONS
+from ..tensor.functions import NAMED as _NAMED
+from .ir import Expr, Kernel
+from .language import control as _language
+from .language.atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_compare_exchange,
+    atomic_exchange,
+    atomic_load,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_store,
+    atomic_sub,
+    atomic_xor,
+    load,
+    store,
+)
+from .language.collectives import workgroup_argmax, workgroup_argmin, workgroup_reduce, workgroup_scan
+from .language.control import at_most, barrier, launch, loop, note, shared, solve, unroll, when, workgroup
+from .language.convert import convert
+from .language.functions import (
+    bitcast,
+    cast,
+    constant,
+    select,
+    subgroup_add,
+    subgroup_all,
+    subgroup_any,
+    subgroup_ballot,
+    subgroup_broadcast,
+    subgroup_broadcast_first,
+    subgroup_exclusive_add,
+    subgroup_inclusive_add,
+    subgroup_max,
+    subgroup_min,
+    subgroup_mul,
+    subgroup_shuffle,
+    subgroup_shuffle_down,
+    subgroup_shuffle_up,
+    subgroup_shuffle_xor,
+)
+from .language.functions import of_table as _of_table
+from .language.mma_reductions import reduce_columns, reduce_rows
+from .language.printing import print
+from .matmul.api import explain_matmul
+from .matmul.kernel_subgroup import MatrixPlan
+from .matmul.plan import Plan
+from .matmul.tuner import Tuning, tune
+from .operations.copies import copy
+from .operations.pointwise import Pointwise, pointwise
+from .runtime import Adapter, adapters, default_device, open_device
+from .runtime.device_tensor import DeviceEngine, array, empty
+from .targets.wgsl import Dialect
+from .targets.wgsl_tokens import spelling as _spelling
+from .trace.complex import Complex
+from .trace.kernel import KernelFunction, kernel
 
 lane: Expr
 subgroup: Expr
 subgroup_size: Expr
 thread: Expr
+_OPERATIONS = frozenset(
+    "sum prod mean max min any all argmax argmin var std logsumexp norm cumsum cumprod softmax matmul".split()
+)
+"""What `cutepy.ops` computes, with `engine="wgpu"` on a device: its names are no names of the kernel language."""
+del globals()["matmul"]  # the room, which an import has bound here: a call says what to write instead
 _IDS = ("lane", "subgroup", "subgroup_size", "thread")
 
 
@@ -119,9 +90,25 @@ def __getattr__(name: str) -> _Any:
         return getattr(_language, name)()
     if name in _IN_KERNELS:
         return _of_table(_IN_KERNELS[name])
-    meant = _BY_WGSL.get(name) or _NAMED.get(name)
+    if name in _OPERATIONS:
+        raise AttributeError(f"gpu.{name}: operations on arrays are in cutepy.ops; write ops.{name}(x, engine='wgpu')")
+    meant = {_spelling(known): function for known, function in _IR_FUNCTIONS.items()}.get(name) or _NAMED.get(name)
     near = [meant.in_kernels] if meant else _close_to(name, __dir__(), 1, cutoff=0.75)
     if name in _DTYPES:
         near = [f"cast(value, {name!r})", f"cutepy.tensor.{name}"]
     hint = f"; is it {' or '.join(map(repr, near))}?" if near else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+
+
+__all__ = [
+    "Adapter", "Complex", "DeviceEngine", "Dialect", "Expr", "Kernel", "KernelFunction", "MatrixPlan", "Plan",
+    "Pointwise", "Tuning", "adapters", "array", "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange",
+    "atomic_exchange", "atomic_load", "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub",
+    "atomic_xor", "barrier", "bitcast", "cast", "constant", "convert", "copy", "default_device", "empty",
+    "explain_matmul", "kernel", "lane", "launch", "load", "loop", "note", "open_device", "pointwise", "print",
+    "reduce_columns", "reduce_rows", "select", "shared", "solve", "store", "subgroup", "subgroup_add", "subgroup_all",
+    "subgroup_any", "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
+    "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
+    "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
+    "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_reduce", "workgroup_scan",
+]  # fmt: skip

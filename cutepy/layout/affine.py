@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ..errors import InternalError
 from .values.size import added
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ class Congruent(Generic[Atom, Constant]):
 
     def remainder(self, base: int) -> "Affine[Atom, Constant]":
         """A sum that a value equals modulo `base`, a divisor of 2**32: wrapping around keeps that."""
-        assert WRAP % base == 0
+        if WRAP % base:
+            raise InternalError(f"remainders by {base}: only by a divisor of 2**32 are they kept where a sum wraps")
         return Affine(self.terms, self.constant).split(base)[1]
 
     def exact(

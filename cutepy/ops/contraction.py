@@ -8,34 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
-from operator import index
+from operator import add, index
+from string import ascii_letters
 from typing import SupportsIndex
 
 import numpy as np
 
-from ..errors import TensorError
-from ..tensor import DType, Tensor, bool_, f32
-from ..tensor.bulk import mode_sizes
-from ..tensor.engine import Array
-from .functions import FUNCTIONS
-from .movement import permute, reshape
-from .operand import (
-    BLOCK,
-    Blocks,
-    Gathered,
-    Operand,
-    arranged,
-    blocks_of,
-    library_of,
-    pieces,
-    tensor_of,
-    value_of,
-    wrap,
-)
+from ..errors import KernelError, TensorError
+from ..gpu import MatrixPlan, Plan
+from ..gpu import matmul as kernels
+from ..layout import from_modes, joined
+from ..tensor import Array, DType, Tensor, bool_, common_refinement, copy, f32, mode_sizes
+from ..tensor.domain import modes_of, over
+from ..tensor.functions import FUNCTIONS
+from ..tensor.operand import Operand, tensor_of, value_of, wrap
+from ..tensor.rules import Axes, broadcast_shape, chosen_axes, inner_sizes_differ, matmul_shapes, result_type
+from .blocks import BLOCK, Blocks, Gathered, arranged, blocks_of, pieces
+from .engine import Engine, chosen
+from .movement import contiguous, is_strided, permute, reshape
 from .pointwise import astype, elementwise
 from .reductions import sum
-from .rules import Axes, broadcast_shape, chosen_axes, inner_sizes_differ, matmul_shapes, result_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +42,57 @@ class Groups:
     k: int
 
 
-def matmul(a: Operand, b: Operand) -> Tensor:
-    """NumPy's matrix product: (..., m, k) by (..., k, n), batches broadcast at stride 0; vectors lose their axis again.
+def matmul(
+    A: Operand,
+    B: Operand,
+    C: Tensor | None = None,
+    *,
+    engine: Engine | None = None,
+    plan: Plan | MatrixPlan | None = None,
+    sums: kernels.Sums = "f32",
+    epilogue: kernels.Asked | None = None,
+    **operands: Operand,
+) -> Tensor:
+    """NumPy's matrix product, (..., m, k) by (..., k, n), into `C` or a new tensor; batches broadcast at stride 0, and
+    vectors lose their axis again. Floats are summed in f32, and rounded once, to the type of `C` where that is a float.
+
+    `epilogue` is what kernels make of each element `c` before it is stored: a formula, or a function, of `c` and of
+    `operands`, tensors that broadcast to the product's shape or numbers, which are launch parameters. Where a device
+    grants matrices of a subgroup (tensor cores), f16 is multiplied by them, with sums in f32 or, if `sums` says so, in
+    f16; `gpu.explain_matmul` tells which way a product takes, and why. `sums` of "i32" multiplies i8 exactly, "u32" u8.
 
     >>> matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy().tolist()
     [3.0, 7.0]
+    >>> A, B, bias = np.float32([[1, 2], [3, 4]]), np.float32([[1, 0], [1, 1]]), np.float32([-4, 10])
+    >>> matmul(A, B, epilogue="max(c + s * bias, 0)", bias=bias, s=2, engine="interpreter").numpy().tolist()
+    [[0.0, 22.0], [0.0, 24.0]]
 
-    Raises TensorError where the inner sizes differ, the batches do not broadcast, or an operand is a number.
+    Raises TensorError where the inner sizes differ, the batches do not broadcast, or an operand is a number;
+    KernelError for a `C` that does not fit, for an epilogue with other names, and for a plan or an epilogue with NumPy.
     """
-    if (library := library_of(a, b)) is not None:
-        return library.matmul(a, b)
+    beside = [x for x in (C, *operands.values()) if x is not None]
+    engine = chosen("matmul", engine, A, B, *beside)
+    if engine != "numpy":
+        one, other = tensor_of(A), tensor_of(B)
+        return kernels.matmul(one, other, C, plan=plan, engine=engine, sums=sums, epilogue=epilogue, **operands)
+    if plan is not None or epilogue is not None or operands or sums == "f16":
+        raise KernelError(
+            "matmul: plans, epilogues and sums in f16 are of kernels, and these operands are on the host; "
+            "engine='wgpu' brings them to a device, engine='interpreter' runs the kernel here"
+        )
+    if sums != "f32":
+        A, B = (astype(x, sums) for x in kernels.of_8_bits(tensor_of(A), tensor_of(B), sums))
+    found = _matmul(A, B)
+    if C is None:
+        return found
+    if mode_sizes(C) != mode_sizes(found) or not (C.dtype is found.dtype or C.dtype.kind == found.dtype.kind == "f"):
+        raise KernelError(f"matmul({A}, {B}, {C}): C must be {found.dtype} of shape {mode_sizes(found)}")
+    copy(found, C)
+    return C
+
+
+def _matmul(a: Operand, b: Operand) -> Tensor:
+    """The matrix product by NumPy."""
     first, second = value_of(a), value_of(b)
     batch, m, n, inner = matmul_shapes(first.shape, second.shape)
     dtype = result_type("matmul", first.typed, second.typed)
@@ -69,7 +104,7 @@ def matmul(a: Operand, b: Operand) -> Tensor:
     return wrap(contract(left, right, Groups(len(batch), len(m), len(n), 1), dtype), dtype)
 
 
-def dot(a: Operand, b: Operand) -> Tensor:
+def dot(a: Operand, b: Operand, *, engine: Engine | None = None) -> Tensor:
     """NumPy's `dot`: over the last axis of `a` and the last but one of `b` (its only one for a vector); numbers scale.
 
     >>> dot(np.ones((2, 3, 4), np.float32), np.ones((5, 4, 6), np.float32)).shape
@@ -79,15 +114,15 @@ def dot(a: Operand, b: Operand) -> Tensor:
     """
     first, second = value_of(a), value_of(b)
     if not first.shape or not second.shape:
-        return elementwise(FUNCTIONS["mul"], a, b)
+        return elementwise(FUNCTIONS["mul"], a, b, engine=engine)
     along = max(0, len(second.shape) - 2)
     if first.shape[-1] != second.shape[along]:
         raise TensorError(inner_sizes_differ("dot", first.shape, second.shape, second.shape[along]))
     result_type("dot", first.typed, second.typed)  # raises where the types do not meet
-    return tensordot(a, b, ((-1,), (along,)))
+    return tensordot(a, b, ((-1,), (along,)), engine=engine)
 
 
-def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
+def fused_multiply_add(a: Operand, b: Operand, axes: Axes, *, engine: Engine | None = None) -> Tensor:
     """The sum over `axes` of a * b, broadcast by NumPy's rule, without the product ever being stored.
 
     >>> x, y = np.ones((4, 1, 3), np.float32), np.ones((1, 5, 3), np.float32)
@@ -98,13 +133,15 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     """
     first, second = value_of(a), value_of(b)
     shape = broadcast_shape("fused_multiply_add", first.shape, second.shape)
-    over = chosen_axes("fused_multiply_add", len(shape), axes)
+    summed = chosen_axes("fused_multiply_add", len(shape), axes)
     dtype = result_type("fused_multiply_add", first.typed, second.typed)
-    if (library := library_of(a, b)) is not None:
+    engine = chosen("fused_multiply_add", engine, a, b)
+    if engine != "numpy":
         if dtype is bool_ or first.tensor is None or second.tensor is None:
-            return astype(sum(elementwise(FUNCTIONS["mul"], a, b), over), dtype)
-        return library.summed_products(first.tensor, second.tensor, over, dtype)
-    kept = [axis for axis in range(len(shape)) if axis not in over]
+            product = elementwise(FUNCTIONS["mul"], a, b, engine=engine)
+            return astype(sum(product, summed, engine=engine), dtype, engine=engine)
+        return kernels.summed_products(first.tensor, second.tensor, summed, dtype, engine)
+    kept = [axis for axis in range(len(shape)) if axis not in summed]
     modes = [_aligned(value.shape, shape) for value in (first, second)]
     m = [axis for axis in kept if modes[1][axis] is None]
     n = [axis for axis in kept if axis not in m and modes[0][axis] is None]
@@ -112,9 +149,9 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes) -> Tensor:
     blocks = [np.asarray(v.number, dtype.numpy) if v.tensor is None else blocks_of(v.tensor) for v in (first, second)]
     left, right = (
         arranged(block, [own[axis] for axis in order], [shape[axis] for axis in order])
-        for block, own, order in zip(blocks, modes, ([*batch, *m, *over], [*batch, *n, *over]), strict=True)
+        for block, own, order in zip(blocks, modes, ([*batch, *m, *summed], [*batch, *n, *summed]), strict=True)
     )
-    found = contract(left, right, Groups(len(batch), len(m), len(n), len(over)), dtype)
+    found = contract(left, right, Groups(len(batch), len(m), len(n), len(summed)), dtype)
     order = batch + m + n
     return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
 
@@ -185,33 +222,62 @@ def _product(left: Array, right: Array) -> Array:
     return found
 
 
-def einsum(text: str, *operands: Operand) -> Tensor:
+def einsum(text: str, *operands: Operand, engine: Engine | None = None) -> Tensor:
     """NumPy's `einsum`: letters name axes, those that are not behind the arrow are summed, from the left on.
+
+    A letter that an operand has twice is its diagonal; `...` stands for the axes that have no letter, and broadcasts.
+    Without an arrow the result has the axes of `...`, then the letters that occur once, in their order.
 
     >>> einsum("ij,jk->ki", [[1.0, 2.0], [3.0, 4.0]], [[1.0], [1.0]]).numpy().tolist()
     [[3.0, 7.0]]
+    >>> einsum("...ii->...i", [[1.0, 2.0], [3.0, 4.0]]).numpy().tolist()
+    [1.0, 4.0]
 
-    Without an arrow the result has the letters that occur once, in their order. Raises TensorError for letters that do
-    not fit the operands, sizes that differ, and what is not said so: an ellipsis, or a letter twice in one operand.
+    Raises TensorError for letters that do not fit the operands, and for sizes that differ.
     """
+    engine = chosen("einsum", engine, *operands)
     tensors = [tensor_of(x) for x in operands]
     named, out = _read(text, [mode_sizes(x) for x in tensors])
-    (letters, found), *rest = zip(named, tensors, strict=True)
+    (letters, found), *rest = (_diagonal(name, x) for name, x in zip(named, tensors, strict=True))
     for number, (others, other) in enumerate(rest, 1):
         later = {*out}.union(*named[number + 1 :])
         kept = out if number == len(rest) else "".join(dict.fromkeys(c for c in letters + others if c in later))
         summed = "".join(dict.fromkeys(c for c in letters + others if c not in kept))
         views = (_with_axes(found, letters, kept + summed), _with_axes(other, others, kept + summed))
-        found = fused_multiply_add(*views, range(len(kept), len(kept + summed)))
+        found = fused_multiply_add(*views, range(len(kept), len(kept + summed)), engine=engine)
         letters = kept
     if len(out) < len(letters):
-        found = sum(found, [axis for axis, letter in enumerate(letters) if letter not in out])
+        found = sum(found, [axis for axis, letter in enumerate(letters) if letter not in out], engine=engine)
         letters = "".join(letter for letter in letters if letter in out)
     return permute(found, [letters.index(letter) for letter in out]) if out != letters else found
 
 
+def _diagonal(letters: str, x: Tensor) -> tuple[str, Tensor]:
+    """The elements of `x` whose coordinates are equal along axes of one letter, with each letter once."""
+    once = "".join(dict.fromkeys(letters))
+    if once == letters:
+        return letters, x
+    if not is_strided(x):
+        x = contiguous(x)
+    modes = modes_of(x)
+    diagonal = []
+    for letter in once:
+        # Along a diagonal all axes of the letter move at once: their strides add up, factor by factor.
+        same = [mode for mode, name in zip(modes, letters, strict=True) if name == letter]
+        shared = common_refinement(*same) if same[0].size else ((0,), *((0,) for _ in same))
+        if shared is None:  # as of (2,3) and (3,2): in a copy each axis has one stride
+            return _diagonal(letters, contiguous(x))
+        shape, *strides = shared
+        diagonal.append(from_modes(shape, [reduce(add, steps) for steps in zip(*strides, strict=True)]))
+    return once, over(x, joined(diagonal))
+
+
 def tensordot(
-    a: Operand, b: Operand, axes: int | tuple[Sequence[SupportsIndex], Sequence[SupportsIndex]] = 2
+    a: Operand,
+    b: Operand,
+    axes: int | tuple[Sequence[SupportsIndex], Sequence[SupportsIndex]] = 2,
+    *,
+    engine: Engine | None = None,
 ) -> Tensor:
     """NumPy's `tensordot`: the sum over pairs of axes, the last ones of `a` and the first of `b` if a number is given.
 
@@ -234,29 +300,44 @@ def tensordot(
             raise TensorError(inner_sizes_differ("tensordot", one[: i + 1], other, other[j]))
         others[j] = letters[i]
     out = [c for c in letters if c not in others] + [c for c in others if c not in letters]
-    return einsum(f"{''.join(letters)},{''.join(others)}->{''.join(out)}", a, b)
+    return einsum(f"{''.join(letters)},{''.join(others)}->{''.join(out)}", a, b, engine=engine)
 
 
 def _read(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
-    """The letters of the operands and of the result."""
+    """The letters of the operands and of the result; axes of `...` get letters that the text has not, last to last."""
     given, arrow, out = text.replace(" ", "").partition("->")
     named = given.split(",")
-    every = "".join(named)
-    out = out if arrow else "".join(sorted(c for c in {*every} if every.count(c) == 1))
-    sizes: dict[str, int] = {}
-    if len(named) != len(shapes) or any(map(lambda n, s: len(n) != len(s), named, shapes)):
+    if len(named) != len(shapes) or any(
+        len(name.replace("...", "")) > len(shape) or ("..." not in name and len(name) < len(shape))
+        for name, shape in zip(named, shapes, strict=False)
+    ):
         raise TensorError(
             f"einsum({text!r}): the operands have the shapes {', '.join(map(str, shapes))}; name each axis"
         )
-    if not all(letter.isalpha() for letter in every + out) or any(len({*n}) < len(n) for n in (*named, out)):
-        raise TensorError(f"einsum({text!r}): axes are letters, each once in an operand and in the result")
-    if not {*out} <= {*every}:
-        raise TensorError(f"einsum({text!r}): no operand has an axis {', '.join(sorted({*out} - {*every}))}")
+    unnamed = [len(shape) - len(name.replace("...", "")) for name, shape in zip(named, shapes, strict=True)]
+    free = [c for c in ascii_letters if c not in text]
+    most = max(unnamed, default=0)
+    if most > len(free):
+        raise TensorError(f"einsum({text!r}): more axes than letters")
+    stretch = "".join(free[:most])
+    named = [name.replace("...", stretch[most - count :], 1) for name, count in zip(named, unnamed, strict=True)]
+    every = "".join(named)
+    once = "".join(sorted(c for c in {*every} - {*stretch} if every.count(c) == 1))
+    out = out.replace("...", stretch, 1) if arrow else stretch + once
+    if not all(letter.isalpha() for letter in every + out) or len({*out}) < len(out):
+        raise TensorError(f"einsum({text!r}): axes are letters, or one '...', each once in the result")
+    if unknown := sorted({*out} - {*every}):
+        raise TensorError(f"einsum({text!r}): no operand has an axis {', '.join(unknown)}")
+    if not {*stretch} <= {*out}:
+        raise TensorError(f"einsum({text!r}): the operands have axes for '...', which the result lacks")
+    sizes: dict[str, int] = {}
     for letter, size in [
         pair for name, shape in zip(named, shapes, strict=True) for pair in zip(name, shape, strict=True)
     ]:
         if sizes.setdefault(letter, size) != size:
-            raise TensorError(f"einsum({text!r}): axis {letter} has the sizes {sizes[letter]} and {size}")
+            if letter not in stretch or 1 not in (size, sizes[letter]):
+                raise TensorError(f"einsum({text!r}): axis {letter} has the sizes {sizes[letter]} and {size}")
+            sizes[letter] = max(size, sizes[letter]) if 0 not in (size, sizes[letter]) else 0
     return named, out
 
 

@@ -15,21 +15,30 @@ from typing import Literal
 import numpy as np
 
 from ..errors import LayoutError, TensorError
-from ..layout import Layout, composition, select
-from ..layout.algebra.rearrange import from_modes, joined
-from ..layout.values.int_tuple import map_leaves
-from ..layout.values.layout import flat_modes
-from ..tensor import Tensor, as_dtype, f32
-from ..tensor.bulk import load_all, mode_sizes
-from ..tensor.engine import Array, fit_values
-from .operand import Operand, broadcast, library_of, modes_of, over, tensor_of, wrap
-from .rules import Axes, chosen_axes
+from ..gpu import operations
+from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
+from ..tensor import Tensor, as_dtype, f32, fit_values, load_all, mode_sizes
+from ..tensor.domain import broadcast, modes_of, over
+from ..tensor.operand import Operand, tensor_of, wrap
+from ..tensor.rules import Axes, chosen_axes
+from .engine import chosen
 
 
-def _placed(array: Array, like: Tensor) -> Tensor:
-    """A tensor of its own with these elements, where `like` lives."""
-    library = library_of(like)
-    return wrap(array, like.dtype) if library is None else library.placed(array, like)
+def contiguous(x: Operand, order: Literal["C", "F"] = "C") -> Tensor:
+    """A copy where `x` lives, its last axis fastest in memory; `order="F"` its first.
+
+    >>> contiguous(np.float32([[1, 2], [3, 4]]).T, "F").layout
+    Layout((2, 2), (1, 2))
+    """
+    tensor = tensor_of(x)
+    if chosen("contiguous", None, tensor) == "numpy":
+        return wrap(np.array(load_all(tensor), order=order), tensor.dtype)
+    axes = range(len(mode_sizes(tensor)))
+    fresh = operations.place_of("contiguous", "wgpu", [tensor]).new(
+        mode_sizes(tensor), tensor.dtype, axes if order == "F" else axes[::-1]
+    )
+    operations.copy(tensor, fresh)
+    return fresh
 
 
 def permute(x: Operand, axes: Sequence[int]) -> Tensor:
@@ -60,15 +69,17 @@ def reshape(x: Operand, shape: int | Sequence[int], *, order: Literal["C", "F"] 
     """
     tensor = tensor_of(x)
     wanted = _filled(tensor, (shape,) if isinstance(shape, int) else tuple(shape))
-    if tensor.size and _strided(tensor):
-        turn = slice(None, None, 1 if order == "F" else -1)
+    if not tensor.size:
+        return Tensor(tensor.engine, joined([from_modes([size], [0]) for size in wanted]), tensor.offset)
+    if is_strided(tensor):
+        ascending = slice(None, None, 1 if order == "F" else -1)
         try:
-            whole = joined(modes_of(tensor)[turn])
-            layout = composition(whole, Layout(wanted[turn])) if wanted else joined([])
-            return over(tensor, joined(list(layout)[turn]))
+            whole = joined(modes_of(tensor)[ascending])
+            layout = composition(whole, Layout(wanted[ascending])) if wanted else joined([])
+            return over(tensor, joined(list(layout)[ascending]))
         except LayoutError:
             pass
-    return _placed(np.reshape(load_all(tensor), wanted, order), tensor)
+    return reshape(contiguous(tensor, order), wanted, order=order)
 
 
 def _filled(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -94,9 +105,7 @@ def expand(x: Operand, shape: Sequence[int]) -> Tensor:
         size not in (1, to) for size, to in zip(sizes, wanted[len(wanted) - len(sizes) :], strict=True)
     ):
         raise TensorError(f"expand({tensor}, {wanted}): only axes of size 1 stretch, and new axes stand in front")
-    if tensor.guard is not None:
-        return _placed(np.array(np.broadcast_to(load_all(tensor), wanted)), tensor)
-    return broadcast(tensor, wanted)
+    return broadcast(tensor if tensor.guard is None else contiguous(tensor), wanted)
 
 
 def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
@@ -112,8 +121,8 @@ def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
     if len(ranges) != len(sizes) or any(not 0 <= a <= b <= size for (a, b), size in zip(ranges, sizes, strict=True)):
         raise TensorError(f"crop({tensor}, {list(ranges)}): give 0 <= begin <= end <= size for the sizes {sizes}")
     steps = [mode.stride for mode in modes_of(tensor) if isinstance(mode.stride, int)]
-    if not _strided(tensor) or len(steps) < len(sizes):  # the part of a nested mode may be no layout
-        return _placed(np.array(load_all(tensor)[tuple(slice(a, b) for a, b in ranges)]), tensor)
+    if not is_strided(tensor) or len(steps) < len(sizes):  # the part of a nested mode may be no layout
+        return crop(contiguous(tensor), ranges)
     moved = sum(a * step for step, (a, b) in zip(steps, ranges, strict=True) if b > a)
     cut = [from_modes([b - a], [step]) for step, (a, b) in zip(steps, ranges, strict=True)]
     return Tensor(tensor.engine, joined(cut), tensor.offset + moved)
@@ -130,8 +139,8 @@ def flip(x: Operand, axis: Axes = None) -> Tensor:
     turned = chosen_axes("flip", len(modes), axis)
     if not tensor.size:
         return tensor
-    if not _strided(tensor):
-        return _placed(np.array(np.flip(load_all(tensor), turned)), tensor)
+    if not is_strided(tensor):
+        return flip(contiguous(tensor), axis)
     moved = 0
     for one in turned:
         mode = modes[one]
@@ -152,13 +161,20 @@ def pad(x: Operand, widths: Sequence[tuple[int, int]], value: float = 0) -> Tens
     sizes = mode_sizes(tensor)
     if len(widths) != len(sizes) or any(a < 0 or b < 0 for a, b in widths):
         raise TensorError(f"pad({tensor}, {list(widths)}): give (before, after) from 0 for each of {len(sizes)} axes")
-    shape = [a + size + b for (a, b), size in zip(widths, sizes, strict=True)]
-    padded = np.full(shape, fit_values(value, tensor.dtype), tensor.dtype.numpy)
-    padded[tuple(slice(a, a + size) for (a, _b), size in zip(widths, sizes, strict=True))] = load_all(tensor)
-    return _placed(padded, tensor)
+    shape = tuple([a + size + b for (a, b), size in zip(widths, sizes, strict=True)])
+    inside = [(a, a + size) for (a, _b), size in zip(widths, sizes, strict=True)]
+    filler = fit_values(value, tensor.dtype)
+    if chosen("pad", None, tensor) == "wgpu":
+        place = operations.place_of("pad", "wgpu", [tensor])
+        padded = operations.filled(place, place.new(shape, tensor.dtype), filler.item())
+        operations.copy(tensor, crop(padded, inside))
+        return padded
+    values = np.full(shape, filler, tensor.dtype.numpy)
+    values[tuple(slice(a, b) for a, b in inside)] = load_all(tensor)
+    return wrap(values, tensor.dtype)
 
 
-def _strided(tensor: Tensor) -> bool:
+def is_strided(tensor: Tensor) -> bool:
     """Whether strides say where the elements are: no swizzle, and no edge beyond which there are none."""
     return isinstance(tensor.layout, Layout) and tensor.guard is None
 
@@ -218,8 +234,12 @@ def linspace(start: float, stop: float, count: int, dtype: object = f32) -> Tens
 
     >>> linspace(0, 1, 5).numpy().tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
+
+    Raises TensorError for a negative count and for bool.
     """
     kind = as_dtype(dtype)
+    if kind.kind == "b":
+        raise TensorError(f"linspace({start}, {stop}, {count}) of bool: there are no truths between two numbers")
     if count < 0:
         raise TensorError(f"linspace({start}, {stop}, {count}): the count must be at least 0")
     return wrap(np.linspace(start, stop, count).astype(kind.numpy), kind)

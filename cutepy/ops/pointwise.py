@@ -8,21 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any, overload
 
 import numpy as np
 
 from ..errors import TensorError
-from ..tensor import DType, Tensor, as_dtype
-from ..tensor.engine import Array
-from .functions import Function
-from .operand import Operand, Value, common_nesting, library_of, value_of, wrap
-from .rules import broadcast_shape
+from ..gpu import Expr
+from ..gpu.operations import elements, place_of
+from ..gpu.operations.pointwise import converted as converted_by_kernel
+from ..gpu.operations.pointwise import of_function
+from ..tensor import Array, DType, Tensor, as_dtype
+from ..tensor.functions import NAMED, Function
+from ..tensor.operand import Operand, Value, common_nesting, tensor_of, value_of, wrap
+from ..tensor.rules import broadcast_shape
+from .engine import Engine, Home, chosen, home_of
 
 
-def elementwise(function: Function, *operands: Operand) -> Tensor:
-    """`function` of each element of the operands, where they live."""
-    if (library := library_of(*operands)) is not None:
-        return library.elementwise(function, operands)
+def elementwise(function: Function, *operands: Operand, engine: Engine | None = None) -> Tensor:
+    """`function` of each element of the operands, by the engine that `chosen` names."""
+    engine = chosen(function.name, engine, *operands)
+    if engine != "numpy":
+        return of_function(function)(*map(_as_operand, operands), engine=engine)
     values = [value_of(operand) for operand in operands]
     taken, result = function.types(*(value.typed for value in values))
     shape = broadcast_shape(function.name, *(value.shape for value in values))
@@ -39,6 +45,24 @@ def elementwise(function: Function, *operands: Operand) -> Tensor:
         return wrap(np.asarray(found), result, nesting)
 
 
+def _as_operand(operand: Operand) -> object:
+    """An operand as `gpu.pointwise` takes it: lists become tensors, numbers and NumPy scalars stay what they are."""
+    if isinstance(operand, list | tuple):
+        return value_of(operand).tensor
+    return operand
+
+
+def of_values(function: Function, *operands: Any) -> Any:
+    """`function` of single values of a kernel, or of the entries of object arrays, in the types that the rules say."""
+
+    def single(*values: Any) -> Expr:
+        given = (elements.Element(v, v.dtype) if isinstance(v, Expr) else v for v in values)
+        return elements.stored(elements.apply(function, *given))
+
+    many = any(isinstance(operand, np.ndarray) for operand in operands)
+    return (np.frompyfunc(single, len(operands), 1) if many else single)(*operands)
+
+
 def _as_taken(value: Value, dtype: str) -> Array:
     if value.tensor is not None:
         return value.array()
@@ -50,30 +74,60 @@ def _as_taken(value: Value, dtype: str) -> Array:
 def operation(function: Function) -> Callable[..., Tensor]:
     """The operation that `ops` has under the names of a function.
 
-    >>> from cutepy.ops.functions import NAMED
+    >>> from cutepy.tensor.functions import NAMED
     >>> operation(NAMED["fma"])([2.0, 3.0], 10.0, 1.0).numpy().tolist()
     [21.0, 31.0]
     """
 
-    def of_tensors(*operands: Operand) -> Tensor:
+    def of_tensors(*operands: Operand, engine: Engine | None = None) -> Tensor:
         if len(operands) != function.arity:
             raise TensorError(f"{function.name}: it takes {function.arity} operands, given are {len(operands)}")
-        return elementwise(function, *operands)
+        if any(home_of(function.name, operand) is Home.VALUE for operand in operands):
+            found: Tensor = of_values(function, *operands)
+            return found
+        return elementwise(function, *operands, engine=engine)
 
     of_tensors.__name__ = of_tensors.__qualname__ = function.name
     of_tensors.__doc__ = function.law + (" Integers give f32." if function.gives == "fraction" else "")
     return of_tensors
 
 
-def astype(x: Operand, dtype: object) -> Tensor:
+def clip(
+    x: Operand, low: Operand | None = None, high: Operand | None = None, *, engine: Engine | None = None
+) -> Tensor:
+    """x, but not below `low` and not above `high`, where these are given; NaN where one of them is.
+
+    >>> clip([-1.0, 0.5, 3.0], 0).numpy().tolist(), clip([-1.0, 0.5, 3.0], 0, 1).numpy().tolist()
+    ([0.0, 0.5, 3.0], [0.0, 0.5, 1.0])
+
+    Raises TensorError where neither is given.
+    """
+    if low is None and high is None:
+        raise TensorError("clip: neither low nor high is given")
+    if low is None or high is None:
+        bound = high if low is None else low
+        assert bound is not None
+        return operation(NAMED["minimum" if low is None else "maximum"])(x, bound, engine=engine)
+    return operation(NAMED["clip"])(x, low, high, engine=engine)
+
+
+@overload
+def astype(x: Expr, dtype: object) -> Expr: ...
+@overload
+def astype(x: Operand, dtype: object, *, engine: Engine | None = None) -> Tensor: ...
+def astype(x: Operand | Expr, dtype: object, *, engine: Engine | None = None) -> Tensor | Expr:
     """`x` in another element type: floats to integers without their fraction, clamped; numbers to bool as "not 0".
 
     >>> astype([1.75, -1.75], "i32").numpy().tolist()
     [1, -1]
     """
     wanted = as_dtype(dtype)
-    if (library := library_of(x)) is not None:
-        return library.converted(x, wanted)
+    if isinstance(x, Expr):
+        return elements.stored(elements.convert(elements.Element(x, x.dtype), wanted))
+    engine = chosen("astype", engine, x)
+    if engine != "numpy":
+        tensor = tensor_of(x)
+        return converted_by_kernel(place_of("astype", engine, [tensor]).bring(tensor), wanted, engine=engine)
     value = value_of(x)
     return wrap(converted(np.array(value.array()), wanted), wanted, common_nesting([value]))
 

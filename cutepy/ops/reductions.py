@@ -17,12 +17,12 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from ..layout.values.int_tuple import as_tuple, leaves
-from ..tensor.bulk import leaf_view, load_all, mode_sizes
-from ..tensor.engine import Array
-from ..tensor.tensor import Tensor
-from .operand import BLOCK, Blocks, Operand, blocks_of, library_of, pieces, tensor_of, wrap
-from .rules import (
+from ..gpu import operations
+from ..gpu.operations.softmax import softmax as softmax_by_kernel
+from ..layout import as_tuple, leaves
+from ..tensor import Array, Tensor, leaf_view, load_all, mode_sizes
+from ..tensor.operand import Operand, tensor_of, wrap
+from ..tensor.rules import (
     STATISTICS,
     Axes,
     check_not_empty,
@@ -32,6 +32,8 @@ from .rules import (
     folded_type,
     softmax_type,
 )
+from .blocks import BLOCK, Blocks, blocks_of, pieces
+from .engine import Engine, chosen
 
 
 def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working: str) -> Array:
@@ -72,11 +74,11 @@ _FOLDS: dict[str, np.ufunc] = {
 }
 
 
-def folded(call: str, x: Operand, axes: Axes, keepdims: bool, option: float = 0) -> Tensor:
-    """What the reduction of this name gives, where the operand lives; `option` is the correction of a variance, or the
-    order of a norm."""
-    if (library := library_of(x)) is not None:
-        return library.folded(call, x, axes, keepdims, option)
+def folded(call: str, x: Operand, axes: Axes, keepdims: bool, engine: Engine | None, option: float = 0) -> Tensor:
+    """What the reduction of this name gives; `option` is the correction of a variance, or the order of a norm."""
+    engine = chosen(call, engine, x)
+    if engine != "numpy":
+        return operations.folded(call, tensor_of(x), axes, keepdims, engine, option)
     tensor = tensor_of(x)
     sizes = mode_sizes(tensor)
     over = chosen_axes(call, len(sizes), axes)
@@ -97,26 +99,34 @@ def folded(call: str, x: Operand, axes: Axes, keepdims: bool, option: float = 0)
     return wrap(found.reshape(shape), result)
 
 
-def sum(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def sum(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The sum over the axes; 0 where there is nothing to add.
 
     >>> sum([[1.0, 2.0], [3.0, 4.0]], 0).numpy().tolist(), sum(np.ones((0, 4), np.float32)).numpy().item()
     ([4.0, 6.0], 0.0)
     """
-    return folded("sum", x, axis, keepdims)
+    return folded("sum", x, axis, keepdims, engine)
 
 
-def prod(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """The product over the axes; 1 where there is nothing to multiply."""
-    return folded("prod", x, axis, keepdims)
+def prod(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+    """The product over the axes; 1 where there is nothing to multiply.
+
+    >>> prod([2, 3, 4]).numpy().item()
+    24
+    """
+    return folded("prod", x, axis, keepdims, engine)
 
 
-def mean(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """The sum over the axes divided by the number of elements; integers give f32, an empty mean is NaN."""
-    return folded("mean", x, axis, keepdims)
+def mean(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+    """The sum over the axes divided by the number of elements; integers give f32, an empty mean is NaN.
+
+    >>> mean([1, 2]).numpy().item()
+    1.5
+    """
+    return folded("mean", x, axis, keepdims, engine)
 
 
-def max(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def max(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The greatest element over the axes; NaN where there is one.
 
     >>> max([[-1.0, -5.0], [-3.0, -2.0]], 1).numpy().tolist()
@@ -124,25 +134,29 @@ def max(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
 
     Raises TensorError over no elements, which have no greatest.
     """
-    return folded("max", x, axis, keepdims)
+    return folded("max", x, axis, keepdims, engine)
 
 
-def min(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """The least element over the axes; NaN where there is one. Raises TensorError over no elements."""
-    return folded("min", x, axis, keepdims)
+def min(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+    """The least element over the axes; NaN where there is one. Raises TensorError over no elements.
+
+    >>> min([3.0, -1.0, 2.0]).numpy().item()
+    -1.0
+    """
+    return folded("min", x, axis, keepdims, engine)
 
 
-def any(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def any(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """True where an element over the axes is not 0."""
-    return folded("any", x, axis, keepdims)
+    return folded("any", x, axis, keepdims, engine)
 
 
-def all(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def all(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """True where every element over the axes is not 0."""
-    return folded("all", x, axis, keepdims)
+    return folded("all", x, axis, keepdims, engine)
 
 
-def argmax(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def argmax(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The index, as i32, of the first greatest element over the axes, the last axis fastest; NaN counts as greatest.
 
     >>> argmax([[1.0, 7.0], [7.0, 2.0]]).numpy().item(), argmax([[1.0, 7.0], [7.0, 2.0]], 0).numpy().tolist()
@@ -150,15 +164,19 @@ def argmax(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
 
     Raises TensorError over no elements.
     """
-    return folded("argmax", x, axis, keepdims)
+    return folded("argmax", x, axis, keepdims, engine)
 
 
-def argmin(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """The index, as i32, of the first least element over the axes; NaN counts as least. TensorError over none."""
-    return folded("argmin", x, axis, keepdims)
+def argmin(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+    """The index, as i32, of the first least element over the axes; NaN counts as least. TensorError over none.
+
+    >>> argmin([3.0, -1.0, 2.0]).numpy().item()
+    1
+    """
+    return folded("argmin", x, axis, keepdims, engine)
 
 
-def softmax(x: Operand, axis: SupportsIndex = -1) -> Tensor:
+def softmax(x: Operand, axis: SupportsIndex = -1, *, engine: Engine | None = None) -> Tensor:
     """exp(x - m) / sum(exp(x - m)) along an axis, with m the greatest there; integers give f32.
 
     >>> softmax([[0.0, 0.0], [0.0, float("inf")]]).numpy().tolist()
@@ -166,8 +184,9 @@ def softmax(x: Operand, axis: SupportsIndex = -1) -> Tensor:
 
     Raises TensorError for an axis that is not there and for complex numbers.
     """
-    if (library := library_of(x)) is not None:
-        return library.softmax(x, index(axis))
+    engine = chosen("softmax", engine, x)
+    if engine != "numpy":
+        return softmax_by_kernel(tensor_of(x), index(axis), engine=engine)
     tensor = tensor_of(x)
     over = chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
     result = softmax_type(tensor.dtype)
@@ -217,7 +236,9 @@ def _nan(values: Array) -> Array:
     return unequal
 
 
-def var(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
+def var(
+    x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: Engine | None = None
+) -> Tensor:
     """The mean of the squared distances from the mean; with `correction` their sum over that many elements fewer.
 
     >>> var([1.0, 2.0, 3.0, 4.0]).numpy().item(), var([1.0, 2.0, 4.0], correction=1).numpy().item()
@@ -225,15 +246,17 @@ def var(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool 
 
     Of no elements it is NaN. Raises TensorError for complex numbers.
     """
-    return folded("var", x, axis, keepdims, correction)
+    return folded("var", x, axis, keepdims, engine, correction)
 
 
-def std(x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False) -> Tensor:
+def std(
+    x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: Engine | None = None
+) -> Tensor:
     """The square root of the variance."""
-    return folded("std", x, axis, keepdims, correction)
+    return folded("std", x, axis, keepdims, engine, correction)
 
 
-def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """log(sum(exp(x))), also where exp(x) is beyond the type; of no elements -inf.
 
     >>> round(logsumexp([1000.0, 1000.0]).numpy().item(), 3)
@@ -241,10 +264,12 @@ def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tenso
 
     Raises TensorError for complex numbers.
     """
-    return folded("logsumexp", x, axis, keepdims)
+    return folded("logsumexp", x, axis, keepdims, engine)
 
 
-def norm(x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = False) -> Tensor:
+def norm(
+    x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = False, engine: Engine | None = None
+) -> Tensor:
     """The length of the vectors along the axes: of order 1 the sum of the magnitudes, 2 the root of the sum of squares,
     infinite the greatest magnitude. Of no elements it is 0.
 
@@ -253,10 +278,10 @@ def norm(x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = Fa
 
     Raises TensorError for another order and for complex numbers. Source: NumPy, `linalg.vector_norm`.
     """
-    return folded("norm", x, axis, keepdims, check_order(order))
+    return folded("norm", x, axis, keepdims, engine, check_order(order))
 
 
-def cumsum(x: Operand, axis: SupportsIndex) -> Tensor:
+def cumsum(x: Operand, axis: SupportsIndex, *, engine: Engine | None = None) -> Tensor:
     """The sum of the elements so far, along an axis.
 
     >>> cumsum([[1, 2], [3, 4]], 0).numpy().tolist()
@@ -264,12 +289,12 @@ def cumsum(x: Operand, axis: SupportsIndex) -> Tensor:
 
     Raises TensorError for an axis that is not there.
     """
-    return scanned("cumsum", x, axis)
+    return scanned("cumsum", x, axis, engine)
 
 
-def cumprod(x: Operand, axis: SupportsIndex) -> Tensor:
+def cumprod(x: Operand, axis: SupportsIndex, *, engine: Engine | None = None) -> Tensor:
     """The product of the elements so far, along an axis. Raises TensorError for an axis that is not there."""
-    return scanned("cumprod", x, axis)
+    return scanned("cumprod", x, axis, engine)
 
 
 def _statistic(function: Callable[[Array, float], Array], option: float, block: Blocks, found: Array) -> None:
@@ -297,10 +322,11 @@ _STATISTICS: dict[str, Callable[[Array, float], Array]] = {
 }
 
 
-def scanned(call: str, x: Operand, axis: SupportsIndex) -> Tensor:
-    """The sums or the products so far, where the operand lives."""
-    if (library := library_of(x)) is not None:
-        return library.scanned(call, x, index(axis))
+def scanned(call: str, x: Operand, axis: SupportsIndex, engine: Engine | None) -> Tensor:
+    """The sums or the products so far."""
+    engine = chosen(call, engine, x)
+    if engine != "numpy":
+        return operations.scanned(call, tensor_of(x), index(axis), engine)
     tensor = tensor_of(x)
     (along,) = chosen_axes(call, len(mode_sizes(tensor)), (axis,))
     result = folded_type({"cumsum": "sum", "cumprod": "prod"}[call], tensor.dtype)

@@ -1,78 +1,171 @@
 """Tensors: an engine (where the elements are) and a layout (in which order), and algorithms written once over both."""
 
-from .algorithms import axpby as axpby
-from .algorithms import clear as clear
-from .algorithms import cooperative_copy as cooperative_copy
-from .algorithms import copy as copy
-from .algorithms import copy_if as copy_if
-from .algorithms import elem_less as elem_less
-from .algorithms import fill as fill
-from .algorithms import reduce as reduce
-from .algorithms import reduce_tree as reduce_tree
-from .algorithms import transform as transform
-from .atoms import COPY_ATOMS as COPY_ATOMS
-from .atoms import FMA as FMA
-from .atoms import MMA_ATOMS as MMA_ATOMS
-from .atoms import CopyAtom as CopyAtom
-from .atoms import MMAAtom as MMAAtom
-from .atoms import subgroup_matrix as subgroup_matrix
-from .atoms import universal_copy as universal_copy
-from .dtypes import DType as DType
-from .dtypes import MatrixType as MatrixType
-from .dtypes import as_dtype as as_dtype
-from .dtypes import bool_ as bool_
-from .dtypes import c64 as c64
-from .dtypes import c128 as c128
-from .dtypes import f16 as f16
-from .dtypes import f32 as f32
-from .dtypes import f64 as f64
-from .dtypes import gpu_dtype as gpu_dtype
-from .dtypes import i8 as i8
-from .dtypes import i16 as i16
-from .dtypes import i32 as i32
-from .dtypes import i64 as i64
-from .dtypes import matrix_type as matrix_type
-from .dtypes import u8 as u8
-from .dtypes import u16 as u16
-from .dtypes import u32 as u32
-from .dtypes import u64 as u64
-from .engine import ALLOCATOR as ALLOCATOR
-from .engine import CURRENT_THREAD as CURRENT_THREAD
-from .engine import ArrayEngine as ArrayEngine
-from .engine import CoordinateEngine as CoordinateEngine
-from .engine import CountingEngine as CountingEngine
-from .engine import Engine as Engine
-from .engine import ViewEngine as ViewEngine
-from .engine import allocate as allocate
-from .engine import current_thread as current_thread
-from .gemm import gemm as gemm
-from .guard import Guard as Guard
-from .guard import GuardAxis as GuardAxis
-from .make import make_counting_tensor as make_counting_tensor
-from .make import make_fragment_like as make_fragment_like
-from .make import make_gmem_ptr as make_gmem_ptr
-from .make import make_identity_tensor as make_identity_tensor
-from .make import make_rmem_ptr as make_rmem_ptr
-from .make import make_smem_ptr as make_smem_ptr
-from .make import make_tensor as make_tensor
-from .make import make_tensor_like as make_tensor_like
-from .make import recast as recast
-from .partition import inner_partition as inner_partition
-from .partition import invert_tv as invert_tv
-from .partition import local_partition as local_partition
-from .partition import local_tile as local_tile
-from .partition import make_layout_tv as make_layout_tv
-from .partition import outer_partition as outer_partition
-from .partition import thread_value_partition as thread_value_partition
-from .tensor import Tensor as Tensor
-from .tensor import TensorIndexError as TensorIndexError
-from .tiled import ThreadCopy as ThreadCopy
-from .tiled import ThreadMMA as ThreadMMA
-from .tiled import TiledCopy as TiledCopy
-from .tiled import TiledMMA as TiledMMA
-from .tiled import make_tiled_copy as make_tiled_copy
-from .tiled import make_tiled_copy_A as make_tiled_copy_A
-from .tiled import make_tiled_copy_B as make_tiled_copy_B
-from .tiled import make_tiled_copy_C as make_tiled_copy_C
-from .tiled import make_tiled_copy_tv as make_tiled_copy_tv
-from .tiled import make_tiled_mma as make_tiled_mma
+from .algorithms import axpby, clear, cooperative_copy, copy, copy_if, elem_less, fill, reduce, reduce_tree, transform
+from .atoms import COPY_ATOMS, FMA, MMA_ATOMS, CopyAtom, MMAAtom, subgroup_matrix, universal_copy
+from .bulk import common_refinement, leaf_view, load_all, mode_sizes, strided_modes, strided_view
+from .dtypes import (
+    DTYPES,
+    DType,
+    MatrixType,
+    as_dtype,
+    bool_,
+    c64,
+    c128,
+    f16,
+    f32,
+    f64,
+    gpu_dtype,
+    i8,
+    i16,
+    i32,
+    i64,
+    matrix_type,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+from .engine import (
+    ALLOCATOR,
+    CURRENT_THREAD,
+    Array,
+    ArrayEngine,
+    CoordinateEngine,
+    CountingEngine,
+    Engine,
+    Scalars,
+    ViewEngine,
+    allocate,
+    current_thread,
+    fit_values,
+    offset_of,
+)
+from .gemm import gemm
+from .guard import Guard, GuardAxis
+from .make import (
+    make_counting_tensor,
+    make_fragment_like,
+    make_gmem_ptr,
+    make_identity_tensor,
+    make_rmem_ptr,
+    make_smem_ptr,
+    make_tensor,
+    make_tensor_like,
+    recast,
+    view_of,
+)
+from .packed import PackedEngine
+from .partition import (
+    inner_partition,
+    invert_tv,
+    local_partition,
+    local_tile,
+    make_layout_tv,
+    outer_partition,
+    thread_value_partition,
+)
+from .tensor import Tensor, TensorIndexError
+from .tiled import (
+    ThreadCopy,
+    ThreadMMA,
+    TiledCopy,
+    TiledMMA,
+    make_tiled_copy,
+    make_tiled_copy_A,
+    make_tiled_copy_B,
+    make_tiled_copy_C,
+    make_tiled_copy_tv,
+    make_tiled_mma,
+)
+
+__all__ = [
+    "ALLOCATOR",
+    "COPY_ATOMS",
+    "CURRENT_THREAD",
+    "DTYPES",
+    "FMA",
+    "MMA_ATOMS",
+    "Array",
+    "ArrayEngine",
+    "CoordinateEngine",
+    "CopyAtom",
+    "CountingEngine",
+    "DType",
+    "Engine",
+    "Guard",
+    "GuardAxis",
+    "MMAAtom",
+    "MatrixType",
+    "PackedEngine",
+    "Scalars",
+    "Tensor",
+    "TensorIndexError",
+    "ThreadCopy",
+    "ThreadMMA",
+    "TiledCopy",
+    "TiledMMA",
+    "ViewEngine",
+    "allocate",
+    "as_dtype",
+    "axpby",
+    "bool_",
+    "c64",
+    "c128",
+    "clear",
+    "common_refinement",
+    "cooperative_copy",
+    "copy",
+    "copy_if",
+    "current_thread",
+    "elem_less",
+    "f16",
+    "f32",
+    "f64",
+    "fill",
+    "fit_values",
+    "gemm",
+    "gpu_dtype",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "inner_partition",
+    "invert_tv",
+    "leaf_view",
+    "load_all",
+    "local_partition",
+    "local_tile",
+    "make_counting_tensor",
+    "make_fragment_like",
+    "make_gmem_ptr",
+    "make_identity_tensor",
+    "make_layout_tv",
+    "make_rmem_ptr",
+    "make_smem_ptr",
+    "make_tensor",
+    "make_tensor_like",
+    "make_tiled_copy",
+    "make_tiled_copy_A",
+    "make_tiled_copy_B",
+    "make_tiled_copy_C",
+    "make_tiled_copy_tv",
+    "make_tiled_mma",
+    "matrix_type",
+    "mode_sizes",
+    "offset_of",
+    "outer_partition",
+    "recast",
+    "reduce",
+    "reduce_tree",
+    "strided_modes",
+    "strided_view",
+    "subgroup_matrix",
+    "thread_value_partition",
+    "transform",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "universal_copy",
+    "view_of",
+]  # fmt: skip

@@ -16,8 +16,8 @@ from ..errors import TensorError
 from ..layout import Layout, coalesce
 from ..layout import elem_less as elem_less_of
 from ..layout.algebra.rearrange import coalesced
-from ..layout.values.above import numpy_later as np
 from ..layout.values.int_tuple import IntTuple, leaves
+from ..lazy import numpy as np
 from .bulk import (
     check_overlap,
     common_refinement,

@@ -7,16 +7,18 @@ it (`engine.confined`); inside a kernel the verifier decides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LayoutError, TensorError
-from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros, is_surjective
+from ..layout import ComposedLayout, Layout, axis_layout, filter_zeros, is_surjective, slice_and_offset
 from ..layout.algebra.rearrange import coalesced
-from ..layout.values.above import numpy_later as np
 from ..layout.values.bit_map import OfBits
-from ..layout.values.coordinates import has_basis, keeps
+from ..layout.values.composed import plain_part
+from ..layout.values.coordinates import _, has_basis, has_underscore, keeps
 from ..layout.values.int_tuple import IntTuple, fold_profile, leaves, product, product_each, show
-from ..layout.values.layout import flat_modes, reach
+from ..layout.values.layout import flat_modes, offset_bounds
+from ..lazy import numpy as np
 from .engine import Array, CoordinateEngine, Engine, Moved, Scalars, ViewEngine, check_writable, fit_values
 from .guard import both
 
@@ -271,7 +273,7 @@ def offset_range(layout: Layout | ComposedLayout) -> tuple[int, int]:
         raise LayoutError(f"offsets of {layout}: its sizes are not known; put values in with subs")
     if layout.size == 0:
         return 0, 0
-    low, high = reach(layout)
+    low, high = offset_bounds(layout)
     return low, high + 1
 
 
@@ -291,6 +293,31 @@ def names_only(tiler: object, shape: IntTuple) -> bool:
         return False
     low, end = offset_range(tiler)
     return low >= 0 and end <= product(shape)
+
+
+def named_range(tiler: Any, shape: Any, crd: Any) -> Iterator[tuple[Any, Any, int]]:
+    """The least and the greatest index that `composition(tensor, tiler)(crd)` takes of each mode that the tiler names,
+    and the size of the mode; `crd` may hold expressions of a kernel, and is `_` for all of the composition.
+
+    >>> from cutepy.layout import _
+    >>> list(named_range(Layout((4, 2), (1, 8)), (4, 8), (3, _)))
+    [(3, 11, 32)]
+
+    Of a swizzled tiler a slice is left out, and basis strides are: `confined` looks at their offsets.
+    """
+    if isinstance(tiler, tuple) and isinstance(shape, tuple):
+        entries = crd if isinstance(crd, tuple) and len(crd) == len(tiler) else (_,) * len(tiler)
+        for mode, extent, entry in zip(tiler, shape, entries, strict=False):
+            yield from named_range(mode, extent, entry)
+    elif type(tiler) is int:
+        yield 0, tiler - 1, product(shape)
+    elif type(tiler) is Layout and tiler.facts is None and not has_basis(tiler.stride) and tiler.size:
+        kept, moved = slice_and_offset(crd, tiler) if has_underscore(crd) and crd is not _ else (tiler, 0)
+        low, end = offset_range(kept)
+        yield moved + low, moved + end - 1, product(shape)
+    elif isinstance(tiler, ComposedLayout) and crd is _ and tiler.size and not has_basis(plain_part(tiler).stride):
+        low, end = offset_range(tiler)
+        yield low, end - 1, product(shape)
 
 
 def confined(part: Tensor, whole: Tensor, call: str, *operands: object) -> Tensor:

@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import TensorError
-from ..layout.values.above import numpy_later as np
+from ..lazy import numpy as np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -126,6 +126,9 @@ def _listed(dtypes: Iterable[DType]) -> str:
     return ", ".join(f"{dtype.name} ({dtype.numpy})" for dtype in dtypes)
 
 
+MATRIX_BYTES = 16
+"""Alignment, in bytes, of what matrices are loaded from and stored to: an array, a matrix in it, a run of a matrix."""
+
 Role = Literal["left", "right", "result"]
 ROLES: dict[str, Role] = {"a": "left", "b": "right", "c": "result"}
 
@@ -151,6 +154,14 @@ class MatrixType(DType):
     def columns(self) -> int:
         """Columns of the matrix, as it is multiplied."""
         return self.shape[2] if self.role == "left" else self.shape[1]
+
+    def run_alignment(self, *, by_columns: bool) -> int:
+        """Of how many elements the first one of a matrix in memory, and the stride of its runs, are multiples.
+
+        A run is a row, or a column with `by_columns`. Vulkan asks for 16 bytes, or for a whole run where that is less
+        (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+        """
+        return min(MATRIX_BYTES // self.element.bytes, self.rows if by_columns else self.columns)
 
     @property
     def accumulator(self) -> DType:

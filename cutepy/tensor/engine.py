@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runt
 
 from ..errors import TensorError
 from ..layout import ComposedLayout, IntTuple, Layout
-from ..layout.values.above import numpy_later as np
 from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import map_leaves, show
+from ..lazy import numpy as np
 from .dtypes import BREADTH, DType, MatrixArray, MatrixType, i32
 
 Space: TypeAlias = Literal["", "gmem", "smem", "rmem"]

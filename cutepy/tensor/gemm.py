@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import TensorError
-from ..layout.values.above import numpy_later as np
+from ..lazy import numpy as np
 from .bulk import check_overlap, computed, mode_sizes, offset_table, store_all, strided_modes
 from .engine import Array, Scalars, check_writable
 from .tensor import Tensor, expect_tensors

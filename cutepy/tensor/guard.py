@@ -16,12 +16,12 @@ from ..errors import LayoutError
 from ..layout import ComposedLayout, Layout, composition, get, slice_and_offset, weakly_congruent
 from ..layout.algebra.rearrange import joined
 from ..layout.algebra.tile import rounded_up
-from ..layout.values.above import numpy_later as np
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate
 from ..layout.values.int_tuple import fold_profile, leaves, map_leaves, prefix_product
-from ..layout.values.layout import _make, reach
+from ..layout.values.layout import _make, offset_bounds
 from ..layout.values.size import is_unknown
+from ..lazy import numpy as np
 from .engine import Array, Place, Scalars, offset_of
 
 
@@ -45,7 +45,7 @@ class GuardAxis:
         """True if numbers alone tell that every element exists along this axis."""
         if type(self.origin) is not int or type(self.limit) is not int:
             return False
-        return self.origin + reach(self.layout)[1] < self.limit
+        return self.origin + offset_bounds(self.layout)[1] < self.limit
 
     def table(self) -> Array:
         """`inside` for every coordinate, with one array axis a mode."""

@@ -10,23 +10,14 @@ from ..errors import TensorError
 from ..layout import ComposedLayout, Layout, coshape, make_identity_layout, make_layout_like, make_ordered_layout
 from ..layout.algebra.operation import on_any
 from ..layout.algebra.recast import recast_layout
-from ..layout.values.above import numpy_later as np
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import has_basis
 from ..layout.values.int_tuple import IntTuple, Order, fold_profile, leaves, tuple_add
-from ..layout.values.layout import _make, reach
+from ..layout.values.layout import _make, offset_bounds
+from ..lazy import numpy as np
 from .bulk import confined, offset_range
 from .dtypes import PACKED, DType, as_dtype, c64, f32, i32, u32
-from .engine import (
-    Array,
-    ArrayEngine,
-    CoordinateEngine,
-    CountingEngine,
-    Engine,
-    Space,
-    ViewEngine,
-    allocate,
-)
+from .engine import Array, ArrayEngine, CoordinateEngine, CountingEngine, Engine, Space, ViewEngine, allocate
 from .packed import PackedEngine, words_as
 from .tensor import Tensor, expect_tensors
 
@@ -87,14 +78,26 @@ def view_of(data: object, dtype: object = None, *, space: Space = "", name: str 
     extents = [int(s) for s in array.shape]
     steps = [step // width if extent > 1 else 0 for extent, step in zip(extents, array.strides, strict=True)]
     home = _make(tuple(extents), tuple(steps))
-    low, high = reach(home)
+    low, high = offset_bounds(home)
     corner = array[tuple(slice(None, None, -1 if step < 0 else 1) for step in steps)] if steps else array
     length = high - low + 1 if array.size else 0
     memory = np.lib.stride_tricks.as_strided(corner, (length,), (width,), writeable=array.flags.writeable)
     return ViewEngine(memory, kind, -low, space, name, home)
 
 
+MASKED = "a tensor knows no mask, and this is a masked array; give its .filled(...) or .data"
+
+
+def _any_masked(data: object) -> bool:
+    """Whether nested lists hold a masked array or element, of which NumPy would take the data."""
+    if isinstance(data, list | tuple):
+        return any(map(_any_masked, data))
+    return isinstance(data, np.ma.MaskedArray)
+
+
 def _as_array(data: object) -> Array:
+    if isinstance(data, np.ma.MaskedArray):
+        raise TensorError(MASKED)
     if isinstance(data, np.ndarray):
         return data
     if hasattr(data, "__array_interface__"):
@@ -116,6 +119,8 @@ def _as_array(data: object) -> Array:
 
 def _copied(numbers: list[object]) -> ArrayEngine:
     """Memory of its own for nested lists of numbers, in the type that NumPy gives them."""
+    if _any_masked(numbers):
+        raise TensorError(f"make_tensor({numbers!r:.60}): {MASKED}")
     try:
         array = np.array(numbers)
     except ValueError as error:
@@ -334,16 +339,21 @@ def _width(bits: int) -> str:
     return f"{bits // 8} bytes" if bits % 8 == 0 else f"{bits} bits"
 
 
-def in_words(tensor: Tensor) -> tuple[Tensor, ViewEngine] | None:
+def in_words(tensor: Tensor, *, copies: bool = False) -> tuple[Tensor, ViewEngine] | None:
     """A tensor of packed or of small integers, or of complex numbers, in host memory as one over words of 32 bits, and
-    these, by the same memory; None for any other. Raises TensorError for memory that is no whole number of words."""
+    these, by the same memory; None for any other. Memory that is no whole number of words is copied, with zeros behind
+    it, where the call `copies`; else TensorError is raised."""
     engine = tensor.engine
     memory = engine.words if isinstance(engine, PackedEngine) else engine
     small = (engine.dtype.kind in "iu" and engine.dtype.bits < 32) or engine.dtype is c64
     if not isinstance(memory, ViewEngine) or not (small or isinstance(engine, PackedEngine)):
         return None
     per = memory.dtype.bits // engine.dtype.bits
-    if memory.memory.nbytes % 4 or not memory.memory.flags.c_contiguous:
+    if copies:
+        whole = np.zeros(-(-memory.memory.nbytes // 4) * 4 // memory.memory.itemsize, memory.memory.dtype)
+        whole[: len(memory.memory)] = memory.memory
+        memory = ViewEngine(whole, memory.dtype, memory.origin, memory.space, memory.name)
+    elif memory.memory.nbytes % 4 or not memory.memory.flags.c_contiguous:
         raise TensorError(
             f"{tensor}: a GPU has it in words of 32 bits, and it has {memory.memory.nbytes} bytes; pad its memory to a "
             "multiple of 4"

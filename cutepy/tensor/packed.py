@@ -5,11 +5,11 @@ Law: a load is what NumPy has at these bits of the memory, in the order of its b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import TensorError
-from ..layout.values.above import numpy_later as np
+from ..lazy import numpy as np
 from .dtypes import DType
 from .engine import Array, Engine, Mask, Scalars, Space, check_writable
 
@@ -46,6 +46,11 @@ class PackedEngine:
     def per(self) -> int:
         """Elements in a word."""
         return self.words.dtype.bits // self.dtype.bits
+
+    def within(self, coordinates: Any) -> PackedEngine:
+        """The same elements, chosen by these coordinates too, where the words' engine carries them along."""
+        claim = getattr(self.words, "within", None)
+        return self if claim is None else replace(self, words=claim(coordinates))
 
     def split(self, offsets: Any) -> tuple[Any, Any]:
         """The words, and where the elements are inside of them."""

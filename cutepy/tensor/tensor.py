@@ -13,13 +13,13 @@ from typing import Any, TypeAlias, overload
 from ..errors import CoordinateError, TensorError
 from ..layout import ComposedLayout, Layout, composition, get
 from ..layout.algebra.operation import OPERATIONS, Elements, on_any
-from ..layout.values.above import Shown
-from ..layout.values.above import numpy_later as np
 from ..layout.values.composed import plain_part
 from ..layout.values.coordinates import Coordinate, Underscore, _, as_value, has_underscore, inner_product
 from ..layout.values.int_tuple import IntTuple, Shaped, as_tuple, moved, product, show
 from ..layout.values.layout import _make, slice_and_offset
-from .bulk import confined, load_all, names_only, strided_modes, strided_view
+from ..layout.values.methods import NotebookRepr
+from ..lazy import numpy as np
+from .bulk import confined, load_all, named_range, names_only, strided_modes, strided_view
 from .dtypes import DType
 from .engine import Array, Engine, Place, Scalars, check_writable, describe, offset_of
 from .guard import Guard, rounded
@@ -35,7 +35,7 @@ class TensorIndexError(TensorError, CoordinateError):
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False, init=False)
-class Tensor(Shaped, Shown):
+class Tensor(Shaped, NotebookRepr):
     """Elements of `engine` in the order of `layout`, from `offset` on.
 
     >>> from cutepy.layout import _
@@ -112,7 +112,7 @@ class Tensor(Shaped, Shown):
         else:
             _check(crd, layout.shape, self)
         place = moved(self.offset, layout(crd))
-        return self.engine.load(place, self._inside(crd))
+        return self.engine_at(crd).load(place, self._inside(crd))
 
     def __setitem__(self, crd: Place, value: Scalars) -> None:
         if has_underscore(crd):
@@ -120,7 +120,14 @@ class Tensor(Shaped, Shown):
         check_writable(self.engine)
         _check(crd, self.layout.shape, self)
         offset = self.offset + offset_of(self.layout, crd)
-        self.engine.store(offset, value, self._inside(crd))
+        self.engine_at(crd).store(offset, value, self._inside(crd))
+
+    def engine_at(self, crd: Any) -> Engine:
+        """The engine of what is taken at `crd`: in a kernel it carries the entries that are not known yet along, as
+        claims to be inside the shape."""
+        within = getattr(self.engine, "within", None)
+        found: Engine = self.engine if within is None else within(_claims(crd, self.layout.shape))
+        return found
 
     def _inside(self, crd: Place) -> Any:
         """The mask of one access; TensorIndexError where numbers tell that it is outside."""
@@ -149,7 +156,8 @@ class Tensor(Shaped, Shown):
                 kept = layout.sliced(crd)
         base, by = self.offset, as_value(by)
         offset = by if type(base) is int and not base else moved(base, by)
-        return Tensor(self.engine, kept, offset, None if self.guard is None else self.guard.slice(crd))
+        guard = None if self.guard is None else self.guard.slice(crd)
+        return Tensor(self.engine_at(crd), kept, offset, guard)
 
     def mode(self, *path: int) -> Tensor:
         """The subtensor of one mode, at 0 of the others; also `get(t, ...)`. CuTe's `tensor<I...>(t)`."""
@@ -169,9 +177,15 @@ class Tensor(Shaped, Shown):
         Raises TensorError for what is no view of the tensor's own elements.
         """
         part = self._lifted(function, *arguments)
-        if _acts(function) != "extended" or (function is composition and _stays(self, arguments[0])):
+        if _acts(function) != "extended":
             return part
-        return confined(part, self, function.__name__, self, *arguments)
+        composed = function is composition
+        if composed and names_only(arguments[0], self.layout.shape):
+            return part
+        confined(part, self, function.__name__, self, *arguments)
+        if composed:
+            _outside(self, arguments[0], _, "composition", self, arguments[0])
+        return part
 
     def _lifted(self, function: Callable[..., Layout], *arguments: Any) -> Tensor:
         """As `lift_layout`, for a caller that slices the result and then asks `confined` of the slice."""
@@ -245,12 +259,33 @@ def _acts(function: Callable[..., Layout]) -> Elements:
 def composed_slice(tensor: Tensor, tiler: object, crd: Place, call: str, *operands: object) -> Tensor:
     """`composition(tensor, tiler)(crd)`, of which only the slice must keep to the elements of `tensor`."""
     part: Tensor = tensor._lifted(composition, tiler)[crd]
-    return part if _stays(tensor, tiler) else confined(part, tensor, call, *operands)
+    if names_only(tiler, tensor.layout.shape):
+        return part
+    confined(part, tensor, call, *operands)
+    claims = _outside(tensor, tiler, crd, call, *operands)
+    within = getattr(part.engine, "within", None)
+    if claims and within is not None:
+        part = Tensor(within(claims), part.layout, part.offset, part.guard)
+    return part
 
 
-def _stays(tensor: Tensor, tiler: object) -> bool:
-    """True if a composition with `tiler` needs no closer look: nobody asks, or it names coordinates of `tensor`."""
-    return not getattr(tensor.engine, "confined", False) or names_only(tiler, tensor.layout.shape)
+def _outside(tensor: Tensor, tiler: Any, crd: Any, call: str, *operands: object) -> list[tuple[Any, int]]:
+    """Raise TensorError where `composition(tensor, tiler)` at `crd` takes an index that its mode of `tensor` does not
+    have; what a kernel computes is given back, each end of what is taken with the size of its mode."""
+    claims: list[tuple[Any, int]] = []
+    if getattr(tensor.engine, "unbounded", False):
+        return claims
+    for low, high, size in named_range(tiler, tensor.layout.shape, crd):
+        for end in (low, high):
+            if not isinstance(end, int):
+                claims.append((end, size))
+            elif not 0 <= end < size:
+                called = f"{call}({', '.join(str(operand) for operand in operands if operand is not None)})"
+                raise TensorError(
+                    f"{called}: it takes index {end} of a mode of {size}, which goes from 0 to {size - 1}; "
+                    "choose smaller sizes or strides, or divide the tensor by the tile first (zipped_divide)"
+                )
+    return claims
 
 
 def _refusal(function: Callable[..., Layout], tensor: Tensor, arguments: tuple[object, ...]) -> str:
@@ -349,6 +384,19 @@ def _check(crd: object, shape: IntTuple, tensor: Tensor) -> None:
             f"coordinate {low if low < 0 else high} of {tensor}: this mode has size {product(shape)}, "
             f"so it goes from 0 to {product(shape) - 1}"
         )
+
+
+def _claims(crd: Any, shape: IntTuple) -> list[tuple[Any, int]]:
+    """The entries of a coordinate that are expressions of a kernel, each with the extent that it stays below.
+
+    An entry for a mode of several leaves is an index into all of them.
+    """
+    if isinstance(crd, tuple) and isinstance(shape, tuple):
+        return [claim for entry, extent in zip(crd, shape, strict=True) for claim in _claims(entry, extent)]
+    if crd is _ or isinstance(crd, (int, np.integer, tuple)) or (isinstance(crd, np.ndarray) and crd.dtype != object):
+        return []
+    entries = crd.ravel().tolist() if isinstance(crd, np.ndarray) else [crd]
+    return [(entry, product(shape)) for entry in entries if not isinstance(entry, int)]
 
 
 def _misfit(crd: tuple[object, ...], shape: IntTuple, tensor: Tensor) -> TensorIndexError:

@@ -26,9 +26,9 @@ from ..layout import (
     zipped_divide,
 )
 from ..layout.algebra.recast import upcast
-from ..layout.values.above import Shown
 from ..layout.values.coordinates import Underscore, _
 from ..layout.values.int_tuple import product_each
+from ..layout.values.methods import NotebookRepr
 from .atoms.atom import CopyAtom, MMAAtom
 from .dtypes import ROLES, as_dtype, matrix_type
 from .engine import Place, Scalars, allocate, current_thread
@@ -57,7 +57,7 @@ class ThreadMMA:
 
 
 @dataclass(frozen=True, slots=True)
-class TiledMMA(Shown):
+class TiledMMA(NotebookRepr):
     """`atom` over `arrangement` (M, N, K) atoms side by side, and `permutation` of each of M, N and K.
 
     An entry of the permutation is the extent that is dealt out at once, as an integer or as a layout that says in which
@@ -225,7 +225,7 @@ class ThreadCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class TiledCopy(Shown):
+class TiledCopy(NotebookRepr):
     """`atom` over a tile: `layout_tv` maps (thread, value) to the index in `tile`.
 
     >>> from cutepy.tensor import make_tensor, universal_copy

@@ -44,20 +44,20 @@ def main(example: Example) -> None:
     """What a script does: print the text, or run it and compare."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--wgsl", action="store_true", help="print the WGSL and run nothing")
-    parser.add_argument("--engine", choices=("auto", "wgpu", "numpy"), default="auto")
+    parser.add_argument("--engine", choices=("auto", "wgpu", "interpreter"), default="auto")
     options = parser.parse_args()
     if options.wgsl:
         print(example.wgsl(), end="")
         return
     engine, adapter = options.engine, "the interpreter"
-    if engine != "numpy":
+    if engine != "interpreter":
         try:
             adapter = gpu.default_device().adapter.summary
             engine = "wgpu"
         except DeviceError as error:
             if engine == "wgpu":
                 raise SystemExit(f"error: {error}") from None
-            engine = "numpy"
+            engine = "interpreter"
     error = example.run(engine)
     print(f"{example.kernel.__name__} on {adapter}: at most {error:.1e} of the greatest element away from NumPy")
     if error > example.tolerance:

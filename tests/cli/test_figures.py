@@ -228,3 +228,25 @@ def test_a_check_answers_as_json(here: Run, tmp_path: Path) -> None:
     done = here("figures", "page.md", "--check", "--json")
     stale = [{"file": "x.svg", "state": "missing", "place": "page.md:1"}]
     assert (done.returncode, json.loads(done.stdout), done.stderr) == (1, {"figures": 1, "stale": stale}, b"")
+
+
+def test_watching_outlives_a_document_that_is_gone_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from cutepy.cli import figures
+
+    page = tmp_path / "page.md"
+    page.write_text("```layout\n(2,2)\nfile: a.svg\n```\n")
+    steps = iter([page.unlink, lambda: page.write_text("```layout\n(4,4)\nfile: b.svg\n```\n")])
+
+    def rest(_seconds: float) -> None:
+        step = next(steps, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    monkeypatch.setattr(figures.time, "sleep", rest)
+    with pytest.raises(KeyboardInterrupt):
+        figures._watch([page])
+    assert (tmp_path / "a.svg").exists() and (tmp_path / "b.svg").exists()
+    assert "page.md" in capsys.readouterr().err

@@ -11,8 +11,8 @@ import pytest
 
 from cutepy.cli.matmul import choose_engine, parse_tile, plan_for, read_matrix
 from cutepy.errors import CommandError, DeviceError
-from cutepy.gpu import matmul
 from cutepy.gpu.runtime import Limits, choose_adapter
+from cutepy.ops import matmul
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 Refused = Callable[..., str]
@@ -49,7 +49,7 @@ def error(c: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
 @pytest.mark.parametrize("size", SIZES)
 def test_interpreter(here: Run, tmp_path: Path, size: tuple[int, int, int]) -> None:
     a, b = save(tmp_path, *size)
-    done = here("matmul", "A.npy", "B.npy", "-o", "C.npy", "--engine", "numpy")
+    done = here("matmul", "A.npy", "B.npy", "-o", "C.npy", "--engine", "interpreter")
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"NumPy interpreter" in done.stdout
     assert error(np.load(tmp_path / "C.npy"), a, b) <= 1e-6
@@ -65,7 +65,7 @@ def test_device(cli: Run, here: Run, tmp_path: Path, adapter: str, size: tuple[i
     assert error(np.load(tmp_path / "C.npy"), a, b) <= 1e-6
 
 
-@pytest.mark.parametrize("engine", ["numpy", "wgpu"])
+@pytest.mark.parametrize("engine", ["interpreter", "wgpu"])
 def test_transposed_strided_and_to_standard_output(
     cli: Run, tmp_path: Path, engine: str, request: pytest.FixtureRequest
 ) -> None:
@@ -93,7 +93,7 @@ def test_the_other_byte_order_and_a_kept_file_mode(here: Run, tmp_path: Path) ->
     np.save(tmp_path / "A.npy", a.astype(">f4"))
     np.save(tmp_path / "C.npy", b)
     (tmp_path / "C.npy").chmod(0o640)
-    assert here("matmul", "A.npy", "C.npy", "-o", "C.npy", "--engine", "numpy").returncode == 0
+    assert here("matmul", "A.npy", "C.npy", "-o", "C.npy", "--engine", "interpreter").returncode == 0
     assert error(np.load(tmp_path / "C.npy"), a, b) <= 1e-6
     assert (tmp_path / "C.npy").stat().st_mode & 0o777 == 0o640
 
@@ -103,7 +103,7 @@ def test_empty(here: Run, tmp_path: Path, size: tuple[int, int, int]) -> None:
     m, k, n = size
     np.save(tmp_path / "A.npy", np.ones((m, k), np.float32))
     np.save(tmp_path / "B.npy", np.ones((k, n), np.float32))
-    assert here("matmul", "A.npy", "B.npy", "-o", "C.npy", "--engine", "numpy").returncode == 0
+    assert here("matmul", "A.npy", "B.npy", "-o", "C.npy", "--engine", "interpreter").returncode == 0
     c = np.load(tmp_path / "C.npy")
     assert c.shape == (m, n)
     assert not c.any()
@@ -117,7 +117,7 @@ def test_show(here: Run, tmp_path: Path) -> None:
     assert "@compute @workgroup_size(64)" in text
     layouts = here("matmul", "A.npy", "B.npy", "--show", "layouts").stdout.decode()
     assert "C f32 (33,40):(40,1)" in layouts
-    done = here("matmul", "A.npy", "B.npy", "--show", "wgsl", "-o", "C.npy", "--engine", "numpy")
+    done = here("matmul", "A.npy", "B.npy", "--show", "wgsl", "-o", "C.npy", "--engine", "interpreter")
     assert done.stdout.startswith(b"//")
     assert b"written to C.npy" in done.stderr
     assert (tmp_path / "C.npy").exists()
@@ -141,7 +141,7 @@ BAD = {
     "negative header": (("negative.npy", "B.npy"), "negative.npy:"),
     "rank 3": (("rank3.npy", "B.npy"), "rank 3, shape (2, 2, 2)"),
     "rank 1": (("A.npy", "rank1.npy"), "rank 1, shape (6,)"),
-    "engine": (("A.npy", "B.npy", "--engine", "cuda"), "--engine cuda: the engines are auto, wgpu, numpy"),
+    "engine": (("A.npy", "B.npy", "--engine", "cuda"), "--engine cuda: the engines are auto, wgpu, interpreter"),
     "zero tile": (("A.npy", "B.npy", "--tile", "0x4x4"), "--tile 0x4x4: rows, columns and depth are at least 1"),
     "two sizes": (("A.npy", "B.npy", "--tile", "4x4"), "three numbers"),
     "words": (("A.npy", "B.npy", "--tile", "axbxc"), "three numbers"),
@@ -182,7 +182,7 @@ def bad_files(tmp_path: Path) -> Path:
 def test_bad_input(refused: Refused, bad_files: Path, name: str) -> None:
     arguments, expected = BAD[name]
     output = () if "-o" in arguments else ("-o", "C.npy")
-    numpy = () if "--engine" in arguments else ("--engine", "numpy")
+    numpy = () if "--engine" in arguments else ("--engine", "interpreter")
     assert expected in refused("matmul", *arguments, *output, *numpy, fresh=name in FRESH)
 
 
@@ -212,7 +212,7 @@ def test_every_tile_that_is_planned_multiplies_right() -> None:
         planned += 1
         assert plan.tile == tile
         for x, y in ((a, b), (b.T, a.T)):
-            assert error(matmul(x, y, plan=plan, engine="numpy").numpy(), x, y) <= 1e-6
+            assert error(matmul(x, y, plan=plan, engine="interpreter").numpy(), x, y) <= 1e-6
     assert planned >= 5
 
 
@@ -223,7 +223,7 @@ def test_a_name_with_brackets_is_a_file_first(tmp_path: Path) -> None:
     assert np.array_equal(read_matrix(f"{tmp_path / 'A[:1].npy'}[1:, ::2].T", "A"), a[1:, ::2].T)
 
 
-def test_engine_numpy_needs_no_device() -> None:
-    assert choose_engine("numpy").name == "numpy"
-    with pytest.raises(CommandError, match="auto, wgpu, numpy"):
+def test_the_interpreter_needs_no_device() -> None:
+    assert choose_engine("interpreter").name == "interpreter"
+    with pytest.raises(CommandError, match="auto, wgpu, interpreter"):
         choose_engine("torch")

@@ -49,14 +49,16 @@ def test_what_is_proven_runs_unchecked(device: Device) -> None:
 
 
 def test_a_verification_asks_the_device_of_the_tensors(device: Device) -> None:
+    most = device.limits.invocations
+
     @gpu.kernel
     def wide(y):
-        gpu.launch(grid=1, threads=device.limits.invocations)
+        gpu.launch(grid=1, threads=most)
         y[gpu.thread] = 1.0
 
-    y = np.zeros(device.limits.invocations, np.float32)
+    y = np.zeros(most, np.float32)
     assert wide.verify(gpu.array(y, device=device)).ok
-    assert wide.verify(y).ok is (device.limits.invocations <= 256)
+    assert wide.verify(y).ok is (most <= 256)
 
 
 @gpu.kernel

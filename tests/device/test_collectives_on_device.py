@@ -8,7 +8,6 @@ import pytest
 
 from cutepy import gpu
 from cutepy.gpu.runtime import Device
-from cutepy.gpu.runtime.pipeline import subgroup_size
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from collective_cases import NUMPY, SCANS, data, handed_on, moments, reduced, scanned, searched, voted, votes
@@ -85,4 +84,4 @@ def test_votes(device: Device) -> None:
     x = np.random.default_rng(1).integers(0, 9, 128).astype(np.uint32)
     out = gpu.array(np.zeros((128, 7), np.uint32), device=device)
     votes(gpu.array(x, device=device), out)
-    assert np.array_equal(out.numpy(), voted(x, subgroup_size(device)))
+    assert np.array_equal(out.numpy(), voted(x, device.subgroup_size()))

@@ -9,13 +9,12 @@ from test_convert import case, converted
 from cutepy import Layout, gpu
 from cutepy.errors import DeviceError
 from cutepy.gpu.runtime import Device
-from cutepy.gpu.runtime.pipeline import subgroup_size
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_pairs(device: Device, seed: int) -> None:
     rng = random.Random(f"{seed} on a device")
-    lanes = min(32, subgroup_size(device))
+    lanes = min(32, device.subgroup_size())
     source, target = random_pair(rng, rng.choice(("permuted", "linear")), lanes.bit_length() - 1, rng.randint(0, 4))
     x, y, wanted = case(source, target, 2)
     found = gpu.array(y, device=device)
@@ -31,7 +30,7 @@ def test_pairs_of_fragments(device: Device) -> None:
     for source, target in pairs:
         x, y, wanted = case(source, target)
         found = gpu.array(y, device=device)
-        options = {"source": source, "target": target, "lanes": min(32, subgroup_size(device)), "through": None}
+        options = {"source": source, "target": target, "lanes": min(32, device.subgroup_size()), "through": None}
         converted(gpu.array(x, device=device), found, **options, threads=len(x))
         assert (found.numpy() == wanted).all(), (source, target)
     assert len(pairs) > 10
@@ -46,7 +45,7 @@ def test_a_trip_through_memory(device: Device) -> None:
 
 
 def test_small_subgroups_are_refused(device: Device) -> None:
-    size = subgroup_size(device)
+    size = device.subgroup_size()
     source, target = Layout((2 * size, 2), (2, 1)), Layout((2 * size, 2), (1, 2 * size))
     x, y, _wanted = case(source, target)
     options = {"source": source, "target": target, "lanes": 2 * size, "through": "shuffles"}

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from gpu.function_cases import BITS, SPECIAL, close, edges, operands_of, special_operands
+from ops import signs
 from swiftshader import needs_f16, needs_special_values
 
 from cutepy import gpu, ops
 from cutepy.errors import KernelError
 from cutepy.gpu.runtime import Device
-from cutepy.ops.functions import FUNCTIONS, Function
+from cutepy.tensor.functions import FUNCTIONS, Function
 
 X = np.linspace(-0.9, 0.9, 64).astype(np.float32)
 Y = np.linspace(0.25, 3, 64).astype(np.float32)
@@ -164,3 +165,27 @@ def test_defaults_are_not_forgotten_by_the_quick_path(device: Device) -> None:
         for a in ((), (), (5.0,), (7.0,)):
             weighed(x, *a)
             assert x.numpy()[0] == (a or (3.0,))[0] * sum(weights)
+
+
+@pytest.mark.parametrize("function", signs.OF_FLOATS, ids=lambda f: f.name)
+def test_signs_of_zeros_and_infinities(device: Device, function: Function) -> None:
+    needs_special_values(device)
+    assert signs.wrong_edges(function, "wgpu") == []
+
+
+@pytest.mark.parametrize("name", ["left_shift", "right_shift"])
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+def test_shifts_by_any_amount(device: Device, name: str, dtype: str) -> None:
+    values = np.array([0, 1, 2, 100, np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
+    x, by = (t.ravel() for t in np.meshgrid(values, signs.SHIFTS.astype(dtype)))
+    found = getattr(ops, name)(gpu.array(x, device=device), by).numpy()
+    np.testing.assert_array_equal(found, getattr(np, name)(x, by))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 13])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16"])
+def test_any_length_of_small_types(device: Device, count: int, dtype: str) -> None:
+    x = np.arange(count, dtype=dtype) + 1
+    np.testing.assert_array_equal(gpu.array(x, device=device).numpy(), x)
+    both = np.arange(3 * count, dtype=dtype).reshape(3, count)
+    np.testing.assert_array_equal(gpu.array(both.T[::-1], device=device).numpy(), both.T[::-1])

@@ -8,14 +8,14 @@ import pytest
 from swiftshader import needs_special_values
 
 from cutepy import gpu, ops
-from cutepy.errors import DeviceError, KernelError
-from cutepy.gpu import repeat
+from cutepy.errors import CutepyError, DeviceError, KernelError
 from cutepy.gpu.operations import copies
-from cutepy.gpu.runtime import Device
+from cutepy.gpu.runtime import Device, DeviceBuffer
+from cutepy.gpu.runtime import call_cache as repeat
 from cutepy.gpu.trace import state
-from cutepy.layout import Layout
-from cutepy.ops.functions import NAMED
+from cutepy.layout import ComposedLayout, Layout, Swizzle
 from cutepy.tensor import Tensor, make_tensor
+from cutepy.tensor.functions import NAMED
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import operation_cases
@@ -38,7 +38,7 @@ def test_random_calls(device: Device, family: str) -> None:
 def test_nan_wins(device: Device) -> None:
     x = np.float32([[-3, np.nan, -1], [-5, -2, -2], [-np.inf, -np.inf, -np.inf], [np.nan, np.inf, np.nan]])
     for name in ("max", "min", "argmax", "argmin"):
-        got = getattr(gpu, name)(gpu.array(x, device=device), 1).numpy()
+        got = getattr(ops, name)(gpu.array(x, device=device), 1).numpy()
         np.testing.assert_array_equal(got, getattr(np, name)(x, 1))
 
 
@@ -48,7 +48,7 @@ def test_softmax_of_infinities(device: Device) -> None:
     with np.errstate(all="ignore"):
         e = np.exp(x - x.max(1, keepdims=True))
         wanted = e / e.sum(1, keepdims=True)
-    np.testing.assert_array_equal(gpu.softmax(gpu.array(x, device=device)).numpy(), wanted)
+    np.testing.assert_array_equal(ops.softmax(gpu.array(x, device=device)).numpy(), wanted)
 
 
 def test_grids_longer_than_a_dimension(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_grids_longer_than_a_dimension(device: Device, monkeypatch: pytest.Monke
     x = np.random.default_rng(0).standard_normal((51, 259), dtype=np.float32)
     moved = gpu.array(x, device=device)
     assert np.array_equal(gpu.pointwise("2 * a")(moved).numpy(), 2 * x)
-    assert np.array_equal(gpu.max(moved, 1).numpy(), x.max(1))
+    assert np.array_equal(ops.max(moved, 1).numpy(), x.max(1))
     turned = np.zeros((259, 51), np.float32)
     gpu.copy(moved, make_tensor(turned.T))
     assert np.array_equal(turned, x.T)
@@ -65,10 +65,10 @@ def test_grids_longer_than_a_dimension(device: Device, monkeypatch: pytest.Monke
 def test_several_passes_and_long_rows(device: Device) -> None:
     x = np.random.default_rng(0).standard_normal((3, 70_000), dtype=np.float32)
     moved = gpu.array(x, device=device)
-    assert np.array_equal(gpu.argmax(moved, 1).numpy(), x.argmax(1)) and gpu.min(moved) == x.min()
-    np.testing.assert_allclose(gpu.mean(moved, 1).numpy(), x.mean(1, dtype=np.float64), atol=1e-6)
+    assert np.array_equal(ops.argmax(moved, 1).numpy(), x.argmax(1)) and ops.min(moved).numpy() == x.min()
+    np.testing.assert_allclose(ops.mean(moved, 1).numpy(), x.mean(1, dtype=np.float64), atol=1e-6)
     e = np.exp(x - x.max(1, keepdims=True))
-    np.testing.assert_allclose(gpu.softmax(moved).numpy(), e / e.sum(1, keepdims=True, dtype=np.float64), rtol=1e-4)
+    np.testing.assert_allclose(ops.softmax(moved).numpy(), e / e.sum(1, keepdims=True, dtype=np.float64), rtol=1e-4)
 
 
 @pytest.mark.on_dawn(4100)
@@ -77,13 +77,13 @@ def test_columns_of_many_side_by_side(device: Device, rows: int) -> None:
     """By workgroups as large as the device has them."""
     x = np.random.default_rng(0).integers(-9, 10, (1100, rows)).astype(np.float32)
     moved, ones = gpu.array(x, device=device), gpu.array(np.arange(1100, dtype=np.float32) % 7, device=device)
-    assert np.array_equal(gpu.sum(moved, 0).numpy(), x.sum(0))
-    assert np.array_equal(gpu.matmul(ones, moved).numpy(), (np.arange(1100, dtype=np.float32) % 7) @ x)
+    assert np.array_equal(ops.sum(moved, 0).numpy(), x.sum(0))
+    assert np.array_equal(ops.matmul(ones, moved).numpy(), (np.arange(1100, dtype=np.float32) % 7) @ x)
 
 
 def test_results_stay_on_the_device(device: Device) -> None:
     x = gpu.array(np.ones((4, 5), np.float32), device=device)
-    results = gpu.pointwise("a + b")(x, np.float32([1]), engine="wgpu"), gpu.max(x, 0), gpu.softmax(x)
+    results = gpu.pointwise("a + b")(x, np.float32([1]), engine="wgpu"), ops.max(x, 0), ops.softmax(x)
     for result in results:
         assert isinstance(result, Tensor) and result.engine.device is device
     gpu.pointwise("a + b")(x, x, out=x)
@@ -153,7 +153,7 @@ def test_the_same_calls_give_the_same(device: Device) -> None:
 def test_device_tensors_are_not_for_the_interpreter(device: Device, own_device: Device) -> None:
     x, y = (gpu.array(np.ones(4, np.float32), device=d) for d in (device, own_device))
     with pytest.raises(KernelError, match=r"pass \.numpy"):
-        gpu.max(x, engine="numpy")
+        ops.max(x, engine="interpreter")
     with pytest.raises(KernelError, match="the tensors are on 2 devices"):
         gpu.pointwise("a + b")(x, y)
     with pytest.raises(KernelError, match="the tensors are on 2 devices"):
@@ -173,3 +173,63 @@ def test_copies_of_one_run_by_wide_tiles(device: Device, size: int, kind: str, m
         gpu.copy(Tensor(source.engine, Layout(size, step)), Tensor(target.engine, Layout(size), 4))
         np.testing.assert_array_equal(target.numpy(), np.pad(x, 4))
     repeat.forget()
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "int16", "complex64"])
+def test_nothing_of_a_device_is_computed_on_the_host_in_silence(device: Device, name: str) -> None:
+    """What a device has no type for it refuses, in every operation; views of it are views there."""
+    x = gpu.array(np.ones((4, 8), name), device=device)
+    calls = {
+        "add": lambda: ops.add(x, x),
+        "exp": lambda: ops.exp(x),
+        "sum": lambda: ops.sum(x),
+        "argmax": lambda: ops.argmax(x, 1),
+        "var": lambda: ops.var(x),
+        "softmax": lambda: ops.softmax(x),
+        "cumsum": lambda: ops.cumsum(x, 0),
+        "matmul": lambda: ops.matmul(x, ops.permute(x, (1, 0))),
+        "einsum": lambda: ops.einsum("ab->b", x),
+        "astype": lambda: ops.astype(x, "f32"),
+        "pad": lambda: ops.pad(x, [(1, 0), (0, 0)]),
+        "contiguous": lambda: ops.contiguous(x),
+        "reshape": lambda: ops.reshape(ops.permute(x, (1, 0)), (4, 2, 4)),
+    }
+    for call, run in calls.items():
+        try:
+            found = run()
+        except CutepyError as error:
+            assert "no such element type on a GPU" in str(error), call
+        else:
+            assert found.engine.words.device is device, call
+    with pytest.raises(KernelError, match=r"pass \.numpy\(\)"):
+        ops.add(x, x, engine="numpy")
+
+
+def test_movement_that_copies_stays_on_the_device(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pad`, and the copies of `reshape`, `crop`, `flip` and `expand`, of plain, permuted and swizzled tensors."""
+    values = np.arange(64, dtype=np.float32).reshape(8, 8)
+    swizzled = make_tensor(values.ravel(), ComposedLayout(Swizzle(1, 0, 3), 0, Layout((8, 8), (1, 8))))
+    memory = gpu.array(values.ravel(), device=device)
+    cases = {
+        "plain": (gpu.array(values, device=device), values),
+        "permuted": (ops.permute(gpu.array(values, device=device), (1, 0)), values.T),
+        "swizzled": (Tensor(memory.engine, swizzled.layout), swizzled.numpy()),
+    }
+    calls = (
+        lambda x: ops.reshape(x, (2, 32)),
+        lambda x: ops.reshape(x, (4, 16), order="F"),
+        lambda x: ops.reshape(ops.permute(ops.reshape(x, (2, 4, 8)), (2, 0, 1)), (4, -1)),
+        lambda x: ops.crop(x, [(1, 5), (2, 8)]),
+        lambda x: ops.flip(x, 1),
+        lambda x: ops.expand(x, (3, 8, 8)),
+        lambda x: ops.pad(x, [(1, 2), (0, 3)], 5),
+        lambda x: ops.contiguous(x, "F"),
+        lambda x: ops.reshape(ops.crop(x, [(0, 0), (0, 8)]), (4, 0)),
+    )
+    for name, (x, array) in cases.items():
+        for number, call in enumerate(calls):
+            with monkeypatch.context() as patch:
+                patch.setattr(DeviceBuffer, "read", lambda *_args, **_named: pytest.fail("read back"))
+                found = call(x)
+            assert on_device(found) is device, (name, number)
+            np.testing.assert_array_equal(found.numpy(), call(array).numpy(), err_msg=f"{name} {number}")

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from cutepy import gpu, ops
-from cutepy.gpu.array import DeviceEngine
-from cutepy.gpu.matmul_bytes import numbers_along
+from cutepy.gpu.matmul.int8 import numbers_along
+from cutepy.gpu.matmul.plan import whole_splits
+from cutepy.gpu.matmul.staging import new_of_tiles, padded_kernel
 from cutepy.gpu.operations.operand import Place
-from cutepy.gpu.plan import whole_splits
 from cutepy.gpu.runtime import Device
-from cutepy.gpu.slabs import new_of_tiles, padded_kernel
+from cutepy.gpu.runtime.device_tensor import DeviceEngine
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.tensor import fill, make_tensor
 from cutepy.tensor.dtypes import i32
@@ -38,7 +38,7 @@ def test_every_plan_at_uneven_edges(device: Device, name: str) -> None:
     x, y = gpu.array(a, device=device), gpu.array(b, device=device)
     bits = set()
     for _ in range(2):
-        gpu.matmul(x, y, c, plan=whole_splits(PLANS[name], k, splits))
+        ops.matmul(x, y, c, plan=whole_splits(PLANS[name], k, splits))
         bits.add(c.numpy().tobytes())
     assert len(bits) == 1 and error(c.numpy(), a.astype(np.float64) @ b) <= 1e-6, (m, n, k, splits)
 
@@ -55,13 +55,13 @@ def test_random_batches(device: Device, seed: int) -> None:
         ((6, 50, 90), (90,)),
     ):
         a, b = stored(g, one), stored(g, other)
-        found = gpu.matmul(gpu.array(a, device=device), gpu.array(b, device=device))
+        found = ops.matmul(gpu.array(a, device=device), gpu.array(b, device=device))
         assert error(found.numpy(), np.asarray(a.astype(np.float64) @ b)) <= 1e-6, (one, other)
 
 
 def test_a_product_into_the_memory_of_the_host(device: Device) -> None:
     a, b, c = np.ones((9, 8), np.float32), np.ones((8, 7), np.float32), np.zeros((7, 9), np.float32)
-    gpu.matmul(gpu.array(a, device=device), b, make_tensor(c.T))
+    ops.matmul(gpu.array(a, device=device), b, make_tensor(c.T))
     assert (c == 8).all()
 
 
@@ -102,7 +102,7 @@ def test_an_epilogue_on_the_device(device: Device, size: tuple[int, int, int]) -
     a, b, bias = (rng.standard_normal(s).astype(np.float32) for s in ((m, k), (k, n), (n,)))
     moved = [gpu.array(x, device=device) for x in (a, b, bias)]
     for _ in range(2):
-        found = gpu.matmul(*moved[:2], epilogue="tanh(c + bias)", bias=moved[2]).numpy()
+        found = ops.matmul(*moved[:2], epilogue="tanh(c + bias)", bias=moved[2]).numpy()
         np.testing.assert_allclose(found, np.tanh(a.astype(np.float64) @ b + bias), atol=1e-3)
 
 
@@ -130,7 +130,7 @@ def test_bytes_on_a_device_stay_there(device: Device, size: tuple[int, int, int]
     right = host[0].astype(np.int64) @ host[1]
     host = [np.asfortranarray(x) if t else x for x, t in zip(host, turned, strict=True)]
     there = [gpu.array(x, device=device) for x in host]
-    found = gpu.matmul(*there, sums="i32")
+    found = ops.matmul(*there, sums="i32")
     assert isinstance(found.engine, DeviceEngine)
     np.testing.assert_array_equal(found.numpy(), right)
     for x, axis in ((make_tensor(host[0]), -1), (make_tensor(host[1]), -2), (there[0], -1), (there[1], -2)):

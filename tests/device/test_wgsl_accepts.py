@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import new_arena
 from cutepy.gpu.lower import compile_kernel
 from cutepy.gpu.runtime import Device
+from cutepy.gpu.targets.interpreter import interpret
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from kernels import CASES, matmul

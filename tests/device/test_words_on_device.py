@@ -8,8 +8,8 @@ import pytest
 
 from cutepy import gpu
 from cutepy.gpu.runtime import Device
-from cutepy.ops.functions import Word
 from cutepy.tensor import make_tensor, recast
+from cutepy.tensor.functions import Word
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 from word_cases import BITS, WORDS, applied, joined, matvec, one_by_one, operands, parts, spread

@@ -128,7 +128,7 @@ def public_names() -> Iterator[tuple[str, str]]:
                 continue  # an id of the running thread
             thing = inspect.getattr_static(module, name, None) or getattr(module, name)
             if (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith("cutepy"):
-                yield thing.__module__, name
+                yield inspect.unwrap(thing).__module__, name
 
 
 def test_the_reference_has_every_public_name() -> None:

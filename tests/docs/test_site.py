@@ -120,7 +120,12 @@ def test_the_reference_shows_names_and_sessions(site: Path, pages: dict[Path, Re
         "tensor.partition.local_tile",
     ):
         assert f"cutepy.{name}" in ids
-    for name in ("gpu.trace.kernel.kernel", "gpu.trace.functions.exp", "draw.drawing.draw", "errors.CompositionError"):
+    for name in (
+        "gpu.trace.kernel.kernel",
+        "gpu.language.functions.exp",
+        "draw.drawing.draw",
+        "errors.CompositionError",
+    ):
         assert f"cutepy.{name}" in ids
     assert "cutepy.layout.algebra.composition.composes" not in ids, "what no layer exports is not shown"
     assert not any(page.quotes for page in reference.values()), "a doctest became a quotation"
@@ -171,7 +176,7 @@ def test_every_picture_of_a_fence_can_be_edited(site: Path, tab: Page) -> None:
     for link, layout in zip(links, figures, strict=True):
         parts = urlsplit(link)
         assert Path(unquote(parts.path)) == site / "explore.html"
-        assert parse_qs(parts.fragment) == {"e": [layout]}
+        assert parse_qs(parts.fragment)["e"] == [layout]
 
 
 def test_search_works_from_a_folder(site: Path, tab: Page) -> None:

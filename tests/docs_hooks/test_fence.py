@@ -1,7 +1,9 @@
 """The fence by itself: the bytes of the picture, options, and errors that name file and line."""
 
 import sys
+from html import unescape
 from types import SimpleNamespace
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -30,7 +32,7 @@ def test_what_the_document_says() -> None:
     found = html(f'{BODY}\ncaption: a < b\nalt: a "tile"', classes=["wide"], id_value="fig1", attrs={"data-x": "1"})
     assert found.startswith('<figure class="cutepy layout wide" id="fig1" data-x="1" data-layout="zipped_divide((8,8)')
     assert ' aria-label="a &quot;tile&quot;" style="' in found.partition("<svg")[0]
-    assert found.endswith("<figcaption>a &lt; b</figcaption></figure>")
+    assert found.partition("<script>")[0].endswith("<figcaption>a &lt; b</figcaption></figure>")
     assert "\n\n" not in found, "a blank line would end the HTML block"
 
 
@@ -88,6 +90,27 @@ def test_what_the_document_asks_of_the_picture() -> None:
     assert 'style="overflow-x:auto;text-align:center">' in found.partition("<svg")[0]
     assert 'style="width:50%;height:auto;max-width:none"' in found
     assert "width:8" not in html("(2,8):(8,1)\nview: memory\nwidth: 8").partition("<svg")[2].partition(">")[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "asked"),
+    [
+        ("(4,8):(8,1)", {"view": "grid"}),
+        ("complement(4:2, 24)\nview: steps", {"view": "steps"}),
+        (
+            "zipped_divide((8,8):(8,1), (4,4))\ncolor: tile\ncaption: here\nwidth: 50%",
+            {"view": "grid", "color": "tile"},
+        ),
+        ("((4,8),(2,2)):((32,1),(16,8))\nover: (16,8)", {"view": "tv", "over": "(16,8)"}),
+        ("(4,8):(8,1)\nview: tiles (2,2)\nhighlight: (1,_)", {"view": "tiles", "tiler": "(2,2)", "highlight": "(1,_)"}),
+        ("(8,8)\ntiler: (4,4)\nthreads: (8,2):(2,1)\nthread: 3", {"view": "tiles", "o.thread": "3"}),
+    ],
+)
+def test_edit_me_opens_the_picture_that_is_shown(source: str, asked: dict[str, str]) -> None:
+    found = dict(parse_qsl(unescape(html(source).partition('data-explore="')[2].partition('"')[0])))
+    assert found.pop("e") == source.partition("\n")[0] and asked.items() <= found.items()
+    options = {name.removeprefix("o."): value for name, value in found.items()}
+    assert drawing_of(source.partition("\n")[0], options).svg().rstrip().partition(">")[2] in html(source)
 
 
 def test_views_in_words() -> None:

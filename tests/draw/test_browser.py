@@ -253,3 +253,53 @@ def test_labels_stay_readable_on_a_phone(page: Page, tmp_path: Path) -> None:
     )
     small = {name: size for name, size in zip(GALLERY, sizes, strict=True) if not size >= 9}
     assert not small and page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+JUPYTERLAB = """
+.jp-RenderedHTMLCommon{font-family:serif;font-size:14px;line-height:1.6;padding-right:20px}
+.jp-RenderedHTMLCommon table{border-collapse:collapse;border-spacing:0;border:none;font-size:12px;table-layout:fixed;
+  margin-left:auto;margin-right:auto;margin-bottom:1em}
+.jp-RenderedHTMLCommon :is(td,th,tr){vertical-align:top;padding:0.5em;line-height:normal;white-space:normal;
+  max-width:none;border:none}
+:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon :is(td,th,tr){text-align:right}
+.jp-RenderedHTMLCommon tbody tr:nth-child(odd){background:#fff}
+.jp-RenderedHTMLCommon tbody tr:nth-child(even){background:#f5f5f5}
+.jp-RenderedHTMLCommon tbody tr:hover{background:#e1f0fa}
+"""
+"""What JupyterLab's style sheet says of tables in outputs, at the weight that it has there."""
+HEADS = """(() => {
+  const middle = (e) => { const b = e.getBoundingClientRect(); return b.left + b.width / 2; };
+  const texts = (e) => { const r = document.createRange(); r.selectNodeContents(e.firstChild); return middle(r); };
+  const wrong = [];
+  for (const table of document.querySelectorAll('table')) {
+    const below = [...table.querySelectorAll('tr')].find((row) => row.querySelector('td')).querySelectorAll('td');
+    for (const row of table.querySelectorAll('tr')) {
+      if (row.querySelector('td')) continue;
+      let column = 0;
+      for (const head of row.querySelectorAll('th')) {
+        if (!head.textContent) continue;
+        const own = [...below].slice(column, (column += head.colSpan));
+        const [first, last] = [own[0], own.at(-1)].map((e) => e.getBoundingClientRect());
+        if (Math.abs(texts(head) - (first.left + last.right) / 2) > 2) wrong.push(`head ${head.textContent}`);
+      }
+    }
+    for (const cell of table.querySelectorAll('td'))
+      if (cell.textContent && Math.abs(texts(cell) - middle(cell)) > 2) wrong.push(`cell ${cell.textContent}`);
+    for (const row of table.querySelectorAll('tr'))
+      if (getComputedStyle(row).backgroundColor !== 'rgba(0, 0, 0, 0)') wrong.push('a stripe');
+  }
+  return wrong;
+})()"""
+
+
+@pytest.mark.parametrize("theme", ["auto", "dark"])
+@pytest.mark.parametrize("host", ["", JUPYTERLAB], ids=["alone", "JupyterLab"])
+def test_heads_stand_over_their_columns_whatever_the_host_says_of_tables(
+    page: Page, tmp_path: Path, host: str, theme: str
+) -> None:
+    shown = draw("((2,2),(2,(2,2))):((1,8),(2,(4,16)))", theme=theme).html()  # type: ignore[arg-type]
+    path = tmp_path / "output.html"
+    body = f'<div class="jp-RenderedHTMLCommon jp-RenderedHTML">{shown}</div>'
+    path.write_text(f"<!doctype html><meta charset=utf-8><style>{host}</style>{body}", encoding="utf-8")
+    page.open(path)
+    assert page.evaluate(HEADS) == []

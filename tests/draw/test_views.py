@@ -1,13 +1,16 @@
 """What every view says: the labels and the colours of cells, read off the grids; refusals with a way out."""
 
 import pydoc
+import re
 import sys
 from base64 import b64decode
 from html import escape
 from importlib.util import find_spec
 from inspect import signature
+from pathlib import Path
 from time import sleep
 from types import ModuleType, SimpleNamespace
+from typing import get_args
 
 import pytest
 
@@ -181,7 +184,7 @@ def test_shared_cells_and_holes() -> None:
     grid = only(draw(Layout((4, 2), (1, 8)), view=ThreadValue((4, 4))))
     assert rows(grid)[0] == ["T0\nV0", "", "T0\nV1", ""]
     assert grid.paints[1] == "x"
-    assert grid.hints[1] == "(0,1) → nobody"
+    assert grid.hints[1] == "(0,1) → no thread"
 
 
 def test_a_whole_partition_shows_the_rest() -> None:
@@ -320,7 +323,9 @@ def test_one_colour_follows_a_coordinate_through_a_composition() -> None:
     outer, inner = Layout((6, 2), (8, 2)), Layout((4, 3), (3, 1))
     right, left, result = draw(steps(composition, outer, inner), view=Steps()).figure.grids
     assert right.paints == result.paints
-    paint_at = {int(offset): paint for offset, paint in zip(left.labels, left.paints, strict=True)}
+    hits = [tuple(map(int, label.split("→"))) for label in left.labels if "→" in label]
+    assert sorted(hits) == sorted((int(index), outer(int(index))) for index in right.labels)
+    paint_at = {int(label.split("→")[-1]): paint for label, paint in zip(left.labels, left.paints, strict=True)}
     assert [paint_at[int(offset)] for offset in result.labels] == list(result.paints)
 
 
@@ -492,6 +497,23 @@ def test_the_module_is_callable() -> None:
     assert module.Style is Style
 
 
+def test_every_list_of_the_views_is_the_list() -> None:
+    from cutepy.draw.look import LAYOUT_VIEWS, OPTIONS, ViewName
+    from cutepy.draw.views import NAMED
+    from cutepy.explore.answers import OFFERS
+
+    root = Path(__file__).parents[2]
+    views = get_args(ViewName)
+    assert tuple(NAMED) == views and set(OFFERS) == set(LAYOUT_VIEWS)
+    titles = re.search(r"const TITLES = {(.*?)};", (root / "cutepy/explore/web/main.js").read_text())
+    assert titles and set(re.findall(r"(\w+): ", titles[1])) == set(LAYOUT_VIEWS)
+    in_docs = re.search(r"(?m)^\| `view` .*", (root / "docs/diagrams.md").read_text())
+    assert in_docs
+    for told in (draw.__doc__ or "", in_docs[0], OPTIONS["view"]):
+        missing = [view for view in views if not re.search(rf"\b{view}\b", told)]
+        assert not missing, missing
+
+
 def test_help_is_one_screen_and_dir_has_no_noise() -> None:
     from cutepy import draw as module
 
@@ -503,9 +525,8 @@ def test_help_is_one_screen_and_dir_has_no_noise() -> None:
     assert not [name for name in names if name.startswith("_") or isinstance(getattr(module, name), ModuleType)]
 
 
-def test_what_has_a_picture_shows_it_and_the_rest_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_a_picture_shows_it_and_the_rest_its_text() -> None:
     from cutepy import bank_conflicts, transactions, vectorised
-    from cutepy.layout.values import above
     from cutepy.tensor import COPY_ATOMS, FMA, MMA_ATOMS, make_tensor, make_tiled_mma
 
     pictured = [
@@ -527,8 +548,6 @@ def test_what_has_a_picture_shows_it_and_the_rest_its_text(monkeypatch: pytest.M
         assert told._repr_mimebundle_() == {"text/html": f"<pre>{escape(str(told))}</pre>", "text/plain": repr(told)}
     refused = explain(composition, Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3)))
     assert refused._repr_mimebundle_()["text/html"].startswith("<pre>composition((6,2):(1,7), (3,2):(2,3))")
-    monkeypatch.delitem(above._WHERE, "bundle_of")
-    assert Layout(4)._repr_mimebundle_() == {}
 
 
 def test_a_swizzle_shows_its_bits() -> None:

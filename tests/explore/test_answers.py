@@ -10,7 +10,7 @@ from explore.questions import ACCESS, asked, expressions, shown
 from cutepy.docs import drawing_of_body
 from cutepy.draw import draw, drawing_of
 from cutepy.errors import CutepyError
-from cutepy.explore.accesses import Access, better
+from cutepy.explore.accesses import ThreadAccess, better
 from cutepy.explore.answers import OFFERS, answer
 from cutepy.layout import Layout, bank_conflicts, explain
 from cutepy.layout.text.meaning import functions
@@ -147,7 +147,7 @@ def test_whole_accesses_are_those_that_banks_can_be_counted_of(wide: int) -> Non
     for _case in range(200):
         strides = rng.choice([(8, 1), (1, 8), (9, 1), (4, 1), (2, 1), (16, 2)])
         layout = Layout((rng.choice([2, 4, 8]), rng.choice([4, 8])), strides)
-        access = Access(4, wide, 0)
+        access = ThreadAccess(4, wide, 0)
         told = [
             line
             for thread in range(layout[0].size)
@@ -179,7 +179,7 @@ def test_whole_accesses_are_those_that_banks_can_be_counted_of(wide: int) -> Non
 def test_what_is_proposed_has_the_ways_that_are_said(
     shape: tuple[int, int], stride: tuple[int, int], wide: int
 ) -> None:
-    layout, access = Layout(shape, stride), Access(4, wide, 0)
+    layout, access = Layout(shape, stride), ThreadAccess(4, wide, 0)
     before = bank_conflicts(layout, 4, wide).ways
     for kind, text, why in better(layout, access):
         found = parse_expression(text).value
@@ -197,7 +197,7 @@ def test_what_is_proposed_has_the_ways_that_are_said(
 
 def test_where_no_swizzle_does_it_an_order_of_the_modes_may() -> None:
     layout = Layout(((2, 2, 2, 2, 2), (2, 2, 2, 2, 2)), ((512, 128, 2, 4, 256), (16, 8, 64, 32, 1)))
-    kind, text, why = better(layout, Access())[0]
+    kind, text, why = better(layout, ThreadAccess())[0]
     found = parse_expression(text).value
     assert isinstance(found, AnyLayout) and sorted(map(int, found.offsets().ravel())) == list(range(1024))
     assert (kind, why) == ("swizzle", "1-way; 1-way with mode 1 as threads; no more memory")

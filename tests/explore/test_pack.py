@@ -17,7 +17,7 @@ from cutepy.errors import CutepyError, DrawError, LayoutError, NotationError
 from cutepy.explore import Explorer, explore
 from cutepy.explore import pack as packing
 from cutepy.explore.answers import QUESTIONS
-from cutepy.layout import Layout, Swizzle, _
+from cutepy.layout import Layout, _
 from cutepy.layout.text.parse import parse_expression
 
 STUB = {name: f"<{name}>".encode() for name in (*packing.RUNTIME, "cutepy.zip")}
@@ -165,7 +165,6 @@ def test_a_drawing_is_explored_as_it_was_asked_for() -> None:
     ("thing", "view", "error"),
     [
         ("(4,", None, NotationError),
-        (Swizzle(3, 0, 3), None, LayoutError),
         (3.5, None, LayoutError),
         ("4:1", "tv", DrawError),
     ],

@@ -67,12 +67,27 @@ def test_an_error_has_its_caret_and_the_old_picture_stays(browser: Browser) -> N
     pad, advance = 16 + 1.5, 21 * 0.602
     assert abs(float(str(browser.evaluate(f"{left} - {box}"))) - (pad + 5 * advance)) < 4
     assert browser.evaluate("document.getElementById('expression').getAttribute('aria-invalid')") == "true"
-    assert browser.evaluate("document.getElementById('shown').classList.contains('old')")
+    assert re.fullmatch(r"Below: \(8,8\)(:\(8,1\))?, the last text that could be read.", browser.text("#last"))
+    assert browser.evaluate("getComputedStyle(document.getElementById('answer')).display") == "none"
     browser.press("Escape")
     browser.evaluate("document.getElementById('expression').select()")
     browser.type("(8,8)")
     browser.wait("!document.getElementById('complaint').textContent")
     assert browser.evaluate("document.getElementById('caret').hidden")
+
+
+def test_a_refusal_is_a_picture_with_calls_that_work(browser: Browser) -> None:
+    browser.go("composition((6,2):(1,7), (3,2):(2,3))")
+    drawn = "document.querySelector('#refusal div').shadowRoot"
+    assert browser.evaluate(f"{drawn}.querySelectorAll('path.m').length") == 2
+    assert "a layout would have 7 there" in str(browser.evaluate(f"{drawn}.textContent"))
+    fixes = browser.evaluate("[...document.querySelectorAll('#fixes button')].map((button) => button.textContent)")
+    assert isinstance(fixes, list) and len(fixes) == 3
+    browser.evaluate("document.querySelector('#fixes button').click()")
+    browser.wait("!document.getElementById('complaint').textContent")
+    browser.settled()
+    assert browser.text("#result") == shown(fixes[0])
+    assert browser.evaluate("document.querySelectorAll('#fixes button, #refusal div').length") == 0
 
 
 def test_a_size_known_later_is_refused_where_it_stands(browser: Browser) -> None:

@@ -10,7 +10,7 @@ from layout.bank_cases import Access, perfect_rounds, random_access, ways
 
 from cutepy import gpu
 from cutepy.draw import Banks, draw
-from cutepy.gpu.report import Hardware, report
+from cutepy.gpu.inspect.report import Hardware, report
 from cutepy.layout import ComposedLayout, Layout, Swizzle, _, bank_conflicts, make_composed_layout, select
 from cutepy.layout.values.int_tuple import leaves, map_leaves
 from cutepy.tensor import fill

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from proof_checker import check_function
 
 from cutepy import gpu
 from cutepy.errors import CutepyError
@@ -271,6 +272,8 @@ def judge(seed: int) -> str:
     proven = {" ".join(line.split()[1:]).partition(":")[0] for line in str(found).splitlines() if " proven " in line}
     assert not found.ok or not wrong, f"{seed}: proven, and wrong: {wrong}\n{writer.text}"
     assert not wrong & proven, f"{seed}: {wrong & proven} proven\n{writer.text}"
+    if found.ok:
+        check_function(kernel, *data[0])
     if not wrong:
         for run, arrays in zip(runs, data, strict=True):
             kernel.interpret(*arrays)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import one_thread
+from proof_checker import check_function
 
 from cutepy import gpu
 from cutepy.errors import CutepyError
@@ -335,6 +336,7 @@ def outcome(seed: int, *, device: bool = False, write: Callable[[int], str] = pr
         kernel.interpret(x.copy(), n.copy(), found[0])
         with new_arena():
             check(lower(kernel.ir(x, n, found[1])))  # what is printed uses no name where nothing binds it
+        check_function(kernel, x, n, found[1])
         if device:
             kernel(x.copy(), n.copy(), found[1])
     except CutepyError as error:

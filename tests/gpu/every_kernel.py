@@ -13,11 +13,11 @@ import traced
 from operation_cases import Recorded, recorded
 
 import cutepy.gpu
-from cutepy import gpu
-from cutepy.gpu.choose_plan import LARGE, MEDIUM, SKINNY, SMALL
-from cutepy.gpu.matmul_matrices import MatrixPlan
+from cutepy import ops
+from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL
+from cutepy.gpu.matmul.kernel_subgroup import MatrixPlan
+from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.operations import softmax as softmax_module
-from cutepy.gpu.plan import Plan
 from cutepy.gpu.trace.kernel import KernelFunction
 
 OPERATION_CALLS = 10
@@ -50,16 +50,16 @@ def every_kernel() -> dict[str, Recorded]:
 def _run_operations() -> None:
     for make in operation_cases.FAMILIES.values():
         for seed in range(2000, 2000 + OPERATION_CALLS):
-            make(seed).run("numpy")
+            make(seed).run("interpreter")
     g = np.random.default_rng(0)
     x = g.standard_normal((3, 20_000), dtype=np.float32)
     for name in ("max", "mean", "argmin"):
         for axis in (0, 1, None):
-            getattr(gpu, name)(x, axis, engine="numpy")
+            getattr(ops, name)(x, axis, engine="interpreter")
     registers, softmax_module.MOST_VALUES = softmax_module.MOST_VALUES, 0
-    gpu.softmax(x[:, :300], engine="numpy")
+    ops.softmax(x[:, :300], engine="interpreter")
     softmax_module.MOST_VALUES = registers
-    gpu.softmax(g.standard_normal((2, 70_000), dtype=np.float32), engine="numpy")
+    ops.softmax(g.standard_normal((2, 70_000), dtype=np.float32), engine="interpreter")
 
 
 def _run_products_and_sums() -> None:
@@ -69,25 +69,25 @@ def _run_products_and_sums() -> None:
         for dtype in ("float32", "float16", "int32", "uint32"):
             a, b = (g.integers(0, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
             plan = plans[number] if dtype == "float32" else None
-            gpu.matmul(a, b, plan=plan, engine="numpy")
-            gpu.matmul(np.asfortranarray(a), b[::-1], plan=plan, engine="numpy")
+            ops.matmul(a, b, plan=plan, engine="interpreter")
+            ops.matmul(np.asfortranarray(a), b[::-1], plan=plan, engine="interpreter")
     for plan in (LARGE, MEDIUM, SMALL):
         a, b = (g.random(shape, dtype=np.float32) for shape in ((70, 40), (40, 130)))
-        gpu.matmul(a, b, plan=plan, engine="numpy")
+        ops.matmul(a, b, plan=plan, engine="interpreter")
     for dtype in ("float32", "float16", "int32", "uint32"):
         x = g.integers(0, 9, (70, 300)).astype(dtype)
         for view in (x, x[:, 1:], x[::2, ::3].T, x[:1]):
-            gpu.sum(view, engine="numpy")
-        gpu.prod(x[:, :0], 1, engine="numpy")
+            ops.sum(view, engine="interpreter")
+        ops.prod(x[:, :0], 1, engine="interpreter")
     long = g.random((2, 40_000), dtype=np.float32)
     for x in (long, long[:, :300].T):
         for axis in (0, 1):
-            gpu.var(x, axis, engine="numpy")
-            gpu.cumsum(x, axis, engine="numpy")
+            ops.var(x, axis, engine="interpreter")
+            ops.cumsum(x, axis, engine="interpreter")
     halves = g.random((64, 64)).astype(np.float16)
-    gpu.matmul(halves, halves, plan=MatrixPlan((32, 32, 16)), engine="numpy")
+    ops.matmul(halves, halves, plan=MatrixPlan((32, 32, 16)), engine="interpreter")
     for view in (halves[:50, :33], halves[:50, :33].T.copy().T):
-        gpu.matmul(view, view.T, plan=MatrixPlan((32, 32, 16)), engine="numpy", epilogue=lambda c: c * 2)
+        ops.matmul(view, view.T, plan=MatrixPlan((32, 32, 16)), engine="interpreter", epilogue=lambda c: c * 2)
 
 
 def kernels_of_the_package() -> dict[str, KernelFunction]:

@@ -22,8 +22,8 @@ from cutepy.gpu.ir import (
     var,
 )
 from cutepy.gpu.ir.operators import FOLD, wrapped
-from cutepy.gpu.ranges import range_of
-from cutepy.gpu.simplify import simplify
+from cutepy.gpu.ir.ranges import range_of
+from cutepy.gpu.ir.simplify import simplify
 from cutepy.tensor.dtypes import DType, i32, u32
 
 #: Small intervals; intervals at the ends of a type, and wide ones.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cutepy.ops.functions import Function
+from cutepy.tensor.functions import Function
 
 SPECIAL = np.array(
     [0.0, -0.0, 1, -1, 0.5, -0.5, 0.1, -0.25, 2.5, -3.5, 7, 1.5, 100, -80, 1e-3, -1e-5, 3e4, np.nan, np.inf, -np.inf]

@@ -41,7 +41,7 @@ class Case:
 def saxpy(n: int = 1000) -> Case:
     """y = a x + y, guarded, eight elements a thread as two vec4."""
     x, y = Buffer("x", f32, n), Buffer("y", f32, n, writable=True)
-    tid, group = builtin("local_invocation_index", 0, 63), builtin("workgroup_id.x", 0, -(-n // 512) - 1)
+    tid, group = builtin("local_invocation_index", 0, 63), builtin("workgroup_id", 0, -(-n // 512) - 1, axis=0)
     a = param("a", f32)
     body: list[Stmt] = []
     for i in range(2):
@@ -67,7 +67,7 @@ def matmul(m: int = 128, n: int = 64, k: int = 64, unrolled: bool = False) -> Ca
     sa, sb = (Buffer(s, f32, bk * pitch, space="workgroup") for s in ("sA", "sB"))
     acc = Buffer("acc", f32, 16, space="private")
     tid = builtin("local_invocation_index", 0, 255)
-    gx, gy = builtin("workgroup_id.x", 0, n // bn - 1), builtin("workgroup_id.y", 0, m // bm - 1)
+    gx, gy = builtin("workgroup_id", 0, n // bn - 1, axis=0), builtin("workgroup_id", 0, m // bm - 1, axis=1)
     step = var("k", hi=k // bk - 1)
     tile: list[Stmt] = []
     for source, shared, origin in ((a, sa, gy), (b, sb, gx)):
@@ -127,7 +127,7 @@ def row_maximum(rows: int = 6, columns: int = 100) -> Case:
     x, y = Buffer("x", f32, rows * columns), Buffer("y", f32, rows, writable=True)
     part = Buffer("part", f32, 32, space="workgroup")
     best = Buffer("best", f32, 1, space="private")
-    tid, row = builtin("local_invocation_index", 0, 31), builtin("workgroup_id.x", 0, rows - 1)
+    tid, row = builtin("local_invocation_index", 0, 31), builtin("workgroup_id", 0, rows - 1, axis=0)
     i = var("i", hi=columns - 1)
     value, old = var("value", f32), var("old", f32)
     scan = (
@@ -161,7 +161,7 @@ def histogram(n: int = 1000, bins: int = 8) -> Case:
     x, h = Buffer("x", u32, n), Buffer("h", u32, bins, writable=True)
     even = Buffer("even", bool_, n, writable=True)
     local = Buffer("counts", u32, bins, space="workgroup")
-    tid, group = builtin("local_invocation_index", 0, 63), builtin("workgroup_id.x", 0, -(-n // 64) - 1)
+    tid, group = builtin("local_invocation_index", 0, 63), builtin("workgroup_id", 0, -(-n // 64) - 1, axis=0)
     at, value = group * 64 + tid, var("value")
     inside = at < n
     body: tuple[Stmt, ...] = (

@@ -21,9 +21,9 @@ from mutants import put
 
 from cutepy.errors import CutepyError
 from cutepy.gpu import ir
-from cutepy.gpu.check import interpret_checked
+from cutepy.gpu.inspect.race_detector import interpret_checked
 from cutepy.gpu.ir import Kernel, MatrixCall, MatrixLoad, MatrixStore, Stmt
-from cutepy.gpu.matmul_matrices import MatrixPlan, matrix_matmul_kernel
+from cutepy.gpu.matmul.kernel_subgroup import MatrixPlan, matrix_matmul_kernel
 from cutepy.gpu.runtime.program import Limits
 from cutepy.gpu.verify import verify
 
@@ -97,8 +97,8 @@ def _with(kernel: Kernel, stmt: Stmt, place: MatrixLoad | MatrixStore | MatrixCa
     if isinstance(place, MatrixStore):
         return replace(kernel, body=put(kernel.body, stmt, (ir.with_fields(place, **fields),)))
     assert isinstance(place, MatrixLoad)
-    parts = {"index": place.index, "stride": place.stride, "by_columns": place.by_columns} | fields
-    new = ir.load_matrix(place.dtype, place.buffer, **parts, place=place.place)  # type: ignore[arg-type]
+    index, stride, by_columns = (fields.get(name, getattr(place, name)) for name in ("index", "stride", "by_columns"))
+    new = ir.load_matrix(place.dtype, place.buffer, index, (stride, by_columns), place.place)  # type: ignore[arg-type]
     values = [ir.rewrite(x, lambda node: new if node is place else node, {}) for x in stmt.expressions]
     return replace(kernel, body=put(kernel.body, stmt, (ir.with_expressions(stmt, values),)))
 

@@ -44,9 +44,9 @@ from cutepy.gpu.ir import (
     with_blocks,
     with_expressions,
 )
-from cutepy.gpu.ranges import linear
+from cutepy.gpu.ir.ranges import linear
+from cutepy.gpu.ir.simplify import from_linear
 from cutepy.gpu.runtime.program import Limits
-from cutepy.gpu.simplify import from_linear
 from cutepy.gpu.verify import verify
 from cutepy.layout import Layout
 from cutepy.layout.affine import Congruent

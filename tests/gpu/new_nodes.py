@@ -5,11 +5,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from cutepy.gpu.interpret import RUNS, Compiler, Run
-from cutepy.gpu.interpret_memory import Reach, State, scatter
 from cutepy.gpu.ir import NODES, Buffer, Change, Computed, Expr, Node, made
 from cutepy.gpu.ir.expr import dataclass
-from cutepy.gpu.wgsl import LINES, SPELLINGS
+from cutepy.gpu.targets.interpreter import RUNS, Compiler, Run
+from cutepy.gpu.targets.interpreter_memory import Reach, State, scatter
+from cutepy.gpu.targets.wgsl import WgslPrinter
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -59,12 +59,13 @@ def _run(compiler: Compiler, stmt: Increase) -> Run:
 def new_nodes() -> Iterator[None]:
     """cutepy with both."""
     NODES[Ones] = Node(lambda node, x: ones(*x), lambda node: _count)
-    SPELLINGS[Ones] = lambda printer, value, outer: f"countOneBits({printer.show(value.value)})"
-    LINES[Increase] = _lines
+    WgslPrinter.show_Ones = lambda printer, value, outer: f"countOneBits({printer.show(value.value)})"
+    WgslPrinter.lines_Increase = _lines
     RUNS[Increase] = _run
     try:
         yield
     finally:
-        for table in (NODES, SPELLINGS, LINES, RUNS):
+        del WgslPrinter.show_Ones, WgslPrinter.lines_Increase
+        for table in (NODES, RUNS):
             for kind in (Ones, Increase):
                 table.pop(kind, None)  # type: ignore[call-overload]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cutepy import gpu
+from cutepy import gpu, ops
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.tensor import Tensor, make_tensor
 
@@ -147,7 +147,7 @@ def reduction_case(seed: int) -> Case:
     rounded = name in ("sum", "prod", "mean") and (x.dtype.kind == "f" or name == "mean")
     return Case(
         f"{name} of {dtype} {shape} over {axes}",
-        lambda engine: getattr(gpu, name)(x, axes, keepdims=keep, engine=engine),
+        lambda engine: getattr(ops, name)(x, axes, keepdims=keep, engine=engine),
         wanted.astype(kind),
         (2e-3 if kind == np.float16 else 2e-5 if name == "prod" else 2e-6) if rounded else 0,
         scale if rounded else 0,
@@ -163,7 +163,7 @@ def softmax_case(seed: int) -> Case:
     wanted = (e / e.sum(axis, keepdims=True)).astype(x.dtype)
     tolerance = 2e-3 if x.dtype == np.float16 else 2e-5
     return Case(
-        f"softmax {shape} along {axis}", lambda engine: gpu.softmax(x, axis, engine=engine), wanted, tolerance, 0.1
+        f"softmax {shape} along {axis}", lambda engine: ops.softmax(x, axis, engine=engine), wanted, tolerance, 0.1
     )
 
 

@@ -84,7 +84,7 @@ class Run:
     barriers: dict[tuple[int, int], list[tuple[object, ...]]] = field(default_factory=lambda: defaultdict(list))
     data: Mapping[Buffer, list[int]] = field(default_factory=dict)
     wrapped: bool = False
-    aligned: bool = True
+    misaligned: set[str] = field(default_factory=set)
     salt: int = 0
     sites: dict[int, list[Site]] = field(default_factory=dict)
     code: dict[Expr, Code] = field(default_factory=dict)
@@ -102,8 +102,8 @@ class Run:
             case Const(value=number):
                 constant = number if dtype.kind == "f" else int(number)
                 return lambda env: constant
-            case Builtin(name=name):
-                return lambda env: env[name]
+            case Builtin(name=name, axis=axis):
+                return lambda env: env[name, axis]
             case Var():
                 return lambda env: env[x]
             case Unary(op=op, value=y):
@@ -201,7 +201,8 @@ class _Thread:
             return
         buffer, lanes, run = site.buffer, site.lanes, self.run
         first = site.at(self.env) * buffer.width
-        run.aligned = run.aligned and first % lanes == 0
+        if first % lanes:
+            run.misaligned.add(buffer.name)
         epoch = self.epochs[buffer.space == "storage"]
         for element in range(first, first + lanes):
             run.events.append(
@@ -257,10 +258,10 @@ def observe(kernel: Kernel, data: Mapping[Buffer, list[int]] | None = None, salt
     for group, (gz, gy, gx) in enumerate(product(range(z), range(y), range(x))):
         for thread in range(kernel.threads):
             env: dict[object, int] = {
-                "workgroup_id.x": gx,
-                "workgroup_id.y": gy,
-                "workgroup_id.z": gz,
-                "local_invocation_index": thread,
+                ("workgroup_id", 0): gx,
+                ("workgroup_id", 1): gy,
+                ("workgroup_id", 2): gz,
+                ("local_invocation_index", None): thread,
             }
             run.barriers[group, thread] = []
             _Thread(run, env, group, thread).block(kernel.body)
@@ -273,6 +274,7 @@ def faults(run: Run) -> set[tuple[str, str]]:
     for e in run.events:
         if not 0 <= e.element < -(-e.buffer.length // e.buffer.width) * e.buffer.width:
             found.add(("in bounds", e.buffer.name))
+    found |= {("aligned", name) for name in run.misaligned}
     groups = {group for group, _ in run.barriers}
     for group in groups:
         if len({tuple(b) for (g, _), b in run.barriers.items() if g == group}) > 1:

@@ -26,8 +26,8 @@ from cutepy.gpu.ir import (
     splat,
     var,
 )
-from cutepy.gpu.ranges import range_of
-from cutepy.gpu.simplify import simplify
+from cutepy.gpu.ir.ranges import range_of
+from cutepy.gpu.ir.simplify import simplify
 from cutepy.tensor.dtypes import f32, i32, u32
 
 
@@ -43,7 +43,7 @@ class Maker:
         self.threads = pick.choice([1, 2, 3, 4, 6, 8, 12])
         self.grid = pick.choice([(1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 3, 1), (2, 1, 2)])
         self.tid = builtin("local_invocation_index", 0, self.threads - 1)
-        self.groups = [builtin(f"workgroup_id.{a}", 0, n - 1) for a, n in zip("xyz", self.grid, strict=True)]
+        self.groups = [builtin("workgroup_id", 0, n - 1, axis=axis) for axis, n in enumerate(self.grid)]
         self.counters: list[Expr] = []
         self.length = {"storage": pick.choice([12, 24, 48, 96]), "workgroup": pick.choice([4, 8, 12, 24])}
         self.y = Buffer("y", u32, self.length["storage"], writable=True)

@@ -51,7 +51,7 @@ def check_statistics(shape: tuple[int, ...], engine: str) -> None:
     for (order, x), (number, axes) in product(enumerate(orders), enumerate(chosen)):
         wide, given = x.astype(np.float64), moved(x, engine)
         for name, options, wanted in LAWS[(sum(shape) + order + number) % apart :: apart]:
-            found = elements(getattr(gpu, name)(given, axes, engine=engine, **options))
+            found = elements(getattr(ops, name)(given, axes, engine=engine, **options))
             what = f"{name} {options} of {shape} over {axes}"
             np.testing.assert_allclose(found, wanted(wide, axes), rtol=1e-5, atol=1e-5, err_msg=what)
 
@@ -63,11 +63,11 @@ def check_scans(shape: tuple[int, ...], engine: str) -> None:
     for order, x in enumerate((whole, np.asfortranarray(whole))):
         for axis in range(len(shape)):
             if (sum(shape) + order + axis) % 2:
-                sums = gpu.cumsum(moved(x, engine), axis, engine=engine).numpy()
+                sums = ops.cumsum(moved(x, engine), axis, engine=engine).numpy()
                 np.testing.assert_array_equal(sums, x.cumsum(axis, dtype=np.int32))
             else:
                 signs = np.where(x < 0, -1, 1).astype(np.float32)
-                products = gpu.cumprod(moved(signs, engine), axis, engine=engine).numpy()
+                products = ops.cumprod(moved(signs, engine), axis, engine=engine).numpy()
                 np.testing.assert_array_equal(products, signs.cumprod(axis))
 
 
@@ -82,6 +82,6 @@ def check_short_rows(engine: str) -> None:
             for name, options in [*calls, ("logsumexp", {}), ("norm", {"order": 1}), ("softmax", {})]:
                 wanted = elements(getattr(ops, name)(x, 1, **options))
                 with np.errstate(all="ignore"):
-                    found = elements(getattr(gpu, name)(moved(x, engine), 1, engine=engine, **options))
+                    found = elements(getattr(ops, name)(moved(x, engine), 1, engine=engine, **options))
                 what = f"{name} {options} of {x.dtype} (24, {columns})"
                 np.testing.assert_allclose(found, wanted, rtol=1e-5, err_msg=what)

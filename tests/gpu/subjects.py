@@ -9,13 +9,13 @@ import numpy as np
 import traced
 
 from cutepy import gpu
-from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import Buffer, Kernel
-from cutepy.gpu.matmul import matmul_kernel
+from cutepy.gpu.language.folds import Fold
+from cutepy.gpu.matmul.kernel_fma import matmul_kernel
+from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.operations.fold import FoldPlan, fold_kernel
-from cutepy.gpu.plan import Plan
+from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.trace.call import bind_call, run_on_host
-from cutepy.gpu.trace.folds import Fold
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout, ceil_div, size
 from cutepy.tensor import copy, f32, make_layout_tv, thread_value_partition

@@ -108,7 +108,8 @@ class Layer:
     scale: "f32" = 1.0  # type: ignore[name-defined]  # noqa: F821  # the type that numbers take
 
     def __post_init__(self) -> None:
-        assert isinstance(self.weight, np.ndarray)
+        if not isinstance(self.weight, np.ndarray):
+            raise TypeError
 
     def at(self, i: Any) -> Any:
         return self.weight[i] * self.scale + self.bias[i]

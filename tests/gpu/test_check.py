@@ -10,7 +10,7 @@ from random_kernels import Maker
 
 from cutepy import gpu
 from cutepy.errors import KernelError, VerificationError
-from cutepy.gpu.check import interpret_checked
+from cutepy.gpu.inspect.race_detector import interpret_checked
 from cutepy.gpu.ir import Kernel, check_constants, new_arena
 
 
@@ -48,14 +48,14 @@ def test_it_finds_what_happens_and_nothing_else(data: bool) -> None:
             for values in [made_up(kernel), *([contents(kernel, draw, 64)] if data else [])]:
                 run = observe(kernel, values)
                 said = claim(kernel, values)
-                wrong = {what for what, _ in faults(run)}
+                wrong = {what for what, _ in faults(run)} - {"aligned"}  # which only a proof is about
                 assert said in wrong if wrong else said == "", (seed, said, faults(run))
                 found[said] += 1
     assert min(found[c] for c in ("", "no races", "written before read", "uniform barriers", "in bounds")) > 5, found
 
 
 def test_many_chunks_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cutepy.gpu.interpret.LANES", 1)
+    monkeypatch.setattr("cutepy.gpu.targets.interpreter.LANES", 1)
     test_it_finds_what_happens_and_nothing_else(False)
 
 

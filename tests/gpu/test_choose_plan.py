@@ -13,10 +13,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from cutepy.gpu.choose_plan import FEW_ROWS, PLANS, Problem, choose_plan, in_splits, microseconds
-from cutepy.gpu.plan import Plan
+from cutepy.gpu.matmul.cost_model import FEW_ROWS, PLANS, Problem, choose_plan, in_splits, predicted_us
+from cutepy.gpu.matmul.plan import Plan
+from cutepy.gpu.matmul.tuner import CANDIDATES, candidates
 from cutepy.gpu.runtime import Limits
-from cutepy.gpu.tuner import CANDIDATES, candidates
 
 H200 = SimpleNamespace(kind="DiscreteGPU", limits=Limits(workgroup_bytes=49152, invocations=1024))
 
@@ -64,9 +64,9 @@ def test_more_work_never_takes_less() -> None:
     for plan in {*PLANS, *FEW_ROWS[True], *FEW_ROWS[False]}:
         for m, n, k in ((5, 60, 70), (16, 4096, 4096), (1000, 1500, 700), (4096, 4096, 4096)):
             problem = Problem(m, n, k)
-            least = microseconds(problem, plan)
+            least = predicted_us(problem, plan)
             for larger in (Problem(2 * m, n, k), Problem(m, 2 * n, k), Problem(m, n, 2 * k), Problem(m, n, k, 2)):
-                assert microseconds(larger, plan) >= least
-            half = microseconds(Problem(m, n, k, dtypes=("f16", "f16", "f16")), plan)
+                assert predicted_us(larger, plan) >= least
+            half = predicted_us(Problem(m, n, k, dtypes=("f16", "f16", "f16")), plan)
             assert half <= least and all(each.splits <= max(1, k // 64) for each in in_splits(problem, plan))
     assert all(re.fullmatch(r"[\dx]+ by [\dx]+( lanes)? / \d+", name) for _, _, times in RECORDED for name in times)

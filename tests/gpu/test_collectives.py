@@ -20,7 +20,8 @@ from collective_cases import (
 
 from cutepy import Layout, gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.interpret import interpret
+from cutepy.gpu.runtime.program import Limits
+from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.verify import verify
 from cutepy.tensor import FMA, MMA_ATOMS, Tensor, make_tensor, make_tiled_mma
 
@@ -38,11 +39,11 @@ def half(operations: dict[str, Any], shape: tuple[int, int, int], size: int) -> 
     return list(enumerate(operations.items()))[(SHAPES.index(shape) + SIZES.index(size)) % 2 :: 2]
 
 
-def run(kernel: Any, arrays: list[np.ndarray], size: int, **static: object) -> None:
+def run(kernel: Any, arrays: list[np.ndarray], size: int, limits: Limits | None = None, **static: object) -> None:
     """In the interpreter: through memory for a `size` of 0, else with subgroups of that size; and it is proven."""
     call = kernel._bind(tuple(arrays), static)
     form = kernel._form(call, subgroups=size > 0).kernel
-    assert verify(form).ok, verify(form)
+    assert verify(form, limits).ok, verify(form, limits)
     flat = [a.reshape(-1) for a in arrays]
     interpret(form, flat, {}, subgroup_size=size or 32)
 
@@ -122,7 +123,7 @@ def test_a_function_of_several_values() -> None:
 def test_votes(size: int) -> None:
     x = np.random.default_rng(1).integers(0, 9, 128).astype(np.uint32)
     out = np.zeros((128, 7), np.uint32)
-    run(votes, [x, out], size)
+    run(votes, [x, out], size, Limits(subgroup_sizes=(size, size)))
     assert np.array_equal(out, voted(x, size))
 
 

@@ -13,7 +13,7 @@ from control_programs import held, numbers, outcome, program
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.trace.reach import PACKAGE
+from cutepy.gpu.trace.python_state import PACKAGE
 from cutepy.tensor import Tensor
 
 FILE = Path(control_forms.__file__)

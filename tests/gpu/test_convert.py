@@ -8,7 +8,7 @@ from layout.convert_cases import fragments, random_pair, table
 
 from cutepy import Layout, convert, gpu, make_tensor
 from cutepy.errors import KernelError
-from cutepy.gpu.interpret import interpret
+from cutepy.gpu.targets.interpreter import interpret
 from cutepy.layout.values.composed import AnyLayout
 
 

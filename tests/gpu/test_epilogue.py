@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutepy import gpu
+from cutepy import gpu, ops
 from cutepy.errors import CutepyError, KernelError
-from cutepy.gpu import Plan, multiply, products
-from cutepy.gpu.epilogue import epilogue_kernel
-from cutepy.gpu.matmul_bytes import of_bytes
-from cutepy.gpu.matmul_matrices import MatrixPlan
+from cutepy.gpu import Plan
+from cutepy.gpu.matmul import api as multiply
+from cutepy.gpu.matmul import contraction as products
+from cutepy.gpu.matmul.epilogue import epilogue_kernel
+from cutepy.gpu.matmul.int8 import of_bytes
+from cutepy.gpu.matmul.kernel_subgroup import MatrixPlan
 from cutepy.tensor import make_tensor
 
 MATRICES = MatrixPlan((32, 32, 32))
@@ -37,7 +39,7 @@ def wanted(ab: list[np.ndarray], others: dict[str, np.ndarray]) -> np.ndarray:
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_an_epilogue(size: tuple[int, int, int], dtype: str) -> None:
     ab, others = operands(*size, dtype)
-    found = gpu.matmul(*ab, epilogue=FORMULA, **others, engine="numpy").numpy()
+    found = ops.matmul(*ab, epilogue=FORMULA, **others, engine="interpreter").numpy()
     assert found.dtype == dtype
     exact = wanted(ab, others)
     np.testing.assert_allclose(found, exact, atol=np.abs(exact).max() * (2e-3 if dtype == "float16" else 1e-5))
@@ -47,7 +49,7 @@ def test_it_is_in_the_kernel() -> None:
     """Of two matrices that one pass multiplies, the product is never stored."""
     ab, others = operands(70, 65, 33, "float32")
     before = {id(form) for form in epilogue_kernel._traced.values()}
-    gpu.matmul(*ab, epilogue="c * c + bias", bias=others["bias"], engine="numpy")
+    ops.matmul(*ab, epilogue="c * c + bias", bias=others["bias"], engine="interpreter")
     assert len({id(form) for form in epilogue_kernel._traced.values()} - before) == 1
 
 
@@ -56,7 +58,7 @@ def test_matrices_of_a_subgroup_multiply_where_there_are(monkeypatch: pytest.Mon
     taken, brought = [], products.as_planned
     monkeypatch.setattr(products, "matrix_plan", lambda *_: MatrixPlan((32, 32, 32)))
     monkeypatch.setattr(products, "as_planned", lambda *given: (taken.append(given[2].tile), brought(*given))[1])
-    found, exact = gpu.matmul(*ab, epilogue=FORMULA, **others, engine="numpy").numpy(), wanted(ab, others)
+    found, exact = ops.matmul(*ab, epilogue=FORMULA, **others, engine="interpreter").numpy(), wanted(ab, others)
     np.testing.assert_allclose(found, exact, atol=np.abs(exact).max() * 2e-3)
     assert taken == [(32, 32, 32)]
 
@@ -72,7 +74,7 @@ def test_batches_transposed_operands_and_functions() -> None:
     for one, other in ((a, b), (np.asfortranarray(a), np.asfortranarray(b)), (a[1], b.T.copy().T)):
         used = bias if one.ndim == 3 else bias[1]
         exact = one @ other + used
-        found = gpu.matmul(one, other, epilogue=leaky, bias=used, engine="numpy").numpy()
+        found = ops.matmul(one, other, epilogue=leaky, bias=used, engine="interpreter").numpy()
         np.testing.assert_allclose(found, np.where(exact > 0, exact, 0.1 * exact), atol=1e-4)
 
 
@@ -105,7 +107,7 @@ def test_operands_broadcast_in_any_batch(data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(multiply, "contract", lambda *given: pytest.fail("a pass of its own"))
         sums = "i32" if kind == "i1" else "f32"
-        found = gpu.matmul(a, b, plan=plan, sums=sums, epilogue="x * c - y", **others, engine="numpy").numpy()
+        found = ops.matmul(a, b, plan=plan, sums=sums, epilogue="x * c - y", **others, engine="interpreter").numpy()
     assert found.dtype == wide
     np.testing.assert_array_equal(found, others["x"] * (a.astype(int) @ b.astype(int)) - others["y"])
 
@@ -119,7 +121,7 @@ def test_what_an_epilogue_captures_is_seen() -> None:
     a = np.ones((16, 16), np.float32)
     before = {id(form) for form in epilogue_kernel._traced.values()}
     for factor in (2.0, 3.0) * 3:
-        found = gpu.matmul(a, a, epilogue=times(factor), engine="numpy")
+        found = ops.matmul(a, a, epilogue=times(factor), engine="interpreter")
         assert (found.numpy() == 16 * factor).all()
     assert len({id(form) for form in epilogue_kernel._traced.values()} - before) == 2
 
@@ -127,30 +129,33 @@ def test_what_an_epilogue_captures_is_seen() -> None:
 def test_results_of_other_types() -> None:
     (a, b), _ = operands(20, 30, 40, "float16")
     c = np.zeros((20, 30), np.float32)
-    gpu.matmul(a, b, make_tensor(c), engine="numpy")
+    ops.matmul(a, b, make_tensor(c), engine="interpreter")
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-5)
     half = np.zeros((20, 30), np.float16)
-    gpu.matmul(a.astype(np.float32), b, make_tensor(half), engine="numpy")
+    ops.matmul(a.astype(np.float32), b, make_tensor(half), engine="interpreter")
     assert np.array_equal(half, c.astype(np.float16))
-    found = gpu.matmul(a, b, epilogue="c > 0", engine="numpy").numpy()
+    found = ops.matmul(a, b, epilogue="c > 0", engine="interpreter").numpy()
     assert found.dtype == bool and np.array_equal(found, c > 0)
-    gpu.matmul(a, b, make_tensor(c), epilogue="c * 2", engine="numpy")
+    ops.matmul(a, b, make_tensor(c), epilogue="c * 2", engine="interpreter")
     assert np.abs(c / 2 - half).max() < 0.01
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a, b: gpu.matmul(a, b, epilogue="c + bias", engine="numpy"), "takes c, bias"),
-        (lambda a, b: gpu.matmul(a, b, epilogue="x + 1", engine="numpy"), "takes x"),
-        (lambda a, b: gpu.matmul(a, b, epilogue=3, engine="numpy"), "epilogue=3.: a formula such as"),
-        (lambda a, b: gpu.matmul(a, b, epilogue="c * s", s=2.0, engine="numpy"), "write it into the epilogue"),
-        (lambda a, b: gpu.matmul(a, b, epilogue="c * s", s=np.ones((2, 4, 4), "f4"), engine="numpy"), "larger than"),
+        (lambda a, b: ops.matmul(a, b, epilogue="c + bias", engine="interpreter"), "takes c, bias"),
+        (lambda a, b: ops.matmul(a, b, epilogue="x + 1", engine="interpreter"), "takes x"),
+        (lambda a, b: ops.matmul(a, b, epilogue=3, engine="interpreter"), "epilogue=3.: a formula such as"),
+        (lambda a, b: ops.matmul(a, b, epilogue="c * s", s=2j, engine="interpreter"), "no such element type"),
         (
-            lambda a, b: gpu.matmul(a, b, make_tensor(np.ones((4, 5), "f4")), epilogue="c", engine="numpy"),
+            lambda a, b: ops.matmul(a, b, epilogue="c * s", s=np.ones((2, 4, 4), "f4"), engine="interpreter"),
+            "larger than",
+        ),
+        (
+            lambda a, b: ops.matmul(a, b, make_tensor(np.ones((4, 5), "f4")), epilogue="c", engine="interpreter"),
             "C must be f32",
         ),
-        (lambda a, b: gpu.matmul(a, b, epilogue="c * s", s=np.ones(3, "f4"), engine="numpy"), "do not broadcast"),
+        (lambda a, b: ops.matmul(a, b, epilogue="c * s", s=np.ones(3, "f4"), engine="interpreter"), "do not broadcast"),
     ],
 )
 def test_refused(call: Callable[[np.ndarray, np.ndarray], object], message: str) -> None:
@@ -161,4 +166,30 @@ def test_refused(call: Callable[[np.ndarray, np.ndarray], object], message: str)
 def test_an_operand_that_overlaps_is_refused() -> None:
     x = np.ones((8, 8), np.float32)
     with pytest.raises(KernelError, match="overlap"):
-        gpu.matmul(x, x.copy(), make_tensor(x.T), epilogue="c + r", r=x, engine="numpy")
+        ops.matmul(x, x.copy(), make_tensor(x.T), epilogue="c + r", r=x, engine="interpreter")
+
+
+@pytest.mark.parametrize("alpha", [2.0, -3, True, np.float32(0.5), np.int32(7), 2**31])
+@pytest.mark.parametrize("options", [{}, {"plan": Plan((32, 32, 16), (8, 8), splits=2)}])
+def test_numbers_of_an_epilogue(alpha: object, options: dict[str, Plan]) -> None:
+    """In one pass or two, beside tensors, in the order of the formula: what `pointwise` gives for the same number."""
+    g = np.random.default_rng(0)
+    a, b, d = (g.standard_normal(shape, dtype=np.float32) for shape in ((20, 40), (40, 30), (20, 30)))
+    formula = "beta * d + c * alpha"
+    found = ops.matmul(a, b, epilogue=formula, alpha=alpha, beta=0.25, d=d, engine="interpreter", **options)
+    product = ops.matmul(a, b, engine="interpreter", **options)
+    wanted = gpu.pointwise(formula)(0.25, d, product, alpha, engine="interpreter")
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_a_new_number_is_no_new_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = []
+
+    def printed(self: gpu.KernelFunction, *args: object, **static: object) -> None:
+        texts.append(self.wgsl(*args, **static))
+
+    monkeypatch.setattr(type(epilogue_kernel), "interpret", printed)
+    x = np.ones((64, 64), np.float32)
+    for alpha in (1.0, 2.5, -7.0):
+        ops.matmul(x, x, epilogue="alpha * c", alpha=alpha, engine="interpreter")
+    assert len(texts) == 3 and len(set(texts)) == 1 and "alpha" not in texts[0].partition("fn ")[0].partition("plan")[0]

@@ -19,7 +19,7 @@ MOST_LINES = {"attention": 52, "attention_matrices": 59}
 @pytest.mark.parametrize(("name", "variant"), example_cases.CASES)
 def test_interpreted(name: str, variant: str) -> None:
     example = example_cases.make(name, variant)
-    assert example.run("numpy") <= example.tolerance
+    assert example.run("interpreter") <= example.tolerance
 
 
 SCRIPTS = {name: str(example_cases.FOLDER / f"{name}.py") for name in example_cases.NAMES}
@@ -27,7 +27,7 @@ AS_SCRIPTS = """
 import runpy, sys
 sys.path[0] = sys.argv[1]
 for script in sys.argv[2:]:
-    sys.argv = [script, "--engine", "numpy"]
+    sys.argv = [script, "--engine", "interpreter"]
     runpy.run_path(script, run_name="__main__")
 """
 
@@ -128,6 +128,6 @@ def test_a_wrong_result_fails_the_script(monkeypatch: pytest.MonkeyPatch) -> Non
 
     wrong = example_cases.make("saxpy", "whole tiles")
     wrong.wanted = wrong.wanted + 1
-    monkeypatch.setattr(sys, "argv", ["saxpy.py", "--engine", "numpy"])
+    monkeypatch.setattr(sys, "argv", ["saxpy.py", "--engine", "interpreter"])
     with pytest.raises(SystemExit, match="error: more than"):
         module.main(wrong)

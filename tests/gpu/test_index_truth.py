@@ -10,8 +10,8 @@ import pytest
 from wgsl_machine import Machine
 
 from cutepy import gpu
-from cutepy.gpu.matmul import matmul_kernel
-from cutepy.gpu.plan import Plan
+from cutepy.gpu.matmul.kernel_fma import matmul_kernel
+from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.trace.kernel import KernelFunction
 from cutepy.layout import Layout, Swizzle, idx2crd, make_composed_layout, make_layout, size
 from cutepy.tensor import Tensor, make_fragment_like, make_layout_tv, make_tensor

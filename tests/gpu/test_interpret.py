@@ -7,9 +7,9 @@ import pytest
 from kernels import CASES, matmul, saxpy
 
 from cutepy.errors import KernelError
-from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import Barrier, Buffer, If, Kernel, Let, Store, builtin, call, cast, const, load, var
 from cutepy.gpu.lower import lower
+from cutepy.gpu.targets.interpreter import interpret
 from cutepy.tensor.dtypes import f32, u32
 
 
@@ -29,7 +29,7 @@ def test_one_workgroup_at_a_time_gives_the_same(monkeypatch: pytest.MonkeyPatch)
     arrays = case.inputs(np.random.default_rng(1))
     together = [a.copy() for a in arrays]
     interpret(case.kernel, together)
-    monkeypatch.setattr("cutepy.gpu.interpret.LANES", 1)
+    monkeypatch.setattr("cutepy.gpu.targets.interpreter.LANES", 1)
     interpret(case.kernel, arrays)
     assert np.array_equal(arrays[2], together[2])
 
@@ -37,7 +37,7 @@ def test_one_workgroup_at_a_time_gives_the_same(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("verb", ["reads", "writes"])
 def test_leaving_an_array_names_who_and_where(verb: str) -> None:
     x, y = Buffer("x", f32, 100), Buffer("y", f32, 100, writable=True)
-    tid, group = builtin("local_invocation_index", 0, 31), builtin("workgroup_id.x", 0, 3)
+    tid, group = builtin("local_invocation_index", 0, 31), builtin("workgroup_id", 0, 3, axis=0)
     at, value = group * 32 + tid, var("value", f32)
     safe = at % 100
     body = (
@@ -66,12 +66,12 @@ def test_workgroup_memory_starts_dirty() -> None:
 
 @pytest.mark.parametrize("size", [4, 8, 32])
 def test_subgroup_operations(size: int) -> None:
-    names = "subgroupAdd subgroupMax subgroupInclusiveAdd subgroupExclusiveAdd subgroupBroadcastFirst".split()
+    names = "subgroup_add subgroup_max subgroup_inclusive_add subgroup_exclusive_add subgroup_broadcast_first".split()
     y = Buffer("y", u32, 32 * (len(names) + 2), writable=True)
     tid, lane = builtin("local_invocation_index", 0, 31), builtin("subgroup_invocation_id", 0, 31)
     value = tid * 3 + 1
     results = [call(n, value) for n in names]
-    results += [call("subgroupShuffleXor", value, const(1)), call("subgroupShuffleDown", value, const(1))]
+    results += [call("subgroup_shuffle_xor", value, const(1)), call("subgroup_shuffle_down", value, const(1))]
     body = tuple(Store(y, tid + 32 * i, r) for i, r in enumerate(results))
     body += (If(lane >= size, (Store(y, const(0), const(9)),)),)
     out = np.zeros(y.length, np.uint32)
@@ -87,7 +87,7 @@ def test_subgroup_operations(size: int) -> None:
 def test_an_inactive_invocation_takes_no_part() -> None:
     y = Buffer("y", u32, 8, writable=True)
     tid = builtin("local_invocation_index", 0, 7)
-    body = (If(tid % 2 > 0, (Store(y, tid, call("subgroupAdd", tid)),)),)
+    body = (If(tid % 2 > 0, (Store(y, tid, call("subgroup_add", tid)),)),)
     out = np.zeros(8, np.uint32)
     interpret(Kernel("odd", (y,), body, (1, 1, 1), (8, 1, 1)), [out], subgroup_size=8)
     assert out.tolist() == [0, 16, 0, 16, 0, 16, 0, 16]

@@ -111,7 +111,7 @@ def test_constants_wrap() -> None:
 
 
 def test_threads_agree_on_what_is_made_of_what_they_share() -> None:
-    group, tid, count = builtin("workgroup_id.x"), builtin("local_invocation_index", 0, 63), var("n")
+    group, tid, count = builtin("workgroup_id", axis=0), builtin("local_invocation_index", 0, 63), var("n")
     x, y = Buffer("x", u32, 64), Buffer("y", u32, 64, writable=True)
     shared = {group, count}
 
@@ -123,4 +123,4 @@ def test_threads_agree_on_what_is_made_of_what_they_share() -> None:
     assert not agree(group + tid)
     assert not agree(load(x, tid))
     assert not agree(load(y, group))
-    assert not agree(call("subgroupAdd", group))  # the last subgroup may have fewer threads
+    assert not agree(call("subgroup_add", group))  # the last subgroup may have fewer threads

@@ -10,13 +10,13 @@ import tint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutepy import gpu
+from cutepy import gpu, ops
 from cutepy.errors import CutepyError, KernelError, TensorError
-from cutepy.gpu import ir, products
-from cutepy.gpu.interpret import interpret
+from cutepy.gpu import ir
 from cutepy.gpu.lower import lower
-from cutepy.gpu.matmul_bytes import of_bytes
-from cutepy.gpu.matmul_matrices import (
+from cutepy.gpu.matmul import contraction as products
+from cutepy.gpu.matmul.int8 import of_bytes
+from cutepy.gpu.matmul.kernel_subgroup import (
     LARGE,
     PACES,
     ROOM,
@@ -26,11 +26,12 @@ from cutepy.gpu.matmul_matrices import (
     matrix_matmul_kernel,
     matrix_plan,
 )
+from cutepy.gpu.matmul.staging import new_of_tiles, padded_kernel
 from cutepy.gpu.operations.operand import Place
 from cutepy.gpu.runtime.program import MATRICES, MatrixShape
-from cutepy.gpu.slabs import new_of_tiles, padded_kernel
+from cutepy.gpu.targets.interpreter import interpret
+from cutepy.gpu.targets.wgsl import print_wgsl
 from cutepy.gpu.verify import verify
-from cutepy.gpu.wgsl import print_wgsl
 from cutepy.layout import Layout, Swizzle, _, make_composed_layout
 from cutepy.tensor import (
     Tensor,
@@ -197,7 +198,7 @@ def test_matmul_by_matrices_at_any_size(shapes: tuple, plan: MatrixPlan, turned:
     rng = np.random.default_rng(0)
     made = [numbers(rng, *shape) for shape in shapes]
     A, B = (x.swapaxes(-1, -2).copy().swapaxes(-1, -2) if t else x for x, t in zip(made, turned, strict=True))
-    found = gpu.matmul(A, B, engine="numpy", plan=plan).numpy()
+    found = ops.matmul(A, B, engine="interpreter", plan=plan).numpy()
     right = A.astype(np.float64) @ B.astype(np.float64)
     assert found.dtype == np.float16
     np.testing.assert_allclose(found, right, rtol=1e-3, atol=0.5 if plan.types[1] == "f16" else 0)
@@ -214,10 +215,10 @@ def test_plans_are_made_for_any_extents(m: int, n: int, k: int, batch: int) -> N
 
 def test_which_way_is_told() -> None:
     A = np.zeros((64, 64), np.float16)
-    assert "no matrices of a subgroup: the interpreter" in gpu.explain_matmul(A, A, engine="numpy")
-    assert "they multiply f16" not in gpu.explain_matmul(A, A, engine="numpy")
+    assert "no matrices of a subgroup: the interpreter" in gpu.explain_matmul(A, A, engine="interpreter")
+    assert "they multiply f16" not in gpu.explain_matmul(A, A, engine="interpreter")
     with pytest.raises(KernelError, match="sums='f64'"):
-        gpu.explain_matmul(A, A, engine="numpy", sums="f64")  # type: ignore[arg-type]
+        gpu.explain_matmul(A, A, engine="interpreter", sums="f64")  # type: ignore[arg-type]
 
 
 def refused(function, *args: np.ndarray) -> str:
@@ -405,7 +406,7 @@ def test_blocks_of_results_are_small(C: np.ndarray) -> None:
     A, plan = np.zeros((64, 64), np.float16), MatrixPlan((64, 64, 32))
     found = matrix_matmul_kernel.report(A, A.T, C, plan=plan)
     blocks = [a.ways for a in found.accesses if a.array == "sC"]
-    assert len(blocks) >= 2 and set(blocks) == {1}, blocks
+    assert len(blocks) >= 2 and max(blocks) <= 4, blocks  # one by one in the text: four neighbours are no vector
     assert all(replace(LARGE, columns=(i, j)).shared_bytes <= ROOM for i in (True, False) for j in (True, False))
 
 
@@ -426,19 +427,19 @@ def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple) -> None:
     sums = {"int8": "i32", "uint8": "u32"}[kind]
     plan = of_bytes(SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums))
     right = A.astype(np.int64) @ B.astype(np.int64)
-    for found in (gpu.matmul(A, B, sums=sums, engine="numpy", plan=p) for p in (plan, None)):
+    for found in (ops.matmul(A, B, sums=sums, engine="interpreter", plan=p) for p in (plan, None)):
         assert found.dtype.name == sums
         np.testing.assert_array_equal(found.numpy(), right)
     if A.ndim == B.ndim == 2:
         A, B = np.asfortranarray(A), np.asfortranarray(B)
-    doubled = gpu.matmul(A, B, sums=sums, engine="numpy", plan=plan, epilogue=lambda c: 2 * c)
+    doubled = ops.matmul(A, B, sums=sums, engine="interpreter", plan=plan, epilogue=lambda c: 2 * c)
     np.testing.assert_array_equal(doubled.numpy(), 2 * right)
-    assert "matrices of a subgroup" in gpu.explain_matmul(A, B, sums=sums, engine="numpy")
+    assert "matrices of a subgroup" in gpu.explain_matmul(A, B, sums=sums, engine="interpreter")
 
 
 def test_bytes_want_bytes() -> None:
-    with pytest.raises(KernelError, match="multiplies i8, or u8, not i8 and u8"):
-        gpu.matmul(np.zeros((4, 4), np.int8), np.zeros((4, 4), np.uint8), sums="i32", engine="numpy")
+    with pytest.raises(KernelError, match="the operands are i8 and u8"):
+        ops.matmul(np.zeros((4, 4), np.int8), np.zeros((4, 4), np.uint8), sums="i32", engine="interpreter")
 
 
 def leaky(c):
@@ -454,7 +455,7 @@ def test_an_epilogue_is_of_whole_sums(plan: MatrixPlan | None, shapes: tuple) ->
     A, B = (numbers(rng, *shape) for shape in shapes)
     sums = A.astype(np.float64) @ B.astype(np.float64)
     right = np.where(sums > 0, sums, 0.25 * sums) + 1
-    found = gpu.matmul(A, B, engine="numpy", plan=plan, epilogue=leaky).numpy()
+    found = ops.matmul(A, B, engine="interpreter", plan=plan, epilogue=leaky).numpy()
     np.testing.assert_allclose(found, right, rtol=2e-3, atol=0.5 if plan is not None and plan.types[1] == "f16" else 0)
 
 
@@ -466,7 +467,7 @@ def test_operands_are_staged_as_they_lie(turned: tuple[bool, bool], monkeypatch:
     monkeypatch.setattr(products, "as_planned", lambda *given: (taken.append(given[2].columns), brought(*given))[1])
     made = [numbers(np.random.default_rng(0), *shape) for shape in ((40, 70), (70, 50))]
     A, B = (np.asfortranarray(x) if t else x for x, t in zip(made, turned, strict=True))
-    found = gpu.matmul(A, B, engine="numpy").numpy()
+    found = ops.matmul(A, B, engine="interpreter").numpy()
     np.testing.assert_array_equal(found, A.astype(np.float64) @ B.astype(np.float64))
     assert taken == [(turned[0], not turned[1])]
 
@@ -505,7 +506,7 @@ def test_an_h200_multiplies_by_matrices() -> None:
     for sums in ("f32", "f16"):
         found = matrix_plan(place_with(H200), f16, (4096, 4096, 4096, 1), sums)
         assert isinstance(found, MatrixPlan) and found.types == ("f16", sums)
-        assert f"sums in {sums}" in found.told
+        assert f"sums in {sums}" in found.description
 
 
 def test_a_plan_says_what_matrices_are_stored_to() -> None:
@@ -543,7 +544,7 @@ def test_products_reach_any_result(sizes: tuple[int, int, int], batch: int, kind
     plan = MatrixPlan(tile)
     C = around[:, first : first + m, first : first + n]
     epilogue = data.draw(st.sampled_from([None, lambda c: 2 * c + 1]))
-    gpu.matmul(A, B, make_tensor(C), engine="numpy", plan=plan, epilogue=epilogue)
+    ops.matmul(A, B, make_tensor(C), engine="interpreter", plan=plan, epilogue=epilogue)
     right = A.astype(np.float64) @ B.astype(np.float64)
     np.testing.assert_array_equal(C, right if epilogue is None else 2 * right + 1)
     C[:] = 7

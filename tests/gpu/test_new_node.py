@@ -7,7 +7,7 @@ import pytest
 from new_nodes import Increase, new_nodes, ones
 
 from cutepy.errors import KernelError
-from cutepy.gpu.interpret import interpret
+from cutepy.gpu.inspect.report import report
 from cutepy.gpu.ir import (
     Block,
     Buffer,
@@ -29,11 +29,11 @@ from cutepy.gpu.ir import (
     variables,
 )
 from cutepy.gpu.ir.expr import dataclass
+from cutepy.gpu.ir.ranges import range_of
 from cutepy.gpu.lower import finish, lower
-from cutepy.gpu.ranges import range_of
-from cutepy.gpu.report import report
+from cutepy.gpu.targets.interpreter import interpret
+from cutepy.gpu.targets.wgsl import print_wgsl
 from cutepy.gpu.verify import Verification, needs_checks, verify
-from cutepy.gpu.wgsl import print_wgsl
 from cutepy.tensor.dtypes import u32
 
 

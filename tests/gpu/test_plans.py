@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cutepy import Layout, composition, gpu, make_tensor, transactions, vectorised, widest_copy
+from cutepy import Layout, composition, make_tensor, ops, transactions, vectorised, widest_copy
 from cutepy.errors import KernelError
-from cutepy.gpu.choose_plan import LARGE, MEDIUM, SMALL, Problem, choose_plan
-from cutepy.gpu.matmul import _places, matmul_kernel
+from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SMALL, Problem, choose_plan
+from cutepy.gpu.matmul.kernel_fma import _places, matmul_kernel
+from cutepy.gpu.matmul.plan import Plan
+from cutepy.gpu.matmul.staging import copy_block, copy_layout
 from cutepy.gpu.operations.domain import tiling_of
-from cutepy.gpu.plan import Plan
 from cutepy.gpu.runtime import Limits
-from cutepy.gpu.slabs import copy_block, copy_layout
 from cutepy.gpu.verify import needs_checks
 
 BIG_GPU = SimpleNamespace(kind="DiscreteGPU", limits=Limits(workgroup_bytes=49152, invocations=1024))
@@ -73,7 +73,7 @@ def test_groups_of_threads_that_share_out_k(plan: Plan, turned: str) -> None:
     a, b = (g.integers(-8, 9, shape).astype(dtype) for shape in ((m, k), (k, n)))
     a, b = (np.asfortranarray(x) if name in turned else x for name, x in zip("AB", (a, b), strict=True))
     c = np.empty((m, n), dtype, order="F" if "C" in turned else "C")
-    gpu.matmul(a, b, make_tensor(c), plan=plan, engine="numpy")
+    ops.matmul(a, b, make_tensor(c), plan=plan, engine="interpreter")
     np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64))
 
 
@@ -83,7 +83,7 @@ def test_what_lies_beyond_k_is_nothing(plan: Plan) -> None:
     a, b = np.ones((9, 37), np.float32), np.ones((37, 33), np.float32)
     b[-1, 3], b[20, 5] = np.inf, np.nan
     for x, y in ((a, b), (np.asfortranarray(a), np.asfortranarray(b))):
-        np.testing.assert_array_equal(gpu.matmul(x, y, plan=plan, engine="numpy").numpy(), a @ b)
+        np.testing.assert_array_equal(ops.matmul(x, y, plan=plan, engine="interpreter").numpy(), a @ b)
 
 
 @pytest.mark.parametrize("plan", SLICES[:-2], ids=str)
@@ -178,7 +178,7 @@ def test_lanes_that_do_not_fill_the_threads_are_refused() -> None:
 def test_half_precision_is_summed_in_single() -> None:
     g = np.random.default_rng(3)
     a, b = (g.random((64, 64)).astype(np.float16) for _ in range(2))
-    got = gpu.matmul(a, b, plan=MEDIUM, engine="numpy").numpy()
+    got = ops.matmul(a, b, plan=MEDIUM, engine="interpreter").numpy()
     wanted = a.astype(np.float64) @ b.astype(np.float64)
     assert got.dtype == np.float16 and np.abs(got / wanted - 1).max() <= 2**-10
 

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cutepy import gpu
-from cutepy.gpu import products
-from cutepy.gpu.choose_plan import LARGE, MEDIUM, SKINNY, SMALL, SQUARE, Problem, choose_plan
+from cutepy import gpu, ops
+from cutepy.gpu.matmul import contraction as products
+from cutepy.gpu.matmul.contraction import contract, grouped
+from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL, SQUARE, Problem, choose_plan
+from cutepy.gpu.matmul.plan import Plan, whole_splits
 from cutepy.gpu.operations.operand import Place
-from cutepy.gpu.plan import Plan, whole_splits
-from cutepy.gpu.products import contract, grouped
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.trace import state
 from cutepy.gpu.trace.kernel import KernelFunction
@@ -47,7 +47,7 @@ def large_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen(problem: Problem, _adapter: object) -> Plan:
         return whole_splits(choose_plan(problem, BIG_GPU), problem.k, int(g.integers(1, 5)))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(sys.modules["cutepy.gpu.products"], "choose_plan", chosen)
+    monkeypatch.setattr(sys.modules["cutepy.gpu.matmul.contraction"], "choose_plan", chosen)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -61,7 +61,7 @@ def test_random_batches(large_gpu: None, seed: int) -> None:
         other = (k,) if g.random() < 0.1 else (*batch, k, n)
         a, b = stored(g, one), stored(g, other)
         wanted = a.astype(np.float64) @ b.astype(np.float64)
-        assert error(gpu.matmul(a, b, engine="numpy").numpy(), np.asarray(wanted)) <= 1e-6, (one, other)
+        assert error(ops.matmul(a, b, engine="interpreter").numpy(), np.asarray(wanted)) <= 1e-6, (one, other)
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -78,7 +78,7 @@ def test_every_plan_at_uneven_edges(name: str, turned: str) -> None:
         a, b = (np.asfortranarray(x) if letter in turned else x for x, letter in ((a, "A"), (b, "B")))
         wanted = a.astype(np.float64) @ b.astype(np.float64)
         splits = 1 + (number + turn // 2) % 2
-        gpu.matmul(a, b, c, plan=whole_splits(PLANS[name], k, splits), engine="numpy")
+        ops.matmul(a, b, c, plan=whole_splits(PLANS[name], k, splits), engine="interpreter")
         assert error(c.numpy(), wanted) <= 1e-6, (m, n, k, splits)
 
 
@@ -87,7 +87,7 @@ def test_what_lies_beyond_the_end_of_k_is_no_part_of_a_sum() -> None:
     a, b = np.ones((40, 37), np.float32), np.ones((37, 40), np.float32)
     b[-1], a[:, -1] = np.inf, 2
     for plan in (SMALL, LARGE):
-        assert (gpu.matmul(a, b, plan=plan, engine="numpy").numpy() == np.inf).all()
+        assert (ops.matmul(a, b, plan=plan, engine="interpreter").numpy() == np.inf).all()
 
 
 @pytest.fixture
@@ -110,13 +110,13 @@ def test_every_plan_is_proven(name: str, size: tuple[int, int, int], proofs: lis
     """With one split, with few and with many: each plan with each, at one size or another."""
     m, n, k = size
     plan = whole_splits(PLANS[name], k, (1, 7, 64)[(list(PLANS).index(name) + m) % 3])
-    gpu.matmul(np.zeros((m, k), np.float32), np.zeros((k, n), np.float32), plan=plan, engine="numpy")
+    ops.matmul(np.zeros((m, k), np.float32), np.zeros((k, n), np.float32), plan=plan, engine="interpreter")
     assert proofs.count("matmul_kernel") == 1 and (proofs.count("fold_kernel") >= 1) == (plan.splits > 1)
 
 
 def test_what_a_large_gpu_is_given_is_proven(proofs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        sys.modules["cutepy.gpu.products"],
+        sys.modules["cutepy.gpu.matmul.contraction"],
         "choose_plan",
         lambda problem, _: choose_plan(problem, BIG_GPU),  # type: ignore[arg-type]
     )
@@ -125,7 +125,7 @@ def test_what_a_large_gpu_is_given_is_proven(proofs: list[str], monkeypatch: pyt
     sizes += [tuple(int(np.exp(g.uniform(0, np.log(5000)))) for _ in range(3)) for _ in range(6)]
     for m, n, k in sizes:
         for b in (np.zeros((k, n), np.float32), np.zeros((n, k), np.float32).T):
-            gpu.matmul(np.zeros((m, k), np.float32), b, engine="numpy")
+            ops.matmul(np.zeros((m, k), np.float32), b, engine="interpreter")
     assert len(proofs) >= 2 * len(sizes)
 
 
@@ -149,8 +149,8 @@ def test_splits_and_sums_of_products_give_the_same_bits_every_time() -> None:
     g = np.random.default_rng(2)
     a, b = g.standard_normal((20, 700), dtype=np.float32), g.standard_normal((700, 30), dtype=np.float32)
     plan = replace(SMALL, splits=6)
-    assert len({gpu.matmul(a, b, plan=plan, engine="numpy").numpy().tobytes() for _ in range(3)}) == 1
-    assert len({gpu.matmul(a, b[:, 0], engine="numpy").numpy().tobytes() for _ in range(3)}) == 1
+    assert len({ops.matmul(a, b, plan=plan, engine="interpreter").numpy().tobytes() for _ in range(3)}) == 1
+    assert len({ops.matmul(a, b[:, 0], engine="interpreter").numpy().tobytes() for _ in range(3)}) == 1
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int32", "uint32", "bool"])
@@ -159,9 +159,9 @@ def test_other_types_in_batches_and_splits(dtype: str) -> None:
     a, b = (g.integers(0, 3, shape).astype(dtype) for shape in ((3, 20, 200), (200, 17)))
     wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype)
     for plan in (None, replace(SMALL, splits=3)):
-        found = gpu.matmul(a, b, plan=plan, engine="numpy").numpy()
+        found = ops.matmul(a, b, plan=plan, engine="interpreter").numpy()
         assert found.dtype == dtype and np.array_equal(found, wanted)
-    assert np.array_equal(gpu.matmul(a, b[:, 0], engine="numpy").numpy(), wanted[..., 0])
+    assert np.array_equal(ops.matmul(a, b[:, 0], engine="interpreter").numpy(), wanted[..., 0])
 
 
 def axes(tensor: np.ndarray, letters: str, order: str) -> Tensor:
@@ -219,14 +219,14 @@ def test_axes_whose_factors_do_not_meet_and_swizzles() -> None:
     )
     wanted = swizzled.numpy().astype(np.float64) @ swizzled.numpy()
     for plan in (None, SMALL):
-        assert error(gpu.matmul(swizzled, swizzled, plan=plan, engine="numpy").numpy(), wanted) <= 1e-6
+        assert error(ops.matmul(swizzled, swizzled, plan=plan, engine="interpreter").numpy(), wanted) <= 1e-6
 
 
 def test_batches_beyond_the_third_dimension_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "MOST_GROUPS", 5)
     g = np.random.default_rng(6)
     a, b = g.standard_normal((11, 40, 9), dtype=np.float32), g.standard_normal((11, 9, 50), dtype=np.float32)
-    found = gpu.matmul(a, b, plan=replace(SMALL, splits=1), engine="numpy").numpy()
+    found = ops.matmul(a, b, plan=replace(SMALL, splits=1), engine="interpreter").numpy()
     assert error(found, a.astype(np.float64) @ b) <= 1e-6
 
 
@@ -237,9 +237,9 @@ def test_a_product_is_one_launch_whatever_its_batch(monkeypatch: pytest.MonkeyPa
         KernelFunction, "interpret", lambda self, *a, **s: (launched.append(self.__name__), whole(self, *a, **s))[1]
     )
     a = np.ones((4, 3, 20, 30), np.float32)
-    gpu.matmul(a, np.ones((30, 20), np.float32), engine="numpy")
-    gpu.matmul(a, np.ones((3, 30, 20), np.float32), engine="numpy")
-    gpu.matmul(a, np.ones(30, np.float32), engine="numpy")
+    ops.matmul(a, np.ones((30, 20), np.float32), engine="interpreter")
+    ops.matmul(a, np.ones((3, 30, 20), np.float32), engine="interpreter")
+    ops.matmul(a, np.ones(30, np.float32), engine="interpreter")
     assert launched == ["matmul_kernel", "matmul_kernel", "dot_kernel"]
 
 
@@ -258,10 +258,10 @@ def test_what_is_told_is_what_is_taken(
     shapes: tuple[tuple[int, ...], ...], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b = (np.zeros(shape, np.float32) for shape in shapes)
-    taken, run = [], products.arranged_product
-    monkeypatch.setattr(products, "arranged_product", lambda *given: (taken.append(given[2]), run(*given)))
-    gpu.matmul(a, b, engine="numpy")
-    text = gpu.explain_matmul(a, b, engine="numpy")
+    taken, run = [], products.run_plan
+    monkeypatch.setattr(products, "run_plan", lambda *given: (taken.append(given[2]), run(*given)))
+    ops.matmul(a, b, engine="interpreter")
+    text = gpu.explain_matmul(a, b, engine="interpreter")
     assert told in text and bool(taken) == ("tiles" in text)
     for plan in taken:
         parts = f", k in {plan.splits} parts" * (plan.splits > 1)

@@ -12,13 +12,14 @@ from random_kernels import Maker
 from subjects import staged_copy, tv_copy
 
 from cutepy import gpu
+from cutepy.gpu.inspect.report import AccessFigures, Hardware, report
 from cutepy.gpu.ir import Kernel, new_arena
-from cutepy.gpu.matmul import matmul_kernel
-from cutepy.gpu.plan import Plan
-from cutepy.gpu.report import AccessFigures, Hardware, report
+from cutepy.gpu.lower import lower
+from cutepy.gpu.matmul.kernel_fma import matmul_kernel
+from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.verify import verify
-from cutepy.layout import ComposedLayout, Layout, Swizzle, composition, make_composed_layout
-from cutepy.tensor import fill, make_layout_tv, make_tensor, thread_value_partition
+from cutepy.layout import ComposedLayout, Layout, Swizzle, _, composition, make_composed_layout
+from cutepy.tensor import copy, fill, make_layout_tv, make_tensor, thread_value_partition
 
 Row = tuple[object, ...]
 
@@ -33,7 +34,7 @@ def counted(kernel: Kernel, hardware: Hardware) -> list[Row]:
         lanes = sites.setdefault((e.site, e.verb, e.buffer), {}).setdefault(instance, defaultdict(list))
         lanes[e.thread % hardware.subgroup].append(e.element * e.buffer.dtype.bytes)
     rows = []
-    for (_, verb, buffer), instances in sites.items():
+    for (_site, verb, buffer), instances in sites.items():
         count = _segments if buffer.space == "storage" else _rounds
         each = [count(lanes, buffer.dtype.bytes, hardware) for lanes in instances.values()]
         units, perfect, ways = (sum(x[0] for x in each), sum(x[1] for x in each), max(x[2] for x in each))
@@ -112,7 +113,7 @@ def test_figures_equal_a_count_over_all_lanes_for_random_layouts_and_swizzles() 
         kernel = _random_copy(pick)
         hardware = pick.choice(HARDWARE)
         swizzled += any("S<" in b.note for b in kernel.local)
-        assert reported(kernel, hardware) == counted(kernel, hardware), f"number {number}, {hardware}"
+        assert reported(kernel, hardware) == counted(lower(kernel), hardware), f"number {number}, {hardware}"
     assert swizzled > 12
 
 
@@ -126,7 +127,7 @@ def test_figures_equal_a_count_for_random_kernels() -> None:
             hardware = pick.choice([Hardware(4, 8, 16), Hardware(8, 4, 32), Hardware()])
             if all(v.status == "proven" for v in verify(kernel).verdicts if v.claim == "in bounds"):
                 compared += 1
-                assert reported(kernel, hardware) == counted(kernel, hardware), f"seed {seed}"
+                assert reported(kernel, hardware) == counted(lower(kernel), hardware), f"seed {seed}"
     assert compared > 35
 
 
@@ -140,7 +141,7 @@ def touch(*, layout, tv):
 def test_bank_conflicts_are_those_of_the_layout_itself() -> None:
     """Counted from `layout(tv(thread, value))`, without any kernel: bool is never packed into vectors."""
     pick = random.Random(1)
-    for _ in range(50):
+    for _case in range(50):
         m, n = pick.choice([(8, 16), (16, 16), (32, 8)])
         plain = pick.choice([Layout((m, n)), Layout((m, n), (n, 1)), Layout((m, n), (1, m + 1))])
         layout = plain if pick.random() < 0.4 else make_composed_layout(Swizzle(3, 0, pick.choice([3, 4])), 0, plain)
@@ -228,3 +229,35 @@ def test_what_data_decide_is_said_so() -> None:
     assert (update.rounds, update.ways, update.perfect) == (None, None, None)
     assert "data decide" in str(found)
     assert sum(a.times for a in found.accesses if a.verb == "updates" and a.space == "workgroup") == 500
+
+
+@gpu.kernel
+def scalars_side_by_side(x, y):
+    gpu.launch(threads=32)
+    s, t, r = gpu.shared("f32", Layout((32, 4), (4, 1))), gpu.thread, make_tensor("f32", 4)
+    for i in range(4):
+        s[i * 8 + t // 4, t % 4] = x[i * 32 + t]
+    gpu.barrier()
+    copy(s(t, _), r)
+    for i in range(4):
+        y[t * 4 + i] = r[i]
+
+
+@gpu.kernel
+def read_twice(x, y):
+    gpu.launch(threads=32)
+    for k in gpu.loop(8):
+        y[gpu.thread, k] = x[gpu.thread] + x[gpu.thread]
+
+
+def test_accesses_are_counted_as_the_text_makes_them() -> None:
+    """One scalar write makes scalars of an array: four loads, each 4-way, are no vector without a conflict."""
+    x, y = np.zeros(128, np.float32), np.zeros(128, np.float32)
+    text = scalars_side_by_side.wgsl(x, y)
+    assert "var<workgroup> s: array<f32, 128>" in text
+    reads = [a for a in scalars_side_by_side.report(x, y).accesses if (a.array, a.verb) == ("s", "reads")]
+    assert [(a.width_bytes, a.ways, a.rounds) for a in reads] == [(4, 4, 4)] * 4
+    rows = np.zeros((32, 8), np.float32)
+    (load,) = (line for line in read_twice.wgsl(x[:32], rows).splitlines() if "x[" in line)
+    (read,) = (a for a in read_twice.report(x[:32], rows).accesses if a.array == "x")
+    assert read.times == 32 * (1 if load.startswith("    let") else 8)

@@ -3,7 +3,7 @@
 import random
 
 from cutepy import gpu
-from cutepy.gpu.report import report
+from cutepy.gpu.inspect.report import report
 from cutepy.gpu.runtime.program import Limits
 from cutepy.layout import Layout
 

@@ -11,7 +11,6 @@ from kernels import CASES
 
 from cutepy import gpu
 from cutepy.errors import KernelError
-from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import (
     Assign,
     Buffer,
@@ -30,8 +29,9 @@ from cutepy.gpu.ir import (
 )
 from cutepy.gpu.ir.expr import MOST_DEPTH
 from cutepy.gpu.lower import lower
+from cutepy.gpu.targets.interpreter import interpret
+from cutepy.gpu.targets.wgsl import print_wgsl, show
 from cutepy.gpu.verify import verify
-from cutepy.gpu.wgsl import print_wgsl, show
 from cutepy.layout import size
 from cutepy.tensor import copy, make_fragment_like, transform
 from cutepy.tensor.dtypes import f32

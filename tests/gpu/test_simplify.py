@@ -4,7 +4,7 @@ import pytest
 from expressions import evaluate, examine
 
 from cutepy.gpu.ir import Binary, Expr, Var, call, const, nodes, param, var
-from cutepy.gpu.simplify import from_linear, simplify
+from cutepy.gpu.ir.simplify import from_linear, simplify
 from cutepy.layout.affine import Congruent
 from cutepy.tensor.dtypes import bool_, i32, u32
 

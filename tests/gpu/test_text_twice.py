@@ -17,7 +17,7 @@ from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError
 from cutepy.gpu import ir
 from cutepy.gpu.lower import finish, lower
-from cutepy.gpu.wgsl import print_wgsl
+from cutepy.gpu.targets.wgsl import print_wgsl
 
 ARRAYS = ((0, "read", "x"), (1, "read_write", "y"))
 EIGHT = ("attention", "convolution", "dropout", "fft", "int4_matvec", "layer_norm", "scan", "top_k")

@@ -6,7 +6,7 @@ import numpy as np
 from tint import refusals, verdict
 
 from cutepy import gpu
-from cutepy.ops.functions import FUNCTIONS
+from cutepy.tensor.functions import FUNCTIONS
 
 HALF = "enable f16;\n@compute @workgroup_size(1) fn f() { var x = vec4<f16>(1h, 2.5h, f16(3.0), 0.0); x.x += x.y; }"
 BARRIER = """

@@ -9,9 +9,9 @@ import traced
 
 from cutepy import gpu
 from cutepy.errors import CutepyError, KernelError
-from cutepy.gpu.interpret import interpret
 from cutepy.gpu.ir import For, Store, new_arena, statements
 from cutepy.gpu.lower import lower
+from cutepy.gpu.targets.interpreter import interpret
 from cutepy.layout import Layout, size
 from cutepy.tensor import TensorIndexError, make_fragment_like, make_tensor
 from cutepy.tensor.algorithms import copy

@@ -33,8 +33,8 @@ from cutepy.gpu.ir import (
     var,
 )
 from cutepy.gpu.lower import lower
-from cutepy.gpu.matmul import matmul_kernel
-from cutepy.gpu.plan import Plan
+from cutepy.gpu.matmul.kernel_fma import matmul_kernel
+from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.runtime.program import Limits
 from cutepy.gpu.verify import Verdict, needs_checks, verify
 from cutepy.tensor import make_tensor
@@ -93,7 +93,7 @@ def test_a_large_matrix_product_is_proven(n: int) -> None:
 
 
 TID = builtin("local_invocation_index", 0, 63)
-GROUP = builtin("workgroup_id.x", 0, 3)
+GROUP = builtin("workgroup_id", 0, 3, axis=0)
 X, Y = Buffer("x", u32, 256), Buffer("y", u32, 256, writable=True)
 S = Buffer("s", u32, 64, space="workgroup", note="64:1")
 
@@ -309,7 +309,7 @@ def test_a_barrier_that_threads_decide_about() -> None:
     one = verdict_of(kernel_of(If(load(X, GROUP) < 3, (Barrier(),))), "uniform barriers")
     assert one.status == "proven"  # all threads read the same element of what nobody writes
     other = verdict_of(kernel_of(If(load(X, TID) < 3, (Barrier(),))), "uniform barriers")
-    assert other.status == "refuted" and other.witness.given == "for some data"
+    assert other.status == "refuted" and other.witness.given == "for data that give these x[tid] < 3u"
     written = verdict_of(kernel_of(put(TID), If(load(Y, GROUP) < 3, (Barrier(),))), "uniform barriers")
     assert written.status == "undecided"
 

@@ -13,10 +13,10 @@ from wgsl_reader import read
 from cutepy import gpu
 from cutepy.gpu.ir import Barrier, Buffer, Kernel, Let, Store, builtin, call, cast, const, load, new_arena, select, var
 from cutepy.gpu.ir.make import component
+from cutepy.gpu.ir.simplify import simplify
 from cutepy.gpu.lower import lower
-from cutepy.gpu.simplify import simplify
-from cutepy.gpu.wgsl import Printer, print_wgsl, show, write_wgsl
-from cutepy.gpu.wgsl_words import literal
+from cutepy.gpu.targets.wgsl import WgslPrinter, print_wgsl, show, write_wgsl
+from cutepy.gpu.targets.wgsl_tokens import NAGA, literal
 from cutepy.layout import Layout, composition
 from cutepy.tensor.dtypes import bool_, f16, f32, i32, u32
 
@@ -26,7 +26,7 @@ def test_printed_expressions_mean_what_the_ir_means() -> None:
         with new_arena():
             draw = Draw(seed)
             for value in (draw.integer(), draw.condition(), simplify(draw.integer())):
-                text = Printer(Kernel("expression", (), ()), "naga").show(value)  # all of it, however deep
+                text = WgslPrinter(Kernel("expression", (), ()), NAGA).show(value)  # all of it, however deep
                 points = list(draw.points(8))
                 types = {v.name: np.int32 if v.dtype is i32 else np.int64 for v in draw.names}
                 columns = {v.name: np.array([env[v] for env in points], types[v.name]) for v in draw.names}
@@ -118,7 +118,7 @@ def test_reserved_names_get_a_suffix_and_others_stay() -> None:
 def test_dialects_differ_in_the_directive() -> None:
     y = Buffer("y", f16, 32, writable=True)
     tid = builtin("local_invocation_index", 0, 31)
-    kernel = lower(Kernel("lanes", (y,), (Store(y, tid, call("subgroupAdd", cast(tid, f16))),), workgroup=(32, 1, 1)))
+    kernel = lower(Kernel("lanes", (y,), (Store(y, tid, call("subgroup_add", cast(tid, f16))),), workgroup=(32, 1, 1)))
     assert write_wgsl(kernel).needs == ("shader-f16", "subgroups")
     naga, tint = print_wgsl(kernel), print_wgsl(kernel, "tint")
     assert "enable f16;" in naga and "enable subgroups;" not in naga

@@ -9,8 +9,8 @@ from word_cases import BITS, WORDS, applied, joined, matvec, one_by_one, operand
 from cutepy import gpu
 from cutepy.errors import KernelError, TensorError
 from cutepy.layout import Layout, _, ceil_div, composition
-from cutepy.ops.functions import Word
 from cutepy.tensor import Tensor, local_tile, make_tensor, recast
+from cutepy.tensor.functions import Word
 
 EVERY = np.concatenate(
     [

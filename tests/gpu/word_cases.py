@@ -6,8 +6,8 @@ import numpy as np
 
 from cutepy import gpu
 from cutepy.layout import _
-from cutepy.ops.functions import IN_KERNELS, Word
 from cutepy.tensor import Tensor, copy, local_tile, make_fragment_like, make_tensor, recast
+from cutepy.tensor.functions import IN_KERNELS, Word
 
 Array = np.ndarray[Any, Any]
 WORDS = [f for f in IN_KERNELS.values() if isinstance(f, Word)]

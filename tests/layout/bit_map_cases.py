@@ -19,7 +19,7 @@ from cutepy import (
     right_inverse,
 )
 from cutepy.layout import from_f2, parse_layout, to_f2
-from cutepy.layout.values.above import numpy_later as np
+from cutepy.lazy import numpy as np
 
 
 def invertible(rng: random.Random, count: int) -> BitMap:

@@ -8,8 +8,8 @@ from cutepy.errors import LayoutError
 from cutepy.layout import Layout, convert
 from cutepy.layout.algebra.bits import layout_of_columns, mapped_layout
 from cutepy.layout.algebra.convert import Conversion
-from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.composed import AnyLayout
+from cutepy.lazy import numpy as np
 from cutepy.tensor.atoms import nvidia, others
 
 

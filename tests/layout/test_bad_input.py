@@ -29,7 +29,7 @@ from cutepy.layout import (
     zipped_divide,
 )
 from cutepy.layout.algebra import table
-from cutepy.layout.values.above import numpy_later as np
+from cutepy.lazy import numpy as np
 
 
 def deep(levels: int, leaf: object = 2) -> object:

@@ -5,17 +5,10 @@ import random
 import pytest
 from layout.bit_map_cases import failing, invertible, unused
 
-from cutepy import (
-    BitMap,
-    Layout,
-    Swizzle,
-    draw,
-    gpu,
-    make_composed_layout,
-)
+from cutepy import BitMap, Layout, Swizzle, draw, gpu, make_composed_layout
 from cutepy.errors import LayoutError
-from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.bit_map import named
+from cutepy.lazy import numpy as np
 
 RANDOM = [invertible(random.Random(seed), 3 + seed % 8) for seed in range(120)]
 

@@ -117,9 +117,9 @@ def test_a_size_may_be_called_x() -> None:
         ("zipped_divide((8,8):(8,1), (4,S<1,2,3>))", 30, "not a swizzle"),
         ("coalesce(S<1,2,3>)", 9, "a swizzle alone"),
         ("coalesce((4,8):(1,4)) 3", 22, "follows a complete"),
-        ("logical_divide((8,8):(8,1))", 0, "does not take these operands"),
-        ("coalesce(8:1, shape=4)", 0, "takes no shape="),
-        ("coalesce()", 0, "does not take these operands"),
+        ("logical_divide((8,8):(8,1))", 0, "takes (layout, tiler, round_up), not ((8,8):(8,1))"),
+        ("coalesce(8:1, shape=4)", 0, "takes (layout, profile), not (8:1, shape=4)"),
+        ("coalesce()", 0, "takes (layout, profile), not ()"),
         ("composition(4:1, 99999999:1)", 0, "99999999 coordinates"),
     ],
 )

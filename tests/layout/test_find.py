@@ -4,7 +4,7 @@ import pytest
 from layout.cases import cases
 from layout.find_cases import judged, judged_any_extents, judged_padded, judged_small, rounds
 
-from cutepy import Layout, Swizzle, bank_conflicts, composition, conflict_free, make_composed_layout
+from cutepy import Layout, Swizzle, bank_conflicts, composition, conflict_free, make_composed_layout, parse_layout
 from cutepy.errors import LayoutError
 
 
@@ -92,3 +92,20 @@ def test_what_is_found_is_what_is_counted() -> None:
         found = conflict_free((32, 32), [rows, columns], pad=pad)
         for access in (rows, columns):
             assert bank_conflicts(composition(found.layout, access)).ways == 1 == rounds(found.layout, access, 4, 4, 32)
+
+
+def test_after_the_worst_access_the_sum_is_least() -> None:
+    """Fault 3 of the review of the algebra: "none has fewer", and a better assignment of the same worst access."""
+    texts = "(2,(2,2)):(4,(2,1))", "F2<1,3,7> o 0 o (2,4):(1,2)", "F2<3,7,2> o 0 o (2,4):(1,2)"
+    accesses = [parse_layout(text) for text in (*texts, "S<1,0,2> o 0 o (2,(2,2)):(2,(4,1))")]
+    found = conflict_free((2, 4), accesses, lanes=2, banks=2)
+    assert sorted(found.ways) == [1, 1, 1, 2] and "every choice of bank bits" in found.certificate
+    assert [bank_conflicts(composition(found.layout, a), lanes=2, banks=2).ways for a in accesses] == list(found.ways)
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 2, 2, 4), (3, 1, 2, 1, 2, 2, 4), (3, 1, 8, 1, 4)])
+def test_what_is_taken_at_once_may_lie_along_the_last_of_many_modes(shape: tuple[int, ...]) -> None:
+    """Fault 4: 24 orders of five modes all begin with mode 0."""
+    found = conflict_free(shape, [Layout((24, 4), (1, 24))], access_bytes=16)
+    assert found.free and found.ways == conflict_free((24, 4), [Layout((24, 4), (1, 24))], access_bytes=16).ways
+    assert bank_conflicts(composition(found.layout, Layout((24, 4), (1, 24))), access_bytes=16).ways == 1

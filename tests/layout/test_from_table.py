@@ -8,8 +8,8 @@ from layout.cases import cases, generator, is_layout_table, random_layout
 from cutepy.errors import LayoutError, TableError
 from cutepy.layout import ComposedLayout, Layout, Swizzle, coalesce, flatten
 from cutepy.layout.algebra.bits import swizzles
-from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.int_tuple import leaves
+from cutepy.lazy import numpy as np
 
 SOME = cases(240)
 

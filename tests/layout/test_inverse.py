@@ -9,8 +9,8 @@ from layout.cases import CASES, factorizations, generator, random_layout, values
 
 from cutepy.errors import LayoutError
 from cutepy.layout import Layout, left_inverse, right_inverse
-from cutepy.layout.values.above import numpy_later as np
 from cutepy.layout.values.int_tuple import leaves
+from cutepy.lazy import numpy as np
 
 
 def largest_right(layout: Layout) -> int:

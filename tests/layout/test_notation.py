@@ -115,7 +115,7 @@ ERRORS = [
     ("(4,8):(1,4) o 2", 14, "last link"),
     ("(1,2) o (2,3):(1,2)", 8, "no coordinates"),
     ("(1,2) o S<3,4,3> o (2,3):(1@0,1@1)", 0, "origin"),
-    ("True", 0, "expected"),
+    ("True", 0, "not a truth value"),
     ("(4,8]", 4, "expected"),
     ("$", 0, "no meaning"),
     ("gmem_ptr[32b(0x o (4)", 8, "never closed"),

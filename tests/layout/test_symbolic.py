@@ -47,7 +47,7 @@ from cutepy.layout import (
     upcast,
     zipped_divide,
 )
-from cutepy.layout.unknown.prover import Context
+from cutepy.layout.symbolic.prover import Context
 from cutepy.layout.values.int_tuple import leaves
 from cutepy.layout.values.size import Poly
 

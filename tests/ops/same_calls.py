@@ -13,7 +13,7 @@ from ops.operands import random_operand, random_sizes, stretched
 
 from cutepy import gpu, ops
 from cutepy.errors import CutepyError
-from cutepy.ops.functions import FUNCTIONS
+from cutepy.tensor.functions import FUNCTIONS
 
 Operand = object
 OPERATORS = {
@@ -222,7 +222,7 @@ def reduction_call(rng: np.random.Generator, types: tuple[str, ...] = TYPES) -> 
     return Call(
         f"{name}({described([operand])}, {axes}, keepdims={keep})",
         lambda: getattr(ops, name)(operand, axes, keepdims=keep),
-        lambda engine: getattr(gpu, name)(operand, axes, keepdims=keep, engine=engine),
+        lambda engine: getattr(ops, name)(operand, axes, keepdims=keep, engine=engine),
         scale=scale if name in ("sum", "mean") else 0.0,
         host_only=on_host_only([operand]),
     )
@@ -235,7 +235,7 @@ def softmax_call(rng: np.random.Generator, types: tuple[str, ...] = TYPES) -> Ca
     return Call(
         f"softmax({described([operand])}, {axis})",
         lambda: ops.softmax(operand, axis),
-        lambda engine: gpu.softmax(operand, axis, engine=engine),
+        lambda engine: ops.softmax(operand, axis, engine=engine),
         scale=1.0,
         host_only=on_host_only([operand]),
     )
@@ -255,7 +255,7 @@ def matmul_call(rng: np.random.Generator, types: tuple[str, ...] = TYPES) -> Cal
     return Call(
         f"matmul({described(given)})",
         lambda: ops.matmul(*given),
-        lambda engine: gpu.matmul(*given, engine=engine),
+        lambda engine: ops.matmul(*given, engine=engine),
         scale=60.0,
         host_only=on_host_only(given),
     )

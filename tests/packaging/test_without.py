@@ -163,11 +163,13 @@ NEED = {
         test_notation.py::test_a_name_before_a_stride_is_a_size
         test_notation.py::test_reading_inverts_writing
         test_notation.py::test_unknown_sizes
+        test_public_guard.py
         test_questions.py::test_the_order_makes_accesses_as_wide_as_told_and_none_wider
         test_swizzled.py::test_evaluation_offsets_and_cosize
         test_swizzled.py::test_f2_of_numpy_and_of_a_random_matrix
         test_symbolic.py
         test_tools_print.py::test_a_print_is_read_as_its_layout
+        test_tuple_laws.py
     """,
     "draw": "test_views.py::test_what_has_a_picture_shows_it_and_the_rest_its_text",
     "cli": "",

@@ -77,7 +77,7 @@ def test_an_array_where_a_tensor_is_meant(call: Callable[[], object]) -> None:
 
 
 SLIPS: list[tuple[Callable[[], object], type[CutepyError], str]] = [
-    (lambda: L[0, 1], CoordinateError, r"brackets choose a mode, as L\[0\]; L\(0,1\) is the offset at a coordinate"),
+    (lambda: L[0, 1], CoordinateError, r"brackets choose a mode, as L\[0\]; L\(0, 1\) is the offset at a coordinate"),
     (lambda: Layout(8)[0, 1], CoordinateError, "brackets choose a mode"),
     (lambda: L[1.0], CoordinateError, "mode 1.0 of L = .* brackets choose a mode"),
     (lambda: L[np.array([0, 1])], CoordinateError, "brackets choose a mode"),
@@ -106,7 +106,7 @@ SLIPS: list[tuple[Callable[[], object], type[CutepyError], str]] = [
     (lambda: thread_value_partition(A, "(4,4)", 0), LayoutError, "the right operand is a layout"),
     (lambda: make_tensor((4, 8)), TensorError, "over numbers write a list"),
     (lambda: explain("(4,8):(8,1)"), LayoutError, "explain takes a call, such as"),
-    (lambda: explain(zipped_divide), TypeError, "missing a required argument: 'layout'"),
+    (lambda: explain(zipped_divide), TypeError, "missing 2 required positional arguments: 'layout' and 'tiler'"),
     (lambda: Layout((4, 8)).T, AttributeError, r"has no attribute 'T'; select\(x, 1, 0\)"),
     (lambda: make_tensor(np.zeros((4, 8))).ndim, AttributeError, "it is x.rank"),
 ]  # type: ignore[list-item]

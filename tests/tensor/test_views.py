@@ -113,6 +113,19 @@ def test_no_engine_leaves_its_memory() -> None:
     assert memory.tolist() == list(range(16))
 
 
+def test_an_index_outside_its_mode_is_no_other_element() -> None:
+    """(4,8):(8,1) goes on after its last column at its second row: elements of its own, at other coordinates."""
+    tensor = make_tensor(np.arange(32, dtype=np.float32).reshape(4, 8))
+    with pytest.raises(TensorError, match=r"composition\(.*\): it takes index 33 of a mode of 32, .* 0 to 31"):
+        composition(tensor, Layout((2, 9), (1, 4)))
+    with pytest.raises(TensorError, match="it takes index 8 of a mode of 8"):
+        composition(tensor, (Layout(2), Layout(3, 4)))
+    with pytest.raises(TensorError, match=r"thread_value_partition\(.*, 0\): it takes index 32 of a mode of 32"):
+        thread_value_partition(tensor, Layout((4, 9), (1, 4)), 0)
+    assert composition(tensor, Layout((4, 4), (1, 8))).numpy().tolist() == tensor.numpy()[:, ::2].tolist()
+    assert composition(tensor, (_, Layout(2, 4))).numpy().tolist() == tensor.numpy()[:, ::4].tolist()
+
+
 def test_a_slice_lies_at_one_place() -> None:
     tensor = make_tensor(np.arange(32, dtype=np.float32).reshape(4, 8))
     column = tensor(np.int64(2), _)

@@ -90,38 +90,24 @@ def colex(crd: tuple[int, ...], sizes: tuple[int, ...]) -> int:
     return index
 
 
-def beyond(index: int, layout: Layout) -> int:
-    """The offset of an index that may lie beyond the size: the last leaf goes on."""
-    extents, steps = flat(layout.shape), flat(layout.stride)
-    total = 0
-    for extent, step in zip(extents[:-1], steps[:-1], strict=True):
-        total, index = total + index % extent * step, index // extent
-    return total + index * steps[-1]
-
-
 def sizes_of(tensor: Tensor) -> tuple[int, ...]:
     shape = tensor.layout.shape
     return tuple(product(mode) for mode in shape) if isinstance(shape, tuple) else (product(shape),)
 
 
 def entry(tensor: Tensor, model: Model, index: int) -> int | None:
-    """The address of element `index`; beyond the size the layout goes on in its last mode. KeyError if none can say."""
+    """The address of element `index`. KeyError for one beyond the size: it is another element, if any."""
     if 0 <= index < len(model):
         return model[index]
-    if model[0] is None or tensor.guard is not None or not isinstance(tensor.layout, Layout):
-        raise KeyError(index)
-    return model[0] + beyond(index, tensor.layout)
+    raise KeyError(index)
 
 
 def at_modes(tensor: Tensor, model: Model, crd: tuple[int, ...]) -> int | None:
-    """The address at a coordinate with one entry a mode, each of which goes on beyond its size by itself."""
+    """The address at a coordinate with one entry a mode. KeyError where one is beyond its mode."""
     sizes = sizes_of(tensor)
     if all(c < s for c, s in zip(crd, sizes, strict=True)):
         return model[colex(crd, sizes)]
-    if model[0] is None or tensor.guard is not None or not isinstance(tensor.layout, Layout):
-        raise KeyError(crd)
-    modes = list(tensor.layout)
-    return model[0] + sum(beyond(c, mode) for c, mode in zip(crd, modes, strict=True))
+    raise KeyError(crd)
 
 
 def modelled(make: Callable[[], Model]) -> Model | None:

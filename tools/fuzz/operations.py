@@ -28,5 +28,7 @@ def main(count: int, first: int, engines: list[str]) -> int:
 
 if __name__ == "__main__":
     numbers = [int(word) for word in sys.argv[1:] if word.lstrip("-").isdigit()]
-    chosen = [word for word in sys.argv[1:] if word in ("numpy", "wgpu")]
-    sys.exit(main(numbers[0] if numbers else 500, numbers[1] if len(numbers) > 1 else 0, chosen or ["numpy", "wgpu"]))
+    chosen = [word for word in sys.argv[1:] if word in ("interpreter", "wgpu")]
+    sys.exit(
+        main(numbers[0] if numbers else 500, numbers[1] if len(numbers) > 1 else 0, chosen or ["interpreter", "wgpu"])
+    )

@@ -14,8 +14,9 @@ PROOFS = "tests/gpu/test_proofs.py"
 VALUES = "tests/gpu/test_simplify.py"
 VERDICTS = "tests/gpu/test_verify.py"
 WILD = f"{VERDICTS}::test_verdicts_on_wild_kernels_are_true"
-AFFINE, RANGES, SIMPLIFY = "cutepy/layout/affine.py", "cutepy/gpu/ranges.py", "cutepy/gpu/simplify.py"
-GPU = "cutepy/gpu"
+AFFINE, RANGES, SIMPLIFY = "cutepy/layout/affine.py", "cutepy/gpu/ir/ranges.py", "cutepy/gpu/ir/simplify.py"
+GPU, ALIGNMENT, TENSOR = "cutepy/gpu", "cutepy/gpu/verify/alignment.py", "cutepy/tensor/tensor.py"
+ALIGNED, SIZES, SHAPES = (f"tests/gpu/verify/test_{name}.py" for name in ("alignment", "subgroup_size", "shapes"))
 
 FAULTS = [
     # The eleven of the review that went unnoticed, where they are now (those of `layout` are in layout_mutants.py).
@@ -49,7 +50,7 @@ FAULTS = [
     (GPU, "limits=(*facts.limits, form.negative().moved(window[0]))", "limits=(*facts.limits, form.negative().moved(window[0] + 1))", PROOFS),
     (GPU, 'inside = ir.binary("&", inside, ir.binary(">=", counter, start))', "pass", PROOFS),
     (GPU, "bounded = end - 1 + most <= top", "bounded = end - 1 <= top", PROOFS),
-    (GPU, "        self.state.forget(stmt.body)\n        return [Repeat", "        return [Repeat", PROOFS),
+    (GPU, "        self.state.forget(stmt.body)\n        if loop.turns", "        if loop.turns", PROOFS),
     (GPU, "            return value.buffer not in self.readable", "            return False", PROOFS),
     (GPU, "ir.select(test, other[c], here[c])", "here[c]", PROOFS),
     (GPU, "            put[leaf] = replace(leaf)", "            pass", PROOFS),
@@ -57,6 +58,22 @@ FAULTS = [
     (GPU, "        if unsure:\n            self.memory = before", "", f"{VERDICTS}::test_workgroup_memory_must_be_written_first"),
     (GPU, "if _window(family, [m.index for m in family]) < base:", "if True:", PROOFS),
     (GPU, "found = lcm(found, int(by))", "found = int(by)", PROOFS),
+    # Alignment.
+    (ALIGNMENT, "return number & -number if number else U32_LIMIT", "return number if number else U32_LIMIT", f"{ALIGNED}::test_the_factor_divides_every_value"),
+    (ALIGNMENT, 'return max(sides) if op == "&" else min(sides)', "return max(sides)", f"{ALIGNED}::test_the_factor_divides_every_value"),
+    (ALIGNMENT, "if isinstance(address.item, Gathering) and address.item.stride % address.unit:", "if False:", f"{ALIGNED}::test_misaligned_matrices_are_refuted_and_not_run"),
+    (GPU, "            count = -(-count // unit) * unit", "            pass", f"{ALIGNED}::test_workgroup_variables_beside_matrices_fill_whole_blocks"),
+    ("cutepy/tensor/dtypes.py", "return min(MATRIX_BYTES // self.element.bytes, self.rows if by_columns else self.columns)", "return 4", f"{ALIGNED}::test_misaligned_matrices_are_refuted_and_not_run"),
+    # Sizes of subgroups.
+    (GPU, "if not kernel.varying:", "if True:", f"{SIZES}::test_what_shows_the_size_is_named_with_its_line"),
+    (GPU, "0 <= mask < max(4, trace.lanes)", "0 <= mask < 128", f"{SIZES}::test_what_shows_the_size_is_named_with_its_line"),
+    # Shapes.
+    (TENSOR, "return [(entry, product(shape)) for entry in entries", "return [(entry, product(shape) + 1) for entry in entries", f"{SHAPES}::test_classic_mistakes_are_refuted_and_their_twins_proven"),
+    (GPU, "range_of(x)[1] < extent)]", "range_of(x)[1] <= extent)]", f"{SHAPES}::test_random_kernels_over_random_views"),
+    (GPU, "            if key not in seen:\n                seen.add(key)", "            if not seen:\n                seen.add(key)", f"{SHAPES}::test_random_kernels_over_random_views"),
+    (GPU, 'for op, bound in ((">=", 0), ("<", extent))', 'for op, bound in ((">=", 0), ("<=", extent))', f"{SHAPES}::test_what_runs_writes_nothing_outside_a_view"),
+    (GPU, "        _check_offsets(where, tensor, offset, length)", "        pass", f"{SHAPES}::test_offsets_beyond_32_bits_are_refused_with_the_number"),
+    (TENSOR, "elif not 0 <= end < size:", "elif end < 0:", "tests/tensor/test_views.py::test_an_index_outside_its_mode_is_no_other_element"),
 ]  # fmt: skip
 
 

@@ -15,6 +15,10 @@ from ..look import Style
 from ..sheet import cell_size
 from .svg import MONOSPACE
 
+_CORNER = (
+    "linear-gradient(45deg,transparent calc(100% - 9px),currentcolor calc(100% - 9px),transparent calc(100% - 7px))"
+)
+"""The line across a corner of a cell that several share."""
 _STYLES = (
     (
         "",
@@ -23,31 +27,44 @@ _STYLES = (
     ),
     (" figcaption", "font-size:14px;margin:0 0 10px"),
     (" .all", "flex-wrap:wrap;gap:10px 26px;align-items:start;justify-content:start"),
+    (" tr", "background:none;border:0"),
     (" .no", "border:0"),
     (
         " table",
         "display:table;width:auto;margin:0 0 10px;border:0;border-collapse:collapse;font-size:13px;line-height:1.25",
     ),
-    (" caption", "text-align:left;padding:0 0 6px;caption-side:top;white-space:pre"),
-    (" td", "padding:0 4px;text-align:center;cursor:default;white-space:pre;border:.6px solid;box-sizing:border-box"),
-    (" td:hover,.cutepy-html td:focus", "outline:2px solid;outline-offset:-3px"),
-    (" th", "font-weight:400;font-size:11px;padding:1px 5px;text-align:center;border:0;background:none"),
+    (" caption", "padding:0 0 6px;text-align:left;caption-side:top;white-space:pre"),
+    (
+        " td",
+        "max-width:none;vertical-align:middle;padding:0 4px;line-height:1.25;text-align:center;cursor:default;"
+        "white-space:pre;border:.6px solid;box-sizing:border-box",
+    ),
+    (" :is(td:hover,td:focus)", "outline:2px solid;outline-offset:-3px"),
+    (
+        " th",
+        "max-width:none;vertical-align:middle;font-weight:400;font-size:11px;line-height:1.25;padding:1px 5px;"
+        "text-align:center;border:0;background:none",
+    ),
     (" .t1", "border-top-width:2px"),
-    (" .t2,.cutepy-html .t3", "border-top-width:3px"),
+    (" :is(.t2,.t3)", "border-top-width:3px"),
     (" .b1", "border-left-width:2px"),
-    (" .b2,.cutepy-html .b3", "border-left-width:3px"),
+    (" :is(.b2,.b3)", "border-left-width:3px"),
     (
         " td span",
         "display:none;position:absolute;left:12px;bottom:10px;z-index:1;white-space:normal;pointer-events:none",
     ),
-    (" td:hover span,.cutepy-html td:focus span", "display:block"),
+    (" :is(td:hover,td:focus) span", "display:block"),
     (" .say", "min-height:1.4em;margin:6px 0 0"),
+    (" .sh", f"background-image:{_CORNER}"),
     (" .mk", "outline:2px solid;outline-offset:-2px"),
     (" .keys", "font-size:11px;line-height:20px"),
     (" i", "display:inline-block;min-width:18px;padding:0 3px;text-align:center;font-style:normal;border:.6px solid"),
     (" p", "margin:4px 0;font-size:11px"),
 )
-_BASE = "".join(f".cutepy-html{selector}{{{rule}}}" for selector, rule in _STYLES)
+_ROOT = ":is(.cutepy-html,#cutepy-html)"
+"""With the weight of an id, which no id of the page need have: rules of hosts for tables, JupyterLab's above all, give
+way."""
+_BASE = "".join(f"{_ROOT}{selector}{{{rule}}}" for selector, rule in _STYLES)
 """A cell's tip is hidden until the cell is pointed at or focused, and then stands at the foot of the figure."""
 
 
@@ -69,7 +86,7 @@ class Html(str):
 
 def html(figure: Figure, style: Style) -> Html:
     """The figure as one `<figure>` element that can stand in any page, with its styles inside."""
-    rules = palette.styles(style.theme, f".cutepy-html.{style.theme}", _rules(figure.paints, style.background))
+    rules = palette.styles(style.theme, f"{_ROOT}.{style.theme}", _rules(figure.paints, style.background))
     out = [f'<figure class="cutepy-html {style.theme}"><style>{_BASE}{rules}</style>']
     if figure.title:
         out.append(f"<figcaption>{escape(figure.title)}</figcaption>")
@@ -117,7 +134,7 @@ def _rules(used: Sequence[str], background: bool) -> Iterator[tuple[str, str, st
     yield from ((f" .b{weight}", "border-left-color", "strong") for weight in (1, 2, 3))
     yield from ((" .mk", "outline-color", "mark"), (" td span", "background", "paper"))
     yield from ((("", "background", "paper"),) if background else ())
-    yield from ((f" .{paint}", "background", paint) for paint in sorted(used))
+    yield from ((f" .{paint}", "background-color", paint) for paint in sorted(used))
 
 
 def _table(grid: Grid) -> Iterator[str]:
@@ -142,15 +159,16 @@ def _head(text: str, span: int, attribute: str) -> str:
 
 
 def _cells(grid: Grid, row: int, wide: int, high: int) -> Iterator[str]:
-    start = row * grid.columns.size
+    start, shared = row * grid.columns.size, set(grid.shared)
     for column, span in enumerate(grid.widths(row)):
         if not span:
             continue
         place = start + column
-        extra = [*(["mk"] if place in grid.marked else []), *(["no"] if grid.spans and not grid.labels[place] else [])]
+        extra = [name for name, cells in (("mk", grid.marked), ("sh", shared)) if place in cells]
+        extra += ["no"] if grid.spans and not grid.labels[place] else []
         names = " ".join([grid.paints[place], *_borders(grid, row, column), *extra])
         size = f' style="min-width:{wide}px;height:{high}px"' if row == 0 or column == 0 else ""
-        say = grid.detail(place) if grid.detail else grid.hints[place] if grid.hints else ""
+        say = grid.text(place)
         tip = f"<span hidden>{escape(say)}</span>" if say else ""
         across = f' colspan="{span}"' if span > 1 else ""
         plain = palette.css(grid.paints[place], "light")  # where styles are stripped

@@ -43,6 +43,7 @@ _STROKES: dict[tuple[StrokeKind, int], str] = {
     ("rule", 3): 'class="b" stroke="{strong}" stroke-width="3"',
     ("frame", 0): 'class="b" stroke="{strong}" stroke-width="1.2"',
     ("group", 0): 'class="b" stroke="{strong}" stroke-width="2" stroke-linecap="square"',
+    ("shared", 0): 'class="b" stroke="{strong}" stroke-width="1"',
     ("mark", 0): 'class="m" stroke="{mark}" stroke-width="3" stroke-linecap="square"',
 }
 """Each kind of text and of stroke, the strokes in the order in which they are drawn."""
@@ -102,7 +103,10 @@ class _Printer:
         paths: dict[tuple[StrokeKind, int], list[str]] = {how: [] for how in _STROKES}
         for stroke in box.strokes:
             left, top, right, end = stroke.segment
-            x, y, to, down = left * box.cell_width, top * box.cell_height, right * box.cell_width, end * box.cell_height
+            (x, to), (y, down) = (
+                [_number(step * size) for step in ends]
+                for ends, size in (((left, right), box.cell_width), ((top, end), box.cell_height))
+            )
             if stroke.kind in ("frame", "outline"):
                 path = f"M{x} {y}H{to}V{down}H{x}z"
             else:

@@ -45,6 +45,7 @@ _STROKES: dict[tuple[StrokeKind, int], str] = {
     ("rule", 3): "line width=2bp",
     ("frame", 0): "line width=.8bp",
     ("group", 0): "line width=1.4bp",
+    ("shared", 0): "line width=.6bp",
     ("mark", 0): "red,line width=2bp",
 }
 _TEXTS: dict[TextKind, str] = {
@@ -131,7 +132,7 @@ def _cells(grid: Grid) -> Iterator[str]:
 
 
 def _stroke(stroke: Stroke) -> str:
-    x, y, to, end = stroke.segment
+    x, y, to, end = (f"{step:.4g}" for step in stroke.segment)
     path = "rectangle" if stroke.kind in ("frame", "outline") else "--"
     return rf"\draw[{_STROKES[stroke.kind, stroke.weight]}] ({y},{x}) {path} ({end},{to});"
 

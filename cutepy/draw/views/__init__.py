@@ -13,8 +13,8 @@ from typing import Any
 
 from ...errors import DrawError
 from ...layout import Layout, Swizzle
+from ...layout.algebra.conflict_free import Found
 from ...layout.algebra.convert import Conversion
-from ...layout.algebra.find import Found
 from ...layout.text.parse import Expression, parse_expression
 from ...layout.values.composed import AnyLayout
 from ..grid import Figure, Grid
@@ -40,6 +40,12 @@ NAMED: dict[str, Callable[..., View]] = {
     "copy": Copies,
 }
 """Views by name; those with parameters that have no default need an object instead."""
+
+
+def view_name(view: object) -> str:
+    """The name of a view; nothing where it has none."""
+    return next((name for name, kind in NAMED.items() if kind is type(view)), "")
+
 
 _REGISTERED: dict[type, View] = {}
 

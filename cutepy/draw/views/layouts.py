@@ -73,6 +73,8 @@ def layout_grid(part: Part, look: Look) -> Grid:
         marked=marked_in(table, look.style.highlight),
         detail=lambda place: detail_of(table, place),
         least_width=len(str(part.layout.cosize)) if as_print_layout else 1,
+        source=part.whole,
+        indices=table.indices,
     )
 
 

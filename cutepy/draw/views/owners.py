@@ -1,7 +1,6 @@
-"""Who is where: threads and values over a tile, coordinates over memory.
+"""Owners of elements: threads and values over a tile, coordinates over memory.
 
-Law: every cell says all that is there. Where several threads share a cell it says `T0-7`; where nobody is, it is a
-hole.
+Law: a cell names all its owners. A cell that several threads share says `T0-7`; an element without an owner is a hole.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 from typing import TypeAlias
 
 from ...errors import DrawError
@@ -17,24 +17,12 @@ from ...layout.algebra.convert import Conversion
 from ...layout.text.write import extents, gives_offsets, offset_rows
 from ...layout.values.composed import AnyLayout
 from ...layout.values.coordinates import idx2crd
-from ...layout.values.int_tuple import IntTuple, as_tuple, show
+from ...layout.values.int_tuple import IntTuple, show
 from .. import palette
 from ..grid import ELLIPSIS, Axis, Figure, Grid, clean, shortened
 from ..look import CellFunction, Look
 from .layouts import layout_grid, side, title_of
-from .table import (
-    Part,
-    Table,
-    Value,
-    as_layout,
-    hints_of,
-    paint_from,
-    painted,
-    part_count,
-    parts,
-    table_of,
-    value_sum,
-)
+from .table import Part, Table, Value, as_layout, hints_of, paint_from, painted, part_count, parts, table_of, value_sum
 
 Owner: TypeAlias = tuple[int, int, int]
 """Thread, value, and the index among the remaining modes."""
@@ -67,9 +55,10 @@ class ThreadValue:
         owners = owners_of(partition)
         _check_inside(partition, over, owners)
         grid = _owned_grid(table_of(Part(over, over), look.style.limit), partition, owners, look)
-        color = look.colored_by(*COLORS)
+        color, shared = look.colored_by(*COLORS), len(grid.shared)
         return Figure(
             ((grid,),),
+            notes=(f"{shared} elements have several owners; a colour is that of the first",) if shared else (),
             title=title_of(f"{partition} over {show(over.shape)}", look),
             description=f"Thread-value layout {partition}: which thread and value own each element of {over}.",
             legend=legend_of(owners, color, look),
@@ -90,7 +79,7 @@ class ThreadValue:
 
 
 def owners_of(partition: AnyLayout) -> dict[Value, list[Owner]]:
-    """For every value of a partition, who has it."""
+    """For every value of a partition, its owners (thread, value, rest), in the order of the partition's indices."""
     if partition.size > LARGEST_PARTITION:
         raise DrawError(
             f"{partition} has {partition.size} owners; pictures go up to {LARGEST_PARTITION}: "
@@ -145,8 +134,8 @@ def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) 
     for at, hint in zip(table.cells, hints_of(table), strict=True):
         mine = owners.get(at[2], ()) if at else ()
         labels.append(ELLIPSIS if at is None else _label(mine, label, at[2], several) if mine else "")
-        who = _label(mine, "thread,value", None, several).replace("\n", " ") if mine else "nobody"
-        hints.append("" if at is None else f"{hint.partition('→')[0]}→ {who}")
+        told = _all(mine, several) if mine else "no thread"
+        hints.append("" if at is None else f"{hint.partition('→')[0]}→ {told}")
     down, across = table.modes
     flat = table.flat
     return Grid(
@@ -157,7 +146,16 @@ def _owned_grid(table: Table, partition: AnyLayout, owners: Owners, look: Look) 
         tuple(hints),
         groups=_borders([owners[cell][0][0] if cell in owners else -1 for cell in flat], len(table.columns)),
         detail=lambda place: f"{hints[place]}{_how(partition, owners.get(flat[place], ()))}",
+        source=partition,
+        indices=tuple([_indices(partition, owners.get(cell, ())) for cell in flat]),
+        threads=extents(partition)[0],
     )
+
+
+def _indices(partition: AnyLayout, owners: Sequence[Owner]) -> tuple[int, ...]:
+    """The indices of (thread, value, rest) in the partition."""
+    threads, values = extents(partition)[:2]
+    return tuple([thread + threads * (value + values * rest) for thread, value, rest in owners])
 
 
 def _label(mine: Sequence[Owner], label: str | CellFunction, cell: Value, several: bool) -> str:
@@ -170,7 +168,24 @@ def _label(mine: Sequence[Owner], label: str | CellFunction, cell: Value, severa
     threads, values, rest = map(number_set, zip(*mine, strict=True)) if len(mine) > 1 else map(str, mine[0])
     if label in ("thread", "value"):
         return f"T{threads}" if label == "thread" else f"V{values}"
+    if _paired(mine):
+        lines = [f"T{thread} V{value}" + (f" R{number}" if several else "") for thread, value, number in mine]
+        return "\n".join(lines if len(lines) == 2 else [lines[0], f"+{len(lines) - 1}"])
     return f"T{threads}\nV{values}" + (f"\nR{rest}" if several else "")
+
+
+def _paired(mine: Sequence[Owner]) -> bool:
+    """True where the set of threads and the set of values do not identify the owners: their product has more pairs."""
+    return prod(len(set(numbers)) for numbers in zip(*mine, strict=True)) != len(mine)
+
+
+MOST_NAMED = 8
+
+
+def _all(mine: Sequence[Owner], several: bool) -> str:
+    """Every owner, or the first of very many."""
+    told = [f"T{thread} V{value}" + (f" R{rest}" if several else "") for thread, value, rest in mine[:MOST_NAMED]]
+    return ", ".join(told) + (f" and {len(mine) - MOST_NAMED} more" if len(mine) > MOST_NAMED else "")
 
 
 def _paint(mine: Sequence[Owner], color: str | CellFunction, look: Look) -> str:
@@ -193,23 +208,23 @@ def _borders(threads: Sequence[int], columns: int) -> tuple[int, ...]:
 
 
 def _how(partition: AnyLayout, mine: Sequence[Owner]) -> str:
-    """How the first owner comes to own the cell: the sum over its thread and its value."""
-    if not mine or partition.rank > 2:
+    """How the first owner comes to own the cell: the sum over its thread, its value and the rest."""
+    if not mine:
         return ""
-    thread, value, _rest = mine[0]
-    threads, values = as_tuple(partition.shape)
-    return f" → {value_sum(partition, (idx2crd(thread, threads), idx2crd(value, values)))}"
+    return f" → {value_sum(partition, idx2crd(_indices(partition, mine)[0], partition.shape))}"
 
 
 def legend_of(owners: Owners, color: str | CellFunction, look: Look) -> tuple[tuple[str, str], ...]:
-    """The colours of threads (of values, or of the rest), up to 32 of them: more share colours, and labels say who."""
+    """The colours of threads (of values, or of the rest); none above 32, where several share a colour."""
     place = {"thread": 0, "thread,value": 0, "value": 1, "rest": 2}.get(color) if isinstance(color, str) else None
     if place is None or not look.style.legend:
         return ()
-    held = {mine[0][place]: mine for mine in owners.values()}
+    held: dict[int, set[str]] = {}
+    for mine in owners.values():
+        held.setdefault(mine[0][place], set()).add(number_set(owner[place] for owner in mine))
     if len(held) > palette.COLORS:
         return ()
-    return tuple((look.hue(first), number_set(owner[place] for owner in held[first])) for first in sorted(held))
+    return tuple((look.hue(first), min(held[first]) if len(held[first]) == 1 else str(first)) for first in sorted(held))
 
 
 Held: TypeAlias = dict[int, list[tuple[int, str]]]
@@ -241,7 +256,7 @@ class Memory:
         held = _held(layout)
         low, high = min(held), max(held)
         start = low // self.width * self.width if low < 0 or high - low >= self.width else low
-        grid = _memory_grid(layout.size, held, start, min(self.width, high - start + 1), look)
+        grid = _memory_grid(layout, held, start, min(self.width, high - start + 1), look)
         shared = sum(len(here) > 1 for here in held.values())
         empty = high - low + 1 - len(held)
         verdict = f"offsets {low} to {high}: {empty} hold nothing, {shared} hold several coordinates"
@@ -263,19 +278,20 @@ def _held(layout: AnyLayout) -> Held:
     return found
 
 
-def _memory_grid(size: int, held: Held, start: int, width: int, look: Look) -> Grid:
+def _memory_grid(layout: AnyLayout, held: Held, start: int, width: int, look: Look) -> Grid:
     color, label = look.colored_by(*HELD_COLORS), look.labelled_by(*HELD_LABELS)
     high = max(held)
     rows = -(-(high - start + 1) // width)
     shown, _every = shortened(rows, width, max(look.style.limit, width * LONGEST_LINE))
-    labels, paints, hints = [], [], []
+    labels, paints, hints, indices = [], [], [], []
     for row in shown:
         for column in range(width):
             at = start + (row or 0) * width + column
-            here = held.get(at, [])
             gap = row is None or at > high
+            here = [] if gap else held.get(at, [])
+            indices.append(tuple([index for index, _crd in here]))
             labels.append(ELLIPSIS if row is None else _held_label(here, label, at))
-            paints.append(palette.GAP if gap else _held_paint(here, color, at, (start, high, size)))
+            paints.append(palette.GAP if gap else _held_paint(here, color, at, (start, high, layout.size)))
             hints.append("" if gap else _held_hint(here, at))
     heads = tuple((ELLIPSIS if row is None else str(start + row * width), 1) for row in shown)
     return Grid(
@@ -284,7 +300,15 @@ def _memory_grid(size: int, held: Held, start: int, width: int, look: Look) -> G
         tuple(labels),
         tuple(paints),
         tuple(hints),
+        detail=lambda place: f"{hints[place]}{_sums(layout, indices[place])}",
+        source=layout,
+        indices=tuple(indices),
     )
+
+
+def _sums(layout: AnyLayout, indices: Sequence[int]) -> str:
+    """The sum of the first coordinate at an offset."""
+    return f" → {value_sum(layout, idx2crd(indices[0], layout.shape))}" if indices else ""
 
 
 def _held_hint(here: Sequence[tuple[int, str]], at: int) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ...errors import DrawError
-from ...layout import ComposedLayout, Layout
+from ...errors import CompositionError, DrawError
+from ...layout import ComposedLayout, Layout, crd2idx
 from ...layout.algebra.operation import OPERATIONS
 from ...layout.text.parse import Expression, parse_expression
 from ...layout.text.write import extents, spelt
 from ...layout.values.composed import AnyLayout, plain_part
-from ...layout.values.int_tuple import as_tuple
+from ...layout.values.int_tuple import as_tuple, show
 from .. import palette
 from ..grid import Axis, Figure, Grid, shorten
 from ..look import Look
@@ -89,7 +89,7 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
         if call.function == "composition" and isinstance(call.operands[1], Layout):
             return _composition(first, call.operands[1], call.value, look), []
         if call.function == "composition":
-            return _restriction(first, call.value, look), []
+            return _restriction(call, first, call.value, look), []
         if call.function == "complement":
             return _complement(first, call.value, look)
         record = OPERATIONS.get(call.function)
@@ -99,7 +99,9 @@ def _drawn(call: Expression, look: Look) -> tuple[list[Grid], list[str]]:
             return _product(call, first, call.value, look), []
     things = [(f"operand {i}" if i else "operand", thing) for i, thing in enumerate(call.operands)]
     layouts = [(name, thing) for name, thing in [*things, ("result", call.value)] if isinstance(thing, AnyLayout)]
-    return [_captioned(f"{name}\n{layout}", layout, look) for name, layout in layouts], []
+    *operands, result = [_captioned(f"{name}\n{layout}", layout, look) for name, layout in layouts]
+    # what is one thing in operand and result is known of the operations above alone
+    return [*(replace(grid, links=((),) * len(grid.labels)) for grid in operands), result], []
 
 
 def _captioned(caption: str, layout: AnyLayout, look: Look, paint: Painting | str | None = None) -> Grid:
@@ -153,14 +155,54 @@ def _composition(outer: Layout, inner: Layout, result: Layout, look: Look) -> li
         index = hit.get(table.index(row, column))
         return palette.PLAIN if index is None else _hue(index, count)
 
+    left = _captioned(f"left, where right points\n{outer}", outer, look, pointed_at)
+    # `4→8` where right gives 4: the index that is pointed at, and the offset there, which is the result's
+    texts = (
+        f"{own[0]}→{text}" if own and own[0] in hit else text
+        for own, text in zip(left.indices, left.labels, strict=True)
+    )
+    pointing: dict[int, list[int]] = {}
+    for index in range(count):
+        pointing.setdefault(inner(index), []).append(index)
+    links = tuple([tuple([link for at in own for link in pointing.get(at, ())]) for own in left.indices])
     return [
         _captioned(f"right\n{inner}", inner, look, _by_index(count)),
-        _captioned(f"left, where right points\n{outer}", outer, look, pointed_at),
+        replace(left, labels=tuple(texts), links=links),
         _captioned(f"result\n{result}", result, look, _by_index(count)),
     ]
 
 
-def _restriction(outer: Layout, result: Layout, look: Look) -> list[Grid]:
+def counter_example(outer: object, inner: object, error: CompositionError) -> Figure:
+    """A composition that is refused, at its counter-example: the coordinate of the right operand, framed, and the index
+    that it points at in the left one; below, what the composition is there and what a layout would have to be.
+
+    Raises DrawError where the error names no coordinate, or an operand is no plain layout of numbers.
+    """
+    witness = error.witness
+    if not isinstance(outer, Layout) or not isinstance(inner, Layout) or not isinstance(witness, tuple | int):
+        raise DrawError(f"composition({outer}, {inner}): there is no counter-example to draw")
+    for operand in (outer, inner):
+        if as_layout(operand, "steps").size > LARGEST_STEPS:
+            raise DrawError(f"composition({outer}, {inner}): {operand} has {operand.size} coordinates")
+    at = inner(witness)
+    right, left = (_captioned(f"{name}\n{it}", it, Look()) for name, it in (("right", inner), ("left", outer)))
+    framed = crd2idx(witness, inner.shape)
+    texts = (f"{own[0]}→{text}" if own == (at,) else text for own, text in zip(left.indices, left.labels, strict=True))
+    is_there, would_be = error.values
+    return Figure(
+        (
+            (
+                replace(right, marked=frozenset(right.places({framed}))),
+                replace(left, labels=tuple(texts), marked=frozenset(left.places({at}))),
+            ),
+        ),
+        title=f"refused at {show(witness)}",
+        description=f"The counter-example of {outer} o {inner} at {show(witness)}.",
+        notes=(f"right points at {at}: composed, {show(witness)} is {is_there}; a layout would have {would_be} there",),
+    )
+
+
+def _restriction(call: Expression, outer: Layout, result: Layout, look: Look) -> list[Grid]:
     """A tiler mode by mode: the offsets that it keeps, in the whole and in the result."""
     chosen: dict[Value, int] = {result(index): index for index in range(result.size)}
 
@@ -168,7 +210,21 @@ def _restriction(outer: Layout, result: Layout, look: Look) -> list[Grid]:
         index = chosen.get(cell)
         return palette.PLAIN if index is None else _hue(index, result.size)
 
-    return [_captioned(f"whole\n{outer}", outer, look, kept), _captioned(f"result\n{result}", result, look, kept)]
+    whole = _captioned(f"whole\n{outer}", outer, look, kept)
+    return [_linked(whole, call, outer), _captioned(f"result\n{result}", result, look, kept)]
+
+
+def _linked(whole: Grid, call: Expression, layout: Layout) -> Grid:
+    """The grid of the first operand, each cell linked with the index of the result that shows it.
+
+    The same call on the layout of indices tells which index of the operand each index of the result is.
+    """
+    shown: dict[int, int] = {}
+    indices = OPERATIONS[call.function].call(Layout(layout.shape), *call.operands[1:])
+    assert isinstance(indices, Layout)
+    for index in range(indices.size):
+        shown.setdefault(indices(index), index)
+    return replace(whole, links=tuple([tuple([shown[at] for at in own if at in shown]) for own in whole.indices]))
 
 
 def _complement(layout: Layout, rest: Layout, look: Look) -> tuple[list[Grid], list[str]]:
@@ -186,8 +242,9 @@ def _complement(layout: Layout, rest: Layout, look: Look) -> tuple[list[Grid], l
             owner.setdefault(at, (copy, index))
     reach = max(owner) + 1
     strip = _strip(reach, owner, layout, rest, look)
+    alone = _captioned(f"layout\n{layout}", layout, look, _one_color)
     grids = [
-        _captioned(f"layout\n{layout}", layout, look, _one_color),
+        replace(alone, links=((),) * len(alone.labels)),
         _captioned(f"complement\n{rest}", rest, look, _numbered),
         strip,
     ]
@@ -218,6 +275,7 @@ def _strip(reach: int, owner: dict[int, tuple[int, int]], layout: Layout, rest: 
         ),
         tuple(hints),
         caption="offsets, a colour a copy",
+        links=tuple([(owner[at][0],) if at in owner else () for at in places]),
     )
 
 
@@ -233,7 +291,7 @@ def _divide(call: Expression, layout: Layout, result: Layout, look: Look) -> lis
         ),
         groups=tuple(tiles[row + rows * column] for row in range(rows) for column in range(columns)),
     )
-    return [whole, _captioned(f"result\n{result}", result, look, tile_color(call))]
+    return [_linked(whole, call, layout), _captioned(f"result\n{result}", result, look, tile_color(call))]
 
 
 def _product(call: Expression, block: Layout, result: Layout, look: Look) -> list[Grid]:
@@ -242,4 +300,5 @@ def _product(call: Expression, block: Layout, result: Layout, look: Look) -> lis
     grids = [_captioned(f"block\n{block}", block, look, _one_color)]
     if isinstance(call.operands[1], Layout):
         grids.append(_captioned(f"tiler\n{call.operands[1]}", call.operands[1], look, _numbered))
-    return [*grids, _captioned(f"result\n{result}", result, look, kind)]
+    alone = [replace(grid, links=((),) * len(grid.labels)) for grid in grids]  # a block stands in the result many times
+    return [*alone, _captioned(f"result\n{result}", result, look, kind)]

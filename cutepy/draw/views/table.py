@@ -17,9 +17,9 @@ from ...layout.text.write import extents, gives_offsets, offset_rows
 from ...layout.values.composed import AnyLayout, Function
 from ...layout.values.coordinates import Coordinate, _, crd2idx, idx2crd, keeps
 from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, moved, show
-from ...layout.values.layout import reach
+from ...layout.values.layout import offset_bounds
 from .. import palette
-from ..grid import ELLIPSIS, clean, coordinate_texts, mode_size, shortened
+from ..grid import ELLIPSIS, Cells, clean, coordinate_texts, mode_size, shortened
 from ..look import CellFunction, Look
 
 Value: TypeAlias = "int | IntTuple | None"
@@ -135,6 +135,18 @@ class Table:
             index, step = index + entry * step, step * size
         return index
 
+    @property
+    def indices(self) -> Cells:
+        """The index of each place in the whole layout, none in a gap."""
+        start, height = self.index(0, 0), extents(self.part.layout)[0]
+        return tuple(
+            [
+                () if row is None or column is None else (start + row + height * column,)
+                for row in self.rows
+                for column in self.columns
+            ]
+        )
+
 
 def table_of(part: Part, limit: int) -> Table:
     """The places of a part to draw, at most about `limit`, and the values there."""
@@ -215,7 +227,7 @@ def _on_ramp(table: Table) -> tuple[str, ...]:
     else:
         low, high = (known[0], known[-1]) if known else (0, 0)
         if known and isinstance(whole, Layout) and gives_offsets(whole):
-            low, high = (end + start for end in reach(whole))
+            low, high = (end + start for end in offset_bounds(whole))
         paints = {cell: palette.ramp(cell, low, high) for cell in known}
     return tuple([palette.GAP if cell is None else paints.get(cell, palette.PLAIN) for cell in flat])
 

@@ -1,4 +1,4 @@
-"""A layout in tiles: all of them, or one framed in the whole, with who has what in it.
+"""A layout in tiles: all of them, or one framed in the whole, with its threads and values.
 
 Law: which tile an element is in is read off `zipped_divide` of the layout of indices: its mode 0 numbers the places
 within a tile, its mode 1 the tiles.
@@ -60,13 +60,13 @@ class Tiles:
         chosen = self._chosen(layout, count)
         owners = self._owners(layout)
         grids = [_one_tile(part, tiles, chosen, owners, self.thread, look) for part in some]
-        whose = f", thread {self.thread} framed" if self.thread is not None else ""
+        framed = f", thread {self.thread} framed" if self.thread is not None else ""
         return Figure(
             (tuple(grids),),
             title=title,
-            description=f"Tile {written(self.tile or 0)} of layout {layout} in tiles of {written(self.tiler)}{whose}.",
+            description=f"Tile {written(self.tile or 0)} of layout {layout} in tiles of {written(self.tiler)}{framed}.",
             legend=legend_of(owners, "thread", look),
-            notes=(f"tile {written(self.tile or 0)} of {count}{whose}",),
+            notes=(f"tile {written(self.tile or 0)} of {count}{framed}",),
             subject="thread",
         )
 
@@ -160,9 +160,9 @@ def _one_tile(part: Part, tiles: Sequence[Place], chosen: int, owners: Owners, t
         mine = owners.get(found[1], ())
         paints[cell] = palette.HOLE if owners else look.hue(0)
         if mine:
-            who = f"T{number_set(o[0] for o in mine)}\nV{number_set(o[1] for o in mine)}"
-            labels[cell] = who if told else labels[cell]
-            hints[cell] = f"{hints[cell]}: {who.replace(chr(10), ' ')}"
+            owner = f"T{number_set(o[0] for o in mine)}\nV{number_set(o[1] for o in mine)}"
+            labels[cell] = owner if told else labels[cell]
+            hints[cell] = f"{hints[cell]}: {owner.replace(chr(10), ' ')}"
             if not isinstance(color, str):
                 paints[cell] = paint_from(color(mine[0], None))
             else:

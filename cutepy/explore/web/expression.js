@@ -10,6 +10,12 @@ const expression = {
     const box = $("expression");
     box.addEventListener("input", () => (this.offer(), this.oninput(box.value)));
     box.addEventListener("blur", () => this.close());
+    $("fixes").addEventListener("click", ({ target }) => {
+      if (!target.dataset.fix) return;
+      box.value = target.dataset.fix;
+      this.oninput(box.value);
+      box.focus();
+    });
     box.addEventListener("scroll", () => this.point(this.column));
     box.addEventListener("keydown", (event) => this.key(event));
     $("completions").addEventListener("pointerdown", (event) => {
@@ -19,8 +25,12 @@ const expression = {
     });
   },
 
-  complain({ error = "", column }) {
+  complain({ error = "", column, fixes = [], refusal = "" }) {
     $("complaint").textContent = error;
+    $("fixes").replaceChildren(...fixes.map((fix) => element("button", fix, { "aria-label": `Write ${fix}`, "data-fix": fix })));
+    const drawn = element("div", "", { role: "img", "aria-label": "the counter-example" });
+    if (refusal) drawn.attachShadow({ mode: "open" }).innerHTML = refusal;
+    $("refusal").replaceChildren(...(refusal ? [drawn] : []));
     $("expression").setAttribute("aria-invalid", String(Boolean(error)));
     this.point(error ? column : undefined);
   },

@@ -9,10 +9,11 @@ const EXAMPLES = {
 const TITLES = { steps: "Steps", grid: "Offsets", tv: "Threads", tiles: "Tiles", memory: "Memory", banks: "Banks", swizzle: "Swizzle", tree: "Tree" };
 const FIELDS = { tiles: [["tiler", "tile"], ["tile", "show tile"], ["threads", "its threads"]], tv: [["over", "over the tile"]], memory: [["width", "offsets a row"]], banks: [["element_bytes", "bytes an element"], ["banks", "banks"]], grid: [["highlight", "frame"]] };
 const HINTS = { tiler: "(4,4)", tile: "none", threads: "none", over: "(16,8)", width: "16", element_bytes: "4", banks: "32", highlight: "(1,_)" };
+const OWN = ["e", "view", "thread", "value", "cell", "bytes", "access", "lanes"]; // of the address; options of these names have o. before them
 const THEMES = { auto: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
 
 const page = {
-  state: { text: "", view: "", options: {}, thread: null, value: null, access: { element_bytes: 4, access_bytes: 4, lanes: 0 } },
+  state: { text: "", view: "", options: {}, thread: null, value: null, cell: null, access: {} },
   dark: matchMedia("(prefers-color-scheme: dark)"),
   chosen: "auto",
 
@@ -24,62 +25,67 @@ const page = {
     const { state } = this;
     clearTimeout(this.writing);
     const given = new URLSearchParams(location.hash.slice(1));
-    Object.assign(state, { text: first.text, view: first.view, options: first.view ? { [first.view]: first.options } : {}, thread: null, value: null });
-    if (!given.has("e")) return;
     const number = (name, other) => (/^\d{1,6}$/.test(given.get(name) ?? "") ? Number(given.get(name)) : other);
-    Object.assign(state, { text: given.get("e"), view: given.get("view") ?? "", thread: number("thread", null), value: number("value", null) });
-    const named = [...given].filter(([name]) => !["e", "view", "thread", "value", "bytes", "access", "lanes"].includes(name));
-    state.options = state.view ? { [state.view]: Object.fromEntries(named) } : {};
+    const [, grid, place] = /^(\d{1,6})\.(\d{1,6})$/.exec(given.get("cell") ?? "") ?? [];
+    Object.assign(state, { text: first.text, view: first.view, options: first.view ? { [first.view]: first.options } : {} });
+    Object.assign(state, { thread: number("thread", null), value: number("value", null), cell: grid ? { grid: Number(grid), place: Number(place) } : null });
+    if (given.has("e")) {
+      Object.assign(state, { text: given.get("e"), view: given.get("view") ?? "" });
+      const named = [...given].filter(([name]) => !OWN.includes(name)).map(([name, value]) => [name.replace(/^o\./, ""), value]);
+      state.options = state.view ? { [state.view]: Object.fromEntries(named) } : {};
+    }
     state.access = { element_bytes: number("bytes", 4), access_bytes: number("access", number("bytes", 4)), lanes: number("lanes", 0) ? 1 : 0 };
   },
 
   write() {
     clearTimeout(this.writing);
-    this.writing = setTimeout(() => this.address(), 150); // browsers forbid too many changes in a short time
+    this.writing = setTimeout(() => this.address(), 400); // a step of Back is what was done between two rests
   },
 
   address() {
-    const { text, view, options, thread, value, access } = this.state;
+    const { text, view, options, thread, value, cell, access } = this.state;
+    clearTimeout(this.writing);
     const given = new URLSearchParams({ e: text });
     if (view) given.set("view", view);
-    for (const [name, option] of Object.entries(options[view] ?? {})) if (option) given.set(name, option);
+    for (const [name, option] of Object.entries(options[view] ?? {})) if (option) given.set(OWN.includes(name) ? `o.${name}` : name, option);
     if (thread !== null) given.set("thread", thread);
     if (value !== null) given.set("value", value);
+    if (cell) given.set("cell", `${cell.grid}.${cell.place}`);
     if (access.element_bytes !== 4) given.set("bytes", access.element_bytes);
     if (access.access_bytes !== access.element_bytes) given.set("access", access.access_bytes);
     if (access.lanes) given.set("lanes", "1");
     const address = `#${given}`;
-    if (address !== location.hash && location.protocol !== "about:") history.replaceState(null, "", address);
+    if (address !== location.hash && location.protocol !== "about:") history.pushState({ step: (history.state?.step ?? 0) + 1 }, "", address);
   },
 
   async look(quiet) {
     const { state } = this;
     const { text, view } = state;
+    const question = { text, view, options: { ...state.options[view] } };
+    const asked = JSON.stringify(question);
+    if (!quiet && asked !== this.asked) state.cell = null; // a cell is one of the picture that it was chosen in
+    this.asked = asked;
     if (!quiet) this.write();
-    const looked = await python.ask("look", { ask: "look", text, view, options: state.options[view] ?? {} });
+    const looked = await python.ask("look", { ask: "look", ...question });
     if (!looked) return;
     expression.complain(looked);
-    for (const id of ["shown", "answer"]) $(id).classList.toggle("old", Boolean(looked.error));
-    if (!looked.error) this.show(looked);
+    document.body.classList.toggle("old", Boolean(looked.error));
+    $("last").textContent = looked.error && panels.looked ? `Below: ${panels.looked.asked.text}, the last text that could be read.` : "";
+    if (!looked.error) this.show({ ...looked, asked: { ...question, view: looked.view } }, asked === this.asked);
     performance.mark("pictured", { detail: looked.text ?? text });
   },
 
-  show(looked) {
+  show(looked, newest) {
     const { state } = this;
     $("result").textContent = looked.value;
     $("facts").replaceChildren(...looked.facts.map((fact) => element("span", fact)));
-    if (state.view && looked.view !== state.view) state.view = "";
+    if (newest && state.view && looked.view !== state.view) state.view = ""; // the view gave way
     this.tabs(looked);
-    this.fields(looked);
-    $("say").classList.toggle("no", Boolean(looked.refused));
-    $("say").textContent = looked.refused ?? "";
-    picture.marked = [];
-    if (looked.grids) {
-      const same = JSON.stringify(picture.drawn?.grids) === JSON.stringify(looked.grids);
-      if (!same) picture.cursor = null;
-      picture.show(looked);
-    }
-    $("shown").hidden = !looked.views.length;
+    if (looked.views.length && newest) this.fields(looked);
+    panels.say(looked.refused ?? "", looked.refused);
+    [picture.marked, picture.cursor] = [[], null];
+    picture.show(looked.grids ? looked : null);
+    $("shown").hidden = $("aside").hidden = !looked.views.length;
     clearTimeout(this.details);
     panels.looked = looked;
     if (looked.views.length) this.details = setTimeout(() => panels.refresh(looked), 100); // what is typed next comes first
@@ -103,23 +109,26 @@ const page = {
     this.look();
   },
 
-  fields({ view, offers, options }) {
-    const given = this.state.options[view] ?? {};
-    const before = this.fielded;
-    this.fielded = JSON.stringify([view, options]);
-    if (this.fielded === before || $("options").contains(document.activeElement)) return;
-    const [colors, labels] = offers;
+  // The fields show the options that the picture was asked for with; what is typed into one is the next question.
+  fields({ view, offers, options, asked: { options: given } }) {
+    if (view !== this.fielded) this.newFields(view, offers);
+    this.fielded = view;
+    for (const field of $("options").querySelectorAll("[name]")) {
+      const value = given[field.name] ?? (field.tagName === "SELECT" ? field.options[0].value : "");
+      if (field.value !== value) field.value = value;
+      if (field.tagName === "INPUT") field.placeholder = options?.[field.name] ?? HINTS[field.name];
+    }
+  },
+
+  newFields(view, [colors, labels]) {
     const fields = (FIELDS[view] ?? []).map(([name, title]) => {
-      const input = element("input", "", { name, placeholder: options?.[name] ?? HINTS[name], size: 7, spellcheck: "false", autocomplete: "off" });
-      input.value = given[name] ?? "";
-      return [title, input];
+      return [title, element("input", "", { name, size: 7, spellcheck: "false", autocomplete: "off" })];
     });
     const palettes = ["tv", "tiles", "banks", "swizzle"].includes(view) ? ["usual", "distinct", "ordered"] : [];
     for (const [name, all] of [["color", colors], ["label", labels], ["palette", palettes]]) {
       if (!all.length) continue;
       const select = element("select", "", { name });
       select.append(...all.map((one) => element("option", one)));
-      select.value = given[name] ?? all[0];
       fields.push([name, select]);
     }
     $("options").replaceChildren(
@@ -132,9 +141,9 @@ const page = {
   },
 
   option({ target }) {
-    const view = panels.looked?.view ?? this.state.view;
+    const { view, options } = panels.looked.asked;
     this.state.view = view;
-    const given = (this.state.options[view] ??= {});
+    const given = (this.state.options[view] = { ...options });
     const usual = target.tagName === "SELECT" && target.selectedIndex === 0;
     if (usual || !target.value.trim()) delete given[target.name];
     else given[target.name] = target.value;
@@ -142,7 +151,7 @@ const page = {
   },
 
   go(text, view = "", options = {}) {
-    Object.assign(this.state, { text, view, options: view ? { [view]: options } : {}, thread: null, value: null });
+    Object.assign(this.state, { text, view, options: view ? { [view]: options } : {}, thread: null, value: null, cell: null });
     $("expression").value = text;
     expression.close();
     this.look();
@@ -162,7 +171,7 @@ function wire(first) {
   page.read(first);
   $("expression").value = page.state.text;
   if (!$("figure").shadowRoot) $("figure").attachShadow({ mode: "open" }); // a browser that knows no declarative one
-  if (page.state.text !== first.text) $("figure").shadowRoot.replaceChildren();
+  if (page.state.text !== first.text) [$("figure").shadowRoot, $("result")].forEach((shown) => shown.replaceChildren());
   page.paint();
   $("theme").addEventListener("click", () => {
     const all = Object.keys(THEMES);
@@ -216,8 +225,8 @@ function wireViews() {
 
 function wirePicture() {
   const stage = $("stage");
-  picture.oncell = (cell) => panels.cell(cell, false);
-  const choose = (cell) => (picture.put(cell), panels.cell(cell, true));
+  picture.oncell = (cell) => panels.point(cell);
+  const choose = (cell) => (picture.put(cell), panels.choose(cell));
   stage.addEventListener("pointermove", (event) => event.pointerType !== "touch" && picture.put(picture.at(event)));
   stage.addEventListener("pointerleave", () => document.activeElement === stage || picture.put(null));
   stage.addEventListener("click", (event) => {
@@ -231,8 +240,9 @@ function wirePicture() {
     if (steps[event.key]) picture.move(...steps[event.key]);
     else if ((event.key === "Enter" || event.key === " ") && picture.cursor) choose(picture.cursor);
     else if (event.key === "Escape") {
-      [page.state.thread, page.state.value] = [null, null];
+      [page.state.thread, page.state.value, page.state.cell] = [null, null, null];
       picture.put(null);
+      panels.chosen();
       panels.thread();
       page.write();
     } else return;

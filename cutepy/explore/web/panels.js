@@ -23,13 +23,19 @@ const panels = {
     $("back").addEventListener("click", () => this.turn(-1));
     $("forward").addEventListener("click", () => this.turn(1));
     $("format").addEventListener("change", () => this.export());
-    $("copy").addEventListener("click", async () => copied($("copy"), await this.exported()));
+    $("copy").addEventListener("click", async () => copied($("copy"), (await this.exported()) ?? ""));
     $("save").addEventListener("click", () => this.save());
   },
 
-  asked() {
-    const { text, view } = this.looked ?? this.state;
-    return { text, view, options: this.state.options[view] ?? {} };
+  // What the page shows: every question is about it. An answer about a former expression, view or option is dropped.
+  async ask(question, kind = question.ask) {
+    const { looked } = this;
+    const answer = await python.ask(kind, question);
+    return looked === this.looked ? answer : undefined;
+  },
+
+  shown() {
+    return this.looked?.asked;
   },
 
   // A new answer of `look` stands: everything that depends on it is asked for again.
@@ -47,24 +53,49 @@ const panels = {
     $("element").value = String(state.access.element_bytes);
     $("access").value = String(state.access.access_bytes);
     $("threads-are").textContent = looked.view === "tv" ? "The first mode counts threads, the others values." : "The layout as a map of (thread, value) to elements.";
+    this.chosen();
     this.thread();
     this.memory();
     this.explain();
     this.export();
   },
 
-  async cell(cell, chosen) {
-    if (!cell) return ($("say").textContent = "");
-    const answer = await python.ask("cell", { ask: "cell", ...this.asked(), ...cell, access: this.state.access });
-    if (!answer || answer.error || !picture.cursor) return;
-    $("say").textContent = answer.say;
-    if (!chosen) return;
-    $("cell").replaceChildren(element("p", answer.say, { class: "sum" }), ...(answer.rows ? [pairs(answer.rows)] : []));
-    if (answer.thread !== undefined) {
+  // The sum of the cell under the cursor, below the picture.
+  async point(cell) {
+    if (!cell) return this.say("");
+    const answer = await this.ask({ ask: "cell", ...this.shown(), ...cell, access: this.state.access });
+    if (answer && picture.cursor) this.say(answer.error ?? answer.say, answer.error);
+  },
+
+  say(text, wrong = false) {
+    $("say").classList.toggle("no", Boolean(wrong));
+    $("say").textContent = text;
+  },
+
+  // The card of the cell that was chosen, which is part of the page's state; its thread is chosen with it.
+  async choose(cell) {
+    this.state.cell = cell;
+    const answer = await this.chosen();
+    if (answer?.thread !== undefined) {
       [this.state.thread, this.state.value] = [answer.thread, null];
       this.thread();
-      this.onchange(true);
     }
+    this.onchange(true);
+  },
+
+  async chosen() {
+    const { cell, access } = this.state;
+    const grid = cell && this.looked.grids?.[cell.grid];
+    if (!grid || cell.place >= grid.rows * grid.columns) {
+      this.state.cell = null;
+      $("cell").replaceChildren(element("p", "Click a cell, or press Enter on one.", { class: "hint" }));
+      return undefined;
+    }
+    const answer = await this.ask({ ask: "cell", ...this.shown(), ...cell, access }, "chosen");
+    if (!answer || cell !== this.state.cell) return undefined;
+    const said = element("p", answer.error ?? answer.say, { class: answer.error ? "sum no" : "sum" });
+    $("cell").replaceChildren(said, ...(answer.rows ? [pairs(answer.rows)] : []));
+    return answer;
   },
 
   slide(name) {
@@ -81,8 +112,8 @@ const panels = {
     $("value").value = String(value ?? -1);
     $("thread-is").textContent = thread === null ? "none" : String(thread);
     $("value-is").textContent = value === null ? "all" : String(value);
-    const answer = thread === null ? { rows: [], places: [], verdicts: [] } : await python.ask("thread", { ask: "thread", ...this.asked(), thread, value, access });
-    if (!answer) return;
+    const answer = thread === null ? { rows: [], places: [], verdicts: [] } : await this.ask({ ask: "thread", ...this.shown(), thread, value, access });
+    if (!answer || thread !== this.state.thread || value !== this.state.value) return;
     picture.marked = answer.places ?? [];
     picture.mark();
     $("touched").hidden = !answer.rows?.length;
@@ -92,13 +123,13 @@ const panels = {
 
   async memory() {
     $("found").replaceChildren();
-    const answer = await python.ask("memory", { ask: "memory", text: this.looked.text, access: this.state.access });
+    const answer = await this.ask({ ask: "memory", text: this.shown().text, access: this.state.access });
     if (answer) $("memory").replaceChildren(...(answer.rows ?? [["accesses", answer.error]]).flatMap(([name, text]) => [element("dt", name), element("dd", text)]));
   },
 
   async better() {
     $("found").replaceChildren(element("p", "Looking…", { class: "hint" }));
-    const answer = await python.ask("found", { ask: "found", text: this.asked().text, access: this.state.access });
+    const answer = await this.ask({ ask: "found", text: this.shown().text, access: this.state.access });
     if (!answer) return;
     if (answer.error) return $("found").replaceChildren(element("p", answer.error));
     $("found").replaceChildren(
@@ -113,14 +144,14 @@ const panels = {
   },
 
   async explain() {
-    const { text, called } = this.looked;
-    const calls = Boolean(called);
-    $("explaining").hidden = !calls;
-    if (!calls || this.steps?.text === text) return;
-    const answer = await python.ask("told", { ask: "told", text });
+    const { called } = this.looked;
+    const { text } = this.shown();
+    $("explaining").hidden = !called;
+    if (!called) [this.steps, $("told").textContent, $("step").textContent] = [null, "", ""];
+    if (!called || this.steps?.text === text) return;
+    const answer = await this.ask({ ask: "told", text });
     if (!answer) return;
-    $("explaining").hidden = Boolean(answer.error);
-    if (answer.error) return;
+    if (answer.error) return void ((this.steps = null), $("told").replaceChildren(element("p", answer.error, { class: "no" })));
     const last = answer.refused ? [`refused: ${answer.refused}`, ""] : [`= ${answer.result}`, answer.result];
     this.steps = { text, at: 0, all: [[answer.call, ""], ...answer.steps, last] };
     this.turn(0);
@@ -135,8 +166,8 @@ const panels = {
     const [line, layout] = steps.all[steps.at];
     $("told").replaceChildren(element("p", line));
     if (!layout) return;
-    const drawn = await python.ask("step", { ask: "look", text: layout, view: "grid" });
-    if (!drawn?.svg || steps.all[steps.at][1] !== layout) return;
+    const drawn = await this.ask({ ask: "look", text: layout, view: "grid" }, "step");
+    if (!drawn?.svg || this.steps !== steps || steps.all[steps.at][1] !== layout) return;
     const host = element("div", "", { class: "scroll", tabindex: "0", role: "img", "aria-label": drawn.description });
     host.attachShadow({ mode: "open" }).innerHTML = drawn.svg;
     $("told").append(host);
@@ -146,18 +177,20 @@ const panels = {
     const format = $("format").value;
     $("copy").disabled = format === "png";
     $("exported").hidden = format === "png";
-    if (format !== "png") $("exported").value = await this.exported();
+    const text = format === "png" ? "" : await this.exported();
+    if (text !== undefined && format === $("format").value) $("exported").value = text;
   },
 
   async exported(format = $("format").value) {
-    const answer = await python.ask("export", { ask: "export", ...this.asked(), format });
-    return answer ? (answer.text ?? answer.error) : $("exported").value;
+    const answer = await this.ask({ ask: "export", ...this.shown(), format });
+    return answer && (answer.text ?? answer.error);
   },
 
   async save() {
     const format = $("format").value;
     const suffix = EXPORTS.find(([known]) => known === format)[2];
     const text = await this.exported(format === "png" ? "svg" : format);
+    if (text === undefined) return;
     const blob = format === "png" ? await png(text) : new Blob([text], { type: "text/plain" });
     const link = element("a", "", { href: URL.createObjectURL(blob), download: `layout.${suffix}` });
     link.click();

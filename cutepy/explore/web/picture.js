@@ -13,18 +13,17 @@ const picture = {
 
   show(drawn) {
     this.drawn = drawn;
-    const large = Boolean(drawn.cells);
+    const large = Boolean(drawn?.cells);
     $("canvas").hidden = !large;
     $("figure").hidden = large;
-    $("figure").shadowRoot.innerHTML = large ? "" : `<style>svg{display:block;width:100%;height:auto}</style>${drawn.svg}`;
-    $("stage").setAttribute("aria-label", drawn.description);
+    $("figure").shadowRoot.innerHTML = drawn?.svg ? `<style>svg{display:block;width:100%;height:auto}</style>${drawn.svg}` : "";
+    $("stage").setAttribute("aria-label", drawn?.description ?? "No picture");
     $("stage").classList.toggle("large", large);
     this.size();
   },
 
   size() {
-    if (!this.drawn) return;
-    const { width, height } = this.drawn;
+    const { width, height } = this.drawn ?? { width: 0, height: 0 };
     $("sheet").style.width = `${width * this.scale}px`;
     $("sheet").style.height = `${height * this.scale}px`;
     $("marks").setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -53,7 +52,7 @@ const picture = {
 
   // The place where the cell begins that covers a place.
   whole(g, place) {
-    for (let start = place; start > place - (place % g.columns) - 1; start--) if (start + (g.spans[start] ?? 1) > place) return start;
+    for (let start = place - (place % g.columns); start < place; start++) if (start + (g.spans[start] ?? 0) > place) return start;
     return place;
   },
 
@@ -92,7 +91,7 @@ const picture = {
   },
 
   mark() {
-    if (!this.drawn) return;
+    if (!this.drawn) return $("marks").replaceChildren();
     const all = this.marked.flatMap((places, grid) => places.map((place) => [this.box({ grid, place }), "owned"]));
     if (this.cursor) all.push([this.box(this.cursor), "cursor"]);
     this.framed = all;

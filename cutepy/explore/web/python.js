@@ -30,16 +30,19 @@ const python = {
       performance.mark("python-ready");
     } else {
       const { answered } = this.asking;
+      const answer = JSON.parse(data.answer);
       this.asking = null;
       clearTimeout(this.patience);
-      answered(JSON.parse(data.answer));
+      if (answer.bug) this.bug = answer.error;
+      answered(answer);
     }
-    this.onstatus("");
+    this.onstatus(this.bug ? `Internal error, please report it: ${this.bug}` : "", Boolean(this.bug));
     this.next();
   },
 
   // The answer to a question; undefined if a newer one of its kind came before it was asked.
   ask(kind, question) {
+    if (kind === "look") this.bug = "";
     this.waiting.get(kind)?.answered(undefined);
     const answer = new Promise((answered) => this.waiting.set(kind, { question, answered }));
     this.next();

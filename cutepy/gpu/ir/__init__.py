@@ -1,86 +1,177 @@
 """The kernel IR, typed and frozen: `expr` makes values, `stmt` says what happens, `walk` reads and rewrites."""
 
-from .check import check as check
-from .check import check_constants as check_constants
-from .check import check_ids as check_ids
-from .expr import Binary as Binary
-from .expr import Builtin as Builtin
-from .expr import Call as Call
-from .expr import Cast as Cast
-from .expr import Component as Component
-from .expr import Computed as Computed
-from .expr import Const as Const
-from .expr import Expr as Expr
-from .expr import Load as Load
-from .expr import MatrixCall as MatrixCall
-from .expr import MatrixLoad as MatrixLoad
-from .expr import Param as Param
-from .expr import Select as Select
-from .expr import TracedValueError as TracedValueError
-from .expr import Unary as Unary
-from .expr import Var as Var
-from .expr import Vector as Vector
-from .expr import arena as arena
-from .expr import keep as keep
-from .expr import loads as loads
-from .expr import made as made
-from .expr import new_arena as new_arena
-from .expr import variables as variables
-from .make import as_expr as as_expr
-from .make import binary as binary
-from .make import builtin as builtin
-from .make import call as call
-from .make import cast as cast
-from .make import component as component
-from .make import const as const
-from .make import load as load
-from .make import param as param
-from .make import select as select
-from .make import splat as splat
-from .make import unary as unary
-from .make import var as var
-from .make import vector as vector
-from .make import weak_param as weak_param
-from .matrices import MATRIX as MATRIX
-from .matrices import fill_matrix as fill_matrix
-from .matrices import load_matrix as load_matrix
-from .matrices import multiply_matrices as multiply_matrices
-from .stmt import Assign as Assign
-from .stmt import Atomic as Atomic
-from .stmt import Barrier as Barrier
-from .stmt import Block as Block
-from .stmt import Break as Break
-from .stmt import Buffer as Buffer
-from .stmt import Change as Change
-from .stmt import Comment as Comment
-from .stmt import Declare as Declare
-from .stmt import For as For
-from .stmt import If as If
-from .stmt import Kernel as Kernel
-from .stmt import Let as Let
-from .stmt import MatrixStore as MatrixStore
-from .stmt import Print as Print
-from .stmt import Stmt as Stmt
-from .stmt import Store as Store
-from .walk import NODES as NODES
-from .walk import Node as Node
-from .walk import all_nodes as all_nodes
-from .walk import ask_operands_first as ask_operands_first
-from .walk import conjuncts as conjuncts
-from .walk import is_told as is_told
-from .walk import is_uniform as is_uniform
-from .walk import map_block as map_block
-from .walk import meaning as meaning
-from .walk import negated as negated
-from .walk import nodes as nodes
-from .walk import rebuild as rebuild
-from .walk import rewrite as rewrite
-from .walk import statements as statements
-from .walk import with_blocks as with_blocks
-from .walk import with_expressions as with_expressions
-from .walk import with_fields as with_fields
-from .walk import without as without
-from .weak import SCALARS as SCALARS
-from .weak import Weak as Weak
-from .weak import in_type as in_type
-from .weak import settled as settled
+from .expr import (
+    Binary,
+    Builtin,
+    Call,
+    Cast,
+    Component,
+    Computed,
+    Const,
+    Expr,
+    Load,
+    MatrixCall,
+    MatrixLoad,
+    Param,
+    Select,
+    TracedValueError,
+    Unary,
+    Var,
+    Vector,
+    arena,
+    keep,
+    loads,
+    made,
+    new_arena,
+    variables,
+)
+from .make import (
+    NO_COORDINATES,
+    Coordinates,
+    as_expr,
+    binary,
+    builtin,
+    call,
+    cast,
+    component,
+    const,
+    load,
+    param,
+    select,
+    splat,
+    unary,
+    var,
+    vector,
+    weak_param,
+)
+from .matrices import MATRIX, fill_matrix, load_matrix, multiply_matrices
+from .stmt import (
+    Assign,
+    Atomic,
+    Barrier,
+    Block,
+    Break,
+    Buffer,
+    Change,
+    Comment,
+    Declare,
+    For,
+    If,
+    Kernel,
+    Let,
+    MatrixStore,
+    Print,
+    Stmt,
+    Store,
+)
+from .validate import check, check_constants, check_ids
+from .walk import (
+    NODES,
+    Node,
+    all_nodes,
+    ask_operands_first,
+    conjuncts,
+    is_told,
+    is_uniform,
+    map_block,
+    meaning,
+    negated,
+    nodes,
+    rebuild,
+    rewrite,
+    statements,
+    with_blocks,
+    with_expressions,
+    with_fields,
+    without,
+)
+from .weak import SCALARS, Weak, in_type, settled
+
+__all__ = [
+    "MATRIX",
+    "NODES",
+    "NO_COORDINATES",
+    "SCALARS",
+    "Assign",
+    "Atomic",
+    "Barrier",
+    "Binary",
+    "Block",
+    "Break",
+    "Buffer",
+    "Builtin",
+    "Call",
+    "Cast",
+    "Change",
+    "Comment",
+    "Component",
+    "Computed",
+    "Const",
+    "Coordinates",
+    "Declare",
+    "Expr",
+    "For",
+    "If",
+    "Kernel",
+    "Let",
+    "Load",
+    "MatrixCall",
+    "MatrixLoad",
+    "MatrixStore",
+    "Node",
+    "Param",
+    "Print",
+    "Select",
+    "Stmt",
+    "Store",
+    "TracedValueError",
+    "Unary",
+    "Var",
+    "Vector",
+    "Weak",
+    "all_nodes",
+    "arena",
+    "as_expr",
+    "ask_operands_first",
+    "binary",
+    "builtin",
+    "call",
+    "cast",
+    "check",
+    "check_constants",
+    "check_ids",
+    "component",
+    "conjuncts",
+    "const",
+    "fill_matrix",
+    "in_type",
+    "is_told",
+    "is_uniform",
+    "keep",
+    "load",
+    "load_matrix",
+    "loads",
+    "made",
+    "map_block",
+    "meaning",
+    "multiply_matrices",
+    "negated",
+    "new_arena",
+    "nodes",
+    "param",
+    "rebuild",
+    "rewrite",
+    "select",
+    "settled",
+    "splat",
+    "statements",
+    "unary",
+    "var",
+    "variables",
+    "vector",
+    "weak_param",
+    "with_blocks",
+    "with_expressions",
+    "with_fields",
+    "without",
+]  # fmt: skip

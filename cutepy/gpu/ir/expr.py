@@ -42,10 +42,10 @@ def _operator(symbol: str) -> tuple[Callable[["Expr", object], "Expr"], Callable
     """What an operator does where the expression stands on the left, and where it stands on the right."""
 
     def left(self: "Expr", other: object) -> "Expr":
-        return Expr.operate(symbol, self, other)
+        return NotImplemented if other is None else Expr.operate(symbol, self, other)
 
     def right(self: "Expr", other: object) -> "Expr":
-        return Expr.operate(symbol, other, self)
+        return NotImplemented if other is None else Expr.operate(symbol, other, self)
 
     return left, right
 
@@ -104,6 +104,21 @@ class Expr:
 
     def __invert__(self) -> "Expr":
         return Expr.operate("!" if self.dtype is bool_ else "~", self, None)
+
+    def __pos__(self) -> "Expr":
+        return self if self.dtype is not bool_ else Expr.operate("+", self, 0)
+
+    def __divmod__(self, other: object) -> "tuple[Expr, Expr]":
+        return Expr.operate("//", self, other), Expr.operate("%", self, other)
+
+    def __rdivmod__(self, other: object) -> "tuple[Expr, Expr]":
+        return Expr.operate("//", other, self), Expr.operate("%", other, self)
+
+    def __copy__(self) -> "Expr":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Expr":
+        return self
 
     def __abs__(self) -> "Expr":
         return Expr.operate("abs", self, None)
@@ -179,9 +194,11 @@ class Var(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Builtin(Expr):
-    """A u32 in lo..hi that the hardware gives: `workgroup_id.x`, `local_invocation_index`, `subgroup_size`, ..."""
+    """A u32 in lo..hi that the hardware gives: `local_invocation_index`, `subgroup_size`, or component `axis` (0, 1, 2)
+    of `workgroup_id` or `num_workgroups`. The names are WebGPU's; a target has its own."""
 
     name: str
+    axis: int | None
     lo: int
     hi: int
     dtype: DType = u32
@@ -202,7 +219,7 @@ class Param(Expr):
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Computed(Expr):
     """What is made of operands; `make.made` gives these fields. A kind of expression adds its own; how it is made of
-    other operands, and what it means, is in `walk.NODES`, and how it is written in `wgsl.SPELLINGS`.
+    other operands, and what it means, is in `walk.NODES`; a printer writes a `Cast` by its method `show_Cast`.
     """
 
     dtype: DType
@@ -254,7 +271,7 @@ class Cast(Computed):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Computed):
-    """A function of BY_WGSL or SUBGROUP applied to operands."""
+    """A function of IR_FUNCTIONS or SUBGROUP applied to operands."""
 
     name: str
     args: tuple[Expr, ...]
@@ -262,12 +279,18 @@ class Call(Computed):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Load(Computed):
-    """Elements [index * buffer.width, + lanes) of `buffer`; where `where` is false, 0 without an access."""
+    """Elements [index * buffer.width, + lanes) of `buffer`; where `where` is false, 0 without an access.
+
+    `coordinates` chose the element: each is claimed to be from 0 to below the extent beside it in `shape`, wherever the
+    access happens. What is lowered carries none.
+    """
 
     buffer: "Buffer"
     index: Expr
     where: Expr | None
     place: str
+    coordinates: tuple[Expr, ...]
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -388,6 +411,8 @@ def loads(value: Expr) -> "tuple[Load, ...]":
 def describe(value: Expr) -> str:
     """A few words that tell a reader which value is meant."""
     match value:
+        case Builtin(name=name, axis=int(axis)):
+            return f"{name}.{'xyz'[axis]} ({value.dtype})"
         case Var(name=name) | Builtin(name=name) | Param(name=name):
             return f"{name} ({value.dtype})"
         case Load(buffer=buffer):

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from ...ops.decompositions import Language, Value, is_true
-from ...ops.functions import Function
+from ...tensor.decompositions import Language, Value, is_true
 from ...tensor.dtypes import DType, bool_, f16, f32
+from ...tensor.functions import Function
 from .expr import Expr
 from .make import as_expr, call, cast, select, taken_by
 from .operators import Number
@@ -35,7 +35,7 @@ def spelt(function: Function, *values: Expr) -> Expr:
     """`function` by NumPy's law of values in the types that it takes, f16 in f32."""
     if function.spelt is not None:
         return as_expr(function.spelt(_WORDS, *values), bool_ if function.gives == "bool" else values[-1].dtype)
-    found: Expr = call(function.wgsl, *values) if function.python is None else function.python(*values)
+    found: Expr = call(function.ir, *values) if function.python is None else function.python(*values)
     return found
 
 

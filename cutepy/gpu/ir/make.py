@@ -6,8 +6,8 @@ from math import copysign, inf
 import numpy as np
 
 from ...errors import KernelError
-from ...ops.functions import BY_WGSL, Function, Word
 from ...tensor.dtypes import DType, bool_, f16, f32, i32, u32
+from ...tensor.functions import IR_FUNCTIONS, Function, Word
 from .expr import (
     Binary,
     Builtin,
@@ -72,12 +72,12 @@ def var(name: str, dtype: DType = u32, *, lanes: int = 1, lo: int = 0, hi: int =
     return Var(name, dtype, lanes, lo, hi, current.bindings)
 
 
-def builtin(name: str, lo: int = 0, hi: int = U32_LIMIT - 1) -> Expr:
-    """The hardware value `name`, known to lie in lo..hi; the constant where only one value is left."""
+def builtin(name: str, lo: int = 0, hi: int = U32_LIMIT - 1, *, axis: int | None = None) -> Expr:
+    """The hardware value `name`, or its component `axis`, known to lie in lo..hi; the constant where lo is hi."""
     if lo == hi:
         return const(lo)
     nodes = arena().nodes
-    return nodes.setdefault(("builtin", name, lo, hi), Builtin(name, lo, hi))
+    return nodes.setdefault(("builtin", name, axis, lo, hi), Builtin(name, axis, lo, hi))
 
 
 def param(name: str, dtype: DType, *, lo: int = 0, hi: int = U32_LIMIT - 1) -> Param:
@@ -248,11 +248,15 @@ def _literal(value: object, dtype: DType, op: str = "") -> Expr | None:
 
     What the type does not hold is refused, unless `op` is right modulo 2^32 where its operands are.
     """
-    if type(value) is int and 0 <= value < U32_LIMIT // 2:  # each type holds it
+    if type(value) is int and 0 <= value < (2 if dtype is bool_ else U32_LIMIT // 2):  # each type holds it
         return const(value, dtype)
     number, own = number_of(value), SCALARS.get(type(value), dtype)
     if own is not dtype and own.kind in "iu" and dtype.kind in "iu":
         raise KernelError(f"{user_place()}: {value!r} meets a {dtype} value; convert one with gpu.cast")
+    if dtype is bool_ and number not in (None, 0, 1):
+        raise KernelError(
+            f"{user_place()}: {number!r} meets a bool; choose a number by it, gpu.select, or write == True"
+        )
     if isinstance(number, float) and dtype.kind != "f" and not number.is_integer():
         raise KernelError(f"{user_place()}: {number!r} meets a {dtype} value; cast that value to f32 first")
     if number is not None and op not in WRAPS and (limits := beyond(number, own)):
@@ -340,13 +344,15 @@ def cast(value: Expr, dtype: DType, *, bits: bool = False) -> Expr:
 
 
 def call(name: str, *operands: Expr | Number) -> Expr:
-    """`name(operands)` for a name of BY_WGSL or SUBGROUP; numbers take the type of the first expression."""
+    """`name(operands)` for a name of IR_FUNCTIONS or SUBGROUP; numbers take the type of the first expression."""
     known = arena().nodes.get((name, *map(id, operands)))
     if known is not None:
         return known
     if any(isinstance(a, Weak) for a in operands):
         if name not in SUBGROUP:
-            return meeting(partial(_call, name), operands, fractions=name in BY_WGSL and BY_WGSL[name].on == "f")
+            return meeting(
+                partial(_call, name), operands, fractions=name in IR_FUNCTIONS and IR_FUNCTIONS[name].on == "f"
+            )
         operands = tuple([settled(a) if isinstance(a, Expr) else a for a in operands])
     return _call(name, *operands)
 
@@ -362,7 +368,7 @@ def _call(name: str, *operands: Expr | Number) -> Expr:
         dtype, lanes = args[0].dtype, max([a.lanes for a in args])
         if name == BALLOT:
             dtype, lanes = u32, 4  # 128 bits
-        elif isinstance(word := BY_WGSL.get(name), Word):
+        elif isinstance(word := IR_FUNCTIONS.get(name), Word):
             dtype, lanes = word.dtype, word.lanes
         node = interned(key, Call, dtype, lanes, args, name, args)
     return node
@@ -373,9 +379,11 @@ def _one_type_for_all(name: str, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     if name in SUBGROUP:
         check_subgroup(name, *args)
         return args[0], *[cast(x, u32) for x in args[1:]]
-    taken = BY_WGSL.get(name)
+    taken = IR_FUNCTIONS.get(name)
     if taken is None:
-        raise KernelError(f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(BY_WGSL))}")
+        raise KernelError(
+            f"{user_place()}: no function {name!r} on the GPU; there are {', '.join(sorted(IR_FUNCTIONS))}"
+        )
     found = taken_by(taken, name, taken.on, args)
     return tuple([cast(x, x.dtype.accumulator) for x in found]) if isinstance(taken, Word) else found
 
@@ -401,17 +409,33 @@ def taken_by(function: Function, name: str, kinds: str, args: tuple[Expr, ...]) 
     return args
 
 
-def load(buffer: Buffer, index: Expr, *, lanes: int = 1, where: Expr | None = None, place: str = "") -> Expr:
-    """The read of `lanes` elements of `buffer`; `index` counts in units of `buffer.width` elements."""
+Coordinates = tuple[tuple[Expr, ...], tuple[int, ...]]
+"""The coordinates that chose an element, and the extent that each stays below."""
+NO_COORDINATES: Coordinates = ((), ())
+
+
+def load(
+    buffer: Buffer,
+    index: Expr,
+    *,
+    lanes: int = 1,
+    where: Expr | None = None,
+    place: str = "",
+    at: Coordinates = NO_COORDINATES,
+) -> Expr:
+    """The read of `lanes` elements of `buffer`; `index` counts in units of `buffer.width` elements. `at` are the
+    coordinates that chose the element, and their extents."""
     if isinstance(where, Const):
         if not where.value:
             return splat(const(0, buffer.dtype), lanes)
         where = None
-    key = ("load", id(buffer), id(index), lanes, id(where))
+    coordinates, shape = at
+    key = ("load", id(buffer), id(index), lanes, id(where), shape, *map(id, coordinates))
     node = arena().nodes.get(key)
     if node is None:
-        operands = (index,) if where is None else (index, where)
-        node = interned(key, Load, buffer.dtype, lanes, operands, buffer, index, where, place)
+        operands = (index, *coordinates) if where is None else (index, where, *coordinates)
+        own = buffer, index, where, place, coordinates, shape
+        node = interned(key, Load, buffer.dtype, lanes, operands, *own)
     return node
 
 

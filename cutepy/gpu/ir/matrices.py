@@ -5,25 +5,14 @@ a subgroup, and the first one's counts.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...errors import KernelError
 from ...tensor.dtypes import DType, MatrixType, multiply_accumulate
-from .expr import Const, Expr, MatrixCall, MatrixLoad, made
+from .expr import Const, Expr, MatrixCall, MatrixLoad, arena, interned, made
 from .laws import Array, Law
-from .make import as_expr
+from .make import NO_COORDINATES, Coordinates, as_expr
 from .place import user_place
 from .stmt import Buffer
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation on matrices: in Tint's words, in naga's ("" where it has none; {} are the operands, {type} is the
-    result's), and what it does to arrays of `MatrixType` `kind`."""
-
-    tint: str
-    naga: str
-    law: Callable[[MatrixType], Law]
 
 
 def _spread(kind: MatrixType, number: Array) -> Array:
@@ -41,17 +30,13 @@ def _filled(kind: MatrixType) -> Law:
     return fill
 
 
-#: What can be done with matrices.
-MATRIX: dict[str, Operation] = {
-    "fill": Operation("{type}({})", "", _filled),
-    "multiply_accumulate": Operation(
-        "subgroupMatrixMultiplyAccumulate({}, {}, {})",
-        "coopMultiplyAdd({}, {}, {})",
-        lambda kind: multiply_accumulate,
-    ),
-    "*": Operation("subgroupMatrixScalarMultiply({}, {})", "({} * {})", lambda kind: lambda m, x: m * _spread(kind, x)),
-    "+": Operation("subgroupMatrixScalarAdd({}, {})", "", lambda kind: lambda m, x: m + _spread(kind, x)),
-    "-": Operation("subgroupMatrixScalarSubtract({}, {})", "", lambda kind: lambda m, x: m - _spread(kind, x)),
+#: The operations on matrices: what each does to arrays of a `MatrixType`.
+MATRIX: dict[str, Callable[[MatrixType], Law]] = {
+    "fill": _filled,
+    "multiply_accumulate": lambda kind: multiply_accumulate,
+    "*": lambda kind: lambda m, x: m * _spread(kind, x),
+    "+": lambda kind: lambda m, x: m + _spread(kind, x),
+    "-": lambda kind: lambda m, x: m - _spread(kind, x),
 }
 
 
@@ -97,9 +82,20 @@ def scale_matrix(op: str, left: object, right: object) -> Expr:
     return matrix_call(op, kind, matrix, given, place=user_place())
 
 
-def load_matrix(kind: DType, buffer: Buffer, index: Expr, stride: int, by_columns: bool, place: str = "") -> Expr:
-    """The read of a matrix."""
-    return made(MatrixLoad, kind, 1, (index,), buffer, index, None, place, stride, by_columns)
+def load_matrix(
+    kind: DType,
+    buffer: Buffer,
+    index: Expr,
+    run: tuple[int, bool],
+    place: str = "",
+    at: Coordinates = NO_COORDINATES,
+) -> Expr:
+    """The read of a matrix of which `run` says the stride, and whether columns are neighbours; `at` as for `load`."""
+    coordinates, shape = at
+    key = (MatrixLoad, kind.name, id(buffer), id(index), run, shape, *map(id, coordinates))
+    known = arena().nodes.get(key)
+    own = buffer, index, None, place, coordinates, shape, *run
+    return interned(key, MatrixLoad, kind, 1, (index, *coordinates), *own) if known is None else known
 
 
 Expr.on_matrices = staticmethod(scale_matrix)

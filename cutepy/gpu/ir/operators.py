@@ -44,14 +44,14 @@ INSTEAD = {
 WRAPS = frozenset({"+", "-", "*", "&", "|", "^", "~", "<<"})
 FOLD: dict[str, Callable[..., Number]] = {**ARITHMETIC, **INTEGER, **BITS, **COMPARE}
 
-SUBGROUP_REDUCE = frozenset("subgroupAdd subgroupMul subgroupMin subgroupMax subgroupAnd subgroupOr".split())
-SUBGROUP_VOTE = frozenset("subgroupAny subgroupAll subgroupBallot".split())
+SUBGROUP_REDUCE = frozenset("subgroup_add subgroup_mul subgroup_min subgroup_max subgroup_and subgroup_or".split())
+SUBGROUP_VOTE = frozenset("subgroup_any subgroup_all subgroup_ballot".split())
 SUBGROUP = (
     SUBGROUP_REDUCE
     | SUBGROUP_VOTE
     | frozenset(
-        "subgroupInclusiveAdd subgroupExclusiveAdd subgroupShuffle subgroupShuffleXor subgroupShuffleDown"
-        " subgroupShuffleUp subgroupBroadcast subgroupBroadcastFirst".split()
+        "subgroup_inclusive_add subgroup_exclusive_add subgroup_shuffle subgroup_shuffle_xor subgroup_shuffle_down"
+        " subgroup_shuffle_up subgroup_broadcast subgroup_broadcast_first".split()
     )
 )
 

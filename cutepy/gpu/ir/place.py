@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from types import FrameType
 
-from ...ops.functions import NAMED
+from ...tensor.functions import NAMED
 
 _PACKAGE = str(Path(__file__).parents[2])
 _NOT_USER = (_PACKAGE, *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))

@@ -32,8 +32,8 @@ class Buffer:
 class Stmt:
     """Something that an invocation does. A kind of statement says of its fields which it `COMPUTES`, the `expressions`;
     which `blocks` it `HOLDS`; which name it `BINDS` for what follows, and which variable it `SETS`. From that and from
-    being a `Change` or none every walk, rewrite and proof knows all that it has to. How it is written in WGSL stands in
-    `wgsl.LINES`, how it runs in `interpret.RUNS`.
+    being a `Change` or none every walk, rewrite and proof knows all that it has to. A target's printer writes one of
+    class `For` by its method `lines_For`, the interpreter runs it by its row of `RUNS`.
     """
 
     COMPUTES: ClassVar[tuple[str, ...]] = ()
@@ -69,7 +69,8 @@ class Stmt:
 
 
 class Change(Stmt):
-    """A statement that writes or updates elements [index * buffer.width, + lanes of `value`) of `buffer`."""
+    """A statement that writes or updates elements [index * buffer.width, + lanes of `value`) of `buffer`; `coordinates`
+    of a `shape` chose them, as in a `Load`."""
 
     __slots__ = ()
     VERB: ClassVar[Literal["writes", "updates"]]
@@ -77,6 +78,8 @@ class Change(Stmt):
     index: Expr
     value: Expr
     place: str
+    coordinates: tuple[Expr, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,19 +119,21 @@ class Assign(Stmt):
 class Store(Change):
     """Write the lanes of `value`."""
 
-    COMPUTES = ("index", "value")
+    COMPUTES = ("index", "value", "coordinates")
     VERB = "writes"
     buffer: Buffer
     index: Expr
     value: Expr
     place: str = ""
+    coordinates: tuple[Expr, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatrixStore(Change):
     """Write a matrix of the subgroup as `MatrixLoad` reads one."""
 
-    COMPUTES = ("index", "value")
+    COMPUTES = ("index", "value", "coordinates")
     VERB = "writes"
     buffer: Buffer
     index: Expr
@@ -136,6 +141,8 @@ class MatrixStore(Change):
     stride: int
     by_columns: bool
     place: str = ""
+    coordinates: tuple[Expr, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +151,7 @@ class Atomic(Change):
     the old value. CompareExchange writes `value` where the element has the bits of `compare`; Load has no use for one.
     """
 
-    COMPUTES = ("index", "value", "compare")
+    COMPUTES = ("index", "value", "compare", "coordinates")
     BINDS = "result"
     VERB = "updates"
     op: str
@@ -154,6 +161,8 @@ class Atomic(Change):
     compare: Expr | None = None
     result: Var | None = None
     place: str = ""
+    coordinates: tuple[Expr, ...] = ()
+    shape: tuple[int, ...] = ()
 
     @property
     def takes(self) -> bool:
@@ -243,6 +252,7 @@ class Kernel:
 
     `buffers` are the bindings in order, `local` the workgroup and private arrays, `notes` the header lines. `lanes` is
     how many threads a subgroup has at least, for the shuffles to be those that were meant; 0 if any number does.
+    `varying` says what is asked of subgroups that may depend on their size, each with its line.
     """
 
     name: str
@@ -254,6 +264,7 @@ class Kernel:
     params: tuple[Param, ...] = ()
     notes: tuple[str, ...] = ()
     lanes: int = 0
+    varying: tuple[str, ...] = ()
 
     @property
     def threads(self) -> int:

@@ -6,7 +6,7 @@ from .expr import Const, Expr
 from .operators import SUBGROUP_VOTE
 from .place import user_place
 
-BALLOT = "subgroupBallot"
+BALLOT = "subgroup_ballot"
 
 
 def check_subgroup(name: str, value: Expr, *lane: Expr) -> None:
@@ -14,7 +14,7 @@ def check_subgroup(name: str, value: Expr, *lane: Expr) -> None:
     a vote."""
     if name in SUBGROUP_VOTE and value.dtype is not bool_:
         raise KernelError(f"{user_place()}: {name} of a {value.dtype} value; compare it, as in {name}(v != 0)")
-    if name == "subgroupBroadcast" and not all(isinstance(x, Const) for x in lane):
+    if name == "subgroup_broadcast" and not all(isinstance(x, Const) for x in lane):
         raise KernelError(f"{user_place()}: {name} from a lane known only on the GPU; use gpu.subgroup_shuffle")
     if value.dtype is bool_ and name not in SUBGROUP_VOTE:
         raise KernelError(f"{user_place()}: {name} is not defined on bool; use gpu.select to make a number of it")

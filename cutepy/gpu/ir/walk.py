@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.functions import BY_WGSL
+from ...tensor.functions import IR_FUNCTIONS
 from .expr import (
     MOST_DEPTH,
     Binary,
@@ -62,10 +62,20 @@ def _called(node: Call, new: Sequence[Expr]) -> Expr:
     return interned(key, Call, node.dtype, node.lanes, operands, node.name, operands) if known is None else known
 
 
+def _loaded(node: Load, new: Sequence[Expr]) -> Expr:
+    """The same read at other operands: an index, a condition if it has one, coordinates."""
+    index, *others = new
+    where = others.pop(0) if node.where is not None else None
+    at = tuple(others), node.shape
+    if isinstance(node, MatrixLoad):
+        return load_matrix(node.dtype, node.buffer, index, (node.stride, node.by_columns), node.place, at)
+    return load(node.buffer, index, lanes=node.lanes, where=where, place=node.place, at=at)
+
+
 #: Every kind of expression that has operands. What it looks like in WGSL is for the printer to say.
 NODES: dict[type[Expr], Node] = {
     Binary: Node(_joined, lambda node: BINARY[node.op]),
-    Call: Node(_called, lambda node: BY_WGSL[node.name].numpy if node.name in BY_WGSL else None),
+    Call: Node(_called, lambda node: IR_FUNCTIONS[node.name].numpy if node.name in IR_FUNCTIONS else None),
     Vector: Node(lambda node, x: vector(*x), lambda node: stacked(node.items)),
     Select: Node(lambda node, x: select(*x), lambda node: np.where),
     Unary: Node(lambda node, x: unary(node.op, *x), lambda node: UNARY[node.op]),
@@ -73,15 +83,11 @@ NODES: dict[type[Expr], Node] = {
         lambda node, x: cast(x[0], node.dtype, bits=node.bits),
         lambda node: conversion(node.value.dtype, node.dtype, node.bits),
     ),
-    Load: Node(
-        lambda node, x: load(node.buffer, x[0], lanes=node.lanes, where=(*x, None)[1], place=node.place),
-    ),
-    MatrixLoad: Node(
-        lambda node, x: load_matrix(node.dtype, node.buffer, x[0], node.stride, node.by_columns, node.place)
-    ),
+    Load: Node(_loaded),
+    MatrixLoad: Node(_loaded),
     MatrixCall: Node(
         lambda node, x: matrix_call(node.name, node.dtype, *x, place=node.place),
-        lambda node: MATRIX[node.name].law(node.dtype),
+        lambda node: MATRIX[node.name](node.dtype),
     ),
     Component: Node(
         lambda node, x: component(x[0], (*x, node.lane)[1]),

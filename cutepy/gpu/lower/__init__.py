@@ -1,34 +1,66 @@
 """From a traced kernel to one that can be printed as it stands, and to the program that a runtime takes: every decision
 about the text is made here.
 
-Each pass maps a kernel to a kernel that computes the same (tests run both in the interpreter).
+`PASSES` are the passes in their order, a file each. Law of each: it maps a kernel to a kernel that computes the same.
 """
 
+from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from ...tensor.dtypes import DType, f16, f32, i32, u32
+from .. import ir
 from ..ir import Kernel, check
 from ..runtime.program import Binding, Param, ParamType, Program
-from ..wgsl import Dialect, write_wgsl
-from .reads import forward, load_once
-from .registers import name_registers
-from .spell import branch, choose_widths, spell
-from .uses import drop_unused as drop_unused
-from .uses import finish as finish
-from .uses import hoist
+from ..targets.wgsl import Dialect, write_wgsl
+from .branch_on_predicates import branch_on_predicates
+from .choose_widths import choose_widths
+from .drop_coordinates import drop_coordinates
+from .drop_unused import drop_unused
+from .forward_copies import forward_copies
+from .hoist import hoist, name_shared_floats
+from .legalize_wgsl import legalize_wgsl
+from .load_once import load_once
+from .name_registers import name_registers
+from .turns import turns_of
+
+Pass = Callable[[Kernel], Kernel]
+
+#: What `lower` does, in order. Up to `load_once` an access counts elements, from `choose_widths` on vectors.
+PASSES: tuple[Pass, ...] = (
+    check,
+    drop_coordinates,
+    name_registers,
+    drop_unused,
+    load_once,
+    choose_widths,
+    branch_on_predicates,
+    legalize_wgsl,
+    hoist,
+    forward_copies,
+)
 
 #: Each kernel as `lower` made it: what is printed is what is proven.
 _LOWERED: WeakKeyDictionary[Kernel, Kernel] = WeakKeyDictionary()
 
 
+def finish(kernel: Kernel) -> Kernel:
+    """A traced kernel without dead code, and with floating-point values used twice named: what `lower` begins with.
+
+    Raises KernelError for what `check`, `check_constants` and `check_ids` refuse.
+    """
+    live = drop_unused(ir.check_constants(check(kernel)))
+    named, uses = name_shared_floats(live)
+    ir.check_ids(live, uses)
+    return named
+
+
 def lower(kernel: Kernel) -> Kernel:
-    """`kernel` ready to print: arrays over vectors, registers named, predicates as `if`, shared values named once."""
+    """`kernel` after `PASSES`: arrays over vectors, registers named, predicates as `if`, shared values named once."""
     ready = _LOWERED.get(kernel)
     if ready is None:
         ready = kernel
-        values = check, name_registers, drop_unused, load_once
-        for step in (*values, choose_widths, branch, spell, hoist, forward):
-            ready = step(ready)
+        for one in PASSES:
+            ready = one(ready)
         _LOWERED[kernel] = ready
     return ready
 
@@ -57,4 +89,8 @@ def compile_kernel(
         checked=checked,
         lanes=kernel.lanes,
         guarded=guarded,
+        turns=turns_of(ready),
     )
+
+
+__all__ = ["PASSES", "Pass", "compile_kernel", "drop_unused", "finish", "lower"]

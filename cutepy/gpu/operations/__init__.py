@@ -1,5 +1,13 @@
-"""Operations on whole tensors, each a kernel over partitioned tensors: elementwise, copies, reductions, softmax.
+"""Operations on whole tensors, each a kernel over partitioned tensors: those of `ops`, `gpu.pointwise`, `gpu.copy`.
 
 `operand` says what may be given and where results go, `domain` how several layouts are walked at once; on these rest
-`pointwise` (with `formula`), `copies`, `fold`, `reductions` and `softmax`.
+`pointwise` (with `elements`), `copies`, `fold`, `reductions`, `scan` and `softmax`.
 """
+
+from .copies import copy, filled
+from .operand import Place, place_of
+from .pointwise import Pointwise
+from .reductions import folded
+from .scan import scanned
+
+__all__ = ["Place", "Pointwise", "copy", "filled", "folded", "place_of", "scanned"]

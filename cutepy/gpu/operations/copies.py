@@ -8,15 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import KernelError
-from ...layout.algebra.rearrange import joined
-from ...layout.values.int_tuple import leaves
-from ...tensor.tensor import Tensor
-from ..ir import as_expr
-from ..repeat import repeatable
-from ..trace import functions
+from ...layout import joined, leaves
+from ...tensor import Tensor
+from ...tensor.domain import modes_of, over
+from ..language import functions
+from ..runtime.call_cache import repeatable
 from ..trace.kernel import kernel
 from .domain import Tiling, tiling_of
-from .operand import Place, modes_of, over, place_of, target_of, tensor_of
+from .operand import Place, place_of, target_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
 
 LARGE, WIDE = 1 << 24, (8192, 1024)
@@ -33,7 +32,7 @@ def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> Non
 @kernel
 def fill_kernel(result: Tensor, *, value: float, tiling: Tiling | None) -> None:
     """result[i] = value."""
-    each_element([result], result, lambda _: as_expr(value, result.dtype), tiling)
+    each_element([result], result, lambda _: functions.constant(value, result.dtype), tiling)
 
 
 def filled(place: Place, result: Tensor, value: float) -> Tensor:
@@ -52,7 +51,7 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
 
     >>> from cutepy.tensor import make_tensor
     >>> A, B = np.float32([[1, 2, 3], [4, 5, 6]]), np.zeros((3, 2), np.float32)
-    >>> copy(A.T, make_tensor(B), engine="numpy")
+    >>> copy(A.T, make_tensor(B), engine="interpreter")
     >>> B.tolist()
     [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
 

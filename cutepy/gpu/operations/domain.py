@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from ...layout import ComposedLayout, Layout, composition, conflict_free, make_layout
-from ...layout.algebra.rearrange import from_modes
-from ...layout.values.int_tuple import IntTuple, leaves, show
-from ...tensor.bulk import common_refinement
+from ...layout import ComposedLayout, IntTuple, Layout, composition, conflict_free, from_modes, leaves, make_layout
+from ...tensor import common_refinement
 
 Piece = tuple[int, list[int]]
 """A mode that all operands share: its extent, and the stride of each."""
@@ -56,6 +54,11 @@ TURNED = 4096
 has 0.98 of a plain one's bandwidth on an H200, and without them, of 16383 x 16385, 0.87; by 32 x 32 0.82 and 0.67."""
 
 
+def _shown(numbers: tuple[int, ...]) -> str:
+    """CuTe's notation of a flat tuple."""
+    return f"({','.join(map(str, numbers))})"
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A tile of the modes of a target, which lie in the order of its memory, and their order in that of the source.
@@ -69,7 +72,7 @@ class Turn:
 
     def __str__(self) -> str:
         by = f", {self.width} at once" if self.width > 1 else ""
-        return f"tiles of {show(self.tile)}, read in the order {show(self.order)} of their modes{by}"
+        return f"tiles of {_shown(self.tile)}, read in the order {_shown(self.order)} of their modes{by}"
 
     @property
     def threads(self) -> int:
@@ -166,7 +169,7 @@ class Tiling:
     turn: Turn | None = None
 
     def __str__(self) -> str:
-        return f"tiles of {show(self.tile)}, (thread, value) {self.owned}"
+        return f"tiles of {_shown(self.tile)}, (thread, value) {self.owned}"
 
     @property
     def threads(self) -> int:

@@ -18,11 +18,12 @@ from typing import TypeAlias
 import numpy as np
 
 from ...errors import KernelError
-from ...ops.functions import FUNCTIONS, NAMED, Function
-from ...ops.rules import Number, Typed, check_number, result_type
-from ...tensor.dtypes import DTYPES, DType, bool_
-from ..ir import Expr, as_expr, cast, select
-from ..ir.functions import spelt, truth
+from ...tensor import DTYPES, DType, bool_
+from ...tensor.functions import FUNCTIONS, NAMED, Function
+from ...tensor.rules import Number, Typed, check_number, result_type
+from ..ir import Expr
+from ..ir.functions import spelt
+from ..language.functions import cast, constant, select
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,10 +49,15 @@ def type_of(operand: Operand) -> Typed:
     return operand.dtype if isinstance(operand, Element) else operand
 
 
+def truth(value: Expr) -> Expr:
+    """Whether a value is not 0, as NaN is."""
+    return ~(value == 0.0) if value.dtype.kind == "f" else cast(value, bool_)
+
+
 def _taken(operand: Operand, dtype: DType) -> Expr:
     if isinstance(operand, Element):
         return truth(operand.value) if dtype is bool_ else cast(operand.value, dtype)
-    return as_expr(rounded(operand, dtype), dtype)
+    return constant(rounded(operand, dtype), dtype)
 
 
 def rounded(number: Number, dtype: DType) -> Number:
@@ -69,9 +75,15 @@ def convert(operand: Operand, dtype: DType) -> Element:
     value = operand.value
     if value.dtype.kind == "f" and dtype.kind in "iu":
         is_nan = spelt(FUNCTIONS["isnan"], cast(value, value.dtype.accumulator))
-        value = select(is_nan, as_expr(0, value.dtype), value)
+        value = select(is_nan, constant(0, value.dtype), value)
     rounded_once = truth(value) if dtype is bool_ else cast(value, dtype)
     return Element(cast(rounded_once, dtype.accumulator), dtype)
+
+
+def stored(element: Element) -> Expr:
+    """The value in the type that it has by the rules."""
+    assert isinstance(element.dtype, DType)
+    return cast(element.value, element.dtype)
 
 
 def in_one_type(name: str, function: Callable[..., object]) -> Callable[..., Element]:
@@ -127,8 +139,29 @@ def _operated(op: ast.AST, *operands: Operand) -> Operand:
     function = FUNCTIONS[_OPERATORS[type(op)]]
     if function.python is None or any(isinstance(operand, Element) for operand in operands):
         return _applied(function, *operands)
+    whole = [operand for operand in operands if isinstance(operand, int)]
+    if len(whole) == len(operands) and _bits(op, *whole) > MOST_BITS:
+        raise ArithmeticError(f"a number of more than {MOST_BITS} bits, which no type of a GPU holds")
     found: Operand = function.python(*operands)
     return found
+
+
+MOST_BITS = 1024
+"""Of a whole number in a formula: more than the greatest float has."""
+LONGEST = 1 << 14
+"""Characters of a formula."""
+LONGEST_SHOWN = 200
+"""Characters of a formula that a message shows."""
+MOST_OPERANDS = 31
+"""Of a formula: what NumPy's functions of elements take beside their result."""
+
+
+def _bits(op: ast.AST, *operands: int) -> int:
+    """How many bits the value of an operator has at most, where these can be many."""
+    sizes = [operand.bit_length() for operand in operands]
+    if isinstance(op, ast.Pow):
+        return sizes[0] * max(1, operands[1])
+    return sizes[0] + max(0, operands[1]) if isinstance(op, ast.LShift) else max(sizes)
 
 
 def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Operand]]:
@@ -140,9 +173,13 @@ def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Operand]]:
 
     Raises KernelError, with a caret under the place, for what is no formula.
     """
+    if len(text) > LONGEST:
+        raise _wrong(text, 1, f"it has {len(text)} characters, at most {LONGEST} are taken")
     try:
         tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (RecursionError, MemoryError):
+        raise _wrong(text, 1, "it is nested too deep") from None
+    except (SyntaxError, ValueError) as error:
         raise _wrong(text, getattr(error, "offset", None) or 1, "it is not an expression") from None
     names: dict[str, None] = {}
     try:
@@ -150,6 +187,8 @@ def read_formula(text: str) -> tuple[tuple[str, ...], Callable[..., Operand]]:
     except RecursionError:
         raise _wrong(text, 1, "it is nested too deep") from None
     order = tuple(names)
+    if len(order) > MOST_OPERANDS:
+        raise _wrong(text, 1, f"it has {len(order)} operands, at most {MOST_OPERANDS} are taken; make two formulas")
 
     def function(*values: Operand) -> Operand:
         try:
@@ -193,4 +232,7 @@ def _read(node: ast.AST, text: str, names: dict[str, None]) -> Callable[[Mapping
 
 def _wrong(text: str, column: int, why: str) -> KernelError:
     line = text.strip()
+    if len(line) > LONGEST_SHOWN:
+        first = max(0, min(column - LONGEST_SHOWN // 2, len(line) - LONGEST_SHOWN))
+        line, column = line[first : first + LONGEST_SHOWN], column - first
     return KernelError(f"pointwise: {why}\n  {line}\n  {' ' * (min(column, len(line) + 1) - 1)}^")

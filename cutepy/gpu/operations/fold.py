@@ -11,23 +11,38 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import Any
 
-from ...layout import Layout, ceil_div, conflict_free, make_layout, size
+from ...layout import (
+    ComposedLayout,
+    Layout,
+    ceil_div,
+    conflict_free,
+    from_modes,
+    joined,
+    leaves,
+    make_layout,
+    map_leaves,
+    size,
+)
 from ...layout import _ as ALL
-from ...layout.algebra.rearrange import from_modes, joined
-from ...layout.values.composed import AnyLayout
-from ...layout.values.int_tuple import leaves, map_leaves
-from ...tensor.algorithms import fill, reduce_tree, transform
-from ...tensor.dtypes import u32
-from ...tensor.make import make_counting_tensor, make_tensor
-from ...tensor.partition import local_tile, thread_value_partition
-from ...tensor.tensor import Tensor
+from ...tensor import (
+    Tensor,
+    fill,
+    local_tile,
+    make_counting_tensor,
+    make_tensor,
+    reduce_tree,
+    thread_value_partition,
+    transform,
+    u32,
+)
+from ...tensor.domain import runs_across
 from ..ir import Expr
-from ..trace import functions
-from ..trace import language as gpu
-from ..trace.folds import Fold
+from ..language import control as gpu
+from ..language import functions
+from ..language.folds import Fold
 from ..trace.kernel import kernel
 from .domain import power_of_two
-from .operand import Place, runs_across
+from .operand import Place
 
 THREADS, MOST_THREADS = 256, 1024
 GROUPS, FEW = 2048, 256
@@ -73,7 +88,7 @@ class FoldPlan:
         return self.threads * self.owned[1][0].size // self.tile[0]
 
     @property
-    def scratch(self) -> AnyLayout:
+    def scratch(self) -> Layout | ComposedLayout:
         """(row, lane) to a place in shared memory: threads that store one of their rows each meet in no bank."""
         rows, lanes = self.tile[0], self.lanes
         shape, along_rows, along_lanes = self._placed

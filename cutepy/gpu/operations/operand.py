@@ -1,7 +1,7 @@
 """Where an operation runs: on which engine, with operands of which home, and where its results are.
 
-Law: operands on a device stay there and the result is there too; with `engine="wgpu"` arrays of the host are brought to
-the device of the others, or to the default one; with `engine="numpy"` everything stays on the host.
+Law: with `engine="wgpu"` a device computes and the result is there: that of the operands, or the default one, to which
+arrays of the host are brought. With `engine="interpreter"` NumPy runs the kernels, and everything stays on the host.
 """
 
 from __future__ import annotations
@@ -12,20 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import KernelError
+from ...layout import from_modes, joined
 from ...layout.algebra.queries import is_injective
-from ...layout.algebra.rearrange import from_modes, joined
-from ...ops.operand import broadcast as broadcast
-from ...ops.operand import modes_of as modes_of
-from ...ops.operand import over as over
-from ...ops.operand import runs_across as runs_across
-from ...ops.operand import steps_of as steps_of
-from ...ops.operand import tensor_of as as_tensor
-from ...ops.rules import Shape
-from ...tensor import DType, Tensor, gpu_dtype
-from ...tensor.engine import Array
-from ...tensor.make import make_tensor, view_of
-from ..array import DeviceEngine, array
+from ...tensor import Array, DType, Tensor, gpu_dtype, make_tensor, view_of
+from ...tensor.operand import tensor_of as as_tensor
+from ...tensor.rules import Shape
 from ..runtime import Device, Limits, default_device
+from ..runtime.device_tensor import DeviceEngine, array
 from ..trace.kernel import KernelFunction
 
 
@@ -44,7 +37,7 @@ class Place:
     @property
     def engine(self) -> str:
         """The name by which a call asks for this place."""
-        return "numpy" if self.device is None else "wgpu"
+        return "interpreter" if self.device is None else "wgpu"
 
     @property
     def most_threads(self) -> int:
@@ -76,16 +69,16 @@ class Place:
 
 
 def place_of(call: str, engine: str, tensors: Iterable[Tensor]) -> Place:
-    """Where `call` runs. Raises KernelError for an unknown engine and for device tensors with `engine="numpy"`."""
+    """Where `call` runs. Raises KernelError for an unknown engine, and for device tensors in the interpreter."""
     held = [t.engine for t in tensors if isinstance(t.engine, DeviceEngine)]
-    if engine == "numpy":
+    if engine == "interpreter":
         if held:
             raise KernelError(
-                f"{call}(engine='numpy'): {held[0].name or 'a tensor'} is on {held[0].device}; pass .numpy()"
+                f"{call}(engine='interpreter'): {held[0].name or 'a tensor'} is on {held[0].device}; pass .numpy()"
             )
         return Place(None)
     if engine != "wgpu":
-        raise KernelError(f"{call}(engine={engine!r}): there are 'wgpu' and 'numpy'")
+        raise KernelError(f"{call}(engine={engine!r}): there are 'wgpu' and 'interpreter'")
     return Place(held[0].device if held else default_device())
 
 

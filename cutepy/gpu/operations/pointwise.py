@@ -18,21 +18,33 @@ import numpy as np
 
 from ...errors import KernelError
 from ...layout import size
-from ...ops.functions import Function
-from ...ops.rules import Number, Shape, Typed, Weak, broadcast_shape, result_type, weak_kind
-from ...tensor import DType, Tensor, bool_, copy, f32, gpu_dtype, local_tile, thread_value_partition, transform
-from ...tensor.bulk import mode_sizes
-from ...tensor.engine import Scalars, ViewEngine
-from ..array import DeviceEngine
-from ..ir import Expr, as_expr, new_arena, var
-from ..repeat import Memory, seen
-from ..trace import functions
-from ..trace import language as gpu
+from ...tensor import (
+    DType,
+    Scalars,
+    Tensor,
+    ViewEngine,
+    bool_,
+    copy,
+    f32,
+    gpu_dtype,
+    local_tile,
+    mode_sizes,
+    thread_value_partition,
+    transform,
+)
+from ...tensor.domain import broadcast, modes_of, over, steps_of
+from ...tensor.functions import Function
+from ...tensor.rules import Number, Shape, Typed, Weak, broadcast_shape, result_type, weak_kind
+from ..ir import Expr, new_arena, var
+from ..language import control as gpu
+from ..language import functions
+from ..runtime.call_cache import Memory, seen
+from ..runtime.device_tensor import DeviceEngine
+from ..targets.wgsl import Dialect
 from ..trace.kernel import KernelFunction
-from ..wgsl import Dialect
 from .domain import TURNED, WIDTH, Tiling, Turn, staged_layout, tiling_of, zipped
 from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
-from .operand import Place, broadcast, modes_of, over, place_of, steps_of, target_of, tensor_of
+from .operand import Place, place_of, target_of, tensor_of
 
 THREADS = 256
 KEPT = 128
@@ -66,6 +78,9 @@ class Bound:
 
 class Pointwise:
     """An elementwise operation on tensors, made of a function of one element of each; `pointwise` makes it."""
+
+    #: What kernels that call it depend on.
+    __kernel_parts__ = ("element", "names", "name", "formula")
 
     def __init__(
         self, element: Callable[..., Operand], names: tuple[str, ...], name: str, *, formula: str = ""
@@ -113,7 +128,7 @@ class Pointwise:
     def wgsl(self, *operands: object, out: Tensor | None = None, dialect: Dialect = "naga", **named: object) -> str:
         """The WGSL text for these operands."""
         held = any(isinstance(getattr(x, "engine", None), DeviceEngine) for x in (*operands, *named.values(), out))
-        call = self._bind(operands, named, out, "wgpu" if held else "numpy")
+        call = self._bind(operands, named, out, "wgpu" if held else "interpreter")
         return self.kernel.wgsl(*call.arguments, plan=call.plan, dialect=dialect)
 
     def _bind(
@@ -123,7 +138,7 @@ class Pointwise:
         numbers = {k: v for k, v in values.items() if isinstance(v, bool | int | float | complex | np.generic)}
         tensors = {k: tensor_of(self.name, v) for k, v in values.items() if k not in numbers}
         place = place_of(self.name, engine, [*tensors.values(), *([out] if out is not None else [])])
-        types = {k: tensors[k].dtype if k in tensors else _type_of_number(numbers[k]) for k in self.names}
+        types = {k: tensors[k].dtype if k in tensors else type_of_number(numbers[k]) for k in self.names}
         dtype = self.result_type(types, numbers)
         shape = broadcast_shape(self.name, *(mode_sizes(tensors[k]) if k in tensors else () for k in self.names))
         result = _new_result(place, shape, dtype, tensors.values()) if out is None else target_of(self.name, out)
@@ -138,8 +153,7 @@ class Pointwise:
         stretched = {k: broadcast(place.bring(t), shape) for k, t in tensors.items()}
         walked, tiling = walk([*stretched.values(), result])
         ready: dict[str, Tensor | Number | np.generic] = dict(zip(stretched, walked[:-1], strict=True))
-        as_float = any(isinstance(dtype, DType) and dtype.kind == "f" for dtype in types.values())
-        ready |= {k: _parameter(number, as_float) for k, number in numbers.items()}
+        ready |= {k: launch_parameter(number, types.values()) for k, number in numbers.items()}
         arguments = (*(ready[name] for name in self.names), walked[-1])
         return Bound(arguments, Plan(plan.types, tiling), place, result)
 
@@ -173,7 +187,7 @@ class Pointwise:
         """What the function gives, in a kernel, for one element of each operand, as an element of `dtype`."""
         found = self.element(*map(_element, values, types))
         if not isinstance(found, Element):
-            return as_expr(rounded(found, dtype), dtype)
+            return functions.constant(rounded(found, dtype), dtype)
         return functions.cast(found.value, dtype)
 
     def _body(self) -> Callable[..., None]:
@@ -205,12 +219,12 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
     """An elementwise operation from a formula, or from a function of one element of each operand.
 
     >>> axpy = pointwise("a + alpha * b")
-    >>> axpy(np.float32([[1, 2], [3, 4]]), 10.0, np.float32([1, 2]), engine="numpy").numpy().tolist()
+    >>> axpy(np.float32([[1, 2], [3, 4]]), 10.0, np.float32([1, 2]), engine="interpreter").numpy().tolist()
     [[11.0, 22.0], [13.0, 24.0]]
     >>> @pointwise
     ... def relu(x):
     ...     return functions.select(x > 0, x, 0)
-    >>> relu(np.int32([-1, 5]), engine="numpy").numpy().tolist()
+    >>> relu(np.int32([-1, 5]), engine="interpreter").numpy().tolist()
     [0, 5]
 
     Raises KernelError, with a caret under the place, for a text that is no formula.
@@ -303,7 +317,8 @@ def _any(operand: Typed) -> Element:
     return Element(var("x", operand.accumulator if isinstance(operand, DType) else f32), operand)
 
 
-def _type_of_number(number: Number | np.generic) -> DType | Weak:
+def type_of_number(number: Number | np.generic) -> DType | Weak:
+    """What the rules know of a number: a NumPy scalar's type, or the kind of a Python number."""
     return gpu_dtype(number.dtype) if isinstance(number, np.generic) else Weak(weak_kind(number))
 
 
@@ -314,8 +329,9 @@ def _element(value: Scalars, dtype: DType | Weak) -> Element:
     return Element(functions.cast(value, working), dtype)
 
 
-def _parameter(number: Number | np.generic, as_float: bool) -> Number | np.generic:
-    """A number as a launch parameter that holds it exactly: a float where floats are computed and it can."""
+def launch_parameter(number: Number | np.generic, types: Iterable[DType | Weak]) -> Number | np.generic:
+    """A number as a launch parameter that holds it exactly: a float where one of the operands' `types` is."""
+    as_float = any(isinstance(dtype, DType) and dtype.kind == "f" for dtype in types)
     value = number.item() if isinstance(number, np.generic) else number
     if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 32 or (as_float and abs(value) <= 1 << 24):
         return rounded(value, f32)

@@ -1,50 +1,44 @@
 """Reductions over any axes, by the rules of `ops`: folds, searches, statistics; cumulative folds.
 
-Law: `ops.rules` says types, axes and what is left of nothing. NaN wins in max and min, and its first place in argmax
+Law: `tensor.rules` says types, axes and what is left of nothing. NaN wins in max and min, and its first place in argmax
 and argmin: the least index among the elements that no other beats. Equal inputs give equal bits, and each element is
-read once. Here no axes named give a number; `ops` gives a tensor of rank 0.
+read once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Protocol, SupportsIndex
 
 import numpy as np
 
-from ...layout import Layout, LayoutRight, size
-from ...layout.algebra.rearrange import joined
-from ...ops import reductions as ops
-from ...ops.rules import (
+from ...layout import Layout, LayoutRight, joined, size
+from ...tensor import Tensor, f32, fill, i32, make_tensor, mode_sizes, transform, u32
+from ...tensor.domain import modes_of, over
+from ...tensor.rules import (
     OF_NOTHING,
     Axes,
     Shape,
     check_not_empty,
-    check_order,
     chosen_axes,
     folded_shape,
     folded_type,
 )
-from ...tensor import Tensor, f32, fill, i32, make_tensor, transform, u32
-from ...tensor.bulk import mode_sizes
 from ..ir import Expr
-from ..repeat import repeatable
-from ..trace import functions
-from ..trace import language as gpu
-from ..trace.folds import GREATEST, LEAST, Element, Fold, accumulator, beats, better, ordered, wins
+from ..language import control as gpu
+from ..language import functions
+from ..language.folds import GREATEST, LEAST, Element, Fold, accumulator, beats, better, ordered, wins
+from ..runtime.call_cache import repeatable
 from ..trace.kernel import kernel
 from .copies import filled
 from .domain import zipped
 from .fold import RUN, FoldPlan, Pass, Rows, columns_like, fold_kernel, over_lanes, passes, plan_for, walk
-from .operand import Place, modes_of, over, place_of, tensor_of
+from .operand import Place, place_of, tensor_of
 from .pointwise import converted, pointwise
-from .scan import scanned
 from .softmax import softmax_sums_kernel
 from .variance import variance_of_rows
 
-Result = Tensor | np.generic
 NOWHERE = (1 << 32) - 1
 
 
@@ -175,7 +169,7 @@ def search_kernel(
         met, index = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
         transform(values_of(t), met, op=lambda v: ordered(v, dtype, greatest))
         transform(indices_of(t), index, op=lambda j: functions.cast(j, u32))
-        if isinstance(t, int):  # the tile that ends beyond the row
+        if not isinstance(t, Expr):  # the tile that ends beyond the row
             transform(columns_of(t), met, met, op=lambda j, v: functions.select(j < rows.columns, v, beaten))
             transform(columns_of(t), index, index, op=lambda j, i: functions.select(j < rows.columns, i, NOWHERE))
         for register in range(size(met)):
@@ -214,100 +208,3 @@ def search_rows(place: Place, x: Tensor, out: Tensor, counted: Layout, *, greate
         if plan.splits == 1:
             return
         x, indices = best, (places,)
-
-
-class Reduce(Protocol):
-    """`gpu.sum` and its kin."""
-
-    def __call__(self, x: object, axis: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-        """Raises TensorError for an axis that is not there, and over no elements where one has to be chosen."""
-
-
-def _given(out: Tensor, axes: Axes, keepdims: bool) -> Result:
-    if axes is not None or keepdims:
-        return out
-    number: np.generic = out.numpy().ravel()[0]
-    return number
-
-
-def _reduction(call: Callable[..., Tensor], example: str, gives: str) -> Reduce:
-    """A reduction of `ops` on the device of its operand or, with `engine="numpy"`, in the interpreter."""
-    name = call.__name__
-
-    def reduction(x: object, axis: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-        return _given(folded(name, x, axis, keepdims, engine), axis, keepdims)
-
-    reduction.__name__, reduction.__qualname__ = name, name
-    law = str(call.__doc__).partition(">>>")[0].strip()
-    reduction.__doc__ = f"""{law} With no axes a number, else a tensor.
-
-    >>> print({name}({example}, engine="numpy"))
-    {gives}
-    """
-    return reduction
-
-
-sum = _reduction(ops.sum, "np.float16([1, 2, 3])", "6.0")
-prod = _reduction(ops.prod, "np.int32([2, 3, 4])", "24")
-mean = _reduction(ops.mean, "np.int32([1, 2])", "1.5")
-max = _reduction(ops.max, "np.float32([3, np.nan])", "nan")
-min = _reduction(ops.min, "np.float32([3, -1, 2])", "-1.0")
-any = _reduction(ops.any, "np.int32([0, 5])", "True")
-all = _reduction(ops.all, "np.int32([0, 5])", "False")
-argmax = _reduction(ops.argmax, "np.float32([1, 7, 7])", "1")
-argmin = _reduction(ops.argmin, "np.float32([3, -1, 2])", "1")
-
-
-def var(x: object, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The mean of the squared distances from the mean; with `correction` their sum over that many elements fewer.
-
-    With no axes a number, else a tensor. Of no elements it is NaN.
-
-    >>> print(var(np.float32([1, 2, 3, 4]), engine="numpy"))
-    1.25
-    """
-    return _given(folded("var", x, axis, keepdims, engine, correction), axis, keepdims)
-
-
-def std(x: object, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The square root of the variance. With no axes a number, else a tensor."""
-    return _given(folded("std", x, axis, keepdims, engine, correction), axis, keepdims)
-
-
-def logsumexp(x: object, axis: Axes = None, *, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """log(sum(exp(x))), also where exp(x) is beyond the type. With no axes a number, else a tensor.
-
-    >>> print(round(float(logsumexp(np.float32([1000, 1000]), engine="numpy")), 3))
-    1000.693
-    """
-    return _given(folded("logsumexp", x, axis, keepdims, engine), axis, keepdims)
-
-
-def norm(x: object, axis: Axes = None, *, order: float = 2, keepdims: bool = False, engine: str = "wgpu") -> Result:
-    """The length of the vectors along the axes, of order 1, 2 or infinite. With no axes a number, else a tensor.
-
-    >>> print(norm(np.float32([3, -4]), engine="numpy"), norm(np.float32([3, -4]), order=1, engine="numpy"))
-    5.0 7.0
-
-    Raises TensorError for another order.
-    """
-    return _given(folded("norm", x, axis, keepdims, engine, check_order(order)), axis, keepdims)
-
-
-def _scan(call: Callable[..., Tensor], example: str, gives: str) -> Callable[..., Tensor]:
-    name = call.__name__
-
-    def scan(x: object, axis: SupportsIndex, *, engine: str = "wgpu") -> Tensor:
-        return scanned(name, x, axis, engine)
-
-    scan.__name__, scan.__qualname__ = name, name
-    scan.__doc__ = f"""{str(call.__doc__).partition(">>>")[0].strip()}
-
-    >>> {name}({example}, engine="numpy").numpy().tolist()
-    {gives}
-    """
-    return scan
-
-
-cumsum = _scan(ops.cumsum, "np.int32([[1, 2], [3, 4]]), 0", "[[1, 2], [4, 6]]")
-cumprod = _scan(ops.cumprod, "np.int32([2, 3, 4]), 0", "[2, 6, 24]")

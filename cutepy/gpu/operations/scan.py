@@ -10,19 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import SupportsIndex
 
-from ...layout import Layout, ceil_div, size
-from ...layout.algebra.rearrange import joined
-from ...ops.rules import chosen_axes, folded_type
-from ...tensor import Tensor, make_tensor
-from ...tensor.bulk import mode_sizes
+from ...layout import Layout, ceil_div, joined, size
+from ...tensor import Tensor, make_tensor, mode_sizes
+from ...tensor.domain import modes_of, over, runs_across
+from ...tensor.rules import chosen_axes, folded_type
 from ..ir import Expr
-from ..repeat import repeatable
-from ..trace import functions
-from ..trace import language as gpu
-from ..trace.folds import Fold
+from ..language import control as gpu
+from ..language import functions
+from ..language.folds import Fold
+from ..runtime.call_cache import repeatable
 from ..trace.kernel import kernel
 from .domain import power_of_two, zipped
-from .operand import Place, modes_of, over, place_of, runs_across, tensor_of
+from .operand import Place, place_of, tensor_of
 
 THREADS, VALUES = 256, 4
 PARTS = 256

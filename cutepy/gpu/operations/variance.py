@@ -15,8 +15,8 @@ from math import inf, nan
 from ...layout import size
 from ...tensor import Tensor, copy, f32, fill, make_tensor, transform
 from ..ir import Expr
-from ..trace import functions
-from ..trace import language as gpu
+from ..language import control as gpu
+from ..language import functions
 from ..trace.kernel import kernel
 from .fold import FoldPlan, Rows, State, columns_like, over_lanes, plan_for, walk
 from .operand import Place

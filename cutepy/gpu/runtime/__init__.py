@@ -4,24 +4,17 @@
 launches programs and reads results back. `Program` is what it runs: plain data, without a trace of how it was made.
 """
 
+import os
 import threading
 from collections.abc import Sequence
 
 from ...errors import DeviceError
-from .adapters import RUNTIMES, quiet_loader
-from .adapters import Adapter as Adapter
-from .adapters import adapters as adapters
-from .adapters import choose_adapter as choose_adapter
-from .adapters import missing_runtimes as missing_runtimes
-from .buffer import DeviceBuffer as DeviceBuffer
-from .device import Device as Device
-from .device import DeviceStats as DeviceStats
-from .program import MATRICES
-from .program import Binding as Binding
-from .program import Limits as Limits
-from .program import MatrixShape as MatrixShape
-from .program import Param as Param
-from .program import Program as Program
+from .adapters import RUNTIMES, Adapter, adapters, choose_adapter, missing_runtimes, quiet_loader
+from .buffer import DeviceBuffer
+from .device import Device, DeviceStats
+from .forks import compute, forked, in_time, part_with
+from .interrupts import Uninterrupted
+from .program import MATRICES, Binding, Limits, MatrixShape, Param, Program
 
 _USEFUL = (
     *("shader-f16", "subgroup", "subgroups", "subgroup-barrier", "timestamp-query", "shader-int64"),
@@ -52,6 +45,20 @@ def open_device(
 
     Raises DeviceError where there is no such adapter, the runtime is not installed or the driver refuses.
     """
+    with Uninterrupted():
+        device = in_time(lambda: _opened(adapter, runtime, needs, checked), "the driver")
+        if forked():  # a driver that does not work here is told by its first program
+            try:
+                in_time(lambda: compute(device), device.adapter.summary)
+            except DeviceError:
+                part_with(device, "opened in a forked process, where its driver does not work")
+                raise
+        return device
+
+
+def _opened(adapter: Adapter | int | str | None, runtime: str | None, needs: Sequence[str], checked: bool) -> Device:
+    if isinstance(adapter, Adapter) and adapter.process != os.getpid():  # its handle is the parent's
+        adapter = adapters()[adapter.index]
     chosen = choose_adapter(adapter, runtime=runtime, needs=needs)
     through = RUNTIMES[chosen.runtime]
     wanted = [name for name in _USEFUL if name in chosen.handle.features]
@@ -86,3 +93,19 @@ def default_device() -> Device:
         if _default is None or not _default.alive:
             _default = open_device()
         return _default
+
+
+def _in_child() -> None:
+    """A child opens a default device of its own; another thread of the parent may have held the lock."""
+    global _default, _default_lock
+    _default, _default_lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+__all__ = [
+    "MATRICES", "Adapter", "Binding", "Device", "DeviceBuffer", "DeviceStats", "Limits", "MatrixShape", "Param",
+    "Program",
+    "adapters", "choose_adapter", "default_device", "missing_runtimes", "open_device",
+]  # fmt: skip

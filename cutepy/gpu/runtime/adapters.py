@@ -19,6 +19,7 @@ from typing import Literal
 
 from ...errors import DeviceError
 from .dawn import Dawn
+from .interrupts import Uninterrupted
 from .native import WgpuNative, wgpu
 from .program import Limits, MatrixShape
 
@@ -29,7 +30,7 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (WgpuNative
 INSTALL = (
     "install a Vulkan driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers; Fedora: dnf install "
     "vulkan-loader mesa-vulkan-drivers; Arch: pacman -S vulkan-icd-loader vulkan-swrast), or run kernels in the NumPy "
-    "interpreter (engine='numpy')"
+    "interpreter (engine='interpreter')"
 )
 
 _KINDS = ("DiscreteGPU", "IntegratedGPU", "Unknown", "CPU")
@@ -66,6 +67,7 @@ class Adapter:
     matrices: tuple[MatrixShape, ...]
     no_matrices: str
     handle: wgpu.GPUAdapter = field(repr=False, compare=False)
+    process: int = field(default_factory=os.getpid, repr=False, compare=False)  # whose handle it is
 
     @property
     def summary(self) -> str:
@@ -155,7 +157,7 @@ def choose_adapter(
 
 def _of(runtime: Runtime, first: int) -> list[Adapter]:
     """The adapters of a runtime, best first, numbered from `first` on."""
-    with quiet_loader():
+    with Uninterrupted(), quiet_loader():
         handles = runtime.adapters()
     found = [_describe(runtime, handle) for handle in handles]
     found.sort(key=lambda adapter: (_KINDS.index(adapter.kind), adapter.backend == "OpenGL"))

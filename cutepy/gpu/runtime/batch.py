@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ import numpy as np
 
 from ...errors import DeviceError
 from .adapters import Runtime
-from .buffer import DeviceBuffer, Staging
-from .native import wgpu
-from .pipeline import Pipeline
+from .buffer import Array, DeviceBuffer
+from .native import Completion, wgpu
+from .pipeline import Bound
 from .program import Program, Size3
 
 if TYPE_CHECKING:
@@ -46,19 +46,23 @@ class Batch:
     def __init__(self, timestamps: dict[str, object] | None) -> None:
         self._timestamps = timestamps
         self._slot = b"", 0
-        self.launches: list[tuple[Pipeline, wgpu.GPUBindGroup, int, Size3]] = []
+        self.launches: list[tuple[Bound, int, Size3]] = []
         self.params = bytearray()
+
+    @property
+    def full(self) -> bool:
+        return len(self.launches) >= LAUNCHES
 
     def has_room(self, params: int) -> bool:
         """Whether one more launch with so many bytes of parameters fits."""
-        return len(self.launches) < LAUNCHES and len(self.params) + params <= PARAMS_BYTES
+        return not self.full and len(self.params) + params <= PARAMS_BYTES
 
-    def record(self, pipeline: Pipeline, group: wgpu.GPUBindGroup, params: bytes, grid: Size3) -> None:
+    def record(self, bound: Bound, params: bytes, grid: Size3) -> None:
         """Add one launch; parameters that equal those of the launch before it lie where those lie."""
         if params and params != self._slot[0]:
             self._slot = params, len(self.params)
             self.params += params
-        self.launches.append((pipeline, group, self._slot[1], grid))
+        self.launches.append((bound, self._slot[1], grid))
 
     def finish(self, runtime: Runtime, gpu: wgpu.GPUDevice) -> wgpu.GPUCommandBuffer:
         """The launches as commands; wgpu validates the whole batch here and refuses it on a lost device.
@@ -69,9 +73,10 @@ class Batch:
         encoder = gpu.create_command_encoder()
         record = encoder.begin_compute_pass(timestamp_writes=self._timestamps)
         here, lib, ffi = record._internal, runtime.api.lib, runtime.api.ffi
-        slots = ffi.new("uint32_t[]", [slot for _, _, slot, _ in self.launches])
+        slots = ffi.new("uint32_t[]", [slot for _, slot, _ in self.launches])
         last: tuple[object, object, int] = None, None, -1
-        for at, (pipeline, group, slot, grid) in enumerate(self.launches):
+        for at, (bound, slot, grid) in enumerate(self.launches):
+            pipeline, group = bound.pipeline, bound.group
             if pipeline is not last[0]:
                 lib.wgpuComputePassEncoderSetPipeline(here, pipeline.handle._internal)
             if group is not last[1]:
@@ -85,34 +90,43 @@ class Batch:
 
 
 class InFlight:
-    """The submissions under way: the oldest is waited for before there are too many."""
+    """The submissions under way, oldest first. Nothing here waits: `Device` polls until `limit` is over."""
 
     def __init__(self, runtime: Runtime, gpu: wgpu.GPUDevice) -> None:
         self.runtime, self._gpu = runtime, gpu
-        self._waits: deque[Callable[[], None]] = deque()
+        self._under_way: deque[Completion] = deque()
         self._written = 0
         self.submitted = 0
 
     def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
-        while len(self._waits) >= IN_FLIGHT:
-            self._waits.popleft()()
-        self._waits.append(self.runtime.submit(self._gpu, commands))
+        self._under_way.append(self.runtime.submit(self._gpu, commands))
         self._written = 0
         self.submitted += 1
+
+    def submit_nothing(self) -> None:
+        """An empty submission, with which a runtime frees what it keeps until the next."""
+        self.submit(self._gpu.create_command_encoder().finish())
 
     def wrote(self, nbytes: int) -> None:
         """So many bytes wait in wgpu's staging memory for the next submission: make one before they are too many."""
         self._written += nbytes
         if self._written >= WRITTEN:
-            self.submit(self._gpu.create_command_encoder().finish())
+            self.submit_nothing()
 
-    def wait(self) -> None:
-        while self._waits:
-            self._waits.popleft()()
+    def limit(self) -> Completion | None:
+        """The oldest submission where there are too many: to be over before the next is made."""
+        while self._under_way and self._under_way[0].done:
+            self._under_way.popleft()
+        return self._under_way[0] if len(self._under_way) >= IN_FLIGHT else None
+
+    def last(self) -> Completion | None:
+        """The newest submission: all are over when it is."""
+        return self._under_way[-1] if self._under_way else None
 
 
 class Flusher:
-    """A thread that submits a device's batch a moment after its first launch. It keeps no device alive.
+    """A thread that submits a device's batch a moment after its first launch, and lets go of what finalizers freed. It
+    keeps no device alive.
 
     While there is work it looks every `DELAY` seconds, and a batch that it sees twice is submitted; so no launch wakes
     it, which would cost that launch a change of threads. It waits for bare locks: an Event's Python code would hold up
@@ -124,16 +138,13 @@ class Flusher:
         self._work, self._stop = threading.Lock(), threading.Lock()
         for lock in (self._work, self._stop):
             lock.acquire()
-        self._thread: threading.Thread | None = None
         self._asleep = True
+        threading.Thread(target=self._run, name="cutepy-flush", daemon=True).start()
 
     def notice(self) -> None:
-        if not self._asleep:
-            return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="cutepy-flush", daemon=True)
-            self._thread.start()
-        _let_through(self._work)
+        """Look again. A finalizer may call this: it takes no lock and starts no thread."""
+        if self._asleep:
+            _let_through(self._work)
 
     def stop(self) -> None:
         _let_through(self._stop)
@@ -148,13 +159,14 @@ class Flusher:
                 device = self._device()
                 if device is None:
                     return
-                self._asleep = idle == IDLE - 1  # said before the look: a batch begun after the last look wakes it
+                self._asleep = idle == IDLE - 1  # said before the look: what comes after the last look wakes it
                 batch = device.pending
-                idle = idle + 1 if batch is None else 0
-                if batch is not None:
+                busy = batch is not None or device.untidy
+                idle = 0 if busy else idle + 1
+                if busy:
                     self._asleep = False
-                    if batch is seen:
-                        device.flush_quietly(batch)
+                    if batch is seen or device.untidy:
+                        device.flush_quietly(batch if batch is seen else None)
                 seen = batch
                 del device, batch
 
@@ -196,20 +208,19 @@ class Stopwatch:
             "end_of_pass_write_index": begin + 1,
         }
 
-    def resolve(self, in_flight: InFlight, staging: Staging) -> None:
-        self._seconds = 0.0
-        if not self.passes:
-            return
+    def resolve(self, in_flight: InFlight) -> wgpu.GPUBuffer:
+        """Submit what gives the timestamps. Returns the buffer that then holds them."""
         usage = wgpu.BufferUsage.QUERY_RESOLVE | wgpu.BufferUsage.COPY_SRC
         resolved = self._gpu.create_buffer(size=16 * self.passes, usage=usage, label="timestamps")
         encoder = self._gpu.create_command_encoder()
         encoder.resolve_query_set(self._queries, 0, 2 * self.passes, resolved, 0)
         in_flight.submit(encoder.finish())
-        data = np.empty(16 * self.passes, np.uint8)
-        staging.read(in_flight, resolved, 0, data)
-        begin, end = data.view(np.uint64).reshape(-1, 2).T
-        ticks = int((end - begin).sum())
-        self._seconds = ticks * in_flight.runtime.timestamp_period(self._gpu) * 1e-9
+        return resolved
+
+    def read(self, timestamps: Array, nanoseconds: float) -> None:
+        """Add up pairs of timestamps, each tick of so many nanoseconds."""
+        begin, end = timestamps.view(np.uint64).reshape(-1, 2).T
+        self._seconds = int((end - begin).sum()) * nanoseconds * 1e-9
 
 
 Launch = tuple[Program, tuple[DeviceBuffer, ...], tuple[float, ...]]
@@ -240,6 +251,16 @@ def taped(device: Device) -> Iterator[Tape]:
     token = _RUNNING.set(tape)
     try:
         yield tape
+    finally:
+        _RUNNING.reset(token)
+
+
+@contextmanager
+def untaped() -> Iterator[None]:
+    """What this thread asks a device for in the block is on no tape."""
+    token = _RUNNING.set(None)
+    try:
+        yield
     finally:
         _RUNNING.reset(token)
 

@@ -6,23 +6,25 @@ A dtype appears only where an array becomes bytes, or bytes an array.
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import DeviceError
-from .native import wgpu
+from .native import Completion, wgpu
 
 if TYPE_CHECKING:
+    from .adapters import Runtime
     from .batch import InFlight
     from .device import Device
 
 CHUNK = 16 * 1024 * 1024  # measured: twice as fast as 64 MiB on a software device, and less memory
 _SMALLEST = 64 * 1024
+IDLE_STAGING = 2  # buffers that are kept between reads: two threads that read in turn make none
 ALIGNMENT = 16  # the widest WGSL load is a vec4 of four bytes each: the last one may read past the data
 
 Array = npt.NDArray[np.generic]
@@ -69,6 +71,7 @@ class DeviceBuffer:
         handle, self._handle = self._handle, None
         if handle is not None:
             self.device.forget(self.uid)
+            self.device.tidy()
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
@@ -167,58 +170,67 @@ class Pool:
         return gone
 
 
-class Staging:
-    """How bytes reach a device and come back: by a buffer that is kept between reads, never larger than `CHUNK`."""
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Fetch:
+    """Bytes on their way to the host: mapped in `staging` when `completion` is over."""
 
-    def __init__(self, gpu: wgpu.GPUDevice) -> None:
-        self._gpu = gpu
-        self._buffer: wgpu.GPUBuffer | None = None
+    staging: wgpu.GPUBuffer
+    size: int
+    completion: Completion
+
+
+class Staging:
+    """How bytes reach a device and come back: by buffers that are kept between reads, none larger than `CHUNK`.
+
+    Law: a buffer is kept only after it was unmapped. One whose reader was interrupted is mapped, or will be, and is let
+    go of when its `Fetch` is forgotten.
+    """
+
+    def __init__(self, runtime: Runtime, gpu: wgpu.GPUDevice) -> None:
+        self._runtime, self._gpu = runtime, gpu
+        self._idle: list[wgpu.GPUBuffer] = []
+        self._lent: list[tuple[weakref.ref[Fetch], wgpu.GPUBuffer]] = []
         self.copies = 0
 
-    def read(self, in_flight: InFlight, source: wgpu.GPUBuffer, offset: int, out: Array) -> None:
-        """Fill the bytes of `out` from byte `offset` of a buffer on; both are multiples of 4."""
-        for start in range(0, out.size, CHUNK):
-            part = out[start : start + CHUNK]
-            size = -(-part.size // 4) * 4
-            staging = self._at_least(size)
-            encoder = self._gpu.create_command_encoder()
-            encoder.copy_buffer_to_buffer(source, offset + start, staging, 0, size)
-            in_flight.submit(encoder.finish())
-            self.copies += 1
-            with _mapped_for_read(staging, size) as memory:
-                part[:] = np.frombuffer(memory, np.uint8, part.size)
+    def fetch(self, in_flight: InFlight, source: wgpu.GPUBuffer, offset: int, nbytes: int) -> Fetch:
+        """Submit a copy of at most `CHUNK` bytes of a buffer; `offset` is a multiple of 4."""
+        size = -(-nbytes // 4) * 4
+        staging = self._at_least(size)
+        encoder = self._gpu.create_command_encoder()
+        encoder.copy_buffer_to_buffer(source, offset, staging, 0, size)
+        in_flight.submit(encoder.finish())
+        self.copies += 1
+        fetch = Fetch(staging, size, self._runtime.map_for_read(staging, size))
+        self._lent.append((weakref.ref(fetch), staging))
+        return fetch
+
+    def take(self, fetch: Fetch, out: Array) -> None:
+        """Fill the bytes of `out` from a fetch that is over. Raises DeviceError where the device did not bring them."""
+        if fetch.completion.failed:
+            raise DeviceError(f"read {out.size} bytes: the device did not give them")
+        out[:] = np.frombuffer(self._runtime.mapped(fetch.staging, fetch.size), np.uint8, out.size)
+        self._runtime.unmap(fetch.staging)
+        self._lent = [(ref, staging) for ref, staging in self._lent if ref() is not fetch]
+        self._idle = sorted([*self._idle, fetch.staging], key=lambda buffer: -buffer.size)[:IDLE_STAGING]
 
     def write(self, in_flight: InFlight, target: wgpu.GPUBuffer, offset: int, data: Array) -> None:
-        """Copy bytes into a buffer, by chunks, so that the staging memory that wgpu takes for it stays bounded."""
+        """Copy at most `CHUNK` bytes into a buffer, the last of them padded to a multiple of 4."""
         whole = data.size // 4 * 4
-        for start in range(0, whole, CHUNK):
-            part = data[start : min(start + CHUNK, whole)]
-            self._gpu.queue.write_buffer(target, offset + start, part)
-            in_flight.wrote(part.size)
+        if whole:
+            self._gpu.queue.write_buffer(target, offset, data[:whole])
+            in_flight.wrote(whole)
         if whole < data.size:
             tail = np.zeros(4, np.uint8)
             tail[: data.size - whole] = data[whole:]
             self._gpu.queue.write_buffer(target, offset + whole, tail)
 
     def _at_least(self, size: int) -> wgpu.GPUBuffer:
-        if self._buffer is None or self._buffer.size < size:
-            self._buffer = None
-            self._buffer = self._gpu.create_buffer(
-                size=min(CHUNK, max(_SMALLEST, 1 << (size - 1).bit_length())),
-                usage=wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST,
-                label="staging",
-            )
-        return self._buffer
-
-
-@contextmanager
-def _mapped_for_read(buffer: wgpu.GPUBuffer, size: int) -> Iterator[memoryview]:
-    """The first bytes of a staging buffer as memory of the host, inside the block, once the copies to it are done.
-
-    wgpu-py's public "READ" submits an empty command buffer first; the copy before a read has been submitted already.
-    """
-    buffer.map_async("READ_NOSYNC", 0, size).sync_wait()
-    try:
-        yield buffer.read_mapped(0, size, copy=False)
-    finally:
-        buffer.unmap()
+        self._lent = [(ref, staging) for ref, staging in self._lent if ref() is not None]
+        for i in reversed(range(len(self._idle))):  # the smallest that is large enough
+            if self._idle[i].size >= size:
+                return self._idle.pop(i)
+        return self._gpu.create_buffer(
+            size=min(CHUNK, max(_SMALLEST, 1 << (size - 1).bit_length())),
+            usage=wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST,
+            label="staging",
+        )

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...errors import DeviceError
-from .native import Later
+from .native import Asynchronous, Completion, Later, forget_instance
 from .program import MatrixShape
 
 if TYPE_CHECKING:
@@ -37,12 +37,14 @@ TOGGLES = ("allow_unsafe_apis", "vulkan_enable_f16_on_nvidia", "use_vulkan_memor
 Handle = Any  # wgpudawn ships no types
 
 
-class Dawn:
+class Dawn(Asynchronous):
     """The runtime of the extra `cutepy[dawn]`, with the methods of `WgpuNative`."""
 
     name: ClassVar[Literal["dawn"]] = "dawn"
     dialect: ClassVar[Literal["tint"]] = "tint"
     module_checks = False
+    #: Dawn ends the memory of a buffer with a later submission, not with its last use.
+    frees_late = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -95,10 +97,25 @@ class Dawn:
     def module(self, gpu: Handle, wgsl: str, label: str, checked: bool) -> tuple[Handle, bool]:
         return gpu.create_shader_module(code=wgsl, label=label), checked
 
-    def submit(self, gpu: Handle, commands: Handle) -> Callable[[], None]:
-        gpu.queue.submit([commands])
-        done = gpu.queue.on_submitted_work_done_async()
-        return lambda: done.sync_wait()
+    def callback(self, kind: str, status: str, completion: Completion) -> dict[str, Any]:
+        """wgpudawn has one C function a kind, and a table of what it calls."""
+
+        def heard(code: int, *_: object) -> None:
+            completion.done, completion.failed = True, code != getattr(api.lib, f"{status}_Success")
+
+        return {
+            "mode": api.CALLBACK_MODE,
+            "callback": api.c_callback(kind),
+            "userdata1": api.callbacks.register(heard),
+        }
+
+    def after_fork(self) -> None:
+        forget_instance("wgpudawn.backends.dawn._helpers")
+        self._lock, self._asked = threading.Lock(), threading.Lock()
+
+    def poll(self, gpu: Handle) -> None:
+        """Hear of what is over, on all devices, without waiting."""
+        backend.process_events()
 
     def timestamp_period(self, gpu: Handle) -> float:
         return 1.0  # Dawn converts to nanoseconds

@@ -1,33 +1,53 @@
 """A device: buffers, cached pipelines, batched launches, one-copy readback, device time; one lock for any threads.
 
+Every call of a runtime is inside `Exclusive`: one thread at a time, no handler of a signal, on a device that is there.
+Such a block never waits for the device. `Device._await` does, by polling in a block each: between two of them other
+threads work, and Ctrl-C is heard.
+
 Two rules keep wgpu-native from ending the process: a buffer is released, never destroyed, while work may use it, and
 nothing is submitted that `finish` has not just accepted (a submission to a lost device aborts).
+
+What a batch fails with when it is submitted belongs to the buffers of its launches: the next call over one of them
+raises it, or the next that waits for all.
 """
 
 from __future__ import annotations
 
 import itertools
+import operator
+import threading
+import time
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import CutepyError, DeviceError
+from ...errors import CutepyError, DeviceError, KernelError
 from .adapters import RUNTIMES, Adapter, webgpu_names
-from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Played, Stopwatch, taping, tell
-from .buffer import Array, DeviceBuffer, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
-from .native import wgpu
-from .pipeline import BindGroups, Pipeline, build_pipeline
+from .batch import PARAMS_BYTES, Batch, Flusher, InFlight, Played, Stopwatch, taping, tell, untaped
+from .buffer import CHUNK, Array, DeviceBuffer, Pool, Staging, as_bytes, from_bytes, padded, stored_itemsize
+from .driver_faults import check_faults, faults_of
+from .interrupts import Uninterrupted
+from .native import Completion, wgpu
+from .pipeline import BindGroups, Pipeline, build_pipeline, probe_of_subgroups
 from .program import Dialect, Program, Size3
 
 PIPELINES_KEPT = 512
 POOLED = 1 << 28
 """Bytes of results that nobody holds any more which a device keeps for the next ones."""
+FREED = 1 << 24
+"""Bytes of freed buffers that wait for a submission, on a runtime that frees with the next one."""
+SPIN, LONGEST_PAUSE, SHARE = 1e-4, 1e-3, 16
+"""A wait polls without a pause for the first seconds, then with pauses of a `SHARE` of what it has lasted, at most."""
 _uids = itertools.count(1)
+DEVICES: weakref.WeakSet[Device] = weakref.WeakSet()
+"""The devices of this process that are open."""
+registering = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +75,13 @@ class Device:
         self.limits, self.features = adapter.limits, webgpu_names(gpu.features)
         self._lock = self.runtime.lock()
         self._dead = ""
-        self._error: CutepyError | None = None
+        self._failed: dict[int, str] = {}  # by the number of a buffer: what a launch over it failed with
         self._pipelines: OrderedDict[Program, Pipeline] = OrderedDict()
         self._groups = BindGroups()
-        self.pending: Batch | None = None  # the launches that nobody has submitted yet
+        self.pending: Batch | None = None  # the launches that are not submitted yet
         self._in_flight = InFlight(self.runtime, gpu)
-        self._staging = Staging(gpu)
+        self._staging = Staging(self.runtime, gpu)
+        self.lanes = 0  # the threads of a subgroup; 0: not measured yet
         usage = wgpu.BufferUsage
         self._storage = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
         self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage.UNIFORM | usage.COPY_DST, label="params")
@@ -68,10 +89,18 @@ class Device:
         self._stopwatch: Stopwatch | None = None
         self._held: dict[int, tuple[int, wgpu.GPUBuffer]] = {}  # also: no garbage of cycles ends a buffer for the pool
         self._bytes = 0
+        self._freed = 0
         self._pool = Pool(POOLED)
         self._forgotten: deque[tuple[int, int | None]] = deque()
+        self._hasty = False
+        self._faults = faults_of(adapter)
+        self._warned: set[Program] = set()
         self._flusher = Flusher(self)
         weakref.finalize(self, self._flusher.stop)
+        own = weakref.ref(self)
+        self.runtime.on_destroy(gpu, lambda: _Ending(own()))
+        with registering:
+            DEVICES.add(self)
 
     @property
     def alive(self) -> bool:
@@ -86,7 +115,7 @@ class Device:
     @property
     def stats(self) -> DeviceStats:
         """Counts of what this device holds and has done."""
-        with self._lock:
+        with Uninterrupted(), self._lock:
             self._drain()
             return DeviceStats(
                 buffers=len(self._held),
@@ -105,15 +134,34 @@ class Device:
 
         Raises DeviceError beyond the largest buffer of the device, or where memory ran out.
         """
+        nbytes = _whole(nbytes, "allocate")
         if not 0 <= nbytes <= padded(nbytes) <= self.limits.buffer_bytes:
             raise DeviceError(
                 f"allocate {nbytes} bytes{' for ' + name if name else ''}: a buffer of {self.adapter.name} has at most "
                 f"{self.limits.buffer_bytes}; split the tensor into parts of that size"
             )
-        with _Working(self, "allocate"):
-            buffer = self._new(nbytes, name, pooled)
+        (buffer,) = self._with_memory(lambda: [self._new(nbytes, name, pooled)], "allocate")
         tell(self, buffer if pooled else None)
         return buffer
+
+    def _with_memory(self, make: Callable[[], list[DeviceBuffer]], doing: str) -> list[DeviceBuffer]:
+        """Make buffers; where memory ran out, once more when all that can be given back is."""
+        try:
+            with Exclusive(self, doing):
+                return make()
+        except _OutOfMemory:
+            self._give_back()
+        with Exclusive(self, doing):
+            return make()
+
+    def _give_back(self) -> None:
+        """Free what the pool keeps, and wait for the work that holds freed memory."""
+        with Exclusive(self, "free memory"):
+            self._let_go(self._pool.empty())
+            self._flush()
+            self._in_flight.submit_nothing()
+            last = self._in_flight.last()
+        self._await(last, "free memory")
 
     def _new(self, nbytes: int, name: str, pooled: bool) -> DeviceBuffer:
         """A buffer in memory of the pool, or in its own."""
@@ -121,21 +169,18 @@ class Device:
         buffer = DeviceBuffer(self, handle, nbytes, name, pooled=pooled, uid=uid)
         self._held[buffer.uid] = padded(nbytes), handle
         self._bytes += padded(nbytes)
+        self._failed.pop(uid, None)
         return buffer
 
     def _create(self, nbytes: int, name: str) -> wgpu.GPUBuffer:
         try:
-            return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
+            label = name.encode(errors="replace").decode()  # a lone surrogate is no text of C
+            return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=label)
         except self.runtime.errors as error:
             if not self._out_of_memory(error):
                 raise
-        try:
-            self._let_go(self._pool.empty())
-            self._flush()  # what finished work still holds is freed by waiting for it
-            self._in_flight.wait()
-            return self.gpu.create_buffer(size=padded(nbytes), usage=self._storage, label=name)
-        except self.runtime.errors as error:
-            raise self.failure(error, f"allocate {nbytes} bytes ({self._bytes} in use)") from error
+            failure = self.failure(error, f"allocate {nbytes} bytes ({self._bytes} in use)")
+            raise _OutOfMemory(str(failure)) from error
 
     def upload(self, array: Array, name: str = "") -> DeviceBuffer:
         """A buffer with the bytes of an array in C order (a bool as a u32). Raises DeviceError as `allocate` does."""
@@ -165,20 +210,54 @@ class Device:
         The bytes are copied once on the device, to staging memory, and once out of it. Raises DeviceError where the
         range leaves the buffer or `offset` is no multiple of 4.
         """
-        kind = np.dtype(dtype)
+        kind = _element_type(dtype)
+        offset = _whole(offset, f"{buffer}.read: the first byte")
         room = (buffer.nbytes - offset) // stored_itemsize(kind)
-        count = room if count is None else count
+        count = room if count is None else _whole(count, f"{buffer}.read: the count")
         if offset < 0 or offset % 4 or not 0 <= count <= room:
             raise DeviceError(
                 f"{buffer}.read: {count} x {kind} from byte {offset}; there is room for {room}, from a multiple of 4"
             )
         tell(self, None)
         out = np.empty(count * stored_itemsize(kind), np.uint8)
-        with _Working(self, f"read {out.size} bytes"):
-            self._own(buffer)
-            self._flush()
-            self._staging.read(self._in_flight, buffer.handle, offset, out)
+        self._read(buffer, offset, out)
         return from_bytes(out, kind)
+
+    def _read(self, buffer: DeviceBuffer, offset: int, out: Array) -> None:
+        """Fill `out` from byte `offset` on, by chunks: launches of other threads may come between two of them."""
+        doing = f"read {out.size} bytes"
+        for start in range(0, max(1, out.size), CHUNK):
+            part = out[start : start + CHUNK]
+            with Exclusive(self, doing):
+                self._own(buffer)
+                self._flush()
+                self._raise_failure(buffer)
+                if not part.size:
+                    return
+                fetch = self._staging.fetch(self._in_flight, buffer.handle, offset + start, part.size)
+            self._await(fetch.completion, doing, partial(self._staging.take, fetch, part))
+
+    def _await(self, completion: Completion | None, doing: str, then: Callable[[], None] = lambda: None) -> None:
+        """Poll until a completion is over, then do what follows, in the same turn. Raises DeviceError where the device
+        is lost or closed meanwhile.
+        """
+        begin = time.perf_counter()
+        while completion is not None:
+            with Exclusive(self, doing):
+                if not completion.done:
+                    self.runtime.poll(self.gpu)
+                if completion.done:
+                    then()
+                    return
+            waited = time.perf_counter() - begin
+            if waited > SPIN:
+                time.sleep(min(LONGEST_PAUSE, waited / SHARE))
+
+    def _throttle(self) -> None:
+        """Wait where too many submissions are under way."""
+        with Exclusive(self, "submit"):
+            limit = self._in_flight.limit()
+        self._await(limit, "submit")
 
     def launch(
         self,
@@ -194,24 +273,48 @@ class Device:
         another device, for limits exceeded, and for a grid larger than the one for which a program was proven to need
         no run-time checks. A grid with a 0 runs nothing.
         """
-        size = program.grid if grid is None else grid
+        size = program.grid if grid is None else _grid(program, grid)
         if not program.checked and any(n > proven for n, proven in zip(size, program.grid, strict=True)):
             raise DeviceError(
                 f"{program.entry}: {size} workgroups, but it is proven to need no checks for {program.grid} only; "
                 "launch a program made for that grid, or one made with checks='always'"
             )
         tell(self, (program, tuple(operands), tuple(params)) if grid is None else None)
-        with _Working(self, program.entry):
+        self._prepare_for(program)
+        with Exclusive(self, program.entry):
             self._record(program, operands, params, size)
+
+    def _prepare_for(self, program: Program) -> None:
+        """What a launch may have to wait for: room for its batch, or the size of a subgroup."""
+        if self.pending is not None and self.pending.full:
+            self._throttle()
+        if program.lanes and "subgroups" in self.features:
+            self.subgroup_size()
+
+    def subgroup_size(self) -> int:
+        """The threads of a subgroup, as a kernel of 128 threads sees them; measured by the first that asks."""
+        if not self.lanes:
+            with untaped():
+                buffer = self.allocate(4)
+                self.launch(probe_of_subgroups(self.dialect), [buffer])
+                self.lanes = int(self.read(buffer, np.uint32)[0])
+        return self.lanes
 
     def replay(self, made: Sequence[int], launches: Sequence[Played], buffers: list[DeviceBuffer]) -> None:
         """Pooled buffers of so many bytes each, which join `buffers`, then launches over them: what `allocate` and
         `launch` do, in one turn. A launch has its program, the places of its operands among `buffers`, its parameters.
         """
-        with _Working(self, "a call made again"):
-            buffers += [self._new(nbytes, "", True) for nbytes in made]
+        if self.pending is not None and self.pending.full:
+            self._throttle()
+
+        def play() -> list[DeviceBuffer]:
+            fresh = [self._new(nbytes, "", True) for nbytes in made]
+            buffers.extend(fresh)
             for program, places, params in launches:
                 self._record(program, [buffers[place] for place in places], params, program.grid)
+            return fresh
+
+        self._with_memory(play, "a call made again")
         if taping():
             for buffer in buffers[len(buffers) - len(made) :]:
                 tell(self, buffer)
@@ -223,7 +326,17 @@ class Device:
         if params or program.params:
             packed = program.pack(params)
             packed += bytes(-len(packed) % self.limits.uniform_alignment)
-        pipeline, group = self._groups.get(self, program, operands)
+        if self._faults and program.turns:
+            check_faults(self._faults, self._warned, program, params)
+        try:
+            bound = self._groups.get(self, program, operands)
+        except AttributeError:
+            other = [operand for operand in operands if not isinstance(operand, DeviceBuffer)]
+            if not other:
+                raise
+            raise KernelError(f"{program.entry}: {other[0]!r} is no buffer; device.upload(array) makes one") from None
+        if self._failed:
+            self._raise_failure(*operands)
         if max(grid) > self.limits.workgroups or min(grid) < 1:
             if min(grid) == 0:
                 return
@@ -238,25 +351,33 @@ class Device:
         if batch is None:
             batch = self.pending = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
             self._flusher.notice()
-        batch.record(pipeline, group, packed, grid)
+        batch.record(bound, packed, grid)
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
         the program asked for none but this wgpu cannot leave them out (then a warning says so once), or keeps its own.
         """
-        with _Working(self, f"compile {program.entry}"):
+        self._prepare_for(program)
+        with Exclusive(self, f"compile {program.entry}"):
             return self.pipeline(program).checked
 
     def flush(self) -> None:
         """Submit what was launched so far; it would be within a millisecond anyway."""
-        with _Working(self, "flush"):
-            self._flush()
+        self._flush_all("flush")
 
     def wait(self) -> None:
         """Block until everything launched so far is done."""
-        with _Working(self, "wait"):
+        self._await(self._flush_all("wait"), "wait")
+
+    def _flush_all(self, doing: str) -> Completion | None:
+        """Submit what is pending. Returns the last submission; raises what any launch failed with."""
+        with Exclusive(self, doing):
             self._flush()
-            self._in_flight.wait()
+            if self._failed:
+                error = DeviceError(next(iter(self._failed.values())))
+                self._failed.clear()
+                raise error
+            return self._in_flight.last()
 
     @contextmanager
     def timed(self) -> Iterator[Stopwatch]:
@@ -266,44 +387,77 @@ class Device:
         """
         if "timestamp-query" not in self.features:
             raise DeviceError(f"{self.adapter}: no timestamps; measure wall time around launches and device.wait()")
-        with _Working(self, "timed"):
+        with Exclusive(self, "timed"):
             self._flush()
             if self._stopwatch is not None:
                 raise DeviceError("device.timed(): a measurement is under way on this device; do not nest them")
             watch = self._stopwatch = Stopwatch(self.gpu)
         try:
             yield watch
-            with _Working(self, "timed"):
-                self._flush()
-                watch.resolve(self._in_flight, self._staging)
+            self._flush_all("timed")
+            with Exclusive(self, "timed"):
+                timestamps = np.zeros(16 * watch.passes, np.uint8)
+                fetch = None
+                if watch.passes:
+                    resolved = watch.resolve(self._in_flight)
+                    fetch = self._staging.fetch(self._in_flight, resolved, 0, timestamps.size)
+            if fetch is not None:
+                self._await(fetch.completion, "timed", partial(self._staging.take, fetch, timestamps))
+            watch.read(timestamps, self.runtime.timestamp_period(self.gpu))
         finally:
             self._stopwatch = None
 
     def close(self) -> None:
         """Finish what was launched and give everything back; its buffers are gone. Closing twice is fine."""
-        if self.alive:
-            self.wait()
-        with self._lock:
-            self._dead = self._dead or "closed"
+        try:
+            if self.alive:
+                self.wait()
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        with Uninterrupted(), self._lock:
+            if self._dead:
+                return
+            self._dead = "closed"
             self._flusher.stop()
             self._pool.empty()
             self._pipelines.clear()
             self._groups.clear()
             self._params_bindings.clear()
 
-    # What the modules beside this one call; the lock is held, except in `forget`.
+    # What the modules beside this one call; the lock is held, except in `forget`, `tidy` and `flush_quietly`.
+
+    @property
+    def _parted(self) -> bool:
+        """Whether nothing of it is released any more: it is another process's, or its driver does not answer."""
+        return "fork" in self._dead
+
+    @property
+    def untidy(self) -> bool:
+        """Whether a finalizer freed what the device still holds."""
+        return bool(self._forgotten) and self._hasty
 
     def forget(self, uid: int, nbytes: int | None = None) -> None:
-        """A buffer was freed, on any thread, perhaps by the garbage collector in the middle of another call: so never
-        wait for the lock here. Who holds it lets go of the memory at the next call. With `nbytes` it is for the pool,
-        and there is no haste.
+        """A buffer was freed, on any thread, perhaps by the garbage collector in the middle of another call: so this
+        takes no lock and calls no runtime. The next call, or the flusher's thread, lets go of the memory. With `nbytes`
+        it is for the pool, and there is no haste.
         """
+        if self._parted:
+            return
         self._forgotten.append((uid, nbytes))
-        if (nbytes is None or nbytes > POOLED) and self._lock.acquire(blocking=False):
-            try:
-                self._drain()
-            finally:
-                self._lock.release()
+        if nbytes is None or nbytes > POOLED:
+            self._hasty = True
+            self._flusher.notice()
+
+    def tidy(self) -> None:
+        """Let go of what was freed, unless another thread has the device: then that does, when it is done."""
+        with Uninterrupted():
+            if self._lock.acquire(blocking=False):
+                try:
+                    self._drain()
+                finally:
+                    self._lock.release()
 
     def params_binding(self, size: int) -> tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]:
         """Layout and bind group of a window of `size` bytes that slides over the batch's parameters."""
@@ -326,24 +480,41 @@ class Device:
             return DeviceError(f"{doing}: {self.adapter.summary} is out of memory; free buffers or use smaller tensors")
         return DeviceError(f"{doing}: {self.adapter.summary} refuses: {text}")
 
-    def flush_quietly(self, batch: Batch) -> None:
-        """Submit this batch if it is still pending. For the flusher's thread: the next call raises what goes wrong."""
+    def flush_quietly(self, batch: Batch | None) -> None:
+        """Let go of what was freed, and submit this batch if it is still pending and there is room. For the flusher's
+        thread: what goes wrong is kept for the calls that depend on it.
+        """
         with self._lock:
+            if self._dead:
+                self._forgotten.clear()
+                return
             try:
-                if not self._dead and self.pending is batch:
+                self.runtime.poll(self.gpu)
+                self._drain()
+                if batch is not None and self.pending is batch and self._in_flight.limit() is None:
                     self._flush()
-            except CutepyError as error:
-                self._error = error
-            except self.runtime.errors as error:
-                self._error = self.failure(error, "submit")
+            except Exception as error:
+                self._fail(batch, error)
 
     def _drain(self) -> None:
+        """Let go of what was freed since the last call."""
+        if self._parted:
+            self._forgotten.clear()
         while self._forgotten:
             uid, nbytes = self._forgotten.popleft()
             size, handle = self._held.pop(uid)
             self._bytes -= size
-            self._let_go([uid] if nbytes is None or self._dead else self._pool.give(nbytes, (uid, handle)))
+            if nbytes is None or self._dead:
+                self._freed += size
+                self._let_go([uid])
+            else:
+                self._let_go(self._pool.give(nbytes, (uid, handle)))
             del handle
+        self._hasty = False
+        if self._freed > FREED and self.runtime.frees_late and not self._dead:
+            self._freed = 0
+            self._flush()
+            self._in_flight.submit_nothing()
 
     def _let_go(self, uids: list[int]) -> None:
         for uid in uids:
@@ -360,6 +531,7 @@ class Device:
         return pipeline
 
     def _flush(self) -> None:
+        """Submit what is pending. A batch that the runtime refuses fails its buffers, not this call."""
         batch, self.pending = self.pending, None
         if batch is None:
             return
@@ -367,17 +539,36 @@ class Device:
             commands = batch.finish(self.runtime, self.gpu)
             if batch.params:
                 self.gpu.queue.write_buffer(self._params, 0, batch.params)
-        except self.runtime.errors as error:
-            entries = [pipeline.program.entry for pipeline, *_ in batch.launches]
-            raise self.failure(error, f"submit {len(entries)} launches ({', '.join(entries)})") from error
-        self._in_flight.submit(commands)
+            self._in_flight.submit(commands)
+        except Exception as error:
+            self._fail(batch, error)
+        if self._dead:
+            raise DeviceError(f"submit: {self.adapter.summary} was {self._dead}; {_REOPEN}")
+
+    def _fail(self, batch: Batch | None, error: Exception) -> None:
+        """Keep an error for every buffer of a batch, and remember a loss."""
+        launches = batch.launches if batch is not None else []
+        names = ", ".join(bound.pipeline.program.entry for bound, *_ in launches)
+        text = str(self.failure(error, f"submit {len(launches)} launches ({names})"))
+        self._failed |= {uid: text for bound, *_ in launches for uid in bound.uids}
+
+    def _raise_failure(self, *buffers: DeviceBuffer) -> None:
+        """Raise what a launch over one of these buffers failed with, once for each buffer."""
+        for buffer in buffers:
+            if (text := self._failed.pop(buffer.uid, None)) is not None:
+                raise DeviceError(text)
 
     def _write(self, buffer: DeviceBuffer, data: Array, offset: int) -> None:
         tell(self, None)
-        with _Working(self, f"write {data.size} bytes"):
-            self._own(buffer)
-            self._flush()
-            self._staging.write(self._in_flight, buffer.handle, offset, data)
+        for start in range(0, max(1, data.size), CHUNK):
+            part = data[start : start + CHUNK]
+            with Exclusive(self, f"write {data.size} bytes"):
+                self._own(buffer)
+                self._flush()
+                self._staging.write(self._in_flight, buffer.handle, offset + start, part)
+                limit = self._in_flight.limit()
+            if limit is not None:
+                self._await(limit, "write")
 
     def _own(self, buffer: DeviceBuffer) -> None:
         if buffer.device is not self:
@@ -388,24 +579,29 @@ class Device:
         return isinstance(error, self.runtime.errors[1]) or "not enough memory" in str(error).lower()
 
 
-class _Working:
-    """While it is entered, a thread has a device to itself. Cheaper than a generator, and every launch enters one."""
+class _OutOfMemory(DeviceError):
+    """Memory ran out; some may come back when work is over."""
 
-    __slots__ = ("device", "doing")
+
+class Exclusive:
+    """A block in which a thread has a device to itself, and no signal is handled. It may not wait for the device."""
+
+    __slots__ = ("device", "doing", "signals")
 
     def __init__(self, device: Device, doing: str) -> None:
-        self.device, self.doing = device, doing
+        self.device, self.doing, self.signals = device, doing, Uninterrupted()
 
     def __enter__(self) -> None:
         """Hold the lock, but refuse on a dead device."""
         device = self.device
-        device._lock.acquire()
+        self.signals.__enter__()
+        lock = device._lock
+        lock.acquire()
         try:
             if not device._dead and device.runtime.lost(device.gpu):
                 device._dead = "lost"
-            if device._dead or device._error is not None:
-                error, device._error = device._error, None
-                raise error or DeviceError(f"{self.doing}: {device.adapter.summary} was {device._dead}; {_REOPEN}")
+            if device._dead:
+                raise DeviceError(f"{self.doing}: {device.adapter.summary} was {device._dead}; {_REOPEN}")
             if device._forgotten:
                 device._drain()
         except BaseException as error:
@@ -413,13 +609,65 @@ class _Working:
             raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Let the lock go, and turn an error of the runtime into DeviceError."""
+        """Let the lock go, turn an error of the runtime into DeviceError, and let the signals that came be handled."""
         device = self.device
         try:
-            if not isinstance(error, CutepyError) and isinstance(error, (*device.runtime.errors, RuntimeError)):
-                raise device.failure(error, self.doing) from error
+            if isinstance(error, Exception) and not isinstance(error, CutepyError):
+                if isinstance(error, (*device.runtime.errors, RuntimeError)):
+                    raise device.failure(error, self.doing) from error
         finally:
             device._lock.release()
+            self.signals.__exit__()
 
 
+class _Ending:
+    """A block in which a device is destroyed by somebody else: it is lost, and no call is under way."""
+
+    def __init__(self, device: Device | None) -> None:
+        self.device, self.signals = device, Uninterrupted()
+
+    def __enter__(self) -> None:
+        self.signals.__enter__()
+        if self.device is not None:
+            self.device._dead = self.device._dead or "lost"  # first: a thread that calls in a loop would keep the lock
+            self.device._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        if self.device is not None:
+            self.device._lock.release()
+        self.signals.__exit__()
+
+
+def _whole(value: object, what: str) -> int:
+    """A whole number that is no bool. Raises DeviceError otherwise."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise DeviceError(f"{what}: {value!r} is no whole number") from None
+
+
+def _element_type(dtype: npt.DTypeLike) -> np.dtype[np.generic]:
+    """The type of the elements of a buffer. Raises DeviceError for one that holds no bytes."""
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise DeviceError(f"read: {dtype!r} is no type of elements; give np.float32 or the like") from None
+    if kind.hasobject or not kind.itemsize:
+        raise DeviceError(f"read: elements of type {kind} are not bytes; give np.float32 or the like")
+    return kind
+
+
+def _grid(program: Program, grid: object) -> Size3:
+    """A grid as three whole numbers. Raises DeviceError for anything else."""
+    if not isinstance(grid, tuple) or len(grid) != 3:
+        raise DeviceError(f"{program.entry}: grid is {grid!r}; give three whole numbers of workgroups, (x, y, z)")
+    x, y, z = (_whole(size, f"{program.entry}: grid {grid!r}") for size in grid)
+    if min(x, y, z) < 0:
+        raise DeviceError(f"{program.entry}: a grid of {x} x {y} x {z} workgroups has a negative size")
+    return x, y, z
+
+
+FORKED = "opened before this process was forked"
 _REOPEN = "open a new device (cutepy.gpu.default_device() does) and upload again"

@@ -1,19 +1,28 @@
 """wgpu-native as a runtime: wgpu, loaded when something of it is first asked for, and the calls that wgpu-py 0.32 does
-not wrap.
+not wrap; and what both runtimes do alike by the C functions of webgpu.h: submissions, maps, polls.
 
-Everything here may break with the next release: tested with wgpu 0.32; `pyproject.toml` pins that range. The unchecked
-module alone has a stand-in (a checked one) where a release lacks it; the caller says so to the user.
+Nothing here waits. A submission and a map give a `Completion`, and a poll sets those that are over: wgpu-py waits for a
+thread of its own by locks that an interrupt can leave held. Everything here may break with the next release: tested
+with wgpu 0.32; `pyproject.toml` pins that range. The unchecked module alone has a stand-in (a checked one) where a
+release lacks it; the caller says so to the user.
 """
 
 from __future__ import annotations
 
+import itertools
+import sys
 import threading
+import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...errors import DeviceError
+from .interrupts import Uninterrupted
 from .program import MatrixShape
 
 
@@ -25,7 +34,8 @@ class Later:
 
     def __getattr__(self, name: str) -> object:
         try:
-            module = import_module(self._name)
+            with Uninterrupted():  # half a package in sys.modules is not imported again
+                module = import_module(self._name)
         except (ImportError, OSError, RuntimeError) as error:
             raise DeviceError(f"{self._name.partition('.')[0]} cannot be loaded ({error}); {self._remedy}") from error
         self.__dict__.update(vars(module))
@@ -69,17 +79,102 @@ def read_types_alone(ffi: Any) -> None:
     parser.parse_type_and_quals = alone
 
 
-class WgpuNative:
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Completion:
+    """Work that a device ends on its own: `done` once a poll has heard of its end; `failed` says if it went wrong."""
+
+    done: bool = False
+    failed: bool = False
+
+
+class Asynchronous(ABC):
+    """What both runtimes do alike: calls of webgpu.h that begin something, and a poll that hears of its end."""
+
+    @property
+    @abstractmethod
+    def api(self) -> Any:
+        """The C library, webgpu.h and cffi, where wgpu-py's API costs a launch too much."""
+
+    @abstractmethod
+    def callback(self, kind: str, status: str, completion: Completion) -> dict[str, Any]:
+        """The fields of a callback's description that set `completion`."""
+
+    def submit(self, gpu: wgpu.GPUDevice, commands: wgpu.GPUCommandBuffer) -> Completion:
+        """Submit one command buffer. It is over when it and all before it are."""
+        api, completion = self.api, Completion()
+        api.libf.wgpuQueueSubmit(gpu.queue._internal, 1, api.ffi.new("WGPUCommandBuffer[]", [commands._internal]))
+        fields = self.callback("WGPUQueueWorkDoneCallback", "WGPUQueueWorkDoneStatus", completion)
+        info = api.ffi.new("WGPUQueueWorkDoneCallbackInfo *", fields)
+        api.libf.wgpuQueueOnSubmittedWorkDone(gpu.queue._internal, info[0])
+        return completion
+
+    def map_for_read(self, buffer: wgpu.GPUBuffer, size: int) -> Completion:
+        """Map the first bytes of a buffer, once what is submitted is done with it."""
+        api, completion = self.api, Completion()
+        info = api.ffi.new(
+            "WGPUBufferMapCallbackInfo *", self.callback("WGPUBufferMapCallback", "WGPUMapAsyncStatus", completion)
+        )
+        api.libf.wgpuBufferMapAsync(buffer._internal, api.lib.WGPUMapMode_Read, 0, size, info[0])
+        return completion
+
+    @abstractmethod
+    def after_fork(self) -> None:
+        """In a forked child: the next adapter makes an instance. The parent's is never called again."""
+
+    def mapped(self, buffer: wgpu.GPUBuffer, size: int) -> Any:
+        """The first bytes of a buffer that is mapped, until it is unmapped. Raises DeviceError where it is not."""
+        address = self.api.libf.wgpuBufferGetConstMappedRange(buffer._internal, 0, size)
+        if address == self.api.ffi.NULL:
+            raise DeviceError("read: the staging buffer is not mapped")
+        return self.api.ffi.buffer(address, size)
+
+    def unmap(self, buffer: wgpu.GPUBuffer) -> None:
+        self.api.libf.wgpuBufferUnmap(buffer._internal)
+
+    def on_destroy(self, gpu: wgpu.GPUDevice, turn: Callable[[], AbstractContextManager[object]]) -> None:
+        """Let whatever destroys this device, on any thread, do so inside `turn`. wgpu-native ends the process where a
+        device is destroyed between the check of a command buffer and its submission, and Dawn's calls race with it.
+        """
+        number = int(self.api.ffi.cast("uintptr_t", gpu._internal))
+        _order_destruction(self.api)
+        _TURNS[number] = turn
+        weakref.finalize(gpu, _TURNS.pop, number, None)
+
+
+_TURNS: dict[int, Callable[[], AbstractContextManager[object]]] = {}
+
+
+@cache
+def _order_destruction(api: Any) -> None:
+    """Replace `wgpuDeviceDestroy`, for wgpu-py and for what calls it by hand, by one that takes the device's turn."""
+    destroy = api.lib.wgpuDeviceDestroy
+
+    def in_turn(handle: object) -> None:
+        turn = _TURNS.get(int(api.ffi.cast("uintptr_t", handle)), nullcontext)
+        with turn():
+            destroy(handle)
+
+    api.libf.wgpuDeviceDestroy = in_turn
+    with suppress(AttributeError, TypeError):  # a library that is compiled takes no names
+        api.lib.__dict__["wgpuDeviceDestroy"] = in_turn
+
+
+class WgpuNative(Asynchronous):
     """The runtime that is always there. With `module_checks` a program has run-time checks or not, module by module;
     without, that is decided when the device is opened."""
 
     name: ClassVar[Literal["wgpu"]] = "wgpu"
     dialect: ClassVar[Literal["naga"]] = "naga"
     module_checks = True
+    frees_late = False
+
+    def __init__(self) -> None:
+        self._pending: dict[int, Completion] = {}
+        self._callbacks: dict[str, Any] = {}
+        self._numbers = itertools.count(1)
 
     @property
     def api(self) -> Any:
-        """The C library, webgpu.h and cffi, where wgpu-py's API costs a launch too much."""
         return api
 
     @property
@@ -114,11 +209,30 @@ class WgpuNative:
             return gpu.create_shader_module(code=wgsl, label=label), True
         return module, False
 
-    def submit(self, gpu: wgpu.GPUDevice, commands: wgpu.GPUCommandBuffer) -> Callable[[], None]:
-        """Submit one command buffer; what is returned blocks until it, and all before it, are done."""
-        ids = api.ffi.new("WGPUCommandBuffer []", [commands._internal])
-        index = api.ffi.new("WGPUSubmissionIndex *", int(api.libf.wgpuQueueSubmitForIndex(gpu.queue._internal, 1, ids)))
-        return lambda: api.libf.wgpuDevicePoll(gpu._internal, True, index)
+    def callback(self, kind: str, status: str, completion: Completion) -> dict[str, Any]:
+        """One C function a kind, which is told by a number what it sets."""
+        if kind not in self._callbacks:
+
+            def heard(code: int, message: object, number: object, _: object) -> None:
+                ended = self._pending.pop(int(api.ffi.cast("uintptr_t", number)))
+                ended.done, ended.failed = True, code != getattr(api.lib, f"{status}_Success")
+
+            self._callbacks[kind] = api.ffi.callback(f"void({status}, WGPUStringView, void *, void *)", heard)
+        number = next(self._numbers)
+        self._pending[number] = completion
+        return {
+            "mode": api.lib.WGPUCallbackMode_AllowProcessEvents,
+            "callback": self._callbacks[kind],
+            "userdata1": api.ffi.cast("void *", number),
+        }
+
+    def after_fork(self) -> None:
+        forget_instance("wgpu.backends.wgpu_native._helpers")
+        self._pending.clear()
+
+    def poll(self, gpu: wgpu.GPUDevice) -> None:
+        """Hear of what is over, without waiting."""
+        api.libf.wgpuDevicePoll(gpu._internal, False, api.ffi.NULL)
 
     def timestamp_period(self, gpu: wgpu.GPUDevice) -> float:
         return float(api.libf.wgpuQueueGetTimestampPeriod(gpu.queue._internal))
@@ -128,6 +242,12 @@ class WgpuNative:
 
     def lost_error(self, text: str) -> bool:
         return "device is lost" in text.lower()
+
+
+def forget_instance(helpers: str) -> None:
+    """Have the next adapter make an instance anew, where this module has made one."""
+    if getattr(sys.modules.get(helpers), "_the_instance", None) is not None:
+        sys.modules[helpers]._the_instance = None  # type: ignore[attr-defined]
 
 
 def create_trusted_module(device: wgpu.GPUDevice, wgsl: str, label: str) -> wgpu.GPUShaderModule | None:

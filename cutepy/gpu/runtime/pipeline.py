@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-import struct
 import warnings
-import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +13,26 @@ from typing import TYPE_CHECKING
 from ...errors import DeviceError, KernelError
 from .buffer import DeviceBuffer, padded
 from .native import wgpu
-from .program import Program
+from .program import Binding, Dialect, Program
 
 if TYPE_CHECKING:
     from .device import Device
 
 GROUPS_KEPT = 1024
 _BUFFER_TYPE = {"read": "read-only-storage", "read_write": "storage"}
-_MEASURED: weakref.WeakKeyDictionary[wgpu.GPUDevice, int] = weakref.WeakKeyDictionary()
 _PROBE = """@group(0) @binding(0) var<storage, read_write> found: array<u32>;
 @compute @workgroup_size(128)
 fn probe(@builtin(subgroup_size) size: u32, @builtin(local_invocation_index) thread: u32) {
     if thread == 0u { found[0] = size; }
 }"""
+
+
+def probe_of_subgroups(dialect: Dialect) -> Program:
+    """A program that writes the threads of a subgroup, as a kernel of 128 threads sees them: wgpu does not tell."""
+    text = "enable subgroups;\n" * (dialect == "tint") + _PROBE
+    return Program(
+        text, "probe", (Binding("found", "read_write", 4),), (128, 1, 1), (1, 1, 1), needs=("subgroups",), checked=False
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +61,7 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f"{program.entry} is not proven to stay in bounds, and no module of {device.adapter.summary} has run-time "
             f"checks; open_device(runtime={runtime.name!r}, checked=True) gives them to all"
         )
-    if program.lanes and (size := subgroup_size(device)) < program.lanes:
+    if program.lanes and (size := device.lanes) < program.lanes:
         raise DeviceError(
             f"{program.entry} shuffles within subgroups of {program.lanes} threads, those of {device.adapter.name} "
             f'have {size}; give gpu.convert(..., lanes={size}), or through="memory"'
@@ -74,7 +79,8 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             params_layout, params_group = device.params_binding(-(-4 * len(program.params) // 16) * 16)
             layouts.append(params_layout)
         asked = device.checked or (runtime.module_checks and program.checked)
-        module, checked = runtime.module(gpu, program.wgsl, program.entry, asked)
+        text = program.wgsl.replace("\0", " ").encode(errors="replace").decode()  # of a comment: C ends a text there
+        module, checked = runtime.module(gpu, text, program.entry, asked)
         handle = gpu.create_compute_pipeline(
             layout=gpu.create_pipeline_layout(bind_group_layouts=layouts),
             compute={"module": module, "entry_point": program.entry},
@@ -100,27 +106,6 @@ def _refusal(runtime: str, program: Program, message: str) -> str:
     )
 
 
-def subgroup_size(device: Device) -> int:
-    """The threads of a subgroup, as a kernel of 128 threads sees them; asked once a device: wgpu does not tell."""
-    gpu = device.gpu
-    if gpu not in _MEASURED:
-        usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC
-        found = gpu.create_buffer(size=16, usage=usage)
-        module = gpu.create_shader_module(code="enable subgroups;\n" * (device.dialect == "tint") + _PROBE)
-        pipeline = gpu.create_compute_pipeline(layout="auto", compute={"module": module, "entry_point": "probe"})
-        entries = [{"binding": 0, "resource": {"buffer": found, "offset": 0, "size": 16}}]
-        group = gpu.create_bind_group(layout=pipeline.get_bind_group_layout(0), entries=entries)
-        encoder = gpu.create_command_encoder()
-        step = encoder.begin_compute_pass()
-        step.set_pipeline(pipeline)
-        step.set_bind_group(0, group)
-        step.dispatch_workgroups(1)
-        step.end()
-        gpu.queue.submit([encoder.finish()])
-        _MEASURED[gpu] = struct.unpack("<I", gpu.queue.read_buffer(found, 0, 4))[0]
-    return _MEASURED[gpu]
-
-
 @functools.cache
 def warn_that_checks_stay() -> None:
     """Say once in a process that this wgpu cannot leave out run-time checks; `Device.prepare` says it of a program."""
@@ -128,6 +113,15 @@ def warn_that_checks_stay() -> None:
         f"wgpu {wgpu.__version__} lacks unchecked shader modules: proven kernels keep their checks, and are slower"
     )
     warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A pipeline with the bind group of its buffers, and their numbers."""
+
+    pipeline: Pipeline
+    group: wgpu.GPUBindGroup
+    uids: tuple[int, ...]
 
 
 Key = tuple[Program, tuple[int, ...]]
@@ -138,15 +132,13 @@ class BindGroups:
     """The bind groups of a device, by program and buffers: the most recent ones, none that holds a freed buffer."""
 
     def __init__(self) -> None:
-        self._groups: OrderedDict[Key, tuple[Pipeline, wgpu.GPUBindGroup]] = OrderedDict()
+        self._groups: OrderedDict[Key, Bound] = OrderedDict()
         self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    def get(
-        self, device: Device, program: Program, operands: Sequence[DeviceBuffer]
-    ) -> tuple[Pipeline, wgpu.GPUBindGroup]:
+    def get(self, device: Device, program: Program, operands: Sequence[DeviceBuffer]) -> Bound:
         """The program compiled and the bind group of these buffers for it; operands are checked when it is made.
 
         Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
@@ -164,7 +156,7 @@ class BindGroups:
             for i, operand in enumerate(operands)
         ]
         group = device.gpu.create_bind_group(layout=pipeline.buffers_layout, entries=entries)
-        found = self._groups[key] = pipeline, group
+        found = self._groups[key] = Bound(pipeline, group, key[1])
         for operand in operands:
             self._of_buffer[operand.uid].add(key)
         if len(self._groups) > GROUPS_KEPT:

@@ -43,6 +43,39 @@ class Param:
     type: ParamType
 
 
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A loop: its counter goes `far`, and so many times each of some parameters, by `step`; and the loops inside.
+
+    What one invocation takes of it is at most that, and exactly that where it is `certain`; the test that ends a loop
+    counts as a turn.
+
+    >>> loop = Turns(10, 2, ((0, 3),), (Turns(4, 1),))  # of 3 n + 10 by 2, with one of 4 inside
+    >>> loop.most((4,)), loop.least((4,))
+    (67, 67)
+    """
+
+    far: int
+    step: int
+    terms: tuple[tuple[int, int], ...] = ()
+    inside: "tuple[Turns, ...]" = ()
+    certain: bool = True
+
+    def most(self, params: Sequence[float]) -> int:
+        """The turns that it takes at most, those inside included."""
+        return self._times(params) * (1 + sum(loop.most(params) for loop in self.inside)) + 1
+
+    def least(self, params: Sequence[float]) -> int:
+        """Those that it takes at least."""
+        if not self.certain:
+            return 1
+        return self._times(params) * (1 + sum(loop.least(params) for loop in self.inside)) + 1
+
+    def _times(self, params: Sequence[float]) -> int:
+        far = self.far + sum(times * int(params[i]) for i, times in self.terms)
+        return max(0, -(-far // self.step))
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class MatrixShape:
     """One product that the threads of a subgroup compute together: (m, k) of type `operand` times (k, n) of that type,
@@ -99,7 +132,8 @@ class Program:
     `grid` counts workgroups, `needs` lists device features by their WebGPU names ("shader-f16", "subgroups"),
     `shared_bytes` is the workgroup memory, and `checked=False` asks for a module without the run-time checks of array
     bounds and loops: only for a kernel that is proven not to need them. `guarded` says that the source itself keeps
-    every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup.
+    every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup,
+    and `turns` are its loops as far as they are known.
 
     >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(Param("a", "f32"),))
     >>> p.pack((2.0,))
@@ -117,6 +151,7 @@ class Program:
     checked: bool = True
     lanes: int = 0
     guarded: bool = False
+    turns: tuple[Turns, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.wgsl)  # which a text keeps; every launch looks for its program

@@ -13,7 +13,7 @@ that is refused. Items of lists and dictionaries, and attributes, that hold numb
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import CellType, FrameType, TracebackType
@@ -23,10 +23,10 @@ from ...errors import KernelError
 from ...tensor.dtypes import bool_
 from ..ir import Buffer, Const, Expr, If, Stmt, Store, const, negated, select, settled, statements, variables
 from ..ir.place import place_of, user_place
-from ..simplify import simplify
-from .items import Item, items_of
-from .leaving import RESULT
-from .reach import MISSING, content_of
+from ..ir.simplify import simplify
+from .exits import RESULT
+from .mutable_places import Item, items_of
+from .python_state import MISSING, content_of
 from .registers import (
     CannotCarry,
     Owner,
@@ -53,6 +53,8 @@ Cells = Mapping[str, CellType]
 Names = tuple[tuple[str, int], ...]
 Tables = tuple[Names, Names]
 UNBOUND = object()
+#: Items that a `for` of Python's takes from an iterator while a kernel is traced.
+MOST_ITEMS = 1 << 20
 
 
 class Unrolled(ExitStack):
@@ -65,7 +67,20 @@ class Unrolled(ExitStack):
         self.items, self.runs = items, runs
 
     def __iter__(self) -> Iterator[object]:
-        return iter(self.items)
+        if isinstance(self.items, Sized):
+            return iter(self.items)
+        return self.bounded()
+
+    def bounded(self) -> Iterator[object]:
+        """The items of an iterator, which may have no end."""
+        for turn, item in enumerate(self.items):
+            if turn >= MOST_ITEMS:
+                raise KernelError(
+                    f"{user_place()}: more than {MOST_ITEMS} turns of a `for` that Python goes through while "
+                    f"tracing: does "
+                    "what it goes through have an end?"
+                )
+            yield item
 
     def turn(self) -> bool:
         return not self.runs

@@ -13,7 +13,6 @@ _SKIPPED = frozenset({"CACHE", "PRECALL", "RESUME", "NOP", "EXTENDED_ARG"})
 #: By how many bits of flags the number of a name is moved up.
 _FLAGS = {"LOAD_GLOBAL": 1} | ({"LOAD_ATTR": 1, "LOAD_SUPER_ATTR": 2} if sys.version_info >= (3, 12) else {})
 _NAMES, _CONSTANTS = (frozenset(dis.opname[op] for op in ops) for ops in (dis.hasname, dis.hasconst))
-JUMPS = frozenset(dis.opname[op] for op in (*dis.hasjrel, *dis.hasjabs))
 _VARIABLES = frozenset(dis.opname[op] for op in (*dis.haslocal, *dis.hasfree))
 
 

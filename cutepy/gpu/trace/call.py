@@ -12,16 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CutepyError, KernelError
-from ...layout import ComposedLayout, Layout
-from ...layout.unknown.given import symbols_of
+from ...layout import ComposedLayout, Layout, is_surjective
+from ...layout.symbolic.given import symbols_of
+from ...layout.values.int_tuple import leaves
+from ...tensor.bulk import offset_range
 from ...tensor.dtypes import DType, as_dtype, f32, gpu_dtype, u32
 from ...tensor.engine import ViewEngine
 from ...tensor.make import in_words, make_tensor
 from ...tensor.packed import PackedEngine
 from ...tensor.tensor import Tensor
-from ..array import DeviceEngine
 from ..ir import Kernel
+from ..ir.operators import U32_LIMIT
 from ..ir.weak import SCALARS
+from ..runtime.device_tensor import DeviceEngine
 from ..runtime.program import Limits, Program
 from .captures import Captures, key_of
 
@@ -38,15 +41,14 @@ class Parts:
     parts: tuple[Structure, ...]
 
     def of(self, values: Sequence[object]) -> object:
-        """The same with the values of all arguments in place; a dataclass is not asked what it thinks of them."""
+        """The same with the values of all arguments in place, without the class's own `__new__` and `__init__`."""
         held: list[Any] = [part.of(values) if isinstance(part, Parts) else values[part] for part in self.parts]
         if self.kind is tuple:
             return tuple(held)
         if self.kind is dict:
             return dict(zip(self.names, held, strict=True))
         if issubclass(self.kind, tuple):
-            made: object = self.kind(*held)
-            return made
+            return tuple.__new__(self.kind, held)
         record: object = object.__new__(self.kind)
         for name, value in zip(self.names, held, strict=True):
             object.__setattr__(record, str(name), value)
@@ -109,7 +111,7 @@ def bind_call(
         raise KernelError(f"{name}{signature}: {error}") from None
     bound.apply_defaults()
     fixed: dict[str, object] = {}
-    found = _Arguments(name)
+    found = _Arguments(name, captures)
     structure: list[Structure] = []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
@@ -128,17 +130,20 @@ def bind_call(
                 f"{name}: static argument {key} is {value}, and a kernel has to know {', '.join(unknown)}; "
                 f"give it a number, {key}.subs({unknown[0]}=...)"
             )
-    keys = tuple([a.key for a in found.arguments]), tuple(structure), captures.captured(), captures.static(fixed)
+    shapes = tuple(structure), tuple(found.holders)
+    keys = tuple([a.key for a in found.arguments]), shapes, captures.captured(), captures.static(fixed)
     return Call(name, tuple(found.arguments), tuple(structure), fixed, keys, tuple(found.engines))
 
 
 class _Arguments:
     """The arguments of one call as they are met; tuples, lists, dictionaries and dataclasses are taken apart."""
 
-    def __init__(self, kernel: str) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: str, captures: Captures) -> None:
+        self.kernel, self.captures = kernel, captures
+        self.holders: list[Hashable] = []
         self.arguments: list[Argument] = []
         self.engines: list[ViewEngine | DeviceEngine] = []
+        self.tensors: list[list[Tensor]] = []  # those over each engine
 
     def add(self, name: str, value: object, annotation: object) -> Structure:
         """Where the argument is among all from now on."""
@@ -148,7 +153,10 @@ class _Arguments:
         if (held := _held(value, annotation)) is not None:
             kind, entries = held
             parts = tuple([self.add(f"{name}_{key}", part, told) for key, part, told in entries])
-            return Parts(kind, tuple([key for key, _, _ in entries]), parts)
+            names = tuple([key for key, _, _ in entries])
+            if kind is not tuple:
+                self.holders.append(self.captures.holder(kind, names, name))
+            return Parts(kind, names, parts)
         while any(a.name == name for a in self.arguments):
             name += "_"
         if isinstance(value, int | float | np.generic):
@@ -173,9 +181,52 @@ class _Arguments:
             raise KernelError(f"{where} is {tensor}: a kernel takes tensors over arrays or over a device's memory")
         origin = engine.origin if isinstance(engine, ViewEngine) else 0
         length = len(engine.memory) if isinstance(engine, ViewEngine) else engine.length
-        slot = _slot(where, engine, self.engines)
+        slot = self.slot(where, engine, tensor)
         offset = tensor.offset + origin
+        _check_offsets(where, tensor, offset, length)
         return Argument(name, dtype, tensor, slot, offset, length, engine.writable, packed=packed)
+
+    def slot(self, where: str, engine: ViewEngine | DeviceEngine, tensor: Tensor) -> int:
+        """The binding of an engine: one memory is bound once, and tensors that share some elements are refused."""
+        for slot, other in enumerate(self.engines):
+            if other is engine or _same_memory(engine, other):
+                self.tensors[slot].append(tensor)
+                return slot
+            if isinstance(engine, ViewEngine) and isinstance(other, ViewEngine) and (engine.writable or other.writable):
+                if any(_share_elements(tensor, bound) for bound in self.tensors[slot]):
+                    raise KernelError(f"{where} overlaps another argument in part; pass a copy of one of them")
+        self.engines.append(engine)
+        self.tensors.append([tensor])
+        return len(self.engines) - 1
+
+
+def _check_offsets(where: str, tensor: Tensor, offset: int, length: int) -> None:
+    """Raise KernelError for a tensor of which some offset does not fit the u32 in which a kernel computes it."""
+    words = 2 if tensor.dtype.kind == "c" else 1  # a complex number is a pair of floats
+    plain = type(tensor.layout) is Layout and tensor.layout.facts is None
+    bounds = [offset + bound for bound in offset_range(tensor.layout)] if plain else [0, length]
+    low, end = (words * bound for bound in bounds)
+    if low < 0 or end > U32_LIMIT:
+        raise KernelError(
+            f"{where} is {tensor}: its elements are at offsets {low} to {end - 1}, and a kernel counts them from 0 to "
+            f"{U32_LIMIT - 1}, in 32 bits; pass parts of it, by rows for example"
+        )
+
+
+def views_of(call: Call) -> frozenset[str]:
+    """The arrays of a call, by the name of the first argument over each, with other elements between those of some
+    argument, or beside them: all but those that a plain layout covers."""
+    names: dict[int, str] = {}
+    partial: set[int] = set()
+    for argument in call.arguments:
+        if argument.tensor is None:
+            continue
+        names.setdefault(argument.slot, argument.name)
+        layout, whole = argument.tensor.layout, argument.offset == 0 and argument.tensor.guard is None
+        plain = type(layout) is Layout and layout.facts is None
+        if argument.packed or not whole or not plain or layout.cosize != argument.length or not is_surjective(layout):
+            partial.add(argument.slot)
+    return frozenset(names[slot] for slot in partial)
 
 
 def _held(value: object, annotation: object) -> tuple[type, list[tuple[Hashable, object, object]]] | None:
@@ -220,23 +271,38 @@ def fixed_type(annotation: object) -> DType | None:
     return dtype if dtype in SCALARS.values() else None
 
 
-def _slot(where: str, engine: ViewEngine | DeviceEngine, engines: list[ViewEngine | DeviceEngine]) -> int:
-    """The binding of an engine: one memory is bound once, and memories that overlap in part are refused."""
-    for slot, other in enumerate(engines):
-        if other is engine:
-            return slot
-        if isinstance(engine, DeviceEngine) and isinstance(other, DeviceEngine):
-            if engine.buffer is other.buffer and engine.dtype is other.dtype and engine.length == other.length:
-                return slot
-        elif isinstance(engine, ViewEngine) and isinstance(other, ViewEngine):
-            if np.may_share_memory(engine.memory, other.memory):
-                one, two = engine.memory, other.memory
-                if one.ctypes.data == two.ctypes.data and one.shape == two.shape and one.dtype == two.dtype:
-                    return slot
-                if (engine.writable or other.writable) and np.shares_memory(one, two):
-                    raise KernelError(f"{where} overlaps another argument in part; pass a copy of one of them")
-    engines.append(engine)
-    return len(engines) - 1
+def _same_memory(engine: ViewEngine | DeviceEngine, other: ViewEngine | DeviceEngine) -> bool:
+    """Whether two engines are the same elements, from the first to the last."""
+    if isinstance(engine, DeviceEngine) and isinstance(other, DeviceEngine):
+        return engine.buffer is other.buffer and engine.dtype is other.dtype and engine.length == other.length
+    if isinstance(engine, ViewEngine) and isinstance(other, ViewEngine):
+        one, two = engine.memory, other.memory
+        return one.ctypes.data == two.ctypes.data and one.shape == two.shape and one.dtype == two.dtype
+    return False
+
+
+def _share_elements(one: Tensor, two: Tensor) -> bool:
+    """Whether two tensors over arrays have an element in common; True where that is too hard to tell."""
+    try:
+        return bool(np.shares_memory(_elements(one), _elements(two), max_work=OVERLAP_WORK))  # type: ignore[arg-type] # NumPy's stubs know 0 and -1
+    except np.exceptions.TooHardError:
+        return True
+
+
+OVERLAP_WORK = 100_000
+"""Steps of NumPy's exact test of overlap, which is exponential in the number of axes: 10 ms."""
+
+
+def _elements(tensor: Tensor) -> Array:
+    """The elements of a tensor over an array as a view; where they are no strided ones, all of its memory."""
+    engine = tensor.engine
+    if isinstance(engine, PackedEngine):
+        engine = engine.words
+    elif isinstance(engine, ViewEngine) and isinstance(tensor.layout, Layout) and tensor.guard is None:
+        shape, stride = leaves(tensor.layout.shape), leaves(tensor.layout.stride)
+        return engine.strided(tensor.offset, shape, stride)
+    assert isinstance(engine, ViewEngine)
+    return engine.memory
 
 
 if TYPE_CHECKING:
@@ -244,13 +310,29 @@ if TYPE_CHECKING:
 
 
 def launch_on_device(program: Program, call: Call, device: Device) -> None:
-    """Launch over the device's buffers; host arrays are uploaded before, and read back if the kernel wrote them."""
-    buffers = [e.buffer if isinstance(e, DeviceEngine) else device.upload(e.memory, e.name) for e in call.engines]
+    """Launch over the device's buffers. A host array is uploaded before, and where the kernel writes it, the elements
+    that it changed are stored afterwards: memory between the elements of a view is others' to write meanwhile.
+    """
+    uploaded: dict[int, Array] = {}
+    buffers = []
+    for slot, engine in enumerate(call.engines):
+        if isinstance(engine, DeviceEngine):
+            buffers.append(engine.buffer)
+        else:
+            uploaded[slot] = np.array(engine.memory, order="C")
+            buffers.append(device.upload(uploaded[slot], engine.name))
     params = call.params
     device.launch(program, buffers, [params[p.name] for p in program.params])
-    for engine, buffer, binding in zip(call.engines, buffers, program.bindings, strict=True):
-        if isinstance(engine, ViewEngine) and binding.access == "read_write":
-            engine.memory[...] = buffer.read(engine.memory.dtype, len(engine.memory))
+    for slot, before in uploaded.items():
+        engine = call.engines[slot]
+        if isinstance(engine, ViewEngine) and program.bindings[slot].access == "read_write":
+            after = buffers[slot].read(before.dtype, len(before))
+            np.copyto(engine.memory, after, where=_bits(after) != _bits(before))
+
+
+def _bits(array: Array) -> Array:
+    """Its elements as whole numbers, so that -0 differs from 0 and no NaN from itself."""
+    return array.view(f"u{array.itemsize}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ that vector; anything else is put together from scalars.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import Any, ClassVar
 
@@ -21,17 +21,17 @@ import numpy.typing as npt
 from ...errors import KernelError, TensorError
 from ...layout import ComposedLayout
 from ...layout.affine import Congruent, signed
-from ...ops.functions import BY_WGSL, Function
 from ...tensor.dtypes import DType, MatrixType, Window, bool_, f32, u32
 from ...tensor.engine import Mask, Moved, Scalars, Space
+from ...tensor.functions import IR_FUNCTIONS, Function
 from .. import ir
 from ..ir.operators import COMPARE, beyond
 from ..ir.place import user_place
-from ..ranges import Sum, linear
-from ..simplify import from_linear, simplify
+from ..ir.ranges import Sum, linear, range_of
+from ..ir.simplify import from_linear, simplify
 from .complex import joined, parted
+from .packing import boxed, unpack, whole_words
 from .state import Trace
-from .words import boxed, unpack, whole_words
 
 Array = npt.NDArray[Any]  # of numbers or of expressions
 _SPACES: dict[str, Space] = {"storage": "gmem", "workgroup": "smem", "private": "rmem"}
@@ -56,9 +56,20 @@ class BufferEngine:
     trace: Trace
     buffer: ir.Buffer
     writable: bool = True
+    at: ir.Coordinates = ir.NO_COORDINATES
     known: dict[bytes, list[tuple[ir.Expr, tuple[int, ...], tuple[int, ...]]]] = field(default_factory=dict)
 
     apart: ClassVar[bool] = True
+
+    def within(self, coordinates: Sequence[tuple[Any, int]]) -> BufferEngine:
+        """The same elements, chosen by these coordinates too: each stays below its extent wherever an access happens.
+        What the range of a coordinate tells is not carried along."""
+        more = [(simplify(as_index(ir.as_expr(value))), extent) for value, extent in coordinates]
+        more = [(x, extent) for x, extent in more if not (0 <= range_of(x)[0] and range_of(x)[1] < extent)]
+        if not more:
+            return self
+        (known, shape), (new, extents) = self.at, zip(*more, strict=True)
+        return replace(self, at=((*known, *new), (*shape, *extents)))
 
     @property
     def dtype(self) -> DType:
@@ -123,7 +134,8 @@ class BufferEngine:
         private = self.buffer.space != "storage"
         for access in _accesses(self.trace, table, where, min(most, self.most), base=base):
             self._check_register(access)
-            value = ir.load(self.buffer, access.index, lanes=len(access.positions), where=access.where, place=place)
+            lanes, where = len(access.positions), access.where
+            value = ir.load(self.buffer, access.index, lanes=lanes, where=where, place=place, at=self.at)
             if isinstance(value, ir.Load):
                 value = self.trace.let(self.buffer.name, value, uniform=False if private else None, place=place)
             for lane, positions in enumerate(access.positions):
@@ -156,7 +168,7 @@ class BufferEngine:
                 if id(last) not in known:
                     known[id(last)] = self._fit(last, place)
                 lanes.append(known[id(last)])
-            stmt = ir.Store(self.buffer, access.index, pack(lanes), place)
+            stmt = ir.Store(self.buffer, access.index, pack(lanes), place, *self.at)
             self.trace.emit(stmt if access.where is None else ir.If(access.where, (stmt,), place=place))
 
     def unpack(self, words: Any, inside: Any, dtype: DType) -> Any:
@@ -173,7 +185,7 @@ class BufferEngine:
     def load_matrix(self, matrix: MatrixType, window: Window) -> ir.Expr:
         """The matrix that lies there, to be put in a register at once."""
         index, place = self._first(window), user_place()
-        return ir.load_matrix(matrix, self.buffer, index, window.stride, window.by_columns, place)
+        return ir.load_matrix(matrix, self.buffer, index, (window.stride, window.by_columns), place, self.at)
 
     def store_matrix(self, value: ir.Expr, window: Window) -> None:
         """Write a matrix there."""
@@ -182,7 +194,7 @@ class BufferEngine:
             raise TensorError(f"{place}: store to {self.name}: it is read-only; pass a writable tensor")
         self.mark_written()
         index = self._first(window)
-        self.trace.emit(ir.MatrixStore(self.buffer, index, value, window.stride, window.by_columns, place))
+        self.trace.emit(ir.MatrixStore(self.buffer, index, value, window.stride, window.by_columns, place, *self.at))
 
     def _check_register(self, access: Access) -> None:
         """Matrices have registers of their own, chosen when the kernel is written."""
@@ -414,7 +426,7 @@ def pack(values: Sequence[ir.Expr], known: dict[tuple[int, ...], ir.Expr] | None
 #: What scalars that one vector operation computes have in common; None for what no such operation gives.
 _FORMS: dict[type[ir.Expr], Callable[[Any], object]] = {
     ir.Binary: lambda value: None if value.op in COMPARE or value.dtype.kind == "b" else value.op,
-    ir.Call: lambda value: value.name if type(BY_WGSL.get(value.name)) is Function else None,
+    ir.Call: lambda value: value.name if type(IR_FUNCTIONS.get(value.name)) is Function else None,
     ir.Unary: lambda value: value.op,
     ir.Cast: lambda value: (value.bits, value.value.dtype),
     ir.Select: lambda value: id(value.condition),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .leaving import Asked, Turns, ask, at, every, place_of, statements, without_leaving
+from .exits import Asked, Turns, ask, at, every, place_of, statements, without_leaving
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
@@ -288,7 +288,16 @@ class Hooks:
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         apart = self.apart
         self.visit_parts(node)
-        if self.scope is None or len(node.ops) == 1 or apart != self.apart:
+        if self.scope is None or apart != self.apart:
+            return node
+        if len(node.ops) == 1:
+            truth = node.comparators[0]
+            if (
+                isinstance(node.ops[0], ast.Is | ast.IsNot)
+                and isinstance(truth, ast.Constant)
+                and truth.value in (True, False)
+            ):
+                node.left = at(_call("identified", node.left), node)
             return node
         a, b = ast.Name("a", ast.Load()), ast.Name("b", ast.Load())
         pairs: list[ast.expr] = []
@@ -317,6 +326,14 @@ class Hooks:
 
     def visit_Asked(self, node: Asked) -> Asked:
         node.args = [self.visit(x) for x in node.args]
+        return node
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        self.visit_parts(node)
+        if self.scope is not None and any(
+            isinstance(n, ast.MatchClass) for case in node.cases for n in every(case.pattern)
+        ):
+            node.subject = at(_call("matched", node.subject), node)
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:

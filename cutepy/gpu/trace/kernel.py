@@ -13,39 +13,29 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
+from types import FunctionType
 from warnings import warn
 
 from ...errors import KernelError
-from ...layout.algebra.find import Found
-from ...layout.values.above import Shown
+from ...layout.algebra.conflict_free import Found
+from ...layout.values.methods import NotebookRepr
 from ...tensor.engine import ALLOCATOR
 from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
-from ..check import Replay, interpret_checked, replay
-from ..interpret import interpret
-from ..ir import (
-    Buffer,
-    Expr,
-    Kernel,
-    Param,
-    Print,
-    all_nodes,
-    new_arena,
-    param,
-    statements,
-    weak_param,
-    without,
-)
+from ..inspect.race_detector import Replay, interpret_checked, replay
+from ..inspect.report import Hardware, Report, report
+from ..inspect.solve_shared import cost, found_for
+from ..inspect.stepper import Step, steps
+from ..ir import Buffer, Expr, Kernel, Param, Print, all_nodes, new_arena, param, statements, weak_param, without
 from ..ir.expr import Arena
-from ..ir.place import KERNEL_FILE
+from ..ir.place import KERNEL_FILE, place_of
 from ..lower import compile_kernel, drop_unused, finish, lower
-from ..report import Hardware, Report, report
 from ..runtime import default_device
 from ..runtime.program import Limits, Program
-from ..solve import cost, found_for
-from ..steps import Step, steps
-from ..verify import CHECKS, Verification, check_matrices, needs_checks, verify
-from ..wgsl import Dialect, print_wgsl
+from ..targets.cuda import write_cuda
+from ..targets.interpreter import interpret
+from ..targets.wgsl import Dialect, print_wgsl
+from ..verify import CHECKS, SUBGROUP_SIZES, Verification, check_matrices, confine, needs_checks, verify
 from .call import (
     Call,
     Parts,
@@ -60,13 +50,16 @@ from .call import (
     quick_call,
     ready,
     run_on_host,
+    views_of,
 )
 from .captures import Captures
-from .control import target
 from .engine import BufferEngine
-from .language import allocate
+from .hook_functions import target
+from .memory import allocate
+from .rewrite_source import text_of
 from .source import check_limits, naming, unbound
 from .state import _TRACE, Trace
+from .unhashable import unhashable
 
 #: Traced forms that one kernel keeps; the one used longest ago goes first.
 KEPT = 128
@@ -88,13 +81,18 @@ def _uncollected() -> Iterator[None]:
 class Traced:
     """One traced form of a kernel, with its programs, and what has been proven about it; `told` is what is interpreted:
     the kernel, with what it prints. `asked` tells that it is another on a device without subgroups; `arena` is where it
-    was traced, up to its first program: its text is the same whoever asks for it, and the interpreter asks for none."""
+    was traced, up to its first program: its text is the same whoever asks for it, and the interpreter asks for none.
+
+    `views` are the arrays with other elements between those that were given: what is `ready` to print writes none of
+    these, where `kernel` is not proven to keep inside its shapes."""
 
     kernel: Kernel
     told: Kernel
     places: Mapping[str, str]
     asked: bool
     arena: Arena | None
+    views: frozenset[str]
+    ready: Kernel
     programs: dict[tuple[Dialect, bool], Program] = field(default_factory=dict)
     proven: bool | None = None
     whole: bool = False
@@ -104,7 +102,8 @@ class Traced:
         """The same, with the program that everything else is made of."""
         if self.arena is not None:
             with new_arena(self.arena):
-                self.programs["naga", True] = compile_kernel(self.kernel)
+                self.ready = confine(self.kernel, self.views)
+                self.programs["naga", True] = compile_kernel(self.ready)
             self.arena = None
         return self
 
@@ -116,7 +115,7 @@ class Traced:
             check_matrices(self.kernel)
             self.whole = True
         if checks == "auto" and self.proven is None:
-            self.proven = not needs_checks(self.kernel)
+            self.proven = not needs_checks(self.ready)
         return checks == "always" or not self.proven
 
     def program(self, dialect: Dialect, checked: bool) -> Program:
@@ -127,12 +126,12 @@ class Traced:
                 self.programs[key] = replace(self.programs["naga", not checked], checked=checked)
             else:
                 with new_arena():
-                    self.programs[key] = compile_kernel(self.kernel, dialect=dialect, checked=checked, guarded=checked)
+                    self.programs[key] = compile_kernel(self.ready, dialect=dialect, checked=checked, guarded=checked)
         return self.programs[key]
 
 
 class KernelText(str):
-    """The WGSL of a kernel, which a session shows as it is printed."""
+    """The text of a kernel, which a session shows as it is printed."""
 
     __slots__ = ()
 
@@ -140,7 +139,7 @@ class KernelText(str):
         return str(self)
 
 
-class KernelFunction(Shown):
+class KernelFunction(NotebookRepr):
     """A kernel that can be run, printed and interpreted; `@kernel` makes it.
 
     `k(A, B, ..., static=...)` runs it on the device of its tensors, or, for arrays of the host, on the default device
@@ -151,28 +150,35 @@ class KernelFunction(Shown):
     keeps them.
     """
 
+    __kernel_parts__ = ("function",)
+
     def __init__(self, function: Callable[..., None]) -> None:
         self.function = function
-        self.signature = inspect.signature(function)
         self.file = function.__code__.co_filename
         self.captures = Captures(function)
-        parameters = self.signature.parameters.values()
-        self._static = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
-        self._positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        self._read_signature(None)
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
         self._quick: dict[Hashable, Ready] = {}
         self._told = False
         update_wrapper(self, function)
 
+    def __get__(self, instance: object, owner: type | None = None) -> "KernelFunction":
+        if instance is not None and next(iter(self.signature.parameters), "") == "self":
+            raise KernelError(
+                f"{place_of(self.file, self.function.__code__.co_firstlineno)}: {self.function.__qualname__} is "
+                f"a method, "
+                "and a kernel has no object of its own: give it the tensors of the object, and what it needs "
+                "beside them "
+                "as keyword-only arguments"
+            )
+        return self
+
     def __repr__(self) -> str:
         return f"<kernel {self.function.__name__}{self.signature}>"
 
     def __str__(self) -> str:
-        """The text that the kernel was written as, where it is known."""
-        try:
-            return inspect.getsource(self.function).rstrip()
-        except (OSError, TypeError):
-            return repr(self)
+        """The text that the kernel was loaded from, where it is to be had."""
+        return text_of(self.captures.function).rstrip() or repr(self)
 
     def __call__(self, *args: object, checks: object = "auto", **static: object) -> None:
         whole = len(args) >= self._positional and static.keys() <= self._static
@@ -202,15 +208,17 @@ class KernelFunction(Shown):
                 self._quick.clear()
             self._quick[key] = ready(program, call)
 
-    def interpret(self, *args: object, check: object = False, **static: object) -> None:
+    def interpret(self, *args: object, check: object = False, subgroup: object = 0, **static: object) -> None:
         """Run the kernel in NumPy on arrays of the host, in place.
 
+        Subgroups have `subgroup` threads, a power of two from 4 to 128; by default 32, or as many as the kernel needs.
         With `check`, raises VerificationError for a race, a read of shared memory that nobody has written, or a barrier
         that not all threads come to, as they happen for this data; then the arrays are as they were.
         """
         traced, call = self._told_of(args, static)
+        size = self._subgroup_size(subgroup)
         run = interpret_checked if check else interpret
-        run_on_host(call, lambda arrays, params: run(traced.told, arrays, params))
+        run_on_host(call, lambda arrays, params: run(traced.told, arrays, params, subgroup_size=size))
 
     def steps(self, *args: object, workgroup: tuple[int, int, int] = (0, 0, 0), **static: object) -> Iterator[Step]:
         """Run one workgroup in NumPy, on copies of the arrays, from barrier to barrier: each step shows where it is,
@@ -275,14 +283,40 @@ class KernelFunction(Shown):
         if dialect == "naga":
             return KernelText(traced.program("naga", True).wgsl)
         with new_arena():
-            return KernelText(print_wgsl(lower(traced.kernel), dialect))
+            return KernelText(print_wgsl(lower(traced.ready), dialect))
+
+    def cuda(self, *args: object, **static: object) -> str:
+        """The CUDA C++ text for these arguments: of a proven kernel as it is, of another with indices kept inside.
+
+        Raises KernelError at the line of what CUDA C++ has no counterpart for.
+        """
+        traced = self._form(self._bind(args, static))
+        with new_arena():
+            return KernelText(write_cuda(lower(traced.kernel), guarded=traced.checked("auto")).text)
+
+    def _subgroup_size(self, given: object) -> int:
+        """A size of subgroup to interpret with, 0 for the kernel's own."""
+        if isinstance(given, int) and given in (0, *SUBGROUP_SIZES):
+            return given
+        sizes = ", ".join(map(str, SUBGROUP_SIZES))
+        raise KernelError(f"{self.function.__name__}.interpret(subgroup={given!r}): subgroups have {sizes} threads")
 
     def _naming(self) -> AbstractContextManager[None]:
         """Errors that name no line of the kernel name that of its definition."""
         return naming(self.file, self.function.__code__.co_firstlineno)
 
+    def _read_signature(self, captured: int | None) -> None:
+        """Note the parameters, and the defaults that go with what the function captures."""
+        self._signed = captured
+        self.signature = inspect.signature(self.function)
+        parameters = self.signature.parameters.values()
+        self._static = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self._positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
     def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> Call:
         with self._naming():
+            if (captured := self.captures.captured()) != self._signed:
+                self._read_signature(captured)
             return bind_call(self.captures, self.signature, args, static)
 
     @_uncollected()
@@ -356,6 +390,7 @@ class KernelFunction(Shown):
                     tuple(trace.local),
                     notes=tuple(trace.notes),
                     lanes=trace.lanes,
+                    varying=tuple(trace.varying),
                 )
             )
             told = replace(told, params=_used(told, call))
@@ -363,13 +398,14 @@ class KernelFunction(Shown):
             if any(isinstance(stmt, Print) for stmt in statements(told.body)):
                 kernel = drop_unused(replace(told, body=without(told.body, Print)))
                 kernel = replace(kernel, params=_used(kernel, call))
-            return Traced(kernel, told, trace.places, trace.asked, arena)
+            return Traced(kernel, told, trace.places, trace.asked, arena, views_of(call), kernel)
 
     def _run(self, trace: Trace, values: list[object], static: Mapping[str, object]) -> None:
         """Run the function with its hooks; what it gives back must be in the tensors."""
         function = target(self.function)
         try:
-            given = function(*values, **static)
+            with unhashable():
+                given = function(*values, **static)
         except NameError as error:
             why = unbound(error, trace.lost)
             if why:
@@ -389,7 +425,10 @@ class KernelFunction(Shown):
 
 def _one_line(value: object) -> str:
     """A static argument as a comment can hold it: the same in every process, in one line."""
-    text = getattr(value, "__name__", None) or str(value)
+    try:
+        text = value.__name__ if isinstance(value, type | FunctionType) else str(value)
+    except Exception:  # a user's `__str__` may do anything; a comment is no reason to fail
+        text = " at 0x"
     text = " ".join(text.split())
     if " at 0x" in text:
         return type(value).__name__

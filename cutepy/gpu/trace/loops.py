@@ -34,11 +34,10 @@ from ..ir import (
     statements,
     variables,
 )
-from ..ranges import domain
-from ..simplify import simplify
+from ..ir.ranges import domain
+from ..ir.simplify import simplify
 from .blocks import Block, Cells, Tables, opposite, pairs, truth
-from .language import AtMost, Loop, loop
-from .leaving import RESULT, RETURNED
+from .exits import RESULT, RETURNED
 from .registers import (
     CannotCarry,
     Carried,
@@ -55,9 +54,12 @@ from .registers import (
     widened,
 )
 from .state import is_known
+from .statements import AtMost, Loop, loop_over
 
 #: Times that the body of a loop is traced until its registers hold: a type met, a range wide enough, a sign found.
 MOST_TURNS = 16
+#: Turns of a loop that Python goes through while a kernel is traced.
+MOST_UNROLLED = 1 << 14
 _RETURNS = RESULT, RETURNED
 
 
@@ -343,10 +345,16 @@ class Turning(Repeated):
             yield None
             if self.unknown:
                 break
+            if self.number >= MOST_UNROLLED:
+                raise KernelError(
+                    f"{self.place}: more than {MOST_UNROLLED} turns of a `while` of which each is known while "
+                    f"tracing, and "
+                    "written out: does its condition ever become false? count with gpu.loop, or bound it by gpu.at_most"
+                )
         back()  # all that was gone through is taken back
         if self.most is not None:
             self.ask_again()
-            bounded = loop(self.most)
+            bounded = loop_over(self.most)
             if not isinstance(bounded, Loop):
                 return
             self.loop = replace(bounded, place=self.place)

@@ -17,8 +17,8 @@ from ...tensor.tensor import Tensor
 from .. import ir
 from ..ir.expr import dataclass
 from ..ir.place import user_place
+from ..ir.ranges import domain, range_of
 from ..ir.weak import own_type
-from ..ranges import domain, range_of
 from .complex import Complex
 from .state import Trace
 

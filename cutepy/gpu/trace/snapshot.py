@@ -15,8 +15,8 @@ import numpy as np
 from ...errors import KernelError
 from ..ir import Expr
 from ..ir.place import user_place
-from .items import Item
-from .reach import (
+from .mutable_places import Item
+from .python_state import (
     HOLDING,
     PARTS,
     Held,
@@ -32,7 +32,7 @@ from .reach import (
     is_of_library,
     references,
 )
-from .syntax import written
+from .rewrite_source import written
 
 #: Objects that one block may reach; more are a mistake that a kernel should hear of.
 MOST = 100_000

@@ -9,11 +9,14 @@ from traceback import extract_tb, walk_tb
 from types import CodeType
 
 from ...errors import CutepyError, DeviceError, KernelError
-from ..ir import Expr, Kernel
+from ..ir import Expr, Kernel, TracedValueError
 from ..ir.place import is_foreign, place_of, user_frame
 from ..runtime.program import Limits, Program
 from .bytecode import instructions
 from .hooks import ASSIGNED
+from .python_state import is_users_file
+from .rewrite_source import unread
+from .statements import UnreadBlockError
 
 _STORES = "STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL"
 TENSOR_MEANT = "is a tensor meant?"
@@ -36,19 +39,46 @@ def naming(file: str, line: int, *, inside: bool = False) -> Iterator[None]:
         yield
     except CutepyError as error:
         place = _place(error, file, line, inside)
+        if isinstance(error, TracedValueError | UnreadBlockError) and (why := _unread_by(error)):
+            error.args = (f"{place}: {why}: {str(error).removeprefix(place).removeprefix(': ')}", *error.args[1:])
         if place_of(file, 0).removesuffix("0") not in str(error):
             error.args = (f"{place}: {error}", *error.args[1:])
         raise
+    except RecursionError as error:
+        if not inside:
+            raise
+        raise KernelError(f"{_place(error, file, line, inside)}: functions call one another without an end") from error
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
         told = _of_a_number(str(error))
-        if not inside or not (told or _is_misuse(error, file)):
+        if not inside or not (told or _is_misuse(error, file) or _is_an_operation(error)):
             raise
         place = _place(error, file, line, inside)
         raise KernelError(f"{place}: {told or f'{type(error).__name__}: {error}'}") from error
 
 
+def _unread_by(error: Exception) -> str:
+    """Why the text of the innermost function that was running was not read, if it was not."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    return next((why for frame in reversed(frames) if (why := unread(frame.f_code))), "")
+
+
+def _is_an_operation(error: Exception) -> bool:
+    """Whether Python raised an error at an operation of the user's, and not a `raise` of the user's own."""
+    frame, _ = list(walk_tb(error.__traceback__))[-1]
+    trail = error.__traceback__
+    while trail is not None and trail.tb_next is not None:
+        trail = trail.tb_next
+    step = next(instructions(frame.f_code, trail.tb_lasti), None) if trail is not None else None
+    return is_users_file(frame.f_code.co_filename) and (step is None or step.name not in ("RAISE_VARARGS", "RERAISE"))
+
+
 def _of_a_number(message: str) -> str:
     """What Python says of an expression where it takes a tensor or an object; "" where it speaks of something else."""
+    if message.startswith("only integers, slices (`:`)"):
+        return (
+            "an array of NumPy's cannot be read at an index that is known only on the GPU; give it to the kernel as an "
+            "argument, or choose among few numbers by gpu.select"
+        )
     if message.endswith("'Tensor' has no len()"):
         return "a tensor has no len(); size(x) counts its elements, size(x, 0) those along the first mode"
     found = re.match(r"'(\w+)' object ", message)

@@ -1,6 +1,7 @@
 """What is known while a kernel is traced: the statements so far, the arrays, the launch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
@@ -11,21 +12,23 @@ from typing import Any, Protocol
 
 from ...errors import KernelError
 from ...layout import IntTuple, Layout
-from ...layout.algebra.find import Found
+from ...layout.algebra.conflict_free import Found
 from ...layout.values.composed import AnyLayout
 from ...tensor.dtypes import DType, bool_, gpu_dtype
 from ...tensor.engine import CURRENT_THREAD
 from .. import ir
+from ..inspect.solve_shared import Wish
 from ..ir.expr import describe
 from ..ir.place import user_place
-from ..ranges import range_of
-from ..simplify import simplify
-from ..solve import Wish
+from ..ir.ranges import range_of
+from ..ir.simplify import simplify
 
 Size3 = tuple[int, int, int]
 
 #: Workgroups along one dimension of a grid; a longer one-dimensional grid is folded over two.
 MOST_GROUPS = 65535
+#: Statements that one trace writes: far more than a driver compiles.
+MOST_STATEMENTS = 1 << 18
 
 
 class Open(Protocol):
@@ -59,6 +62,10 @@ class Trace:
     #: Whether the device has subgroups, as far as is known, and whether that was asked.
     subgroups: bool = False
     asked: bool = False
+    #: What the kernel asks of its subgroups that may depend on their size, each with its line; and whether what is
+    #: being traced gives the same for every size.
+    varying: dict[str, None] = field(default_factory=dict)
+    settled: bool = False
     grid: Size3 = (1, 1, 1)
     workgroup: Size3 | None = None
     group: tuple[ir.Expr, ir.Expr, ir.Expr] | None = None
@@ -83,6 +90,8 @@ class Trace:
     order: int = 0
     #: What was found of the loop at a place when it was traced last: a guess, when it is traced again.
     guesses: dict[tuple[CodeType, str], Any] = field(default_factory=dict)
+    #: Statements written so far, those that were taken back included.
+    emitted: int = 0
     #: The blocks of the user's code that are being traced, innermost last.
     open: list[Open] = field(default_factory=list)
 
@@ -90,6 +99,21 @@ class Trace:
         """Whether the kernel may ask what subgroups do without making its devices fewer."""
         self.asked = True
         return self.subgroups
+
+    @contextmanager
+    def for_every_size(self) -> Iterator[None]:
+        """What is traced inside gives the same result for every size of subgroup, or for every one of `lanes` threads
+        and more: the law of a collective, which tests run at all sizes."""
+        before, self.settled = self.settled, True
+        try:
+            yield
+        finally:
+            self.settled = before
+
+    def ask_subgroup(self, what: str) -> None:
+        """Note that the kernel asks something of its subgroups."""
+        if not self.settled:
+            self.varying[f"{what} ({user_place()})"] = None
 
     def emit(self, stmt: ir.Stmt) -> None:
         """Add a statement to the innermost block. Raises KernelError for a value bound in a block that is complete."""
@@ -102,6 +126,13 @@ class Trace:
                             "it has a value there only; keep it in a tensor, or in a name bound before the block"
                         )
         self.blocks[-1].append(stmt)
+        self.emitted += 1
+        if self.emitted > MOST_STATEMENTS:
+            raise KernelError(
+                f"{user_place()}: more than {MOST_STATEMENTS} statements are written while {self.name} is "
+                f"traced: a loop of "
+                "Python writes each turn out; count with gpu.loop, or let fewer turns do more"
+            )
 
     def let(
         self,
@@ -220,19 +251,21 @@ class Trace:
             rows = -(-x // MOST_GROUPS)
             columns = -(-x // rows)
             grid = columns, rows, 1
-            total = ir.builtin("workgroup_id.y", 0, rows - 1) * columns + ir.builtin("workgroup_id.x", 0, columns - 1)
+            total = ir.builtin("workgroup_id", 0, rows - 1, axis=1) * columns + ir.builtin(
+                "workgroup_id", 0, columns - 1, axis=0
+            )
             group = ir.var("group_index", lo=0, hi=x - 1)
             self.uniform.add(group)
             self.emit(ir.Let(group, simplify(total)))
             self.folded = ir.If(simplify(total < x), ())
             first: ir.Expr = group
         else:
-            first = ir.builtin("workgroup_id.x", 0, max(0, x - 1))
+            first = ir.builtin("workgroup_id", 0, max(0, x - 1), axis=0)
         self.grid = grid
         self.group = (
             first,
-            ir.builtin("workgroup_id.y", 0, max(0, y - 1)),
-            ir.builtin("workgroup_id.z", 0, max(0, z - 1)),
+            ir.builtin("workgroup_id", 0, max(0, y - 1), axis=1),
+            ir.builtin("workgroup_id", 0, max(0, z - 1), axis=2),
         )
         CURRENT_THREAD.set(self.thread)
 
@@ -267,11 +300,15 @@ class Trace:
 _TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
+class OutsideKernelError(KernelError, AttributeError):
+    """What only a kernel has is asked for outside of one; to `hasattr` and `help` it is no attribute there."""
+
+
 def current(what: str) -> Trace:
-    """The trace that is running; KernelError outside one."""
+    """The trace that is running; OutsideKernelError outside one."""
     trace = _TRACE.get()
     if trace is None:
-        raise KernelError(f"{what} has a meaning inside a @gpu.kernel function only")
+        raise OutsideKernelError(f"{what} has a meaning inside a @gpu.kernel function only")
     return trace
 
 

@@ -4,22 +4,25 @@
 the reason. What memory holds is never guessed to be harmless.
 """
 
+from dataclasses import replace
+
 from ...errors import KernelError
 from ..ir import Buffer, Kernel, check, new_arena
 from ..lower import lower
 from ..runtime.program import Limits
+from .alignment import decide_alignment
 from .barriers import decide_barriers, decide_whole
 from .bounds import decide_bounds, is_in_bounds
 from .collect import uses_matrices, uses_subgroups
-from .contents import understood
+from .confine import confine
+from .initialised import decide_written
 from .loops import decide_loops, decide_progress
 from .model import Model
 from .races import decide_races
-from .verdict import Use as Use
-from .verdict import Verdict as Verdict
-from .verdict import Verification as Verification
-from .verdict import Witness as Witness
-from .written import decide_written
+from .shapes import decide_shapes
+from .shared_values import understood
+from .subgroup_size import SUBGROUP_SIZES, decide_subgroup_size, sizes_of
+from .verdict import Claim, Status, Use, Verdict, Verification, Witness
 
 
 def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ()) -> Verdict:
@@ -38,12 +41,11 @@ def decide_limits(kernel: Kernel, limits: Limits, aliases: tuple[str, ...] = ())
         if (nbytes := -(-b.length // b.width) * b.width * b.dtype.bytes) > limits.binding_bytes
     ]
     if found:
-        return Verdict("within limits", "refuted", "; ".join(found))
-    return Verdict("within limits", "proven", f"{kernel.threads} threads, {shared} bytes of workgroup memory")
+        return Verdict(Claim.WITHIN_LIMITS, Status.REFUTED, "; ".join(found))
+    return Verdict(Claim.WITHIN_LIMITS, Status.PROVEN, f"{kernel.threads} threads, {shared} bytes of workgroup memory")
 
 
 CHECKS = "auto", "always"
-_RANK = {"refuted": 0, "undecided": 1, "proven": 2}
 
 
 def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, ...] = ()) -> Verification:
@@ -63,12 +65,13 @@ def verify(kernel: Kernel, limits: Limits | None = None, *, aliases: tuple[str, 
     >>> for v in found.refuted:
     ...     print(v.claim, v.array, v.witness.element, v.witness.uses[0].thread)
     in bounds x 64 63
-    >>> [(v.claim, v.status) for v in found.verdicts if v.array == "y"]
-    [('in bounds', 'proven'), ('no races', 'proven')]
+    >>> [f"{v.claim}: {v.status}" for v in found.verdicts if v.array == "y"]
+    ['in bounds: proven', 'no races: proven']
     """
     chosen = limits if limits is not None else Limits()
     check(kernel)
-    verdicts = [*_for_sizes(kernel, chosen), *decide_progress(kernel), decide_limits(kernel, chosen, aliases)]
+    verdicts = [*_for_sizes(kernel, chosen), *decide_progress(kernel), *decide_subgroup_size(kernel, chosen)]
+    verdicts.append(decide_limits(kernel, chosen, aliases))
     return Verification(kernel.name, tuple(verdicts))
 
 
@@ -83,21 +86,22 @@ def needs_checks(kernel: Kernel) -> bool:
         if any(b.length % b.width for b in (*ready.buffers, *ready.local)):
             forms.append(kernel)  # vectors reach into padding: only where lowering made them so
         models = (understood(form, size) for form in forms for size in _sizes(ready, Limits()))
-        return not all(decide_loops(m).status == "proven" and is_in_bounds(m, _racing(m)) for m in models)
+        return not all(decide_loops(m).status is Status.PROVEN and is_in_bounds(m, _racing(m)) for m in models)
 
 
 def check_matrices(kernel: Kernel) -> None:
     """Raise KernelError for a kernel whose subgroups hold matrices and that is not proven to move and compute them as
-    a whole, inside its arrays: no runtime checks that."""
+    a whole, aligned and inside its arrays: no runtime checks that."""
     if not uses_matrices(kernel) or 0 in kernel.grid:
         return
     with new_arena():
         model = understood(lower(kernel), kernel.lanes)
-        for verdict in decide_whole(model):
-            if verdict.status != "proven":
+        moved = [] if model.kernel is kernel else decide_shapes(understood(kernel, kernel.lanes), set(kernel.buffers))
+        for verdict in (*decide_whole(model), *decide_alignment(model), *moved):
+            if verdict.status is not Status.PROVEN:
                 raise KernelError(f"{kernel.name} is not run: {verdict}")
         if not is_in_bounds(model, _racing(model)):
-            found = [f": {v}" for v in decide_bounds(model, _racing(model)) if v.status != "proven"]
+            found = [f": {v}" for v in decide_bounds(model, _racing(model)) if v.status is not Status.PROVEN]
             told = "".join(found[:1])
             raise KernelError(
                 f"{kernel.name} is not run: its matrices are not proven to stay inside their memory{told}"
@@ -106,11 +110,7 @@ def check_matrices(kernel: Kernel) -> None:
 
 def _sizes(kernel: Kernel, limits: Limits) -> list[int]:
     """The sizes of subgroup to look at: those that the device may have, where the kernel asks for them."""
-    if uses_matrices(kernel):
-        return [kernel.lanes]
-    least, most = limits.subgroup_sizes
-    sizes = [1 << i for i in range(8) if least <= 1 << i <= most]
-    return sizes if sizes and uses_subgroups(kernel) else [32]
+    return sizes_of(kernel, limits) if uses_matrices(kernel) or uses_subgroups(kernel) else [32]
 
 
 def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
@@ -118,11 +118,14 @@ def _for_sizes(kernel: Kernel, limits: Limits) -> list[Verdict]:
     if 0 in kernel.grid:
         return []
     worst: dict[tuple[str, str], Verdict] = {}
-    for size in _sizes(kernel, limits):
+    sizes = _sizes(kernel, limits)
+    for size in sizes:
         with new_arena():
             for verdict in _decide(understood(kernel, size)):
                 key = verdict.claim, verdict.array
-                if key not in worst or _RANK[verdict.status] < _RANK[worst[key].status]:
+                if len(sizes) > 1 and verdict.status is not Status.PROVEN:
+                    verdict = replace(verdict, reason=f"{verdict.reason}, with {size} threads in a subgroup")
+                if key not in worst or verdict.status.rank < worst[key].status.rank:
                     worst[key] = verdict
     return list(worst.values())
 
@@ -131,7 +134,22 @@ def _decide(model: Model) -> list[Verdict]:
     barriers, races = _order(model)
     bounds = decide_bounds(model, _racing(model, races))
     written = _if_held(barriers, decide_written(model))
-    return [*bounds, decide_loops(model), barriers, *decide_whole(model), *races, *written]
+    in_bounds = {verdict.array: verdict.status for verdict in bounds}
+    shapes = [
+        verdict  # beside one on the same array that is no better it would say nothing new
+        for verdict in decide_shapes(model, _racing(model, races))
+        if (beside := in_bounds[verdict.array]) is Status.PROVEN or verdict.status.rank < beside.rank
+    ]
+    return [
+        *bounds,
+        *shapes,
+        decide_loops(model),
+        barriers,
+        *decide_whole(model),
+        *decide_alignment(model),
+        *races,
+        *written,
+    ]
 
 
 def _order(model: Model) -> tuple[Verdict, list[Verdict]]:
@@ -142,10 +160,10 @@ def _order(model: Model) -> tuple[Verdict, list[Verdict]]:
 
 def _if_held(barriers: Verdict, verdicts: list[Verdict]) -> list[Verdict]:
     """Nothing is proven by barriers that may not hold for all threads."""
-    if barriers.status == "proven":
+    if barriers.status is Status.PROVEN:
         return verdicts
     why = "a barrier is not proven to hold for all threads"
-    return [Verdict(v.claim, "undecided", why, v.array) if v.status == "proven" else v for v in verdicts]
+    return [Verdict(v.claim, Status.UNDECIDED, why, v.array) if v.status is Status.PROVEN else v for v in verdicts]
 
 
 def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
@@ -153,5 +171,11 @@ def _racing(model: Model, races: list[Verdict] | None = None) -> set[Buffer]:
     used = {model.read_from[x] for a in model.accesses for x in model.leaves(a.index) if x in model.read_from}
     if not used:
         return used
-    names = {v.array for v in (_order(model)[1] if races is None else races) if v.status != "proven"}
+    names = {v.array for v in (_order(model)[1] if races is None else races) if v.status is not Status.PROVEN}
     return {b for b in used if b.name in names}
+
+
+__all__ = [
+    "CHECKS", "SUBGROUP_SIZES", "Claim", "Status", "Use", "Verdict", "Verification", "Witness", "check_matrices",
+    "confine", "decide_limits", "needs_checks", "verify",
+]  # fmt: skip

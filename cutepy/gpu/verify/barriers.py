@@ -14,11 +14,11 @@ import numpy as np
 
 from ...tensor.dtypes import bool_
 from ..ir import Const, Expr, Param, Var, binary, conjuncts, const, is_uniform, negated, nodes, rewrite, var
-from ..ranges import Points, Unknown
-from ..simplify import simplify
-from ..wgsl import show
-from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, flat
-from .verdict import Claim, Verdict, Witness
+from ..ir.ranges import Integers, Unknown
+from ..ir.simplify import simplify
+from ..targets.wgsl import show
+from .model import Access, Branch, Data, Exit, Fence, Gathering, Item, Loop, Model, Repeat, flat
+from .verdict import Claim, Status, Verdict, Witness
 
 #: Added to the order of a loop's number where it stands for another iteration.
 _OTHER = 1 << 20
@@ -214,10 +214,10 @@ def decide_barriers(model: Model) -> Verdict:
         for condition in (*fence.conditions, *(c for loop in fence.loops for c in loop.leaving)):
             if not _is_agreed(model, condition, known):
                 reason = f"{show(condition)} decides who comes, and a compiler cannot tell that all threads agree on it"
-                undecided = Verdict("uniform barriers", "undecided", f"{fence.text}: {reason}")
-                return _divided(model, fence, "uniform barriers") or undecided
+                undecided = Verdict(Claim.UNIFORM_BARRIERS, Status.UNDECIDED, f"{fence.text}: {reason}")
+                return _divided(model, fence, Claim.UNIFORM_BARRIERS) or undecided
     count = len(model.fences)
-    return Verdict("uniform barriers", "proven", f"{count} barriers" if count != 1 else "1 barrier")
+    return Verdict(Claim.UNIFORM_BARRIERS, Status.PROVEN, f"{count} barriers" if count != 1 else "1 barrier")
 
 
 def decide_whole(model: Model) -> list[Verdict]:
@@ -226,7 +226,7 @@ def decide_whole(model: Model) -> list[Verdict]:
     for place in model.gatherings:
         if model.threads % place.threads:
             reason = f"{model.threads} threads are no whole subgroups of {place.threads}"
-            return [Verdict("whole subgroups", "refuted", f"{place.text}: {reason}")]
+            return [Verdict(Claim.WHOLE_SUBGROUPS, Status.REFUTED, f"{place.text}: {reason}")]
         for value in (*place.conditions, *place.meant):
             for node in nodes(value, known=known):
                 if node.dtype.kind in "iub" and node.lanes == 1 and model.leaves(node) == frozenset((model.tid,)):
@@ -235,10 +235,10 @@ def decide_whole(model: Model) -> list[Verdict]:
             if not _is_agreed(model, value, known):
                 texts = " and ".join(map(show, (*place.guards, *place.meant)))
                 reason = f"{place.text}: nothing tells that all threads of a subgroup agree on {texts}"
-                undecided = Verdict("whole subgroups", "undecided", reason)
-                return [_divided(model, place, "whole subgroups") or undecided]
+                undecided = Verdict(Claim.WHOLE_SUBGROUPS, Status.UNDECIDED, reason)
+                return [_divided(model, place, Claim.WHOLE_SUBGROUPS) or undecided]
     count = len(model.gatherings)
-    proven = Verdict("whole subgroups", "proven", f"{count} places" if count > 1 else "1 place")
+    proven = Verdict(Claim.WHOLE_SUBGROUPS, Status.PROVEN, f"{count} places" if count > 1 else "1 place")
     return [proven] if model.gatherings else []
 
 
@@ -251,34 +251,45 @@ def _is_agreed(model: Model, value: Expr, known: dict[Expr, bool]) -> bool:
     return is_uniform(value, leaf, model.readable.__contains__, known)
 
 
-def _divided(model: Model, place: Gathering, claim: Claim) -> Verdict | None:
-    """Threads that belong together, of which some come to `place` and some do not, or mean different places."""
-    values = (*place.guards, *place.meant)
+def _divided(model: Model, item: Gathering, claim: Claim) -> Verdict | None:
+    """A refutation: threads that belong together, of which some come to `item` and some do not, or which mean different
+    addresses; None where none is met, for any data that is tried."""
+    values = (*item.guards, *item.meant)
     domain = model.domain(model.ids_of(values), each=model.threads)
-    made_up = model.readable if model.unknowns(values) else None
-    together = "workgroup" if claim == "uniform barriers" else "subgroup"
-    for numbers in domain.chunks(model.threads):
-        ids = domain.at(numbers)
-        points = Points(model.environment(ids), made_up)
-        shape = (-1, model.threads // place.threads, place.threads)
-        try:
-            comes = points.where(place.guards).reshape(shape)
-            firsts = [points.of(first) for first in place.meant]
-        except Unknown:
-            return None
-        at = np.broadcast_to(firsts[0] if firsts else 0, (comes.shape[0], model.threads)).reshape(comes.shape)
-        parted = comes.any(axis=2) & ~comes.all(axis=2)
-        differ = comes.all(axis=2) & (at != at[:, :, :1]).any(axis=2)
-        for mask, split, verbs, reason in (
-            (parted, comes, ("comes to", "does not come to"), f"threads of one {together} part"),
-            (differ, at == at[:, :, :1], ("moves", "moves elsewhere"), "threads of one subgroup mean different places"),
-        ):
-            if mask.any():
-                row, group = map(int, np.argwhere(mask)[0])
-                who = np.argmax(split[row, group]), np.argmin(split[row, group])
-                point = {leaf: int(v[row]) for leaf, v in ids.items()}
-                met = zip(who, verbs, strict=True)
-                uses = tuple(model.use(place, point, group * place.threads + int(t), verb) for t, verb in met)
-                witness = Witness("", "", 0, uses, "for some data" if made_up is not None else "")
-                return Verdict(claim, "refuted", reason, witness=witness)
+    for data in model.trials(values) if model.unknowns(values) else (None,):
+        for numbers in domain.chunks(model.threads):
+            try:
+                verdict = _divided_at(model, item, claim, domain.at(numbers), data)
+            except Unknown:
+                return None
+            if verdict is not None:
+                return verdict
+    return None
+
+
+def _divided_at(
+    model: Model, item: Gathering, claim: Claim, ids: dict[Expr, Integers], data: Data | None
+) -> Verdict | None:
+    """The same for some iterations and workgroups, and for one choice of data."""
+    points = model.points(model.environment(ids), data)
+    # tables of (iterations, subgroups or the workgroup, threads in one): who comes, and to which address
+    shape = (-1, model.threads // item.threads, item.threads)
+    comes = points.where(item.guards).reshape(shape)
+    firsts = [points.of(first) for first in item.meant]
+    at = np.broadcast_to(firsts[0] if firsts else 0, (comes.shape[0], model.threads)).reshape(comes.shape)
+    parted = comes.any(axis=2) & ~comes.all(axis=2)
+    differ = comes.all(axis=2) & (at != at[:, :, :1]).any(axis=2)
+    together = "workgroup" if claim is Claim.UNIFORM_BARRIERS else "subgroup"
+    for mask, split, verbs, reason in (
+        (parted, comes, ("comes to", "does not come to"), f"threads of one {together} part"),
+        (differ, at == at[:, :, :1], ("moves", "moves elsewhere"), "threads of one subgroup mean different addresses"),
+    ):
+        if mask.any():
+            row, group = map(int, np.argwhere(mask)[0])
+            pair = int(np.argmax(split[row, group])), int(np.argmin(split[row, group]))
+            point = {leaf: int(v[row]) for leaf, v in ids.items()}
+            threads = zip(pair, verbs, strict=True)
+            uses = tuple(model.use(item, point, group * item.threads + t, verb) for t, verb in threads)
+            given = "" if data is None else data.given([v for v in (*item.guards, *item.meant) if model.unknowns([v])])
+            return Verdict(claim, Status.REFUTED, reason, witness=Witness("", "", 0, uses, given))
     return None

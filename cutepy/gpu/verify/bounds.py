@@ -11,11 +11,10 @@ import numpy as np
 
 from ...layout.affine import Affine, Congruent, Interval
 from ..ir import Binary, Buffer, Cast, Const, Expr, Var, rewrite
-from ..ranges import Integers, MadeUp, Mask, Points, Unknown, domain, exact, linear, range_of
-from ..simplify import quotient, remainder
-from ..wgsl import show
-from .model import Access, Domain, Model, named
-from .verdict import Verdict, Witness
+from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
+from ..ir.simplify import quotient, remainder
+from .model import Access, Data, Domain, Model, named
+from .verdict import Claim, Status, Verdict, Witness
 
 Form = Affine[Expr, Integers]
 Wrapping = Congruent[Expr, Integers]
@@ -57,11 +56,25 @@ def facts_of(model: Model, access: Access) -> Facts:
     if mask.any():
         for guard in access.guards:
             if not model.leaves(guard) <= frozenset((model.tid,)):
-                found = _with(model, found, guard)
-    return found
+                found = assume(model, found, guard)
+    return _without_idle(found)
 
 
-def _with(model: Model, facts: Facts, guard: Expr) -> Facts:
+def _without_idle(facts: Facts) -> Facts:
+    """`facts` about the threads for which all limits can hold: a sum that is more than 0 whatever its atoms are rules
+    its thread out. So a guard between a number of the thread and an unknown in bounds takes threads out."""
+    may = np.ones(np.count_nonzero(facts.mask), bool)
+    for limit in facts.limits:
+        may &= limit.constant + Affine(limit.terms, 0).interval(range_of)[0] <= 0
+    if may.all():
+        return facts
+    mask = facts.mask.copy()
+    mask[facts.mask] = may
+    limits = tuple(Affine(limit.terms, limit.constant[may]) for limit in facts.limits)
+    return Facts(mask, limits, tuple((restrict(form, may), atom) for form, atom in facts.names))
+
+
+def assume(model: Model, facts: Facts, guard: Expr) -> Facts:
     """`facts`, and what `guard` says: sums that are at most 0 where it holds."""
     if not isinstance(guard, Binary) or guard.left.dtype.kind not in "iu" or guard.lanes > 1 or guard.op == "!=":
         return facts
@@ -76,7 +89,7 @@ def _with(model: Model, facts: Facts, guard: Expr) -> Facts:
     }[guard.op]
     sides = []
     for value, window in zip((left, right), windows, strict=True):
-        whole = at(sum_of(model, value), facts.mask)
+        whole = restrict(sum_of(model, value), facts.mask)
         form = whole.exact(window, range_of)
         if form is None:  # it may wrap: an atom of its own
             facts = replace(facts, names=(*facts.names, (whole, value)))
@@ -95,7 +108,7 @@ def _with(model: Model, facts: Facts, guard: Expr) -> Facts:
     return replace(facts, limits=(*facts.limits, *new))
 
 
-def at(form: Wrapping, threads: Mask) -> Wrapping:
+def restrict(form: Wrapping, threads: Mask) -> Wrapping:
     """The same sum, for some of the threads."""
     return Congruent(form.terms, form.constant[threads])
 
@@ -104,12 +117,37 @@ def reach(model: Model, value: Expr, facts: Facts) -> Interval:
     """The least and the largest that `value` is where `facts` hold."""
     whole = domain(value.dtype)
     low, high = range_of(value)
-    for form in _spellings(at(sum_of(model, value), facts.mask), facts):
+    for form in _spellings(restrict(sum_of(model, value), facts.mask), facts):
         sum_ = form.exact(whole, range_of, facts.limits)
         if sum_ is not None:
-            low = max(low, sum_.lower(range_of, facts.limits))
-            high = min(high, sum_.upper(range_of, facts.limits))
+            bounds = [(sum_.lower(range_of, facts.limits), sum_.upper(range_of, facts.limits))]
+            for least, most in (*bounds, *_by_numerators(model, sum_, facts)):
+                low, high = max(low, least), min(high, most)
     return low, high
+
+
+def _by_numerators(model: Model, sum_: Form, facts: Facts) -> Iterator[Interval]:
+    """Bounds of a sum with k * (y // c) in it, from guards about what is in y.
+
+    c * (y // c) = y - r with a remainder r of 0 to c - 1, if y is an integer sum that is not negative. So c times the
+    sum lies where c * rest + k * y does, less k * r: for the midpoint of a < b this is a + b, which guards bound.
+    """
+    for atom, k in sum_.terms.items():
+        if not isinstance(atom, Binary) or atom.op != "//" or not isinstance(atom.right, Const):
+            continue
+        c, y = int(atom.right.value), atom.left
+        if c < 1 or model.leaves(y) <= frozenset((model.tid,)):
+            continue
+        numerator = restrict(sum_of(model, y), facts.mask).exact(domain(y.dtype), range_of, facts.limits)
+        if numerator is None or numerator.lower(range_of, facts.limits) < 0:
+            continue
+        rest = Affine({a: n for a, n in sum_.terms.items() if a is not atom}, sum_.constant)
+        none: Form = Affine({}, np.zeros_like(sum_.constant))
+        scaled = none.plus(rest, c).plus(numerator, k)
+        slack = k * (c - 1)
+        low = scaled.lower(range_of, facts.limits) - max(0, slack)
+        high = scaled.upper(range_of, facts.limits) - min(0, slack)
+        yield -(-low // c), high // c
 
 
 def _spellings(form: Wrapping, facts: Facts) -> list[Wrapping]:
@@ -157,7 +195,7 @@ def decide_bounds(model: Model, racing: Set[Buffer]) -> list[Verdict]:
     arrays: dict[Buffer, list[Access]] = {}
     for access in model.accesses:
         arrays.setdefault(access.buffer, []).append(access)
-    return [_array(model, buffer, accesses, racing) for buffer, accesses in arrays.items()]
+    return [decide_array(model, buffer, accesses, racing) for buffer, accesses in arrays.items()]
 
 
 def last_of(access: Access) -> int:
@@ -172,30 +210,31 @@ def is_in_bounds(model: Model, racing: Set[Buffer]) -> bool:
     for access in model.accesses:
         bounded = _bounded(model, access)
         tries += not bounded
-        if bounded and _doubt(model, access, racing):
+        if bounded and _unstable_reason(model, access, racing):
             return False
-        if not bounded and (tries > _TRIES or _tried(model, access, _SMALL) != (None, "")):
+        if not bounded and (tries > _TRIES or _enumerated(model, access, _SMALL) != (None, "")):
             return False
     return True
 
 
-def _array(model: Model, buffer: Buffer, accesses: list[Access], racing: Set[Buffer]) -> Verdict:
+def decide_array(model: Model, buffer: Buffer, accesses: list[Access], racing: Set[Buffer]) -> Verdict:
+    """The verdict on the accesses of one array."""
     undecided: list[str] = []
     tries = 0
     for access in accesses:
         if _bounded(model, access):
-            witness, reason = None, _doubt(model, access, racing)
+            witness, reason = None, _unstable_reason(model, access, racing)
         else:
             tries += 1
-            witness, reason = _tried(model, access, None if tries <= _TRIES else _SMALL)
+            witness, reason = _enumerated(model, access, None if tries <= _TRIES else _SMALL)
         if witness is not None:
-            return Verdict("in bounds", "refuted", f"it has {buffer.length} elements", buffer.name, witness)
+            return Verdict(Claim.IN_BOUNDS, Status.REFUTED, f"it has {buffer.length} elements", buffer.name, witness)
         if reason:
             undecided.append(f"{access.text}: {reason}" + (f" ({access.place})" if access.place else ""))
     if undecided:
-        return Verdict("in bounds", "undecided", "; ".join(dict.fromkeys(undecided)), buffer.name)
+        return Verdict(Claim.IN_BOUNDS, Status.UNDECIDED, "; ".join(dict.fromkeys(undecided)), buffer.name)
     count = f"{len(accesses)} accesses" if len(accesses) > 1 else "1 access"
-    return Verdict("in bounds", "proven", f"{count}, {buffer.length} elements", buffer.name)
+    return Verdict(Claim.IN_BOUNDS, Status.PROVEN, f"{count}, {buffer.length} elements", buffer.name)
 
 
 def _bounded(model: Model, access: Access) -> bool:
@@ -211,7 +250,7 @@ def _bounded(model: Model, access: Access) -> bool:
     return 0 <= low and high <= last
 
 
-def _doubt(model: Model, access: Access, racing: Set[Buffer]) -> str:
+def _unstable_reason(model: Model, access: Access, racing: Set[Buffer]) -> str:
     """Why a bound may not hold: it rests on a guard over what others write meanwhile, and the index may read it again
     (WGSL's compilers are free to load twice what the text loads once)."""
     put: dict[Expr, Expr] = {}
@@ -224,7 +263,7 @@ def _doubt(model: Model, access: Access, racing: Set[Buffer]) -> str:
     return f"its guard holds for one read of {named(put)}, and other threads may write {arrays} before the next"
 
 
-def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:
+def _enumerated(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:
     """An invocation that is outside; or why there may be one, '' if there is none. `most` evaluations are made."""
     known, unknown = model.split_guards(access)
     strange = model.unknowns([access.index])
@@ -237,27 +276,28 @@ def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | No
     # where the kernel itself limits what memory contributes to an index, it means to deal with any contents
     wild = [atom for atom in linear(access.index).terms if model.unknowns([atom])]
     if found is not None or all(range_of(atom) != domain(atom.dtype) for atom in wild):
-        try:
-            found = _outside(model, access, access.guards, over, model.readable)
-        except Unknown:
-            found = None
-        if found is not None:
-            told = [e for e in (access.index, *unknown) if model.unknowns([e])]
-            return replace(found, given=f"for data that give these {' and '.join(map(show, told))}"), ""
+        for data in model.trials((access.index, *access.guards)):
+            try:
+                found = _outside(model, access, access.guards, over, data)
+            except Unknown:
+                break
+            if found is not None:
+                told = [e for e in (access.index, *unknown) if model.unknowns([e])]
+                return replace(found, given=data.given(told)), ""
     if strange:
         return None, f"its index depends on {named(strange)}"
     return None, f"it is guarded by what {named(model.unknowns(unknown))} holds"
 
 
-def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, made_up: MadeUp) -> Witness | None:
+def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, data: Data | None) -> Witness | None:
     """The first invocation of a domain that is outside: with made-up data, or whatever memory holds."""
     last = last_of(access)
-    least = made_up is None and bool(model.unknowns([access.index]))
+    least = data is None and bool(model.unknowns([access.index]))
     if least and exact(access.index) is None:
         return None
     for numbers in over.chunks(model.threads):
         ids = over.at(numbers)
-        points = Points(model.environment(ids), made_up)
+        points = model.points(model.environment(ids), data)
         active = points.where(guards)
         at = _least(model, access.index, ids) if least else points.whole(access.index)
         outside = active & ((at > last) | ((at < 0) & (not least)))

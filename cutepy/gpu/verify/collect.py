@@ -1,7 +1,7 @@
 """From a kernel to its `Model`: one walk over the text, in order, with what registers hold as it goes by."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import KernelError
@@ -9,30 +9,41 @@ from ...layout.affine import Interval
 from ...tensor.dtypes import MatrixType, bool_, u32
 from .. import ir
 from ..ir.operators import U32_LIMIT
-from ..ranges import domain, linear, range_of
-from ..simplify import simplify
-from ..wgsl import show
-from .cells import Cell, Cells, State, set_in, unknown
-from .loops import Change, limits
-from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, Verb, counters_of
+from ..ir.ranges import domain, linear, range_of
+from ..ir.simplify import simplify
+from ..targets.wgsl import show
+from .loops import Recurrence, count_of, limits, replaced, with_cycles
+from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, Verb, Work, counters_of
+from .register_state import Cell, Cells, State, set_in, unknown
+from .tickets import tickets_of
 
 
-def collect(kernel: ir.Kernel, subgroup: int = 32, held: Mapping[ir.Buffer, Interval] | None = None) -> Model:
-    """The model of `kernel`, with `subgroup` consecutive threads in a subgroup. `held` says of arrays where the
-    integers lie that are read from them."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is taken for granted: of arrays where the integers lie that are read from them, and names in the bounds that
+    their tickets have."""
+
+    held: Mapping[ir.Buffer, Interval] = field(default_factory=dict)
+    names: Mapping[ir.Expr, ir.Expr] = field(default_factory=dict)
+
+
+def collect(kernel: ir.Kernel, subgroup: int = 32, known: Known | None = None) -> Model:
+    """The model of `kernel`, with `subgroup` consecutive threads in a subgroup."""
+    known = Known() if known is None else known
     fold = _folded(kernel, subgroup)
     if fold is not None:
-        model = _model(kernel, subgroup, fold, held or {})
+        model = _model(kernel, subgroup, fold, known)
         values = [e for access in model.accesses for e in (access.index, *access.guards)]
         values += [e for fence in model.fences for e in fence.guards]
         if not any(isinstance(leaf, ir.Builtin) and leaf is not model.tid for e in values for leaf in model.leaves(e)):
             return model
-    return _model(kernel, subgroup, None, held or {})
+    return _model(kernel, subgroup, None, known)
 
 
-def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", held: Mapping[ir.Buffer, Interval]) -> Model:
+def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", known: Known) -> Model:
     walk = _Walk(kernel, subgroup, fold)
-    walk.state.held = held
+    walk.state.held = known.held
+    walk.known |= known.names
     items = walk.block(kernel.body if fold is None else fold.body, _Around())
     x = kernel.grid[0]
     groups: tuple[ir.Expr, ...] = walk.groups
@@ -42,7 +53,8 @@ def _model(kernel: ir.Kernel, subgroup: int, fold: "_Fold | None", held: Mapping
     readable = walk.storage - walk.written
     found = walk.accesses, walk.fences, walk.loops
     told = walk.state.read_from, walk.gatherings, walk.stored
-    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told)
+    tickets = {known.names.get(name, name): t for name, t in tickets_of(kernel, walk.work).items()}
+    return Model(kernel, items, *found, walk.tid, groups, workgroup, readable, walk.work, *told, tickets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +78,9 @@ def _folded(kernel: ir.Kernel, subgroup: int) -> _Fold | None:
     match walk.resolve(last.condition):
         case ir.Binary(op="<", left=total, right=ir.Const(value=count)) if not walk.accesses and z == 1:
             form = linear(total)
-            axes = {n.name: c for n, c in form.terms.items() if isinstance(n, ir.Builtin)}
+            axes = {(n.name, n.axis): c for n, c in form.terms.items() if isinstance(n, ir.Builtin)}
             whole = len(form.terms) == 2 and not form.constant
-            if whole and axes == {"workgroup_id.x": 1, "workgroup_id.y": x} and int(count) <= x * y:
+            if whole and axes == {("workgroup_id", 0): 1, ("workgroup_id", 1): x} and int(count) <= x * y:
                 return _Fold(total, ir.Var("group", u32, 1, 0, int(count) - 1, -(1 << 30)), prefix + last.then)
     return None
 
@@ -91,9 +103,9 @@ class _Around:
     loops: tuple[Loop, ...] = ()
     conditions: tuple[ir.Expr, ...] = ()
 
-    def within(self, test: ir.Expr, condition: ir.Expr) -> "_Around":
-        """Inside the side of `condition` where `test` holds."""
-        return _Around(self.guards + ir.conjuncts(test), self.loops, (*self.conditions, condition))
+    def within(self, guards: tuple[ir.Expr, ...], condition: ir.Expr) -> "_Around":
+        """Inside the side of `condition` where `guards` hold."""
+        return _Around(guards, self.loops, (*self.conditions, condition))
 
 
 class _Walk:
@@ -103,7 +115,7 @@ class _Walk:
         self.loops: list[Loop] = []
         self.gatherings: list[Gathering] = []
         self.stored: list[tuple[Access, ir.Expr | None]] = []
-        self.work: list[tuple[ir.Stmt, tuple[ir.Expr, ...], tuple[Loop, ...]]] = []
+        self.work: list[Work] = []
         self.lets: dict[ir.Expr, ir.Expr] = {}
         self.known: dict[ir.Expr, ir.Expr] = {}
         self.memo: dict[ir.Expr, ir.Expr] = {}
@@ -113,17 +125,17 @@ class _Walk:
         self.written = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change))
         self.state = State(self.storage - self.written, ir.statements(kernel.body))
         self.tid = ir.builtin("local_invocation_index", 0, kernel.threads - 1)
-        x, y, z = (ir.builtin(f"workgroup_id.{a}", 0, max(n, 1) - 1) for a, n in zip("xyz", kernel.grid, strict=True))
+        x, y, z = (ir.builtin("workgroup_id", 0, max(n, 1) - 1, axis=axis) for axis, n in enumerate(kernel.grid))
         self.groups = x, y, z
-        self.ids: dict[str, ir.Expr] = {
-            "local_invocation_index": self.tid,
-            "subgroup_size": ir.const(subgroup),
-            "num_subgroups": ir.const(-(-kernel.threads // subgroup)),
-            "subgroup_id": simplify(self.tid // subgroup),
-            "subgroup_invocation_id": simplify(self.tid % subgroup),
+        self.ids: dict[tuple[str, int | None], ir.Expr] = {
+            ("local_invocation_index", None): self.tid,
+            ("subgroup_size", None): ir.const(subgroup),
+            ("num_subgroups", None): ir.const(-(-kernel.threads // subgroup)),
+            ("subgroup_id", None): simplify(self.tid // subgroup),
+            ("subgroup_invocation_id", None): simplify(self.tid % subgroup),
         }
-        for axis, group, count in zip("xyz", self.groups, kernel.grid, strict=True):
-            self.ids[f"workgroup_id.{axis}"], self.ids[f"num_workgroups.{axis}"] = group, ir.const(count)
+        for axis, (group, count) in enumerate(zip(self.groups, kernel.grid, strict=True)):
+            self.ids["workgroup_id", axis], self.ids["num_workgroups", axis] = group, ir.const(count)
         self.fold = fold
         self.matrices = 0
 
@@ -133,6 +145,12 @@ class _Walk:
             return value
         new = ir.rewrite(value, self.change, self.memo if self.state.is_lasting(value) else {})
         return simplify(new) if new.dtype.kind in "iub" and new.lanes == 1 else new
+
+    def inside(self, around: _Around, test: ir.Expr, condition: ir.Expr) -> _Around:
+        """Inside the side of `condition` where `test` holds. Guards are about the sides that the others choose: each
+        stands for a choice strictly inside the one that it decides, so none is used up by another."""
+        guards = around.guards + ir.conjuncts(test)
+        return around.within(tuple([self.chosen(guard, guards) for guard in guards]), condition)
 
     def chosen(self, value: ir.Expr, guards: tuple[ir.Expr, ...]) -> ir.Expr:
         """`value` where all `guards` hold: of a choice that they decide, the side that is taken. What others may write
@@ -151,7 +169,7 @@ class _Walk:
 
     def change(self, node: ir.Expr) -> ir.Expr:
         if isinstance(node, ir.Builtin):
-            return self.ids.get(node.name, node)
+            return self.ids.get((node.name, node.axis), node)
         if isinstance(node, ir.Var) and node in self.known:
             return self.known[node]
         if isinstance(node, ir.Var) and node in self.lets:
@@ -220,9 +238,9 @@ class _Walk:
         if isinstance(test, ir.Const):
             return self.block(stmt.then if test.value else stmt.orelse, around)
         before = self.state.saved()
-        yes = self.block(stmt.then, around.within(test, test))
+        yes = self.block(stmt.then, self.inside(around, test, test))
         after = self.state.saved(before)
-        no = self.block(stmt.orelse, around.within(simplify(ir.negated(test)), test))
+        no = self.block(stmt.orelse, self.inside(around, simplify(ir.negated(test)), test))
         self.state.join(test, after)
         return (Branch(test, yes, no),)
 
@@ -234,9 +252,9 @@ class _Walk:
         loop.leaving.append(test)
         self.tests[stmt] = test
         before = self.state.saved()
-        last = self.block(stmt.last, around.within(test, test))
+        last = self.block(stmt.last, self.inside(around, test, test))
         self.state.cells = before
-        return (Exit(test, last, self.block(rest, around.within(simplify(ir.negated(test)), test))),)
+        return (Exit(test, last, self.block(rest, self.inside(around, simplify(ir.negated(test)), test))),)
 
     def reads(self, stmt: ir.Stmt, around: _Around, out: list[Item]) -> None:
         """The loads in the expressions of `stmt`, operands first."""
@@ -246,7 +264,7 @@ class _Walk:
             where = ir.const(True, bool_) if node.where is None else self.resolve(node.where)
             if isinstance(where, ir.Const) and not where.value:
                 continue
-            out += self.access("reads", node, node.lanes, around.within(where, where))
+            out += self.access("reads", node, node.lanes, self.inside(around, where, where))
 
     def gather(self, stmt: ir.Stmt, around: _Around) -> None:
         for node in (*ir.nodes(*stmt.expressions), stmt):
@@ -259,7 +277,8 @@ class _Walk:
                 self.gatherings.append(Gathering(node.place, f"{node.name} of a matrix", *who))
             else:
                 text = f"{node.buffer.name}[{show(node.index)}], a matrix"
-                self.gatherings.append(Gathering(node.place, text, *who, (self.resolve(node.index),)))
+                at = node.stride, kind.run_alignment(by_columns=node.by_columns)
+                self.gatherings.append(Gathering(node.place, text, *who, (self.resolve(node.index),), *at))
 
     def access(self, verb: Verb, node: ir.Load | ir.Change, lanes: int, around: _Around) -> list[Access]:
         """An access; of a matrix one for each run of elements that a thread may have of it."""
@@ -275,7 +294,9 @@ class _Walk:
             moved = self.matrices
             lanes, shares = self.shares(at, kind, node.stride, node.by_columns)
         takes = node.takes if isinstance(node, ir.Atomic) else verb == "reads"
-        how = around.guards, around.loops, node.index, node.place, counters, moved, takes
+        chosen = [self.chosen(self.resolve(x), around.guards) for x in node.coordinates]
+        claims = tuple(zip(chosen, node.shape, strict=True))
+        how = around.guards, around.loops, node.index, node.place, counters, moved, takes, claims
         found = [Access(verb, buffer, share, lanes, *how) for share in shares]
         self.accesses += found
         return found
@@ -302,70 +323,93 @@ class _Walk:
         return simplify(at * width)
 
     def repeat(self, stmt: ir.For, start: ir.Expr, before: Cells, around: _Around) -> list[Item]:
+        # 1. What a turn does to the integers in registers, and the conditions on which it leaves the loop.
         leaves = [s for s in stmt.body if isinstance(s, ir.Break)]
-        changes, tests = self.turn(stmt, before, around) if leaves else ({}, {})
+        recurrences, tests = self.turn(stmt, before, around) if leaves or set_in(stmt.body) else ({}, {})
+        # 2. The turns, numbered from 0, and when number i happens.
         bounds = [start, *[self.resolve(x) for x in (stmt.stop, stmt.step) if x is not None]]
-        loop = self.loop(stmt, *bounds) if stmt.stop is not None else self.turns(stmt, changes, tests)
+        loop = self.loop(stmt, *bounds) if stmt.stop is not None else self.turns(stmt, recurrences, tests)
         whole = stmt.stop is None and loop.inside is not None and len(leaves) == 1  # its condition is the only exit
-        if leaves and not whole:  # whether nobody has left before is left open
+        if leaves and not whole:  # whether no thread has left before is left open
             turn: ir.Expr = ir.Var(f"a turn of {loop.stmt.var.name}", bool_, 1, 0, 1, 0)
-            loop = replace(loop, inside=turn if loop.inside is None else ir.binary("&", turn, loop.inside))
+            loop = replace(loop, inside=turn if loop.inside is None else ir.binary("&", turn, loop.inside), turns=None)
         self.loops.append(loop)
         if loop.count == 0:
+            for cell, recurrence in recurrences.items():
+                self.state.put(cell, recurrence.start)
             return []
-        for cell, change in changes.items():
-            self.state.put(cell, change.at(loop.index))
+        # 3. The body, in turn `loop.index`, with the registers as they are then.
+        for cell, recurrence in recurrences.items():
+            self.state.put(cell, recurrence.at(loop.index))
         guards = around.guards if loop.inside is None else around.guards + ir.conjuncts(loop.inside)
         conditions = (*around.conditions, *bounds, *([loop.inside] if whole and loop.inside is not None else []))
         body = tuple([s for s in stmt.body if not (whole and isinstance(s, ir.Break))])
         items = self.block(body, _Around(guards, (*around.loops, loop), conditions))
+        # 4. What registers hold afterwards, where it is known how many turns were made.
         self.state.forget(stmt.body)
+        if loop.turns is not None:
+            for cell, recurrence in recurrences.items():
+                self.state.put(cell, recurrence.at(loop.turns))
         return [Repeat(loop, items)]
 
-    def turn(self, stmt: ir.For, before: Cells, around: _Around) -> tuple[dict[Cell, Change], dict[ir.Stmt, ir.Expr]]:
-        """What a turn does to integers in registers, and when it leaves: it is gone through once, from any values."""
+    def turn(
+        self, stmt: ir.For, before: Cells, around: _Around
+    ) -> tuple[dict[Cell, Recurrence], dict[ir.Stmt, ir.Expr]]:
+        """What a turn does to integers in registers, and when it leaves: it is walked once, from any values."""
         nodes = {cell: node for cell, node in set_in(stmt.body) if self.state.cells.get(cell) is None}
         begin = {cell: unknown(node) for cell, node in nodes.items()}
         kept = [(name, dict(getattr(self, name))) for name in ("lets", "known", "memo", "tests")]
         lists: list[list[Any]] = [self.accesses, self.fences, self.gatherings, self.stored, self.loops, self.work]
         lengths = [len(items) for items in lists]
         cells = self.state.saved()
+        stays = self.stays(stmt)
         self.state.cells |= begin
         top = domain(u32)[1]
         loop = Loop(stmt, ir.Var("turn", u32, 1, 0, top, -1 - len(self.loops)), stmt.start, top, None, False)
         self.block(stmt.body, _Around(around.guards, (*around.loops, loop), around.conditions))
-        ends, tests, self.state.cells = self.state.cells, self.tests, cells
+        same = self.state.narrowed  # an unknown in closer bounds is still what the turn began with
+        ends = {cell: replaced(value, same) for cell, value in self.state.cells.items() if cell in begin}
+        tests = {leave: replaced(test, same) for leave, test in self.tests.items()}
+        self.state.cells = cells
         for name, table in kept:
             setattr(self, name, table)
         for items, length in zip(lists, lengths, strict=True):
             del items[length:]
         starts = {cell: before.get(cell, unknown(node)) for cell, node in nodes.items()}
-        return {cell: Change(starts[cell], begin[cell], ends.get(cell)) for cell in nodes}, tests
+        found = {cell: Recurrence(starts[cell], begin[cell], ends.get(cell)) for cell in nodes}
+        return with_cycles(found, stays), tests
 
-    def turns(self, stmt: ir.For, changes: dict[Cell, Change], tests: dict[ir.Stmt, ir.Expr]) -> Loop:
-        """A loop that has no end of its own, numbered from 0. It is judged by what has to hold in each of its turns."""
+    def stays(self, stmt: ir.For) -> Callable[[ir.Expr], bool]:
+        """Whether a value is the same in every turn of a loop that is about to begin: it depends on ids, on iterations
+        of the loops around, and on what registers hold that the loop does not set."""
         known = {leaf for value in self.state.cells.values() for leaf in ir.variables(value)}
+        around = {leaf for loop in self.loops for leaf in ir.variables(loop.index)}
 
-        def stays(value: ir.Expr) -> bool:
-            return all(leaf in known or leaf.order < 0 for leaf in ir.variables(value)) and self.state.is_lasting(value)
+        def is_same(value: ir.Expr) -> bool:
+            return all(leaf in known or leaf in around for leaf in ir.variables(value)) and self.state.is_lasting(value)
 
+        return is_same
+
+    def turns(self, stmt: ir.For, recurrences: dict[Cell, Recurrence], tests: dict[ir.Stmt, ir.Expr]) -> Loop:
+        """A loop that has no end of its own, numbered from 0. It is judged by what has to hold in each of its turns."""
         first = next(s for s in stmt.body if not isinstance(s, ir.Let | ir.Comment))
         for leave in (s for s in stmt.body if s in tests):
             goes_on = simplify(ir.negated(tests[leave]))
-            for limit in limits(goes_on, changes.values(), stays):
-                change = limit.change
+            for limit in limits(goes_on, recurrences.values(), self.stays(stmt)):
+                recurrence = limit.recurrence
                 if limit.most is None:
                     continue
-                name = change.begin.name.partition("[")[0]
+                name = recurrence.begin.name.partition("[")[0]
                 exact = leave is first and not leave.blocks[0] and len(ir.conjuncts(goes_on)) == 1
-                own = replace(stmt, var=ir.var(name, change.begin.dtype), stop=limit.bound)
-                if exact and limit.op == "<" and change.step > 0 and not limit.offset:
-                    own = replace(own, step=ir.const(change.step, change.begin.dtype))
-                    return self.loop(own, change.start, limit.bound, own.step)
+                own = replace(stmt, var=ir.var(name, recurrence.begin.dtype), stop=limit.bound)
+                if exact and limit.op == "<" and recurrence.step > 0 and not limit.offset:
+                    own = replace(own, step=ir.const(recurrence.step, recurrence.begin.dtype))
+                    return self.loop(own, recurrence.start, limit.bound, own.step)
                 count = limit.most + (leave is not first)
                 index = ir.Var(name, u32, 1, 0, max(0, count - 1), -1 - len(self.loops))
-                inside = limit.inside(goes_on, index) if exact and change.step else None
-                return Loop(own, index, change.at(index), count, inside, True)
+                told = exact and recurrence.step != 0
+                inside, turns = (limit.happens(index), limit.turns) if told else (None, None)
+                return Loop(own, index, recurrence.at(index), count, inside, True, turns)
         top = domain(u32)[1]
         index = ir.Var(stmt.var.name, u32, 1, 0, top, -1 - len(self.loops))
         return Loop(stmt, index, index, 1 + top, None, bounded=False)
@@ -385,14 +429,14 @@ class _Walk:
         counter = simplify(start + step * index) if count != 1 else start
         self.known[stmt.var] = counter
         bounded = end - 1 + most <= top
+        turns = count_of(start, stop, most) if bounded and isinstance(step, ir.Const) else None
         if bounded and all(isinstance(x, ir.Const) for x in (start, stop, step)):
-            return Loop(stmt, index, counter, count, None, bounded)
+            return Loop(stmt, index, counter, count, None, bounded, turns)
         inside = ir.binary("<", counter, stop)
         if high + most * max(0, count - 1) > top:  # numbers beyond the end, whose counters have wrapped around
             inside = ir.binary("&", inside, ir.binary(">=", counter, start))
             if most * (count - 1) >= U32_LIMIT:
                 inside = ir.binary("&", inside, ir.binary("<=", index, (top - start) // step))
         inside = simplify(inside)
-        return Loop(
-            stmt, index, counter, count, None if isinstance(inside, ir.Const) and inside.value else inside, bounded
-        )
+        always = isinstance(inside, ir.Const) and bool(inside.value)
+        return Loop(stmt, index, counter, count, None if always else inside, bounded, turns)

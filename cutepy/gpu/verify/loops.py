@@ -10,45 +10,74 @@ promises no forward progress, neither of other workgroups nor of the threads bes
 kernel proven, and the interpreter, which runs its workgroups one by one, says where one would wait for ever.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from ...errors import hold
+from ...layout.affine import Interval, within
+from ...tensor.dtypes import u32
 from .. import ir
-from ..ir.operators import U32_LIMIT
-from ..ranges import domain, linear, range_of
-from ..simplify import simplify
-from ..wgsl import show
+from ..ir.ranges import domain, linear, range_of
+from ..ir.simplify import simplify
+from ..ir.waits import waiting
+from ..targets.wgsl import show
 from .model import Model
-from .verdict import Verdict
+from .register_state import Cell
+from .verdict import Claim, Status, Verdict
 
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "==": "=="}
+#: The comparison with its sides exchanged.
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "==": "=="}
 #: Turns that halve or double a number of 32 bits, and one more.
 _BITS = 33
+#: The longest cycle of carried values that is looked for, in turns.
+_CYCLE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Change:
-    """What a turn makes of an integer: `end` of `begin`, which is `start` before the loop."""
+class Recurrence:
+    """An integer that a loop carries from turn to turn: `start` before the loop; a turn that begins with the unknown
+    `begin` ends with `end`, None where that is not known. `cycle` are its values in turns 0, 1, ..., after which they
+    come again; () where they do not."""
 
     start: ir.Expr
     begin: ir.Var
     end: ir.Expr | None
+    cycle: tuple[ir.Expr, ...] = ()
 
     @property
     def step(self) -> int:
-        """By how much a turn moves it, 0 where that is not always the same."""
+        """By how much each turn moves it, 0 where that is not always the same."""
         if self.end is None:
             return 0
         form = linear(self.end)
         return form.constant if dict(form.terms) == {self.begin: 1} else 0
 
     def at(self, index: ir.Expr) -> ir.Expr:
-        """What it is in turn `index`, where turns move it by equal steps; else anything that it ever is."""
-        if not self.step:
-            return self.begin
+        """Its value when turn `index` begins: a formula for equal steps and for cycles, else an unknown in bounds."""
         dtype = self.begin.dtype
-        by = ir.binary("*", ir.cast(index, dtype), ir.const(abs(self.step), dtype))
-        return simplify(ir.binary("+" if self.step > 0 else "-", self.start, by))
+        if self.step:
+            by = ir.binary("*", ir.cast(index, dtype), ir.const(abs(self.step), dtype))
+            return simplify(ir.binary("+" if self.step > 0 else "-", self.start, by))
+        if self.cycle:
+            return simplify(_cyclic(self.cycle, index))
+        return ir.Var(self.begin.name, dtype, 1, *self._bounds(range_of(index)[1]), 0)
+
+    def _bounds(self, turns: int) -> Interval:
+        """The least and the largest value within so many turns.
+
+        Each value is the start, or the end of an earlier turn, so it lies where these two do, whatever turns begin
+        with. If every turn adds one of several constants, it has moved by at most `turns` of them.
+        """
+        whole = domain(self.begin.dtype)
+        if self.end is None:
+            return whole
+        (a, b), (c, d) = range_of(self.start), range_of(self.end)
+        steps = _steps(self.end, self.begin)
+        if not steps:
+            return min(a, c), max(b, d)
+        low, high = a + turns * min(0, *steps), b + turns * max(0, *steps)
+        return (low, high) if within((low, high), whole) else whole
 
     @property
     def scaled(self) -> str:
@@ -61,26 +90,112 @@ class Change:
         return ""
 
 
+def _steps(end: ir.Expr, begin: ir.Var) -> list[int]:
+    """The constants, one of which `end` adds to `begin`; [] where it does something else."""
+    if isinstance(end, ir.Select):
+        then, other = _steps(end.then, begin), _steps(end.other, begin)
+        return then + other if then and other else []
+    form = linear(end)
+    return [form.constant] if dict(form.terms) == {begin: 1} else []
+
+
+def _cyclic(values: Sequence[ir.Expr], index: ir.Expr) -> ir.Expr:
+    """Value number `index % len(values)`: as a sum where the values are numbers at equal distances, as those of
+    `1 - x` are, which proofs about addresses can take apart."""
+    if len(values) == 1:
+        return values[0]
+    dtype, number = values[0].dtype, ir.cast(simplify(index % len(values)), values[0].dtype)
+    if all(isinstance(v, ir.Const) for v in values):
+        numbers = [int(v.value) for v in values if isinstance(v, ir.Const)]
+        by = numbers[1] - numbers[0]
+        if all(later - earlier == by for earlier, later in pairwise(numbers)):
+            moved = ir.binary("*", number, ir.const(abs(by), dtype))
+            return ir.binary("+" if by > 0 else "-", values[0], moved)
+    found = values[-1]
+    for turn in reversed(range(len(values) - 1)):
+        found = ir.select(ir.binary("==", number, ir.const(turn, dtype)), values[turn], found)
+    return found
+
+
+def with_cycles(recurrences: Mapping[Cell, Recurrence], stays: Callable[[ir.Expr], bool]) -> dict[Cell, Recurrence]:
+    """The recurrences, with the cycles of those that come back to their start within `_CYCLE` turns.
+
+    All are followed at once, as registers that a turn exchanges belong together. `stays` tells what no turn changes. If
+    the values of those that one depends on are the same expressions in turns 0 and p, they are so in turns k and p + k.
+    """
+    begins: dict[ir.Expr, Cell] = {r.begin: cell for cell, r in recurrences.items()}
+    needs: dict[Cell, set[Cell]] = {}
+    for cell, r in recurrences.items():
+        if r.end is not None and not r.step:
+            own: dict[ir.Expr, ir.Expr] = {v: ir.const(0, v.dtype) for v in ir.variables(r.end) if v in begins}
+            if stays(replaced(r.end, own)):
+                needs[cell] = {begins[v] for v in own}
+    while strangers := [cell for cell, own in needs.items() if not own <= needs.keys()]:
+        for cell in strangers:
+            del needs[cell]
+    now: dict[ir.Expr, ir.Expr] = {recurrences[cell].begin: recurrences[cell].start for cell in needs}
+    turns, found = [now], dict(recurrences)
+    for period in range(1, _CYCLE + 1):
+        carried = [recurrences[cell] for cell in needs]
+        now = {r.begin: replaced(r.end, now) for r in carried if r.end is not None}
+        for cell in needs:
+            r, back = recurrences[cell], [recurrences[c].begin for c in _closure(cell, needs)]
+            if not found[cell].cycle and all(_is_same(now[begin], turns[0][begin]) for begin in back):
+                found[cell] = replace(r, cycle=tuple(turn[r.begin] for turn in turns[:period]))
+        turns.append(now)
+    return found
+
+
+def replaced(value: ir.Expr, values: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
+    """`value`, simplified, with other expressions in place of some."""
+    return simplify(ir.rewrite(value, lambda node: values.get(node, node), {}))
+
+
+def _is_same(one: ir.Expr, other: ir.Expr) -> bool:
+    """Whether two expressions are the same; constants of another arena are other objects."""
+    if isinstance(one, ir.Const) and isinstance(other, ir.Const):
+        return (one.value, one.dtype) == (other.value, other.dtype)
+    return one is other
+
+
+def _closure(cell: Cell, needs: Mapping[Cell, set[Cell]]) -> set[Cell]:
+    """The cells that `cell` depends on, and itself."""
+    found, waiting = {cell}, [cell]
+    while waiting:
+        new = needs[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Limit:
-    """A comparison that must hold for the next turn: `change` moved by `offset`, `op`, and a bound that stays."""
+    """A comparison that must hold for the next turn: of `recurrence` plus `offset` with a bound that stays, by `op`."""
 
-    change: Change
+    recurrence: Recurrence
     offset: int
     op: str
     bound: ir.Expr
 
     @property
+    def first(self) -> ir.Expr:
+        """What the first turn compares."""
+        return simplify(ir.binary("+", self.recurrence.start, ir.const(self.offset, self.recurrence.begin.dtype)))
+
+    @property
     def most(self) -> int | None:
         """How often it may hold, turn after turn; None where that is not known to end."""
-        dtype = self.change.begin.dtype
-        bottom, top = domain(dtype)
-        first = simplify(ir.binary("+", self.change.start, ir.const(self.offset, dtype)))
-        (low, high), (least, last), step = range_of(first), range_of(self.bound), self.change.step
+        bottom, top = domain(self.recurrence.begin.dtype)
+        (low, high), (least, last), step = range_of(self.first), range_of(self.bound), self.recurrence.step
         above, below = last + (self.op == "<="), least - (self.op == ">=")
-        if self.change.scaled == "doubled" and not self.offset and self.op in ("<", "<=") and 2 * (above - 1) <= top:
+        if (
+            self.recurrence.scaled == "doubled"
+            and not self.offset
+            and self.op in ("<", "<=")
+            and 2 * (above - 1) <= top
+        ):
             return _BITS
-        if self.change.scaled == "halved" and not self.offset:
+        if self.recurrence.scaled == "halved" and not self.offset:
             down = least >= {">": 0, ">=": 1}.get(self.op, 1 << 32)
             return _BITS if down or (self.op == "!=" and (least, last) == (0, 0)) else None
         if self.op in ("<", "<=") and step > 0 and above - 1 + step <= top:
@@ -93,118 +208,54 @@ class Limit:
             return max(0, high - least)
         return None
 
-    def inside(self, goes_on: ir.Expr, index: ir.Expr) -> ir.Expr:
-        """When turn `index` happens, if this alone decides: a counter beyond its start has wrapped around."""
-        counter = self.change.at(index)
-        now = ir.rewrite(goes_on, lambda node: counter if node is self.change.begin else node, {})
-        way = "<=" if self.change.step < 0 else ">="
-        return simplify(ir.binary("&", now, ir.binary(way, counter, self.change.start)))
+    def happens(self, index: ir.Expr) -> ir.Expr:
+        """Whether the comparison holds in all of the turns 0 to `index`, for an index below `most` of equal steps.
+
+        Lemma: let c(i) be what turn i compares, a number of its type, and let steps be positive. `most` is given where
+        c(i) < bound implies that c(i) + step does not wrap. So while the comparison holds, c grows: if turns 0 to i
+        happen, then c(i) >= c(0) and c(i) < bound. Conversely, step * i < 2^32 for i below `most`, so c wraps at most
+        once up to turn i, and c(i) >= c(0) says that it has not: then c(0) < ... < c(i) < bound, and turns 0 to i - 1
+        happen too. `!=` with steps of 1 begins at or before its bound and holds until c reaches it: it is `<`.
+        """
+        hold(self.recurrence.step != 0, "a counter has equal steps other than 0")
+        up = self.recurrence.step > 0
+        op = {"!=": "<" if up else ">"}.get(self.op, self.op)
+        by = ir.const(abs(self.recurrence.step), self.first.dtype)
+        moved = ir.binary("*", ir.cast(index, self.first.dtype), by)
+        compared = simplify(ir.binary("+" if up else "-", self.first, moved))
+        whole = ir.binary(">=" if up else "<=", compared, self.first)
+        return simplify(ir.binary("&", ir.binary(op, compared, self.bound), whole))
+
+    @property
+    def turns(self) -> ir.Expr:
+        """How many turns happen, as a u32; `most` says that they end."""
+        up = self.recurrence.step > 0
+        low, high = (self.first, self.bound) if up else (self.bound, self.first)
+        if self.op in ("<=", ">="):  # `most` is given where the bound is not the last number of its type
+            low, high = (low, high + 1) if up else (low - 1, high)
+        return count_of(low, high, abs(self.recurrence.step))
 
 
-def limits(goes_on: ir.Expr, changes: Iterable[Change], stays: Callable[[ir.Expr], bool]) -> list[Limit]:
-    """The limits among the parts of a condition."""
-    begun = {change.begin: change for change in changes}
+def count_of(low: ir.Expr, high: ir.Expr, step: int) -> ir.Expr:
+    """How many steps lead from `low` to `high` or beyond, as a u32: differences of numbers of 32 bits fit in it."""
+    apart = ir.binary("-", ir.cast(high, u32), ir.cast(low, u32))
+    rounded = apart if step == 1 else ir.binary("//", apart - 1, ir.const(step)) + 1
+    return simplify(ir.select(simplify(ir.binary("<", low, high)), rounded, ir.const(0)))
+
+
+def limits(goes_on: ir.Expr, recurrences: Iterable[Recurrence], stays: Callable[[ir.Expr], bool]) -> list[Limit]:
+    """The limits among the conjuncts of a condition."""
+    begun = {recurrence.begin: recurrence for recurrence in recurrences}
     found = []
     for part in ir.conjuncts(goes_on):
-        if not isinstance(part, ir.Binary) or part.op not in _TURNED or part.left.dtype.kind not in "iu":
+        if not isinstance(part, ir.Binary) or part.op not in _MIRRORED or part.left.dtype.kind not in "iu":
             continue
-        for op, side, bound in ((part.op, part.left, part.right), (_TURNED[part.op], part.right, part.left)):
+        for op, side, bound in ((part.op, part.left, part.right), (_MIRRORED[part.op], part.right, part.left)):
             form = linear(side)
             atoms = [atom for atom in form.terms if isinstance(atom, ir.Var) and atom in begun]
             if len(form.terms) == len(atoms) == 1 and form.terms[atoms[0]] == 1 and stays(bound):
                 found.append(Limit(begun[atoms[0]], form.constant, op, bound))
     return found
-
-
-#: Atomics by which one finds out what others did: the rest change an element whatever they find.
-_LOOKS = frozenset({"Load", "CompareExchange", "Exchange"})
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """An atomic that a loop repeats until it finds something else."""
-
-    loop: ir.For
-    atomic: ir.Atomic
-
-
-def waiting(kernel: ir.Kernel) -> list[Waiting]:
-    """The atomics that are repeated until they find something else."""
-    loops = [s for s in ir.statements(kernel.body) if isinstance(s, ir.For)]
-    looks = [(loop, s) for loop in loops for s in ir.statements(loop.body) if isinstance(s, ir.Atomic)]
-    return [Waiting(loop, atomic) for loop, atomic in looks if atomic.op in _LOOKS and _repeats(loop, atomic)]
-
-
-def _repeats(loop: ir.For, atomic: ir.Atomic) -> bool:
-    if atomic.result is None:
-        return False
-    told = _Told(loop, {atomic.result})
-    again = told.decides(loop.body, atomic) or (loop.stop is not None and told.by(loop.stop))
-    return again and not _Told(loop, {loop.var}, _moved(loop)).by(atomic.index)
-
-
-def _moved(loop: ir.For) -> set[ir.Buffer]:
-    """The registers that each turn moves by one step, also round a table: a turn finds another number than the last."""
-    lets = {s.var: s.value for s in loop.body if isinstance(s, ir.Let)}
-    stores = [s.buffer for s in ir.statements(loop.body) if isinstance(s, ir.Store)]
-    found: set[ir.Buffer] = set()
-    for stmt in loop.body:
-        if isinstance(stmt, ir.Store) and stores.count(stmt.buffer) == 1 and stmt.buffer.space == "private":
-            value, round_ = stmt.value, U32_LIMIT
-            while isinstance(value, ir.Var) and value in lets:
-                value = lets[value]
-            match value:
-                case ir.Binary(op="%", left=left, right=ir.Const(value=count)):
-                    value, round_ = left, int(count)
-            form = linear(value)
-            held = [lets.get(x, x) if isinstance(x, ir.Var) else x for x, c in form.terms.items() if c == 1]
-            own = [x for x in held if isinstance(x, ir.Load) and x.buffer is stmt.buffer]
-            if len(form.terms) == len(own) == 1 and round_ > 0 and form.constant % round_:
-                found.add(stmt.buffer)
-    return found
-
-
-class _Told:
-    """Which names and registers of the body of a loop depend on some."""
-
-    def __init__(self, loop: ir.For, names: set[ir.Expr], registers: Iterable[ir.Buffer] = ()) -> None:
-        self.names, self.registers = names, set(registers)
-        known = -1
-        while known != len(self.names) + len(self.registers):
-            known = len(self.names) + len(self.registers)
-            self.block(loop.body, told=False)
-
-    def by(self, value: ir.Expr) -> bool:
-        """Whether they tell `value`."""
-        return any(name in self.names for name in ir.variables(value)) or any(
-            load.buffer in self.registers for load in ir.loads(value)
-        )
-
-    def block(self, block: ir.Block, *, told: bool) -> None:
-        """Add what the statements of a block make of them; `told` says that they decide whether it runs."""
-        for stmt in block:
-            here = told or any(map(self.by, stmt.expressions))
-            if here and isinstance(stmt, ir.Store) and stmt.buffer.space == "private":
-                self.registers.add(stmt.buffer)
-            if here and isinstance(stmt, ir.Let | ir.Declare) and stmt.binds is not None:
-                self.names.add(stmt.binds)
-            if here and stmt.sets is not None:
-                self.names.add(stmt.sets)
-            for inner in stmt.blocks:
-                self.block(inner, told=here)
-
-    def decides(self, block: ir.Block, atomic: ir.Atomic, *, own: bool = True) -> bool:
-        """Whether they decide that the loop is left, by a statement of its `own`, or that the atomic is reached."""
-        for stmt in block:
-            condition = getattr(stmt, "condition", None)
-            if isinstance(condition, ir.Expr) and self.by(condition):
-                leaves = own and not isinstance(stmt, ir.If)
-                if leaves or any(s is atomic for b in stmt.blocks for s in ir.statements(b)):
-                    return True
-            inside = own and not isinstance(stmt, ir.For)
-            if any(self.decides(inner, atomic, own=inside) for inner in stmt.blocks):
-                return True
-        return False
 
 
 def decide_progress(kernel: ir.Kernel) -> list[Verdict]:
@@ -216,7 +267,7 @@ def decide_progress(kernel: ir.Kernel) -> list[Verdict]:
             f"the loop at {wait.loop.place or 'one place'} goes on until another invocation has written what it reads "
             f"at {wait.atomic.place or 'another'}, and no device has to run that one meanwhile"
         )
-        found.setdefault(array, Verdict("forward progress", "undecided", reason, array))
+        found.setdefault(array, Verdict(Claim.FORWARD_PROGRESS, Status.UNDECIDED, reason, array))
     return list(found.values())
 
 
@@ -229,9 +280,11 @@ def decide_loops(model: Model) -> Verdict:
         where = f" ({loop.stmt.place})" if loop.stmt.place else ""
         if loop.stmt.stop is None:
             why = "no counter moves by equal steps to a bound that stays; bound it with gpu.at_most(n, ...)"
-            return Verdict("bounded loops", "undecided", f"the while{where} may never end: {why}")
+            return Verdict(Claim.BOUNDED_LOOPS, Status.UNDECIDED, f"the while{where} may never end: {why}")
         if isinstance(step, ir.Const) and int(step.value) == 0:
-            return Verdict("bounded loops", "refuted", f"the loop over {name}{where} steps by 0")
-        return Verdict("bounded loops", "undecided", f"{name}{where} may step over its end {show(loop.stmt.stop)}")
+            return Verdict(Claim.BOUNDED_LOOPS, Status.REFUTED, f"the loop over {name}{where} steps by 0")
+        return Verdict(
+            Claim.BOUNDED_LOOPS, Status.UNDECIDED, f"{name}{where} may step over its end {show(loop.stmt.stop)}"
+        )
     count = len(model.loops)
-    return Verdict("bounded loops", "proven", f"{count} loops" if count != 1 else "1 loop")
+    return Verdict(Claim.BOUNDED_LOOPS, Status.PROVEN, f"{count} loops" if count != 1 else "1 loop")

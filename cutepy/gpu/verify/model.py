@@ -8,15 +8,18 @@ and iterations are looked at for many invocations at once: all of them where the
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import lcm, prod
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Stmt, Var, ask_operands_first
+from ..ir import Binary, Buffer, Builtin, Const, Expr, For, Kernel, Param, Stmt, Var, ask_operands_first, nodes
 from ..ir.operators import U32_LIMIT
-from ..ranges import Array, Exact, Integers, Points, Sum, exact, is_opaque, linear, range_of
-from ..wgsl import show
+from ..ir.ranges import Array, Exact, Integers, Points, Sum, exact, is_opaque, linear, range_of
+from ..targets.wgsl import show
 from .verdict import Use
+
+if TYPE_CHECKING:
+    from .tickets import Ticket
 
 Verb = Literal["reads", "writes", "updates"]
 
@@ -26,8 +29,8 @@ class Loop:
     """A loop of at most `count` iterations, numbered by `index`; number `index` happens where `inside` holds.
 
     `counter` is the value of the user's counter; `bounded` tells that it cannot wrap around past the end. Where it may,
-    the iterations are those before that. Threads leave the loop early where one of `leaving` holds, in the iteration
-    that it is about.
+    the iterations are those before that. `turns` is how many there are, None where that is not known. Threads leave the
+    loop early where one of `leaving` holds, in the iteration that it is about.
     """
 
     stmt: For
@@ -36,6 +39,7 @@ class Loop:
     count: int
     inside: Expr | None
     bounded: bool
+    turns: Expr | None = None
     leaving: list[Expr] = field(default_factory=list)
 
 
@@ -46,7 +50,7 @@ class Access:
     It happens where all `guards` hold. `written` is its index as it stands in the kernel, `counters` are the counters
     of the loops around it. Where it is a share of a matrix that a subgroup moves, `moved` is the number of the place in
     the text, from 1 on: which thread accesses which element is the hardware's to choose. `takes` tells that what the
-    elements held before plays a part.
+    elements held before plays a part. `coordinates` chose the elements, each with the extent that it stays below.
     """
 
     verb: Verb
@@ -60,6 +64,7 @@ class Access:
     counters: tuple[tuple[str, Expr], ...]
     moved: int = 0
     takes: bool = True
+    coordinates: tuple[tuple[Expr, int], ...] = ()
 
     def owners(self, threads: int) -> Integers | None:
         """Who each thread is at this access: itself, or, for a share of a matrix, a stranger to all other places."""
@@ -79,7 +84,8 @@ def counters_of(loops: Iterable[Loop]) -> tuple[tuple[str, Expr], ...]:
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathering:
     """A place where `threads` threads come together: a whole subgroup, for a matrix. `conditions` (also those of loops)
-    decide who comes there; all agree on what is `meant`, where the matrix begins, if it is in memory.
+    decide who comes there; all agree on what is `meant`, where the matrix begins, if it is in memory. There it lies in
+    runs of neighbours, `stride` elements apart, and each run begins at a multiple of `unit` elements.
     """
 
     place: str
@@ -89,6 +95,8 @@ class Gathering:
     loops: tuple[Loop, ...]
     conditions: tuple[Expr, ...]
     meant: tuple[Expr, ...] = ()
+    stride: int = 0
+    unit: int = 1
 
     @property
     def counters(self) -> tuple[tuple[str, Expr], ...]:
@@ -140,9 +148,27 @@ def flat(items: Iterable[Item]) -> Iterator[Access | Fence]:
                 yield item
 
 
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Made-up data for a counter-example: contents of the arrays that are only read, and numbers for parameters."""
+
+    readable: frozenset[Buffer]
+    numbers: Mapping[Expr, int]
+
+    def given(self, values: Iterable[Expr]) -> str:
+        """What has to hold of memory and of parameters, for a witness about `values`."""
+        told, used = list(dict.fromkeys(map(show, values))), {p for value in values for p in nodes(value)}
+        numbers = [f"{show(p)} = {n}" for p, n in self.numbers.items() if p in used]
+        return "for data that give these " + " and ".join(told) + (f", {', '.join(numbers)}" if numbers else "")
+
+
+#: A statement, with the guards and the loops around it.
+Work = tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]
 #: Evaluations that an exact answer may take.
 MOST = 1 << 22
 _CHUNK = 1 << 19
+#: Choices of parameters that are tried for a counter-example.
+_TRIALS = 48
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +216,8 @@ class Model:
     `groups` are the ids of the workgroup that indices are over; `workgroup` is its place in the grid, made of them.
     `work` lists the statements that compute or store, with the guards and loops around them, `gatherings` what whole
     subgroups do. `read_from` tells of an unknown which array it was read from, where the kernel writes that; `stored`
-    lists what integers are put in shared memory, None for one that nothing tells.
+    lists what integers are put in shared memory, None for one that nothing tells. `tickets` are the unknowns that
+    atomic additions hand out.
     """
 
     kernel: Kernel
@@ -202,10 +229,11 @@ class Model:
     groups: tuple[Expr, ...]
     workgroup: tuple[Expr, Expr, Expr]
     readable: frozenset[Buffer]
-    work: list[tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]]
+    work: list[Work]
     read_from: dict[Expr, Buffer]
     gatherings: list[Gathering]
     stored: list[tuple[Access, Expr | None]]
+    tickets: "Mapping[Expr, Ticket]"
     _leaves: dict[Expr, frozenset[Expr]] = field(default_factory=dict)
     _tables: dict[Expr, Integers] = field(default_factory=dict)
 
@@ -299,6 +327,31 @@ class Model:
             env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
         return env
 
+    def points(self, env: Mapping[Expr, Array], data: Data | None) -> Points:
+        """The values at invocations, with made-up data or, for None, without what data decides."""
+        if data is None:
+            return Points(env)
+        numbers = {p: np.asarray(n, p.dtype.numpy) for p, n in data.numbers.items()}
+        return Points({**env, **numbers}, data.readable)
+
+    def trials(self, values: Iterable[Expr]) -> Iterator[Data]:
+        """Data to try where `values` depend on what the host decides.
+
+        Each integer parameter is 64, 0, 1, an end of its range, and every number near a constant that `values` compare
+        or compute it with; the others are 64 meanwhile, or all take their value of the same number.
+        """
+        over = nodes(*values)
+        near = {int(n.value) + by for n in over if isinstance(n, Const) and n.dtype.kind in "iu" for by in (0, -1, 1)}
+        parameters = [p for p in over if isinstance(p, Param) and p.dtype.kind in "iu"]
+        tried = [[min(max(n, p.lo), p.hi) for n in (64, 0, 1, p.lo, p.hi, *sorted(near))] for p in parameters]
+        usual: dict[Expr, int] = {p: numbers[0] for p, numbers in zip(parameters, tried, strict=True)}
+        rows = [usual]
+        for p, numbers in zip(parameters, tried, strict=True):
+            rows += [{**usual, p: n} for n in numbers]
+        rows += [dict(zip(parameters, row, strict=True)) for row in zip(*tried, strict=True)]
+        for row in list({tuple(row.items()): row for row in rows}.values())[:_TRIALS]:
+            yield Data(self.readable, row)
+
     def use(self, item: Access | Gathering, ids: dict[Expr, int], thread: int, verb: str) -> Use:
         """One invocation at an access or a barrier, for a witness."""
         known = [(name, counter) for name, counter in item.counters if not self.unknowns([counter])]
@@ -327,9 +380,9 @@ def _edges(extent: int, many: int) -> Integers:
     """Up to `many` of the numbers below `extent`: both ends first, then the middle."""
     if extent <= many:
         return np.arange(extent)
-    near = [x for i in range(many) for x in (i, extent - 1 - i)]
-    wanted = [*near[:4], extent // 2, extent // 2 + 1, *near[4:], *(extent * i // many for i in range(many))]
-    return np.array(sorted(dict.fromkeys(wanted[:many])), dtype=np.int64)
+    middle = max(0, min(2, many - 4))
+    low, high = np.arange((many - middle + 1) // 2), np.arange(extent - (many - middle) // 2, extent)
+    return np.unique(np.concatenate([low, extent // 2 + np.arange(middle), high]))
 
 
 def typed(ids: Mapping[Expr, Integers]) -> dict[Expr, Array]:

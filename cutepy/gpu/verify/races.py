@@ -1,8 +1,8 @@
-"""Does every address belong to one invocation, or wait for a barrier? One verdict for each array that is written.
+"""Is every address accessed by one invocation, or ordered by a barrier? One verdict for each array that is written.
 
-Within a workgroup it is decided by writing down who is where between two barriers. What the whole workgroup shares -
-its ids, the iteration of a loop with barriers - is left out where it moves all accesses alike, else one of each kind
-of iteration is looked at. Barriers do not order workgroups: those share nothing.
+Within a workgroup the accesses between two barriers are compared, thread by thread. What the whole workgroup shares -
+its ids, the iteration of a loop with barriers - is left out where it adds the same to all indices, else one of each
+kind of iteration is looked at. Barriers do not order workgroups: no address may be accessed by two of them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import Buffer, Const, Expr
-from ..ranges import Integers, MadeUp, Mask, Points, linear
+from ..ir.ranges import Integers, Mask, linear
 from .barriers import Phase, phases
 from .bounds import facts_of
-from .meeting import Answer, Found, Places, Scene, decide, found_by, meet, owned
-from .model import MOST, Access, Domain, Model, Verb, typed
-from .verdict import Verdict
+from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexample, decide, find_conflict, owned
+from .model import MOST, Access, Data, Domain, Model, Verb, typed
+from .verdict import Claim, Status, Verdict
 
 
 def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
-    """Whether two threads of a workgroup meet at an address of `buffer` in `phase`."""
+    """Whether two threads of a workgroup access one address of `buffer` in `phase`."""
     scene = Scene(model, phase, tuple(a for a in phase.accesses if a.buffer is buffer))
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
@@ -33,15 +33,15 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
         masks = np.array([facts_of(model, a).mask for a in scene.accesses])
         if np.count_nonzero(masks.any(axis=0)) <= 1 or owned(model, scene.accesses).thread:
             return Answer()
-    return decide(model, scene.accesses, lambda made_up: _search_phase(scene, made_up))
+    return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
 
 
-def _search_phase(scene: Scene, made_up: MadeUp, *, loose: bool = False) -> tuple[Found | None, bool]:
+def _search_phase(scene: Scene, data: Data | None, *, loose: bool = False) -> tuple[Counterexample | None, bool]:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
     this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
     both: so more may happen, in fewer kinds."""
     model, indices = scene.model, scene.still_indices()
-    guards = [a.guards if made_up is not None else model.split_guards(a)[0] for a in scene.accesses]
+    guards = [a.guards if data is not None else model.split_guards(a)[0] for a in scene.accesses]
     if loose:
         guards = [tuple(g for g in own if not scene.mixes(g)) for own in guards]
     wanted = [e for index, own in zip(indices, guards, strict=True) for e in (index, *own)]
@@ -50,41 +50,41 @@ def _search_phase(scene: Scene, made_up: MadeUp, *, loose: bool = False) -> tupl
     own = [scene.own_domain(a) for a in scene.accesses]
     each = sum(d.size for d in own) * model.threads
     domain = scene.domain(scene.shared_ids(wanted), each if mixed else 64, wanted)
-    points = Points(typed(domain.every) if not mixed else {}, made_up)
+    points = model.points(typed(domain.every) if not mixed else {}, data)
     alike = [points.of(e) for e in dict.fromkeys(parts) if not mixed and all(map(scene.is_shared, model.leaves(e)))]
     seen: set[bytes] = set()
     for numbers in domain.chunks(each, alike):
         ids = domain.at(numbers)
         tables = []
         for index, known, mine in zip(indices, guards, own, strict=True):
-            tables.append(_table(model, index, known, (ids, mine), made_up))
+            tables.append(_table(model, index, known, (ids, mine), data))
         for row in range(len(numbers)):
             now = [(at[min(row, len(at) - 1)], on[min(row, len(on) - 1)]) for at, on in tables]
             key = b"".join(part.tobytes() for pair in now for part in pair)
             if key in seen:
                 continue
             seen.add(key)
-            whose = [a.owners(model.threads) for a in scene.accesses]
-            there = zip(scene.accesses, now, whose, strict=True)
-            meeting = meet([Places(a.verb, *pair, a.lanes, owners) for a, pair, owners in there])
-            if meeting is not None:
-                return scene.found(meeting, {leaf: int(v[row]) for leaf, v in ids.items()}, own), False
+            owners = [a.owners(model.threads) for a in scene.accesses]
+            tables_now = zip(scene.accesses, now, owners, strict=True)
+            conflict = find_conflict([AddressTable(a.verb, *pair, a.lanes, own_) for a, pair, own_ in tables_now])
+            if conflict is not None:
+                return scene.counterexample(conflict, {leaf: int(v[row]) for leaf, v in ids.items()}, own), False
     return None, domain.complete and all(d.complete for d in own)
 
 
 def _table(
-    model: Model, index: Expr, guards: Sequence[Expr], over: tuple[dict[Expr, Integers], Domain], made_up: MadeUp
+    model: Model, index: Expr, guards: Sequence[Expr], over: tuple[dict[Expr, Integers], Domain], data: Data | None
 ) -> tuple[Integers, Mask]:
-    """Addresses, and who is there, by what is shared, own iteration and thread."""
+    """Addresses, and which threads access them, by what is shared, own iteration and thread."""
     ids, own = over
-    points = Points(model.environment(ids, own.every), made_up)
+    points = model.points(model.environment(ids, own.every), data)
     active, at = points.where(guards), points.whole(index)
     at = at.reshape((1,) * (3 - at.ndim) + at.shape)
     return np.broadcast_to(at, (at.shape[0], own.size, model.threads)), active
 
 
 def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
-    """Whether two workgroups meet at an address of `buffer`; and whether each address is known to have one thread."""
+    """Whether two workgroups access one address of `buffer`; and whether each address is proven to have one thread."""
     accesses = [a for a in model.accesses if a.buffer is buffer]
     verbs = {a.verb for a in accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
@@ -93,27 +93,29 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     tells = owned(model, accesses)
     if alone or tells.workgroup:
         return Answer(), tells.thread and not any(a.moved for a in accesses)
-    return decide(model, accesses, lambda made_up: _search_groups(model, accesses, made_up)), False
+    return decide(model, accesses, lambda data: _search_groups(model, accesses, data)), False
 
 
-def _search_groups(model: Model, accesses: Sequence[Access], made_up: MadeUp) -> tuple[Found | None, bool]:
+def _search_groups(model: Model, accesses: Sequence[Access], data: Data | None) -> tuple[Counterexample | None, bool]:
     """Try all workgroups, or those at the edges."""
     moving = {g for g in model.groups if not isinstance(g, Const)}
     places, domains = [], []
     for access in accesses:
-        guards = access.guards if made_up is not None else model.split_guards(access)[0]
+        guards = access.guards if data is not None else model.split_guards(access)[0]
         ids = model.ids_of((access.index, *guards)) | moving
         domain = model.domain(ids, each=model.threads * access.lanes, most=MOST // len(accesses))
-        points = Points(model.environment(domain.every), made_up)
+        points = model.points(model.environment(domain.every), data)
         active, at = points.where(guards), np.atleast_2d(points.whole(access.index))
         x, y, z = map(points.whole, model.workgroup)
         number = np.atleast_2d(x + model.kernel.grid[0] * (y + model.kernel.grid[1] * z))
-        places.append(Places(access.verb, at, active, access.lanes, number))
+        places.append(AddressTable(access.verb, at, active, access.lanes, number))
         domains.append(domain)
-    meeting = meet(places)
-    if meeting is None:
+    conflict = find_conflict(places)
+    if conflict is None:
         return None, all(d.complete for d in domains)
-    return found_by(model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in meeting]), False
+    return counterexample(
+        model, [(accesses[s.table], domains[s.table].point(s.row), s.thread) for s in conflict]
+    ), False
 
 
 def decide_races(model: Model) -> list[Verdict]:
@@ -144,11 +146,11 @@ def _verdict(buffer: Buffer, answers: list[Answer], verbs: set[Verb], where: str
         if answer.witness is not None:
             writing = {u.verb for u in answer.witness.uses} == {"writes"}
             reason = "two invocations write one element" if writing else "one changes what another uses"
-            return Verdict("no races", "refuted", reason, buffer.name, answer.witness)
-    doubts = [a.doubt for a in answers if a.doubt]
-    if doubts:
-        return Verdict("no races", "undecided", "; ".join(dict.fromkeys(doubts)), buffer.name)
+            return Verdict(Claim.NO_RACES, Status.REFUTED, reason, buffer.name, answer.witness)
+    reasons = [a.reason for a in answers if a.status is Status.UNDECIDED]
+    if reasons:
+        return Verdict(Claim.NO_RACES, Status.UNDECIDED, "; ".join(dict.fromkeys(reasons)), buffer.name)
     if verbs == {"updates"}:
-        return Verdict("no races", "proven", "only atomics touch it", buffer.name)
+        return Verdict(Claim.NO_RACES, Status.PROVEN, "only atomics touch it", buffer.name)
     atomics = "or is touched by atomics only, " if "updates" in verbs else ""
-    return Verdict("no races", "proven", f"every element has one owner {atomics}{where}", buffer.name)
+    return Verdict(Claim.NO_RACES, Status.PROVEN, f"every element has one owner {atomics}{where}", buffer.name)

@@ -1,22 +1,39 @@
 """What a verification says: verdicts, each with the invocations and the address that refute a claim."""
 
 from dataclasses import dataclass
-from typing import Literal
+from enum import StrEnum
 
 from ...errors import VerificationError
-from ...layout.values.above import Answer
+from ...layout.values.methods import ReprIsStr
 
-Status = Literal["proven", "refuted", "undecided"]
-Claim = Literal[
-    "in bounds",
-    "bounded loops",
-    "uniform barriers",
-    "whole subgroups",
-    "no races",
-    "written before read",
-    "forward progress",
-    "within limits",
-]
+
+class Status(StrEnum):
+    """What is known of a claim; the worst first."""
+
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+    PROVEN = "proven"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return tuple(Status).index(self)
+
+
+class Claim(StrEnum):
+    """What verdicts are about."""
+
+    IN_BOUNDS = "in bounds"
+    INSIDE_ITS_SHAPE = "inside its shape"
+    BOUNDED_LOOPS = "bounded loops"
+    UNIFORM_BARRIERS = "uniform barriers"
+    WHOLE_SUBGROUPS = "whole subgroups"
+    ALIGNED = "aligned"
+    ANY_SUBGROUP_SIZE = "any subgroup size"
+    NO_RACES = "no races"
+    WRITTEN_BEFORE_READ = "written before read"
+    FORWARD_PROGRESS = "forward progress"
+    WITHIN_LIMITS = "within limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +59,21 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A counter-example: who meets at which element of which array. `given` says what else must hold, if anything."""
+    """A counter-example: who meets at which element of which array. `given` says what else must hold, if anything; `of`
+    that `element` is a coordinate, and of which mode."""
 
     array: str
     layout: str
     element: int
     uses: tuple[Use, ...]
     given: str = ""
+    of: str = ""
 
     def __str__(self) -> str:
         layout = f", {self.layout}" if self.layout else ""
         given = f" {self.given}" if self.given else ""
-        where = f"element {self.element} of {self.array}{layout}" if self.array else ""
+        what = f"coordinate {self.element} of {self.of}" if self.of else f"element {self.element} of"
+        where = f"{what} {self.array}{layout}" if self.array else ""
         return f"{where}{given}: ".lstrip(" :") + "; ".join(map(str, self.uses))
 
 
@@ -74,7 +94,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verification(Answer):
+class Verification(ReprIsStr):
     """All verdicts about one traced form of a kernel."""
 
     kernel: str
@@ -83,21 +103,21 @@ class Verification(Answer):
     @property
     def ok(self) -> bool:
         """Whether every claim is proven."""
-        return all(v.status == "proven" for v in self.verdicts)
+        return all(v.status is Status.PROVEN for v in self.verdicts)
 
     @property
     def refuted(self) -> tuple[Verdict, ...]:
         """The verdicts with a counter-example."""
-        return tuple(v for v in self.verdicts if v.status == "refuted")
+        return tuple(v for v in self.verdicts if v.status is Status.REFUTED)
 
     @property
     def undecided(self) -> tuple[Verdict, ...]:
         """The verdicts that are neither proven nor refuted."""
-        return tuple(v for v in self.verdicts if v.status == "undecided")
+        return tuple(v for v in self.verdicts if v.status is Status.UNDECIDED)
 
     def __str__(self) -> str:
-        word = "refuted" if self.refuted else "undecided" if self.undecided else "proven"
-        return "\n".join([f"{self.kernel}: {word}", *(f"  {v}" for v in self.verdicts)])
+        worst = min((v.status for v in self.verdicts), key=lambda status: status.rank, default=Status.PROVEN)
+        return "\n".join([f"{self.kernel}: {worst}", *(f"  {v}" for v in self.verdicts)])
 
     def raise_if_refuted(self) -> None:
         """Raise VerificationError with every counter-example, if there is one."""

@@ -14,14 +14,15 @@ from math import inf
 from typing import NamedTuple
 
 from ...errors import LayoutError
-from ..values.above import Answer
+from ..public import guarded
 from ..values.composed import AnyLayout
-from .lanes import check_numbers, lanes_of
+from ..values.methods import ReprIsStr
 from .swizzled import listed
+from .thread_values import check_numbers, lanes_of
 
 WORD = 4
 """Bytes that a bank gives in a round."""
-LARGEST_COUNT = 1 << 20
+LARGEST_COUNT = 1 << 18
 """The most elements whose accesses are counted one by one."""
 
 
@@ -57,7 +58,7 @@ class Witness(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BankConflicts(Answer):
+class BankConflicts(ReprIsStr):
     """The rounds of every phase, access by access; those that evenly spread words would take in all; the worst bank."""
 
     phases: tuple[int, ...]
@@ -80,7 +81,7 @@ class BankConflicts(Answer):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Transactions(Answer):
+class Transactions(ReprIsStr):
     """The segments that each subgroup touches at each access, and those that the bytes wanted would fill in all."""
 
     each: tuple[int, ...]
@@ -95,6 +96,7 @@ class Transactions(Answer):
         return f"{self.count} transactions, {self.perfect} would do"
 
 
+@guarded
 def bank_conflicts(
     layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, banks: int = 32
 ) -> BankConflicts:
@@ -129,6 +131,7 @@ def bank_conflicts(
     )
 
 
+@guarded
 def transactions(
     layout: AnyLayout, element_bytes: int = 4, access_bytes: int | None = None, lanes: int = 32, segment_bytes: int = 32
 ) -> Transactions:

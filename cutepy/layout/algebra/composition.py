@@ -59,6 +59,8 @@ class Leaves:
 
     def _leaf(self, position: int, extent: int, step: int) -> tuple[IntTuple, IntTuple]:
         """Walk `x -> outer(step * x)` digit by digit; the stretch left over by one digit goes on in the next."""
+        if not self.shape:
+            return extent, 0  # a layout of no modes has the offset 0 only
         if step <= 0 or extent == 1:
             return (extent, 0) if step == 0 else self._from_table(position, extent, step)
         extents: list[int] = []
@@ -142,7 +144,7 @@ def composition_error(outer: Layout, inner: Layout, refused: Refused) -> Composi
             (None, None),
             refused.clause,
         )
-    works = ", ".join(map(str, islice((near for near in _neighbours(outer, inner) if composes(outer, near)), 2)))
+    works = ", ".join(map(str, islice((near for near in neighbours(outer, inner) if composes(outer, near)), 2)))
     way_out = f" Right operands that work: {works}." if works else ""
     if has_basis(outer.stride):
         return CompositionError(
@@ -226,7 +228,7 @@ def _first_carry(outer: Layout, inner: Layout) -> tuple[int, ...]:
     return tuple(extent - 1 for extent in extents)
 
 
-def _neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
+def neighbours(outer: Layout, inner: Layout) -> Iterator[Layout]:
     """Layouts that differ from `inner` in one stride or one extent."""
     extents, steps = list(leaves(inner.shape)), list(leaves(inner.stride))
     shape, _ = coalesced_open(outer)

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import LayoutError
-from ..values.above import Answer
+from ..public import guarded
 from ..values.bit_map import BitMap, Columns, Image, apply
 from ..values.composed import AnyLayout
+from ..values.methods import ReprIsStr
 from .bits import columns_of
-from .find import Trip, trip
-from .lanes import check_known
-from .rows import rank_of
+from .conflict_free import Trip, trip
+from .f2_bank_rows import rank_of
+from .thread_values import check_known
 
 Value = TypeVar("Value")
 
@@ -51,7 +52,7 @@ class Round(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Conversion(Answer):
+class Conversion(ReprIsStr):
     """What a thread does to get `target` from `source`; call it, or print it.
 
     `kept` are the values of the source that differ, in order; `copies` says for each value of the target which of the
@@ -140,6 +141,7 @@ def _swapped(
     return registers
 
 
+@guarded
 def convert(
     source: AnyLayout, target: AnyLayout, lanes: int = 32, element_bytes: int = 4, through: str | None = None
 ) -> Conversion:

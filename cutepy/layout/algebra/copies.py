@@ -10,20 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import LayoutError, TableError
-from ..values.above import Answer
+from ..public import guarded
 from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
+from ..values.methods import ReprIsStr
 from .bits import columns_of
-from .deal import Job, Side, dealt
-from .lanes import WIDEST, check_known, lanes_of, vectorised
+from .copy_search import Job, Side, dealt
 from .table import from_offsets
+from .thread_values import WIDEST, check_known, lanes_of, vectorised
 
 MOST_ELEMENTS = 1 << 14
 """The most elements of a tile."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class WidestCopy(Answer):
+class WidestCopy(ReprIsStr):
     """`layout_tv` maps (thread, value) to the index in `tile`; the first `elements` values are an access.
 
     `reads` and `writes` are the transactions (rounds, in shared memory) of all accesses, and how many would do.
@@ -47,6 +48,7 @@ class WidestCopy(Answer):
         return "\n  ".join([head, *self.limits])
 
 
+@guarded
 def widest_copy(
     source: AnyLayout,
     target: AnyLayout,

@@ -11,8 +11,8 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, cast, overload
 
-from ...errors import LayoutError
-from ..values.above import above
+from ...errors import BARE, CutepyError, LayoutError
+from ..public import refusal
 from ..values.bit_map import BitMap, OfBits, Swizzle
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import Basis, has_basis
@@ -113,7 +113,9 @@ class Operation(NamedTuple):
             if isinstance(self.composed, str):
                 raise LayoutError(f"{self.said(operands)}: {self.composed}")
             return self.composed(self.call, *operands)
-        return above("lifted", object)(self.call, *operands, tiled=self.tiled)
+        from ..symbolic.lift import lifted  # which imports the operations
+
+        return lifted(self.call, *operands, tiled=self.tiled)
 
     def said(self, operands: tuple[object, ...]) -> str:
         """The call in words."""
@@ -143,14 +145,8 @@ def operation(
     def decorated(function: Callable[Concatenate[First, Given], Result]) -> Acting[First, Given, Result]:
         plain: Act = function
 
-        @wraps(function)
-        def call(first: object = None, second: object = _NOTHING, /, *more: object, **named: object) -> object:
-            if type(first) is Layout and not more and not named and (structural or first.facts is None):
-                if second is _NOTHING:  # spelt out for speed: nearly every call ends here
-                    return plain(first)
-                if type(second) is int or (type(second) is Layout and (structural or second.facts is None)):
-                    return plain(first, second)
-            operands = (first, *more) if second is _NOTHING else (first, second, *more)
+        def general(operands: tuple[object, ...], named: dict[str, object]) -> object:
+            first = operands[0]
             if named or first is None:
                 bound = signature(function).bind(*(operands if first is not None else ()), **named)
                 bound.apply_defaults()
@@ -165,6 +161,21 @@ def operation(
                 else:
                     return plain(*operands)
             return record.on(operands)
+
+        @wraps(function)
+        def call(first: object = None, second: object = _NOTHING, /, *more: object, **named: object) -> object:
+            try:
+                if type(first) is Layout and not more and not named and (structural or first.facts is None):
+                    if second is _NOTHING:  # spelt out for speed: nearly every call ends here
+                        return plain(first)
+                    if type(second) is int or (type(second) is Layout and (structural or second.facts is None)):
+                        return plain(first, second)
+                return general((first, *more) if second is _NOTHING else (first, second, *more), named)
+            except CutepyError:
+                raise
+            except BARE as error:
+                operands = tuple(it for it in (first, second, *more) if it is not None and it is not _NOTHING)
+                raise refusal(function, operands, named, error) from error
 
         record = Operation(call, composed, structural, tiled, layouts, put, tiles, on_tensor, plain, entries, of_bits)
         OPERATIONS[function.__name__] = record
@@ -221,7 +232,8 @@ def known_sizes(call: Act, *operands: object) -> None:
 def on_any(call: Act, *operands: object) -> AnyLayout:
     """`call(*operands)` of layouts of any kind, for an operation that gives a layout."""
     result = call(*operands)
-    assert isinstance(result, AnyLayout)
+    if not isinstance(result, AnyLayout):
+        raise refusal(call, operands, {}, TypeError("the result is no layout"))
     return result
 
 

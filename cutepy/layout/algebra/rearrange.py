@@ -234,8 +234,15 @@ def prepend(layout: Layout, mode: Layout | int, up_to: int | None = None) -> Lay
     return joined([*more, *layout]) if more else layout
 
 
+MOST_MODES = 1 << 12
+"""The most modes that are added at once, far more than any layout has."""
+
+
 def _more_modes(call: str, layout: Layout, mode: Layout | int, up_to: int | None) -> list[Layout]:
     """The modes that `append` and `prepend` add."""
+    wanted = mode if type(mode) is int else up_to
+    if isinstance(wanted, int) and wanted > MOST_MODES:
+        raise LayoutError(f"{call}({layout}, {mode}, {up_to}): a layout of {wanted} modes; at most {MOST_MODES}")
     if type(mode) is int:
         return [_make(1, 0)] * (mode - layout.rank)
     if not isinstance(mode, Layout) or not (up_to is None or type(up_to) is int):

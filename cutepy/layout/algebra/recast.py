@@ -10,6 +10,7 @@ from math import gcd
 from typing import Any, Protocol, TypeVar, overload
 
 from ...errors import LayoutError
+from ..public import guarded
 from ..values.bit_map import OfBits
 from ..values.composed import AnyLayout, ComposedLayout, Function, OneKind, chained, gives_coordinates, plain_part
 from ..values.coordinates import Coordinate, as_stride, has_basis, path_of, value_of
@@ -160,6 +161,7 @@ def downcast(layout: Layout, count: int) -> Layout:
     return _make(fold_profile(iter(extents), layout.shape), fold_profile(iter(strides), layout.shape))
 
 
+@guarded
 def recast_layout(new_bits: int, old_bits: int, layout: Layout) -> Layout:
     """The layout of the same memory seen as elements of `new_bits` instead of `old_bits`.
 
@@ -213,6 +215,7 @@ def max_common_layout(left: Layout, right: Layout) -> Layout:
     return found
 
 
+@guarded
 def max_common_vector(left: AnyLayout, right: Layout) -> int:
     """How many elements, from the first on, lie next to each other in both layouts at the same coordinates.
 
@@ -253,6 +256,7 @@ Moved = TypeVar("Moved", bound=Movable)
 def domain_offset(crd: Coordinate, layout: OneKind) -> tuple[OneKind, int]: ...
 @overload
 def domain_offset(crd: Coordinate, layout: Moved) -> Moved: ...
+@guarded
 def domain_offset(crd: Coordinate, layout: AnyLayout | Movable) -> tuple[AnyLayout, int] | Movable:
     """The layout that starts at `crd`, and the offset there: `layout(crd + c)` is the offset plus `moved(c)`.
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from math import gcd
 
 from ...errors import LayoutError
-from ..values.above import numpy_later as np
+from ...lazy import numpy as np
 from ..values.int_tuple import leaves
 from ..values.layout import Layout
 from ..values.size import list_coordinates

@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...errors import LayoutError
-from ..values.above import numpy_later as np
+from ...lazy import numpy as np
 from ..values.bit_map import BitMap, Columns, Image, OfBits, apply
 from ..values.composed import (
     AnyLayout,
@@ -30,7 +30,7 @@ from ..values.composed import (
 )
 from ..values.coordinates import has_basis, value_of
 from ..values.int_tuple import IntTuple, map_leaves
-from ..values.layout import Layout, _make, flat_modes, reach
+from ..values.layout import Layout, _make, flat_modes, offset_bounds
 from ..values.size import is_unknown
 from .bits import columns_of, layout_of_columns, mapped_layout
 from .operation import OfPlain, known_sizes, on_any, on_inner
@@ -60,7 +60,7 @@ def greatest_offset(layout: ComposedLayout) -> int:
 
 def _greatest_swizzled(swizzle: OfBits, layout: ComposedLayout) -> int:
     """A swizzle permutes aligned blocks of `span`, so only offsets in the highest block matter; those are listed."""
-    bottom, top = (layout.offset + end for end in reach(layout.inner))
+    bottom, top = (layout.offset + end for end in offset_bounds(layout.inner))
     if bottom >= 0 and top < swizzle.lowest:
         return top  # no offset has a bit that the swizzle moves
     least = top // swizzle.span * swizzle.span
@@ -154,7 +154,7 @@ def stays_inside(outer: Layout, offset: int, before: AnyLayout) -> bool:
         return offset == 0 and never_below_0(before) and inside
     if isinstance(before, ComposedLayout):
         return offset >= 0 and never_below_0(before) and offset + before.cosize <= outer.size
-    least, most = (offset + end for end in reach(before))
+    least, most = (offset + end for end in offset_bounds(before))
     return 0 <= least and most < outer.size
 
 

@@ -17,7 +17,8 @@ from math import gcd, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LayoutError, TableError
-from ..values.above import numpy_later as np
+from ...lazy import numpy as np
+from ..public import guarded
 from ..values.bit_map import Swizzle
 from ..values.composed import AnyLayout, ComposedLayout, greatest_number
 from ..values.int_tuple import IntTuple, leaves
@@ -223,6 +224,7 @@ def additive_witness(outer: Layout, inner: Layout) -> tuple[int, ...] | None:
 LOOKED_AHEAD = 4096
 
 
+@guarded
 def from_offsets(table: object) -> AnyLayout:
     """The shortest layout with these offsets: nested lists or a NumPy array of whole numbers, one axis a mode.
 
@@ -249,6 +251,7 @@ def from_offsets(table: object) -> AnyLayout:
     return swizzled
 
 
+@guarded
 def from_strides(array: Any) -> Layout:
     """The layout of a strided array, in elements: of a NumPy array, a memoryview, anything with shape and strides.
 

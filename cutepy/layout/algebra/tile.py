@@ -97,7 +97,7 @@ def _complement_by_axis(layout: Layout, cotarget: IntTuple | Layout | None) -> L
     return joined(modes)
 
 
-def evenly_divides(left: HasShape, right: HasShape) -> bool:
+def evenly_divides(left: HasShape, right: object) -> bool:
     """True if tiles of the right one fill the left shape: what `logical_divide` asks of a tiler, entry by entry.
 
     >>> evenly_divides((8, 16), (4, 4)), evenly_divides((8, 10), (4, 4)), evenly_divides((8, 10), 20)
@@ -105,17 +105,20 @@ def evenly_divides(left: HasShape, right: HasShape) -> bool:
     >>> evenly_divides(48, Layout(8, 3)), evenly_divides(32, Layout(8, 3))
     (True, False)
 
-    An integer divides the size, a layout has a complement in it. Raises LayoutError for another tiler.
+    An integer divides the size, a layout has a complement in it, `_` and None keep an entry. Raises LayoutError for
+    another tiler.
     """
     whole = shape(left)
+    if keeps(right):
+        return True
     if isinstance(right, tuple):
         entries = as_tuple(whole)
         return len(right) <= len(entries) and all(map(evenly_divides, entries, right))
-    if type(right) is int and right > 0:
+    if isinstance(right, int | Size) and right > 0:
         return product(whole) % right == 0
     if not isinstance(right, Layout) or has_basis(right.stride):
         raise LayoutError(
-            f"evenly_divides({left}, {right}): a tile is a layout of offsets, a size, or a tuple of these"
+            f"evenly_divides({left}, {right}): a tile is a layout of offsets, a size, `_`, or a tuple of these"
         )
     try:
         extents, _strides, even = gaps(right, product(whole))

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ...errors import LayoutError
 from ..algebra.composition import composition
@@ -20,12 +20,14 @@ from ..algebra.operation import OPERATIONS, Act, Operation, on_any
 from ..algebra.queries import size
 from ..algebra.rearrange import coalesce, coalesced, coalesced_open, moving
 from ..algebra.tile import complement, logical_divide, logical_product, room_for, rounded_up, tile_of
-from ..values.above import Answer, above, provided
+from ..public import guarded
 from ..values.composed import AnyLayout, ComposedLayout
 from ..values.coordinates import idx2crd, keeps
 from ..values.int_tuple import IntTuple, show
 from ..values.layout import Layout, _make, flat_modes
+from ..values.methods import ReprIsStr
 from ..values.size import is_unknown
+from .parse import parse_call, parse_layout
 from .write import spelt
 
 CHECKED = 1 << 16
@@ -44,7 +46,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Explanation(Answer):
+class Explanation(ReprIsStr):
     """The call, its steps in order, and the result or the error that ends them."""
 
     call: str
@@ -58,6 +60,7 @@ class Explanation(Answer):
         return "\n".join(lines)
 
 
+@guarded
 def explain(function: Act | str, *operands: object) -> Explanation:
     """How `function(*operands)` comes to its result, in checked steps; for a refusal, the step that fails and why.
 
@@ -77,12 +80,12 @@ def explain(function: Act | str, *operands: object) -> Explanation:
     """
     told: Act | None = None
     if isinstance(function, str):
-        told, operands = provided("parse_call")(function)
+        told, operands = parse_call(function)
         if told is None:
             raise LayoutError(f"{function}: explain takes a call, such as composition((4,2):(2,1), (2,2):(4,1))")
     else:
         told = function
-    operands = tuple(above("parse_layout", Layout)(one) if isinstance(one, str) else one for one in operands)
+    operands = tuple(parse_layout(one) if isinstance(one, str) else one for one in operands)
     name = getattr(told, "__name__", str(function))
     stories = STORIES | {record.call: partial(_put, record) for record in OPERATIONS.values() if record.put}
     if told not in stories:
@@ -95,8 +98,7 @@ def explain(function: Act | str, *operands: object) -> Explanation:
     refused: LayoutError | None = None
     try:
         given = told(*operands)
-        assert isinstance(given, Layout)
-        result = given
+        result = cast("Layout", given)  # what every operation with a story gives
     except LayoutError as error:
         refused = error
     steps: list[Step] = []
@@ -110,11 +112,17 @@ def _coordinates(size: int) -> Sequence[int]:
     return range(size) if size <= CHECKED else range(0, size, -(-size // CHECKED))
 
 
+def _require(holds: bool, claim: str) -> None:
+    """A step is built only where its claim holds, also under `python -O`, which leaves out assertions."""
+    if not holds:
+        raise AssertionError(f"a step of an explanation is false, a fault of cutepy: {claim}")
+
+
 def _claim(text: str, layout: Layout, expected: Callable[[int], object]) -> Step:
     """A step that says `layout` is the map `expected` of integer coordinates."""
     coordinates = _coordinates(layout.size)
     for coordinate in coordinates:
-        assert layout(coordinate) == expected(coordinate), f"{text} at {coordinate}"
+        _require(layout(coordinate) == expected(coordinate), f"{text} at {coordinate}")
     return Step(text, layout, len(coordinates))
 
 
@@ -169,7 +177,7 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
         f"the last unbounded."
     )
     for position, (extent, step) in enumerate(flat_modes(right)):
-        digits = show(idx2crd(abs(step), tuple(extents) or (1,)))
+        digits = ("-" if step < 0 else "") + show(idx2crd(abs(step), tuple(extents) or (1,)))
         leaf = composition(outer, _make(extent, step))
         yield _claim(
             f"Mode {position} of the right operand, {extent}:{step}: a step moves these digits by {digits}; "
@@ -198,7 +206,11 @@ def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> It
             yield Step(f"Stride {step} begins where the {filled} filled offsets end: nothing is left out.")
         filled = step * extent
     result = complement(layout, cotarget)
-    yield Step(f"From {filled} on, {-(-reach // filled)} copies reach {reach}, a mode {-(-reach // filled)}:{filled}.")
+    copies = -(-reach // filled)
+    if any(step == filled for _extent, step in flat_modes(result)):
+        yield Step(f"From {filled} on, {copies} copies reach {reach}, a mode {copies}:{filled}.")
+    else:
+        yield Step(f"The offsets below {filled} reach {reach}: no mode follows.")
     yield _disjoint(layout, result)
 
 
@@ -209,7 +221,7 @@ def _disjoint(layout: Layout, rest: Layout) -> Step:
     image = {layout(i) for i in range(layout.size)}
     shifts = {rest(j) for j in range(rest.size)}
     reached = [offset + shift for shift in shifts for offset in image]
-    assert len(set(reached)) == len(reached), text
+    _require(len(set(reached)) == len(reached), text)
     return Step(text, rest, len(reached))
 
 
@@ -233,8 +245,7 @@ def _logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> It
 
 def _put(record: Operation, *operands: object) -> Iterator[Step]:
     """The story of an operation that is another one, its modes put otherwise."""
-    assert record.put is not None
-    basic, forms = record.put
+    basic, forms = cast("tuple[Act, str]", record.put)  # the stories are made from the records that have it
     yield from STORIES[basic](*operands)
     result = on_any(record.call, *operands)
     yield Step(f"The modes of {basic(*operands)} are put as {forms}: {result}.", result)
@@ -269,7 +280,7 @@ def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
             )
         else:
             offsets = [layout(i) for i in _coordinates(layout.size)]
-            assert all(layout(result(offset)) == offset for offset in offsets)
+            _require(all(layout(result(offset)) == offset for offset in offsets), f"{result} undoes {layout}")
             yield Step(
                 f"Reading an offset by these strides gives {result}: it takes each offset back to a coordinate of it.",
                 result,

@@ -7,24 +7,39 @@ the part that it is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from inspect import signature
 from math import gcd
 from operator import add, floordiv, mod, mul, sub, truediv
 from typing import Any
 
-from ...errors import CutepyError, LayoutError, NotationError
+from ...errors import CutepyError, LayoutError, NotationError, OperandError
+from ...lazy import sympy
 from ..algebra.bits import strided_over_f2
+from ..algebra.composition import neighbours
 from ..algebra.operation import OPERATIONS, Act
-from ..algebra.queries import coshape
-from ..algebra.rearrange import filter, make_ordered_layout
-from ..values.above import sympy_later as sympy
+from ..algebra.queries import (
+    coshape,
+    cosize,
+    depth,
+    is_bijective,
+    is_contiguous,
+    is_injective,
+    is_surjective,
+    rank,
+    shape,
+    size,
+    stride,
+)
+from ..algebra.rearrange import coalesce, filter, make_ordered_layout
 from ..values.bit_map import BitMap, OfBits, Swizzle
 from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chained
-from ..values.coordinates import Basis, as_stride, has_basis, keeps
-from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, tuple_add
+from ..values.coordinates import AXES_RULE, Basis, as_stride, has_basis, is_listed, keeps
+from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, product, tuple_add
 from ..values.layout import Layout, make_identity_layout, make_layout
-from .tree import Call, Chain, Fail, Joined, Node, Pair, Pointer, Tree, is_number
-from .write import OverF2
+from .tree import At, Call, Chain, Fail, Joined, Node, Pair, Pointer, Tree, is_number
+from .write import OverF2, spelt
 
 LARGEST_POWER = 64
 LARGEST_RESULT = 10**40
@@ -52,6 +67,7 @@ def _named(value: object) -> str:
         Swizzle: "a swizzle",
         BitMap: "a map of bits",
         OverF2: "a stride over F2",
+        bool: "a truth value",
     }
     return names.get(type(value), "a number" if is_number(value) else "a layout")
 
@@ -136,7 +152,7 @@ def tiler_of(node: Node, fail: Fail) -> object:
     """An integer, a layout, `_`, or a tuple of tilers."""
     if isinstance(node.value, tuple):
         return tuple([tiler_of(entry, fail) for entry in node.value])
-    if is_number(node.value) or keeps(node.value) or isinstance(node.value, (Layout, ComposedLayout, Basis)):
+    if is_number(node.value) or keeps(node.value) or isinstance(node.value, (Layout, ComposedLayout, Basis, bool)):
         return node.value
     raise fail(f"a tiler holds numbers, layouts, `_` and tuples of them, not {_named(node.value)}", node.column)
 
@@ -290,9 +306,10 @@ def _trees(call: Call, **names: str) -> list[IntTuple]:
     return [tree_of(part, call.fail, said) for part, said in zip(parts, names.values(), strict=True)]
 
 
-def _scaled(call: Call) -> Basis:
-    value, *path = call.integers(range(2, 100))
-    return Basis(value, tuple(path))
+def _basis(call: Call, value: int, *path: int) -> Basis:
+    if not is_listed(path):
+        raise call.wrong(f"takes axes, and {AXES_RULE}")
+    return Basis(value, path)
 
 
 def _function(call: Call) -> object:
@@ -320,8 +337,8 @@ _SPELLINGS: dict[Callable[[Call], object], str] = {
     _bit_map: "F2 BitMap",
     _over: "F2(",
     lambda call: call.integers((1,))[0]: "Int C constant Integer",
-    lambda call: Basis(1, tuple(call.integers(range(1, 100)))): "E",
-    _scaled: "ScaledBasis",
+    lambda call: _basis(call, 1, *call.integers(range(1, 100))): "E",
+    lambda call: _basis(call, *call.integers(range(2, 100))): "ScaledBasis",
     _layout: "Layout make_layout",
     _composed: "ComposedLayout Chained make_composed_layout composition",
     lambda call: make_identity_layout(*_trees(call, shape="a shape")): "make_identity_layout",
@@ -339,6 +356,20 @@ def functions() -> dict[str, Act]:
     """What an expression may call beside the spellings of layouts; each takes a layout first."""
     known = {name: record.call for name, record in OPERATIONS.items() if record.layouts}
     return dict(sorted({**known, "filter": filter}.items()))
+
+
+QUESTIONS: dict[str, Act] = {
+    question.__name__: question
+    for question in (
+        *(size, cosize, rank, depth, shape, stride, coshape),
+        *(is_bijective, is_contiguous, is_injective, is_surjective),
+    )
+}
+"""What an expression may ask of a layout; the answer is a number, a tuple, yes or no."""
+_SPELT = frozenset("shape stride order offset swizzle loc ip".split())
+"""Keywords of the spellings of layouts."""
+_OF_MODES = frozenset({"get", "select", "take", "group_modes", *QUESTIONS})
+"""What takes modes after the layout, which `mode=` and `<...>` name as well."""
 
 
 class Meaning:
@@ -378,7 +409,31 @@ class Meaning:
             return Node(column, layout_of_pair(self.of(value.shape), self.of(value.stride), self.fail))
         if isinstance(value, Chain):
             return Node(column, compose([self.of(link) for link in value.links], self.fail))
+        if isinstance(value, At):
+            return Node(column, self._at(value))
         return Node(column, self._called(self._spelt(value))) if isinstance(value, Call) else node
+
+    def value(self) -> object:
+        """What the whole text is: a layout, or a number, a swizzle, an answer where it computes one."""
+        node = self.of(self.tree.node)
+        found = (node.grouped or node).value
+        computes = isinstance(self.tree.node.value, At) or isinstance(found, OfBits)
+        return found if computes else self.stated(layout_of(node, self.fail))
+
+    def _at(self, at: At) -> object:
+        """A layout at a coordinate: what it gives there; at a slice: the layout of what is left."""
+        layout = self.of(at.layout)
+        entries: list[Any] = [tiler_of(self.of(entry), self.fail) for entry in at.entries]
+        try:
+            if isinstance(layout.value, OfBits):
+                return layout.value(*entries)
+            return layout_of(layout, self.fail)(*entries)
+        except CutepyError as error:
+            raise error.at(self.tree.text, layout.column) from error.__cause__
+        except TypeError as error:
+            raise self.fail(
+                f"no coordinate of {layout.value}: ({', '.join(map(str, entries))})", layout.column
+            ) from error
 
     def _spelt(self, call: Call) -> Call:
         keywords = {name: self.of(part) for name, part in call.keywords.items()}
@@ -393,6 +448,9 @@ class Meaning:
         """A spelling of a layout, or the result of a function; what the former refuses is an error at its name."""
         if self._computes(call):
             return self.computed(call, self.operands(call))
+        for name, part in call.keywords.items():
+            if name not in _SPELT:
+                raise call.fail(f"{call.name} takes no {name}=", part.column)
         try:
             return CALLS[call.name](call.bare())
         except NotationError:
@@ -402,12 +460,28 @@ class Meaning:
 
     def operands(self, call: Call) -> tuple[object, ...]:
         """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""
-        if call.keywords:
-            raise call.wrong(f"takes no {', '.join(call.keywords)}=; write its operands in order")
         layouts = OPERATIONS[call.name].layouts if call.name in OPERATIONS else 1
         first = [self.stated(layout_of(part, call.fail)) for part in call.entries[:layouts]]
-        tilers = [tiler_of(part, call.fail) for part in call.entries[layouts:]]
-        return (*first, *(self.stated(tiler) if isinstance(tiler, AnyLayout) else tiler for tiler in tilers))
+        tilers = [self._tiler(part) for part in call.entries[layouts:]]
+        named = {name: self._tiler(part) for name, part in call.keywords.items()}
+        if "mode" in named and call.name in _OF_MODES:
+            mode = named.pop("mode")
+            tilers += mode if isinstance(mode, tuple) else (mode,)
+        return self._bound(call, (*first, *tilers), named)
+
+    def _tiler(self, part: Node) -> object:
+        tiler = tiler_of(part, self.fail)
+        return self.stated(tiler) if isinstance(tiler, AnyLayout) else tiler
+
+    def _bound(self, call: Call, operands: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
+        """The operands in the order of the function's parameters."""
+        takes = signature(self.functions[call.name])
+        try:
+            bound = takes.bind(*operands, **named)
+        except TypeError:
+            given = [*map(spelt, operands), *(f"{name}={spelt(value)}" for name, value in named.items())]
+            raise call.wrong(f"takes ({', '.join(takes.parameters)}), not ({', '.join(given)})") from None
+        return (*bound.args, *bound.kwargs.values())
 
     def computed(self, call: Call, operands: tuple[object, ...]) -> object:
         """The result of a function."""
@@ -418,7 +492,10 @@ class Meaning:
             operands = (operands[0], *(path if isinstance(path, tuple) else (path,)))
         try:
             return self.functions[call.name](*operands)
+        except OperandError as error:
+            raise call.wrong(f"does not take these operands: {error}") from error
         except CutepyError as error:
+            error.fixes = fixes_of(call.name, self.functions[call.name], operands)
             raise error.at(self.tree.text, call.column) from error.__cause__
         except TypeError as error:
             raise call.wrong(f"does not take these operands: {error}") from error
@@ -430,6 +507,62 @@ class Meaning:
         """The layout with the facts that the text states of its unknown sizes."""
         facts = self.tree.facts
         return layout.given(*facts) if facts and layout.facts is not None else layout
+
+
+MOST_FIXES = 3
+MOST_REPAIRED = 1 << 12
+"""Refused calls of larger layouts are not tried again with other operands."""
+
+
+def fixes_of(name: str, function: Act, operands: tuple[object, ...]) -> tuple[str, ...]:
+    """Calls of the same function with operands near the refused ones, each of which was computed and works.
+
+    >>> from ..algebra.composition import composition
+    >>> fixes_of("composition", composition, (Layout((6, 2), (1, 7)), Layout((3, 2), (2, 3))))[0]
+    'composition((6,2):(1,7), (3,2):(2,1))'
+    """
+    found: list[str] = []
+    if any(isinstance(it, AnyLayout) and not _is_small(it) for it in operands):
+        return ()
+    for near in _near(function, operands):
+        given = zip(signature(function).parameters, near, strict=False) if len(near) > len(operands) else []
+        said = {len(near) - 1: f"{parameter}={spelt(value)}" for parameter, value in given if value is True}
+        text = f"{name}({', '.join(said.get(place, spelt(value)) for place, value in enumerate(near))})"
+        if text not in found:
+            with suppress(CutepyError, TypeError, ValueError, OverflowError):
+                function(*near)
+                found.append(text)
+        if len(found) == MOST_FIXES:
+            break
+    return tuple(found)
+
+
+def _is_small(layout: AnyLayout) -> bool:
+    return type(layout.size) is int and layout.size <= MOST_REPAIRED
+
+
+def _near(function: Act, operands: tuple[object, ...]) -> Iterator[tuple[object, ...]]:
+    """Operands to try: rounded up; others that compose; tilers that divide; modes that exist; operands simplified."""
+    first, *others = operands
+    names = list(signature(function).parameters)
+    if names[-1] == "round_up" and len(operands) < len(names):
+        yield (*operands, True)
+    if isinstance(first, Layout) and others and isinstance(others[0], Layout):
+        yield from ((first, inner, *others[1:]) for inner in neighbours(first, others[0]))
+    if isinstance(first, AnyLayout) and others:
+        yield (first, *(_dividing(other, first.shape) for other in others))
+        top = first.rank - 1
+        yield (first, *(min(max(other, 0), top) if type(other) is int else other for other in others))
+        yield (first, 0, first.rank)
+    if isinstance(first, Layout):
+        yield from ((plain, *others) for plain in (filter(first), coalesce(first), Layout(first.shape)))
+
+
+def _dividing(tiler: object, shape: IntTuple) -> object:
+    """The tiler with each number the greatest common divisor with the mode that it tiles."""
+    if isinstance(tiler, tuple) and isinstance(shape, tuple):
+        return (*map(_dividing, tiler, shape), *tiler[len(shape) :])
+    return gcd(tiler, product(shape)) if type(tiler) is int else tiler
 
 
 def _check_size(operand: object, call: Call) -> None:

@@ -15,8 +15,9 @@ from ...errors import NotationError
 from ..algebra.bits import linear_layout_of
 from ..algebra.operation import Act
 from ..algebra.rearrange import make_ordered_layout
+from ..public import guarded
 from ..values.composed import AnyLayout
-from .meaning import CALLS, Meaning, functions
+from .meaning import CALLS, QUESTIONS, Meaning, functions
 from .syntax import read
 
 _SIGNS = re.compile(r"^\s*#|[Ll]inear|Blocked|size 1 dim| -> \(|:[ \t]+\S|\w = <|\]\{")
@@ -26,6 +27,7 @@ _WORDS = ("ValueType", "Value type")
 _SPELLINGS = "Layout, Shape, Stride, make_layout, make_shape, make_stride, ComposedLayout, Swizzle, Int, E"
 
 
+@guarded
 def parse_layout(text: str) -> AnyLayout:
     """The layout that `text` writes down.
 
@@ -69,6 +71,7 @@ def _ordered(text: str, found: re.Match[str]) -> AnyLayout:
     return make_ordered_layout(tuple(sizes), tuple(map(minor.index, range(len(sizes)))))
 
 
+@guarded
 def parse_parts(text: str) -> dict[str, object]:
     """The layouts and tilers of a print of several parts, by their labels: `print(TiledMMA)`, atoms, lines of a log.
 
@@ -86,6 +89,7 @@ def parse_parts(text: str) -> dict[str, object]:
     return {name: part if name in _WORDS else parse_tiler(part) for name, part in parts.items()}
 
 
+@guarded
 def parse_tiler(text: str) -> object:
     """The tiler that `text` writes down: an integer, a layout, `_`, a tuple of tilers, or sizes as `16x8` or `16,8`.
 
@@ -134,7 +138,7 @@ def parse_expression(text: str) -> Expression:
     meaning = _expression(text)
     call = meaning.call()
     if call is None:
-        return Expression(text.strip(), "", (), meaning.layout())
+        return Expression(text.strip(), "", (), meaning.value())
     operands = meaning.operands(call)
     return Expression(text.strip(), call.name, operands, meaning.computed(call, operands))
 
@@ -158,8 +162,8 @@ def parse_call(text: str) -> tuple[Act | None, tuple[object, ...]]:
 def _expression(text: str) -> Meaning:
     if not text.strip():
         raise NotationError("there is no expression; write a layout such as (4,8):(8,1), or coalesce((4,8):(1,4))")
-    known = functions()
-    tree = read(text, CALLS.keys() | known.keys(), ", ".join(known))
+    known = functions() | QUESTIONS
+    tree = read(text, CALLS.keys() | known.keys(), ", ".join(known), known)
     return Meaning(tree, known)
 
 

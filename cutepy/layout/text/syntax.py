@@ -2,12 +2,14 @@
 
 A hand-written recursive descent over
 
-    text   := [ name ":" ] chain                         tCgA: gmem_ptr[16b](0x7f) o (4,8):(8,1)
+    text   := [ name ":" ] whole                         tCgA: gmem_ptr[16b](0x7f) o (4,8):(8,1)
+    whole  := chain { "@" chain }                        a composition, as Python writes it
     chain  := pair { "o" pair }                          swizzle o offset o layout, pointer o layout
     pair   := value [ ":" value ]                        shape:stride
     value  := number | name | "?" | basis | call | group, joined by + - * / // % ** and @
-    group  := "(" [ chain { "," chain } ] ")"            also [ ; ] and < , > for tilers
+    group  := "(" [ whole { "," whole } ] ")"            also [ ; ] and < , > for tilers
     call   := name ( "(" | "<" ) arguments ( ")" | ">" ) Layout<Shape<_4>,Stride<_1>>, make_layout(4, 1), E(0), ...
+    at     := call "(" coordinate ")"                    a layout at a coordinate or a slice; also ((4,8):(8,1))(2,_)
 
 Law: reading is linear in the text and never goes back further than one token, so a text of megabytes fails as fast as
 its first wrong character. Nesting stops at `MAX_DEPTH`.
@@ -22,10 +24,10 @@ from difflib import get_close_matches
 from itertools import count
 
 from ...errors import LayoutError, NotationError
-from ..values.coordinates import Basis
+from ..values.coordinates import AXES_RULE, Basis, is_listed
 from ..values.coordinates import _ as underscore
 from ..values.int_tuple import MAX_DEPTH, Order
-from .tree import Call, Chain, Joined, Node, Pair, Pointer, Tree, is_number
+from .tree import At, Call, Chain, Joined, Node, Pair, Pointer, Tree, is_number
 
 LONGEST_NUMBER = 40
 """Digits of the longest number that is read: far beyond any address, far below where integers grow slow."""
@@ -163,7 +165,7 @@ def number(word: str) -> int:
 
 _ORDERS = {side.value: side for side in Order} | {"GenColMajor": Order.LEFT, "GenRowMajor": Order.RIGHT}
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2}
-_KEYWORD = re.compile(r"(shape|stride|order|offset|swizzle|loc|ip)\s*=")
+_KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)")
 _DIVISOR = r"div\s*=\s*([0-9]{1,18})"
 _MACHINE_INTEGERS = frozenset("int unsigned long int32_t uint32_t int64_t uint64_t size_t".split())
 """Types of sizes that a C++ type does not know: each is another unknown."""
@@ -175,8 +177,10 @@ _POINTER = re.compile(r"\w*ptr\w*|counting_iter|tmem_|DescriptorIterator")
 _PYCUTE_SWIZZLE = r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})"
 
 
-def read(text: str, calls: Collection[str], examples: str) -> Tree:
+def read(text: str, calls: Collection[str], examples: str, functions: Collection[str] = ()) -> Tree:
     """The tree of a text in which `calls` may be called; `examples` names some of them.
+
+    `functions` are the calls that compute: where there are any, layouts may stand at coordinates, too.
 
     >>> read("4:1 o 8", (), "").node.value.links[1]
     Node(column=6, value=8, comma=True)
@@ -185,7 +189,7 @@ def read(text: str, calls: Collection[str], examples: str) -> Tree:
     """
     if not isinstance(text, str):
         raise LayoutError(f"a layout is parsed from text, not from {text!r}; write Layout(shape, stride) instead")
-    reader = Reader(text, calls, examples)
+    reader = Reader(text, calls, examples, functions)
     node = reader.whole()
     return Tree(text, node, tuple(reader.facts))
 
@@ -193,10 +197,10 @@ def read(text: str, calls: Collection[str], examples: str) -> Tree:
 class Reader:
     """One text being read."""
 
-    __slots__ = ("calls", "count", "depth", "examples", "facts", "names", "templates", "tokens")
+    __slots__ = ("calls", "count", "depth", "examples", "facts", "functions", "names", "templates", "tokens")
 
-    def __init__(self, text: str, calls: Collection[str], examples: str) -> None:
-        self.calls, self.examples = calls, examples
+    def __init__(self, text: str, calls: Collection[str], examples: str, functions: Collection[str]) -> None:
+        self.calls, self.examples, self.functions = calls, examples, functions
         self.tokens = Tokens(text)
         self.depth = self.templates = self.count = 0
         self.facts: list[str] = []
@@ -208,7 +212,7 @@ class Reader:
         if tokens.next.kind == "end":
             raise tokens.error("there is no text; a layout is written (4,8):(1,4)")
         try:
-            node = self.chain(labelled=True)
+            node = self.composed(labelled=True)
         except RecursionError:
             raise tokens.error("the text nests too deep for what is left of Python's stack") from None
         tokens.accept(";")
@@ -216,6 +220,13 @@ class Reader:
             bare = "; a tuple stands in parentheses, as (4,8)" if tokens.next.text == "," else ""
             missing = " or ':' and a stride" if isinstance(node.value, tuple) else bare
             raise tokens.error(f"{tokens.found()} follows a complete layout; expected the end of the text{missing}")
+        return node
+
+    def composed(self, *, labelled: bool = False) -> Node:
+        """`chain @ chain @ ...`, from left to right."""
+        node = self.chain(labelled=labelled)
+        while "composition" in self.calls and (sign := self.tokens.accept("@")):
+            node = Node(node.column, Call("composition", sign.column, [node, self.chain()], {}, self.tokens.error))
         return node
 
     def chain(self, *, labelled: bool = False) -> Node:
@@ -264,6 +275,8 @@ class Reader:
             sign = tokens.next.text
             if tokens.next.kind == "basis":
                 rest.append(("*", self.unit()))
+            elif sign == "@" and _is_layout(first) and not rest:
+                break
             elif sign == "@":
                 rest.append(("*", self._axes()))
             elif sign == "**":
@@ -282,14 +295,18 @@ class Reader:
         if token.kind == "number":
             return self._counted(token, number(token.text))
         if token.kind == "basis":
-            return self._counted(token, Basis(1, tuple(map(int, re.findall(r"\d+", token.text)))))
+            axes = tuple(map(number, re.findall(r"\d+", token.text)))
+            if not is_listed(axes):
+                raise self.tokens.error(AXES_RULE, token.column)
+            return self._counted(token, Basis(1, axes))
         if token.kind == "dynamic":
             return self._counted(token, self._unknown(token))
         if token.kind == "name":
             return self._named(token)
         if token.text in _PAIRS:
             entries, _, comma = self.listed(token)
-            return Node(token.column, tuple(entries), comma or token.text != "(")
+            group = Node(token.column, tuple(entries), comma or token.text != "(")
+            return self._at(group) if group.grouped and _is_layout(group.grouped) else group
         if token.text == '"':
             return self._quoted(token)
         if token.text == "-":
@@ -324,9 +341,9 @@ class Reader:
             if keyword:
                 tokens.take()
                 tokens.take()
-                keywords[keyword.group(1)] = self.chain()
+                keywords[keyword.group(1)] = self.composed()
             else:
-                entries.append(self.chain())
+                entries.append(self.composed())
             comma = tokens.accept(",", ";") is not None
         self.depth -= 1
         return entries, keywords, comma or len(entries) != 1
@@ -373,10 +390,12 @@ class Reader:
         while tokens.accept("@"):
             axis = tokens.take()
             if axis.kind != "number" or number(axis.text) < 0:
-                raise tokens.error("an axis is a number from 0", axis.column)
+                raise tokens.error(
+                    "'@' stands between layouts, (8,8):(8,1) @ (2,4), or before the number of an axis, 1@0", axis.column
+                )
             path.insert(0, number(axis.text))
-            if len(path) > MAX_DEPTH:
-                raise tokens.error(f"more than {MAX_DEPTH} axes", axis.column)
+            if not is_listed(path):
+                raise tokens.error(AXES_RULE, axis.column)
         return Node(column, Basis(1, tuple(path)))
 
     def _named(self, token: Token) -> Node:
@@ -400,7 +419,9 @@ class Reader:
             return self._tensor() if name == "tensor" else self._call(token)
         if name in _MACHINE_INTEGERS or (name == "X" and self.templates):
             return self._counted(token, self._unknown(token))
-        if name in ("o", "True", "False") or len(name) > LONGEST_NUMBER:
+        if name in ("True", "False"):
+            return Node(token.column, name == "True")
+        if name == "o" or len(name) > LONGEST_NUMBER:
             raise tokens.error("expected a number, a name or '('", token.column)
         return self._counted(token, self._symbol(name, token.column))
 
@@ -409,14 +430,34 @@ class Reader:
         called = "F2(" if token.text == "F2" and self.tokens.sees("(") else token.text
         if called not in self.calls:
             name = token.text[:LONGEST_NUMBER]
-            near = get_close_matches(name, self.calls, 1)
+            folded: dict[str, list[str]] = {}
+            for call in sorted(self.calls):
+                folded.setdefault(call.lower(), []).append(call)
+            close = [folded[word] for word in get_close_matches(name.lower(), folded, 1)]
+            near = [max(calls, key=lambda call: sum(map(str.__eq__, call, name))) for calls in close]  # shape, or Shape
             hint = f"did you mean {near[0]}?" if near else f"there are {self.examples}, ..."
-            raise self.tokens.error(f"{name} is no call that is known here; {hint}", token.column)
+            error = self.tokens.error(f"{name} is no call that is known here; {hint}", token.column)
+            error.fixes = tuple(
+                [f"{self.tokens.text[: token.column]}{meant}{self.tokens.text[token.end :]}" for meant in near]
+            )
+            raise error
         template = self.tokens.sees("<")
         self.templates += template
         entries, keywords, _ = self.listed(self.tokens.take(), token.text)
         self.templates -= template
-        return Node(token.column, Call(called, token.column, entries, keywords, self.tokens.error))
+        if template and called in self.functions and self.tokens.sees("("):  # get<1>(layout), as C++ has it
+            modes, (entries, keywords, _) = entries, self.listed(self.tokens.take(), token.text)
+            keywords = {**keywords, "mode": Node(token.column, tuple(modes))}
+        return self._at(Node(token.column, Call(called, token.column, entries, keywords, self.tokens.error)))
+
+    def _at(self, node: Node) -> Node:
+        """A layout at the coordinate or the slice that follows it in parentheses."""
+        if self.functions and isinstance(node.value, Call) and node.value.name in _NUMBERS:
+            return node
+        while self.functions and self.tokens.sees("("):
+            entries, _, _ = self.listed(self.tokens.take(), "")
+            node = Node(node.column, At(node, entries))
+        return node
 
     def _unknown(self, token: Token) -> object:
         """`?`, with its divisor as a fact: a symbol that no name of the text collides with."""
@@ -434,11 +475,18 @@ class Reader:
         try:
             from sympy import Symbol
         except ImportError as missing:
+            begun = [call for call in self.functions if call.startswith(name)][:2]
+            hint = f"write a number, or {' or '.join(begun)} with its operands" if begun else "write a number"
             raise self.tokens.error(
-                f"{name} is a size known later, which needs the package sympy, and that is not here; write a number",
-                column,
+                f"{name} is a size known later, which needs the package sympy, and that is not here; {hint}", column
             ) from missing
         return Symbol(name, integer=True, positive=True)
+
+
+def _is_layout(node: Node) -> bool:
+    """True for what can be a layout and no number: a tuple, a pair, a chain, a call, a layout at a slice."""
+    value = (node.grouped or node).value
+    return isinstance(value, (tuple, Pair, Chain, At)) or (isinstance(value, Call) and value.name not in _NUMBERS)
 
 
 def _is_one(node: Node) -> bool:

@@ -46,8 +46,9 @@ _WIDTH = r"(?:^<|\[)(\d{1,4})(?:>$|b\])|(?<!\w)[A-Za-z]{1,8}(\d{1,3})(?:E\d+M\d+
 class Node:
     """A part of the text: its column, its value, and for a group of one whether a comma made it a tuple.
 
-    As read the value is a number, a basis stride, `_`, an order, a pointer, a tuple of nodes, or a `Joined`, `Pair`,
-    `Chain` or `Call`; in place of these four `meaning.py` has a number, a stride, a swizzle, a layout.
+    As read the value is a number, a truth value, a basis stride, `_`, an order, a pointer, a tuple of nodes, or a
+    `Joined`, `Pair`, `Chain`, `At` or `Call`; in place of these five `meaning.py` has a number, a stride, a swizzle, a
+    layout.
     """
 
     column: int
@@ -91,6 +92,14 @@ class Chain:
     """`link o link o ...`"""
 
     links: list[Node]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """`layout(entry, ...)`: the layout at a coordinate, or a slice of it."""
+
+    layout: Node
+    entries: list[Node]
 
 
 @dataclass(frozen=True, slots=True)

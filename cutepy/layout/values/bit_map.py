@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
-from ...errors import LayoutError
-from .above import Map
+from ...errors import LayoutError, shown
+from .methods import Composable
 
 Scalar = TypeVar("Scalar")
 Columns = tuple[int, ...]
@@ -22,7 +22,7 @@ MOST_BITS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzle(Map):
+class Swizzle(Composable):
     """The map `x -> x ^ ((x & mask) >> shift)` with a mask of `bits` ones above bit `base + max(0, shift)`.
 
     It is its own inverse, and moves nothing out of an aligned block of `span` offsets.
@@ -78,7 +78,7 @@ class Swizzle(Map):
 
     def zoomed(self, zoom: int) -> Swizzle:
         """The same on offsets in units 2**zoom times finer, or coarser where `zoom` is below 0."""
-        return Swizzle(self.bits, self.base + zoom, self.shift)
+        return Swizzle(self.bits, self.base + _checked_zoom(self, zoom), self.shift)
 
     def __call__(self, offset: Scalar) -> Scalar:
         bits = _bits_of(offset, self)
@@ -94,7 +94,7 @@ class Swizzle(Map):
 
 
 @dataclass(frozen=True, slots=True)
-class BitMap(Map):
+class BitMap(Composable):
     """The map that takes bit j of an offset to `columns[j]`, all joined by XOR; bits above the columns stay.
 
     >>> mix = BitMap((1, 3, 6))
@@ -108,7 +108,7 @@ class BitMap(Map):
     columns: Columns
 
     def __post_init__(self) -> None:
-        columns = tuple(self.columns)
+        columns = tuple(self.columns) if isinstance(self.columns, Iterable) else (self.columns,)
         if len(columns) > MOST_BITS or any(type(c) is not int or not 0 <= c < 1 << len(columns) for c in columns):
             raise LayoutError(
                 f"BitMap({columns}): each of the {len(columns)} columns is a whole number from 0 to "
@@ -137,7 +137,7 @@ class BitMap(Map):
 
     def zoomed(self, zoom: int) -> BitMap:
         """The same on offsets in units 2**zoom times finer, or coarser where `zoom` is below 0."""
-        if zoom < 0:
+        if _checked_zoom(self, zoom) < 0:
             return BitMap(tuple(column >> -zoom for column in self.columns[-zoom:]))
         return BitMap((*(1 << bit for bit in range(zoom)), *(column << zoom for column in self.columns)))
 
@@ -167,12 +167,20 @@ class BitMap(Map):
 OfBits: TypeAlias = Swizzle | BitMap
 
 
+def _checked_zoom(function: OfBits, zoom: int) -> int:
+    if type(zoom) is not int or abs(zoom) > MOST_BITS:
+        raise LayoutError(f"{function}.zoomed({shown(zoom)}): a whole number, at most {MOST_BITS} bits up or down")
+    return zoom
+
+
 def _bits_of(offset: Any, function: OfBits) -> Any:
     """An offset as what has `& ^ << >>`: an integer, an array, a value of a kernel."""
     if hasattr(offset, "free_symbols"):
         if offset.is_Integer:
             return int(offset)
         raise LayoutError(f"{function}({offset}): the bits of an unknown offset are not known; put values in with subs")
+    if not hasattr(offset, "__xor__") or isinstance(offset, set | frozenset | dict | type):
+        raise LayoutError(f"{function}({shown(offset)}): it takes a whole number, or an array of them")
     return offset
 
 

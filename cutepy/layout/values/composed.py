@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
-from ...errors import LayoutError
-from .above import Told, above
-from .above import numpy_later as np
+from ...errors import BARE, CoordinateError, CutepyError, LayoutError, shown
+from ...lazy import numpy as np
 from .bit_map import BitMap, OfBits, Swizzle
 from .coordinates import Coordinate, as_stride, has_basis, has_underscore, path_of, value_of
 from .coordinates import _ as _
@@ -20,6 +19,7 @@ from .coordinates import slice_ as slice_of_tuple
 from .int_tuple import IntTuple, leaves, map_leaves, moved, show
 from .layout import Layout, _make, check_listing
 from .layout import slice_and_offset as slice_of_layout
+from .methods import LayoutMethods
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class Chained:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ComposedLayout(Told):
+class ComposedLayout(LayoutMethods):
     """The function `c -> outer(offset + inner(c))`.
 
     >>> C = ComposedLayout(Swizzle(1, 0, 2), 0, Layout((4, 2), (1, 4)))
@@ -97,7 +97,9 @@ class ComposedLayout(Told):
         >>> ComposedLayout(Swizzle(2, 0, 2), 0, Layout(5, 1)).cosize
         6
         """
-        return above("greatest_offset", int)(self) + 1
+        from ..algebra.swizzled import greatest_offset
+
+        return greatest_offset(self) + 1
 
     @property
     def facts(self) -> object:
@@ -112,8 +114,14 @@ class ComposedLayout(Told):
 
     def __call__(self, *crd: Coordinate) -> int | ComposedLayout:
         coordinate = crd[0] if len(crd) == 1 else crd
-        if has_underscore(coordinate):
-            return self.sliced(coordinate)
+        try:
+            return self.sliced(coordinate) if has_underscore(coordinate) else self._at(coordinate)
+        except CutepyError:
+            raise
+        except BARE as error:
+            raise CoordinateError(f"coordinate {shown(coordinate)} of {shown(self)}: {error}") from error
+
+    def _at(self, coordinate: Coordinate) -> int:
         outer: Any = self.outer
         place = moved(self.offset, self.inner(coordinate))
         found: int = outer((*place, *[0] * (outer.rank - len(place))) if isinstance(place, tuple) else place)
@@ -151,11 +159,14 @@ class ComposedLayout(Told):
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> ComposedLayout:
         """This layout with values for its unknown sizes; see `given.subs`."""
+        from ..symbolic.given import subs_offset
+
         symbols = {str(s): s for leaf in leaves(self.offset) for s in getattr(leaf, "free_symbols", ())}
-        said: dict[object, object] = dict(values or {})
-        said.update(named)
+        if not isinstance(values, Mapping | None):
+            raise LayoutError(f"subs({shown(self)}, {shown(values)}): values are a dict by symbol or name, or M=4")
+        said: dict[object, object] = dict(values or {}) | dict(named)
         wanted = {symbols.get(str(name), name): value for name, value in said.items()}
-        offset = above("subs_offset", int)(self, {s: wanted[s] for s in symbols.values() if s in wanted})
+        offset = subs_offset(self, {s: wanted[s] for s in symbols.values() if s in wanted})
         return ComposedLayout(self.outer, offset, self.inner.subs(wanted))
 
     def __str__(self) -> str:

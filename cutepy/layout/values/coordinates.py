@@ -11,12 +11,13 @@ reversed: `2@1@0`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 from ...errors import CoordinateError, LayoutError
-from .above import sympy_later as sympy
-from .int_tuple import IntTuple, leaves, map_leaves, prefix_product, product
+from ...lazy import sympy
+from .int_tuple import MAX_DEPTH, IntTuple, leaves, map_leaves, prefix_product, product
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -118,7 +119,20 @@ def E(*path: int) -> Basis | int:
         return 1
     if any(type(axis) is not int or axis < 0 for axis in path):
         raise LayoutError(f"E{path}: name axes by whole numbers from 0, the outer axis first")
+    if not is_listed(path):
+        raise LayoutError(f"E{path}: {AXES_RULE}")
     return Basis(1, path)
+
+
+MOST_AXES = 1024
+"""Axes beside one another in a coordinate, each of which a coordinate lists; far more than any tensor has."""
+AXES_RULE = f"axes are numbered below {MOST_AXES}, and nest at most {MAX_DEPTH} deep"
+
+
+def is_listed(path: Iterable[int]) -> bool:
+    """True if a coordinate with that axis is short enough to be listed: axis n has n axes before it."""
+    axes = tuple(path)
+    return len(axes) <= MAX_DEPTH and all(axis < MOST_AXES for axis in axes)
 
 
 def path_of(step: object) -> tuple[int, ...]:
@@ -209,7 +223,7 @@ def _check_tree(call: str, crd: object, tree: object) -> None:
         )
 
 
-class Slicing(Exception):
+class Slicing(LookupError):
     """Inside evaluation: the coordinate holds `_`, so a slice is meant."""
 
 

@@ -219,8 +219,8 @@ def mirrored(tree: IntTuple) -> IntTuple:
 @overload
 def ceil_div(numerator: int, denominator: int) -> int: ...
 @overload
-def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple: ...
-def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
+def ceil_div(numerator: IntTuple, denominator: IntTuple | Shaped) -> IntTuple: ...
+def ceil_div(numerator: IntTuple, denominator: IntTuple | Shaped) -> IntTuple:
     """Quotients rounded up, entry by entry; entries that the denominator does not name are kept.
 
     An integer divides through the modes of a tuple. A layout as denominator (a tile) counts as its size, and meets all
@@ -231,9 +231,8 @@ def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
 
     Raises LayoutError where the denominator nests in another way, or is below 1.
     """
-    tile = getattr(denominator, "shape", None)
-    if tile is not None:
-        numerator, denominator = product(numerator), product(tile)
+    if isinstance(denominator, Shaped):
+        numerator, denominator = product(numerator), product(denominator.shape)
     if isinstance(numerator, tuple):
         if not isinstance(denominator, tuple):
             quotients: list[IntTuple] = []
@@ -254,17 +253,20 @@ def ceil_div(numerator: IntTuple, denominator: IntTuple) -> IntTuple:
 def round_up(value: IntTuple, multiple: IntTuple) -> IntTuple:
     """The least multiple of `multiple` that is not below `value`, entry by entry.
 
-    >>> round_up(7, 3), round_up((8, 10), (3, 4))
-    (9, (9, 12))
+    An integer rounds every entry; entries that the multiple does not name are kept.
+
+    >>> round_up(7, 3), round_up((8, 10), (3, 4)), round_up((1, (8, 10)), 4)
+    (9, (9, 12), (4, (8, 12)))
+
+    Raises LayoutError where the multiple nests in another way, or is below 1.
     """
     if isinstance(value, tuple):
-        quotient = as_tuple(ceil_div(value, multiple))
-        factors = as_tuple(multiple) + (1,) * (len(value) - len(as_tuple(multiple)))
-        return tuple(
-            round_up(v, m) if isinstance(v, tuple) else product(q) * product(m)
-            for v, q, m in zip(value, quotient, factors, strict=True)
-        )
-    return product(ceil_div(value, multiple)) * product(multiple)
+        multiples = multiple if isinstance(multiple, tuple) else (multiple,) * len(value)
+        if len(multiples) > len(value):
+            raise LayoutError(f"round_up({value}, {multiple}): {len(multiples)} multiples for {len(value)} entries")
+        return tuple(map(round_up, value, multiples)) + value[len(multiples) :]
+    by = _positive(product(multiple), "round_up", value, multiple)
+    return (value + (by - 1)) // by * by
 
 
 def shape_div(shape: IntTuple, divisor: IntTuple) -> IntTuple:
@@ -290,11 +292,7 @@ def shape_div(shape: IntTuple, divisor: IntTuple) -> IntTuple:
         return shape // factor
     if factor % shape == 0:
         return 1
-    below = max(d for d in range(1, min(shape, factor) + 1) if shape % d == 0) if shape < 1 << 16 else 1
-    raise LayoutError(
-        f"shape_div({shape}, {divisor}): neither {shape} nor {factor} divides the other; "
-        f"the divisors next to it are {below} and {shape}"
-    )
+    raise LayoutError(f"shape_div({shape}, {divisor}): neither {shape} nor {factor} divides the other")
 
 
 def _positive(value: int, call: str, left: IntTuple, right: IntTuple) -> int:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
-from ...errors import CoordinateError, LayoutError
-from .above import Told, above, provided
-from .above import numpy_later as np
+from ...errors import BARE, CoordinateError, CutepyError, LayoutError, shown
+from ...lazy import numpy as np
 from .coordinates import (
     Basis,
     Coordinate,
@@ -31,11 +30,12 @@ from .coordinates import (
 from .coordinates import _ as _
 from .facts import Facts, is_plain, validated
 from .int_tuple import IntTuple, LayoutLeft, Order, as_tuple, compact_stride, leaves, show
+from .methods import LayoutMethods
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..unknown.given import Formula
+    from ..symbolic.given import Formula
 
 
 Scalar = TypeVar("Scalar")
@@ -48,7 +48,7 @@ MOST_AXES = 32
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class Layout(Told):
+class Layout(LayoutMethods):
     """A function from coordinates to offsets.
 
     `shape` is an integer or a nested tuple of integers from 1; `stride`, nested alike, holds integers (0 and negative
@@ -110,11 +110,12 @@ class Layout(Told):
             return _make(self.shape[mode], as_tuple(self.stride)[mode], self.facts)
         except IndexError:
             count = f"{self.rank} mode{'s' * (self.rank > 1)}"
-            raise CoordinateError(f"mode {mode} of {self}: it has {count}") from None
+            raise CoordinateError(f"mode {shown(mode)} of {self}: it has {count}") from None
         except TypeError:
-            crd = show(mode).strip("()") if isinstance(mode, tuple) else "1,2"
+            crd = shown(mode).strip("()") if isinstance(mode, tuple) else "1,2"
             raise CoordinateError(
-                f"mode {mode!r} of L = {self}: brackets choose a mode, as L[0]; L({crd}) is the offset at a coordinate"
+                f"mode {shown(mode)} of L = {self}: brackets choose a mode, as L[0]; L({crd}) is the offset at a "
+                "coordinate"
             ) from None
 
     def __iter__(self) -> Iterator[Layout]:
@@ -133,6 +134,10 @@ class Layout(Told):
             offset = inner_product(coordinate, self.shape, self.stride)
         except Slicing:
             return slice_and_offset(coordinate, self)[0]
+        except CutepyError:
+            raise
+        except BARE as error:
+            raise CoordinateError(f"coordinate {shown(coordinate)} of {shown(self)}: {error}") from error
         return offset if type(offset) is int else as_value(offset)
 
     def offsets(self) -> NDArray[np.int64]:
@@ -170,7 +175,9 @@ class Layout(Told):
 
         A text with a swizzle gives a ComposedLayout. Raises NotationError, with a caret under the place.
         """
-        return above("parse_layout", Layout)(text)
+        from ..text.parse import parse_layout
+
+        return cast("Layout", parse_layout(text))
 
     @classmethod
     def from_offsets(cls, table: object) -> Layout:
@@ -181,7 +188,9 @@ class Layout(Told):
 
         Raises TableError, with the index, where the table is that of none.
         """
-        return above("from_offsets", Layout)(table)
+        from ..algebra.table import from_offsets
+
+        return cast("Layout", from_offsets(table))
 
     @classmethod
     def from_strides(cls, array: object) -> Layout:
@@ -192,7 +201,9 @@ class Layout(Told):
 
         Raises LayoutError where a stride is no whole number of elements.
         """
-        return above("from_strides", Layout)(array)
+        from ..algebra.table import from_strides
+
+        return from_strides(array)
 
     def given(self, *statements: object) -> Layout:
         """This layout with facts about its unknown sizes; see `given.given`.
@@ -202,7 +213,9 @@ class Layout(Told):
 
         Raises LayoutError for what is no fact, and for facts that contradict each other.
         """
-        return above("given", Layout)(self, *statements)
+        from ..symbolic.given import given
+
+        return given(self, *statements)
 
     def subs(self, values: Mapping[object, object] | None = None, **named: object) -> Layout:
         """This layout with values for its unknown sizes; see `given.subs`.
@@ -212,7 +225,9 @@ class Layout(Told):
 
         Raises LayoutError where a fact does not hold.
         """
-        return above("subs", Layout)(self, values, **named)
+        from ..symbolic.given import subs
+
+        return subs(self, values, **named)
 
     def formula(self) -> Formula:
         """The offset as a SymPy formula over the coordinates; see `given.formula`.
@@ -222,8 +237,9 @@ class Layout(Told):
 
         Raises LayoutError for basis strides.
         """
-        found: Formula = provided("formula")(self)
-        return found
+        from ..symbolic.given import formula
+
+        return formula(self)
 
 
 def flat_modes(layout: Layout) -> Iterator[tuple[int, int]]:
@@ -231,10 +247,10 @@ def flat_modes(layout: Layout) -> Iterator[tuple[int, int]]:
     return zip(leaves(layout.shape), leaves(layout.stride), strict=True)
 
 
-def reach(layout: Layout) -> tuple[int, int]:
+def offset_bounds(layout: Layout) -> tuple[int, int]:
     """The least and the greatest offset.
 
-    >>> reach(Layout((4, 3), (-1, 10)))
+    >>> offset_bounds(Layout((4, 3), (-1, 10)))
     (-3, 20)
     """
     ends = [(extent - 1) * step for extent, step in flat_modes(layout)]

@@ -13,7 +13,7 @@ from operator import add, mul, sub
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from ..unknown.prover import Context
+    from ..symbolic.prover import Context
 
 Monomial: TypeAlias = tuple[tuple[int, int], ...]
 """A product of powers: (unknown, exponent), sorted, none 0; exponents below 0 occur only while text is being read."""

@@ -1,12 +1,7 @@
 """Atoms: the copies and multiply-adds that hardware does in one step, as data."""
 
 from . import nvidia, others
-from .atom import FMA as FMA
-from .atom import Atoms as Atoms
-from .atom import CopyAtom as CopyAtom
-from .atom import MMAAtom as MMAAtom
-from .atom import subgroup_matrix as subgroup_matrix
-from .atom import universal_copy as universal_copy
+from .atom import FMA, Atoms, CopyAtom, MMAAtom, subgroup_matrix, universal_copy
 
 MMA_ATOMS: Atoms[MMAAtom] = Atoms(lambda: [FMA, *nvidia.mma_atoms(), *others.mma_atoms()], nvidia.instruction)
 """Every multiply-add atom by name, NVIDIA's also by that of CuTe's operation, as "SM80_16x8x8_F16F16F16F16_TN"."""
@@ -15,3 +10,5 @@ COPY_ATOMS: Atoms[CopyAtom] = Atoms(
     lambda: [*map(universal_copy, (1, 2, 3, 4)), *nvidia.copy_atoms()], nvidia.instruction
 )
 """Every copy atom by name, those of matrices also by that of CuTe's operation, as "SM75_U32x4_LDSM_N"."""
+
+__all__ = ["COPY_ATOMS", "FMA", "MMA_ATOMS", "Atoms", "CopyAtom", "MMAAtom", "subgroup_matrix", "universal_copy"]

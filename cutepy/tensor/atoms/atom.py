@@ -17,14 +17,14 @@ from typing import Generic, TypeVar
 
 from ...errors import TensorError
 from ...layout import IntTuple, Layout
-from ...layout.values.above import Shown
-from ...layout.values.above import numpy_later as np
+from ...layout.values.methods import NotebookRepr
+from ...lazy import numpy as np
 from ..dtypes import as_dtype
 from ..engine import Array
 
 
 @dataclass(frozen=True, slots=True)
-class MMAAtom(Shown):
+class MMAAtom(NotebookRepr):
     """One matrix instruction `D = A * B + C`, with B as (N, K).
 
     `threads` numbers the threads that take part, `types` are the element types of A, B and C (D is as C). An
@@ -77,7 +77,7 @@ class MMAAtom(Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class CopyAtom(Shown):
+class CopyAtom(NotebookRepr):
     """One copy instruction: `read` and `write` map (thread, value) to the element that a thread reads, and writes.
 
     Elements have `bits` bits (0: any) and are counted colexicographically in `tile`. `memory` names the spaces that the

@@ -1,0 +1,88 @@
+"""What a picture in a page needs to answer without Python: its layouts and the indices of its cells, and one script.
+
+Law: what the script says of a cell is `Grid.text` of it; tests click every cell in a browser. Without scripts the
+picture is the SVG as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+
+from ..layout import ComposedLayout, Layout, Swizzle
+from ..layout.values.composed import AnyLayout
+from ..layout.values.int_tuple import leaves
+from .grid import Cells, Figure, Grid
+from .sheet import sheet_of
+
+LIVE_CELLS = 4096
+"""Pictures of more cells do not answer: their data would be as large as they are."""
+LARGEST = 1 << 31
+"""Offsets from here on do not fit the 32 bits that a swizzle has in JavaScript."""
+
+
+def live_data(figure: Figure) -> str:
+    """The data of a picture as JSON, a record for each grid in the order in which the SVG has them; "" for none.
+
+    >>> from .drawing import draw
+    >>> live_data(draw("(2,3):(3,1)").figure)
+    '[{"columns":3,"shape":[2,3],"stride":[3,1],"indices":{"start":0,"down":1,"right":2}}]'
+    """
+    boxes = sheet_of(figure).boxes
+    if figure.cells > LIVE_CELLS or not any(box.grid.indices for box in boxes):
+        return ""
+    return json.dumps([_record(box.grid) for box in boxes], separators=(",", ":"))
+
+
+def _record(grid: Grid) -> dict[str, object]:
+    found: dict[str, object] = {"columns": grid.columns.size}
+    if grid.detail is not None:
+        found |= _summed(grid.source)
+        hints = grid.hints or ("",) * len(grid.labels)
+        first = next((place for place, own in enumerate(grid.indices) if own), 0)
+        if "shape" not in found:
+            found["texts"] = [grid.text(place) for place in range(len(grid.labels))]
+        elif hints[first] and grid.text(first).startswith(hints[first]):
+            found["hint"] = 1  # the sum follows the hint of an offset or an element; of a coordinate it has its place
+        gaps = [grid.text(place) for place, hint in enumerate(hints) if not hint]
+        found |= {"gap": gaps[0]} if gaps else {}
+    if grid.threads:
+        found["threads"] = grid.threads
+    if grid.indices:
+        found["indices"] = _packed(grid.indices, grid.columns.size)
+    if grid.links:
+        found["links"] = _packed(grid.links, grid.columns.size)
+    return found
+
+
+def _summed(layout: AnyLayout | None) -> dict[str, object]:
+    """What a sum is made of; nothing for layouts whose values the script does not compute."""
+    swizzle: dict[str, object] = {}
+    if isinstance(layout, ComposedLayout) and isinstance(layout.outer, Swizzle) and type(layout.offset) is int:
+        outer = layout.outer
+        swizzle = {"swizzle": [outer.bits, outer.base, outer.shift], "offset": layout.offset}
+        layout = layout.inner
+    if not isinstance(layout, Layout) or any(type(leaf) is not int for leaf in leaves((layout.shape, layout.stride))):
+        return {}
+    steps = zip(leaves(layout.shape), leaves(layout.stride), strict=True)
+    if sum(abs(step) * extent for extent, step in steps) >= LARGEST:
+        return {}
+    return {"shape": layout.shape, "stride": layout.stride, **swizzle}
+
+
+def _packed(cells: Cells, columns: int) -> object:
+    """Three numbers where an index is a sum over row and column, else the indices of each cell, -1 for none."""
+    if all(len(own) == 1 for own in cells):
+        start = cells[0][0]
+        down = cells[columns][0] - start if len(cells) > columns else 0
+        right = cells[1][0] - start if columns > 1 else 0
+        if all(own[0] == start + down * (k // columns) + right * (k % columns) for k, own in enumerate(cells)):
+            return {"start": start, "down": down, "right": right}
+    return [own[0] if len(own) == 1 else list(own) if own else -1 for own in cells]
+
+
+@cache
+def script() -> str:
+    """The script of a page, which serves all its pictures and does no harm twice."""
+    return (files("cutepy") / "draw" / "live.js").read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""What a kernel can say beyond the vocabulary of tensors: control flow, functions, atomics, collectives, printing."""

@@ -1,0 +1,388 @@
+"""What all threads of a workgroup do together: reductions, scans and searches, by subgroups where the device has them.
+
+Law: every thread gets the fold of what all threads give, a scan the fold of what the threads up to its own give, in
+any grouping: floats may differ in rounding from device to device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from ...errors import KernelError
+from ...layout import Layout
+from ...tensor.bulk import computed
+from ...tensor.dtypes import DType, bool_, i32, u32
+from ...tensor.engine import Moved
+from ...tensor.make import make_fragment_like
+from ...tensor.tensor import Tensor
+from ..ir import Expr, as_expr
+from ..ir.place import user_place
+from ..ir.ranges import range_of
+from ..trace.blocks import only
+from ..trace.engine import BufferEngine
+from ..trace.loops import turns
+from ..trace.state import Trace, current
+from . import functions
+from .control import barrier, lane, loop, subgroup, subgroup_size, thread
+from .folds import Fold, accumulator, better, fold_lanes, of_place, ordered
+
+Element = tuple[Expr, ...]
+"""What a thread gives: a value, or several that are folded together."""
+Operation = str | Callable[[Any, Any], Any]
+NAMES = "sum", "prod", "max", "min", "any", "all"
+_SCRATCH = "what threads give one another"
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What threads fold: the elements of this one, in order, and how two are folded."""
+
+    trace: Trace
+    elements: list[Element]
+    combine: Callable[[Element, Element], Element]
+    fold: Fold | None
+    single: bool
+
+    @property
+    def dtypes(self) -> list[DType]:
+        """The types in which they are folded."""
+        return [part.dtype for part in self.elements[0]]
+
+    @property
+    def own(self) -> Element:
+        """The elements of this thread, folded."""
+        values = self.elements
+        while len(values) > 1:
+            left = values[len(values) // 2 * 2 :]
+            values = [self.combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + left
+        return values[0]
+
+    def given(self, element: Element) -> Any:
+        """A result, as the user gave the elements."""
+        if self.fold is not None and self.fold.name in ("any", "all"):
+            return element[0] != 0
+        return element[0] if self.single else element
+
+
+def _entered(call: str) -> Trace:
+    """The trace, of which all threads come here. Raises KernelError where some might not."""
+    trace = current(call)
+    trace.launched(call)
+    if trace.divergent[-1]:
+        raise KernelError(
+            f"{user_place()}: {call} inside {trace.divergent[-1]}, which threads of a workgroup decide differently: "
+            "all of them must take part; move it out, and let those threads give what changes nothing"
+        )
+    return trace
+
+
+def together(call: str, value: Any, op: Operation) -> Together:
+    trace, single = _entered(call), not isinstance(value, tuple)
+    parts = [_values(call, part) for part in ((value,) if single else value)]
+    if len({len(part) for part in parts}) != 1:
+        raise KernelError(f"{user_place()}: {call} of values together: each has to have as many elements")
+    elements: list[Element] = list(zip(*parts, strict=True))
+    if callable(op):
+        function = op
+        combine = (lambda a, b: (function(a[0], b[0]),)) if single else (lambda a, b: tuple(function(a, b)))
+        return Together(trace, elements, combine, None, single)
+    if op not in NAMES or not single:
+        what = "one value is" if single else f"{len(parts)} values together are not"
+        raise KernelError(
+            f"{user_place()}: {call}(..., {op!r}): {what} folded by {', '.join(NAMES)}; or give a function"
+        )
+    fold = Fold(op, accumulator(op, parts[0][0].dtype))
+    taken: list[Element] = [(fold.taken(x),) for (x,) in elements]
+    return Together(trace, taken, lambda a, b: (fold.combine(a[0], b[0]),), fold, single)
+
+
+def _values(call: str, value: Any) -> list[Expr]:
+    """The values of a fragment, or the one value."""
+    found = computed(value).ravel(order="F").tolist() if isinstance(value, Tensor) else [value]
+    if not found or not all(isinstance(x, Expr) for x in found):
+        raise KernelError(f"{user_place()}: {call} of {value!r}: give a value of the kernel, or a fragment of them")
+    return found
+
+
+def workgroup_reduce(value: Any, op: Operation = "sum") -> Any:
+    """The fold of what all threads of the workgroup give: a value each, a fragment each, or a tuple of such.
+
+    `op` is "sum", "prod", "max", "min", "any" or "all", or an associative and commutative function of two values (of
+    two tuples, where tuples are given). Every thread gets the result: of f16 in f32, of any and all a bool.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def total(x, out):
+    ...     gpu.launch(grid=1, threads=64)
+    ...     out[gpu.thread] = gpu.workgroup_reduce(x[gpu.thread])
+    >>> x, out = np.arange(64, dtype=np.uint32), np.zeros(64, np.uint32)
+    >>> total.interpret(x, out); out[:3].tolist()
+    [2016, 2016, 2016]
+
+    Raises KernelError where not all threads of the workgroup would come here.
+    """
+    given = together("gpu.workgroup_reduce", value, op)
+    fold = given.fold
+    return given.given(_reduced(given, None if fold is None else lambda own: (_subgroup_fold(own[0], fold),)))
+
+
+def _reduced(given: Together, of_subgroup: Callable[[Element], Element] | None) -> Element:
+    """The fold of all threads; `of_subgroup` is that of a subgroup, where subgroups have a word for it."""
+    if of_subgroup is not None and given.trace.has_subgroups():
+        with given.trace.for_every_size():
+            return _by_subgroups(given.trace, of_subgroup(given.own), given.combine)
+    return _by_memory(given.trace, given.own, given.combine)
+
+
+def _by_memory(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> Element:
+    """A tree in shared memory."""
+    threads, me = trace.threads, thread()
+    tiles = scratch(trace, [part.dtype for part in own], threads)
+
+    def step(a: Expr, b: Expr) -> None:
+        put(tiles, a, combine(get(tiles, a), get(tiles, b)))
+
+    put(tiles, me, own)
+    whole = 1 << threads.bit_length() - 1
+    if whole < threads:
+        barrier()
+        with only(me < threads - whole):
+            step(me, me + whole)
+    fold_lanes(whole, me, step)
+    barrier()
+    return get(tiles, 0)
+
+
+def _by_subgroups(trace: Trace, found: Element, combine: Callable[[Element, Element], Element]) -> Element:
+    """What each subgroup found, folded by each thread in the order of the subgroups."""
+    tiles = scratch(trace, [part.dtype for part in found], -(-trace.threads // 4))
+    with only(lane() == 0):
+        put(tiles, subgroup(), found)
+    barrier()
+    folded = CellType(get(tiles, 0))
+    for k in turns(loop(_subgroups(trace), start=1), "k", folded=folded):
+        folded.cell_contents = combine(folded.cell_contents, get(tiles, k))
+    whole: Element = folded.cell_contents
+    return whole
+
+
+def _subgroups(trace: Trace) -> Expr:
+    """How many subgroups the workgroup has. Counted here: of `num_subgroups` some drivers leave out the last part."""
+    return (trace.threads - 1) // subgroup_size() + 1
+
+
+_OF_SUBGROUP: dict[str, Callable[[Expr], Expr]] = {
+    "sum": functions.subgroup_add,
+    "prod": functions.subgroup_mul,
+    "max": functions.subgroup_max,
+    "min": functions.subgroup_min,
+    "any": functions.subgroup_max,
+    "all": functions.subgroup_min,
+}
+
+
+def _subgroup_fold(value: Expr, fold: Fold) -> Expr:
+    """The fold of what the threads of a subgroup have. Extremes of floats go by their place in the order: a device may
+    compare as if there were no NaN."""
+    extreme = fold.name in ("max", "min")
+    found = _OF_SUBGROUP[fold.name](ordered(value, value.dtype, fold.name == "max") if extreme else value)
+    return of_place(found, fold.dtype) if extreme else found
+
+
+def workgroup_argmax(value: Any, index: Any = None) -> tuple[Any, Any]:
+    """The greatest of what all threads give, and its index: by default its number among the elements in order of the
+    threads. Of equal ones the least index; NaN counts as greatest, as in NumPy.
+
+    Raises KernelError as `workgroup_reduce` does.
+    """
+    return _found("gpu.workgroup_argmax", value, index, True)
+
+
+def workgroup_argmin(value: Any, index: Any = None) -> tuple[Any, Any]:
+    """The least of what all threads give, and its index, as `workgroup_argmax`."""
+    return _found("gpu.workgroup_argmin", value, index, False)
+
+
+def _found(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]:
+    trace, values = _entered(call), _values(call, value)
+    dtype = values[0].dtype
+    key = i32 if dtype.kind == "f" else u32 if dtype is bool_ else dtype
+    places = [thread() * len(values) + j for j in range(len(values))] if index is None else _values(call, index)
+    if len(places) != len(values):
+        raise KernelError(f"{user_place()}: {call}: {len(values)} values and {len(places)} indices; give one for each")
+    pairs: list[Element] = [
+        (ordered(v, key, greatest), functions.cast(at, u32)) for v, at in zip(values, places, strict=True)
+    ]
+
+    def combine(a: Element, b: Element) -> Element:
+        return better((a[0], a[1]), (b[0], b[1]), greatest)
+
+    def of_subgroup(own: Element) -> Element:
+        best = (functions.subgroup_max if greatest else functions.subgroup_min)(own[0])
+        return best, functions.subgroup_min(functions.select(own[0] == best, own[1], (1 << 32) - 1))
+
+    best, at = _reduced(Together(trace, pairs, combine, None, single=False), of_subgroup)
+    most = max(range_of(place)[1] for _, place in pairs)
+    return of_place(best, dtype), functions.minimum(at, most)  # one of them, which shared memory does not tell a proof
+
+
+def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False, carry: Any = None) -> Any:
+    """The fold of what the threads up to this one give; with `exclusive`, of those before it: a running sum.
+
+    Of a fragment, whose elements go on from thread to thread, the fragment of what each would get. `op` is as in
+    `workgroup_reduce`, and need not be commutative; what comes before the first thread only the named ones know.
+
+    With `carry`, the fold of all that comes before these threads, two things: the scan that goes on from it, and the
+    `carry` of what comes after them.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def places(x, out):
+    ...     gpu.launch(grid=1, threads=64)
+    ...     out[gpu.thread] = gpu.workgroup_scan(x[gpu.thread], exclusive=True)
+    >>> x, out = np.full(64, 3, np.uint32), np.zeros(64, np.uint32)
+    >>> places.interpret(x, out); out[:4].tolist()
+    [0, 3, 6, 9]
+
+    Raises KernelError as `workgroup_reduce` does.
+    """
+    given = together("gpu.workgroup_scan", value, op)
+    if exclusive and given.fold is None and carry is None:
+        raise KernelError(
+            f"{user_place()}: gpu.workgroup_scan(..., exclusive=True) with a function: nothing tells what it begins "
+            "with; scan inclusively, or by a name"
+        )
+    running: list[Element] = []
+    for element in given.elements:
+        running.append(given.combine(running[-1], element) if running else element)
+    before, first, whole = _before(given, running[-1], total=carry is not None)
+    if whole is not None:
+        start = _as_given(given, carry)
+        joined = given.combine(start, before)
+        before = joined if first is None else _chosen(first, start, joined)
+        first, whole = None, given.combine(start, whole)
+    found: list[Element] = []
+    for share in [None, *running[:-1]] if exclusive else running:
+        met = before if share is None else given.combine(before, share)
+        if first is not None:
+            met = _chosen(first, _identity(given) if share is None else share, met)
+        found.append(met)
+    result: Any = given.given(found[0])
+    if isinstance(value, Tensor):
+        result = make_fragment_like(value, given.fold.dtype if given.fold else None)
+        for place, element in enumerate(found):
+            result[place] = given.given(element)
+    return result if whole is None else (result, given.given(whole))
+
+
+def _as_given(given: Together, carry: Any) -> Element:
+    """A carry as the threads' own elements are."""
+    parts = (carry,) if given.single else tuple(carry)
+    found = tuple([as_expr(part, dtype) for part, dtype in zip(parts, given.dtypes, strict=True)])
+    return found if given.fold is None else (given.fold.taken(found[0]),)
+
+
+def _chosen(condition: Expr, then: Element, other: Element) -> Element:
+    return tuple([functions.select(condition, a, b) for a, b in zip(then, other, strict=True)])
+
+
+def _identity(given: Together) -> Element:
+    assert given.fold is not None
+    return (functions.constant(given.fold.identity, given.fold.dtype),)
+
+
+def _before(given: Together, own: Element, *, total: bool) -> tuple[Element, Expr | None, Element | None]:
+    """The fold of the threads before this one; in which thread there are none, None where that is told by it; and, for
+    a `total`, the fold of all."""
+    trace, me = given.trace, thread()
+    if given.fold is not None and given.fold.name == "sum" and trace.has_subgroups():
+        with trace.for_every_size():
+            if total:
+                inside, whole = _sums(trace, own[0])
+                return (inside,), None, (whole,)
+            return (_sum_before(trace, own[0]),), None, None
+    tiles = _scanned(trace, own, given.combine)
+    at = functions.maximum(me, 1) - 1
+    return get(tiles, at), me == 0, get(tiles, trace.threads - 1) if total else None
+
+
+def _sum_before(trace: Trace, own: Expr) -> Expr:
+    (partial,) = scratch(trace, [own.dtype], -(-trace.threads // 4))
+    inside = CellType(functions.subgroup_exclusive_add(own))
+    with only(lane() == subgroup_size() - 1):  # a subgroup that is not full is the last, whose sum nobody asks for
+        partial[subgroup()] = inside.cell_contents + own
+    barrier()
+    for k in turns(loop(subgroup()), "k", inside=inside):
+        inside.cell_contents = inside.cell_contents + partial[k]
+    before: Expr = inside.cell_contents
+    return before
+
+
+def _sums(trace: Trace, own: Expr) -> tuple[Expr, Expr]:
+    """The sum of the threads before this one, and that of all: the same in each, for each adds up in one order."""
+    (partial,) = scratch(trace, [own.dtype], -(-trace.threads // 4))
+    inside, mine = functions.subgroup_exclusive_add(own), functions.subgroup_add(own)
+    with only(lane() == 0):
+        partial[subgroup()] = mine
+    barrier()
+    before = CellType(functions.constant(0, own.dtype))
+    for k in turns(loop(subgroup()), "k", before=before):
+        before.cell_contents = before.cell_contents + partial[k]
+    whole = CellType(before.cell_contents)
+    for k in turns(loop(_subgroups(trace), start=subgroup()), "k", whole=whole):
+        whole.cell_contents = whole.cell_contents + partial[k]
+    return inside + before.cell_contents, whole.cell_contents
+
+
+def _scanned(trace: Trace, own: Element, combine: Callable[[Element, Element], Element]) -> list[Tensor]:
+    """The inclusive scan in shared memory, by steps of 1, 2, 4 ... (Hillis and Steele), to and fro between two rows."""
+    threads, me = trace.threads, thread()
+    rows = [scratch(trace, [part.dtype for part in own], threads, side) for side in (0, 1)]
+    side, step = 0, 1
+    put(rows[side], me, own)
+    while step < threads:
+        barrier()
+        with only(me >= step):
+            put(rows[1 - side], me, combine(get(rows[side], me - step), get(rows[side], me)))
+        with only(me < step):
+            put(rows[1 - side], me, get(rows[side], me))
+        side, step = 1 - side, 2 * step
+    barrier()
+    return rows[side]
+
+
+def scratch(trace: Trace, dtypes: Sequence[DType], length: int, row: int = 0) -> list[Tensor]:
+    """Shared memory for a collective, which the next one takes again; what an earlier one left there has been read."""
+    found: list[Tensor] = []
+    again = False
+    for place, dtype in enumerate(dtypes):
+        note = _SCRATCH + f", value {place + 1}" * (place > 0) + ", in turn" * (row > 0)
+        known = [b for b in trace.local if b.note == note and b.dtype is dtype and b.length >= length]
+        again |= bool(known or trace.open)
+        buffer = known[0] if known else trace.local_array(dtype, length, "workgroup", "partial", note)
+        found.append(Tensor(BufferEngine(trace, buffer), Layout(length)))
+    if again and not row:
+        barrier()
+    return found
+
+
+def put(tiles: Sequence[Tensor], at: Any, element: Element) -> None:
+    for tile, part in zip(tiles, element, strict=True):
+        tile[at] = part
+
+
+def get(tiles: Sequence[Tensor], at: Any) -> Element:
+    return tuple([tile[at] for tile in tiles])
+
+
+def get_each(tiles: Sequence[Tensor], first: Any, steps: list[int]) -> list[Element]:
+    """The elements at `first` and so many places further, one by one: who put them there put one at a time."""
+    engines = [tile.engine for tile in tiles if isinstance(tile.engine, BufferEngine)]
+    return list(zip(*[engine.load(Moved(first, np.array(steps)), most=1).tolist() for engine in engines], strict=True))

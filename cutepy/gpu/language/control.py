@@ -1,0 +1,263 @@
+"""What a kernel can say beyond the vocabulary of tensors: ids, loops, predicates, barriers, shared memory, atomics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from ...errors import KernelError
+from ...layout import IntTuple, Layout
+from ...layout.values.composed import AnyLayout
+from ...tensor.bulk import offset_range
+from ...tensor.dtypes import as_dtype, bool_, c64
+from ...tensor.engine import Scalars
+from ...tensor.tensor import Tensor
+from ..ir import Barrier, Expr, builtin
+from ..ir.expr import describe
+from ..ir.place import user_place
+from ..ir.simplify import simplify
+from ..trace.memory import owned_memory
+from ..trace.source import assigned_name
+from ..trace.state import Size3, current, tracing
+from ..trace.statements import AtMost, When, loop_over
+
+
+def launch(*, grid: int | tuple[int, ...] = 1, threads: int | tuple[int, ...]) -> None:
+    """How many workgroups run the kernel, along x, y and z, and how many threads each has. The first line of a kernel.
+
+    A one-dimensional grid may have more than 65,535 workgroups. Raises KernelError for sizes below 1 (a grid may
+    have a 0: nothing runs then) and for a second call.
+    """
+    trace = current("gpu.launch")
+    trace.launch(_size3("grid", grid, least=0), _size3("threads", threads, least=1))
+
+
+def _size3(what: str, given: int | tuple[int, ...], *, least: int) -> Size3:
+    sizes = given if isinstance(given, tuple) else (given,)
+    for value in sizes:
+        if isinstance(value, Expr):
+            raise KernelError(
+                f"{user_place()}: gpu.launch({what}={given}): {value} is known only on the GPU; sizes of a launch come "
+                "from shapes of tensors and static arguments, `def kernel(..., *, n)`: make n keyword-only"
+            )
+    if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int | np.integer) and n >= least for n in sizes):
+        raise KernelError(f"{user_place()}: gpu.launch({what}={given}): give 1 to 3 whole numbers from {least} on")
+    x, y, z = (*map(int, sizes), 1, 1)[:3]
+    return x, y, z
+
+
+class Workgroup:
+    """The ids of the workgroup: `gpu.workgroup.x`, `.y`, `.z`."""
+
+    @property
+    def x(self) -> Expr:
+        return self._axis(0)
+
+    @property
+    def y(self) -> Expr:
+        return self._axis(1)
+
+    @property
+    def z(self) -> Expr:
+        return self._axis(2)
+
+    def _axis(self, axis: int) -> Expr:
+        trace = current("gpu.workgroup")
+        trace.launched("gpu.workgroup")
+        assert trace.group is not None
+        return trace.group[axis]
+
+
+workgroup = Workgroup()
+
+
+def thread() -> Expr:
+    """The index of the thread in its workgroup: `x + y * X + z * X * Y` of `gpu.thread.x`, `.y` and `.z`, where
+    `gpu.launch(threads=(X, Y, Z))`."""
+    return current("gpu.thread").thread
+
+
+def _along(value: Expr, axis: int) -> Expr:
+    trace = tracing()
+    if trace is None or trace.workgroup is None or value is not trace.thread:
+        raise AttributeError(f"{describe(value)} has no attribute {'xyz'[axis]!r}; gpu.thread has, and gpu.workgroup")
+    x, y, _ = trace.workgroup
+    return simplify((value % x, value // x % y, value // (x * y))[axis])
+
+
+Expr.along = staticmethod(_along)
+
+
+def _subgroup_id(name: str, builtin_name: str, most: int) -> Expr:
+    trace = current(f"gpu.{name}")
+    trace.ask_subgroup(f"gpu.{name}")
+    return builtin(builtin_name, 0, min(most, trace.threads) - 1)
+
+
+def lane() -> Expr:
+    """The index of the thread in its subgroup."""
+    return _subgroup_id("lane", "subgroup_invocation_id", 128)
+
+
+def subgroup() -> Expr:
+    """The index of the subgroup in the workgroup."""
+    return _subgroup_id("subgroup", "subgroup_id", 1 << 16)
+
+
+def subgroup_size() -> Expr:
+    """How many threads a subgroup of the running device has: 4 to 128, known only there."""
+    current("gpu.subgroup_size").ask_subgroup("gpu.subgroup_size")
+    return builtin("subgroup_size", 4, 128)
+
+
+def loop(stop: Scalars, *, start: Scalars = 0, step: Scalars = 1) -> Iterable[Expr]:
+    """`for k in gpu.loop(n):` stays a loop in the kernel; `k` counts from `start` below `stop` by `step`, as in range.
+
+    It is an i32 where a bound is, or where a number is below 0, else a u32. What its body rebinds is carried from turn
+    to turn, in registers.
+
+    Raises KernelError for bounds of two types, numbers that do not fit them, a step that does not lead to the end.
+    """
+    return loop_over(stop, start, step)
+
+
+def at_most(turns: Scalars, condition: Any) -> Any:
+    """`while gpu.at_most(n, condition):` turns as long as the condition holds, and n times at most.
+
+    So a loop that ends by data is bounded: it needs no checks to be sure to end. n is a whole number, of Python's or of
+    the GPU, and is asked once. Raises KernelError anywhere but as the whole condition of a `while`.
+
+    >>> import numpy as np
+    >>> from cutepy import gpu
+    >>> @gpu.kernel
+    ... def halvings(x, y):
+    ...     gpu.launch(threads=4)
+    ...     v, turns = x[gpu.thread], 0
+    ...     while gpu.at_most(10, v > 1.0):
+    ...         v = v * 0.5
+    ...         turns += 1
+    ...     y[gpu.thread] = turns
+    >>> y = np.zeros(4, np.uint32)
+    >>> halvings.interpret(np.array([1, 8, 9, 1e30], np.float32), y)
+    >>> y
+    array([ 0,  3,  4, 10], dtype=uint32)
+    """
+    current("gpu.at_most")
+    return AtMost(turns, condition, user_place())
+
+
+def unroll(stop: int, *, start: int = 0, step: int = 1) -> range:
+    """`for i in gpu.unroll(n):` writes the body n times, each with a number for `i`."""
+    if not all(isinstance(n, int | np.integer) for n in (start, stop, step)) or step == 0:
+        raise KernelError(f"{user_place()}: gpu.unroll({stop}): it needs numbers known now and a step; use gpu.loop")
+    return range(int(start), int(stop), int(step))
+
+
+def when(condition: Scalars) -> AbstractContextManager[None]:
+    """`with gpu.when(i < n):` runs its block in the threads where the condition holds.
+
+    A name that the block rebinds is a register after it.
+    """
+    current("gpu.when")
+    if isinstance(condition, Expr) and condition.dtype is not bool_:
+        raise KernelError(
+            f"{user_place()}: gpu.when of a {condition.dtype} value; compare it, as in gpu.when({condition} != 0)"
+        )
+    return When(simplify(condition) if isinstance(condition, Expr) else condition, user_place())
+
+
+def barrier(*, storage: bool = False) -> None:
+    """Wait for all threads of the workgroup; what they wrote to shared memory is then seen (with `storage`, what they
+    wrote to tensors). Raises KernelError where not all threads would come here."""
+    trace = current("gpu.barrier")
+    reason = trace.divergent[-1]
+    if reason:
+        raise KernelError(
+            f"{user_place()}: gpu.barrier inside {reason}, which threads of a workgroup decide differently: "
+            "some would wait forever; move it out, and keep only the accesses inside gpu.when"
+        )
+    trace.emit(Barrier(storage, user_place()))
+
+
+class Solve:
+    """What `gpu.shared` takes for a layout that is to be found."""
+
+    def __repr__(self) -> str:
+        return "gpu.solve"
+
+
+solve = Solve()
+
+
+def shared(
+    kind: object,
+    tile: AnyLayout | IntTuple,
+    *,
+    pad: int = 0,
+    name: str = "",
+    layout: Solve | None = None,
+) -> Tensor:
+    """A tensor in memory that the workgroup shares, of an element type or the type of a tensor; `tile` is its layout.
+
+    A shape means columns of `pad` unused elements between one another: `(m, k):(1, m + pad)`; with `layout=gpu.solve`
+    it means the layout in which no access of the kernel waits for another, found as `conflict_free` does from all that
+    the kernel reads and writes. The memory starts undefined.
+
+    Raises KernelError for an access that data decide, where the layout is to be found.
+    """
+    trace, place = current("gpu.shared"), user_place()
+    dtype = kind.dtype if isinstance(kind, Tensor) else as_dtype(kind)
+    wanted = name or assigned_name(f"s{kind.engine.name}" if isinstance(kind, Tensor) else "tile")
+    note = "shared by a workgroup"
+    if layout is not None:
+        if not isinstance(layout, Solve) or isinstance(tile, AnyLayout) or pad:
+            raise KernelError(
+                f"{place}: gpu.shared(..., {tile}, pad={pad}, layout={layout}): layout=gpu.solve finds the layout of a "
+                "shape, without pad; a layout goes in the place of the shape"
+            )
+        if dtype is c64:
+            raise KernelError(
+                f"{place}: gpu.shared({dtype}, {tile}, layout=gpu.solve): layouts are found for what takes one word or "
+                'less; share the parts, gpu.shared("f32", (n, 2), layout=gpu.solve), or give a layout'
+            )
+        chosen, why = trace.solution(wanted, tile, dtype.bytes, place)
+        note += why
+    else:
+        chosen = tile if isinstance(tile, AnyLayout) else _padded(tile, pad)
+        if pad and chosen is tile:
+            raise KernelError(f"{place}: gpu.shared(..., {tile}, pad={pad}): a layout has its strides already")
+    low, high = offset_range(chosen)
+    if low < 0:
+        raise KernelError(f"{place}: gpu.shared(..., {chosen}): offsets from {low}; use strides from 0")
+    engine = owned_memory(trace, dtype, high, "workgroup", wanted, str(chosen))
+    trace.notes.append(f"{engine.name} {dtype} {chosen}, {note}")
+    return Tensor(engine, chosen)
+
+
+def note(**layouts: object) -> None:
+    """Name layouts in the header of the printed kernel: those that share out work, beside the tensors' own.
+
+    Keyword-only arguments of the kernel are named there already.
+    """
+    trace = current("gpu.note")
+    trace.notes += [f"{name} {layout}" for name, layout in layouts.items()]
+
+
+def _padded(shape: IntTuple, pad: int) -> Layout:
+    plain = Layout(shape)
+    if not pad:
+        return plain
+    modes = list(plain)
+    strides: list[IntTuple] = [modes[0].stride]
+    step = modes[0].size + pad
+    for mode in modes[1:]:
+        strides.append(Layout(mode.shape, _scaled(Layout(mode.shape).stride, step)).stride)
+        step *= mode.size
+    return Layout(plain.shape, tuple(strides))
+
+
+def _scaled(stride: IntTuple, by: int) -> IntTuple:
+    return tuple(_scaled(s, by) for s in stride) if isinstance(stride, tuple) else stride * by

@@ -1,0 +1,90 @@
+"""From one thread-value layout to another inside a kernel: the plan of `cutepy.convert`, in registers and shuffles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import KernelError
+from ...layout import convert as planned
+from ...layout.algebra.conflict_free import Trip
+from ...layout.algebra.convert import Conversion
+from ...layout.values.composed import AnyLayout
+from ...tensor.engine import offset_of
+from ...tensor.make import make_tensor
+from ...tensor.tensor import Tensor
+from ..ir import Expr
+from ..ir.place import user_place
+from ..trace.state import current
+from .control import barrier, lane, shared, thread
+from .functions import select, subgroup_shuffle, subgroup_shuffle_xor
+
+
+def convert(
+    fragment: Tensor, source: AnyLayout, target: AnyLayout, *, lanes: int = 32, through: str | None = None
+) -> Tensor:
+    """The registers by which a thread holds its part of `target`, from those of `fragment`, its part of `source`.
+
+    Both map (thread, value) to an element of one tile; where the workgroup has more threads than they name, each group
+    of as many has a tile of its own. `lanes`, `through` and the plan are those of `cutepy.convert`. A device whose
+    subgroups are smaller is refused.
+
+    Raises KernelError where some threads of the workgroup would not take part or the fragment has another size.
+    """
+    trace, place = current("gpu.convert"), user_place()
+    plan = planned(source, target, lanes, fragment.dtype.bytes, through)
+    values = source.size // plan.threads
+    if fragment.size != values:
+        raise KernelError(f"{place}: gpu.convert({fragment}, {source}, ...): the layout has {values} values a thread")
+    if trace.divergent[-1]:
+        raise KernelError(
+            f"{place}: gpu.convert inside {trace.divergent[-1]}, where threads may be missing; move it out"
+        )
+    if trace.threads % plan.threads or (plan.trip and trace.threads != plan.threads):
+        raise KernelError(
+            f"{place}: gpu.convert({fragment}, {source}, ...): {plan.threads} threads hold the tile, the workgroup has "
+            f"{trace.threads}; launch {plan.threads}" + ("" if plan.trip else ", or a multiple")
+        )
+    held = [fragment[value] for value in range(values)]
+    with trace.for_every_size():  # of at least `plan.lanes` threads, in groups of which all is exchanged
+        found = _through(plan.trip, plan, held, fragment) if plan.trip else _shuffled(plan, held)
+    result = make_tensor(fragment.dtype, (len(found),))
+    for value, entry in enumerate(found):
+        result[value] = entry
+    return result
+
+
+def _shuffled(plan: Conversion, held: list[Any]) -> list[Any]:
+    trace = current("gpu.convert")
+    inside = min(plan.lanes, plan.threads)
+    if plan.shuffles:
+        trace.lanes = max(trace.lanes, inside)
+    index = lane() if plan.shuffles and plan.threads <= plan.lanes else thread()
+    own = index % plan.threads if plan.threads < trace.threads else index
+
+    def shuffle(value: Any, other: Any, mask: int) -> Any:
+        if plan.permutation is None:
+            return subgroup_shuffle_xor(value, mask)
+        return subgroup_shuffle(value, (other if own is lane() else lane() ^ own ^ other) ^ mask)
+
+    return plan(held, own, select, shuffle)
+
+
+def _through(trip: Trip, plan: Conversion, held: list[Any], fragment: Tensor) -> list[Any]:
+    own = thread()
+    tile = shared(fragment, trip.found.layout, name="tile")
+    barrier()  # an earlier turn of a loop may still read
+    written = np.array([_at(trip.found.layout, plan.source, own, value) for value in trip.written], object)
+    values = np.array([held[value] for value in trip.written], object)
+    tile.engine.store(written, values, (own & trip.copies) == 0 if trip.copies else None)
+    barrier()
+    places = np.array([_at(trip.found.layout, plan.target, own, value) for value in trip.read], object)
+    loaded = tile.engine.load(places)
+    found = dict(zip(trip.read, loaded, strict=True))
+    return [found[value] for value in range(len(found))]
+
+
+def _at(tile: AnyLayout, part: AnyLayout, own: Expr, value: int) -> Any:
+    """Where a tile has value `value` of the kernel's own thread."""
+    return offset_of(tile, offset_of(part, (own, value)))

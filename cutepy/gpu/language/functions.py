@@ -1,0 +1,257 @@
+"""Functions of values, for kernels and for arrays alike: mathematics, choice, conversion, subgroups, atomics.
+
+Each takes one expression, or an object array of them, and also plain NumPy numbers: one function body serves a kernel's
+epilogue and its reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NoReturn, overload
+
+import numpy as np
+
+from ...errors import KernelError
+from ...tensor.dtypes import bool_, gpu_dtype
+from ...tensor.engine import Scalars
+from ...tensor.functions import IN_KERNELS, NAMED, Function, Word
+from ...tensor.rules import Number
+from ..ir import Expr, as_expr, call, component
+from ..ir import cast as cast_expr
+from ..ir import select as select_expr
+from ..ir.functions import applied
+from ..ir.place import advice, user_place
+from ..ir.weak import SCALARS, meeting, strong_type
+from ..trace.complex import COMPLEX, Complex, as_complex
+from ..trace.registers import python_number
+from ..trace.state import Trace, current
+
+
+def _each(function: Callable[..., object], *values: Scalars) -> Any:
+    """`function` of single values, or of the entries of object arrays."""
+    if any(isinstance(v, np.ndarray) for v in values):
+        return np.frompyfunc(function, len(values), 1)(*[_boxed(v) if isinstance(v, Expr) else v for v in values])
+    return function(*values)
+
+
+def _boxed(value: Expr) -> np.ndarray:
+    """An array of one object, which NumPy goes through without asking it."""
+    box = np.empty((), object)
+    box[()] = value
+    return box
+
+
+def _traced(values: tuple[Scalars, ...]) -> bool:
+    return any(isinstance(v, Expr) or (isinstance(v, np.ndarray) and v.dtype == object) for v in values)
+
+
+def _plain(values: tuple[Scalars, ...]) -> bool:
+    """Whether all are Python's own numbers: what is made of them is one."""
+    return all(type(v) in (bool, int, float) for v in values)
+
+
+@cache
+def of_table(function: Function) -> Callable[..., Any]:
+    """`gpu.NAME`: the device's own function, where it has one, of values of a kernel; NumPy's of arrays."""
+    if function.conditional:
+        return select
+    one: Callable[..., object] = partial(call, function.ir) if function.ir else _by_law(function)
+    if isinstance(function, Word) and function.lanes > 1:
+        one = partial(_several, function)
+
+    def apply(*values: Scalars) -> Any:
+        traced = _traced(values)
+        if len(values) != function.arity:
+            where, takes = f"{user_place()}: " * traced, f"{function.arity} operands, given are {len(values)}"
+            raise KernelError(f"{where}gpu.{function.in_kernels} takes {takes}")
+        if traced:
+            return _each(one, *values)
+        found = function.numpy(*[np.asarray(v) for v in values])
+        if isinstance(function, Word) and function.lanes > 1:
+            return tuple(found)
+        return found.item() if _plain(values) else found
+
+    apply.__name__ = apply.__qualname__ = function.in_kernels
+    apply.__doc__ = function.law + f" On a device `{function.ir}`: {function.accuracy}." * bool(function.ir)
+    return apply
+
+
+def _several(function: Word, value: Scalars) -> tuple[Expr, ...]:
+    """The values that a word holds."""
+    found = call(function.ir, as_expr(value))
+    return tuple([component(found, lane) for lane in range(function.lanes)])
+
+
+def _by_law(function: Function) -> Callable[..., Expr]:
+    """A function of single values by NumPy's law."""
+    return partial(applied, function)
+
+
+def __getattr__(name: str) -> Any:
+    if name in IN_KERNELS:
+        return of_table(IN_KERNELS[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def select(condition: Any, then: Any, other: Any) -> Any:
+    """`then` where the condition holds, else `other`; both are computed."""
+    if not _traced((condition, then, other)) and not isinstance(then, Complex) and not isinstance(other, Complex):
+        found = np.where(condition, then, other)
+        return found.item() if _plain((condition, then, other)) else found
+    return _each(_choose, condition, then, other)
+
+
+def _choose(condition: object, then: object, other: object) -> Expr | Complex:
+    if isinstance(then, COMPLEX) or isinstance(other, COMPLEX):
+        sides = as_complex(then), as_complex(other)
+        return Complex(*[_choose(condition, *[getattr(side, part) for side in sides]) for part in ("real", "imag")])
+    test = as_expr(condition, bool_)
+    if test.dtype is not bool_:
+        raise KernelError(
+            f"{user_place()}: gpu.select by a {test.dtype} value; compare it, as in gpu.select(v != 0, ...)"
+        )
+
+    def side(value: object) -> Expr:
+        return value if isinstance(value, Expr) else python_number(value) if strong is None else as_expr(value, strong)
+
+    strong = strong_type((then, other))
+    return meeting(partial(select_expr, test), [side(then), side(other)], wraps=strong is None)
+
+
+@overload
+def cast(value: Expr, dtype: object) -> Expr: ...
+@overload
+def cast(value: Scalars, dtype: object) -> Any: ...
+def cast(value: Scalars, dtype: object) -> Any:
+    """`value` converted to an element type."""
+    kind = gpu_dtype(dtype)
+    if not _traced((value,)):
+        return np.asarray(value).astype(kind.numpy)[()]  # of a number a scalar, which has its type in kernels
+    return _each(lambda v: cast_expr(v, kind), value)
+
+
+def bitcast(value: Scalars, dtype: object) -> Any:
+    """The bits of `value` as a value of `dtype`, which has as many.
+
+    >>> import numpy as np
+    >>> bitcast(np.float32(1.0), "u32")
+    np.uint32(1065353216)
+
+    Raises KernelError for another width.
+    """
+    kind = gpu_dtype(dtype)
+    if _traced((value,)):
+        return _each(lambda v: cast_expr(v, kind, bits=True), value)
+    array = np.asarray(value)
+    if array.dtype.itemsize != np.dtype(kind.numpy).itemsize:
+        raise KernelError(f"the bits of {array.dtype} are not those of {kind}: widths differ")
+    return array.view(kind.numpy)[()]
+
+
+def constant(value: Number, dtype: object) -> Expr:
+    """A number with an element type."""
+    return as_expr(value, gpu_dtype(dtype))
+
+
+def _ufunc(self: Expr, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    """NumPy's functions of kernel values: by their law, as the table of functions has it; others are refused."""
+    name = ufunc.__name__ if method == "__call__" and not options else ""
+    found = _each(_by_law(NAMED[name]), *_literals(inputs)) if name in NAMED else NotImplemented
+    return _refused(ufunc.__name__) if found is NotImplemented else found
+
+
+def _literals(values: tuple[Any, ...]) -> list[Any]:
+    """Operands in which NumPy's scalars, and arrays without axes, are literals of the type that they have."""
+    plain = [v[()] if isinstance(v, np.ndarray) and v.ndim == 0 and v.dtype != object else v for v in values]
+    met = strong_type([v for v in plain if isinstance(v, Expr)])
+    own = [SCALARS.get(type(v)) for v in plain]
+    return [
+        v if not isinstance(v, np.generic) else v.item() if kind is None else as_expr(v, met or kind)
+        for v, kind in zip(plain, own, strict=True)
+    ]
+
+
+def _array_function(self: Expr, function: Callable[..., Any], kinds: object, given: Any, options: Any) -> Any:
+    """What the table has, as `np.where` and `np.round`, of kernel values; NumPy's others are those of arrays."""
+    own = NAMED.get(function.__name__)
+    if own is None or options or len(given) != own.arity:
+        _refused(function.__name__)
+    return of_table(own)(*given) if own.conditional else _each(_by_law(own), *_literals(given))
+
+
+def _refused(name: str) -> NoReturn:
+    instead = advice()
+    if not instead.startswith("write"):
+        instead = "use operators, the functions of cutepy.gpu, and gpu.loop over a tensor"
+    raise KernelError(f"{user_place()}: np.{name} has no meaning for values of a kernel; {instead}")
+
+
+def _method(function: Function) -> Callable[..., Expr]:
+    return lambda *values, **_: _by_law(function)(*values)
+
+
+for _name, _row in NAMED.items():
+    if _row.python is None and isinstance(getattr(np, _name, None), np.ufunc):
+        # NumPy's functions call a method of their own name on the entries of an object array.
+        setattr(Expr, _name, _method(_row))
+Expr.__array_ufunc__ = _ufunc
+Expr.__array_function__ = _array_function
+
+
+def _subgroup(name: str, doc: str) -> Callable[..., Any]:
+    operands = 2 if "shuffle" in name or name == "subgroup_broadcast" else 1
+
+    def apply(*values: Scalars) -> Any:
+        trace = current(f"gpu.{apply.__name__}")
+        if len(values) != operands or not _traced(values[:1]):
+            what = "a value of the kernel" + (" and a lane, a distance or a mask" if operands == 2 else "")
+            raise KernelError(f"{user_place()}: {name} takes {what}")
+        _ask(trace, name, values)
+        return _each(lambda *v: trace.let("lanes", call(name, *v), uniform=False), *values)
+
+    apply.__name__, apply.__doc__ = name, doc
+    return apply
+
+
+#: Folds of values that are all the same are that value, whichever threads there are.
+_IDEMPOTENT = "subgroup_min", "subgroup_max", "subgroup_any", "subgroup_all", "subgroup_broadcast_first"
+
+
+def _ask(trace: Trace, name: str, values: tuple[Scalars, ...]) -> None:
+    """Note an operation whose result may depend on the size of subgroups. An exchange by a mask known now stays inside
+    groups of 4 threads, or of as many as the kernel requires, where the mask is smaller."""
+    value, *others = values
+    if name in _IDEMPOTENT and isinstance(value, Expr) and trace.is_uniform(value):
+        return
+    if name == "subgroup_shuffle_xor" and isinstance(mask := others[0], int) and 0 <= mask < max(4, trace.lanes):
+        return
+    trace.ask_subgroup(f"gpu.{name}")
+
+
+subgroup_add = _subgroup("subgroup_add", "The sum over the active threads of the subgroup.")
+subgroup_mul = _subgroup("subgroup_mul", "The product over the active threads of the subgroup.")
+subgroup_min = _subgroup("subgroup_min", "The least value in the subgroup.")
+subgroup_max = _subgroup("subgroup_max", "The greatest value in the subgroup.")
+subgroup_inclusive_add = _subgroup("subgroup_inclusive_add", "The sum over this and the lower threads.")
+subgroup_exclusive_add = _subgroup("subgroup_exclusive_add", "The sum over the lower threads.")
+subgroup_shuffle = _subgroup("subgroup_shuffle", "The value of thread `lane` of the subgroup.")
+subgroup_shuffle_xor = _subgroup(
+    "subgroup_shuffle_xor", "The value of the thread whose index differs in the bits of `mask`."
+)
+subgroup_shuffle_down = _subgroup("subgroup_shuffle_down", "The value of the thread `delta` further up in index.")
+subgroup_shuffle_up = _subgroup("subgroup_shuffle_up", "The value of the thread `delta` lower in index.")
+subgroup_broadcast = _subgroup("subgroup_broadcast", "The value of thread `lane` of the subgroup, a number known now.")
+subgroup_any = _subgroup("subgroup_any", "Whether a bool holds in one of the active threads of the subgroup.")
+subgroup_all = _subgroup("subgroup_all", "Whether a bool holds in all active threads of the subgroup.")
+_ballot = _subgroup("subgroup_ballot", "")
+
+
+def subgroup_ballot(condition: Scalars) -> tuple[Expr, Expr, Expr, Expr]:
+    """In which active threads of the subgroup a bool holds: a bit for each, from thread 0 on, in four u32."""
+    words = _ballot(condition)
+    first, second, third, fourth = (component(words, i) for i in range(4))
+    return first, second, third, fourth
+
+
+subgroup_broadcast_first = _subgroup("subgroup_broadcast_first", "The value of the first active thread.")

@@ -1,0 +1,169 @@
+"""Rows and columns of a product's accumulators, folded over the threads that share them.
+
+Law: where `acc` has an element of row i, `reduce_rows(acc, mma, op)` has the fold of all elements of row i of the tile.
+Which values and which threads share a row is read off the thread-value layout: values are folded in registers, threads
+whose numbers differ in low bits by shuffles, the others through shared memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from ...errors import KernelError
+from ...layout import Layout
+from ...layout import _ as ALL
+from ...layout.values.int_tuple import IntTuple, as_tuple, leaves, map_leaves, product_each
+from ...tensor.bulk import computed
+from ...tensor.make import make_counting_tensor, make_tensor
+from ...tensor.tensor import Tensor
+from ...tensor.tiled import TiledMMA
+from ..ir.place import user_place
+from ..trace.blocks import only
+from . import functions
+from .collectives import Element, Operation, Together, get_each, put, scratch, together
+from .control import barrier, thread
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who has which rows of a tile (or columns, where `axis` is 1).
+
+    `starts` maps a thread to the index of its first element in a tile of `extent` rows; a thread's values are in the
+    rows `steps` further down, and `places` maps a value to the number of its step.
+    """
+
+    starts: Layout
+    extent: int
+    axis: int
+    steps: tuple[int, ...]
+    places: Layout
+
+    def row(self, number: Any) -> Any:
+        """The first row of a thread."""
+        at: Any = self.starts(number)
+        return at // self.extent if self.axis else at % self.extent
+
+    def across(self, number: Any) -> Any:
+        """Where it stands in that row."""
+        at: Any = self.starts(number)
+        return at % self.extent if self.axis else at // self.extent
+
+
+def sharing(acc: Tensor, mma: TiledMMA, axis: int) -> Sharing:
+    """Raises KernelError for registers that are no accumulators of `mma`."""
+    found = _sharing(acc.shape, mma, axis) if acc.engine.space == "rmem" else None
+    if found is None:
+        raise KernelError(
+            f"{user_place()}: {acc} is no fragment of C of {mma}: give make_fragment_like(mma.thread(A, B, C).C), whole"
+        )
+    return found
+
+
+@lru_cache(maxsize=64)
+def _sharing(shape: IntTuple, mma: TiledMMA, axis: int) -> Sharing | None:
+    tile = mma.tile[:2]
+    once = _part(mma, tile)
+    if len(as_tuple(shape)) != once.rank or not isinstance(once.layout, Layout):
+        return None
+    held, one = (product_each(s)[-2:] for s in (shape, once.shape))
+    if any(n % by for n, by in zip(held, one, strict=True)):
+        return None
+    whole = [extent * n // by for extent, n, by in zip(tile, held, one, strict=True)]
+    part = _part(mma, (whole[0], whole[1]))
+    if part.shape != shape:
+        return None
+    rows = [at // whole[0] if axis else at % whole[0] for at in computed(part).ravel(order="F").tolist()]
+    steps = tuple(sorted(set(rows)))
+    along = [step // whole[0] if axis else step % whole[0] for step in leaves(part.stride)]
+    numbers, count = {0: 0}, 1
+    for step, extent in sorted(zip(along, leaves(part.shape), strict=True)):
+        if step and extent > 1:
+            numbers[step] = count
+            count *= extent
+    strides = iter([numbers.get(step, 0) for step in along])
+    places = Layout(shape, map_leaves(lambda leaf: next(strides), shape))
+    if any(steps[number] != row for number, row in zip(places.offsets().ravel(order="F").tolist(), rows, strict=True)):
+        raise KernelError(f"{user_place()}: {mma} deals out values askew: their rows are no layout of them")
+    return Sharing(mma.layout_tv("c")[0], tile[0], axis, steps, places)
+
+
+def _part(mma: TiledMMA, extents: tuple[int, int]) -> Tensor:
+    """What thread 0 has of a tile of C whose elements are their indices, in the modes of a fragment."""
+    part = mma.partition_C(make_counting_tensor(Layout(extents)), 0)
+    plain = mma.atom.shape == (1, 1, 1) and mma.atom.threads.size == 1
+    found: Tensor = part[(0, *(ALL,) * (part.rank - 1))] if plain else part
+    return found
+
+
+def reduce_rows(acc: Tensor, mma: TiledMMA, op: Operation = "sum", *, lanes: int = 4) -> Tensor:
+    """The fold of each row of the tile of which `acc` holds the accumulators of `mma`: where `acc` has an element, the
+    result has what its row is folded to, so that `transform(acc, rows, acc, op=...)` goes on with both.
+
+    `op` is as in `gpu.workgroup_reduce`. Threads of a group of `lanes` shuffle, where the device has subgroups; what
+    others have goes through shared memory. A device whose subgroups are smaller is refused; none are below 4.
+
+    Raises KernelError for registers that `mma` does not deal out, and where not all threads would come here.
+    """
+    return _folded("gpu.reduce_rows", acc, mma, op, (0, lanes))
+
+
+def reduce_columns(acc: Tensor, mma: TiledMMA, op: Operation = "sum", *, lanes: int = 4) -> Tensor:
+    """The fold of each column of the tile, as `reduce_rows`."""
+    return _folded("gpu.reduce_columns", acc, mma, op, (1, lanes))
+
+
+def _folded(call: str, acc: Tensor, mma: TiledMMA, op: Operation, how: tuple[int, int]) -> Tensor:
+    axis, lanes = how
+    given = together(call, acc, op)
+    trace, found = given.trace, sharing(acc, mma, axis)
+    if trace.threads != mma.threads:
+        raise KernelError(
+            f"{user_place()}: {call}({acc}, ...): {mma.threads} threads hold the tile, the workgroup "
+            f"has {trace.threads}"
+        )
+    of_step: list[list[Element]] = [[] for _ in found.steps]
+    for number, element in zip(found.places.offsets().ravel(order="F").tolist(), given.elements, strict=True):
+        of_step[number].append(element)
+    folded = [replace(given, elements=elements).own for elements in of_step]
+    every = np.arange(mma.threads)
+    rows, shuffled = found.row(every), 0
+    if mma.threads & (mma.threads - 1) == 0 and trace.has_subgroups():
+        bits = [1 << i for i in range(lanes.bit_length() - 1) if 1 << i < mma.threads]
+        for bit in (bit for bit in bits if (found.row(every ^ bit) == rows).all()):
+            shuffled |= bit
+            trace.lanes = max(trace.lanes, 2 * bit)
+            others = [tuple([functions.subgroup_shuffle_xor(part, bit) for part in element]) for element in folded]
+            folded = [given.combine(a, b) for a, b in zip(folded, others, strict=True)]
+    speaking = every[every & shuffled == 0]
+    shares = sorted(set(found.across(speaking).tolist()))
+    if len(shares) > 1:
+        folded = _through(found, folded, given, (shuffled, shares))
+    result = make_tensor(given.dtypes[0], (len(folded),))
+    for number, element in enumerate(folded):
+        result[number] = given.given(element)
+    return Tensor(result.engine, found.places)
+
+
+def _through(found: Sharing, folded: list[Element], given: Together, how: tuple[int, list[int]]) -> list[Element]:
+    """Threads put what they have of each row into shared memory, and read what others put."""
+    shuffled, shares = how
+    wide = gcd(*shares) or 1
+    count, me = shares[-1] // wide + 1, thread()
+    high = int(np.max(found.row(np.arange(given.trace.threads)))) + found.steps[-1] + 1
+    tiles = scratch(given.trace, given.dtypes, high * count)
+    first, mine = found.row(me), found.across(me) // wide
+    with only((me & shuffled) == 0):
+        for step, element in zip(found.steps, folded, strict=True):
+            put(tiles, (first + step) * count + mine, element)
+    barrier()
+    out: list[Element] = []
+    for step in found.steps:
+        row = (first + step) * count
+        parts = get_each(tiles, row, [share // wide for share in shares])
+        out.append(replace(given, elements=parts).own)
+    return out

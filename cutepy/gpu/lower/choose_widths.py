@@ -1,0 +1,114 @@
+"""Vector widths: each array is declared over the widest vectors that its accesses agree on.
+
+Law: the same elements are read and written, with the same values; an index counts vectors where it counted elements.
+"""
+
+from dataclasses import replace
+
+from ...tensor.dtypes import bool_, u32
+from .. import ir
+from ..ir.simplify import quotient, simplify
+
+
+def choose_widths(kernel: ir.Kernel) -> ir.Kernel:
+    """`kernel` with each array over the widest vectors that all its stores and its widest loads agree on.
+
+    A store never writes a lane of a declared vector alone: WGSL may write the whole vector, and lose what other threads
+    write to its other lanes. Atomics and matrices address single elements. Bools in memory become u32, which the host
+    and the device lay out alike.
+    """
+    stores: dict[ir.Buffer, set[int]] = {}
+    read: dict[ir.Buffer, set[int]] = {}
+    scalar: set[ir.Buffer] = set()
+    atomic: set[ir.Buffer] = set()
+    for stmt in ir.statements(kernel.body):
+        if isinstance(stmt, ir.Store):
+            stores.setdefault(stmt.buffer, set()).add(stmt.value.lanes)
+        elif isinstance(stmt, ir.Change):
+            scalar.add(stmt.buffer)
+            atomic |= {stmt.buffer} if stmt.VERB == "updates" else set()
+        for root in stmt.expressions:
+            for node in ir.loads(root):
+                read.setdefault(node.buffer, set()).add(node.lanes)
+                if isinstance(node, ir.MatrixLoad):
+                    scalar.add(node.buffer)
+    widened: dict[ir.Buffer, ir.Buffer] = {}
+    for buffer in (*kernel.buffers, *kernel.local):
+        # The widest load, but no wider than the narrowest store; where nothing is read, the narrowest store.
+        width = max(read.get(buffer, {1}))
+        if buffer in stores:
+            width = min(stores[buffer]) if buffer not in read else min(width, *stores[buffer])
+        if buffer in scalar:
+            width = 1
+        dtype = u32 if buffer.dtype is bool_ and buffer.space != "private" else buffer.dtype
+        widened[buffer] = replace(buffer, width=width, dtype=dtype, atomic=buffer in atomic)
+    return replace(
+        kernel,
+        buffers=tuple(widened[b] for b in kernel.buffers),
+        local=tuple(widened[b] for b in kernel.local),
+        body=_Widen(widened).block(kernel.body),
+    )
+
+
+class _Widen:
+    """Rewrites accesses to the arrays that replace the old ones."""
+
+    def __init__(self, widened: dict[ir.Buffer, ir.Buffer]) -> None:
+        self.widened = widened
+        self.memo: dict[ir.Expr, ir.Expr] = {}
+
+    def block(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            new = ir.with_expressions(stmt, [self.expr(x) for x in stmt.expressions])
+            if isinstance(new, ir.Store):
+                out.extend(self.store(new))
+            elif isinstance(new, ir.Change):
+                out.append(ir.with_fields(new, buffer=self.widened[new.buffer]))
+            else:
+                out.append(ir.with_blocks(new, tuple([self.block(b) for b in new.blocks])))
+        return tuple(out)
+
+    def expr(self, value: ir.Expr) -> ir.Expr:
+        return ir.rewrite(value, self.load, self.memo) if ir.loads(value) else value
+
+    def load(self, old: ir.Expr) -> ir.Expr:
+        if not isinstance(old, ir.Load):
+            return old
+        buffer = self.widened[old.buffer]
+        if isinstance(old, ir.MatrixLoad):
+            return ir.load_matrix(old.dtype, buffer, old.index, (old.stride, old.by_columns), old.place)
+        width = buffer.width
+
+        def read(index: ir.Expr) -> ir.Expr:
+            value = ir.load(buffer, _in_vectors(index, width), lanes=width, where=old.where, place=old.place)
+            return value if buffer.dtype is old.dtype else value != 0
+
+        if old.lanes == width:
+            return read(old.index)
+        if old.lanes > width:  # several narrow loads, side by side
+            vectors = [read(old.index + i) for i in range(0, old.lanes, width)]
+            return ir.vector(*[ir.component(vector, i) for vector in vectors for i in range(vector.lanes)])
+        whole, at = read(old.index), simplify(old.index % width)  # lanes of one wide load
+        lanes = [ir.component(whole, simplify(at + i)) for i in range(old.lanes)]
+        return ir.vector(*lanes)
+
+    def store(self, old: ir.Store) -> list[ir.Stmt]:
+        buffer = self.widened[old.buffer]
+        width, value = buffer.width, old.value
+        if buffer.dtype is not old.buffer.dtype:
+            value = ir.cast(value, u32) if value.lanes > 1 else ir.select(value, ir.const(1), ir.const(0))
+        if value.lanes == width:
+            return [ir.Store(buffer, _in_vectors(old.index, width), value, old.place)]
+        lanes = [ir.component(value, i) for i in range(value.lanes)]
+        return [
+            ir.Store(buffer, _in_vectors(old.index + i, width), ir.vector(*lanes[i : i + width]), old.place)
+            for i in range(0, value.lanes, width)
+        ]
+
+
+def _in_vectors(index: ir.Expr, width: int) -> ir.Expr:
+    """An index that counts elements as one that counts vectors of `width`."""
+    if isinstance(index, ir.Const):
+        return ir.const(int(index.value) // width)
+    return quotient(simplify(index), width)

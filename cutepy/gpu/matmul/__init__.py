@@ -1,0 +1,21 @@
+"""Matrix products by kernels: one plan, the kernels that follow it, a cost model, a tuner. `ops.matmul` runs them."""
+
+from .api import explain_matmul, matmul, of_8_bits
+from .contraction import summed_products
+from .epilogue import Asked
+from .kernel_subgroup import MatrixPlan, Sums
+from .plan import Plan
+from .tuner import Tuning, tune
+
+__all__ = [
+    "Asked",
+    "MatrixPlan",
+    "Plan",
+    "Sums",
+    "Tuning",
+    "explain_matmul",
+    "matmul",
+    "of_8_bits",
+    "summed_products",
+    "tune",
+]

@@ -1,0 +1,329 @@
+"""Products of any shape and rank: their axes in groups, and the launches that suit them.
+
+Law: `c[i] = sum over k of a[i, k] * b[i, k]`, several axes behind each letter, and those at stride 0 along which an
+operand does not vary. Axes of `c` along which only one operand varies are its rows or columns, the others are batches.
+Sums are in f32 (in i32 and u32 for those), in an order that the layouts and the plan give: equal inputs, equal bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+
+from ...errors import KernelError
+from ...layout import Layout, LayoutRight, from_modes, joined, leaves, select
+from ...tensor import CountingEngine, DType, Tensor, as_dtype, common_refinement, mode_sizes
+from ...tensor.domain import modes_of, over, runs_across
+from ...tensor.rules import broadcast_shape, matmul_shapes, result_type
+from ..operations.copies import copy, filled
+from ..operations.domain import zipped
+from ..operations.fold import fold_kernel, sum_products
+from ..operations.operand import Place, place_of, tensor_of
+from ..operations.pointwise import converted, shares_memory
+from ..operations.reductions import Reduction, launches
+from ..runtime import Adapter
+from ..runtime.call_cache import repeatable, static_type
+from .cost_model import Problem, choose_plan
+from .epilogue import Beside, Epilogue, epilogue_kernel
+from .kernel_fma import matmul_kernel
+from .kernel_subgroup import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
+from .plan import Plan, parts_of, whole_splits
+from .plan_cache import tuned_plan
+from .staging import corner, new_of_tiles, of_whole_tiles
+
+static_type(Plan)
+static_type(MatrixPlan)
+Operands = tuple[Tensor, Tensor, Tensor]
+Piece = tuple[int, ...]
+"""The extent of an axis, or of a factor of one, and its strides in A, in B, in C, and in what has the shape of C."""
+Modes = tuple[Layout, ...]
+"""The axes of an operand."""
+SLAB = 16
+"""What the first of several summed axes has to be a multiple of, to be cut into slabs by every plan."""
+
+
+@repeatable
+def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType, engine: str) -> Tensor:
+    """The sum over `axes` of a * b, broadcast by NumPy's rule, in a type of numbers."""
+    call = "fused_multiply_add"
+    shape = broadcast_shape(call, mode_sizes(a), mode_sizes(b))
+    place = place_of(call, engine, [a, b])
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    c = place.new(tuple(shape[axis] for axis in kept), dtype)
+    met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine=engine) for t in (a, b)]
+    order = *kept, *axes
+    modes = [_repeated(modes_of(t), shape) for t in met]
+    x, y = (over(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
+    contract(place, (x, y, c))
+    return c
+
+
+def stretched(a: Tensor, b: Tensor, c: Tensor) -> Operands:
+    """A and B of a matrix product over the axes of C and then k: at stride 0 along those that they do not have."""
+    left, right, sizes = modes_of(a), modes_of(b), mode_sizes(c)
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else []
+    batch = len(sizes) - len(rows) - len(columns)
+    of_a = [*_repeated(left[:-2], sizes[:batch]), *rows, *_repeated([], sizes[batch + len(rows) :]), left[-1]]
+    of_b = [*_repeated(right[:-2], sizes[:batch]), *_repeated([], sizes[batch:][: len(rows)]), *columns, right[-2:][0]]
+    return over(a, joined(of_a)), over(b, joined(of_b)), c
+
+
+def _repeated(modes: Sequence[Layout], sizes: tuple[int, ...]) -> list[Layout]:
+    """The modes broadcast to these sizes: new ones in front and those of size 1 at stride 0."""
+    missing = len(sizes) - len(modes)
+    kept = zip(modes, sizes[missing:], strict=True)
+    return [
+        *(from_modes([size], [0]) for size in sizes[:missing]),
+        *(mode if mode.size == size else from_modes([size], [0]) for mode, size in kept),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The axes of a product by what varies along them: A and C, B and C, all three, or A and B, which is summed."""
+
+    m: list[Piece]
+    n: list[Piece]
+    batch: list[Piece]
+    k: list[Piece]
+
+    def turned(self) -> Groups:
+        """The same product with A and B exchanged."""
+        groups = self.m, self.n, self.batch, self.k
+        m, n, batch, k = ([(e, b, a, *rest) for e, a, b, *rest in group] for group in groups)
+        return Groups(n, m, batch, k)
+
+    def operands(self, a: Tensor, b: Tensor, *like_c: Tensor) -> tuple[Tensor, ...]:
+        """A (m, k, batch), B (n, k, batch) and C (m, n, batch): the longest pieces of m and n are modes of their own,
+        the others are among the batches. Without any of these that mode is left out."""
+        no_axis = (1, 0, 0, *(0 for _ in like_c))
+        m, n = (max(group, key=lambda piece: piece[0], default=no_axis) for group in (self.m, self.n))
+        rest = [piece for piece in (*self.m, *self.n, *self.batch) if piece is not m and piece is not n]
+
+        def view(tensor: Tensor, operand: int, *groups: list[Piece]) -> Tensor:
+            taken = [*groups, rest] if rest else groups
+            return over(tensor, joined([_mode(group, operand) for group in taken]))
+
+        others = (view(t, operand, [m], [n]) for operand, t in enumerate(like_c, 3))
+        return view(a, 1, [m], self.k), view(b, 2, [n], self.k), *others
+
+
+def _mode(pieces: Sequence[Piece], operand: int) -> Layout:
+    return from_modes([piece[0] for piece in pieces], [piece[operand] for piece in pieces])
+
+
+def _flat(pieces: Sequence[Piece], *operands: int) -> list[list[Layout]]:
+    """The pieces of each operand as `zipped` takes them."""
+    return [[_mode([piece], operand) for piece in pieces] for operand in operands]
+
+
+@lru_cache(maxsize=512)
+def grouped(a: Modes, b: Modes, *like_c: Modes) -> Groups | None:
+    """The axes of `c` and then the summed ones in groups; None where their factors do not divide one another."""
+    axes = len(like_c[0])
+    groups = Groups([], [], [], [])
+    for axis, (of_a, of_b) in enumerate(zip(a, b, strict=True)):
+        summed = axis >= axes
+        rest = [from_modes([of_a.size], [0]) if summed else modes[axis] for modes in like_c]
+        shared = common_refinement(of_a, of_b, *rest)
+        if shared is None:
+            return None
+        for piece in zip(*shared, strict=True):
+            kept = groups.m if not piece[2] else groups.batch if piece[1] else groups.n
+            (groups.k if summed else kept).append(piece)
+    found = Groups(*(_merged(group) for group in (groups.m, groups.n, groups.batch, groups.k)))
+    found.k.sort(key=lambda piece: piece[0] % SLAB != 0)
+    return found
+
+
+def _merged(pieces: list[Piece]) -> list[Piece]:
+    """Pieces that follow one another in all operands as one, in the order of the strides of C, B and A."""
+    if not pieces:
+        return []
+    others = range(4, len(pieces[0]))
+    found = zipped(_flat(pieces, *others, 1, 2, 3))
+    assert found is not None, "pieces are flat"
+    steps = [leaves(layout.stride) for layout in (*found[-3:], *found[:-3])]
+    return [piece for piece in zip(leaves(found[0].shape), *steps, strict=True) if piece[0] > 1]
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """What a product is asked for beyond its operands: the plan, and the type of f16's sums."""
+
+    plan: Plan | MatrixPlan | None = None
+    sums: Sums = "f32"
+
+
+def contract(place: Place, operands: Operands, how: How = How()) -> None:
+    """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
+    a, b, c = operands
+    if not a.size:  # there is nothing to sum, or nothing to store
+        filled(place, c, 0)
+        return
+    groups = groups_of(operands)
+    if groups is None:
+        _contract_copies(place, operands, how)
+    elif how.plan is None and not groups.n:
+        _sum_products(place, groups, operands)
+    elif how.plan is None and not groups.m:
+        _sum_products(place, groups.turned(), (b, a, c))
+    else:
+        (a, b, c), plan = _resolve_plan(place, groups, operands, how)
+        run_plan(place, (a, b, c), plan)
+
+
+def contract_fused(place: Place, operands: Operands, others: Sequence[Beside], how: How, epilogue: Epilogue) -> bool:
+    """The same, stored as the epilogue makes it of the sums and of others: tensors of the shape of c, and numbers.
+
+    Nothing is done and False given back where the sums are not those of one pass, or c overlaps what is read.
+    """
+    a, b, c = operands
+    tensors = [other for other in others if isinstance(other, Tensor)]
+    overlap = any(shares_memory(t, c) and t.layout != c.layout for t in (a, b, *tensors))
+    groups = groups_of((*operands, *tensors)) if a.size and not overlap else None
+    if groups is None or (how.plan is None and not (groups.m and groups.n)):
+        return False
+    (a, b, c, *arranged), plan = _resolve_plan(place, groups, (*operands, *tensors), how)
+    if plan.splits > 1:
+        return False
+    read, left = as_planned(place, (a, b, c), plan), iter(arranged)
+    beside = tuple([next(left) if isinstance(other, Tensor) else other for other in others])
+    place.run(epilogue_kernel, *read, beside, plan=plan, epilogue=epilogue)
+    return True
+
+
+def groups_of(operands: Sequence[Tensor]) -> Groups | None:
+    """The axes of a product in groups, where a plan takes them."""
+    groups = grouped(*(tuple(modes_of(t)) for t in operands))
+    return None if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB) else groups
+
+
+def _resolve_plan(
+    place: Place, groups: Groups, operands: Sequence[Tensor], how: How
+) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan]:
+    """The operands as the kernel takes them, and the plan."""
+    arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
+    if how.plan is None:
+        return arranged, planned(place, problem, how.sums)
+    return arranged, replace(how.plan, splits=parts_of(problem.k, how.plan.tile[2], how.plan.splits))
+
+
+def planned(place: Place, problem: Problem, sums: Sums = "f32") -> Plan | MatrixPlan:
+    """By matrices of a subgroup, where the device has them; else the plan found by tuning, or else the default one."""
+    p, kind = problem, problem.dtypes[0]
+    found = matrix_plan(place, as_dtype(kind), (p.m, p.n, p.k, p.batch), sums) if kind == p.dtypes[1] else "two types"
+    if isinstance(found, MatrixPlan):
+        return replace(found, columns=(not p.across[0], not p.across[1]))
+    adapter = None if place.device is None else place.device.adapter
+    plan = tuned_plan(adapter, p) or choose_plan(p, adapter)
+    return whole_splits(plan, p.k, plan.splits)
+
+
+def arranged_for_kernel(
+    groups: Groups, operands: Sequence[Tensor], *, turn: bool
+) -> tuple[tuple[Tensor, ...], Problem]:
+    """The operands as the kernel takes them, with A and B exchanged where C has few columns, and what they are."""
+    a, b, *like_c = operands
+    m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
+    rows, columns = (max([piece[0] for piece in group], default=1) for group in (groups.m, groups.n))
+    if turn and columns <= 16 < rows:
+        groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
+    found = groups.operands(a, b, *like_c)
+    kinds, across = [str(t.dtype) for t in found], [runs_across(t) for t in found]
+    copies = m * n * batch // (rows * columns)
+    return found, Problem(rows, columns, k, copies, (kinds[0], kinds[1], kinds[2]), (across[0], across[1], across[2]))
+
+
+def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:
+    """What `matmul(A, B)` asks of its kernel, and the adapter of its device.
+
+    Raises TensorError and KernelError for what is no product, or is one by other means than plans.
+    """
+    a, b = (tensor_of("tune", x) for x in (A, B))
+    problem, place = problem_for_plans(a, b), place_of("tune", "wgpu", [a, b])
+    if problem is None or place.device is None:
+        raise KernelError(f"tune({a}, {b}): this product has no plan: it is a sum of rows, or goes through copies")
+    return problem, place.device.adapter
+
+
+def problem_for_plans(a: Tensor, b: Tensor) -> Problem | None:
+    """What a matrix product into a new tensor asks of its kernel; None where it is one by other means than plans."""
+    batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    c = Tensor(CountingEngine(result_type("matmul", a.dtype, b.dtype)), Layout((*batch, *m, *n), LayoutRight))
+    operands = stretched(a, b, c)
+    groups = groups_of(operands) if a.size and b.size else None
+    if groups is None or not (groups.m and groups.n and groups.k):
+        return None
+    return arranged_for_kernel(groups, operands, turn=True)[1]
+
+
+def run_plan(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+    """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
+    operands = as_planned(place, operands, plan)
+    if plan.splits == 1:
+        _run(place, operands, plan)
+        return
+    a, b, c = (t if t.rank > 2 else over(t, joined([*modes_of(t), Layout(1, 0)])) for t in operands)
+    _in_splits(place, (a, b, c), plan)
+
+
+def as_planned(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> Operands:
+    """The operands as the kernel of this plan reads them: in whole tiles where it multiplies matrices."""
+    if isinstance(plan, Plan):
+        return operands
+    a, b, c = operands
+    return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
+
+
+def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+    """The product by this plan, without a second pass for its parts."""
+    place.run(matrix_matmul_kernel if isinstance(plan, MatrixPlan) else matmul_kernel, *operands, plan=plan)
+
+
+def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+    """A product with partial sums in a tensor of their own, of whole tiles, which a second pass adds in their order."""
+    A, B, C = operands
+    kept = as_dtype(plan.types[1]) if isinstance(plan, MatrixPlan) else C.dtype.accumulator
+    partial = new_of_tiles(place, over(C, joined([*modes_of(C), Layout(plan.splits, 0)])), plan.tile[:2], kept)
+    rows, columns, batches, parts = modes_of(partial)
+    _run(place, (A, B, over(partial, joined([rows, columns, joined([batches, parts])]))), plan)
+    call = Reduction(corner(partial, mode_sizes(C)), (3,), keepdims=False)
+    for tensors, static in launches("sum", call, place, C):
+        place.run(fold_kernel, *tensors, **static)
+
+
+def _sum_products(place: Place, groups: Groups, operands: Operands) -> None:
+    """The same where only A and C have rows: a sum over each row of A, of products with a row of B that may repeat."""
+    rows = zipped(_flat([*groups.m, *groups.batch], 3, 2, 1))
+    columns = zipped(_flat(groups.k, 2, 1))
+    assert rows is not None and columns is not None, "pieces are flat"
+    a, b, c = operands
+    x, y = over(a, joined([rows[2], columns[1]])), over(b, joined([rows[1], columns[0]]))
+    sum_products(place, x, y, over(c, joined([rows[0], Layout(1, 0)])))
+
+
+def _contract_copies(place: Place, operands: Operands, how: How) -> None:
+    """The same through compact copies of the operands, whose axes have no factors that do not meet."""
+    a, b, c = operands
+    fresh = place.new(mode_sizes(c), c.dtype)
+    contract(place, (_compact(place, a, len(mode_sizes(c))), _compact(place, b, len(mode_sizes(c))), fresh), how)
+    copy(fresh, c, engine=place.engine)
+
+
+def _compact(place: Place, tensor: Tensor, kept: int) -> Tensor:
+    """A copy in the order of NumPy, with those of the first `kept` axes that are at stride 0 still there. The others,
+    which are summed, are all stored, and so are one axis in every copy."""
+    modes = modes_of(tensor)
+    varying = [axis for axis, mode in enumerate(modes) if axis >= kept or any(leaves(mode.stride))]
+    fresh = place.new(tuple(modes[axis].size for axis in varying), tensor.dtype)
+    copy(over(tensor, joined([modes[axis] for axis in varying])), fresh, engine=place.engine)
+    found = dict(zip(varying, modes_of(fresh), strict=True))
+    return over(fresh, joined([found.get(axis, from_modes([mode.size], [0])) for axis, mode in enumerate(modes)]))
+
+
+def kernel_operands(a: Tensor, b: Tensor, c: Tensor) -> Operands:
+    """What the kernel takes for the product of two matrices: A (m, k), B (n, k) and C (m, n)."""
+    return a, select(b, 1, 0), c

@@ -1,0 +1,89 @@
+"""What becomes of the elements of a product before they are stored: a bias, an activation, a scale, a residual.
+
+Law: `matmul(A, B, epilogue=f, ...)` is `f` of the product and of operands that broadcast to its shape, element by
+element, in the types that `pointwise` gives; sums are not rounded before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import KernelError
+from ...tensor import DType, Scalars, Tensor, transform
+from ...tensor.rules import Number, Weak
+from ..ir import Expr
+from ..operations.operand import tensor_of
+from ..operations.pointwise import Pointwise, pointwise
+from ..trace.kernel import kernel
+from .kernel_fma import multiply_tiles
+from .kernel_subgroup import MatrixPlan, multiply_matrices
+from .plan import Plan
+
+PRODUCT = "c"
+"""What an epilogue calls the element of the product."""
+Asked = str | Pointwise | Callable[..., Scalars]
+"""A formula, an operation, or a function of one element of each."""
+NUMBERS = bool | int | float | complex | np.generic
+Beside = Tensor | Number | np.generic
+"""An operand of an epilogue: a tensor of the product's shape, or a number, which is a launch parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """An operation on one element of the product and of each operand, and the types of these in order."""
+
+    operation: Pointwise
+    types: tuple[DType | Weak, ...]
+
+    @property
+    def others(self) -> list[str]:
+        """The names of the operands beside the product."""
+        return [name for name in self.operation.names if name != PRODUCT]
+
+    def of(self, product: Expr, others: tuple[Expr, ...], dtype: DType) -> Expr:
+        """What it gives, as an element of `dtype`."""
+        met = dict(zip([PRODUCT, *self.others], (product, *others), strict=True))
+        return self.operation.of_elements([met[name] for name in self.operation.names], self.types, dtype)
+
+
+def operation_of(epilogue: Asked, given: Mapping[str, object]) -> tuple[Pointwise, dict[str, Beside]]:
+    """The operation of an epilogue, and its operands, as tensors or as the numbers that they are.
+
+    Raises KernelError for what is none, and where its names are not `c` and those of the operands.
+    """
+    if not (isinstance(epilogue, str | Pointwise) or callable(epilogue)):
+        raise KernelError(f"matmul(epilogue={epilogue!r}): a formula such as 'max(c + bias, 0)', or a function of c")
+    operation = epilogue if isinstance(epilogue, Pointwise) else pointwise(epilogue)
+    if set(operation.names) != {PRODUCT, *given} or PRODUCT in given:
+        named = ", ".join(sorted(given)) or "none"
+        raise KernelError(
+            f"matmul: the epilogue takes {', '.join(operation.names)}; it is a function of the product, {PRODUCT}, and "
+            f"of the operands that are given ({named})"
+        )
+    return operation, {name: x if isinstance(x, NUMBERS) else tensor_of("matmul", x) for name, x in given.items()}
+
+
+@kernel
+def epilogue_kernel(
+    A: Tensor, B: Tensor, C: Tensor, others: tuple[Tensor | Expr, ...], *, plan: Plan | MatrixPlan, epilogue: Epilogue
+) -> None:
+    """C = epilogue(A B^T, *others), as `matmul_kernel` and `matrix_matmul_kernel`; the others are tensors of C's shape,
+    and numbers."""
+
+    def store(sums: Tensor, mine: Tensor, like_C: Callable[[Tensor], Tensor]) -> None:
+        tensors = [like_C(other) for other in others if isinstance(other, Tensor)]
+
+        def of_element(c: Expr, *values: Expr) -> Expr:
+            elements = iter(values)
+            given = (next(elements) if isinstance(other, Tensor) else other for other in others)
+            return epilogue.of(c, tuple(given), C.dtype)
+
+        transform(sums, *tensors, mine, op=of_element)
+
+    if isinstance(plan, Plan):
+        multiply_tiles(A, B, C, plan, store)
+    else:
+        multiply_matrices(A, B, C, plan, store)

@@ -1,0 +1,109 @@
+"""Products of few rows: what is read of B goes to the registers of one thread, and the threads share out k.
+
+Law: that of `matmul_kernel`. A thread holds the sums of all rows of a tile, for few columns and for the k that are its
+own; in the end these are added in shared memory, in the order of the threads along k. A lies there before: it is all
+that several threads read.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...layout import Layout, ceil_div, composition, size
+from ...layout import _ as ALL
+from ...tensor import Tensor, clear, copy, gemm, local_tile, make_fragment_like, make_tensor, thread_value_partition
+from ...tensor.domain import runs_across
+from ..ir import Expr
+from ..language import control as gpu
+from ..language import functions
+from .plan import Plan
+from .staging import PADDING, Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
+
+
+def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
+    """The body of `matmul_kernel` for plans with `ahead`, which stores what `store` makes of the sums."""
+    (bm, bn, bk), (_, tn, tk), ahead = plan.tile, plan.along, plan.ahead
+    (column, row, batch), wide, depth = spread_over_grid(C, plan.tile, prod(plan.threads)), bn // tn, 4 * tk
+    batches = size(A, 2) if A.rank > 2 else 1
+    A, B = (of_batch(t, batch) for t in (A, B))
+    block = (4, 4) if bm * bk >= 16 * tn * tk else None  # turned in registers: shared memory takes vectors along k
+    copy_A = copy_layout((bm, bk), block, tn * tk, along_k=runs_across(A))
+    copy_B = copy_layout((bn, depth), (wide, 4), tn * tk, along_k=runs_across(B))
+    a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, depth), column, copy_B)
+    who = b.unit(0, wide), b.unit(1, 4)
+    pitch = bk + PADDING
+    memory = gpu.shared(A.dtype.accumulator, Layout(plan.elements_ahead))
+    sA = Tensor(memory.engine, Layout((bm, bk), (pitch, 1)), memory.offset)
+    parts_A = Tensor(memory.engine, Layout((bm, (4, tk, bk // depth)), (pitch, (1, 4, depth))), memory.offset)
+    acc = make_tensor(A.dtype.accumulator, Layout((bm, wide), (wide, 1)))
+    gpu.note(copy_A=copy_A, copy_B=copy_B, acc=acc.layout)
+    clear(acc)
+
+    k = size(A, 1)
+    runs, slabs, each = ceil_div(k, depth), ceil_div(k, bk), bk // depth
+    whole = ceil_div(runs, ahead)
+    first, turns = share_of(whole, plan.splits, batch // batches)
+    next_A = make_fragment_like(a.part(first))
+    held = [make_fragment_like(b.part(first)) for _ in range(ahead)]
+    a.load(functions.minimum(first * (ahead // each), slabs - 1), next_A)
+
+    def load_run(turn: Expr | int, n: int) -> None:
+        b.load(turn * ahead + n if runs % ahead == 0 else functions.minimum(turn * ahead + n, runs - 1), held[n])
+
+    for n in range(ahead):
+        load_run(first, n)
+    for turn in gpu.loop(turns):
+        following = functions.minimum(first + turn + 1, whole - 1)
+        for n in range(ahead):
+            run, slab = (first + turn) * ahead + n, (first + turn) * (ahead // each) + n // each
+            if n % each == 0:
+                gpu.barrier()
+                a.store(next_A, sA, slab)
+                gpu.barrier()
+                a.load(functions.minimum(slab + 1, slabs - 1), next_A)
+            mine = make_tensor(B.dtype.accumulator, held[n].layout)
+            b.keep(held[n], mine, run)
+            load_run(following, n)
+            with gpu.when(True if runs % ahead == 0 else run < runs):
+                rows = make_tensor(A.dtype.accumulator, Layout((bm, 4), (4, 1)))
+                copy(parts_A(ALL, (ALL, who[1], n % each)), rows)
+                for kk in range(4):
+                    gemm(rows(ALL, kk), mine(((ALL, kk, 0, 0),)), acc)
+    total, owned, owns = _added(acc, memory, who, plan, across=runs_across(of_batch(C, batch)))
+
+    def like_C(tensor: Tensor) -> Tensor:
+        return thread_value_partition(local_tile(of_batch(tensor, batch), (bm, bn), (row, column)), owned)
+
+    with gpu.when(owns):
+        store(total, like_C(C), like_C)
+
+
+def _added(
+    acc: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan, *, across: bool
+) -> tuple[Tensor, Layout, Expr | bool]:
+    """The sums of the threads along k, added some rows at a time: those of a thread, the layout from (thread, value) to
+    their places in the tile, and whether the thread has any."""
+    (bm, bn, _), (_, tn, tk), rows = plan.tile, plan.along, plan.rows_at_once
+    tid, wide, count = gpu.thread(), bn // tn, rows * bn
+    down, right = (bn, 1) if across else (1, rows)
+    order = Layout((bn, rows), (bm, 1)) if across else Layout((rows, bn), (1, bm))
+    owners = min(count, tn * tk)
+    owns = True if owners == tn * tk else tid < owners
+    share = composition(order, Layout((owners, count // owners)))
+    owned = Layout((share[0].shape, (share[1].shape, bm // rows)), (share[0].stride, (share[1].stride, rows)))
+    sums = make_tensor(acc.dtype, Layout((count // owners, bm // rows)))
+    place = Layout((rows, (wide, tn), tk), (down, (right, wide * right), count + PADDING))
+    staged = Tensor(memory.engine, place, memory.offset)
+    flat = Tensor(memory.engine, Layout((owners, count // owners, tk), (1, owners, count + PADDING)), memory.offset)
+    for step in range(bm // rows):
+        gpu.barrier()
+        part = Tensor(acc.engine, Layout((rows, wide), (wide, 1)), acc.offset + step * rows * wide)
+        copy(part, staged(ALL, (ALL, who[0]), who[1]))
+        gpu.barrier()
+        with gpu.when(owns):
+            for n in range(count // owners):
+                total = flat(tid, n, 0)
+                for other in range(1, tk):
+                    total = total + flat(tid, n, other)
+                sums[n, step] = total
+    return sums, owned, owns

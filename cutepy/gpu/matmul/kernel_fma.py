@@ -1,0 +1,162 @@
+"""Matrix product: one kernel over partitioned tensors.
+
+Law: `C[m, n] = sum over k of A[m, k] * B[n, k]`, summed in f32 (in i32 and u32 for those), for any layouts; where a
+tile does not divide an extent, loads beyond it give 0 and stores do nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+from ...layout import Layout, ceil_div, composition, leaves, size
+from ...layout import _ as ALL
+from ...tensor import (
+    Tensor,
+    clear,
+    copy,
+    gemm,
+    local_tile,
+    make_fragment_like,
+    make_tensor,
+    thread_value_partition,
+    transform,
+)
+from ...tensor.domain import modes_of, runs_across
+from ..ir import Expr
+from ..language import control as gpu
+from ..trace.kernel import kernel
+from .kernel_few_rows import multiply_few_rows
+from .plan import Plan
+from .staging import (
+    Pipeline,
+    Slabs,
+    Store,
+    copy_layout,
+    of_batch,
+    padded_slabs,
+    pipelined,
+    share_of,
+    spread_over_grid,
+)
+
+
+@kernel
+def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
+    """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts.
+
+    Of a batch each has one more mode, (m,k,b), (n,k,b) and (m,n,b); for a plan with splits that of C is (b,splits),
+    and C the sums of the parts.
+    """
+    multiply_tiles(A, B, C, plan, store_sums)
+
+
+def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
+    """The body of `matmul_kernel`, which stores what `store` makes of the sums."""
+    if plan.ahead:
+        multiply_few_rows(A, B, C, plan, store)
+        return
+    (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
+    (column, row, batch), tid = spread_over_grid(C, plan.tile, prod(plan.threads)), gpu.thread()
+    batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
+    A, B, C = (of_batch(t, batch) for t in (A, B, C))
+    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=runs_across(A))
+    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=runs_across(B))
+    a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
+    across = runs_across(C)
+    rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
+    places = _places(replace(plan, lanes=None) if apart else plan, across)
+    slice_, tid = tid // (tm * tn), tid % (tm * tn)
+    mine = places[0](tid), places[1](tid)
+    sA = gpu.shared(A.dtype.accumulator, padded_slabs(bm, bk, plan.stages))  # f16 is converted once, not at every use
+    sB = gpu.shared(B.dtype.accumulator, padded_slabs(bn, bk, plan.stages))
+
+    def like_C(tensor: Tensor) -> Tensor:
+        tile = composition(local_tile(of_batch(tensor, batch), (bm, bn), (row, column)), (rows, columns))
+        part: Tensor = tile[(mine[0], ALL), (mine[1], ALL)]
+        return part
+
+    cC = like_C(C)
+    acc = make_tensor(A.dtype.accumulator, _fragment(bm // tm, bn // tn, across))
+    gpu.note(copy_A=copy_A, copy_B=copy_B, rows=rows, columns=columns, acc=acc.layout)
+    clear(acc)
+
+    def multiply(stage: object) -> None:
+        for kk in gpu.unroll(bk // tk) if plan.unrolled else gpu.loop(bk // tk):
+            at = slice_ * (bk // tk) + kk
+            part_A = thread_value_partition(sA(ALL, at, stage), rows, mine[0])
+            part_B = thread_value_partition(sB(ALL, at, stage), columns, mine[1])
+            gemm(part_A, part_B, acc)
+
+    first, turns = share_of(ceil_div(size(A, 1), bk), plan.splits, batch // batches)
+    next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
+    how = Pipeline(plan.stages, plan.splits, repeat_last=plan.repeat_last)
+    pipelined((a, b), (next_A, next_B), (sA, sB), (first, turns), how, multiply)
+    if tk == 1:
+        store(acc, cC, like_C)
+        return
+    add_slices(acc, max(sA, sB, key=lambda slabs: slabs.layout.cosize), (tid, slice_), plan)
+    with gpu.when(slice_ == 0):
+        store(acc, cC, like_C)
+
+
+def add_slices(sums: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan) -> None:
+    """Add what the groups of threads hold, in their order, to the sums of the first group, by way of slabs' memory.
+
+    Each part of a thread's sums lies as vectors of 4, those of neighbouring threads side by side.
+    """
+    (tm, tn, tk), (tid, slice_) = plan.along, who
+    workers, vectors = tm * tn, sums.layout.size // 4
+    room = memory.layout.cosize // (4 * workers * (tk - 1))
+    together = max(count for count in range(1, vectors + 1) if vectors % count == 0 and count <= max(1, room))
+    places = Layout(((4, together), workers, tk - 1), ((1, 4 * workers), 4, 4 * workers * together))
+    staged = Tensor(memory.engine, places, memory.offset)
+    for part in range(vectors // together):
+        held = Tensor(sums.engine, Layout((4, together)), sums.offset + 4 * together * part)
+        gpu.barrier()
+        with gpu.when(slice_ > 0):
+            copy(held, staged(ALL, tid, slice_ - 1))
+        gpu.barrier()
+        with gpu.when(slice_ == 0):
+            for other in range(tk - 1):
+                transform(held, staged(ALL, tid, other), held, op=lambda x, y: x + y)
+
+
+def store_sums(sums: Tensor, mine: Tensor, _like_C: Callable[[Tensor], Tensor]) -> None:
+    """The `Store` that stores them as they are."""
+    copy(sums, mine)
+
+
+def _places(plan: Plan, across: bool) -> tuple[Layout, Layout]:
+    """From a thread to its row and to its column among the threads: blocks of lanes, C's near direction first."""
+    tm, tn, _ = plan.along
+    lm, ln = plan.lanes or ((1, tn) if across else (tm, 1))
+    if across:
+        shape = ln, lm, tn // ln, tm // lm
+        return Layout(shape, (0, 1, 0, lm)), Layout(shape, (1, 0, ln, 0))
+    shape = lm, ln, tm // lm, tn // ln
+    return Layout(shape, (1, 0, lm, 0)), Layout(shape, (0, 1, 0, ln))
+
+
+def _owned(extent: int, threads: int, apart: bool) -> Layout:
+    """(thread, value) -> place along an axis: blocks of 4, or single places, as far apart as all threads together
+    reach."""
+    shape = threads, (4, extent // (4 * threads))
+    return Layout(shape, (1, (threads, 4 * threads)) if apart else (4, (1, 4 * threads)))
+
+
+STORING = 256
+"""Products a result up to which storing it takes a good part of the time."""
+
+
+def _apart(C: Tensor, k: int) -> bool:
+    """Whether threads own single places, side by side: where no vector of C can be stored, and storing takes long."""
+    steps = {abs(step) for mode in modes_of(C) for step in leaves(mode.stride)} - {1}
+    return k <= STORING and any(place % 4 for place in (*steps, C.offset))
+
+
+def _fragment(rows: int, columns: int, across: bool) -> Layout:
+    """Accumulators, contiguous in the direction in which C is."""
+    shape = ((4, rows // 4), (4, columns // 4))
+    return Layout(shape, ((columns, 4 * columns), (1, 4)) if across else ((1, 4), (rows, 4 * rows)))

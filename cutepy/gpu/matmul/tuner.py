@@ -1,0 +1,363 @@
+"""`gpu.tune`: the fastest plan of a product on this machine, found by timing few plans, each under a time limit.
+
+Law: the space is every plan whose tile and threads the kernel takes. Dropped before a driver compiles it is what
+exceeds the device's limits, wastes half a tile, is beaten by another plan in all that it moves and computes, cannot be
+proven, or meets more conflicts than a plan before it. What is left is timed, likeliest first, by several processes: one
+plan that compiles for long keeps no other waiting. The quickest are timed again. Each is timed in turn with the default
+plan: the clock of the GPU rises and falls, and is the same for both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from math import prod
+from operator import gt
+
+from ...errors import KernelError
+from ...layout import ceil_div
+from ..operations.domain import power_of_two
+from ..runtime import Adapter, Limits
+from ..runtime.call_cache import forget
+from ..runtime.interrupts import Uninterrupted
+from .contraction import problem_of
+from .cost_model import (
+    FEW,
+    PROCESSORS,
+    Problem,
+    choose_plan,
+    groups_of,
+    in_splits,
+    predicted_us,
+    registers_per_thread,
+    smem_words_per_fma,
+    turns_of,
+)
+from .plan import Plan
+from .plan_cache import MOST_REGISTERS, keep, known, lock_file
+
+CANDIDATES, SECONDS, LIMIT = 12, 20.0, 5.0
+"""Plans that are compiled at most, the seconds that all of them may take, and those of one."""
+FINALISTS, FIRST_ROUNDS, LAST_ROUNDS = 4, 0.75, 0.9
+"""Plans that are timed again, and when the trials before and those are over; processes take their time to end."""
+CREW, BEGINNING = 2, 60.0
+"""Processes that time plans, and the seconds that one may take until it is ready."""
+Said = tuple["subprocess.Popen[str]", str]
+"""A process and a line of its output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A plan that was tried: its seconds, or why it was dropped; `early` where no driver saw it."""
+
+    plan: Plan
+    seconds: float | None = None
+    dropped: str = ""
+    early: bool = False
+
+    def __str__(self) -> str:
+        tile, threads = ("x".join(map(str, part)) for part in (self.plan.tile, self.plan.threads))
+        found = self.dropped if self.seconds is None else f"{1e6 * self.seconds:10.1f} us"
+        return f"{tile:>11} by {threads:>5}, {self.plan.splits:>4} splits  {found}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What was found for a product: its plan, the seconds of one launch, what was tried; `cached` if it was known."""
+
+    problem: Problem
+    plan: Plan
+    seconds: float
+    trials: tuple[Trial, ...]
+    cached: bool = False
+
+    def __str__(self) -> str:
+        m, n, k = self.problem.m, self.problem.n, self.problem.k
+        lines = [f"({m},{n},{k}) {self.problem.batch} times: {1e6 * self.seconds:.1f} us" + ", known" * self.cached]
+        return "\n".join([*lines, *(f"{trial}{'  <' * (trial.plan == self.plan)}" for trial in self.trials)])
+
+
+def tune(
+    A: object, B: object, *, seconds: float = SECONDS, limit: float = LIMIT, again: bool = False, progress: bool = True
+) -> Tuning:
+    """Find the fastest plan of `ops.matmul(A, B)` on the device of the operands, and keep it for products of its class.
+
+    It takes at most about `seconds`, and `limit` for one plan: each is compiled in a process apart, which ends with its
+    time. What was found before, by any process, is given back without a compilation unless `again` is said.
+
+    Raises TensorError and KernelError for what is no product; KernelError where no plan could be timed.
+    """
+    problem, adapter = problem_of(A, B)
+    found = None if again else known(adapter, problem)
+    if found is not None:
+        return Tuning(problem, *found, (), cached=True)
+    lock_file().close()  # no process is begun for what cannot be kept
+    start = time.perf_counter()
+    trials: list[Trial] = []
+    with Crew(adapter, problem) as crew:
+        until = start + FIRST_ROUNDS * seconds
+        for trial in crew.trials(candidates(problem, adapter), until, limit, most=CANDIDATES):
+            trials.append(trial)
+            if progress:
+                _show(sum(not each.early for each in trials), trial)
+        plan, took = _quickest(crew, trials, start + LAST_ROUNDS * seconds)
+    if progress:
+        print(file=sys.stderr)
+    keep(adapter, problem, plan, took)
+    forget()
+    return Tuning(problem, plan, took, tuple(trials))
+
+
+def _quickest(crew: Crew, trials: list[Trial], end: float) -> tuple[Plan, float]:
+    """The plan of the least time, and that time, when those that were quickest are timed again, where they still are
+    compiled."""
+    timed = sorted((trial.seconds, place) for place, trial in enumerate(trials) if trial.seconds is not None)
+    if not timed:
+        raise KernelError(f"tune: no plan could be timed; {'; '.join(map(str, trials)) or 'give more seconds'}")
+    last = {trials[place].plan: seconds for seconds, place in timed[:FINALISTS]}
+    last |= {trial.plan: trial.seconds for trial in crew.again(last, end) if trial.seconds is not None}
+    best = min(last, key=lambda plan: last[plan])
+    return best, last[best]
+
+
+def _show(done: int, trial: Trial) -> None:
+    bar = "#" * (24 * done // CANDIDATES)
+    print(f"\r[{bar:<24}] {done}/{CANDIDATES} {str(trial)[:72]:<72}", end="", file=sys.stderr, flush=True)
+
+
+def space() -> Iterator[Plan]:
+    """Every plan that there is, with k in one part."""
+    sides, depths, counts = (16, 32, 64, 128, 256), (8, 16, 32), (1, 2, 4, 8, 16, 32, 64)
+    for bm, bn, bk, tm, tn, tk in product(sides, sides, depths, counts, counts, (1, 4)):
+        if not 32 <= tm * tn * tk <= 256 or bm % (4 * tm) or bn % (4 * tn) or (tk > 1 and 16 not in (bm, bn)):
+            continue
+        for lanes in {None, (8, 4) if tm % 8 == 0 and tn % 4 == 0 else None}:
+            try:
+                threads = (tm, tn, tk) if tk > 1 else (tm, tn)
+                plan = Plan((bm, bn, bk), threads, stages=2 if tk == 1 else 1, unrolled=True, lanes=lanes)
+            except KernelError:
+                continue
+            yield replace(plan, repeat_last=tk > 1 or bm * bn >= 128 * 128)
+    for rows, tn, tk, runs in product((4, 8, 16), (4, 8, 16), (8, 16, 32, 64), (2, 4)):
+        if 64 <= tn * tk <= 256:
+            yield Plan((rows, 4 * tn, 4 * tk * runs), (1, tn, tk), unrolled=True, ahead=runs)
+
+
+def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
+    """The plans that are tried for a product: the default one, then the likeliest with each tile and its threads, then
+    the others.
+
+    >>> from ..runtime import Limits
+    >>> problem = Problem(64, 4096, 1024)
+    >>> kept = unbeaten(problem, Limits())
+    >>> len(kept) < 40 < len(list(space())), all(plan.shared_bytes <= 16384 for plan in kept)
+    (True, True)
+    """
+    likeliest = sorted(unbeaten(problem, adapter.limits), key=lambda plan: predicted_us(problem, plan))
+    before: Counter[object] = Counter()
+    placed: list[tuple[int, int, Plan]] = []
+    for plan in dict.fromkeys([choose_plan(problem, adapter), *likeliest]):
+        placed.append((before[plan.tile, plan.threads], len(placed), plan))
+        before[plan.tile, plan.threads] += 1
+    return [plan for _, _, plan in sorted(placed)]
+
+
+def unbeaten(problem: Problem, limits: Limits) -> list[Plan]:
+    """The plans within these limits that no other beats in all of: elements moved, words of shared memory for each
+    multiply-add, multiply-adds beyond the product's own, and rounds of workgroups."""
+    fitting = [plan for whole in space() if _fits(problem, whole, limits) for plan in in_splits(problem, whole)]
+    kept: dict[Plan, tuple[float, ...]] = {}
+    for cost, plan in sorted(((costs(problem, plan), plan) for plan in fitting), key=lambda pair: pair[0]):
+        if all(other == cost or any(map(gt, other, cost)) for other in kept.values()):
+            kept[plan] = cost
+    return list(kept)
+
+
+def _fits(problem: Problem, plan: Plan, limits: Limits) -> bool:
+    """Whether a device holds it, and no half of its tile lies beyond the product."""
+    bm, bn, _ = plan.tile
+    wasted = plan.ahead > 0 and problem.m > FEW
+    wasted |= bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
+    room = plan.shared_bytes <= limits.workgroup_bytes and prod(plan.threads) <= limits.invocations
+    return room and registers_per_thread(plan) <= MOST_REGISTERS and not wasted
+
+
+def costs(problem: Problem, plan: Plan) -> tuple[float, ...]:
+    """What a plan costs, each to be as little as it can: see `unbeaten`."""
+    (bm, bn, bk), groups, turns = plan.tile, groups_of(problem, plan), turns_of(problem, plan)
+    moved = groups * (bm + bn) * ceil_div(problem.k, bk) * bk
+    parts = 2 * plan.splits * problem.m * problem.n * problem.batch if plan.splits > 1 else 0
+    longest = ceil_div(groups * plan.splits, PROCESSORS) * bm * bn / prod(plan.threads) * turns * bk
+    return float(moved + parts), smem_words_per_fma(plan), float(groups * bm * bn), longest
+
+
+class Worker:
+    """A process that times plans, one question after the other, and what it was asked for last."""
+
+    def __init__(self, adapter: Adapter, problem: Problem) -> None:
+        self.adapter, self.problem = adapter, problem
+        self.process: subprocess.Popen[str] | None = None
+        self.ready = False
+        self.first: Plan | None = None
+        self.plans: list[Plan] = []
+        self.limit, self.ends = 0.0, 0.0
+
+    def begin(self, said: queue.Queue[Said]) -> None:
+        """Start the process, which hands on what it says: first that it has its device and its operands."""
+        one = self.adapter  # Dawn shows equal GPUs as one: its name says which
+        which = one.name if one.runtime == "dawn" else str(one.index)
+        chosen = {**os.environ, "CUTEPY_ADAPTER": which, "CUTEPY_RUNTIME": one.runtime}
+        command = [sys.executable, "-m", "cutepy.gpu.matmul.tuner_worker", json.dumps(asdict(self.problem))]
+        pipe = subprocess.PIPE
+        group = 0 if os.name == "posix" else None  # of its own: a terminal's Ctrl-C is for the process that tunes
+        with Uninterrupted():
+            self.process, self.ready = (
+                subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=chosen, process_group=group),
+                False,
+            )
+            threading.Thread(target=_listen, args=(self.process, said), daemon=True).start()
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        with Uninterrupted():
+            if self.process is not None:
+                self.process.kill()
+                self.process.wait()
+                for stream in (self.process.stdin, self.process.stdout):
+                    if stream is not None:
+                        with suppress(OSError):  # what was not read is lost with it
+                            stream.close()
+            self.process, self.plans = None, []
+
+
+class Crew:
+    """Processes that time plans of a product: while one of them compiles, others go on. One that takes too long is
+    ended, and another begun when it is needed."""
+
+    def __init__(self, adapter: Adapter, problem: Problem, size: int = CREW) -> None:
+        self.said: queue.Queue[Said] = queue.Queue()
+        self.workers = [Worker(adapter, problem) for _ in range(size)]
+        self.first: Trial | None = None
+        self.made: dict[Plan, Worker] = {}
+
+    def __enter__(self) -> Crew:
+        try:
+            for worker in self.workers:
+                worker.begin(self.said)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with Uninterrupted():
+            for worker in self.workers:
+                worker.end()
+
+    def trials(
+        self, plans: Iterable[Plan], until: float, limit: float, *, most: float, prove: bool = True
+    ) -> Iterator[Trial]:
+        """The trials of plans as they come: none is begun after `until`, and no driver compiles more than `most`.
+
+        Each is timed beside the first that could be timed, and has the seconds that it would have at the clock that the
+        GPU had then.
+        """
+        left, compiled = iter(plans), 0
+        while True:
+            for worker in self.workers:
+                seconds = until - time.perf_counter()
+                late = seconds <= (0 if worker.process else limit)
+                if worker.plans or compiled >= most or late or not (plan := next(left, None)):
+                    continue
+                allowed = limit if worker.ready else 1.5 * limit  # the first is compiled, too
+                self.ask(worker, [plan], min(allowed, max(1.0, seconds)), prove=prove)
+                compiled += 1
+            if not any(worker.plans for worker in self.workers):
+                return
+            for trial in self.heard():
+                compiled -= trial.early
+                yield trial
+
+    def again(self, plans: Iterable[Plan], end: float) -> list[Trial]:
+        """The trials of plans, timed again by `end` where they are compiled."""
+        found, given = [], list(plans)
+        for worker in self.workers:
+            mine, left = [plan for plan in given if self.made.get(plan) is worker], end - time.perf_counter()
+            if mine and left > 0:
+                self.ask(worker, mine, left)
+        while any(worker.plans for worker in self.workers):
+            found += self.heard()
+        return found
+
+    def ask(self, worker: Worker, plans: list[Plan], limit: float, *, prove: bool = True) -> None:
+        """Have plans timed in turn with the first, within so many seconds once the process is ready."""
+        if worker.process is None:
+            worker.begin(self.said)
+        worker.first, worker.plans, worker.limit = self.first.plan if self.first else None, plans, limit
+        worker.ends = time.perf_counter() + (limit if worker.ready else BEGINNING)
+        asked = [asdict(plan) for plan in (worker.first, *plans) if plan]
+        assert worker.process is not None and worker.process.stdin is not None
+        with suppress(OSError):  # of a process that has ended: it is heard of
+            worker.process.stdin.write(json.dumps({"plans": asked, "prove": prove}) + "\n")
+            worker.process.stdin.flush()
+
+    def heard(self) -> list[Trial]:
+        """What the next worker has to say, or that one has taken too long: the trials of what it was asked for."""
+        soonest = min((worker for worker in self.workers if worker.plans), key=lambda worker: worker.ends)
+        try:
+            process, line = self.said.get(timeout=max(0.0, soonest.ends - time.perf_counter()))
+        except queue.Empty:
+            return self.lost(soonest, f"more than {soonest.limit:.0f} s")
+        worker = next((worker for worker in self.workers if worker.process is process), None)
+        if worker is None:  # it was ended meanwhile
+            return []
+        if line and not worker.ready:
+            worker.ready, worker.ends = True, time.perf_counter() + worker.limit
+            return []
+        try:
+            answers = json.loads(line)
+        except ValueError:
+            return self.lost(worker, "its process ended")
+        beside, plans, worker.plans = worker.first and answers.pop(0).get("seconds"), worker.plans, []
+        found = [Trial(plan, **answer) for plan, answer in zip(plans, answers, strict=True)]
+        if beside and self.first and self.first.seconds:
+            clock = self.first.seconds / beside
+            found = [replace(trial, seconds=trial.seconds and clock * trial.seconds) for trial in found]
+        elif self.first and any(trial.seconds for trial in found):  # at some other clock than that of the first
+            self.ask(worker, plans, worker.limit, prove=False)
+            return []
+        self.made |= {trial.plan: worker for trial in found if trial.seconds is not None}
+        self.first = self.first or next((trial for trial in found if trial.seconds is not None), None)
+        return found
+
+    def lost(self, worker: Worker, why: str) -> list[Trial]:
+        """The trials of a worker that is ended. Raises KernelError where it never began."""
+        plans, ready = worker.plans, worker.ready
+        worker.end()
+        self.made = {plan: other for plan, other in self.made.items() if other is not worker}
+        if not ready:
+            raise KernelError(
+                f"tune: a process of its own gets no device {worker.adapter} within {BEGINNING:.0f} seconds"
+            )
+        return [Trial(plan, dropped=why) for plan in plans]
+
+
+def _listen(process: subprocess.Popen[str], said: queue.Queue[Said]) -> None:
+    """Hand on what a process says, and an empty line when it ends."""
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            said.put((process, line))
+    except ValueError:  # closed meanwhile
+        pass
+    said.put((process, ""))

@@ -1,0 +1,149 @@
+"""The process in which `gpu.tune` compiles and times plans: `python -m cutepy.gpu.matmul.tuner_worker PROBLEM`.
+
+Plans come on stdin.
+
+Law: for each line, plans as JSON, one line: the seconds of each, taken in turn, or why some were dropped. Of the
+processes of one user that time plans, one at a time uses the GPU.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from ...errors import CutepyError
+from ...layout import Layout
+from ...tensor import Tensor, as_dtype
+from ..operations.operand import Place
+from ..runtime import Device, default_device
+from ..runtime.device_tensor import array
+from .contraction import Operands, run_plan
+from .cost_model import Problem
+from .kernel_fma import matmul_kernel
+from .plan import Plan
+from .plan_cache import alone, plan_of, tuples
+
+STEPS, ROUNDS, LEAST, TOO_SLOW = 100, 9, 3e-4, 2.0
+"""Steps of the clock that a round takes at least, rounds, the seconds of one, and how many times the quickest's time a
+plan may take to be in them."""
+WARM, BATCH = 0.6, 2e-3
+"""Seconds of launches before the first round, at most, and those of one batch: an H200 that waited for 3 s, or worked a
+tenth of the last 2 s, has 345 MHz, and takes 0.3 s of launches to its 1980."""
+AS_QUICK = 1.03
+"""How much more than the least time of a plan it may take on a GPU that has not slowed down."""
+
+
+def operands_of(problem: Problem, device: Device) -> Operands:
+    """Random operands (m,k,b), (n,k,b) and (m,n,b) of a problem, as they lie."""
+    random = np.random.default_rng(0)
+
+    def tensor(rows: int, columns: int, dtype: str, across: bool) -> Tensor:
+        kind = as_dtype(dtype)
+        count = rows * columns * problem.batch
+        values = (
+            random.random(count, np.float32) - np.float32(0.5) if kind.kind == "f" else random.integers(0, 9, count)
+        )
+        steps = (columns, 1, rows * columns) if across else (1, rows, rows * columns)
+        moved = array(np.asarray(values, kind.numpy), device=device)
+        shape = (rows, columns, problem.batch) if problem.batch > 1 else (rows, columns)
+        return Tensor(moved.engine, Layout(shape, steps[: len(shape)]))
+
+    p = problem
+    sizes = (p.m, p.k), (p.n, p.k), (p.m, p.n)
+    a, b, c = (tensor(*size, *how) for size, how in zip(sizes, zip(p.dtypes, p.across, strict=True), strict=True))
+    return a, b, c
+
+
+def seconds_in_turn(device: Device, launches: Sequence[Callable[[], None]], quick: float = 0.0) -> list[float]:
+    """Median times of launches, in turn: at one clock of the GPU for all; those that are too slow are launched twice.
+
+    The GPU is warmed until the first launch is as quick as it was before: `quick` seconds.
+    """
+    once = [min(_round(device, launch, 1) for _ in "12") for launch in launches]
+    batch = max(1, min(256, int(BATCH / max(once[0], 1e-9))))
+    warm = time.perf_counter() + WARM
+    while _round(device, launches[0], batch) > AS_QUICK * quick and time.perf_counter() < warm:
+        pass
+    least = max(LEAST, STEPS * (1e-6 if "timestamp-query" in device.features else 1e-5))
+    repeats = [max(1, min(256, ceil(least / max(seconds, 1e-9)))) for seconds in once]
+    times = [[seconds] if seconds > TOO_SLOW * min(once) else [] for seconds in once]
+    left = [place for place, found in enumerate(times) if not found]
+    for _ in range(ROUNDS):
+        for place in left:
+            times[place].append(_round(device, launches[place], repeats[place]))
+    return [statistics.median(found) for found in times]
+
+
+def _round(device: Device, launch: Callable[[], None], repeats: int) -> float:
+    if "timestamp-query" in device.features:
+        with device.timed() as watch:
+            for _ in range(repeats):
+                launch()
+        return watch.seconds / repeats
+    start = time.perf_counter()
+    for _ in range(repeats):
+        launch()
+    device.wait()
+    return (time.perf_counter() - start) / repeats
+
+
+def main() -> None:
+    """Answer the lines of standard input, one after the other."""
+    problem = Problem(**tuples(json.loads(sys.argv[1])))
+    device = default_device()
+    operands = operands_of(problem, device)
+    print("{}", flush=True)
+    conflicts: dict[Plan, int] = {}
+    least: dict[Plan, float] = {}
+    for line in sys.stdin:
+        asked = json.loads(line)
+        plans = [plan_of(plan) for plan in asked["plans"]]
+        first = replace(plans[0], splits=1)
+        found = [tried(device, operands, plan, first, conflicts if asked["prove"] else None) for plan in plans]
+        launches = [launch for launch in found if not isinstance(launch, dict)]
+        answers = [answer if isinstance(answer, dict) else {} for answer in found]
+        if len(launches) == len(plans):
+            with alone():
+                seconds = seconds_in_turn(device, launches, least.get(plans[0], 0.0))
+            least[plans[0]] = min(seconds[0], least.get(plans[0], seconds[0]))
+            answers = [{"seconds": each} for each in seconds]
+        print(json.dumps(answers), flush=True)
+
+
+def tried(
+    device: Device, operands: Operands, plan: Plan, first: Plan, conflicts: dict[Plan, int] | None
+) -> Callable[[], None] | dict[str, Any]:
+    """A launch by a plan, which was made once, or why it was dropped.
+
+    With `conflicts`, the worst ones of the plans before, with k in one part, it is proven, and may have no more than
+    the first of those that are timed with it.
+    """
+    try:
+        whole = replace(plan, splits=1)
+        if conflicts is not None and whole not in conflicts:
+            verdict = matmul_kernel.verify(*operands, plan=whole)
+            if not verdict.ok:
+                why = (*verdict.refuted, *verdict.undecided)[0]
+                return {"dropped": f"it cannot be proven: {why}"[:200], "early": True}
+            conflicts[whole] = matmul_kernel.report(*operands, plan=whole).worst_conflict
+        if conflicts and conflicts[whole] > conflicts.get(first, conflicts[whole]):
+            return {"dropped": f"{conflicts[whole]}-way conflicts", "early": True}
+        launch = partial(run_plan, Place(device), operands, plan)
+        launch()
+        device.wait()
+        return launch
+    except CutepyError as error:
+        return {"dropped": str(error).splitlines()[0][:200]}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Operations that are called again: the second call with like operands is its launches, and nothing else.
+
+Law: what an operation allocates and launches follows from its static arguments and from the layouts, types and lengths
+of its tensors, so a call with an equal key is the same launches over other buffers. It is kept where the call did
+nothing else on the device; of other calls each goes the long way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import wraps
+from struct import pack
+from typing import ParamSpec, TypeVar, cast
+from weakref import WeakSet
+
+import numpy as np
+
+from ...layout import ComposedLayout, Layout
+from ...tensor import DType, Tensor
+from ...tensor.functions import Function
+from . import Device, DeviceBuffer
+from .batch import Played, Tape, taped
+from .device_tensor import DeviceEngine
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+KEPT = 256
+"""Calls that one operation remembers."""
+_STATIC = {int, bool, str, type(None), DType, Function}
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def static_type(kind: type) -> None:
+    """Say that equal values of a type mean equal calls: its instances do not change."""
+    _STATIC.add(kind)
+
+
+@dataclass(slots=True)
+class Seen:
+    """A call as it is compared: its key, its buffers, each once, and its numbers, which the key does not hold."""
+
+    key: Hashable
+    device: Device
+    buffers: list[DeviceBuffer]
+    numbers: list[float]
+
+
+def seen(args: tuple[object, ...], *, numbers: bool = False) -> Seen | None:
+    """What there is to see of a call over tensors of one device; None for one that goes the long way.
+
+    With `numbers`, floats are parameters: the key has their type alone.
+    """
+    key: list[Hashable] = []
+    buffers: list[DeviceBuffer] = []
+    given: list[float] = []
+    for value in args:
+        kind = type(value)
+        if kind is Tensor:
+            tensor = cast(Tensor, value)
+            engine = tensor.engine
+            if type(engine) is not DeviceEngine or tensor.guard is not None:
+                return None
+            buffer = engine.buffer
+            slot = buffers.index(buffer) if buffer in buffers else len(buffers)
+            if slot == len(buffers):
+                buffers.append(buffer)
+            key.append((slot, tensor.layout, tensor.offset, engine.dtype.name, engine.length, engine.writable))
+        elif numbers and (kind is float or kind is np.float32):
+            key.append(kind)
+            given.append(cast(float, value))
+        elif kind is float:  # by its bits: 0.0 is not -0.0, and a NaN is itself
+            key.append((kind, pack("d", value)))
+        elif kind in _STATIC:
+            key.append((kind, value))
+        elif kind is tuple and all(type(part) is int for part in cast(tuple[object, ...], value)):
+            key.append((kind, value))
+        else:
+            return None
+    if not buffers:
+        return None
+    device = buffers[0].device
+    if any(buffer.device is not device for buffer in buffers):
+        return None
+    return Seen((device.uid, *key), device, buffers, given)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Where a call leaves its result: in its argument `argument`, in a buffer, as a tensor of its own, or nowhere."""
+
+    argument: int | None = None
+    buffer: int = 0
+    dtype: DType | None = None
+    length: int = 0
+    layout: Layout | ComposedLayout | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The launches of a call. Buffers count through those of its tensors and then those that it makes, of these bytes;
+    what varies of each launch is which parameter is which of the call's numbers."""
+
+    made: tuple[int, ...]
+    launches: tuple[Played, ...]
+    varying: tuple[tuple[tuple[int, int], ...], ...]
+    result: Result
+
+    def run(self, call: Seen, args: tuple[object, ...]) -> object:
+        """The call over these buffers and numbers."""
+        buffers = call.buffers
+        call.device.replay(self.made, self._with(call.numbers) if call.numbers else self.launches, buffers)
+        found = self.result
+        if found.argument is not None:
+            return args[found.argument]
+        if found.dtype is None or found.layout is None:
+            return None
+        return Tensor(DeviceEngine(buffers[found.buffer], found.dtype, found.length), found.layout, found.offset)
+
+    def _with(self, numbers: list[float]) -> list[Played]:
+        """The launches with these numbers in their places."""
+        found: list[Played] = []
+        for (program, bound, params), varying in zip(self.launches, self.varying, strict=True):
+            values = list(params)
+            for place, which in varying:
+                values[place] = single(numbers[which])
+            found.append((program, bound, values))
+        return found
+
+
+def single(number: float) -> float:
+    """A number that an f32 holds or rounds to: what is beyond the greatest is infinite.
+
+    >>> single(1e300), single(0.5)
+    (inf, 0.5)
+    """
+    if -_LARGEST <= number <= _LARGEST:
+        return float(number)
+    with np.errstate(over="ignore"):
+        return float(np.float32(number))
+
+
+def recorded(
+    tape: Tape, call: Seen, args: tuple[object, ...], result: object, names: tuple[str, ...] = ()
+) -> Recorded | None:
+    """The launches on a tape, with what varies: parameters by these `names` are the call's numbers, in order."""
+    buffers = [*call.buffers, *tape.made]
+    places = {id(buffer): place for place, buffer in enumerate(buffers)}
+    if not tape.whole:
+        return None
+    launches, varying = [], []
+    for program, operands, params in tape.launches:
+        if any(id(operand) not in places for operand in operands):
+            return None
+        varying.append(tuple((i, names.index(p.name)) for i, p in enumerate(program.params) if p.name in names))
+        launches.append((program, tuple(places[id(operand)] for operand in operands), params))
+    left = _left(result, args, places)
+    return None if left is None else Recorded(tuple(b.nbytes for b in tape.made), tuple(launches), tuple(varying), left)
+
+
+def _left(result: object, args: tuple[object, ...], places: dict[int, int]) -> Result | None:
+    """Where the result is, among the arguments or in one of the buffers; None where it is elsewhere."""
+    if not isinstance(result, Tensor):
+        return Result() if result is None else None
+    argument = next((place for place, value in enumerate(args) if value is result), None)
+    if argument is not None:
+        return Result(argument)
+    engine = result.engine
+    if not isinstance(engine, DeviceEngine) or id(engine.buffer) not in places:
+        return None
+    return Result(None, places[id(engine.buffer)], engine.dtype, engine.length, result.layout, result.offset)
+
+
+class Memory:
+    """The calls of one operation that are known."""
+
+    def __init__(self) -> None:
+        self.known: dict[Hashable, Recorded] = {}
+        _MEMORIES.add(self)
+
+    def call(
+        self,
+        call: Seen,
+        args: tuple[object, ...],
+        long_way: Callable[[], R],
+        names: Callable[[], tuple[str, ...]] = tuple,
+        also: Hashable = None,
+    ) -> R:
+        """The operation: by its launches where the call is known, else the long way. `also` belongs to the key."""
+        key = call.key, also
+        known = self.known.get(key)
+        if known is not None:
+            return cast(R, known.run(call, args))
+        with taped(call.device) as tape:
+            result = long_way()
+        made = recorded(tape, call, args, result, names())
+        if made is not None:
+            if len(self.known) >= KEPT:
+                self.known.clear()
+            self.known[key] = made
+        return result
+
+
+_MEMORIES: WeakSet[Memory] = WeakSet()
+
+
+def forget() -> None:
+    """Let every operation go the long way once more: its plans may be others now."""
+    for memory in _MEMORIES:
+        memory.known.clear()
+
+
+def repeatable(operation: Callable[P, R]) -> Callable[P, R]:
+    """An operation that remembers its calls. Its arguments beside tensors must be static."""
+    memory = Memory()
+
+    @wraps(operation)
+    def quick(*args: P.args, **named: P.kwargs) -> R:
+        given = args + tuple(named.values()) if named else args
+        call = seen(given)
+        if call is None:
+            return operation(*args, **named)
+        return memory.call(call, given, lambda: operation(*args, **named), also=tuple(named))
+
+    return quick

@@ -1,0 +1,99 @@
+"""Tensors whose elements are in a device's memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import TensorError
+from ...layout import IntTuple, Layout, LayoutRight
+from ...tensor import DType, Tensor, gpu_dtype
+from ...tensor.bulk import on_host
+from ...tensor.dtypes import as_dtype, c64
+from ...tensor.engine import Mask, Scalars, Space, ViewEngine, check_writable
+from ...tensor.make import in_words, make_tensor
+from ...tensor.packed import words_as
+from . import Device, DeviceBuffer, default_device
+
+Array = npt.NDArray[Any]  # of any element type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceEngine:
+    """`length` elements in a buffer of a device. Kernels use them in place; `load` and `store` go over the host."""
+
+    buffer: DeviceBuffer
+    dtype: DType
+    length: int
+    space: Space = "gmem"
+    name: str = ""
+    writable: bool = True
+    confined: ClassVar[bool] = True
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the elements."""
+        return self.buffer.device
+
+    def host(self) -> Array:
+        """All elements, read back."""
+        return self.buffer.read(self.dtype.numpy, self.length)
+
+    def load(self, offsets: Scalars, where: Mask = None) -> Any:
+        """The elements at `offsets`, by way of the host."""
+        return ViewEngine(self.host(), self.dtype).load(offsets, where)
+
+    def replace(self, elements: Array) -> None:
+        """Write all elements."""
+        self.buffer.write(elements)
+
+    def store(self, offsets: Scalars, values: Scalars, where: Mask = None) -> None:
+        """Write `values` at `offsets`, by way of the host."""
+        check_writable(self)
+        elements = self.host()
+        ViewEngine(elements, self.dtype).store(offsets, values, where)
+        self.replace(elements)
+
+
+def array(data: object, *, device: Device | None = None, name: str = "") -> Tensor:
+    """A copy of an array or of a tensor in the memory of a device, with the same shape and strides.
+
+    >>> from cutepy.errors import DeviceError
+    >>> try:
+    ...     print(array(np.float32([[1, 2], [3, 4]])).numpy().tolist())
+    ... except DeviceError:  # no adapter here
+    ...     print([[1.0, 2.0], [3.0, 4.0]])
+    [[1.0, 2.0], [3.0, 4.0]]
+
+    Raises DeviceError where there is no device, TensorError for data that is no array.
+    """
+    tensor = on_host(data) if isinstance(data, Tensor) else make_tensor(data)
+    if (packed := in_words(tensor, copies=True)) is not None:
+        found, words = packed
+        moved = array(Tensor(words, Layout(len(words.memory))), device=device, name=name)
+        return Tensor(words_as(moved.engine, found.dtype), found.layout, found.offset, found.guard)
+    kind = gpu_dtype(tensor.dtype)
+    if tensor.guard is not None or not isinstance(tensor.layout, Layout) or not isinstance(tensor.engine, ViewEngine):
+        tensor = make_tensor(np.asfortranarray(tensor.numpy(), kind.numpy))
+    engine = tensor.engine
+    assert isinstance(engine, ViewEngine)
+    target = device if device is not None else default_device()
+    buffer = target.upload(engine.memory, name or engine.name)
+    there = DeviceEngine(buffer, kind, len(engine.memory), name=name or engine.name)
+    return Tensor(there, tensor.layout, tensor.offset + engine.origin)
+
+
+def empty(shape: IntTuple, dtype: object = "f32", *, device: Device | None = None, name: str = "") -> Tensor:
+    """A tensor of zeros in the memory of a device, compact, the last mode fastest."""
+    layout = Layout(shape, LayoutRight)
+    if as_dtype(dtype) is c64:
+        return Tensor(words_as(empty(2 * layout.size, device=device, name=name).engine, c64), layout)
+    kind = gpu_dtype(dtype)
+    if layout.size > 1 << 32:
+        raise TensorError(f"empty({shape}): {layout.size} elements are more than 32-bit offsets reach")
+    target = device if device is not None else default_device()
+    buffer = target.allocate(layout.size * kind.bytes, name)
+    return Tensor(DeviceEngine(buffer, kind, layout.size, name=name), layout)

@@ -1,0 +1,67 @@
+"""Faults of drivers that a kernel can meet, and what is done about each: one table.
+
+Law: a program that would meet a fault of its device's driver is refused, and one that may meet it is warned of, once.
+Each fault has a test that shows it on the driver, so that an entry goes when the driver is mended.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...errors import DeviceError
+from .adapters import Adapter
+from .program import Program
+
+LLVMPIPE_TURNS = 65_536
+"""Mesa's gallivm counts the turns of all loops of an invocation, inner ones and the test that ends each included, down
+from LP_MAX_TGSI_LOOP_ITERATIONS = 65,535. When none is left every loop ends with the turn that it is in; the last loop
+of all may do without its test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a driver does wrong. `has` tells adapters that do; `meets` gives what a launch would meet, and whether it
+    certainly would; empty where it does not."""
+
+    name: str
+    has: Callable[[Adapter], bool]
+    meets: Callable[[Program, Sequence[float]], tuple[str, bool]]
+    way_out: str
+
+
+def _too_many_turns(program: Program, params: Sequence[float]) -> tuple[str, bool]:
+    most = sum(loop.most(params) for loop in program.turns)
+    if most <= LLVMPIPE_TURNS:
+        return "", False
+    least = sum(loop.least(params) for loop in program.turns)
+    certain = least > LLVMPIPE_TURNS
+    return f"its loops take {least if certain else most} turns, and end after {LLVMPIPE_TURNS} together", certain
+
+
+FAULTS = (
+    Fault(
+        "loops end early",
+        lambda adapter: "llvmpipe" in adapter.name,
+        _too_many_turns,
+        "share the turns out over more threads or launches, or run it on another driver or in the interpreter",
+    ),
+)
+
+
+def faults_of(adapter: Adapter) -> tuple[Fault, ...]:
+    """The faults of an adapter's driver."""
+    return tuple(fault for fault in FAULTS if fault.has(adapter))
+
+
+def check_faults(faults: Sequence[Fault], warned: set[Program], program: Program, params: Sequence[float]) -> None:
+    """Refuse, or warn of, a program that meets a fault. Raises DeviceError."""
+    for fault in faults:
+        what, certain = fault.meets(program, params)
+        if certain:
+            raise DeviceError(f"{program.entry}: {what} on this driver ({fault.name}); {fault.way_out}")
+        if what and program not in warned:
+            warned.add(program)
+            text = f"{program.entry}: the results may be wrong: {what} on this driver ({fault.name}); {fault.way_out}"
+            warnings.warn(text, RuntimeWarning, stacklevel=4)

@@ -1,0 +1,1 @@
+"""What runs or prints lowered IR: the WGSL printer and the NumPy interpreter."""

@@ -1,0 +1,421 @@
+"""Where the interpreter keeps values and arrays, and how invocations reach into them and work together.
+
+A matrix of a subgroup is an array (workgroups, subgroups, rows, columns), moved and combined by all of its threads at
+once, or none. Who looks on sees each element accessed by one thread: which one that is on a device nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import KernelError
+from ...tensor.dtypes import MatrixType, Window
+from .. import ir
+from ..ir import Barrier, Buffer, Expr, Kernel, Stmt, Var
+from ..ir.laws import Array, Law
+
+if TYPE_CHECKING:
+    from .interpreter import Compiler
+
+
+@dataclass(slots=True)
+class State:
+    """One run over some workgroups: where each array lives, what the names hold, who is active (None: all)."""
+
+    kernel: Kernel
+    groups: int
+    arrays: dict[Buffer, Array]
+    ids: dict[tuple[str, int | None], Array]
+    values: dict[Expr, Array] = field(default_factory=dict)
+    lasting: dict[Expr, Array] = field(default_factory=dict)
+    fleeting: dict[Expr, Array] = field(default_factory=dict)
+    params: dict[Expr, Array] = field(default_factory=dict)
+    active: Array | None = None
+    subgroup_size: int = 32
+    #: The counters of the loops that are running, outermost first, and who looks on.
+    loops: list[Var] = field(default_factory=list)
+    #: How often each array was changed, and what an atomic that waits found last: in kernels that wait.
+    changes: Counter[Buffer] = field(default_factory=Counter)
+    found: dict[Stmt, tuple[int, bytes]] = field(default_factory=dict)
+    watch: Watch | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.groups, self.kernel.threads
+
+    @property
+    def everyone(self) -> npt.NDArray[np.bool_]:
+        return np.broadcast_to(np.True_ if self.active is None else self.active, self.shape)
+
+    def workgroup(self, group: int) -> tuple[int, int, int]:
+        x, y, z = [int(np.broadcast_to(self.ids["workgroup_id", a], self.shape)[group, 0]) for a in range(3)]
+        return x, y, z
+
+    def counters(self, group: int, thread: int) -> tuple[tuple[str, int], ...]:
+        """What the loops around count, for one invocation."""
+        return tuple((v.name, int(np.broadcast_to(self.values[v], self.shape)[group, thread])) for v in self.loops)
+
+
+Compute = Callable[[State], Array]
+"""Computes a value."""
+Run = Callable[[State], None]
+"""Runs a statement."""
+
+
+class Watch:
+    """Who looks on while a kernel runs: asked at each access of memory that threads share, and at each barrier."""
+
+    def begin(self, s: State) -> None:
+        """The workgroups of `s` are about to run."""
+
+    def access(self, s: State, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
+        """The active invocations access elements from `at` on, and find or put `values`."""
+
+    def barrier(self, s: State, stmt: Barrier) -> None:
+        """The active invocations come to a barrier."""
+
+
+@dataclass(slots=True)
+class Reach:
+    """Checks that accesses stay inside their array, and says who left it."""
+
+    kernel: Kernel
+    buffer: Buffer
+    lanes: int
+    place: str
+    verb: Literal["reads", "writes", "updates"]
+    index: Expr | None = None
+    takes: bool = True
+    coordinates: tuple[tuple[Compute, int], ...] = ()
+
+    def check_coordinates(self, s: State, active: Array | None) -> None:
+        """Raise KernelError where an active invocation has a coordinate outside its extent."""
+        for compute, extent in self.coordinates:
+            value = compute(s)
+            outside = (value < 0) | (value >= extent)
+            if active is not None:
+                outside = outside & active
+            if outside.any():
+                group, thread = map(int, np.argwhere(np.broadcast_to(outside, s.shape))[0])
+                found = int(np.broadcast_to(value, s.shape)[group, thread])
+                raise KernelError(
+                    f"{self.context()} coordinate {found} of a mode of {extent}, outside its shape: "
+                    + ", ".join(self.invocation(s, group, thread))
+                )
+
+    @staticmethod
+    def invocation(s: State, group: int, thread: int) -> list[str]:
+        """Which invocation it is, with the counters of its loops."""
+        counters = [f"{name} = {value}" for name, value in s.counters(group, thread)]
+        return [f"workgroup {s.workgroup(group)}, thread {thread}", *counters]
+
+    def check_constant(self, first: int) -> None:
+        if not 0 <= first <= self.buffer.length - self.lanes:
+            raise KernelError(f"{self.context()} element {first}, it has {self.buffer.length}")
+
+    def context(self) -> str:
+        place = f"{self.place}: " if self.place else ""
+        return f"{place}kernel {self.kernel.name} {self.verb} {self.buffer.name} at"
+
+    def elements(
+        self, s: State, index: Array, active: Array | None, put: Callable[[State], Array] | None = None
+    ) -> Array:
+        """The first element of each access, 0 for the inactive invocations; `put` gives what is written."""
+        at = index.astype(np.int64) * self.buffer.width
+        if active is not None:
+            at = np.where(active, at, 0)
+        last = -(-self.buffer.length // self.buffer.width) * self.buffer.width - self.lanes
+        if at.size and (int(at.max()) > last or int(at.min()) < 0):
+            self.refuse(s, np.broadcast_to(at, s.shape), last, put)
+        return at
+
+    def refuse(self, s: State, at: Array, last: int, put: Callable[[State], Array] | None) -> None:
+        group, thread = map(int, np.argwhere((at > last) | (at < 0))[0])
+        found = int(at[group, thread])
+        size = f"it has {self.buffer.length} elements" + (f" and {self.lanes} are accessed" if self.lanes > 1 else "")
+        who = self.invocation(s, group, thread)
+        if put is not None:
+            who.append(f"value {' '.join(map(str, value_at(put(s), self.lanes, s.shape, group, thread)))}")
+        raise KernelError(f"{self.context()} element {found}, {size}: {', '.join(who)}")
+
+
+def check_wait(s: State, reach: Reach, stmt: Stmt, at: Array, old: Array) -> None:
+    """Raise KernelError where invocations find at the same elements what they found before, and nobody has changed the
+    array since: then nobody will before they end."""
+    on = s.everyone
+    now = s.changes[reach.buffer], on.tobytes() + at[on].tobytes() + old[on].tobytes()
+    if on.any() and s.found.get(stmt) == now:
+        group, thread = map(int, np.argwhere(on)[0])
+        raise KernelError(
+            f"{reach.place}: kernel {reach.kernel.name} waits here for ever: workgroup {s.workgroup(group)}, thread "
+            f"{thread} finds {old[group, thread]} in element {at[group, thread]} of {reach.buffer.name} again, and none"
+            " that runs meanwhile changes it: the interpreter runs one workgroup after the other, and no device has to "
+            "run two at once; let workgroups wait for those before them, which took a number by gpu.atomic_add"
+        )
+    s.found[stmt] = now
+
+
+def value_at(values: Array, lanes: int, shape: tuple[int, int], group: int, thread: int) -> Array:
+    """The lanes of what one invocation has."""
+    whole = np.broadcast_to(values, (lanes, *shape) if lanes > 1 else shape)
+    return np.atleast_1d(whole[..., group, thread])
+
+
+def spread(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
+    """Where elements stand in an array's memory: each workgroup, or each thread, has its own."""
+    if lanes > 1:
+        at = at + np.arange(lanes)[:, None, None]
+    if buffer.space == "workgroup":
+        at = at + np.arange(s.groups)[:, None] * s.arrays[buffer].shape[1]
+    elif buffer.space == "private":
+        at = (at * s.groups + np.arange(s.groups)[:, None]) * s.kernel.threads + np.arange(s.kernel.threads)
+    return at
+
+
+def gather(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
+    found: Array = s.arrays[buffer].take(spread(s, buffer, at, lanes))
+    return found
+
+
+def scatter(s: State, buffer: Buffer, at: Array, value: Array, lanes: int) -> None:
+    array, shape = s.arrays[buffer].reshape(-1), (lanes, *s.shape) if lanes > 1 else s.shape
+    at, value = np.broadcast_to(spread(s, buffer, at, lanes), shape), np.broadcast_to(value, shape)
+    if s.active is None:
+        array[at] = value
+    else:
+        active = np.broadcast_to(s.active, shape)
+        array[at[active]] = value[active]
+
+
+def both(a: Array | None, b: Array) -> Array:
+    return b if a is None else np.logical_and(a, b)
+
+
+_REDUCE: dict[str, tuple[Law, float]] = {
+    "subgroup_add": (np.add.reduce, 0),
+    "subgroup_mul": (np.multiply.reduce, 1),
+    "subgroup_min": (np.fmin.reduce, float("inf")),
+    "subgroup_max": (np.fmax.reduce, float("-inf")),
+    "subgroup_and": (np.bitwise_and.reduce, -1),
+    "subgroup_or": (np.bitwise_or.reduce, 0),
+    "subgroup_any": (np.logical_or.reduce, 0),
+    "subgroup_all": (np.logical_and.reduce, 1),
+}
+
+
+def _neutral(number: float, dtype: np.dtype[Any]) -> object:
+    if dtype.kind in "fb":
+        return number
+    limits = np.iinfo(dtype)
+    if np.isinf(number):
+        return limits.max if number > 0 else limits.min
+    return limits.max if number == -1 and dtype.kind == "u" else int(number)
+
+
+def subgroup_call(name: str, args: list[Array], shape: tuple[int, int], active: Array | None, size: int) -> Array:
+    """A subgroup operation over consecutive runs of `size` threads; inactive ones take no part."""
+    value = np.broadcast_to(args[0], shape if args[0].ndim == 2 else (args[0].shape[0], *shape))
+    threads = shape[1]
+    padding = -threads % size
+    on = np.ones(shape, bool) if active is None else np.broadcast_to(active, shape)
+    pad = [(0, 0)] * (value.ndim - 1) + [(0, padding)]
+    rows = np.pad(value, pad).reshape(*value.shape[:-1], -1, size)
+    live = np.broadcast_to(np.pad(on, [(0, 0), (0, padding)]).reshape(shape[0], -1, size), rows.shape)
+    if name in _REDUCE:
+        reduce, start = _REDUCE[name]
+        kept = np.where(live, rows, np.asarray(_neutral(start, value.dtype), value.dtype))
+        result = np.broadcast_to(reduce(kept, axis=-1)[..., None], rows.shape)
+    elif name in ("subgroup_inclusive_add", "subgroup_exclusive_add"):
+        kept = np.where(live, rows, value.dtype.type(0))
+        if name == "subgroup_exclusive_add":
+            kept = np.concatenate([np.zeros_like(kept[..., :1]), kept[..., :-1]], axis=-1)
+        result = np.cumsum(kept, axis=-1, dtype=value.dtype)
+    elif name == "subgroup_ballot":
+        bits = np.pad(live & rows, [*[(0, 0)] * (rows.ndim - 1), (0, 128 - size)]).astype(np.uint32)
+        words = (bits.reshape(*bits.shape[:-1], 4, 32) << np.arange(32, dtype=np.uint32)).sum(-1, dtype=np.uint32)
+        result = np.broadcast_to(np.moveaxis(words, -1, 0)[..., None], (4, *rows.shape))
+    elif name == "subgroup_broadcast_first":
+        result = np.broadcast_to(np.take_along_axis(rows, live.argmax(-1)[..., None], -1), rows.shape)
+    else:
+        result = np.take_along_axis(rows, _partners(name, args[1], rows, shape, size), -1)
+    return result.reshape(*result.shape[:-2], -1)[..., :threads]
+
+
+def _partners(name: str, operand: Array, rows: Array, shape: tuple[int, int], size: int) -> npt.NDArray[np.intp]:
+    """The lane from which each lane takes its value; beyond the subgroup, its own."""
+    given = np.broadcast_to(operand, shape)
+    padded = np.pad(given, [(0, 0), (0, -shape[1] % size)]).reshape(shape[0], -1, size).astype(np.int64)
+    lane = np.arange(size)
+    moves = {
+        "subgroup_shuffle": padded,
+        "subgroup_broadcast": padded,
+        "subgroup_shuffle_xor": lane ^ padded,
+        "subgroup_shuffle_down": lane + padded,
+        "subgroup_shuffle_up": lane - padded,
+    }
+    source = moves[name]
+    return np.broadcast_to(np.where((source >= 0) & (source < size), source, lane), rows.shape).astype(np.intp)
+
+
+_UPDATE: dict[str, np.ufunc] = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Min": np.minimum,
+    "Max": np.maximum,
+    "And": np.bitwise_and,
+    "Or": np.bitwise_or,
+    "Xor": np.bitwise_xor,
+}
+
+
+def atomic_update(
+    op: str, array: Array, at: Array, values: tuple[Array, Array | None], active: Array, wants_old: bool
+) -> Array | None:
+    """Apply `op` at each active invocation's element, one after the other, with its values: what is put, and what it is
+    compared with; the values before, where wanted."""
+    value, compare = values
+    targets, operands = at[active], value[active]
+    if not wants_old and op in _UPDATE:
+        _UPDATE[op].at(array, targets, operands)
+        return None
+    old = np.zeros(at.shape, array.dtype)
+    before = np.empty(targets.shape, array.dtype)
+    met = np.empty(targets.shape, bool) if compare is None else compare[active]
+    for i, (target, operand) in enumerate(zip(targets.tolist(), operands, strict=True)):
+        before[i] = array[target]
+        if op in ("Exchange", "Store") or (op == "CompareExchange" and before[i].tobytes() == met[i].tobytes()):
+            array[target] = operand
+        elif op in _UPDATE:
+            array[target] = _UPDATE[op](array[target], operand)
+    old[active] = before
+    return old
+
+
+#: Lines that one statement prints at a time.
+MOST_LINES = 64
+
+
+def say(s: State, parts: Sequence[str | int], values: Sequence[Array]) -> None:
+    """Print the parts of an `ir.Print` for the active invocations, the first of them where there are many."""
+    who = np.argwhere(s.everyone)
+    wide = [np.broadcast_to(value, s.shape) for value in values]
+    for group, thread in who[:MOST_LINES].tolist():
+        rest = (str(value[group, thread]) for value in wide)
+        place = [f"workgroup {s.workgroup(group)}, thread {thread}"]
+        place += [f"{name} = {value}" for name, value in s.counters(group, thread)]
+        print(f"{', '.join(place)}: {' '.join(_part(part, rest) for part in parts)}")
+    if len(who) > MOST_LINES:
+        print(f"... and {len(who) - MOST_LINES} more threads; choose some, gpu.print(..., when=gpu.thread == 0)")
+
+
+def _part(part: str | int, rest: Iterator[str]) -> str:
+    if isinstance(part, str):
+        return part
+    return f"[{', '.join(next(rest) for _ in range(part))}]" if part else next(rest)
+
+
+def by_subgroup(s: State, kind: MatrixType, place: str, what: str) -> Array | None:
+    """Which subgroups are active, as (workgroups, subgroups, 1, 1); None if all are. Raises KernelError where some
+    threads of one are and some are not, or where subgroups have another size."""
+    threads = s.kernel.threads
+    if s.subgroup_size != kind.threads or threads % kind.threads:
+        raise KernelError(
+            f"{_at(place)}kernel {s.kernel.name}: matrices of {kind.threads} threads in workgroups of {threads}, with "
+            f"subgroups of {s.subgroup_size}"
+        )
+    if s.active is None:
+        return None
+    on = np.broadcast_to(s.active, s.shape).reshape(s.groups, -1, kind.threads)
+    why = "where {} is parted: some of its threads come here, others do not; let all of them come"
+    _refuse(s, on.any(axis=2) & ~on.all(axis=2), place, f"{what} a matrix {why}")
+    return on[:, :, :1, None]
+
+
+def _refuse(s: State, wrong: Any, place: str, message: str) -> None:
+    """Raise KernelError about the first subgroup of which something is wrong."""
+    for group, subgroup in np.argwhere(wrong)[:1].tolist():
+        who = f"subgroup {subgroup} of workgroup {s.workgroup(group)}"
+        raise KernelError(f"{_at(place)}kernel {s.kernel.name} {message.format(who)}")
+
+
+def _at(place: str) -> str:
+    return f"{place}: " if place else ""
+
+
+def lanes_of(s: State, reach: Reach, node: ir.MatrixLoad | ir.MatrixStore, kind: MatrixType, value: Array) -> Array:
+    """The element of each (lane, workgroup, thread), checked to be inside the array: all threads of an active subgroup
+    say where its matrix begins."""
+    what = {"reads": "loads", "writes": "stores"}[reach.verb]
+    whole = np.broadcast_to(value, s.shape).reshape(s.groups, -1, kind.threads)
+    differ = (whole != whole[:, :, :1]).any(axis=2)
+    active = by_subgroup(s, kind, node.place, what)
+    if active is not None:
+        differ = differ & active[:, :, 0, 0]
+    why = "at places that threads of {} do not agree on; make the place of gpu.subgroup(), not of gpu.thread()"
+    _refuse(s, differ, node.place, f"{what} a matrix {why}")
+    packed = 4 if kind.element.bits == 8 else 1
+    table = Window(0, node.stride, node.by_columns).table(kind)
+    own = (table.T if node.by_columns else table).reshape(-1)[::packed] // packed
+    at = whole[:, :, 0, None, None].astype(np.int64) // packed + own.reshape(kind.threads, -1)
+    lanes: Array = np.moveaxis(at.reshape(s.groups, s.kernel.threads, -1), -1, 0)
+    for lane in lanes:
+        reach.elements(s, lane, s.active)
+    reach.check_coordinates(s, s.active)
+    return lanes
+
+
+def load_matrix(c: Compiler, node: ir.MatrixLoad) -> Compute:
+    buffer, index, kind = node.buffer, c.expr(node.index), node.dtype
+    assert isinstance(kind, MatrixType)
+    reach = Reach(c.kernel, buffer, 1, node.place, "reads", node.index, coordinates=c.coordinates(node))
+
+    def read(s: State) -> Array:
+        lanes = lanes_of(s, reach, node, kind, index(s))
+        lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
+        found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
+        if s.watch is not None:
+            for lane in lanes:
+                s.watch.access(s, reach, lane, s.active, found[0])
+        flat = np.moveaxis(found, 0, -1).reshape(s.groups, s.kernel.threads // kind.threads, -1)
+        if kind.element.bits == 8:
+            flat = np.ascontiguousarray(flat).view(kind.element.numpy)
+        shape = (kind.columns, kind.rows) if node.by_columns else (kind.rows, kind.columns)
+        whole = flat.reshape(*flat.shape[:2], *shape)
+        return whole.swapaxes(2, 3) if node.by_columns else whole
+
+    return read
+
+
+def call_matrix(c: Compiler, node: ir.MatrixCall) -> Compute:
+    law, kind, operands = ir.meaning(node), node.dtype, [c.expr(x) for x in node.operands]
+    assert law is not None and isinstance(kind, MatrixType)
+
+    def compute(s: State) -> Array:
+        by_subgroup(s, kind, node.place, "computes")
+        return law(*[x(s) for x in operands])
+
+    return compute
+
+
+def store_matrix(c: Compiler, stmt: ir.MatrixStore) -> Run:
+    buffer, index, value, kind = stmt.buffer, c.expr(stmt.index), c.expr(stmt.value), stmt.value.dtype
+    assert isinstance(kind, MatrixType)
+    reach = Reach(c.kernel, buffer, 1, stmt.place, "writes", stmt.index, takes=False, coordinates=c.coordinates(stmt))
+
+    def write(s: State) -> None:
+        lanes = lanes_of(s, reach, stmt, kind, index(s))
+        held = np.broadcast_to(value(s), (s.groups, s.kernel.threads // kind.threads, kind.rows, kind.columns))
+        flat = (held.swapaxes(2, 3) if stmt.by_columns else held).reshape(s.groups, s.kernel.threads, -1)
+        put = np.moveaxis(flat, -1, 0)
+        for lane, each in zip(lanes, put, strict=True):
+            if s.watch is not None:
+                s.watch.access(s, reach, lane, s.active, put[0])
+            scatter(s, buffer, lane, each, 1)
+
+    return write

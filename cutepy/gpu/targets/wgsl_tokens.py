@@ -1,0 +1,209 @@
+"""The words of WGSL: those that no name may be, how numbers are written, and what its two compilers write differently.
+
+Matrices are Tint's subgroup matrices or naga's cooperative matrices. Sources: https://www.w3.org/TR/WGSL/;
+gpuweb/gpuweb, proposals/subgroup-matrix.md (2026-10-02); naga 29, cooperative matrices.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import KernelError
+from ...tensor.dtypes import DType, MatrixType, f16
+from .. import ir
+from ..ir.operators import SUBGROUP
+from ..runtime.program import Dialect
+
+KEYWORDS = (
+    "alias break case const const_assert continue continuing default diagnostic discard else enable false fn"
+    " for if let loop override requires return struct switch true var while"
+)
+RESERVED_WORDS = (
+    "NULL Self abstract active alignas alignof as asm asm_fragment async attribute auto await become cast"
+    " catch class co_await co_return co_yield coherent column_major common compile compile_fragment concept"
+    " const_cast consteval constexpr constinit crate debugger decltype delete demote demote_to_helper do"
+    " dynamic_cast enum explicit export extends extern external fallthrough filter final finally friend from"
+    " fxgroup get goto groupshared highp impl implements import inline instanceof interface layout lowp macro"
+    " macro_rules match mediump meta mod module move mut mutable namespace new nil noexcept noinline"
+    " nointerpolation non_coherent noncoherent noperspective null nullptr of operator package packoffset"
+    " partition pass patch pixelfragment precise precision premerge priv protected pub public readonly ref"
+    " regardless register reinterpret_cast require resource restrict self set shared sizeof smooth snorm static"
+    " static_assert static_cast std subroutine super target template this thread_local throw trait try type"
+    " typedef typeid typename typeof union unless unorm unsafe unsized use using varying virtual volatile wgsl"
+    " where with writeonly yield"
+)
+ATOMICS = "Add Sub Min Max And Or Xor Exchange CompareExchangeWeak Load Store".split()
+#: Types and functions of the language that printed kernels use: hiding one would change what it means.
+PREDECLARED = "array atomic bool f16 f32 i32 u32 vec2 vec3 vec4 bitcast select workgroupBarrier storageBarrier"
+
+#: What the address space and the access of a variable are called: a declaration of that name would hide them.
+ENUMERANTS = "function handle private read read_write storage uniform workgroup write"
+
+_TINT = "Load Store MultiplyAccumulate ScalarAdd ScalarSubtract ScalarMultiply".split()
+#: Words that a text with matrices uses.
+MATRIX_WORDS = {f"subgroupMatrix{name}" for name in _TINT}
+MATRIX_WORDS |= {f"subgroup_matrix_{role}" for role in ("left", "right", "result")}
+MATRIX_WORDS |= set("coopLoad coopLoadT coopStore coopStoreT coopMultiplyAdd coop_mat8x8 coop_mat16x16".split())
+
+#: Functions of the IR whose name in the text is not the IR's in camel case.
+_CALLED = {
+    "count_ones": "countOneBits",
+    "leading_zeros": "countLeadingZeros",
+    "trailing_zeros": "countTrailingZeros",
+    "rsqrt": "inverseSqrt",
+    "nan_min": "nan_min",  # a helper function that the text defines
+    "nan_max": "nan_max",
+}
+
+
+def spelling(name: str) -> str:
+    """WGSL's name of a function of the IR: the IR's in camel case, but for those of `_CALLED`.
+
+    >>> spelling("subgroup_exclusive_add"), spelling("rsqrt"), spelling("exp")
+    ('subgroupExclusiveAdd', 'inverseSqrt', 'exp')
+    """
+    first, *others = name.split("_")
+    return _CALLED.get(name) or first + "".join(map(str.capitalize, others))
+
+
+RESERVED = {
+    *KEYWORDS.split(),
+    *RESERVED_WORDS.split(),
+    *PREDECLARED.split(),
+    *ENUMERANTS.split(),
+    *map(spelling, SUBGROUP),
+}
+RESERVED |= {f"atomic{name}" for name in ATOMICS}
+RESERVED |= MATRIX_WORDS
+
+
+def literal(value: int | float | bool, dtype: DType) -> str:
+    """A literal of that type which reads back as the same value.
+
+    >>> from cutepy.tensor.dtypes import f32, u32
+    >>> literal(-3, f32), literal(0.1, f32), literal(7, u32)
+    ('-3.0', '0.1', '7u')
+    """
+    if dtype.kind == "b":
+        return "true" if value else "false"
+    if dtype.kind in "iu":
+        return f"i32({value})" if value == -(1 << 31) else f"{value}{dtype.kind}"
+    number = np.dtype(dtype.numpy).type(value)
+    if not math.isfinite(number):
+        raise KernelError(f"WGSL has no literal for {value} in {dtype}")
+    text = np.format_float_positional(number, unique=True, trim="0")
+    if len(text) > 16:
+        text = np.format_float_scientific(number, unique=True, trim="0")
+    if abs(float(text)) > float(np.finfo(dtype.numpy).max):  # Tint refuses what is beyond the type before rounding
+        text = repr(float(number))
+    return text + ("h" if dtype is f16 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A compiler of WGSL: what it wants to be said, and its words for matrices of a subgroup.
+
+    `header` are the lines of a text with subgroups, `matrix_header` of one with matrices. In `matrix_calls`, {} are
+    the operands of an operation of the IR and {type} is the type of the result; "" where there is no such operation.
+    """
+
+    dialect: Dialect
+    header: tuple[str, ...]
+    matrix_header: tuple[str, ...]
+    matrix_type: Callable[[MatrixType], str]
+    matrix_load: Callable[[str, str, str, ir.MatrixLoad], str]
+    matrix_store: Callable[[str, str, str, ir.MatrixStore], str]
+    matrix_calls: Mapping[str, str]
+    #: Whether `subgroup_id` is taken to differ between the threads of a subgroup, which loads of matrices refuse.
+    divergent_subgroup_id: bool
+
+
+def _tint_type(kind: MatrixType) -> str:
+    return f"subgroup_matrix_{kind.role}<{kind.element}, {kind.columns}, {kind.rows}>"
+
+
+def _naga_type(kind: MatrixType) -> str:
+    if len({*kind.shape}) > 1 or kind.shape[0] not in (8, 16) or kind.element.kind != "f":
+        raise KernelError(f"naga has square matrices of 8 or 16 in f16 and f32 only, not {kind}; run it on Dawn")
+    letter = {"left": "A", "right": "B", "result": "C"}[kind.role]
+    return f"coop_mat{kind.rows}x{kind.columns}<{kind.element}, {letter}>"
+
+
+def _tint_load(kind: str, name: str, index: str, node: ir.MatrixLoad) -> str:
+    return f"subgroupMatrixLoad<{kind}>(&{name}, {index}, {_bool(node.by_columns)}, {node.stride}u)"
+
+
+def _naga_load(kind: str, name: str, index: str, node: ir.MatrixLoad) -> str:
+    return f"coopLoad{'' if node.by_columns else 'T'}<{kind}>(&{name}[{index}], {node.stride}u)"
+
+
+def _tint_store(name: str, index: str, matrix: str, stmt: ir.MatrixStore) -> str:
+    return f"subgroupMatrixStore(&{name}, {index}, {matrix}, {_bool(stmt.by_columns)}, {stmt.stride}u);"
+
+
+def _naga_store(name: str, index: str, matrix: str, stmt: ir.MatrixStore) -> str:
+    return f"coopStore{'' if stmt.by_columns else 'T'}({matrix}, &{name}[{index}], {stmt.stride}u);"
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+#: Tint: Chromium and Dawn. That offsets are the same for a whole subgroup is proven here; Tint would ask that they are
+#: the same for the workgroup.
+TINT = Target(
+    "tint",
+    ("enable subgroups;",),
+    (
+        "enable chromium_experimental_subgroup_matrix;",
+        "diagnostic(off, chromium.subgroup_matrix_uniformity);",
+    ),
+    _tint_type,
+    _tint_load,
+    _tint_store,
+    {
+        "fill": "{type}({})",
+        "multiply_accumulate": "subgroupMatrixMultiplyAccumulate({}, {}, {})",
+        "*": "subgroupMatrixScalarMultiply({}, {})",
+        "+": "subgroupMatrixScalarAdd({}, {})",
+        "-": "subgroupMatrixScalarSubtract({}, {})",
+    },
+    divergent_subgroup_id=True,
+)
+#: naga: wgpu-native. It refuses `enable subgroups;`, as of version 29.
+NAGA = Target(
+    "naga",
+    (),
+    ("enable wgpu_cooperative_matrix;",),
+    _naga_type,
+    _naga_load,
+    _naga_store,
+    {"fill": "", "multiply_accumulate": "coopMultiplyAdd({}, {}, {})", "*": "({} * {})", "+": "", "-": ""},
+    divergent_subgroup_id=False,
+)
+TARGETS: Mapping[Dialect, Target] = {"naga": NAGA, "tint": TINT}
+
+
+def matrix_name(kind: DType, target: Target) -> str:
+    """How a compiler calls a type of matrices. Raises KernelError for one that naga does not have.
+
+    >>> from cutepy.tensor import f16, matrix_type
+    >>> left = matrix_type(f16, "left", (16, 16, 16))
+    >>> matrix_name(left, TINT), matrix_name(left, NAGA)
+    ('subgroup_matrix_left<f16, 16, 16>', 'coop_mat16x16<f16, A>')
+    """
+    assert isinstance(kind, MatrixType)
+    return target.matrix_type(kind)
+
+
+def matrix_operation(target: Target, node: ir.MatrixCall, operands: Sequence[str]) -> str:
+    """An operation on matrices. Raises KernelError for one that naga does not have."""
+    kind, first = matrix_name(node.dtype, target), node.operands[0]
+    spelled = target.matrix_calls[node.name]
+    if not spelled and node.name == "fill" and isinstance(first, ir.Const) and first.value == 0:
+        return f"{kind}()"
+    if not spelled:
+        raise KernelError(f"{node.place}: {target.dialect} has no {node.name} of a matrix and a number; run it on Dawn")
+    return spelled.format(*operands, type=kind)

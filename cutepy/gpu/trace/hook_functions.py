@@ -1,0 +1,195 @@
+"""The hooks in the user's code, by the names under which `hooks` calls them."""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import repeat
+from types import FrameType, FunctionType, MethodType
+from typing import Any
+
+from ...errors import KernelError
+from ...tensor.dtypes import bool_
+from ..ir import Const, Expr
+from ..ir.expr import describe
+from ..ir.place import KERNEL_FILE, place_of
+from ..ir.simplify import simplify
+from .blocks import Block, Branch, Chosen, Conditional, Tables, Unrolled, truth
+from .blocks import opposite as opposite
+from .loops import Repeated, Turning
+from .python_state import cells_of
+from .rewrite_source import with_hooks
+from .state import current, is_known, tracing
+from .statements import Loop, When, loop_over
+
+#: How a value is compared with the next, and what that is.
+Comparison = tuple[Callable[[object, object], object], Callable[[], object]]
+
+
+def target(function: Any) -> Any:
+    """`function` as code inside a trace calls it: the user's own Python functions with hooks, others as they are."""
+    if function is range:
+        return _range
+    if function is isinstance:
+        return _isinstance
+    if isinstance(function, FunctionType):
+        return with_hooks(function, sys.modules[__name__], KERNEL_FILE.get())
+    if isinstance(function, MethodType):
+        inner = target(function.__func__)
+        return function if inner is function.__func__ else MethodType(inner, function.__self__)
+    if isinstance(function, partial):
+        return partial(target(function.func), *function.args, **function.keywords)
+    call = vars(type(function)).get("__call__")
+    return MethodType(target(call), function) if isinstance(call, FunctionType) else function
+
+
+def identified(value: object) -> object:
+    """What is compared with True or False by `is`."""
+    if isinstance(value, Expr):
+        frame = sys._getframe(1)
+        raise KernelError(
+            f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: `is` compares objects of Python, and "
+            f"{describe(value)} is "
+            "known only on the GPU: write the condition itself, or `not` of it"
+        )
+    return value
+
+
+def matched(value: object) -> object:
+    """What `match` compares with patterns that name classes."""
+    for part in value if isinstance(value, tuple | list) else (value,):
+        _check_kind(part, int, "by conditions")
+    return value
+
+
+def _isinstance(value: object, kinds: Any) -> bool:
+    """`isinstance`, which knows nothing of the number that a value will be on the GPU."""
+    _check_kind(value, kinds, "isinstance(v, gpu.Expr)")
+    return isinstance(value, kinds)
+
+
+def _check_kind(value: object, kinds: Any, instead: str) -> None:
+    asked = kinds if isinstance(kinds, tuple) else (kinds,)
+    if isinstance(value, Expr) and any(kind in asked for kind in (int, float, bool, complex)):
+        frame = sys._getframe(2)
+        raise KernelError(
+            f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: {describe(value)} is known only on the GPU, "
+            f"and is no "
+            f"number of Python there: ask {instead}, or for v.dtype"
+        )
+
+
+def _range(first: Any, *rest: Any) -> Iterable[object]:
+    """`range`, and over values of the GPU a loop of the kernel."""
+    if not any(isinstance(value, Expr) for value in (first, *rest)):
+        return range(first, *rest)
+    start, stop, step = (0, first, 1) if not rest else (first, rest[0], rest[1] if len(rest) > 1 else 1)
+    return loop_over(stop, start, step)
+
+
+def look() -> None:
+    """After a statement that may have changed an object of Python's."""
+    trace = tracing()
+    if trace is not None and trace.open:
+        frame = sys._getframe(1)
+        trace.open[-1].look(place_of(frame.f_code.co_filename, frame.f_lineno))
+
+
+def leave(word: str, blocks: tuple[Block | Unrolled, ...], value: object = None) -> object:
+    """Before a statement that leaves blocks."""
+    frame = sys._getframe(1)
+    for block in reversed(blocks):
+        if isinstance(block, Block):
+            way = {
+                "break": "bound the loop, or let gpu.when decide about its body",
+                "yield": "write the block where the value is used",
+            }.get(word, "write `if condition: return` outside loops, or put what follows under the opposite condition")
+            raise KernelError(
+                f"{place_of(frame.f_code.co_filename, frame.f_lineno)}: {word} inside {block.what}: it would be done "
+                f"once while tracing, and not by each thread; {way}"
+            )
+    return value
+
+
+def conditional(subject: Any, tables: Tables, cells: FunctionType) -> Unrolled | Conditional:
+    """What `with subject:` enters."""
+    if not isinstance(subject, When):
+        block = Unrolled()
+        block.entered = block.enter_context(subject)
+        return block
+    condition = subject.condition
+    if isinstance(condition, Expr) and not isinstance(condition, Const):
+        return Conditional("gpu.when", subject.place, truth(condition), tables, cells_of(cells), sys._getframe(1))
+    current("gpu.when").skipped |= is_known(condition, False)
+    return Unrolled(runs=is_known(condition, True))
+
+
+def branching(test: object, tables: Tables, cells: FunctionType) -> Unrolled | Branch:
+    """What `if test:` goes through."""
+    frame = sys._getframe(1)
+    condition = simplify(truth(test)) if isinstance(test, Expr) else test
+    if isinstance(condition, Expr) and not isinstance(condition, Const):
+        return Branch(
+            "if", place_of(frame.f_code.co_filename, frame.f_lineno), condition, tables, cells_of(cells), frame
+        )
+    return Unrolled(runs=bool(condition.value) if isinstance(condition, Const) else bool(condition))
+
+
+def repeated(
+    subject: Any, tables: Tables, cells: FunctionType, counters: tuple[str, ...], left: str = ""
+) -> Unrolled | Repeated:
+    """What `for counters in subject:` goes through; `left` is the name that tells that it was left."""
+    if isinstance(subject, Loop):
+        return Repeated(subject, tables, cells_of(cells), counters, sys._getframe(1), left)
+    return Unrolled(subject)
+
+
+def turning(_: None, tables: Tables, cells: FunctionType, counters: tuple[str, ...], left: str) -> Unrolled | Turning:
+    """What `while` goes through."""
+    return Turning(tables, cells_of(cells), sys._getframe(1), left) if tracing() is not None else Unrolled(repeat(None))
+
+
+def _decided(test: object, first: Callable[[], object], second: Callable[[], object], frame: FrameType) -> object:
+    """`first() if test else second()`."""
+    condition = simplify(truth(test)) if isinstance(test, Expr) else test
+    if not isinstance(condition, Expr):
+        return first() if condition else second()
+    if isinstance(condition, Const):
+        return first() if condition.value else second()
+    with Chosen(condition, frame) as branch:
+        branch.value = first()
+        branch.turn()
+        branch.value = second()
+    return branch.now[".value"]
+
+
+def _itself(value: object) -> object:
+    return simplify(value) if isinstance(value, Expr) and value.dtype is bool_ else value
+
+
+def choose(test: object, first: Callable[[], object], second: Callable[[], object]) -> object:
+    """`first() if test else second()`."""
+    return _decided(test, first, second, sys._getframe(1))
+
+
+def both(first: object, second: Callable[[], object]) -> object:
+    """`first and second()`."""
+    return _decided(first, second, lambda: _itself(first), sys._getframe(1))
+
+
+def either(first: object, second: Callable[[], object]) -> object:
+    """`first or second()`."""
+    return _decided(first, lambda: _itself(first), second, sys._getframe(1))
+
+
+def compared(value: object, *rest: Comparison) -> object:
+    """`value < a() <= b()` and so on: each comparison, and the next if it holds."""
+    return _compared(value, rest, sys._getframe(1))
+
+
+def _compared(value: object, rest: Sequence[Comparison], frame: FrameType) -> object:
+    (compare, operand), *others = rest
+    right = operand()
+    found = compare(value, right)
+    if not others:
+        return found
+    return _decided(found, lambda: _compared(right, others, frame), lambda: _itself(found), frame)

@@ -1,0 +1,80 @@
+"""Stores into a view stay inside it: where that is not proven, each is made where its coordinates are inside alone.
+
+A device checks that an index is in the memory that is bound. Memory under a view may hold elements of others between
+those of the view, and no device guards these.
+"""
+
+from collections.abc import Iterable, Set
+from dataclasses import replace
+
+from ...tensor.dtypes import bool_
+from ..ir import (
+    Assign,
+    Atomic,
+    Block,
+    Buffer,
+    Change,
+    Declare,
+    Expr,
+    If,
+    Kernel,
+    MatrixStore,
+    Stmt,
+    binary,
+    const,
+    new_arena,
+    statements,
+    var,
+    with_blocks,
+    with_fields,
+)
+from ..ir.simplify import simplify
+from ..runtime.program import Limits
+from .shapes import decide_shapes
+from .shared_values import understood
+from .subgroup_size import sizes_of
+from .verdict import Status
+
+
+def confine(kernel: Kernel, views: Set[str]) -> Kernel:
+    """`kernel` that writes no element outside the arrays called `views`, as it is where that is proven of it."""
+    written = {s.buffer for s in statements(kernel.body) if isinstance(s, Change) and s.coordinates}
+    open_ = {buffer for buffer in written if buffer.name in views}
+    if not open_ or 0 in kernel.grid:
+        return kernel
+    with new_arena():
+        told = [v for size in sizes_of(kernel, Limits()) for v in decide_shapes(understood(kernel, size), open_)]
+    left = {buffer for buffer in open_ if any(v.array == buffer.name and v.status is not Status.PROVEN for v in told)}
+    return replace(kernel, body=_block(kernel.body, left)) if left else kernel
+
+
+def _block(block: Block, views: Set[Buffer]) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        if not isinstance(stmt, Change) or stmt.buffer not in views or isinstance(stmt, MatrixStore):
+            out.append(with_blocks(stmt, tuple([_block(inner, views) for inner in stmt.blocks])))
+        elif isinstance(stmt, Atomic) and stmt.result is not None:
+            # what it gives is 0 where nothing happens: the name of its result becomes a variable
+            name = stmt.result
+            given = var(f"{name.name}_given", name.dtype, lo=name.lo, hi=name.hi)
+            inside = with_fields(stmt, result=given), Assign(name, given)
+            out += [Declare(name), If(_inside(stmt), inside, place=stmt.place)]
+        else:
+            out.append(If(_inside(stmt), (stmt,), place=stmt.place))
+    return tuple(out)
+
+
+def _inside(stmt: Change) -> Expr:
+    """Whether the coordinates of a statement are inside their extents."""
+    return _all(
+        binary(op, coordinate, const(bound, coordinate.dtype))
+        for coordinate, extent in zip(stmt.coordinates, stmt.shape, strict=True)
+        for op, bound in ((">=", 0), ("<", extent))
+    )
+
+
+def _all(conditions: Iterable[Expr]) -> Expr:
+    whole: Expr = const(True, bool_)
+    for condition in conditions:
+        whole = simplify(binary("&", whole, condition))
+    return whole

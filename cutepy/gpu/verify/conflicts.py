@@ -1,0 +1,401 @@
+"""Can two threads access one address? Ruled out where addresses encode their thread, else searched for.
+
+Proof, by positional notation: if an address is `m * high + low` with `low` in a window of m numbers, two addresses are
+equal only where their lows and their highs are. Addresses of all accesses are split in the same way until the ids of
+the workgroup stand alone, and the rest are tables with one thread to each row; a ticket of an atomic addition also
+stands for its thread. Guards keep the low digits of a tile at the edge within its row. Where no split applies, nothing
+follows.
+
+Search: writers mark their addresses with their number; a mark of another thread is a conflict.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from ...layout.affine import Affine, Congruent
+from ..ir import Const, Expr
+from ..ir.ranges import Integers, Mask, Points, Unknown, domain, linear, range_of
+from ..ir.simplify import from_linear
+from .barriers import Phase
+from .bounds import Facts, Form, Wrapping, facts_of, last_of, restrict, sum_of
+from .model import Access, Data, Domain, Model, Verb, named, typed
+from .verdict import Status, Witness
+
+#: Digits into which an address is taken apart, and workgroups that are told one by one.
+_DIGITS, _GRID = 24, 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Member:
+    """Accesses of one form, by entry (a thread, a lane): the thread of each, and the limits that hold there."""
+
+    thread: Integers
+    limits: tuple[Form, ...]
+    index: Form
+
+
+_Digit = list[Form]
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """What an address tells: its workgroup, its thread."""
+
+    workgroup: bool
+    thread: bool
+
+
+def owned(model: Model, accesses: Sequence[Access]) -> Owned:
+    """Whether every address belongs to one workgroup, and whether it belongs to one thread."""
+    found = [(a, facts) for a in accesses if (facts := facts_of(model, a)).mask.any()]
+    if not found:
+        return Owned(True, True)
+    sums = [linear(a.index) for a in accesses]
+    least = min(total.constant for total in sums)
+    moduli = {abs(c) for total in sums for c in total.terms.values()}
+    moduli |= set(sorted({total.constant - least for total in sums})[-_DIGITS * 4 :])
+    wrapping = [restrict(sum_of(model, a.index), facts.mask) for a, facts in found]
+    whole = [
+        form.exact(domain(a.index.dtype), range_of, facts.limits)
+        for form, (a, facts) in zip(wrapping, found, strict=True)
+    ]
+    exact = [form for form in whole if form is not None]
+    family = [_member(a, facts, form) for form, (a, facts) in zip(exact, found, strict=False)]
+    if len(exact) < len(found):  # wrapping around keeps what is low, to a base that divides 2**32
+        family = _low_digits(found, wrapping, sorted((m for m in moduli if m & (m - 1) == 0 and m > 1), reverse=True))
+    digits = _taken_apart(family, [_shifted([m.index for m in family])], moduli) if family else []
+    handed = [space for digit in digits if (space := _hands_out(model, digit))]
+    workgroup = "storage" in handed or _tells_workgroup(model, digits)
+    return Owned(workgroup, bool(handed) or (bool(family) and _tells_thread(family, digits)))
+
+
+def _hands_out(model: Model, digit: _Digit) -> str:
+    """The memory space of the counter, if a digit is c times a ticket of one counter, of an invocation of its own each;
+    "" otherwise. Tickets are multiples of the counter's step apart, so constants less than c steps apart, as those of
+    the lanes of a vector are, keep the digits of two tickets apart."""
+    if any(len(form.terms) != 1 for form in digit):
+        return ""
+    pairs = {(model.tickets.get(atom), c) for form in digit for atom, c in form.terms.items()}
+    (ticket, c), *more = pairs
+    if ticket is None or more:
+        return ""
+    constants = np.concatenate([form.constant for form in digit])
+    return ticket.buffer.space if int(constants.max() - constants.min()) < abs(c) * ticket.step else ""
+
+
+def _low_digits(found: list[tuple[Access, Facts]], wrapping: list[Wrapping], bases: list[int]) -> list[_Member]:
+    """The accesses by the remainders of their indices to the largest base to which these lie in one window."""
+    for base in bases:
+        family = [_member(a, facts, form.remainder(base)) for form, (a, facts) in zip(wrapping, found, strict=True)]
+        if _window(family, [m.index for m in family]) < base:
+            return family
+    return []
+
+
+def _window(family: list[_Member], digit: _Digit) -> int:
+    """How far apart the values of a digit may be."""
+    least = min(form.lower(range_of, m.limits) for form, m in zip(digit, family, strict=True))
+    most = max(form.upper(range_of, m.limits) for form, m in zip(digit, family, strict=True))
+    return most - least
+
+
+def _member(access: Access, facts: Facts, index: Form) -> _Member:
+    """The entries of an access: its threads, and the lanes of each."""
+    lanes = np.arange(access.lanes)
+    index = Affine(index.terms, np.repeat(index.constant, access.lanes) + np.tile(lanes, index.constant.size))
+    limits = tuple(Affine(limit.terms, np.repeat(limit.constant, access.lanes)) for limit in facts.limits)
+    return _Member(np.repeat(np.flatnonzero(facts.mask), access.lanes), limits, index)
+
+
+def _shifted(digit: _Digit) -> _Digit:
+    """The same digit, counted from the least entry of all tables."""
+    low = min(int(form.constant.min()) for form in digit)
+    return [form.moved(-low) for form in digit] if low else digit
+
+
+def _taken_apart(family: list[_Member], digits: list[_Digit], moduli: set[int]) -> list[_Digit]:
+    done: list[_Digit] = []
+    todo = [(digit, moduli) for digit in digits]
+    while todo:
+        digit, bases = todo.pop()
+        bases = {b for b in bases | {abs(c) for form in digit for c in form.terms.values()} if b > 1}
+        room = len(done) + len(todo) < _DIGITS
+        for base in sorted(bases, reverse=True) if room else ():
+            if (split := _split(family, digit, base)) is not None:
+                low, high = split
+                todo += [(low, {b for b in bases if b < base}), (high, {b // base for b in bases})]
+                break
+        else:
+            done.append(digit)
+    return done
+
+
+def _split(family: list[_Member], digit: _Digit, base: int) -> tuple[_Digit, _Digit] | None:
+    """(low, high) with digit = high * base + low and low in a window of `base` numbers; None if that is not so, or if
+    it says nothing new."""
+    highs, lows = map(list, zip(*[form.split(base) for form in digit], strict=True))
+    if _is_constant(lows) or _is_constant(highs) or _window(family, lows) >= base:
+        return None
+    return _shifted(lows), _shifted(highs)
+
+
+def _is_constant(digit: _Digit) -> bool:
+    first = int(digit[0].constant[0])
+    return all(not form.terms and bool((form.constant == first).all()) for form in digit)
+
+
+def _tells_workgroup(model: Model, digits: list[_Digit]) -> bool:
+    """Whether the digits in which only ids of the workgroup stand have other values in every workgroup."""
+    sums = []
+    for digit in digits:
+        terms = digit[0].terms
+        plain = all(form.terms == terms and not form.constant.any() for form in digit)
+        if plain and terms and all(model.leaves(atom) <= model.workgroup_ids for atom in terms):
+            sums.append(terms)
+    moving = {g for g in model.groups if not isinstance(g, Const)}
+    single = {next(iter(terms)) for terms in sums if len(terms) == 1}
+    if moving <= single:
+        return True
+    if prod(map(model.extent, moving)) > _GRID:
+        return False
+    domain = model.domain(moving, each=1)
+    points = Points(typed(domain.every))
+    rows = [points.total(terms) for terms in sums]
+    return bool(rows) and _distinct(rows) == domain.size
+
+
+def _distinct(columns: list[Integers]) -> int:
+    """How many different rows there are."""
+    key: Integers = np.zeros(columns[0].size, np.int64)
+    for column in columns:
+        values, numbers = np.unique(column, return_inverse=True)
+        key = np.unique(key * values.size + numbers, return_inverse=True)[1]
+    return int(key.max()) + 1
+
+
+def _tells_thread(family: list[_Member], digits: list[_Digit]) -> bool:
+    """Whether the digits without ids and iterations are different for different threads."""
+    tables = [np.concatenate([form.constant for form in digit]) for digit in digits if not any(f.terms for f in digit)]
+    thread = np.concatenate([m.thread for m in family])
+    if not tables:
+        return bool((thread == thread[0]).all())
+    order = np.lexsort((thread, *tables))
+    same = np.ones(thread.size - 1, bool)
+    for table in tables:
+        same &= table[order][1:] == table[order][:-1]
+    return not bool((same & (thread[order][1:] != thread[order][:-1])).any())
+
+
+_FAR = 1 << 24
+_WHOLE = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddressTable:
+    """Addresses of the first lane at one access, and which threads make it, as tables of (row, thread); rows are
+    iterations, say. `owners` are the numbers of the threads; by default the column."""
+
+    verb: Verb
+    addresses: Integers
+    active: Mask
+    lanes: int
+    owners: Integers | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and threads."""
+        rows, threads = np.broadcast_shapes(self.active.shape, self.addresses.shape)
+        return rows, threads
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The number of a table, and a row and a thread of it."""
+
+    table: int
+    row: int
+    thread: int
+
+
+#: Two entries of different threads with one address, at least one of which changes it.
+Conflict = tuple[Entry, Entry]
+
+
+def find_conflict(tables: Sequence[AddressTable]) -> Conflict | None:
+    """A conflict, if there is one. Two atomic updates are none.
+
+    Writers mark their address, the last mark stays: if every writer and reader of an address finds its own thread
+    there, the address has one writing thread, and no other reads it. Of the threads that update an address, the one
+    with the least number and the one with the largest mark it: a reader that finds itself both times is the only one.
+    """
+    listed = [_entries(tables, verb) for verb in ("writes", "updates", "reads")]
+    every = np.concatenate(listed, axis=1)
+    if not every.size:
+        return None
+    # 1. Addresses become small numbers, for a table of marks.
+    near = every[0] - every[0].min()
+    every[0] = near if near.max() <= _FAR else np.unique(every[0] & _WHOLE, return_inverse=True)[1]
+    ends = np.cumsum([entries.shape[1] for entries in listed])
+    writes, updates, reads = np.split(every, ends[:-1], axis=1)
+    # 2. Writes against everything, updates against reads.
+    by_owner = np.argsort(updates[1], kind="stable")
+    pair = _first_conflict(writes, np.arange(writes.shape[1]), every)
+    pair = pair or _first_conflict(updates, by_owner, reads) or _first_conflict(updates, by_owner[::-1], reads)
+    return None if pair is None else (_entry(tables, pair[0]), _entry(tables, pair[1]))
+
+
+def _entries(tables: Sequence[AddressTable], verb: str) -> Integers:
+    """Accesses one by one, as columns: the address, the thread, and the number of the entry over all tables."""
+    found, start = [np.zeros((3, 0), np.int64)], 0
+    for table in tables:
+        if table.verb == verb:
+            active = np.broadcast_to(table.active, table.shape)
+            rows, threads = np.nonzero(active)
+            where = np.broadcast_to(table.addresses, active.shape)[rows, threads]
+            owners = threads if table.owners is None else np.broadcast_to(table.owners, active.shape)[rows, threads]
+            numbers = start + rows * active.shape[1] + threads
+            columns = np.repeat(np.stack([where, owners, numbers]), table.lanes, axis=1)
+            columns[0] += np.tile(np.arange(table.lanes), len(rows))
+            found.append(columns)
+        start += prod(table.shape)
+    return np.concatenate(found, axis=1)
+
+
+def _first_conflict(writers: Integers, order: Integers, others: Integers) -> tuple[int, int] | None:
+    """The entries of a writer and of another thread that finds its mark; writers mark in this order."""
+    if not writers.size or not others.size:
+        return None
+    marked = np.full(int(max(writers[0].max(), others[0].max())) + 1, -1, np.int64)
+    marked[writers[0, order]] = order
+    last = marked[others[0]]
+    apart = (last >= 0) & (writers[1, last] != others[1])
+    i = int(np.argmax(apart))
+    return (int(writers[2, last[i]]), int(others[2, i])) if apart[i] else None
+
+
+def _entry(tables: Sequence[AddressTable], number: int) -> Entry:
+    """The entry of that number over all tables."""
+    for i, table in enumerate(tables):
+        if number < prod(table.shape):
+            return Entry(i, *divmod(number, table.shape[1]))
+        number -= prod(table.shape)
+    raise AssertionError("a number beyond the tables")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Whether threads conflict: refuted by a `witness`, undecided for a `reason`, or proven that none do."""
+
+    witness: Witness | None = None
+    reason: str = ""
+
+    @property
+    def status(self) -> Status:
+        if self.witness is not None:
+            return Status.REFUTED
+        return Status.UNDECIDED if self.reason else Status.PROVEN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counterexample:
+    """Two accesses in conflict, and the witness."""
+
+    accesses: tuple[Access, ...]
+    witness: Witness
+
+
+#: A search, with made-up data or without what data decides; and whether it left nothing out.
+Search = Callable[[Data | None], tuple[Counterexample | None, bool]]
+
+
+def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
+    """The answer of a search; where data decide which threads access what, it is repeated with made-up data.
+
+    Made-up data refute only where the kernel itself keeps its indices in bounds: else the caller promises the data.
+    """
+    strange = model.unknowns([a.index for a in accesses])
+    if not strange:
+        found, complete = search(None)
+        if found is None:
+            return Answer() if complete else Answer(reason="there are too many invocations to try them all")
+        strange = model.unknowns([g for a in found.accesses for g in model.split_guards(a)[1]])
+        if not strange:
+            return Answer(found.witness)
+    for access in accesses:
+        if model.unknowns([access.index]):
+            low, high = range_of(access.index)
+            if low < 0 or high > last_of(access):
+                return Answer(reason=f"{access.text} depends on {named(strange)}")
+    for data in model.trials([e for a in accesses for e in (a.index, *a.guards)]):
+        try:
+            found, _ = search(data)
+        except Unknown:
+            break
+        if found is not None:
+            told = [e for a in found.accesses for e in (a.index, *a.guards) if model.unknowns([e])]
+            return Answer(replace(found.witness, given=data.given(told)))
+    return Answer(reason=f"it depends on {named(strange)}")
+
+
+def counterexample(model: Model, pair: Sequence[tuple[Access, dict[Expr, int], int]]) -> Counterexample:
+    """The conflict of two invocations, each given by its access, its ids and its thread, for people."""
+    uses = tuple(model.use(access, ids, thread, access.verb) for access, ids, thread in pair)
+    element = max(model.index_at(access, ids, thread) for access, ids, thread in pair)
+    accesses = tuple(access for access, _, _ in pair)
+    buffer = accesses[0].buffer
+    return Counterexample(accesses, Witness(buffer.name, buffer.note, element, uses))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """The accesses to one array between two barriers."""
+
+    model: Model
+    phase: Phase
+    accesses: tuple[Access, ...]
+
+    def is_shared(self, leaf: Expr) -> bool:
+        """Whether all threads of a workgroup agree on an id or iteration."""
+        return leaf in self.model.workgroup_ids or leaf in self.phase.shared
+
+    def mixes(self, value: Expr) -> bool:
+        """Whether `value` depends on what threads of a workgroup agree on, and on more."""
+        return len({*map(self.is_shared, self.model.leaves(value))}) > 1
+
+    def shared_ids(self, values: Iterable[Expr]) -> set[Expr]:
+        """The ids and iterations in `values` on which all threads of a workgroup agree."""
+        return {leaf for leaf in self.model.ids_of(values) if self.is_shared(leaf)}
+
+    def domain(self, ids: set[Expr], each: int, values: Sequence[Expr]) -> Domain:
+        """The values of shared ids, as far as they make a difference to `values`."""
+        extents = {
+            leaf: min(n, self.model.period(leaf, values)) for leaf, n in self.phase.shared.items() if leaf in ids
+        }
+        return self.model.domain(ids, each=each, extents=extents)
+
+    def own_domain(self, access: Access) -> Domain:
+        """The iterations of an access that each thread runs through at its own pace."""
+        ids = self.model.ids_of((access.index, *access.guards))
+        return self.model.domain({i for i in ids if not self.is_shared(i)}, each=self.model.threads)
+
+    def still_indices(self) -> list[Expr]:
+        """The indices, without what moves all of them alike."""
+        forms = [linear(a.index) for a in self.accesses]
+        moved = [
+            {atom: c for atom, c in form.terms.items() if all(map(self.is_shared, self.model.leaves(atom)))}
+            for form in forms
+        ]
+        if any(m != moved[0] for m in moved):
+            return [a.index for a in self.accesses]
+        return [
+            from_linear(Congruent({e: c for e, c in f.terms.items() if e not in moved[0]}, f.constant), a.index.dtype)
+            for f, a in zip(forms, self.accesses, strict=True)
+        ]
+
+    def counterexample(self, conflict: Conflict, ids: dict[Expr, int], own: list[Domain]) -> Counterexample:
+        """The conflict for people; `ids` are what the workgroup shares, `own` the iterations of each access."""
+        pair = [(self.accesses[e.table], {**ids, **own[e.table].point(e.row)}, e.thread) for e in conflict]
+        return counterexample(self.model, pair)

@@ -1,0 +1,325 @@
+"""Is workgroup memory written before it is read? It starts with whatever the last workgroup left in it.
+
+The text is run through once in its order, for all threads at once. Of a loop with barriers only the first iteration of
+each kind is: by a later one of the same kind no less has been written. What guards over data may skip counts as read,
+and as written for what comes under the same guards only. Before all kinds of workgroups are tried, their ids are taken
+for something that nobody knows: what is written before it is read then, is so in all of them.
+"""
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+import numpy as np
+
+from ...layout.affine import Affine
+from ..ir import Buffer, Expr, conjuncts, negated
+from ..ir.ranges import Integers, MadeUp, Mask, Points, Unknown, exact, linear, range_of
+from ..ir.simplify import from_linear, simplify
+from ..targets.wgsl import show
+from .bounds import facts_of, last_of, reach
+from .model import Access, Branch, Domain, Fence, Item, Loop, Model, Repeat, flat, named
+from .verdict import Claim, Status, Verdict, Witness
+
+#: Kinds of iterations of one loop, and of all loops that stand in one another; entries of a table.
+_KINDS, _NESTED, _ROWS = 1 << 11, 1 << 14, 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Write:
+    """What threads wrote since the last barrier, as thread * length + element, in the iterations `own`: entry by entry,
+    `rows` says in which of them."""
+
+    keys: Integers
+    rows: Integers
+    own: Domain
+    loops: frozenset[Expr]
+
+
+@dataclass(slots=True, eq=False)
+class _Memory:
+    """An array: the elements on which all threads may rely, and what was written since the last barrier."""
+
+    written: Mask
+    since: list[_Write] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class _Scope:
+    """What is fixed: the ids of the workgroup and the iterations of loops with barriers."""
+
+    ids: dict[Expr, int]
+    points: Points
+
+
+def decide_written(model: Model) -> list[Verdict]:
+    """One verdict for each array in workgroup memory that is read."""
+    read = {a.buffer for a in model.accesses if a.takes and a.buffer.space == "workgroup"}
+    if not read:
+        return []
+    run = _Run(model, model.workgroup_ids)
+    run.anywhere()
+    if run.witnesses or run.doubts or run.doubt:
+        run = _Run(model)
+        run.everywhere()
+    verdicts = []
+    for buffer in model.kernel.local:
+        if buffer in read:
+            witness, doubt = run.witnesses.get(buffer), run.doubts.get(buffer, run.doubt)
+            if witness is not None:
+                reason = "nobody wrote it before"
+                verdicts.append(Verdict(Claim.WRITTEN_BEFORE_READ, Status.REFUTED, reason, buffer.name, witness))
+            elif doubt:
+                verdicts.append(Verdict(Claim.WRITTEN_BEFORE_READ, Status.UNDECIDED, doubt, buffer.name))
+            else:
+                verdicts.append(
+                    Verdict(Claim.WRITTEN_BEFORE_READ, Status.PROVEN, f"{buffer.length} elements", buffer.name)
+                )
+    return verdicts
+
+
+class _Run:
+    def __init__(self, model: Model, hidden: frozenset[Expr] = frozenset()) -> None:
+        self.model, self.hidden = model, hidden
+        self.accesses = [a for a in model.accesses if a.buffer.space == "workgroup"]
+        self.memory: dict[Buffer, _Memory] = {}
+        self.assumed: frozenset[Expr] = frozenset()
+        self.masked: frozenset[Expr] = frozenset()
+        self.witnesses: dict[Buffer, Witness] = {}
+        self.doubts: dict[Buffer, str] = {}
+        self.doubt = ""
+        self.room = _NESTED
+        self.partial: set[Buffer] = set()
+
+    def strange(self, values: Iterable[Expr]) -> list[Expr]:
+        """What `values` depend on that is not known here."""
+        leaves = [leaf for value in values for leaf in self.model.leaves(value)]
+        return [leaf for leaf in leaves if leaf in self.hidden or not self.model.is_id(leaf)]
+
+    def unsure(self, guards: Iterable[Expr]) -> list[Expr]:
+        """The guards that may hold or not, here."""
+        return [g for g in guards if self.strange([g]) or self.model.leaves(g) & self.masked]
+
+    def anywhere(self, ids: dict[Expr, int] | None = None) -> None:
+        arrays = [b for b in self.model.kernel.local if b.space == "workgroup"]
+        self.memory = {b: _Memory(np.zeros(-(-b.length // b.width) * b.width, bool)) for b in arrays}
+        self.run(self.model.items, self.scope({} if ids is None else ids))
+
+    def everywhere(self) -> None:
+        """Run once for each kind of workgroup."""
+        model = self.model
+        decisive = [e for a in self.accesses for e in (a.index, *a.guards)]
+        decisive += [g for f in model.fences for g in f.guards]
+        groups = {i for i in model.ids_of(decisive) if i in model.workgroup_ids}
+        domain = model.domain(groups, each=model.threads, most=_ROWS)
+        if not domain.complete:
+            self.doubt = "there are too many workgroups to try them all"
+        for row in self.kinds(decisive, domain.every, {}):
+            self.anywhere(domain.point(row))
+
+    def scope(self, ids: dict[Expr, int]) -> _Scope:
+        model = self.model
+        given = {leaf: np.full(1, n) for leaf, n in (dict.fromkeys(model.groups, 0) | ids).items()}
+        return _Scope(ids, Points(model.environment(given)))
+
+    def kinds(self, values: Iterable[Expr], over: dict[Expr, Integers], fixed: dict[Expr, int]) -> list[int]:
+        """The first row of each kind: rows of `over` in which all of `values` are the same are one kind."""
+        model = self.model
+        rows = max((v.size for v in over.values()), default=1)
+        parts = (linear(value).terms if value.dtype.kind in "iu" else (value,) for value in values)
+        varying = [e for e in dict.fromkeys(chain.from_iterable(parts)) if model.leaves(e) & over.keys()]
+        known = {*over, *fixed, *model.groups, model.tid}
+        if any(not model.leaves(e) <= known for e in varying if not self.strange([e])):
+            return list(range(rows))
+        points = Points({**self.scope(fixed).points.ids, **model.environment(over)})
+        tables = [points.of(e) for e in varying if not self.strange([e])]
+        seen: dict[bytes, int] = {}
+        for row in range(rows):
+            seen.setdefault(b"".join(t[row].tobytes() for t in tables), row)
+        return list(seen.values())
+
+    def run(self, items: Iterable[Item], scope: _Scope) -> None:
+        for item in items:
+            match item:
+                case Access(buffer=buffer) if buffer.space == "workgroup":
+                    self.access(item, scope)
+                case Fence():
+                    self.fence(item, scope)
+                case Branch(condition=condition, then=then, other=other):
+                    self.under(conjuncts(condition), then, scope)
+                    self.under(conjuncts(simplify(negated(condition))), other, scope)
+                case Repeat(loop=loop, body=body):
+                    if any(isinstance(f, Fence) and not f.storage for f in flat(body)):
+                        self.repeat(loop, body, scope)
+                    else:
+                        self.run(body, scope)
+
+    def under(self, guards: tuple[Expr, ...], items: tuple[Item, ...], *scopes: _Scope) -> None:
+        """Run what happens only where `guards` hold: among that they are taken to hold, what comes after knows nothing
+        of it, if nobody knows them."""
+        unsure = frozenset(self.unsure(guards))
+        before, outside = self.memory, self.assumed
+        if unsure:
+            self.memory = {b: _Memory(m.written.copy(), list(m.since)) for b, m in before.items()}
+            self.assumed = outside | unsure
+        for scope in scopes:
+            self.run(items, scope)
+        self.assumed = outside
+        if unsure:
+            self.memory = before
+
+    def repeat(self, loop: Loop, body: tuple[Item, ...], scope: _Scope) -> None:
+        """The first iteration of each kind. All threads are in one: that they agree on the guards of a barrier is
+        another claim."""
+        guards = () if loop.inside is None else conjuncts(loop.inside)
+        inside = [a for a in flat(body) if isinstance(a, Access) and a.buffer.space == "workgroup"]
+        unsure = {g for g in guards if self.strange([g])}
+        indices, fences = [a.index for a in inside], [g for f in flat(body) if isinstance(f, Fence) for g in f.guards]
+        values = [e for e in (*indices, *(g for a in inside for g in a.guards), *fences) if e not in unsure]
+        count, outside = min(loop.count, self.model.period(loop.index, values)), self.masked
+        if count * self.model.threads > 1 << 24:  # what its guards say of the iteration is left open
+            self.masked, values = outside | {loop.index}, indices
+            count = min(loop.count, self.model.period(loop.index, values))
+        if count * self.model.threads > 1 << 24:
+            self.doubt = f"the loop over {loop.stmt.var.name} is too long"
+            return
+        kinds = self.kinds(values, {loop.index: np.arange(count)}, scope.ids)
+        room = min(_KINDS, self.room)
+        if len(kinds) > room:
+            self.doubt, kinds = f"the iterations over {loop.stmt.var.name} are all different", kinds[:1]
+        scopes = [self.scope({**scope.ids, loop.index: number}) for number in kinds]
+        before, self.room = self.room, max(1, self.room // max(1, len(scopes)))
+        self.under(guards, body, *scopes)
+        self.masked, self.room = outside, before
+
+    def fence(self, fence: Fence, scope: _Scope) -> None:
+        """After a barrier all threads see what was written before it."""
+        if fence.storage:
+            return
+        guards = [g for g in fence.guards if g not in self.assumed]
+        if unsure := self.unsure(guards):
+            self.doubt = f"a barrier depends on {named(unsure)}"
+            return
+        if all(scope.points.of(g).all() for g in guards):
+            for memory in self.memory.values():
+                for write in memory.since:
+                    memory.written[write.keys % memory.written.size] = True
+                memory.since.clear()
+
+    def access(self, access: Access, scope: _Scope) -> None:
+        """A read needs every element; a write that is sure to happen gives them."""
+        model, buffer = self.model, access.buffer
+        memory = self.memory[buffer]
+        unsure = self.unsure(access.guards)
+        known = tuple(g for g in access.guards if g not in set(unsure))
+        strange = self.strange([access.index])
+        if strange:
+            if not access.takes or self.is_written(access, known, scope):
+                return
+            if range_of(access.index)[1] > last_of(access):
+                self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
+                return
+        try:
+            places = self.places(
+                access, scope, access.guards if strange else known, model.readable if strange else None
+            )
+        except Unknown:
+            places = None
+        if places is None:
+            reason = f"depends on {named(strange)}" if strange else "is in a loop that is too long"
+            self.doubts.setdefault(buffer, f"{access.text} {reason}")
+            self.partial.add(buffer)
+            return
+        own, rows, threads, elements = places
+        keys = threads[:, None] * memory.written.size + elements
+        loops = frozenset(loop.index for loop in access.loops if loop.index not in scope.ids)
+        if access.takes:
+            missing = ~memory.written[elements] & ~_seen(memory.since, keys, rows, own, loops)
+            if missing.any():
+                i, lane = np.argwhere(missing)[0].tolist()
+                who = model.use(access, {**scope.ids, **own.point(int(rows[i]))}, int(threads[i]), access.verb)
+                given = f"for data that give this {show(access.index)}" if strange else ""
+                witness = Witness(buffer.name, buffer.note, int(elements[i, lane]), (who,), given)
+                self.missing(access, witness, bool(unsure) and not strange, loops)
+            elif strange:
+                self.doubts.setdefault(buffer, f"{access.text} depends on {named(strange)}")
+        if access.verb != "reads" and not strange and self.assumed.issuperset(unsure):
+            memory.since.append(_Write(keys.ravel(), np.repeat(rows, access.lanes), own, loops))
+
+    def is_written(self, access: Access, known: tuple[Expr, ...], scope: _Scope) -> bool:
+        """Whether all elements are written at which an access may be, if each unknown takes any value of its range."""
+        written = self.memory[access.buffer].written
+        facts = facts_of(self.model, access)
+        if not facts.mask.any():
+            return True
+        low, high = reach(self.model, access.index, facts)
+        if low >= 0 and high <= last_of(access) and written[low : high + access.lanes].all():
+            return True
+        form = exact(access.index)
+        if form is None:
+            return False
+        loose = {atom: c for atom, c in form.terms.items() if self.strange([atom])}
+        least = sum(c * range_of(atom)[c < 0] for atom, c in loose.items())
+        steps = [(abs(c), range_of(atom)[1] - range_of(atom)[0]) for atom, c in loose.items()]
+        still = {atom: c for atom, c in form.terms.items() if atom not in loose}
+        if Affine(still, form.constant + least).interval(range_of)[0] < 0:
+            return False  # places below 0 are left out, and with them what lies above them
+        index = from_linear(Affine(still, form.constant + least), access.index.dtype)
+        places = self.places(replace(access, index=index), scope, known, None)
+        if places is None or any(step * count >= written.size for step, count in steps):
+            return False
+        image = np.zeros(2 * written.size, bool)
+        image[places[3]] = True
+        for step, count in steps:
+            done = 0
+            while done < count:
+                more = min(done + 1, count - done)
+                image[step * more :] |= image[: image.size - step * more]
+                done += more
+        return bool(written[: last_of(access) + access.lanes][image[: last_of(access) + access.lanes]].all())
+
+    def places(
+        self, access: Access, scope: _Scope, guards: tuple[Expr, ...], made_up: MadeUp
+    ) -> tuple[Domain, Integers, Integers, Integers] | None:
+        """The iterations that threads run through by themselves; then, entry by entry, which of them, which thread, and
+        the elements of all lanes. None where there are too many."""
+        model = self.model
+        values = (access.index, *guards)
+        ids = {i for i in model.ids_of(values) if i not in scope.ids and i not in model.workgroup_ids}
+        own = model.domain(ids, each=model.threads * access.lanes, most=_ROWS)
+        if not own.complete:
+            return None
+        points = scope.points
+        if ids or made_up is not None:
+            points = Points({**points.ids, **model.environment(own.every)}, made_up)
+        active = points.where(guards)
+        at = np.broadcast_to(points.whole(access.index), active.shape)
+        active = active & (at >= 0) & (at + access.lanes <= self.memory[access.buffer].written.size)
+        rows, threads = np.nonzero(active)
+        return own, rows, threads, at[rows, threads][:, None] + np.arange(access.lanes)
+
+    def missing(self, access: Access, witness: Witness, vague: bool, loops: frozenset[Expr]) -> None:
+        """Note a read of what may not have been written; surely not, unless data or earlier iterations decide it."""
+        buffer, model = access.buffer, self.model
+        earlier = [a for a in self.accesses if a.buffer is buffer and not a.takes]
+        strange = [g for a in earlier for g in (a.index, *a.guards) if model.unknowns([g])]
+        strange += [g for f in model.fences for g in f.guards if model.unknowns([g])]  # it may have shown a write
+        again = any(loops & {loop.index for loop in a.loops} for a in earlier)
+        if vague or strange or again or self.doubt or self.masked or buffer in self.partial:
+            why = f"{named(model.unknowns(strange))} decides" if strange else "an iteration may rely on earlier ones"
+            self.doubts.setdefault(buffer, f"{access.text}: {'its guard depends on data' if vague else why}")
+            return
+        self.witnesses.setdefault(buffer, witness)
+
+
+def _seen(since: list[_Write], keys: Integers, rows: Integers, own: Domain, loops: frozenset[Expr]) -> Mask:
+    """Which of `keys` the same thread wrote since the last barrier, before: in text above, in loops that are over or
+    whatever the iteration; or in the same iteration, where both depend on the same iterations."""
+    found = np.zeros(keys.shape, bool)
+    for write in since:
+        if not (write.loops & loops) or write.own.size == 1:
+            found |= np.isin(keys, write.keys)
+        elif len(write.own.ids) == len(own.ids) and all(map(operator.is_, write.own.ids, own.ids)):
+            found |= np.isin(keys * own.size + rows[:, None], write.keys * own.size + write.rows)
+    return found

@@ -1,0 +1,140 @@
+"""What registers hold as the text of a kernel goes by.
+
+A value read twice may be two values: each statement that reads memory that the kernel writes, or asks a subgroup, gets
+unknowns of its own. A register holds what was last put there, as long as that is the same on all ways here.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from ...layout.affine import Interval
+from .. import ir
+from ..ir.ranges import domain
+from ..targets.wgsl import show
+
+#: A variable, or an element of a private array.
+Cell = ir.Expr | tuple[ir.Buffer, int]
+Cells = dict[Cell, ir.Expr]
+
+
+class State:
+    """The values of registers at one place of the text. `readable` are the bindings that are never written, `held`
+    says of arrays where the integers that are read from them lie, `narrowed` which unknown is one in closer bounds."""
+
+    def __init__(self, readable: frozenset[ir.Buffer], body: Iterable[ir.Stmt]) -> None:
+        self.readable = readable
+        self.changing = {v for s in body if (v := s.var if isinstance(s, ir.Declare) else s.sets) is not None}
+        self.cells: Cells = {}
+        self.read: dict[ir.Expr, ir.Expr] = {}
+        self.read_from: dict[ir.Expr, ir.Buffer] = {}
+        self.lasting: dict[ir.Expr, bool] = {}
+        self.held: Mapping[ir.Buffer, Interval] = {}
+        self.narrowed: dict[ir.Expr, ir.Expr] = {}
+
+    def is_lasting(self, value: ir.Expr) -> bool:
+        """Whether `value` is the same wherever it is computed: it reads nothing that the kernel changes."""
+        known = self.lasting.get(value)
+        if known is None:
+            ir.ask_operands_first(value, self.lasting, self.is_lasting)
+            known = self.lasting[value] = not self._is_read_anew(value) and all(map(self.is_lasting, value.operands))
+        return known
+
+    def _is_read_anew(self, value: ir.Expr) -> bool:
+        if isinstance(value, ir.Load):
+            return value.buffer not in self.readable
+        return not ir.is_told(value) or value in self.changing
+
+    def now(self, node: ir.Expr) -> ir.Expr:
+        """What a node with resolved operands stands for here."""
+        if not self._is_read_anew(node):
+            return node
+        cell = cell_of(node)
+        known = self.cells.get(cell) if cell is not None else self.read.get(node)
+        if known is None:
+            known = unknown(node)
+            if isinstance(node, ir.Load) and node.buffer in self.held and node.lanes == 1:
+                known = ir.Var(known.name, known.dtype, 1, *self.held[node.buffer], 0)
+            if cell is not None:
+                self.cells[cell] = known
+            else:
+                self.read[node] = known
+            if isinstance(node, ir.Load) and node.buffer.space != "private":
+                self.read_from[known] = node.buffer
+        return known
+
+    def named(self, name: ir.Var, value: ir.Expr) -> ir.Expr:
+        """What a name stands for: an unknown lies where the name does, for whoever bound it knew the bounds to hold."""
+        known = isinstance(value, ir.Var) and value.order == 0 and not (name.lo <= value.lo and value.hi <= name.hi)
+        if not known:
+            return value
+        assert isinstance(value, ir.Var)
+        narrow = ir.Var(value.name, value.dtype, value.lanes, max(name.lo, value.lo), min(name.hi, value.hi), 0)
+        self.cells = {cell: narrow if held is value else held for cell, held in self.cells.items()}
+        self.narrowed[narrow] = self.narrowed.get(value, value)
+        if value in self.read_from:
+            self.read_from[narrow] = self.read_from[value]
+        return narrow
+
+    def put(self, cell: Cell, value: ir.Expr | None) -> None:
+        """A register is set. Only integers and conditions are kept: the rest decides no address."""
+        if value is None or value.lanes != 1 or value.dtype.kind not in "iub":
+            self.cells.pop(cell, None)
+        else:
+            self.cells[cell] = value
+
+    def store(self, buffer: ir.Buffer, index: ir.Expr, value: ir.Expr) -> None:
+        """An element of a private array is set, or several, or one that nobody knows."""
+        if isinstance(index, ir.Const) and value.lanes == buffer.width == 1:
+            self.put((buffer, int(index.value)), value)
+        else:
+            self.forget_array(buffer)
+
+    def forget_array(self, buffer: ir.Buffer) -> None:
+        self.cells = {c: v for c, v in self.cells.items() if not (isinstance(c, tuple) and c[0] is buffer)}
+
+    def saved(self, instead: Cells | None = None) -> Cells:
+        """A copy of what registers hold, which then hold `instead`."""
+        now = self.cells
+        self.cells = dict(now if instead is None else instead)
+        return now
+
+    def join(self, test: ir.Expr, other: Cells) -> None:
+        """Two ways meet: the one where `test` holds came with `other`."""
+        here = self.cells
+        self.cells = {c: ir.select(test, other[c], here[c]) for c in here if c in other}
+
+    def forget(self, body: ir.Block) -> None:
+        """A loop over `body` begins or ends: nothing is known of the registers that it sets."""
+        for stmt in ir.statements(body):
+            changed = stmt.var if isinstance(stmt, ir.Declare) else stmt.sets
+            if changed is not None:
+                self.cells.pop(changed, None)
+            elif isinstance(stmt, ir.Change) and stmt.buffer.space == "private":
+                self.forget_array(stmt.buffer)
+
+
+def cell_of(node: ir.Expr) -> Cell | None:
+    if isinstance(node, ir.Load) and node.buffer.space == "private" and node.lanes == node.buffer.width == 1:
+        return (node.buffer, int(node.index.value)) if isinstance(node.index, ir.Const) and node.where is None else None
+    return node if isinstance(node, ir.Var) else None
+
+
+def set_in(body: ir.Block) -> list[tuple[Cell, ir.Expr]]:
+    """The integers in registers that a block sets, and how they are read."""
+    declared = {s.var for s in ir.statements(body) if isinstance(s, ir.Declare)}
+    found: list[tuple[Cell, ir.Expr]] = []
+    for stmt in ir.statements(body):
+        if stmt.sets is not None and stmt.sets not in declared and stmt.sets.dtype.kind in "iu":
+            found.append((stmt.sets, stmt.sets))
+        elif isinstance(stmt, ir.Store) and stmt.buffer.space == "private" and stmt.buffer.dtype.kind in "iu":
+            node = ir.load(stmt.buffer, stmt.index)
+            cell = cell_of(node)
+            if cell is not None:
+                found.append((cell, node))
+    return found
+
+
+def unknown(node: ir.Expr) -> ir.Var:
+    lo, hi = (
+        (node.lo, node.hi) if isinstance(node, ir.Var) else domain(node.dtype) if node.dtype.kind in "iub" else (0, 0)
+    )
+    return ir.Var(show(node), node.dtype, node.lanes, lo, hi, 0)

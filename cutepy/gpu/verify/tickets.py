@@ -1,0 +1,125 @@
+"""Numbers that atomic additions hand out: each invocation gets another one, all below the sum.
+
+Law: if all that changes an element from some point on are atomic additions of one positive constant, and these add up
+to at most 2^32, then no two of them take the same old value. From a first value that is known, all old values lie below
+that value plus the sum. An element of a binding is shared by all workgroups, and starts with any value; one of
+workgroup memory has the values that the workgroup stores before a barrier that all its threads pass.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from ...layout.affine import Interval
+from .. import ir
+from ..ir.operators import U32_LIMIT
+from ..ir.ranges import domain
+from .model import Loop, Work
+
+#: Atomic operations that leave an element as it is, and those that put a value there.
+_READS, _STORES = "Load", "Store"
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What an atomic addition took: numbers that differ by multiples of `step`, of one `element` of `buffer`. `range`
+    is where they lie, None where the first is not known."""
+
+    buffer: ir.Buffer
+    element: int
+    step: int
+    range: Interval | None
+
+
+def tickets_of(kernel: ir.Kernel, work: list[Work]) -> dict[ir.Expr, Ticket]:
+    """The tickets among the results of atomic additions, by their names. `work` lists the statements in their order."""
+    changed: dict[ir.Buffer, list[int]] = {}
+    for number, (stmt, _, _) in enumerate(work):
+        if isinstance(stmt, ir.Change) and not (isinstance(stmt, ir.Atomic) and stmt.op == _READS):
+            changed.setdefault(stmt.buffer, []).append(number)
+    found: dict[ir.Expr, Ticket] = {}
+    for buffer, numbers in changed.items():
+        if buffer.dtype.kind in "iu" and buffer.space in ("storage", "workgroup"):
+            found |= _of_array(kernel, buffer, work, numbers)
+    return found
+
+
+def _of_array(kernel: ir.Kernel, buffer: ir.Buffer, work: list[Work], numbers: list[int]) -> dict[ir.Expr, Ticket]:
+    """The tickets of one array, of which `numbers` are the statements that change it."""
+    adds = [number for number in numbers if _is_addition(work[number][0])]
+    others = [number for number in numbers if number not in adds]
+    # 1. Nothing else changes the array once additions begin: a barrier of the whole workgroup lies between.
+    if not adds or (others and buffer.space == "storage"):
+        return {}
+    if others and not any(_is_barrier(work[number]) for number in range(others[-1], adds[0])):
+        return {}
+    # 2. How much is added to each element, and what it is before.
+    by_element: dict[int, list[int]] = {}
+    for number in adds:
+        stmt = work[number][0]
+        assert isinstance(stmt, ir.Atomic) and isinstance(stmt.index, ir.Const)
+        by_element.setdefault(int(stmt.index.value), []).append(number)
+    found: dict[ir.Expr, Ticket] = {}
+    for element, own in by_element.items():
+        steps = {_amount(work[number][0]) for number in own}
+        threads = kernel.threads * (prod(kernel.grid) if buffer.space == "storage" else 1)
+        total = sum(_amount(work[number][0]) * threads * _turns(work[number][2]) for number in own)
+        if len(steps) > 1 or total > U32_LIMIT:
+            continue
+        step = steps.pop()
+        first = [_first_value(work[number][0], element) for number in others]
+        start = [value for values in first for value in values]
+        interval = None
+        if start and None not in start:
+            known = [value for value in start if value is not None]
+            interval = min(known), max(known) + total - step
+            low, high = domain(buffer.dtype)
+            interval = interval if low <= interval[0] and interval[1] <= high else None
+        for number in own:
+            stmt = work[number][0]
+            if isinstance(stmt, ir.Atomic) and stmt.result is not None:
+                found[stmt.result] = Ticket(buffer, element, step, interval)
+    return found
+
+
+def _is_addition(stmt: ir.Stmt) -> bool:
+    """Whether a statement adds a positive constant to an element that the text names."""
+    plain = isinstance(stmt, ir.Atomic) and stmt.op == "Add" and isinstance(stmt.index, ir.Const)
+    return plain and _amount(stmt) > 0
+
+
+def _amount(stmt: ir.Stmt) -> int:
+    """What an atomic addition adds, 0 where that is no constant."""
+    return int(stmt.value.value) if isinstance(stmt, ir.Atomic) and isinstance(stmt.value, ir.Const) else 0
+
+
+def _is_barrier(work: Work) -> bool:
+    """Whether every thread passes this barrier of workgroup memory."""
+    stmt, guards, loops = work
+    return isinstance(stmt, ir.Barrier) and not stmt.storage and not guards and not loops
+
+
+def _turns(loops: tuple[Loop, ...]) -> int:
+    """How often a statement in these loops happens at most."""
+    return prod(loop.count if loop.bounded else U32_LIMIT for loop in loops)
+
+
+def _first_value(stmt: ir.Stmt, element: int) -> list[int | None]:
+    """What a statement before the additions may leave in `element`: [] where it is about another one, None for a value
+    that is not known."""
+    if isinstance(stmt, ir.Store | ir.Atomic) and isinstance(stmt.index, ir.Const) and stmt.buffer.width == 1:
+        if int(stmt.index.value) != element and stmt.value.lanes == 1:
+            return []
+        plain = isinstance(stmt, ir.Store) or stmt.op == _STORES
+        if plain and isinstance(stmt.value, ir.Const) and int(stmt.index.value) == element:
+            return [int(stmt.value.value)]
+    return [None]
+
+
+def narrowed(tickets: Mapping[ir.Expr, Ticket]) -> dict[ir.Expr, ir.Expr]:
+    """Names in the bounds of their tickets, in place of those that have bounds."""
+    return {
+        name: ir.Var(name.name, name.dtype, 1, *ticket.range, 0)
+        for name, ticket in tickets.items()
+        if ticket.range is not None and isinstance(name, ir.Var)
+    }

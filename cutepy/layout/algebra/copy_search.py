@@ -1,0 +1,417 @@
+"""Who takes what of a tile that is copied: all ways to deal it out to threads, the best counted out.
+
+Law: a layout that reaches each element once is an order of digits of the tile's index; so the widest accesses fix some
+digits, and the threads count some of the others. Where a memory goes through the tile in another order, the digits of
+that order are others, unless all are bits: 4 threads take 12 elements in a row though rows of the tile have 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, combinations, islice, permutations
+from math import prod
+from typing import NamedTuple
+
+from ...errors import CompositionError
+from ..values.bit_map import Columns, Image, Swizzle, apply
+from ..values.composed import AnyLayout, make_composed_layout, plain_part
+from ..values.coordinates import idx2crd
+from ..values.int_tuple import IntTuple, leaves, show
+from ..values.layout import Layout, flat_modes, make_layout
+from .banks import WORD, fetched, served, served_together
+from .bits import columns_of, linear_layout_of
+from .composition import composition
+from .f2_bank_rows import independent, rank_of
+from .operation import on_any
+from .rearrange import coalesce, from_modes
+from .thread_values import numbers_of
+
+SEGMENT = 32
+"""The bytes of a transaction."""
+MOST_TRIED = 1 << 12
+"""The most orders of digits that are tried."""
+MOST_CUTS = 64
+"""The most ways to cut the tile's index into digits that are tried."""
+MOST_TURNED = 64
+"""The most other orders of a small tile's places whose digits are tried."""
+MOST_CUTS_KEPT = 4
+"""The most of those, the best by a few accesses, of which all orders are tried; more of small tiles."""
+SMALL = 1 << 10
+"""The most elements in all ways to cut the index of a small tile."""
+MOST_ORDERS = 64
+"""The most choices of lanes, the best by two accesses, that are looked at further."""
+MOST_COUNTED = 1 << 13
+"""The most threads' accesses that are counted to find the best order."""
+Digit = tuple[int, int]
+"""Its extent, and its step in the tile's index."""
+Cut = tuple[list[Digit], list[Digit]]
+"""The digits of what is moved at once, and the others."""
+Sampled = tuple[int, int, tuple[Digit, ...]]
+"""What a few accesses take, a number, and the digits of the lanes that do so."""
+Dealt = tuple[int, "Order", list[tuple[int, int]]]
+"""What all accesses take, who takes what, and for each side what it takes and needs."""
+
+
+class Side(NamedTuple):
+    """One side of a copy: its name, layout, memory, the bytes that its first element is known to be aligned to, and,
+    where it is `listed`, the offset of each element."""
+
+    name: str
+    layout: AnyLayout
+    space: str
+    align: int
+    offsets: tuple[int, ...] = ()
+
+    def listed(self) -> Side:
+        """The same with its offsets. Raises LayoutError for a layout of coordinates or of too many elements."""
+        return self._replace(offsets=tuple(numbers_of("widest_copy", self.layout)))
+
+    def cost(self, firsts: Sequence[int], wide: int, lanes: int, banks: int) -> tuple[int, int]:
+        """The transactions of one access by all threads, or rounds in shared memory; and those its bytes need."""
+        period = banks * WORD if self.space == "smem" else SEGMENT
+        start = min(firsts) // period * period
+        return _took(self.space, tuple(first - start for first in firsts), wide, lanes, banks)
+
+
+@lru_cache(maxsize=1 << 13)
+def _took(space: str, firsts: tuple[int, ...], wide: int, lanes: int, banks: int) -> tuple[int, int]:
+    """What accesses take, and need. Most orders of a tile ask for the same bytes, some segments or rows of banks on."""
+    if space == "smem":
+        phases = list(served(firsts, wide, lanes, banks))
+        return sum(phase.ways for phase in phases), sum(phase.perfect(banks) for phase in phases)
+    found = list(fetched(firsts, wide, lanes, SEGMENT))
+    return sum(touched for touched, _ in found), sum(perfect for _, perfect in found)
+
+
+class Order(NamedTuple):
+    """Who takes what: the digits that the threads count, those that the values count, `wide` values at once."""
+
+    threads: tuple[Digit, ...]
+    values: tuple[Digit, ...]
+    wide: int
+
+
+class Job(NamedTuple):
+    """A copy that is looked for."""
+
+    shape: IntTuple
+    sides: tuple[Side, Side]
+    threads: int
+    element_bytes: int
+    lanes: int
+    banks: int
+    linear: bool = False
+    order: AnyLayout | None = None
+    """The index in the tile of each place that is counted, where that is another one."""
+
+    def turned(self) -> Iterator[Job]:
+        """The same, its places counted in other orders; none of a linear one, whose bits are turned already."""
+        size = len(self.sides[0].offsets)
+        if not self.linear and size <= SMALL:
+            orders = chain(map(_order_of, self.sides), _swizzles(size), _every_order(size))
+            most = min(MOST_TURNED, 8 * SMALL // size)
+            for order in dict.fromkeys(islice(orders, most)):
+                one, other = (side._replace(layout=_after(side.layout, order)).listed() for side in self.sides)
+                yield self._replace(shape=order.shape, sides=(one, other), order=order)
+
+    def forbids(self, count: int) -> str | None:
+        """Why a thread cannot move so many elements at once; None if it can."""
+        wide, size = count * self.element_bytes, len(self.sides[0].offsets)
+        if size // self.threads % count:
+            return f"{wide} bytes: a thread has {size // self.threads} of {size} elements, no multiple of {count}"
+        for side in self.sides:
+            if side.align % wide:
+                return f"{wide} bytes: the {side.name} is known to begin at a multiple of {side.align} bytes only"
+            if why := self._torn(side, count):
+                return f"{wide} bytes: {why}"
+        source, target = self.sides
+        at = {offset: index for index, offset in enumerate(source.offsets)}
+        for index, offset in enumerate(source.offsets):
+            start = at[offset // count * count]
+            if target.offsets[index] != target.offsets[start] + offset % count:
+                return (
+                    f"{wide} bytes: {self._place(start)} and {self._place(index)} are {offset % count} apart in the "
+                    f"source, {target.offsets[index] - target.offsets[start]} in the target"
+                )
+        return None
+
+    def _torn(self, side: Side, count: int) -> str | None:
+        """The stride, extent or place of a side that keeps aligned groups of so many elements from being whole."""
+        there = set(side.offsets)
+        start = next(
+            (o for o in side.offsets if any(o // count * count + step not in there for step in range(count))), None
+        )
+        if start is None:
+            return None
+        plain = coalesce(side.layout) if isinstance(side.layout, Layout) else plain_part(side.layout)
+        modes = [mode for mode in flat_modes(plain) if mode[0] > 1]
+        unit = [extent for extent, step in modes if step == 1]
+        if isinstance(side.layout, Layout):
+            if not unit:
+                return f"no mode of the {side.name}, {side.layout}, has stride 1"
+            if unit[0] % count and count % unit[0]:
+                return f"the extent {unit[0]} of stride 1 in the {side.name} is no multiple of {count}"
+            if off := [step for _extent, step in modes if step != 1 and step % count]:
+                return f"the stride {off[0]} of the {side.name} is no multiple of {count}"
+        first = start // count * count
+        missing = next(first + step for step in range(count) if first + step not in there)
+        place = self._place(side.offsets.index(start))
+        return f"beside {place} nothing of the tile is at offset {missing} of the {side.name}"
+
+    def _place(self, index: int) -> str:
+        return show(idx2crd(index, self.shape))
+
+    def counted(self, order: Order) -> list[tuple[int, int]]:
+        """For each side what all accesses take, and what they need."""
+        threads, values = self.indices(order.threads), self.indices(order.values)[:: order.wide]
+        accesses = [[self.at(thread, value) for thread in threads] for value in values]
+        costs = [[self.cost(side, access, order.wide) for access in accesses] for side in self.sides]
+        return [(sum(took for took, _ in each), sum(needed for _, needed in each)) for each in costs]
+
+    def cost(self, side: Side, elements: Sequence[int], count: int) -> tuple[int, int]:
+        """What one access takes on a side, by threads that begin at these elements of the tile; and what it needs."""
+        firsts = [side.offsets[element] * self.element_bytes for element in elements]
+        return side.cost(firsts, count * self.element_bytes, self.lanes, self.banks)
+
+    def indices(self, digits: Sequence[Digit]) -> list[int]:
+        """The elements that digits count, the first fastest."""
+        found = [0]
+        for extent, step in digits:
+            steps = [step * number for number in range(extent)]
+            if self.linear:
+                found = [element ^ more for more in steps for element in found]
+            else:
+                found = [element + more for more in steps for element in found]
+        return found
+
+    def at(self, element: int, step: int) -> int:
+        """The element so many further on: over bits, by XOR."""
+        return element ^ step if self.linear else element + step
+
+    def layout_tv(self, order: Order) -> AnyLayout:
+        """(thread, value) to the index in the tile."""
+        if not self.linear:
+            pairs = (zip(*(digits or ((1, 0),)), strict=True) for digits in (order.threads, order.values))
+            places = make_layout(*(coalesce(Layout(*pair)) for pair in pairs))
+            return _after(self.order, places) if self.order else places
+        columns = tuple(step for _extent, step in (*order.threads, *order.values))
+        shape = 1 << len(order.threads), 1 << len(order.values)
+        return linear_layout_of(columns, shape)
+
+
+def dealt(job: Job, count: int) -> tuple[AnyLayout, list[tuple[int, int]]] | None:
+    """The layout of fewest transactions, and for each side what it takes and needs; None if none has such accesses.
+
+    The tile's places are counted in other orders where that of its index leaves something to gain.
+    """
+    best: tuple[int, Job, Order, list[tuple[int, int]]] | None = None
+    for others in (False, True):
+        if best is None or any(took > needed for took, needed in best[-1]):
+            jobs = list(job.turned()) if others else [job]
+            cuts = [(each, cut) for each in jobs for cut in cuts_of(each, count, MOST_CUTS // min(16, len(jobs) or 1))]
+            for each, cut in _kept(cuts, count):
+                cost, order, counts = _best(each, cut, count)
+                if best is None or cost < best[0]:
+                    best = cost, each, order, counts
+    return best and (best[1].layout_tv(best[2]), best[3])
+
+
+def _kept(cuts: list[tuple[Job, Cut]], count: int) -> list[tuple[Job, Cut]]:
+    """The ways to cut the index but for the worst by a few accesses."""
+    most = max(MOST_CUTS_KEPT, SMALL // len(cuts[0][0].sides[0].offsets)) if cuts else 0
+    if len(cuts) <= most:
+        return cuts
+    tried = MOST_TRIED // len(cuts)
+    return sorted(cuts, key=lambda pair: _lanes(pair[0], pair[1][1], count, tried)[0][0])[:most]
+
+
+def _after(outer: AnyLayout, inner: AnyLayout) -> AnyLayout:
+    """`outer o inner`, as one layout where there is one."""
+    try:
+        return on_any(composition, outer, inner)
+    except CompositionError:
+        return make_composed_layout(outer, 0, inner)
+
+
+def _order_of(side: Side) -> Layout:
+    """The tile's index in the order in which a memory has its modes."""
+    plain = plain_part(side.layout)
+    modes = zip(leaves(plain.stride), leaves(plain.shape), leaves(Layout(plain.shape).stride), strict=True)
+    _, extents, steps = zip(*sorted(mode for mode in modes if mode[1] > 1), strict=True)
+    return from_modes(extents, steps)
+
+
+def _swizzles(size: int) -> Iterator[AnyLayout]:
+    """The index after each swizzle of one bit that stays in its place: within what the powers of 2 in `size` count."""
+    for second in range(1, (size & -size).bit_length() - 1):
+        for first in range(second):
+            yield make_composed_layout(Swizzle(1, first, second - first), 0, Layout(size))
+
+
+def _every_order(size: int) -> Iterator[Layout]:
+    """All orders of the digits of an index, in every radix of primes."""
+    for factors in _arrangements(sorted(_primes(size))):
+        yield from (coalesce(from_modes(*zip(*digits, strict=True))) for digits in permutations(_radix(factors)))
+
+
+def _digits(source: AnyLayout, target: AnyLayout) -> Iterator[tuple[Digit, ...]]:
+    """The prime digits of the tile's index: by the modes of one side and of the other, then in every order.
+
+    A layout that reaches each of `size` elements once is an order of digits, for some order of the primes of the size
+    (its strides, sorted, are products of extents); so no way to cut the index is missing.
+    """
+    for side in (source, target):
+        plain = plain_part(side)
+        for layout in (plain, coalesce(plain)):
+            yield _radix([factor for extent in leaves(layout.shape) for factor in _primes(extent)])
+    yield from map(_radix, _arrangements(sorted(_primes(source.size))))
+
+
+def _radix(factors: Sequence[int]) -> tuple[Digit, ...]:
+    """Digits of these extents, the first one fastest."""
+    return tuple((factor, prod(factors[:at])) for at, factor in enumerate(factors))
+
+
+def _arrangements(factors: list[int]) -> Iterator[list[int]]:
+    """All orders of numbers, of which some are equal."""
+    if not factors:
+        yield []
+    for first in dict.fromkeys(factors):
+        rest = list(factors)
+        rest.remove(first)
+        yield from ([first, *others] for others in _arrangements(rest))
+
+
+def _primes(number: int) -> Iterator[int]:
+    factor = 2
+    while number > 1:
+        while number % factor == 0:
+            yield factor
+            number //= factor
+        factor += 1
+
+
+def _best(job: Job, cut: Cut, count: int) -> Dealt:
+    """The least cost, its order and the counts of both sides: the best by a few accesses are counted in full."""
+    vector, rest = cut
+    lanes = _lanes(job, rest, count, MOST_TRIED)
+    threads = [
+        (*digits, *more)
+        for _cost, _number, digits in lanes[:MOST_ORDERS]
+        for more in _choices([digit for digit in rest if digit not in digits], job.threads // _made(digits))
+    ]
+    kept = max(4, MOST_COUNTED * count // len(job.sides[0].offsets))
+    if len(threads) > kept:
+        threads = [digits for *_cost, digits in _sorted(job, rest, count, threads, 4)[:kept]]
+    orders = [Order(digits, (*vector, *(d for d in rest if d not in digits)), count) for digits in threads]
+    found = [(sum(took for took, _ in counts), order, counts) for order in orders for counts in [job.counted(order)]]
+    return min(found, key=lambda entry: entry[0])
+
+
+def _lanes(job: Job, rest: list[Digit], count: int, most: int) -> list[Sampled]:
+    """Digits for the lanes of a subgroup, of so many tried, the best by two accesses first."""
+    return _sorted(job, rest, count, islice(_orders(job, rest, count), most), 1)
+
+
+def _sorted(
+    job: Job, rest: list[Digit], count: int, threads: Iterable[tuple[Digit, ...]], accesses: int
+) -> list[Sampled]:
+    """By what the first threads take at some of the accesses, the first one and the last one included."""
+
+    def sampled(digits: Sequence[Digit]) -> int:
+        others = job.indices([digit for digit in rest if digit not in digits])
+        some = [*others[:: max(1, len(others) // accesses)], others[-1]]
+        first = job.indices(digits)[: job.lanes]
+        return sum(job.cost(side, [job.at(at, base) for at in first], count)[0] for side in job.sides for base in some)
+
+    return sorted((sampled(digits), number, digits) for number, digits in enumerate(threads))
+
+
+def cuts_of(job: Job, count: int, most: int) -> Iterator[Cut]:
+    """The digits that lead from neighbour to neighbour on both sides, and the rest, in so many ways to cut it."""
+    source, target = job.sides
+    if job.linear:
+        cut = _turned(columns_of(source.layout) or (), columns_of(target.layout) or (), count)
+        if cut is not None:
+            yield cut
+            if all(side.space == "smem" for side in job.sides):
+                yield cut[0], _spread(job, [step for _extent, step in cut[1]])
+        return
+    for digits in islice(dict.fromkeys(_digits(source.layout, target.layout)), most):
+        rest, vector, size = list(digits), list[Digit](), 1
+        while size < count:
+            step = next((d for d in rest if d[0] * size <= count and _together(job.sides, d[1], size)), None)
+            if step is None:
+                break
+            rest.remove(step)
+            vector.append(step)
+            size *= step[0]
+        places = list(enumerate(job.indices(vector)))
+        if size == count and all(_together(job.sides, element, apart) for apart, element in places):
+            if all(side.offsets[element] % count == 0 for side in job.sides for element in job.indices(rest)):
+                yield vector, rest
+
+
+def _together(sides: Sequence[Side], element: int, apart: int) -> bool:
+    """Whether an element lies so far behind the first one, on both sides."""
+    return all(side.offsets[element] - side.offsets[0] == apart for side in sides)
+
+
+def _turned(source: Columns, target: Columns, count: int) -> Cut | None:
+    """Bits of the index, so turned that the first lead to neighbours and the others to the beginnings of accesses."""
+    image, low = Image(source), count - 1
+    vector = [image.solve(1 << bit) or 0 for bit in range(low.bit_length())]
+    others = (1 << bit ^ apply(vector, column & low) for bit, column in enumerate(source))
+    rest = independent((*vector, *others))[len(vector) :]
+    whole = all(apply(side, column) == 1 << bit for side in (source, target) for bit, column in enumerate(vector))
+    if not whole or any(apply(side, column) & low for side in (source, target) for column in rest):
+        return None
+    return [(2, column) for column in vector], [(2, column) for column in rest]
+
+
+def _spread(job: Job, rest: Sequence[int]) -> list[Digit]:
+    """Digits that begin with those which lie in different banks on both sides, where that takes sums of two bits."""
+
+    def banks(side: Side, chosen: Sequence[int]) -> int:
+        words = [(side.offsets[element] ^ side.offsets[0]) * job.element_bytes // WORD for element in chosen]
+        return rank_of([word % job.banks for word in words])
+
+    found: list[int] = []
+    for element in (*rest, *(one ^ other for one, other in combinations(rest, 2))):
+        more = [*found, element]
+        if all(banks(side, more) == len(more) for side in job.sides):
+            found = more
+    return [(2, element) for element in independent((*found, *rest))]
+
+
+def _orders(job: Job, rest: list[Digit], count: int) -> Iterator[tuple[Digit, ...]]:
+    """Digits of a subgroup's lanes, in all orders that matter; of all threads, where subgroups end within a digit."""
+    group = min(job.lanes, job.threads)
+    together = served_together(count * job.element_bytes, job.lanes)
+    source, target = (side.offsets for side in job.sides)
+    rest = sorted(rest, key=lambda digit: source[digit[1]])
+    lanes = [] if job.threads % group else _choices(rest, group)
+    if not lanes or any(extent > 2 for extent, _ in rest):
+        yield from islice((order for some in _choices(rest, job.threads) for order in permutations(some)), MOST_TRIED)
+    for chosen in lanes:
+        orders = [chosen, tuple(sorted(chosen, key=lambda digit: target[digit[1]]))]
+        for size in range(1, len(chosen)):
+            for phase in combinations(chosen, size):
+                if _made(phase) == together:
+                    orders.append((*phase, *(digit for digit in chosen if digit not in phase)))
+        if len(orders) == 2 and together < group:  # those served together end within a digit
+            orders += permutations(chosen)
+        yield from dict.fromkeys(orders)
+
+
+def _made(digits: Sequence[Digit]) -> int:
+    """How many elements digits count."""
+    return prod(extent for extent, _ in digits)
+
+
+def _choices(digits: list[Digit], count: int) -> list[tuple[Digit, ...]]:
+    """All choices of digits that count so many."""
+    return [
+        chosen for size in range(len(digits) + 1) for chosen in combinations(digits, size) if _made(chosen) == count
+    ]

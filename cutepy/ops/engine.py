@@ -1,0 +1,71 @@
+"""Which engine computes a call, and where the result is.
+
+Law: `engine=None` is where the operands live: a device where one is on a device, else NumPy on the host. A call that
+names an engine runs there or is refused, and the result is where it was computed. Nothing else computes.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ..errors import KernelError
+from ..gpu import DeviceEngine, Expr
+from ..tensor import CoordinateEngine, CountingEngine, PackedEngine, Tensor, ViewEngine
+
+Engine: TypeAlias = Literal["numpy", "wgpu", "interpreter"]
+"""NumPy on the host; kernels on a device; the same kernels run by NumPy, statement by statement, on the host."""
+
+
+class Home(Enum):
+    """Where the elements of an operand are."""
+
+    HOST = "the host"
+    DEVICE = "a device"
+    KERNEL = "a kernel that is being traced"
+    VALUE = "a single value of a kernel, or an object array of them"
+
+
+def home_of(call: str, operand: object) -> Home:
+    """Where an operand lives. Raises KernelError for a tensor over an engine that no array operation reads."""
+    if isinstance(operand, Expr):
+        return Home.VALUE
+    if isinstance(operand, np.ndarray) and operand.dtype == object and operand.size:
+        return Home.VALUE if isinstance(operand.flat[0], Expr) else Home.HOST
+    if not isinstance(operand, Tensor):
+        return Home.HOST
+    engine = operand.engine.words if isinstance(operand.engine, PackedEngine) else operand.engine
+    if isinstance(engine, DeviceEngine):
+        return Home.DEVICE
+    if isinstance(engine, ViewEngine | CountingEngine | CoordinateEngine):
+        return Home.HOST
+    if hasattr(engine, "trace"):
+        return Home.KERNEL
+    raise KernelError(f"{call}({operand}): nothing here computes over {type(engine).__name__}; copy it into an array")
+
+
+def chosen(call: str, engine: Engine | None, *operands: object) -> Engine:
+    """The engine that computes a call over these operands.
+
+    >>> chosen("sum", None, [1, 2]), chosen("sum", "interpreter", [1, 2])
+    ('numpy', 'interpreter')
+
+    Raises KernelError for an engine that does not exist, for NumPy's over operands of a device, and for tensors and
+    values inside a kernel.
+    """
+    homes = [home_of(call, operand) for operand in operands]
+    if Home.KERNEL in homes or Home.VALUE in homes:
+        raise KernelError(
+            f"ops.{call}: of a tensor inside a kernel use transform(x, out, op=...), reduce(x, init, op), copy and "
+            "gemm; single values take the functions of ops and of gpu"
+        )
+    if engine is None:
+        return "wgpu" if Home.DEVICE in homes else "numpy"
+    if engine not in ("numpy", "wgpu", "interpreter"):
+        raise KernelError(f"{call}(engine={engine!r}): there are 'numpy', 'wgpu' and 'interpreter'")
+    if engine != "wgpu" and Home.DEVICE in homes:
+        there = operands[homes.index(Home.DEVICE)]
+        raise KernelError(f"{call}(engine={engine!r}): {there} is on a device; pass .numpy()")
+    return engine

@@ -1,0 +1,258 @@
+"""`name_registers`: private arrays at constant indices become values and variables."""
+
+import numpy as np
+from hypothesis import given
+from small_kernels import Small, assert_same, kernel_of, laws, lines, small_kernels
+
+from cutepy.gpu.ir import (
+    Assign,
+    Block,
+    Break,
+    Buffer,
+    Const,
+    Declare,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Let,
+    Store,
+    builtin,
+    cast,
+    const,
+    load,
+    loads,
+    splat,
+    statements,
+    var,
+)
+from cutepy.gpu.lower.name_registers import name_registers
+from cutepy.gpu.targets.interpreter import interpret
+from cutepy.tensor.dtypes import f32, i32
+
+X, Y = Buffer("x", f32, 16), Buffer("y", f32, 16, writable=True)
+FRAG, ONE = Buffer("frag", f32, 4, space="private"), Buffer("one", f32, 1, space="private")
+WHOLE = Buffer("whole", i32, 4, space="private")
+TID = builtin("local_invocation_index", 0, 3)
+
+
+def stored(value: Expr, at: int = 0) -> Store:
+    return Store(Y, TID + at, value)
+
+
+def put(buffer: Buffer, at: int, value: Expr | float) -> Store:
+    return Store(buffer, const(at), value if isinstance(value, Expr) else const(value, buffer.dtype))
+
+
+def get(buffer: Buffer, at: int, lanes: int = 1) -> Expr:
+    return load(buffer, const(at), lanes=lanes)
+
+
+def turns(*body: object, stop: int = 2) -> For:
+    return For(var("k", hi=1), const(0), const(stop), const(1), body)  # type: ignore[arg-type]
+
+
+def written(kernel: Kernel) -> np.ndarray:
+    """What a kernel over x and y leaves in y."""
+    y = np.zeros(16, np.float32)
+    interpret(kernel, [np.arange(16, dtype=np.float32), y])
+    return y
+
+
+def after(*body: object) -> list[str]:
+    """The statements that become of a body, which computes the same."""
+    kernel = kernel_of(*body, buffers=(X, Y), local=(FRAG, ONE, WHOLE))  # type: ignore[arg-type]
+    named = name_registers(kernel)
+    np.testing.assert_array_equal(written(kernel), written(named))
+    return lines(named)
+
+
+@laws
+@given(small_kernels())
+def test_the_kernel_computes_the_same(small: Small) -> None:
+    assert_same(small.kernel, name_registers(small.kernel))
+
+
+@laws
+@given(small_kernels())
+def test_arrays_at_constant_indices_are_gone_and_no_others(small: Small) -> None:
+    body = statements(small.kernel.body)
+    at = [(s.buffer, s.index) for s in body if isinstance(s, Store)]
+    at += [(x.buffer, x.index) for s in body for root in s.expressions for x in loads(root)]
+    for buffer in small.kernel.local:
+        indices = [index for b, index in at if b is buffer]
+        constant = bool(indices) and all(isinstance(i, Const) for i in indices)
+        assert (buffer in name_registers(small.kernel).local) == (buffer.space != "private" or not constant)
+
+
+def test_in_straight_line_a_register_is_the_value_that_it_holds() -> None:
+    assert after(put(ONE, 0, load(X, TID)), stored(get(ONE, 0) + 1.0)) == ["let one = x[tid]", "y[tid] = one + 1.0"]
+    assert after(stored(get(ONE, 0))) == ["y[tid] = 0.0"]
+    assert after(put(ONE, 0, 1.0), put(ONE, 0, get(ONE, 0) + 1.0), stored(get(ONE, 0)))[-1] == "y[tid] = one"
+
+
+def test_a_loop_makes_it_a_variable() -> None:
+    assert after(put(ONE, 0, 1.0), turns(put(ONE, 0, get(ONE, 0) + 1.0)), stored(get(ONE, 0))) == [
+        "var one = 1.0",
+        "for k from 0u to 2u by 1u",
+        "  one = one + 1.0",
+        "y[tid] = one",
+    ]
+
+
+def test_a_register_of_a_block_is_declared_in_it() -> None:
+    inner = put(ONE, 0, 1.0), If(TID < 2, (put(ONE, 0, 2.0),)), stored(get(ONE, 0))
+    assert after(turns(*inner)) == [
+        "for k from 0u to 2u by 1u",
+        "  var one = 1.0",
+        "  if tid < 2u",
+        "    one = 2.0",
+        "  y[tid] = one",
+    ]
+    assert after(If(TID < 3, inner))[1] == "  var one = 1.0"
+    assert after(If(TID < 3, (), inner))[2] == "  var one = 1.0"
+
+
+def test_what_an_iteration_leaves_is_there_in_the_next() -> None:
+    """A register of four of which an iteration sets a lane, copies all, and sets another."""
+    c = var("c", f32, lanes=4)
+    assert after(turns(put(FRAG, 0, 1.0), Let(c, get(FRAG, 0, 4)), put(FRAG, 1, 2.0), Store(Y, TID * 4, c))) == [
+        "var frag",
+        "for k from 0u to 2u by 1u",
+        "  frag.x = 1.0",
+        "  let c = frag",
+        "  frag.y = 2.0",
+        "  y[tid * 4u] = c",
+    ]
+    assert after(turns(put(FRAG, 0, 1.0), stored(get(FRAG, 1)), put(FRAG, 1, 2.0)))[0] == "var frag1"
+    # It is read before it is set, in a block of the iteration.
+    assert after(turns(If(TID < 2, (stored(get(ONE, 0)),)), put(ONE, 0, 2.0)))[0] == "var one"
+    assert after(turns(If(TID < 2, (stored(get(ONE, 0)), put(ONE, 0, 2.0)))))[0] == "var one"
+    # It is set from itself.
+    assert after(turns(put(ONE, 0, get(ONE, 0) + 1.0), stored(get(ONE, 0))))[0] == "var one"
+
+
+def test_what_an_iteration_sets_first_is_not_carried() -> None:
+    assert after(turns(put(FRAG, 0, splat(load(X, TID), 4)), stored(get(FRAG, 2)))) == [
+        "for k from 0u to 2u by 1u",
+        "  let frag = vec4<f32>(x[tid])",
+        "  y[tid] = frag.z",
+    ]
+    lanes = *[put(FRAG, i, float(i)) for i in range(4)], Store(Y, TID * 4, get(FRAG, 0, 4))
+    assert after(turns(*lanes))[0].startswith("for k")
+    assert after(turns(If(TID < 2, (put(ONE, 0, 2.0), stored(get(ONE, 0))))))[0].startswith("for k")
+
+
+def test_a_register_that_a_condition_reads_is_declared_outside() -> None:
+    assert after(If(get(ONE, 0) < 2.0, (put(ONE, 0, 2.0), stored(get(ONE, 0))))) == [
+        "var one",
+        "if one < 2.0",
+        "  one = 2.0",
+        "  y[tid] = one",
+    ]
+
+
+def test_widths_are_those_that_no_access_cuts() -> None:
+    wide = put(FRAG, 0, splat(load(X, TID), 4)), turns(put(FRAG, 0, get(FRAG, 0, 4) + 1.0)), stored(get(FRAG, 3))
+    assert after(*wide) == [
+        "let frag = vec4<f32>(x[tid])",
+        "var frag = frag",
+        "for k from 0u to 2u by 1u",
+        "  frag = frag + 1.0",
+        "y[tid] = frag.w",
+    ]
+    pairs = put(FRAG, 0, splat(const(1.0, f32), 2)), turns(put(FRAG, 2, get(FRAG, 0, 2) + 1.0)), stored(get(FRAG, 3))
+    assert after(*pairs) == [
+        "var frag1",
+        "for k from 0u to 2u by 1u",
+        "  frag1 = vec2<f32>(1.0) + 1.0",
+        "y[tid] = frag1.y",
+    ]
+    assert after(turns(put(FRAG, 1, get(FRAG, 0, 2) + 1.0)), stored(get(FRAG, 2))) == [
+        "var frag1",
+        "var frag2",
+        "for k from 0u to 2u by 1u",
+        "  let frag = vec2<f32>(0.0, frag1) + 1.0",
+        "  frag1 = frag.x",
+        "  frag2 = frag.y",
+        "y[tid] = frag2",
+    ]
+    # The widest access counts, of which two are one half; and integers, whose bounds matter, are one by one.
+    fours = put(FRAG, 0, splat(load(X, TID), 2)), turns(put(FRAG, 0, get(FRAG, 0, 4) + 1.0)), stored(get(FRAG, 3))
+    assert after(*fours)[2:4] == ["var frag = vec4<f32>(frag, frag_1, 0.0, 0.0)", "for k from 0u to 2u by 1u"]
+    mixed = put(WHOLE, 0, splat(const(1, i32), 2)), turns(put(WHOLE, 0, 2)), stored(cast(get(WHOLE, 0), f32))
+    assert after(*mixed)[0] == "var whole0 = 1i"
+
+
+def test_an_array_with_one_computed_index_or_predicate_stays() -> None:
+    kernel = kernel_of(Store(FRAG, TID, const(1.0, f32)), stored(get(FRAG, 0)), buffers=(X, Y), local=(FRAG,))
+    assert name_registers(kernel).local == (FRAG,)
+    where = load(FRAG, const(0), where=TID < 2)
+    kernel = kernel_of(put(FRAG, 0, 1.0), Let(var("a", f32), where), buffers=(X, Y), local=(FRAG,))
+    assert name_registers(kernel).local == (FRAG,)
+
+
+def test_an_index_outside_leaves_the_array() -> None:
+    kernel = kernel_of(Let(var("a", f32), get(FRAG, 4)), buffers=(X, Y), local=(FRAG,))
+    assert name_registers(kernel).local == (FRAG,)
+    kernel = kernel_of(Let(var("a", f32, lanes=2), get(FRAG, 3, 2)), buffers=(X, Y), local=(FRAG,))
+    assert name_registers(kernel).local == (FRAG,)
+
+
+def test_what_has_a_name_keeps_the_one() -> None:
+    a, b = var("a", f32), var("b", f32)
+    assert after(Let(a, load(X, TID)), Let(b, load(X, TID)), stored(a + b)) == ["let a = x[tid]", "y[tid] = a + a"]
+    # Not an element that is written.
+    assert len(after(Let(a, load(Y, TID)), stored(const(3.0, f32)), Let(b, load(Y, TID)), stored(a + b))) == 4
+
+
+def test_a_read_of_a_variable_is_another_after_it_is_set() -> None:
+    m, a, b, c = (var(name, f32) for name in "mabc")
+    body: Block = (Declare(m, const(1.0, f32)), Let(a, m), Let(b, m), stored(a + b))
+    assert after(*body)[2:] == ["y[tid] = a + a"]
+    text = after(*body, Assign(m, const(2.0, f32)), Let(c, m), stored(c))
+    assert text[-2:] == ["let c = m", "y[tid] = c"]
+
+
+def test_an_arm_knows_its_condition_unless_that_may_change() -> None:
+    one, two = stored(const(1.0, f32)), stored(const(2.0, f32))
+    assert after(If(TID < 2, (If(TID < 2, (one,), (two,)),)))[1] == "  if true"
+    assert after(If(TID < 2, (), (If(TID < 2, (one,), (two,)),)))[2] == "  if false"
+    assert after(If((TID < 3) & (TID > 0), (If(TID > 0, (one,)),)))[1] == "  if true"
+    m = var("m")
+    nested = If(m < 2, (Assign(m, m + 2), If(m < 2, (one,), (two,))))
+    assert after(Declare(m, TID), nested)[3] == "  if m < 2u"
+    loaded = load(X, TID) < 2.0
+    assert "  if x[tid] < 2.0" in after(If(loaded, (If(loaded, (one,)),)))
+    # After the branch nothing is known of it.
+    assert after(If(TID < 2, (one,)), If(TID < 2, (two,)))[2] == "if tid < 2u"
+
+
+def test_integers_keep_the_bounds_of_their_names() -> None:
+    """A name with narrow bounds does not become one with wide ones."""
+    narrow, wide = var("narrow", i32, lo=0, hi=3), var("wide", i32)
+    i = Buffer("i", i32, 16)
+    body = Let(wide, load(i, TID)), Let(narrow, load(i, TID)), stored(cast(narrow + wide, f32))
+    named = name_registers(kernel_of(*body, buffers=(i, X, Y)))
+    assert lines(named)[:2] == ["let wide = i[tid]", "let narrow = i[tid]"]
+    body = Let(narrow, load(i, TID)), Let(wide, load(i, TID)), stored(cast(narrow + wide, f32))
+    named = name_registers(kernel_of(*body, buffers=(i, X, Y)))
+    assert len(lines(named)) == 2
+
+
+def test_a_break_leaves_what_was_set_before_it() -> None:
+    left = turns(put(ONE, 0, get(ONE, 0) + 1.0), Break(TID < 2, (put(ONE, 0, 5.0),)), stored(get(ONE, 0)))
+    assert after(put(ONE, 0, 1.0), left, stored(get(ONE, 0), 4)) == [
+        "var one = 1.0",
+        "for k from 0u to 2u by 1u",
+        "  one = one + 1.0",
+        "  break if tid < 2u",
+        "    one = 5.0",
+        "  y[tid] = one",
+        "y[tid + 4u] = one",
+    ]
+
+
+def test_lanes_of_a_vector_are_stored_one_by_one() -> None:
+    cut = put(FRAG, 1, load(X, TID * 2, lanes=2)), stored(get(FRAG, 1), 0), stored(get(FRAG, 2), 4)
+    assert after(*cut) == ["let frag = x[tid * 2u]", "y[tid] = frag.x", "y[tid + 4u] = frag.y"]

@@ -1,0 +1,75 @@
+"""The walk from a kernel to its model: rules of `gpu/verify/collect.py`, and what loops carry."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_verify import TID, kernel_of, put
+
+from cutepy.gpu.ir import Assign, Declare, Expr, For, If, binary, const, new_arena, select, var
+from cutepy.gpu.ir.ranges import Points, range_of
+from cutepy.gpu.verify.collect import collect
+
+R, Q = var("r"), var("q")
+K = var("k", hi=5)
+TURNS = [
+    lambda r, q: (r + 3, q), lambda r, q: (1 - r, q), lambda r, q: (q, r), lambda r, q: ((r + 1) % 3, q + 2),
+    lambda r, q: (r ^ 1, r), lambda r, q: (r - 1, q - r), lambda r, q: (r, q + 5), lambda r, q: (r * 2, q),
+    lambda r, q: (select(r < 4, r + 1, r), q), lambda r, q: (r % 4, (q + 1) % 2),
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(TURNS), st.integers(0, 4), st.integers(0, 4), st.integers(0, 6))
+def test_carried_values_are_those_of_the_run(turn: object, first: int, second: int, count: int) -> None:
+    """In every turn, and after the last: a formula gives the very value, an unknown has it in its bounds."""
+    with new_arena():
+        one, two = turn(R, Q)  # type: ignore[operator]
+        next_ = var("next")
+        body = put(R + Q * 0), Declare(next_, two), Assign(R, one), Assign(Q, next_)
+        start = Declare(R, const(first)), Declare(Q, const(second))
+        kernel = kernel_of(*start, For(K, const(0), const(count), const(1), body), put(R + 1), grid=1)
+        model = collect(kernel)
+        values, now = [], (first, second)
+        for _ in range(count + 1):
+            values.append(now[0])
+            env = {leaf: np.asarray(n, np.uint32) for leaf, n in zip((R, Q), now, strict=True)}
+            now = int(Points(env).of(one)), int(Points(env).of(two))
+        inside = [a for a in model.accesses if a.loops]
+        after = [a for a in model.accesses if not a.loops][-1]
+        for number, value in enumerate(values[:-1]):
+            assert_is(inside[0].index, {inside[0].loops[0].index: number}, value)
+        assert_is(after.index, {}, (values[-1] + 1) % 2**32)
+
+
+def assert_is(index: Expr, numbers: dict[Expr, int], value: int) -> None:
+    points = Points({leaf: np.asarray(n, np.uint32) for leaf, n in numbers.items()})
+    try:
+        found = int(points.of(index))
+    except Exception:  # an unknown
+        low, high = range_of(index)
+        assert low <= value <= high
+    else:
+        assert found == value
+
+
+def test_steps_and_cycles_have_formulas() -> None:
+    with new_arena():
+        for turn, known in zip(TURNS, "yyyyyyyyny", strict=True):
+            one, two = turn(R, Q)  # type: ignore[no-untyped-call]
+            next_ = var("next")
+            body = put(R), Declare(next_, two), Assign(R, one), Assign(Q, next_)
+            start = Declare(R, const(0)), Declare(Q, const(1))
+            model = collect(kernel_of(*start, For(K, const(0), const(5), const(1), body), grid=1))
+            assert (not model.unknowns([model.accesses[0].index])) == (known == "y"), turn(R, Q)  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_guard_is_about_the_side_that_others_choose(swapped: bool) -> None:
+    with new_arena():
+        few, data = TID < 32, var("d")
+        chosen = select(few, data, const(99))
+        tests = (chosen < 9, few) if swapped else (few, chosen < 9)
+        model = collect(kernel_of(If(binary("&", *tests), (put(chosen),)), grid=1))
+        assert {str(guard) for guard in model.accesses[0].guards} == {"d < 9u", "tid < 32u"}
+        assert model.accesses[0].index is data

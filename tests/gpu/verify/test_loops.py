@@ -1,0 +1,125 @@
+"""When the turn of a loop happens, and that loops end: rules of `gpu/verify/loops.py`, and shrunk random programs."""
+
+import operator
+from collections import Counter
+
+import numpy as np
+import pytest
+from while_programs import judge
+
+from cutepy import gpu
+from cutepy.errors import KernelError
+from cutepy.layout import Layout
+from cutepy.tensor import Tensor
+
+U = np.uint32
+
+
+def test_random_loops_are_judged_as_their_threads_run() -> None:
+    found = Counter(judge(seed) for seed in range(120))
+    assert found["clean, proven"] >= 5 and found["wrong, refuted"] >= 10, found
+
+
+# 1a: `w + 2 > 0` holds at w == 2**32 - 1, where w has wrapped around and w + 2 has not.
+def test_a_turn_whose_counter_wrapped_and_whose_comparison_did_not_happens() -> None:
+    @gpu.kernel
+    def wraps(y: Tensor) -> None:
+        gpu.launch(threads=8)
+        w = gpu.thread + 1
+        while w + 2 > 0:
+            gpu.atomic_add(y, w, 1)
+            w = w - 1
+
+    y = np.zeros(16, U)
+    found = wraps.verify(y)
+    assert [v.claim for v in found.refuted] == ["in bounds"] and found.refuted[0].witness is not None
+    assert found.refuted[0].witness.element == 2**32 - 1
+    assert wraps.program(y).checked
+    with pytest.raises(KernelError, match="element 4294967295"):
+        wraps.interpret(y)
+
+
+# 1b: threads start at other places, and none goes on after `!=` has failed.
+def test_no_turn_follows_the_one_that_does_not_equal_its_bound() -> None:
+    @gpu.kernel
+    def iterator(y: Tensor) -> None:
+        gpu.launch(threads=8)
+        t = gpu.thread
+        rows = gpu.shared("u32", Layout((8, 16), (16, 1)))
+        w = t + 0
+        while w != 8:
+            rows[t, w] = 2
+            w = w + 1
+        gpu.barrier()
+        with gpu.when(t == 7):
+            y[rows[7, 10] - 1] = 5
+
+    y = np.zeros(2, U)
+    found = iterator.verify(y)
+    assert [(v.claim, v.array) for v in found.refuted] == [("written before read", "rows")]
+    assert iterator.program(y).checked
+
+
+# 1c: a counter whose comparison starts below 0 makes no turn at all.
+def test_a_comparison_that_fails_at_once_lets_no_turn_happen() -> None:
+    @gpu.kernel
+    def below(y: Tensor) -> None:
+        gpu.launch(threads=4)
+        t = gpu.thread
+        rows = gpu.shared("u32", Layout((4, 4), (4, 1)))
+        w = t + 0
+        while w - 1 <= 8:
+            rows[t, t] = 1
+            w = w + 3
+        gpu.barrier()
+        y[t] = rows[0, 0]
+
+    found = below.verify(np.zeros(4, U))
+    assert [(v.claim, v.array) for v in found.refuted] == [("written before read", "rows")]
+
+
+# 1d: what is right is not refuted by turns that do not happen.
+def test_a_suffix_is_not_refuted() -> None:
+    @gpu.kernel
+    def suffix(x: Tensor, y: Tensor) -> None:
+        gpu.launch(grid=4, threads=64)
+        i = gpu.workgroup.x * 64 + gpu.thread
+        s = gpu.constant(0, "u32")
+        while i != 256:
+            s = s + x[i]
+            i = i + 1
+        y[gpu.workgroup.x * 64 + gpu.thread] = s
+
+    assert suffix.verify(np.zeros(256, U), np.zeros(256, U)).ok
+
+
+COMPARISONS = {"<": operator.lt, "<=": operator.le, "!=": operator.ne, ">": operator.gt, ">=": operator.ge}
+
+
+@pytest.mark.parametrize(("op", "step", "start", "end"), [
+    ("<", 3, 0, 12), ("<=", 3, 0, 12), ("!=", 1, 0, 12), (">", -2, 13, 1), (">=", -2, 13, 2), ("!=", -1, 13, 2),
+])  # fmt: skip
+@pytest.mark.parametrize("offset", [-2, 0, 1, 3])
+def test_turns_are_those_that_python_makes(op: str, step: int, start: int, end: int, offset: int) -> None:
+    goes_on = COMPARISONS[op]
+    reached = []
+    for w in (start, start + 1):
+        while goes_on(w + offset, end):
+            reached.append(w)
+            w += step
+    least, most = min(reached), max(reached)
+
+    def bounds(lowest: int, length: int) -> str:
+        @gpu.kernel
+        def counted(y: Tensor) -> None:
+            gpu.launch(threads=2)
+            w = gpu.cast(gpu.thread, "i32") + start
+            while goes_on(w + offset, end):
+                gpu.atomic_add(y, gpu.cast(w - lowest, "u32"), 1)
+                w = w + step
+
+        verdicts = counted.verify(np.zeros(length, U)).verdicts
+        return next(v.status for v in verdicts if (v.claim, v.array) == ("in bounds", "y"))
+
+    size = most - least + 1
+    assert [bounds(least, size), bounds(least, size - 1), bounds(least + 1, size)] == ["proven", "refuted", "refuted"]

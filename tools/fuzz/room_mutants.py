@@ -1,0 +1,309 @@
+"""Do a room's own tests notice a fault in it? 300 small changes of `lower`, `trace`, `verify` and the integer
+simplifier, drawn by a seed, 75 a room, each run against the tests of that room alone.
+
+    python tools/fuzz/room_mutants.py [ROOM ...] [--seed N] [--count N] [--jobs N] [--only N ...] [--list]
+
+A change is one of the classical ones (Offutt's sufficient operators, and statement deletion): a comparison, a logical
+or arithmetic operator, a negated condition, a constant off by one, min for max, a statement left out. Changes of
+messages, annotations and assertions are none. Exit status 1 where less than 95 % of the changes that are no equals are
+noticed. `EQUAL` are the changes that change nothing, each with its reason.
+"""
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+
+from mutate import COPIED, ROOT
+
+SEED, COUNT, BAR = 27, 75, 0.95
+LONGEST = 300
+"""Seconds; a fault may keep a test from ending, which is a failure too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Sources, and the tests that are theirs."""
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def _existing(*tests: str) -> tuple[str, ...]:
+    return tuple(test for test in tests if (ROOT / test.partition("::")[0]).exists())
+
+
+ROOMS = {
+    "lower": Room(("cutepy/gpu/lower",), _existing("tests/gpu/lower")),
+    "simplify": Room(
+        ("cutepy/gpu/ir/simplify.py", "cutepy/gpu/ir/ranges.py"),
+        _existing("tests/gpu/ir", "tests/gpu/test_simplify.py"),
+    ),
+    "verify": Room(
+        ("cutepy/gpu/verify",),
+        _existing("tests/gpu/verify", "tests/gpu/test_proofs.py", "tests/gpu/test_contents.py"),
+    ),
+    "trace": Room(
+        ("cutepy/gpu/trace",),
+        _existing(
+            "tests/gpu/trace", "tests/gpu/test_trace.py", "tests/gpu/test_control_flow.py", "tests/gpu/test_leaving.py",
+            "tests/gpu/test_bytecode.py", "tests/gpu/test_captures.py", "tests/gpu/test_kernel_errors.py",
+            "tests/gpu/test_slips.py",
+        ),
+    ),
+}  # fmt: skip
+
+#: Changes that leave every result as it is: (file, the line, the change) and why.
+EQUAL: dict[tuple[str, str, str], str] = {
+    (
+        "cutepy/gpu/lower/hoist.py",
+        "if x.operands and self.holds(x):",
+        "x.operands and self.holds(x) -> (x.operands or self.holds(x))",
+    ): "an expression that holds nothing to be named is rebuilt of the same operands: it is itself",
+    (
+        "cutepy/gpu/lower/hoist.py",
+        'lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)',
+        "0 -> (1)",
+    ): "the bounds of a name that is no integer are never read",
+    (
+        "cutepy/gpu/lower/legalize_wgsl.py",
+        "return -value if number < 0 else value",
+        "0 -> (1)",
+    ): "the number is an infinity or NaN",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a source: the bytes from `start` to `end` of `file` become `new`."""
+
+    file: str
+    line: int
+    start: int
+    end: int
+    old: str
+    new: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What `EQUAL` knows it by, wherever the line stands."""
+        line = (ROOT / self.file).read_text().splitlines()[self.line - 1].strip()
+        return self.file, line, f"{self.old} -> {self.new}"
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {' '.join(self.old.split())}  ->  {self.new}"
+
+
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
+    ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+}  # fmt: skip
+_CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+
+
+def _replacements(node: ast.AST) -> Iterator[ast.AST]:
+    """What may stand for a node."""
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            yield ast.Compare(left, [_COMPARISONS[type(op)]()], [right])
+        case ast.BoolOp(op=op, values=[first, *others]):
+            yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), [first, *others])
+            yield first
+            yield others[0] if len(others) == 1 else ast.BoolOp(op, others)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            yield ast.BinOp(left, _OPERATORS[type(op)](), right)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield operand
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield ast.Constant(value + 1)
+            yield ast.Constant(value - 1)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if name in _CALLS:
+            yield ast.Call(ast.Name(_CALLS[name]), args, keywords)
+        case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Continue() | ast.Break():
+            yield ast.Pass()
+
+
+def _tests(tree: ast.AST) -> Iterator[ast.expr]:
+    """The conditions of a source."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.IfExp | ast.While):
+            yield node.test
+        elif isinstance(node, ast.comprehension):
+            yield from node.ifs
+        elif isinstance(node, ast.match_case) and node.guard is not None:
+            yield node.guard
+
+
+def _passed_over(node: ast.AST) -> bool:
+    """Whether nothing is changed in a node: what it says to people or to type checkers, and what cannot happen."""
+    match node:
+        case ast.Raise() | ast.Assert() | ast.JoinedStr() | ast.ImportFrom() | ast.Import() | ast.pattern():
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Assign(targets=[ast.Name(id="__all__")]):
+            return True
+        case ast.Call(func=ast.Name(id="isinstance" | "TypeVar" | "cast" | "dataclass")):
+            return True
+    return False
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    if _passed_over(node):
+        return
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _nodes(child)
+
+
+def changes(file: str) -> list[Change]:
+    """All changes of a source, in order of text."""
+    text = (ROOT / file).read_text()
+    tree, lines = ast.parse(text), text.encode().splitlines(keepends=True)
+    begins = [0]
+    for line in lines:
+        begins.append(begins[-1] + len(line))
+    conditions = set(map(id, _tests(tree)))
+    out = []
+    for node in _nodes(tree):
+        new = list(_replacements(node))
+        if id(node) in conditions and not isinstance(node, ast.Compare):
+            new.append(ast.UnaryOp(ast.Not(), node))
+        if not new or not isinstance(node, ast.expr | ast.stmt):
+            continue
+        start, end = begins[node.lineno - 1] + node.col_offset, begins[node.end_lineno - 1] + node.end_col_offset  # type: ignore[operator]
+        old = text.encode()[start:end].decode()
+        for other in new:
+            spelled = ast.unparse(ast.fix_missing_locations(other))
+            out.append(
+                Change(file, node.lineno, start, end, old, spelled if isinstance(node, ast.stmt) else f"({spelled})")
+            )
+    return out
+
+
+def drawn(room: Room, seed: int, count: int) -> list[Change]:
+    """The fixed list of a room."""
+    files = [
+        str(path.relative_to(ROOT))
+        for source in room.sources
+        for path in (sorted((ROOT / source).rglob("*.py")) if (ROOT / source).is_dir() else [ROOT / source])
+    ]
+    every = [change for file in files for change in changes(file)]
+    return sorted(random.Random(seed).sample(every, min(count, len(every))), key=lambda c: (c.file, c.start))
+
+
+def _copy(folder: Path) -> Path:
+    """A tree to change."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.wasm"))
+        elif source.exists():
+            shutil.copy(source, folder / name)
+    return folder
+
+
+def fails(tree: Path, tests: tuple[str, ...]) -> bool:
+    """Whether a test fails in a tree."""
+    command = [
+        sys.executable,
+        "-B",
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "--hypothesis-seed=0",
+        *tests,
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    try:
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
+def own_tests(file: str, tests: tuple[str, ...]) -> tuple[str, ...]:
+    """Of a room's tests, those that are called as the file."""
+    name = f"test_{Path(file).stem}.py"
+    return tuple(f"{test}/{name}" for test in tests if (ROOT / test / name).exists())
+
+
+def noticed(change: Change, tests: tuple[str, ...], tree: Path) -> bool:
+    """Whether the tests notice the change: the file's own first, which take the least time."""
+    path = tree / change.file
+    source = path.read_bytes()
+    path.write_bytes(source[: change.start] + change.new.encode() + source[change.end :])
+    try:
+        own = own_tests(change.file, tests)
+        return (bool(own) and fails(tree, own)) or fails(tree, tests)
+    finally:
+        path.write_bytes(source)
+
+
+def examine(name: str, seed: int, count: int, jobs: int, only: list[int]) -> bool:
+    """Try a room's changes; whether the bar is met."""
+    room, chosen = ROOMS[name], drawn(ROOMS[name], seed, count)
+    with tempfile.TemporaryDirectory(prefix="cutepy-mutants-") as folder:
+        trees: Queue[Path] = Queue()
+        for number in range(jobs):
+            trees.put(_copy(Path(folder) / str(number)))
+        first = trees.get()
+        if fails(first, room.tests):
+            raise SystemExit(f"{name}: {' '.join(room.tests)} fail on the source as it is")
+        trees.put(first)
+
+        def attempt(number: int) -> bool:
+            change = chosen[number]
+            if change.key in EQUAL:
+                print(f"equal    {name} {number} {change}", flush=True)
+                return True
+            tree = trees.get()
+            try:
+                seen = noticed(change, room.tests, tree)
+            finally:
+                trees.put(tree)
+            print(f"{'noticed ' if seen else 'MISSED  '} {name} {number} {change}", flush=True)
+            return seen
+
+        with ThreadPoolExecutor(jobs) as pool:
+            seen = list(pool.map(attempt, only or range(len(chosen))))
+    print(f"{name}: {sum(seen)} of {len(seen)} noticed or equal, {sum(seen) / len(seen):.1%}")
+    return sum(seen) >= BAR * len(seen)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rooms", nargs="*", choices=[[], *ROOMS], default=[])
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--count", type=int, default=COUNT, help="changes a room")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers in the list of a room")
+    parser.add_argument("--list", action="store_true", help="print the changes and try none")
+    options = parser.parse_args()
+    names = options.rooms or list(ROOMS)
+    if options.list:
+        for room_name in names:
+            for at, one in enumerate(drawn(ROOMS[room_name], options.seed, options.count)):
+                print(room_name, at, one)
+        sys.exit()
+    sys.exit(0 if min([examine(n, options.seed, options.count, options.jobs, options.only) for n in names]) else 1)
