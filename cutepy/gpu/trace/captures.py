@@ -410,8 +410,7 @@ class _Reader(Walk):
                     if not is_importable(module):
                         raise KernelError(f"{self.where} `import {module}`; import it outside of the kernel")
             for chain in used.outer:
-                if chain[0][0] != "@":  # what pytest puts into a function for its asserts
-                    key.append(self.reached(code, chain, partial(self.outer, function.__globals__, chain)))
+                key.append(self.reached(code, chain, partial(self.outer, function.__globals__, chain)))
         cells = cells_of(function)
         for chain in used.free:
             key.append(self.reached(code, chain, partial(self.enclosed, cells[chain[0]], chain)))

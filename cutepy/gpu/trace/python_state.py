@@ -115,7 +115,7 @@ def references(code: types.CodeType) -> References:
     unreadable = dict.fromkeys(sorted(UNREADABLE & {*code.co_names, *texts}))
     steps = list(instructions(code))
     for at, (name, _, meant) in enumerate(steps):
-        if name in _GLOBAL:
+        if name in _GLOBAL and str(meant).isidentifier():  # others are what pytest puts into a function for its asserts
             outer[_chain(steps, at)] = None
         elif name in _FREE and meant in code.co_freevars:
             free[_chain(steps, at)] = None

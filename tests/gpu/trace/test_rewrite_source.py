@@ -143,6 +143,15 @@ def test_a_file_that_is_edited_after_it_was_loaded(
     assert ran + refused > 20 and ran > 0
 
 
+def test_what_pytest_puts_into_a_function_is_none_of_its_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nest: list[object] = []
+    for _ in range(5000):
+        nest = [nest]
+    monkeypatch.setattr("_pytest.assertion.util._reprcompare", lambda *operands: str(nest))
+    module = by_pytest(HEAD + BODIES["an assert"] + TAIL, tmp_path / "nest.py", "nest")
+    assert result(module) == [float(v * 2 if v > 3 else v) for v in np.arange(64) % 7]
+
+
 def test_definitions_of_one_name_and_lambdas_of_one_line(tmp_path: Path) -> None:
     twice = "    y[gpu.thread] = one(x[gpu.thread]) + two(x[gpu.thread])\n"
     text = HEAD.replace(
