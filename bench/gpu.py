@@ -27,7 +27,7 @@ from gpu_table import Row, table
 
 import cutepy
 from cutepy import gpu, ops
-from cutepy.gpu.matmul.cost_model import LARGE, Problem, choose_plan
+from cutepy.gpu.matmul.cost_model import LARGE, ProductProblem, choose_plan
 from cutepy.gpu.matmul.kernel_fma import matmul_kernel
 from cutepy.gpu.operations.copies import copy as copy_tensor
 from cutepy.gpu.operations.softmax import softmax
@@ -87,7 +87,7 @@ def matmul(bench: Bench, n: int, dtype: str = "f32", *, checks: str = "auto") ->
     host = [bench.uniform(n, n).astype({"f32": np.float32, "f16": np.float16}[dtype]) for _ in "ab"]
     A, B = (gpu.array(x, device=bench.device) for x in host)
     C = gpu.empty((n, n), dtype, device=bench.device)
-    plan = replace(choose_plan(Problem(n, n, n), bench.device.adapter), splits=1)
+    plan = replace(choose_plan(ProductProblem(n, n, n), bench.device.adapter), splits=1)
     operands = A, select(B, 1, 0), C
     program = matmul_kernel.program(*operands, plan=plan, checks=checks)
     buffers = [t.engine.buffer for t in operands]

@@ -13,7 +13,7 @@ import wgpu
 
 from cutepy import gpu
 from cutepy.gpu.operations.fold import fold_kernel
-from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.operations.reductions import Reduction, launches
 from cutepy.gpu.runtime import Device, Program
 from cutepy.layout import ComposedLayout, Layout, Swizzle, ceil_div, composition, make_composed_layout, size
@@ -70,7 +70,7 @@ def conflict_ways(tile: Layout | ComposedLayout) -> int:
 
 def sum_programs(x: Tensor) -> list[tuple[Program, tuple[Tensor, Tensor]]]:
     """The two launches that `ops.sum` makes for a large tensor, with their tensors."""
-    call, place = Reduction(Tensor(x.engine, Layout(x.size)), (0,), keepdims=False), Place(x.engine.device)
+    call, place = Reduction(Tensor(x.engine, Layout(x.size)), (0,), keepdims=False), ExecutionSite(x.engine.device)
     steps = launches("sum", call, place, place.new((), x.dtype))
     return [(fold_kernel.program(*operands, **static), operands) for operands, static in steps]
 

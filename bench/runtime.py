@@ -15,7 +15,7 @@ import numpy as np
 import wgpu
 
 from cutepy.errors import DeviceError
-from cutepy.gpu.runtime import Binding, Device, Param, Program, open_device
+from cutepy.gpu.runtime import Binding, Device, Program, ProgramParam, open_device
 
 N = 1024
 WGSL = """
@@ -34,7 +34,7 @@ AXPY = Program(
     (Binding("x"), Binding("y", "read_write")),
     (64, 1, 1),
     (N // 64, 1, 1),
-    (Param("n", "u32"), Param("a", "f32")),
+    (ProgramParam("n", "u32"), ProgramParam("a", "f32")),
 )
 
 

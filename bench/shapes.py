@@ -25,7 +25,7 @@ import peers
 
 from cutepy import gpu, ops
 from cutepy.gpu.matmul.contraction import problem_for_plans
-from cutepy.gpu.matmul.cost_model import FEW_ROWS, LARGE, PLANS, Problem, choose_plan, in_splits
+from cutepy.gpu.matmul.cost_model import FEW_ROWS, LARGE, PLANS, ProductProblem, choose_plan, in_splits
 from cutepy.gpu.operations import fold
 from cutepy.gpu.operations.copies import copy_kernel
 from cutepy.gpu.operations.domain import tiling_of
@@ -448,7 +448,7 @@ def plans(shapes: Shapes) -> None:
     ]  # fmt: skip
     for m, n, k in sizes:
         for whole in dict.fromkeys((*PLANS, *FEW_ROWS[False], *FEW_ROWS[True])):
-            for plan in in_splits(Problem(m, n, k), whole):
+            for plan in in_splits(ProductProblem(m, n, k), whole):
                 if whole.tile[0] <= 4 * m and whole.tile[1] <= 4 * n:
                     name = f"({m},{n},{k}) {_short(plan)}"
                     shapes.case("plans", name, lambda c=(m, n, k, plan): _planned(shapes, *c))

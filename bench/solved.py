@@ -21,7 +21,7 @@ from cutepy.gpu.operations import pointwise as operations
 from cutepy.gpu.operations.copies import copy_kernel
 from cutepy.gpu.operations.domain import Tiling, Turn, staged_layout, turn_of
 from cutepy.gpu.operations.fold import FoldPlan, fold_kernel
-from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.operations.reductions import Reduction, launches
 from cutepy.gpu.runtime import Program, default_device
 from cutepy.gpu.trace.kernel import KernelFunction
@@ -110,7 +110,7 @@ def reductions(x: Tensor) -> None:
     by_row = property(lambda plan: Layout((plan.tile[0], plan.lanes)))
     for axes in ((0,), (1,), (0, 1)):
         call = Reduction(x, axes, keepdims=False)
-        place = Place(DEVICE)
+        place = ExecutionSite(DEVICE)
         steps = list(launches("sum", call, place, place.new(call.shape, x.dtype)))
         solved = [build(fold_kernel, *operands, **static) for operands, static in steps]
         with patch.object(FoldPlan, "scratch", by_row):

@@ -28,7 +28,7 @@ from typing import Any
 from cutepy.cli.matmul import tune_operands as operands
 from cutepy.gpu.matmul import tuner
 from cutepy.gpu.matmul.contraction import problem_of
-from cutepy.gpu.matmul.cost_model import Problem, choose_plan, in_splits, predicted_us
+from cutepy.gpu.matmul.cost_model import ProductProblem, choose_plan, in_splits, predicted_us
 from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.runtime import Adapter, default_device
 
@@ -41,7 +41,7 @@ FINAL, LIMIT = 6, 30.0
 """Plans that are timed again, and the seconds that a plan may take."""
 
 
-def every_plan(problem: Problem, adapter: Adapter) -> tuple[list[Plan], list[Plan]]:
+def every_plan(problem: ProductProblem, adapter: Adapter) -> tuple[list[Plan], list[Plan]]:
     """The plans that no other beats, and the others that fit the device."""
     best = tuner.unbeaten(problem, adapter.limits)
     fitting = [plan for plan in tuner.space() if plan.shared_bytes <= adapter.limits.workgroup_bytes]

@@ -44,7 +44,7 @@ _RST_IMAGE = re.compile(r"\s*\.\. (?:\|[^|]+\|\s+)?(?:image|figure)::\s*(?P<path
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FigureBlock:
     """A description: its document, where it stands there, its text, and the files of the images that follow a comment,
     each with the theme that a `<picture>` wants it for ("" for any)."""
 
@@ -61,7 +61,7 @@ class Block:
         return f"{self.source}{f', cell {self.cell}' if self.cell else ''}:{self.line}"
 
 
-def blocks(source: Path, text: str) -> Iterator[Block]:
+def blocks(source: Path, text: str) -> Iterator[FigureBlock]:
     """The descriptions in a document, read as the suffix of its name says.
 
     >>> [block.body for block in blocks(Path("x.md"), "```layout\\n(4,8):(8,1)\\nfile: x.svg\\n```\\n")]
@@ -74,10 +74,10 @@ def blocks(source: Path, text: str) -> Iterator[Block]:
     return READERS.get(source.suffix, _markdown)(source, text)
 
 
-def _markdown(source: Path, text: str) -> Iterator[Block]:
+def _markdown(source: Path, text: str) -> Iterator[FigureBlock]:
     """The blocks of Markdown; comments take the images up to the next description."""
     labels = {found["label"].lower(): found["quoted"] or found["path"] for found in _LABEL.finditer(text)}
-    waiting: Block | None = None
+    waiting: FigureBlock | None = None
     between: list[str] = []
     for item in _pieces(source, text.splitlines()):
         if isinstance(item, str):
@@ -92,7 +92,7 @@ def _markdown(source: Path, text: str) -> Iterator[Block]:
         yield replace(waiting, images=_images("\n".join(between), labels))
 
 
-def _pieces(source: Path, lines: list[str]) -> Iterator[Block | str]:
+def _pieces(source: Path, lines: list[str]) -> Iterator[FigureBlock | str]:
     """Descriptions, and the lines between them that are in no fence."""
     at = 0
     while at < len(lines):
@@ -101,13 +101,13 @@ def _pieces(source: Path, lines: list[str]) -> Iterator[Block | str]:
             marks = fence["marks"]
             body, at = _until(lines, at + 1, re.compile(rf" {{0,3}}{re.escape(marks[0])}{{{len(marks)},}}\s*$"))
             if fence["info"].strip("{} ").split(maxsplit=1)[:1] in (["layout"], [".layout"]):
-                yield Block(source, start + 1, "\n".join(body))
+                yield FigureBlock(source, start + 1, "\n".join(body))
         elif comment:
             inside = [comment["rest"], *lines[at + 1 :]]
             body, length = _until(inside, 0, re.compile(r".*-->"))
             last, _end, rest = inside[length - 1].partition("-->") if length <= len(inside) else ("", "", "")
             at += max(length, 1)
-            yield Block(source, start + 1, "\n".join([*body, last]).strip(), comment=True)
+            yield FigureBlock(source, start + 1, "\n".join([*body, last]).strip(), comment=True)
             yield rest
         else:
             yield lines[at]
@@ -144,7 +144,7 @@ def _left(found: list[tuple[str, str]]) -> str:
     return {frozenset({"dark"}): "light", frozenset({"light"}): "dark"}.get(frozenset(themes), "")
 
 
-def _restructured(source: Path, text: str) -> Iterator[Block]:
+def _restructured(source: Path, text: str) -> Iterator[FigureBlock]:
     """`.. layout:: expression` with its options, and the comment `.. layout expression` before an image."""
     lines = text.splitlines()
     for at, line in enumerate(lines):
@@ -156,14 +156,14 @@ def _restructured(source: Path, text: str) -> Iterator[Block]:
         inside = [re.sub(r"^:([\w-]+):", r"\1:", part.strip()) for part in (found["rest"], *lines[at + 1 : end])]
         body = "\n".join(part for part in inside if part)
         if found["directive"]:
-            yield Block(source, at + 1, body)
+            yield FigureBlock(source, at + 1, body)
             continue
         stop = next((n for n in range(end, len(lines)) if _RST_LAYOUT.match(lines[n])), len(lines))
         images = [image["path"] for part in lines[end:stop] if (image := _RST_IMAGE.match(part))]
-        yield Block(source, at + 1, body, comment=True, images=tuple((path, "") for path in images[:1]))
+        yield FigureBlock(source, at + 1, body, comment=True, images=tuple((path, "") for path in images[:1]))
 
 
-def _notebook(source: Path, text: str) -> Iterator[Block]:
+def _notebook(source: Path, text: str) -> Iterator[FigureBlock]:
     """The blocks in a notebook's cells of text."""
     try:
         cells = json.loads(text)["cells"]
@@ -174,7 +174,7 @@ def _notebook(source: Path, text: str) -> Iterator[Block]:
         yield from (replace(block, cell=number) for block in _markdown(source, cell))
 
 
-READERS: dict[str, Callable[[Path, str], Iterator[Block]]] = {
+READERS: dict[str, Callable[[Path, str], Iterator[FigureBlock]]] = {
     ".md": _markdown,
     ".qmd": _markdown,
     ".rst": _restructured,
@@ -188,7 +188,7 @@ class DocumentFigure:
     """A picture to be written: where, asked for by which block, its bytes."""
 
     target: Path
-    block: Block
+    block: FigureBlock
     data: bytes
 
     @property
@@ -277,7 +277,7 @@ def _sources(paths: list[Path]) -> Iterator[Path]:
             raise CommandError(f"{path}: there is no such file or folder")
 
 
-def _figures(block: Block) -> Iterator[DocumentFigure]:
+def _figures(block: FigureBlock) -> Iterator[DocumentFigure]:
     """The pictures of a block, none for a fence that names no file. What is wrong is said with file and line."""
     try:
         _drawing, said = drawing_of_body(block.body, {})

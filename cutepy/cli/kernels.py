@@ -20,10 +20,10 @@ from traceback import extract_tb
 
 from ..errors import CommandError, CutepyError, DeviceError, LayoutError
 from ..gpu.matmul.contraction import kernel_operands
-from ..gpu.matmul.cost_model import Problem, choose_plan
+from ..gpu.matmul.cost_model import ProductProblem, choose_plan
 from ..gpu.matmul.kernel_fma import matmul_kernel
 from ..gpu.operations.fold import fold_kernel
-from ..gpu.operations.operand import Place
+from ..gpu.operations.operand import ExecutionSite
 from ..gpu.operations.reductions import Reduction, launches
 from ..gpu.runtime import Limits, adapters, choose_adapter, missing_runtimes
 from ..gpu.trace.kernel import KernelFunction
@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class KernelCall:
     """A kernel, its arguments and its static keywords."""
 
     kernel: KernelFunction
@@ -119,7 +119,7 @@ def run_adapters(options: Namespace) -> None:
     write_answer(options, "\n".join(lines), data)
 
 
-def _call(options: Namespace) -> Call:
+def _call(options: Namespace) -> KernelCall:
     builtin = {"matmul": _matmul, "sum": _sum}.get(options.kernel)
     static = dict(map(_static, options.set))
     if options.tile and options.kernel != "matmul":
@@ -130,14 +130,14 @@ def _call(options: Namespace) -> Call:
         for text in options.arguments:
             number = float if set(text) & set(".e") else int
             given.append(number(text) if _NUMBER.fullmatch(text) else _tensor(text))
-        return Call(kernel, tuple(given), static)
+        return KernelCall(kernel, tuple(given), static)
     if static:
         raise CommandError(f"--set {options.set[0]}: it is for kernels of yours, not for {options.kernel}")
     tensors = [_tensor(text) for text in options.arguments]
     return builtin(tensors, options.tile)
 
 
-def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
+def _matmul(tensors: list[Tensor], tile: str | None) -> KernelCall:
     if len(tensors) != 2 or any(tensor.rank != 2 for tensor in tensors):
         raise CommandError("matmul takes two matrices, A and B, as 128x64 64x256")
     a, b = tensors
@@ -145,17 +145,17 @@ def _matmul(tensors: list[Tensor], tile: str | None) -> Call:
     if inner != k or a.dtype is not b.dtype:
         raise CommandError(f"A {a.dtype} {a.layout} and B {b.dtype} {b.layout}: inner sizes and types must be equal")
     c = make_tensor(a.dtype, (m, n), LayoutRight)
-    plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(Problem(m, n, k))
-    return Call(matmul_kernel, kernel_operands(a, b, c), {"plan": plan})
+    plan = plan_for(parse_tile(tile), Limits(), "every WebGPU device") if tile else choose_plan(ProductProblem(m, n, k))
+    return KernelCall(matmul_kernel, kernel_operands(a, b, c), {"plan": plan})
 
 
-def _sum(tensors: list[Tensor], _tile: str | None) -> Call:
+def _sum(tensors: list[Tensor], _tile: str | None) -> KernelCall:
     if len(tensors) != 1:
         raise CommandError("sum takes one tensor: cutepy wgsl sum 1000x1000")
     (x,) = tensors
-    call, place = Reduction(x, tuple(range(len(mode_sizes(x)))), keepdims=False), Place(None)
+    call, place = Reduction(x, tuple(range(len(mode_sizes(x)))), keepdims=False), ExecutionSite(None)
     operands, static = next(launches("sum", call, place, place.new((), folded_type("sum", x.dtype))))
-    return Call(fold_kernel, operands, static)
+    return KernelCall(fold_kernel, operands, static)
 
 
 def load_kernel(name: str) -> KernelFunction:

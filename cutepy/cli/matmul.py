@@ -28,7 +28,7 @@ from numpy.lib import format as npy
 from ..errors import CommandError, DeviceError, KernelError
 from ..gpu.matmul.api import matmul
 from ..gpu.matmul.contraction import kernel_operands
-from ..gpu.matmul.cost_model import Problem, choose_plan
+from ..gpu.matmul.cost_model import ProductProblem, choose_plan
 from ..gpu.matmul.kernel_fma import matmul_kernel
 from ..gpu.matmul.plan import Plan, slab_bytes
 from ..gpu.matmul.staging import copy_layout
@@ -47,7 +47,7 @@ INTERPRETED = Limits(workgroup_bytes=65536, invocations=1024, workgroup_size=(10
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineChoice:
     """What runs kernels: "wgpu" or "interpreter", how reports call it, why it was taken, and its limits."""
 
     name: str
@@ -57,20 +57,20 @@ class Engine:
     adapter: Adapter | None = None
 
 
-def choose_engine(asked: str) -> Engine:
+def choose_engine(asked: str) -> EngineChoice:
     """The engine that `--engine` names. Raises CommandError for another name, DeviceError for wgpu without a device."""
     if asked not in ENGINES:
         raise CommandError(f"--engine {asked}: the engines are {', '.join(ENGINES)}")
     interpreter = "the NumPy interpreter of the same kernel"
     if asked == "interpreter":
-        return Engine("interpreter", interpreter, "--engine interpreter")
+        return EngineChoice("interpreter", interpreter, "--engine interpreter")
     try:
         device = default_device()
     except DeviceError as error:
         if asked == "wgpu":
             raise
-        return Engine("interpreter", interpreter, str(error))
-    return Engine("wgpu", device.adapter.summary, "", device.limits, device.adapter)
+        return EngineChoice("interpreter", interpreter, str(error))
+    return EngineChoice("wgpu", device.adapter.summary, "", device.limits, device.adapter)
 
 
 def run_matmul(options: Namespace) -> None:
@@ -87,7 +87,7 @@ def run_matmul(options: Namespace) -> None:
         )
     engine = choose_engine(options.engine)
     m, n, k = a.shape[0], b.shape[1], a.shape[1]
-    plan = plan_for(tile, engine.limits, engine.title) if tile else choose_plan(Problem(m, n, k), engine.adapter)
+    plan = plan_for(tile, engine.limits, engine.title) if tile else choose_plan(ProductProblem(m, n, k), engine.adapter)
     if options.show:
         write_text(STDOUT, _shown(options.show, a, b, plan))
         if not options.output:
@@ -110,7 +110,7 @@ def _sizes(matrix: Matrix) -> str:
     return f"{matrix.shape[0]}x{matrix.shape[1]}"
 
 
-def _report(a: Matrix, b: Matrix, plan: Plan, engine: Engine, seconds: float, where: str | None) -> str:
+def _report(a: Matrix, b: Matrix, plan: Plan, engine: EngineChoice, seconds: float, where: str | None) -> str:
     tile = "x".join(map(str, plan.tile))
     why = f" ({engine.reason})" if engine.reason else ""
     return (

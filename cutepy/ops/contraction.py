@@ -33,7 +33,7 @@ from .reductions import sum
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class AxisCounts:
     """How many axes stand for batches, for M, for N and for K."""
 
     batch: int
@@ -101,7 +101,7 @@ def _matmul(a: Operand, b: Operand) -> Tensor:
     columns = list(range(len(second.shape)))[-2:]
     left = arranged(blocks_of(one), [*_aligned(first.shape[:-2], batch), *rows], (*batch, *m, inner))
     right = arranged(blocks_of(other), [*_aligned(second.shape[:-2], batch), *columns[::-1]], (*batch, *n, inner))
-    return wrap(contract(left, right, Groups(len(batch), len(m), len(n), 1), dtype), dtype)
+    return wrap(contract(left, right, AxisCounts(len(batch), len(m), len(n), 1), dtype), dtype)
 
 
 def dot(a: Operand, b: Operand, *, engine: Engine | None = None) -> Tensor:
@@ -151,7 +151,7 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes, *, engine: Engine | N
         arranged(block, [own[axis] for axis in order], [shape[axis] for axis in order])
         for block, own, order in zip(blocks, modes, ([*batch, *m, *summed], [*batch, *n, *summed]), strict=True)
     )
-    found = contract(left, right, Groups(len(batch), len(m), len(n), len(summed)), dtype)
+    found = contract(left, right, AxisCounts(len(batch), len(m), len(n), len(summed)), dtype)
     order = batch + m + n
     return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
 
@@ -162,7 +162,7 @@ def _aligned(sizes: tuple[int, ...], shape: tuple[int, ...]) -> list[int | None]
     return [None if axis < first or sizes[axis - first] != shape[axis] else axis - first for axis in range(len(shape))]
 
 
-def contract(left: Blocks, right: Blocks, groups: Groups, dtype: DType) -> Array:
+def contract(left: Blocks, right: Blocks, groups: AxisCounts, dtype: DType) -> Array:
     """`out[b, m, n] = sum over k of left[b, m, k] * right[b, n, k]`, each letter standing for its group of axes.
 
     The sums are in the type in which `dtype` is summed up.
@@ -187,7 +187,7 @@ def contract(left: Blocks, right: Blocks, groups: Groups, dtype: DType) -> Array
     return total
 
 
-def _fits_blas(left: Blocks, right: Blocks, groups: Groups) -> bool:
+def _fits_blas(left: Blocks, right: Blocks, groups: AxisCounts) -> bool:
     """Whether BLAS takes the operands as they lie in memory."""
     if (groups.m, groups.n, groups.k) != (1, 1, 1) or 0 in left.shape or 0 in right.shape:
         return False

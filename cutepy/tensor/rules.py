@@ -40,7 +40,7 @@ KINDS = {"b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "fl
 
 
 @dataclass(frozen=True, slots=True)
-class Weak:
+class WeakNumber:
     """A Python number that is known later: of its type only the kind is known, "b", "i", "f" or "c"."""
 
     kind: str
@@ -49,7 +49,7 @@ class Weak:
         return {"b": "a bool", "i": "an integer", "f": "a float", "c": "a complex number"}[self.kind]
 
 
-Typed: TypeAlias = DType | Weak | Number
+Typed: TypeAlias = DType | WeakNumber | Number
 """What the type of an operation depends on: a type, or a Python number."""
 
 
@@ -68,8 +68,8 @@ def result_type(call: str, *operands: Typed) -> DType:
     Raises TensorError for integers of which neither holds the other, and for a number beyond the type that it meets.
     """
     typed = [operand for operand in operands if isinstance(operand, DType)]
-    numbers = [operand for operand in operands if not isinstance(operand, DType | Weak)]
-    kinds = [operand.kind for operand in operands if isinstance(operand, Weak)] + [*map(weak_kind, numbers)]
+    numbers = [operand for operand in operands if not isinstance(operand, DType | WeakNumber)]
+    kinds = [operand.kind for operand in operands if isinstance(operand, WeakNumber)] + [*map(weak_kind, numbers)]
     kind = max(kinds, key=BREADTH.__getitem__, default="b")
     found = _met(call, typed) if typed else None
     if found is None or BREADTH[kind] > BREADTH[found.kind]:

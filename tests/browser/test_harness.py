@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from harness import Browser, BrowserError
 
-from cutepy.gpu.runtime import Binding, Param, Program
+from cutepy.gpu.runtime import Binding, Program, ProgramParam
 
 GOOD = "@compute @workgroup_size(64) fn f() {}"
 BARRIER = """
@@ -32,7 +32,9 @@ def test_results_come_back(browser: Browser) -> None:
     n = 1001
     x, y = np.arange(n, dtype=np.float32), np.ones(n, dtype=np.float32)
     bindings = Binding("x"), Binding("y", "read_write"), Binding("even", "read_write")
-    program = Program(AXPY, "axpy", bindings, (64, 1, 1), (16, 1, 1), (Param("n", "u32"), Param("a", "f32")))
+    program = Program(
+        AXPY, "axpy", bindings, (64, 1, 1), (16, 1, 1), (ProgramParam("n", "u32"), ProgramParam("a", "f32"))
+    )
     result, even = browser.run(program, [x, y, np.zeros((n,), bool)], (n, 2.0))
     assert np.array_equal(result, 2 * x + 1)
     assert np.array_equal(even, np.arange(n) % 2 == 0)

@@ -1,6 +1,6 @@
 """Small hand-written programs for the tests of the runtime; `expected` in the tests says what each computes."""
 
-from cutepy.gpu.runtime import Binding, Param, Program
+from cutepy.gpu.runtime import Binding, Program, ProgramParam
 
 THREADS = 64
 
@@ -46,7 +46,7 @@ fn count_groups() { atomicAdd(&count, 1u); }
 def axpy(n: int, *, checked: bool = True) -> Program:
     """y += a * x over n floats; launched with (n, a)."""
     bindings = (Binding("x", "read", 4 * n), Binding("y", "read_write", 4 * n))
-    params = (Param("n", "u32"), Param("a", "f32"))
+    params = (ProgramParam("n", "u32"), ProgramParam("a", "f32"))
     return Program(AXPY_WGSL, "axpy", bindings, (THREADS, 1, 1), (-(-n // THREADS), 1, 1), params, checked=checked)
 
 

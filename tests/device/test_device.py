@@ -10,7 +10,7 @@ import pytest
 from device_programs import ADD_ONE_WGSL, COUNT_GROUPS, add_one, axpy, rotate
 
 from cutepy.errors import DeviceError, KernelError
-from cutepy.gpu.runtime import Binding, Device, Limits, Param, Program, native, open_device
+from cutepy.gpu.runtime import Binding, Device, Limits, Program, ProgramParam, native, open_device
 from cutepy.gpu.runtime.batch import LAUNCHES
 from cutepy.gpu.runtime.pipeline import warn_that_checks_stay
 
@@ -243,7 +243,7 @@ def test_what_a_device_lacks_is_refused_with_the_numbers(device: Device) -> None
         (replace(small, workgroup_size=(x, 2, 2)), f"{4 * x} invocations in a workgroup of {x} x 2 x 2"),
         (replace(small, needs=("warp-drive",)), "feature 'warp-drive', the device lacks it"),
         (replace(small, bindings=(Binding("x"),) * (limits.bindings + 1)), f"{limits.bindings + 1} storage buffers"),
-        (replace(small, params=(Param("p", "f32"),) * 20000), "80000 bytes of parameters"),
+        (replace(small, params=(ProgramParam("p", "f32"),) * 20000), "80000 bytes of parameters"),
     ):
         with pytest.raises(DeviceError, match=message):
             device.prepare(program)
@@ -322,7 +322,9 @@ var<workgroup> b: array<u32, 60>;
 
 def test_unchecked_modules_really_lack_the_checks(device: Device) -> None:
     """An index beyond a workgroup array, still within the workgroup's memory: clamped, or not."""
-    program = Program(PEEK, "peek", (Binding("y", "read_write"),), (1, 1, 1), (1, 1, 1), (Param("first", "u32"),))
+    program = Program(
+        PEEK, "peek", (Binding("y", "read_write"),), (1, 1, 1), (1, 1, 1), (ProgramParam("first", "u32"),)
+    )
     y = device.allocate(64)
     device.launch(program, [y], (0,))
     assert y.read("uint32", 9).tolist() == [1, 2, 3, 4, 4, 4, 4, 4, 100]
@@ -338,7 +340,9 @@ def test_unchecked_modules_really_lack_the_checks(device: Device) -> None:
 
 
 def test_a_checked_device_checks_what_asks_for_none(device: Device) -> None:
-    program = Program(PEEK, "peek", (Binding("y", "read_write"),), (1, 1, 1), (1, 1, 1), (Param("first", "u32"),))
+    program = Program(
+        PEEK, "peek", (Binding("y", "read_write"),), (1, 1, 1), (1, 1, 1), (ProgramParam("first", "u32"),)
+    )
     always = open_device(device.adapter, checked=True)
     y = always.allocate(64)
     always.launch(replace(program, checked=False), [y], (0,))

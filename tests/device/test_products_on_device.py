@@ -10,7 +10,7 @@ from cutepy import gpu, ops
 from cutepy.gpu.matmul.int8 import numbers_along
 from cutepy.gpu.matmul.plan import whole_splits
 from cutepy.gpu.matmul.staging import new_of_tiles, padded_kernel
-from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.runtime import Device
 from cutepy.gpu.runtime.device_tensor import DeviceEngine
 from cutepy.gpu.trace.kernel import KernelFunction
@@ -110,7 +110,7 @@ def test_an_epilogue_on_the_device(device: Device, size: tuple[int, int, int]) -
 @pytest.mark.parametrize("turned", [False, True])
 def test_whole_tiles_there_and_back(device: Device, size: tuple[int, int], turned: bool) -> None:
     """Operands among zeros, in memory that held something else."""
-    rng, place = np.random.default_rng(0), Place(device)
+    rng, place = np.random.default_rng(0), ExecutionSite(device)
     a = rng.standard_normal(size).astype(np.float32)
     x = gpu.array(np.asfortranarray(a) if turned else a, device=device)
     for _ in range(2):

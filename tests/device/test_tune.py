@@ -24,7 +24,7 @@ from cutepy.gpu.matmul import plan_cache as tuned
 from cutepy.gpu.matmul import tuner
 from cutepy.gpu.matmul import tuner_worker as tune_worker
 from cutepy.gpu.matmul.contraction import problem_of
-from cutepy.gpu.matmul.cost_model import Problem, choose_plan
+from cutepy.gpu.matmul.cost_model import ProductProblem, choose_plan
 from cutepy.gpu.runtime import Device, Limits
 from cutepy.gpu.runtime import call_cache as repeat
 
@@ -44,7 +44,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("room", [16384, 49152])
 def test_what_is_left_of_the_space(shape: tuple[int, int, int], room: int) -> None:
-    found, given = tuner.unbeaten(Problem(*shape), Limits(workgroup_bytes=room)), Problem(*shape)
+    found, given = tuner.unbeaten(ProductProblem(*shape), Limits(workgroup_bytes=room)), ProductProblem(*shape)
     prices = [tuner.costs(given, plan) for plan in found]
     assert found and len(found) < len(list(tuner.space()))
     for plan, price in zip(found, prices, strict=True):
@@ -154,7 +154,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Machine]:
 
 
 def test_the_clock_of_the_gpu_chooses_no_plan(device: Device, machine: Callable[..., Machine]) -> None:
-    given = Problem(40, 96, 70)
+    given = ProductProblem(40, 96, 70)
     one = machine(lambda plan: 1 + (plan.splits - 4) ** 2 / 100, lambda plan: plan.splits == 7)
     plans = [gpu.Plan(splits=n + 1) for n in range(7)]
     with tuner.Crew(device.adapter, given, 3) as crew:

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cutepy.gpu.matmul.cost_model import FEW_ROWS, PLANS, Problem, choose_plan, in_splits, predicted_us
+from cutepy.gpu.matmul.cost_model import FEW_ROWS, PLANS, ProductProblem, choose_plan, in_splits, predicted_us
 from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.matmul.tuner import CANDIDATES, candidates
 from cutepy.gpu.runtime import Limits
@@ -26,12 +26,12 @@ def brief(plan: Plan) -> str:
     return f"{tile} by {threads}{' lanes' * bool(plan.lanes)} / {plan.splits}"
 
 
-def recorded() -> list[tuple[Problem, str, dict[str, float]]]:
+def recorded() -> list[tuple[ProductProblem, str, dict[str, float]]]:
     found = []
     for line in (Path(__file__).parent / "plan_times.txt").read_text().splitlines():
         (sizes, kind, order, how), times = line.split(": ")[0].split(), line.split(": ")[1]
         across = order[0] == "k", order[1] == "k", order[2] == "n"
-        problem = Problem(*map(int, sizes.split("x")), dtypes=(kind,) * 3, across=across)
+        problem = ProductProblem(*map(int, sizes.split("x")), dtypes=(kind,) * 3, across=across)
         found.append((problem, how, {one[: one.rindex(" ")]: float(one.split()[-1]) for one in times.split(", ")}))
     return found
 
@@ -53,7 +53,7 @@ def test_what_is_chosen_is_nearly_the_quickest() -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in RECORDED if case[1] == "all"], ids=lambda case: str(case[0]))
-def test_one_of_the_quickest_is_tried(case: tuple[Problem, str, dict[str, float]]) -> None:
+def test_one_of_the_quickest_is_tried(case: tuple[ProductProblem, str, dict[str, float]]) -> None:
     problem, _, times = case
     tried = map(brief, candidates(problem, H200)[:CANDIDATES])  # type: ignore[arg-type]
     assert min(times[name] for name in tried if name in times) <= 1.03 * min(times.values())
@@ -63,10 +63,15 @@ def test_more_work_never_takes_less() -> None:
     """By any plan: a larger product, or one of wider numbers, is not expected sooner."""
     for plan in {*PLANS, *FEW_ROWS[True], *FEW_ROWS[False]}:
         for m, n, k in ((5, 60, 70), (16, 4096, 4096), (1000, 1500, 700), (4096, 4096, 4096)):
-            problem = Problem(m, n, k)
+            problem = ProductProblem(m, n, k)
             least = predicted_us(problem, plan)
-            for larger in (Problem(2 * m, n, k), Problem(m, 2 * n, k), Problem(m, n, 2 * k), Problem(m, n, k, 2)):
+            for larger in (
+                ProductProblem(2 * m, n, k),
+                ProductProblem(m, 2 * n, k),
+                ProductProblem(m, n, 2 * k),
+                ProductProblem(m, n, k, 2),
+            ):
                 assert predicted_us(larger, plan) >= least
-            half = predicted_us(Problem(m, n, k, dtypes=("f16", "f16", "f16")), plan)
+            half = predicted_us(ProductProblem(m, n, k, dtypes=("f16", "f16", "f16")), plan)
             assert half <= least and all(each.splits <= max(1, k // 64) for each in in_splits(problem, plan))
     assert all(re.fullmatch(r"[\dx]+ by [\dx]+( lanes)? / \d+", name) for _, _, times in RECORDED for name in times)

@@ -6,7 +6,7 @@ import pytest
 from cutepy import ops
 from cutepy.gpu.operations import fold
 from cutepy.gpu.operations.fold import fold_kernel, plan_for, plan_of_whole_rows
-from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.operations.reductions import Reduction, launches
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.trace.kernel import KernelFunction
@@ -64,7 +64,7 @@ def test_a_plan_covers_its_tile_once(name: str) -> None:
     layout = LAYOUTS[name]
     for axes in axes_of(layout):
         call = Reduction(filled(layout), axes, keepdims=False)
-        rows, _ = call.rows(Place(None).new(call.shape, call.tensor.dtype))
+        rows, _ = call.rows(ExecutionSite(None).new(call.shape, call.tensor.dtype))
         for plan in (plan_for(rows), plan_for(rows, run=4), plan_for(rows, tiled=False), plan_of_whole_rows(rows, 64)):
             if plan is not None:
                 places = sorted(plan.owned.offsets().ravel().tolist())
@@ -89,7 +89,9 @@ def test_a_tile_is_read_in_the_order_of_memory(name: str) -> None:
     layout = LAYOUTS[name]
     for axes in axes_of(layout):
         call = Reduction(filled(layout), axes, keepdims=False)
-        (operands, static), *_ = launches("sum", call, Place(None), Place(None).new(call.shape, call.tensor.dtype))
+        (operands, static), *_ = launches(
+            "sum", call, ExecutionSite(None), ExecutionSite(None).new(call.shape, call.tensor.dtype)
+        )
         reads = [a for a in fold_kernel.report(*operands, **static).accesses if a.array == "x"]
         assert reads and all(read.excess == 1 for read in reads), (axes, static["plan"])
 

@@ -27,7 +27,7 @@ from cutepy.gpu.matmul.kernel_subgroup import (
     matrix_plan,
 )
 from cutepy.gpu.matmul.staging import new_of_tiles, padded_kernel
-from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.runtime.program import MATRICES, MatrixShape
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl
@@ -477,18 +477,20 @@ H200 = tuple(
 )
 
 
-def place_with(shapes: tuple[MatrixShape, ...], *, feature: bool = True, nbytes: int = 49152, why: str = "") -> Place:
+def place_with(
+    shapes: tuple[MatrixShape, ...], *, feature: bool = True, nbytes: int = 49152, why: str = ""
+) -> ExecutionSite:
     """A device that grants these matrices, as far as plans ask."""
     limits = SimpleNamespace(workgroup_bytes=nbytes)
     adapter = SimpleNamespace(matrices=shapes, no_matrices=why, limits=limits)
     features = frozenset({MATRICES} if feature else ())
-    return Place(SimpleNamespace(adapter=adapter, features=features))  # type: ignore[arg-type]
+    return ExecutionSite(SimpleNamespace(adapter=adapter, features=features))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("place", "dtype", "extents", "words"),
     [
-        (Place(None), f16, (64, 64, 64), "the interpreter is asked for"),
+        (ExecutionSite(None), f16, (64, 64, 64), "the interpreter is asked for"),
         (place_with(H200), f32, (64, 64, 64), "they multiply f16, not f32"),
         (place_with((), why="its driver gives none"), f16, (64, 64, 64), "its driver gives none"),
         (place_with(H200, feature=False), f16, (64, 64, 64), "lists none of f16"),
@@ -497,7 +499,7 @@ def place_with(shapes: tuple[MatrixShape, ...], *, feature: bool = True, nbytes:
         (place_with(H200), f16, (4096, 8, 4096), "too little to share"),
     ],
 )
-def test_why_there_are_no_matrices_is_one_line(place: Place, dtype: object, extents: tuple, words: str) -> None:
+def test_why_there_are_no_matrices_is_one_line(place: ExecutionSite, dtype: object, extents: tuple, words: str) -> None:
     found = matrix_plan(place, dtype, (*extents, 1), "f32")
     assert isinstance(found, str) and words in found and "\n" not in found
 
@@ -558,7 +560,7 @@ def test_operands_are_copied_among_zeros(size: tuple[int, int], turned: bool) ->
     A = numbers(np.random.default_rng(0), 2, *size) + np.float16(9)
     A = A.swapaxes(1, 2).copy().swapaxes(1, 2) if turned else A
     source = make_tensor(A.transpose(1, 2, 0))
-    fresh = new_of_tiles(Place(None), source, (64, 32), f16)
+    fresh = new_of_tiles(ExecutionSite(None), source, (64, 32), f16)
     fill(fresh, np.nan)
     padded_kernel.interpret(source, fresh, tile=(64, 32, 1), check=True)
     whole = [(0, -extent % tile) for extent, tile in zip(size, (64, 32), strict=True)]

@@ -11,9 +11,9 @@ import pytest
 from cutepy import gpu, ops
 from cutepy.gpu.matmul import contraction as products
 from cutepy.gpu.matmul.contraction import contract, grouped
-from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL, SQUARE, Problem, choose_plan
+from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL, SQUARE, ProductProblem, choose_plan
 from cutepy.gpu.matmul.plan import Plan, whole_splits
-from cutepy.gpu.operations.operand import Place
+from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.runtime import Limits
 from cutepy.gpu.trace import state
 from cutepy.gpu.trace.kernel import KernelFunction
@@ -44,7 +44,7 @@ def large_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plans that a large GPU would get, with splits as random products seldom have them."""
     g = np.random.default_rng(0)
 
-    def chosen(problem: Problem, _adapter: object) -> Plan:
+    def chosen(problem: ProductProblem, _adapter: object) -> Plan:
         return whole_splits(choose_plan(problem, BIG_GPU), problem.k, int(g.integers(1, 5)))  # type: ignore[arg-type]
 
     monkeypatch.setattr(sys.modules["cutepy.gpu.matmul.contraction"], "choose_plan", chosen)
@@ -140,9 +140,9 @@ def test_splits_are_never_empty() -> None:
 def test_the_choice_fills_a_large_gpu_where_k_allows_it() -> None:
     sizes = (16, 4096, 4096), (64, 64, 1 << 20), (3000, 200, 7000), (128, 8192, 4096), (512, 512, 512)
     for (m, n, k), along_k in product(sizes, (False, True)):
-        plan = choose_plan(Problem(m, n, k, across=(True, along_k, True)), BIG_GPU)  # type: ignore[arg-type]
+        plan = choose_plan(ProductProblem(m, n, k, across=(True, along_k, True)), BIG_GPU)  # type: ignore[arg-type]
         assert -(-m // plan.tile[0]) * -(-n // plan.tile[1]) * plan.splits >= 120, plan
-    assert choose_plan(Problem(64, 64, 64, 1000), BIG_GPU).splits == 1  # type: ignore[arg-type]
+    assert choose_plan(ProductProblem(64, 64, 64, 1000), BIG_GPU).splits == 1  # type: ignore[arg-type]
 
 
 def test_splits_and_sums_of_products_give_the_same_bits_every_time() -> None:
@@ -196,7 +196,7 @@ def test_any_axes_stand_for_rows_columns_batches_and_sums(large_gpu: None, one: 
     x, y = (g.standard_normal([EXTENTS[c] for c in letters], dtype=np.float32) for letters in (one, other))
     summed = "".join(sorted({*one, *other} - {*out}))
     c = make_tensor(np.full([EXTENTS[letter] for letter in out], np.nan, np.float32))
-    contract(Place(None), (axes(x, one, out + summed), axes(y, other, out + summed), c))
+    contract(ExecutionSite(None), (axes(x, one, out + summed), axes(y, other, out + summed), c))
     wanted = np.einsum(f"{one},{other}->{out}", x.astype(np.float64), y.astype(np.float64))
     assert error(c.numpy(), wanted) <= 1e-6
 
@@ -212,7 +212,7 @@ def test_axes_whose_factors_do_not_meet_and_swizzles() -> None:
     for one in (a, odd):
         out = Tensor(c.engine, Layout(((2, 3),), ((3, 1),)) if one is odd else Layout(6))
         assert (grouped(*(tuple(t.layout) for t in (one, wide_b, out))) is None) == (one is odd)
-        contract(Place(None), (one, wide_b, out))
+        contract(ExecutionSite(None), (one, wide_b, out))
         assert error(out.numpy(), one.numpy().astype(np.float64) @ b.numpy()) <= 1e-6
     swizzled = Tensor(
         make_tensor(values[:64]).engine, make_composed_layout(Swizzle(3, 0, 3), 0, Layout((8, 8), (8, 1)))

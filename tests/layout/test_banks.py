@@ -9,7 +9,7 @@ from layout.bank_cases import perfect_rounds, random_access, random_wide_access,
 
 from cutepy.errors import LayoutError
 from cutepy.layout import E, Layout, Swizzle, bank_conflicts, make_composed_layout, parse_layout, transactions
-from cutepy.layout.algebra.banks import Witness, fetched
+from cutepy.layout.algebra.banks import ConflictWitness, fetched
 
 
 @pytest.mark.parametrize("make", [random_access, random_wide_access])
@@ -46,7 +46,7 @@ def test_the_cases_that_people_ask_about() -> None:
     rows = Layout((32, 32), (32, 1))
     assert (bank_conflicts(rows).ways, bank_conflicts(Layout((32, 32), (33, 1))).ways) == (32, 1)
     assert bank_conflicts(make_composed_layout(Swizzle(5, 0, 5), 0, rows)).ways == 1
-    assert bank_conflicts(rows).witness == Witness(0, 0, tuple(range(32)), tuple(range(0, 1024, 32)))
+    assert bank_conflicts(rows).witness == ConflictWitness(0, 0, tuple(range(32)), tuple(range(0, 1024, 32)))
     matrix = Layout((8, 8), (64, 1))  # eight rows of 16 bytes, as ldmatrix reads them
     assert bank_conflicts(matrix, 2, 16).phases == (8,)
     assert bank_conflicts(make_composed_layout(Swizzle(3, 3, 3), 0, matrix), 2, 16).phases == (1,)

@@ -24,7 +24,7 @@ def test_the_same_calls_give_the_same() -> None:
         ((i32, f16), f16), ((u32, f32), f32), ((f16, f32), f32), ((i32, 3), i32), ((u32, 3), u32),
         ((f16, 3), f16), ((f16, 2.5), f16), ((i32, 2.5), f32), ((bool_, 3), i32), ((bool_, 2.5), f32),
         ((bool_, True), bool_), ((u32, True), u32), ((3,), i32), ((2.5, 3), f32), ((True,), bool_),
-        ((u32, f32, -3), f32), ((u32, rules.Weak("f")), f32), ((f16, 2**40), f16),
+        ((u32, f32, -3), f32), ((u32, rules.WeakNumber("f")), f32), ((f16, 2**40), f16),
     ],
 )  # fmt: skip
 def test_result_types(met: tuple[rules.Typed, ...], expected: object) -> None:

@@ -37,8 +37,8 @@ MUTANTS = [
         "tests/layout/test_from_table.py::test_of_two_swizzles_with_as_many_bits_the_one_of_fewest_modes",
     ),
     layout(
-        'yield Step(f"From {filled} on, {copies} copies reach {reach}, a mode',
-        'yield Step("") or Step(f"From {filled} on, {copies} copies reach {reach}, a mode',
+        'yield ExplainStep(f"From {filled} on, {copies} copies reach {reach}, a mode',
+        'yield ExplainStep("") or ExplainStep(f"From {filled} on, {copies} copies reach {reach}, a mode',
         "tests/layout/test_explain.py::test_the_story_of_a_complement_is_told_to_its_end",
     ),
     # operations on composed layouts

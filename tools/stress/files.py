@@ -168,10 +168,10 @@ def full_disk() -> list[str]:
     """What went wrong where the disk takes no more: a plan that was found serves this process, with one warning."""
     from cutepy.gpu import Plan
     from cutepy.gpu.matmul import plan_cache
-    from cutepy.gpu.matmul.cost_model import Problem
+    from cutepy.gpu.matmul.cost_model import ProductProblem
     from cutepy.gpu.runtime import choose_adapter
 
-    wrong, adapter, problem = [], choose_adapter(), Problem(64, 64, 64)
+    wrong, adapter, problem = [], choose_adapter(), ProductProblem(64, 64, 64)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CUTEPY_CACHE"] = folder

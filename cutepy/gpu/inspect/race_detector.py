@@ -20,7 +20,7 @@ from ...layout.values.methods import ReprIsStr
 from ..ir import Barrier, Buffer, Kernel
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
-from ..targets.interpreter_memory import Reach, State, Watch, value_at
+from ..targets.interpreter_memory import InterpreterState, Reach, Watch, value_at
 from ..targets.wgsl import show
 from ..verify import Verdict, Verification
 from ..verify.verdict import Use
@@ -56,7 +56,7 @@ def conflict(one: str, two: str) -> bool:
     return "writes" in (one, two) or {one, two} == {"reads", "updates"}
 
 
-def use_of(s: State, reach: Reach, group: int, thread: int) -> Use:
+def use_of(s: InterpreterState, reach: Reach, group: int, thread: int) -> Use:
     """The access that one invocation of a run makes."""
     text = reach.buffer.name if reach.index is None else f"{reach.buffer.name}[{show(reach.index)}]"
     return Use(s.workgroup(group), thread, s.counters(group, thread), reach.verb, text, reach.place)
@@ -70,13 +70,13 @@ class Phased(Watch):
         self.groups: Array = np.zeros(0, np.int64)
         self.epochs: dict[str, Array] = {}
 
-    def begin(self, s: State) -> None:
+    def begin(self, s: InterpreterState) -> None:
         x, y, _ = s.kernel.grid
         at = [s.ids["workgroup_id", axis][:, 0].astype(np.int64) for axis in range(3)]
         self.groups = at[0] + x * (at[1] + y * at[2])
         self.epochs = {space: np.zeros(s.groups, np.int64) for space in ("workgroup", "storage")}
 
-    def barrier(self, s: State, stmt: Barrier) -> None:
+    def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
         self.epochs["storage" if stmt.storage else "workgroup"] += s.everyone.any(axis=1)
 
 
@@ -92,7 +92,7 @@ class Follower(Phased):
         self.spot = spot
         self.found: list[tuple[tuple[int, int], Followed]] = []
 
-    def access(self, s: State, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
+    def access(self, s: InterpreterState, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
         if reach.buffer is not self.spot.buffer:
             return
         on = np.broadcast_to(np.True_ if active is None else active, s.shape)
@@ -239,7 +239,7 @@ class Checks(Phased):
         self.shadows: dict[Buffer, Shadow] = {}
         self.written: dict[Buffer, Array] = {}
 
-    def begin(self, s: State) -> None:
+    def begin(self, s: InterpreterState) -> None:
         super().begin(s)
         total = s.kernel.threads * int(np.prod(s.kernel.grid))
         for buffer, array in s.arrays.items():
@@ -249,7 +249,7 @@ class Checks(Phased):
             if own or (buffer.space == "storage" and buffer.writable and buffer not in self.shadows):
                 self.shadows[buffer] = Shadow(array.size, s.kernel.threads, total, not own)
 
-    def access(self, s: State, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
+    def access(self, s: InterpreterState, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
         shadow = self.shadows.get(reach.buffer)
         if shadow is None:
             return
@@ -272,7 +272,7 @@ class Checks(Phased):
                 element %= shadow.size // s.groups
             raise Race(Spot(reach.buffer, element, frozenset(met)))
 
-    def initialise(self, s: State, reach: Reach, at: Array, group: Array, thread: Array) -> None:
+    def initialise(self, s: InterpreterState, reach: Reach, at: Array, group: Array, thread: Array) -> None:
         """Raise VerificationError where shared memory is read that nobody has written; note what is written."""
         written = self.written[reach.buffer]
         if reach.takes and not written[at].all():
@@ -286,7 +286,7 @@ class Checks(Phased):
         if reach.verb != "reads":
             written[at] = True
 
-    def barrier(self, s: State, stmt: Barrier) -> None:
+    def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
         here = s.everyone
         parted = here.any(axis=1) & ~here.all(axis=1)
         if parted.any():

@@ -25,7 +25,7 @@ from ..ir.ranges import Integers, Mask, Points, linear
 from ..lower import lower
 from ..targets.wgsl import show
 from ..verify.collect import collect
-from ..verify.model import Access, Loop, Model, typed
+from ..verify.model import Access, LoopModel, Model, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ def _arrays(kernel: Kernel, accesses: tuple[AccessFigures, ...]) -> tuple[ArrayF
 
 def _flops(model: Model) -> int:
     total = 0
-    known: dict[tuple[tuple[Expr, ...], tuple[Loop, ...]], int] = {}
+    known: dict[tuple[tuple[Expr, ...], tuple[LoopModel, ...]], int] = {}
     for stmt, guards, loops in model.work:
         amount = _operations(stmt)
         if amount:
@@ -294,7 +294,7 @@ class _Counter:
     model: Model
     index: Expr
     guards: tuple[Expr, ...]
-    loops: tuple[Loop, ...]
+    loops: tuple[LoopModel, ...]
     exact: bool = True
 
     def views(self, modulus: int) -> Iterator[tuple[Integers, Mask, int]]:

@@ -17,7 +17,7 @@ from ...tensor import Tensor, ViewEngine, as_dtype
 from ..ir import Barrier, Buffer, Kernel, Var
 from ..ir.laws import Array
 from ..targets.interpreter import interpret
-from ..targets.interpreter_memory import State, Watch
+from ..targets.interpreter_memory import InterpreterState, Watch
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -102,10 +102,10 @@ class _Stepper(Watch):
         self.left = False
         self.count = 0
 
-    def begin(self, s: State) -> None:
+    def begin(self, s: InterpreterState) -> None:
         self.state = s
 
-    def barrier(self, s: State, stmt: Barrier) -> None:
+    def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
         self.found.put(self.step(stmt.place))
         self.go.acquire()
         if self.left:

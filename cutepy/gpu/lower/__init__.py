@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from ...tensor.dtypes import DType, f16, f32, i32, u32
 from .. import ir
 from ..ir import Kernel, check
-from ..runtime.program import Binding, Param, ParamType, Program
+from ..runtime.program import Binding, ParamType, Program, ProgramParam
 from ..targets.wgsl import Dialect, write_wgsl
 from .branch_on_predicates import branch_on_predicates
 from .choose_widths import choose_widths
@@ -83,7 +83,7 @@ def compile_kernel(
         ),
         workgroup_size=kernel.workgroup,
         grid=kernel.grid,
-        params=tuple(Param(p.name, _TYPES[p.dtype]) for p in kernel.params),
+        params=tuple(ProgramParam(p.name, _TYPES[p.dtype]) for p in kernel.params),
         needs=source.needs,
         shared_bytes=ready.shared_bytes,
         checked=checked,

@@ -14,7 +14,7 @@ from ..ir.ranges import range_of
 
 
 @dataclass(slots=True, eq=False)
-class _Scope:
+class _BlockScope:
     """A block: how many blocks and loops surround it, and its statements so far."""
 
     depth: int = 0
@@ -56,12 +56,12 @@ class _Hoist:
         self.uses: dict[ir.Expr, int] = {}
         self.mutable: set[ir.Expr] = set()
         self.last_set: dict[ir.Stmt, list[ir.Var]] = {}
-        self.homes: dict[ir.Expr, _Scope | None] = {}
+        self.homes: dict[ir.Expr, _BlockScope | None] = {}
         self.bound: dict[ir.Expr, ir.Var] = {}
         self.temporary: list[ir.Expr] = []
         self.roots: tuple[ir.Expr, ...] = ()
         self.here: dict[ir.Expr, int] | None = None
-        self.top = _Scope()
+        self.top = _BlockScope()
         self.count(body)
 
         def may_be(x: ir.Expr, uses: int) -> bool:
@@ -109,11 +109,11 @@ class _Hoist:
             self.holding[value] = holds
         return holds
 
-    def home_of(self, value: ir.Expr) -> _Scope | None:
+    def home_of(self, value: ir.Expr) -> _BlockScope | None:
         """The innermost block that binds a variable of `value`; None if its value may change between two uses."""
         if value in self.homes:
             return self.homes[value]
-        innermost: _Scope | None = self.top
+        innermost: _BlockScope | None = self.top
         if value in self.mutable or not ir.is_told(value):
             innermost = None
         for operand in value.operands if innermost is not None else ():
@@ -132,7 +132,7 @@ class _Hoist:
             self.reference(self.roots, self.here)
         return self.here.get(value, 0) > 1
 
-    def expr(self, value: ir.Expr, scope: _Scope, hint: str) -> ir.Expr:
+    def expr(self, value: ir.Expr, scope: _BlockScope, hint: str) -> ir.Expr:
         """`value` with names for what is named. A new name is bound in its home; for what may change before the next
         statement, just before this one."""
         name = self.bound.get(value)
@@ -153,7 +153,7 @@ class _Hoist:
                 return self.bind(value, home, hint)
         return ir.rebuild(value, [self.expr(x, scope, hint) for x in operands])
 
-    def bind(self, value: ir.Expr, home: _Scope, hint: str) -> ir.Var:
+    def bind(self, value: ir.Expr, home: _BlockScope, hint: str) -> ir.Var:
         """Append a `let` for `value` to what `home` holds so far."""
         new = ir.rebuild(value, [self.expr(x, home, hint) for x in value.operands])
         lo, hi = range_of(value) if value.dtype.kind in "iub" else (0, 0)
@@ -162,13 +162,13 @@ class _Hoist:
         home.out.append(ir.Let(name, new))
         return name
 
-    def walk(self, block: ir.Block, scope: _Scope) -> ir.Block:
+    def walk(self, block: ir.Block, scope: _BlockScope) -> ir.Block:
         for stmt in block:
             final = self.last_set.get(stmt)
             stmt = self.computed(stmt, scope)
             inner: list[ir.Block] = []
             for child in stmt.blocks:
-                nested = _Scope(scope.depth + 1, scope.loops + isinstance(stmt, ir.For))
+                nested = _BlockScope(scope.depth + 1, scope.loops + isinstance(stmt, ir.For))
                 if isinstance(stmt, ir.For):
                     self.homes[stmt.var] = nested
                 inner.append(self.walk(child, nested))
@@ -181,7 +181,7 @@ class _Hoist:
                 self.homes.update(dict.fromkeys(final, scope))
         return tuple(scope.out)
 
-    def computed(self, stmt: ir.Stmt, scope: _Scope) -> ir.Stmt:
+    def computed(self, stmt: ir.Stmt, scope: _BlockScope) -> ir.Stmt:
         """`stmt` with names for what is named of its expressions."""
         roots = stmt.expressions
         if not any(map(self.holds, roots)):

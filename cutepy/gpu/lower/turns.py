@@ -1,6 +1,6 @@
 """How many turns the loops of a kernel take, for drivers that end loops after so many; see `runtime.driver_faults`.
 
-Law: `turns_of` is a sum of `Turns`, each at least what one invocation takes, as a sum of launch parameters; exactly
+Law: `turns_of` is a sum of `LoopBound`, each at least what one invocation takes, as a sum of launch parameters; exactly
 that where it is `certain`. A loop without a bound in the text gives nothing.
 """
 
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from .. import ir
 from ..ir.ranges import linear, range_of
 from ..ir.simplify import simplify
-from ..runtime.program import Turns
+from ..runtime.program import LoopBound
 
 
-def turns_of(kernel: ir.Kernel) -> tuple[Turns, ...]:
+def turns_of(kernel: ir.Kernel) -> tuple[LoopBound, ...]:
     """The loops of a kernel, outer ones first."""
     names = {param: i for i, param in enumerate(kernel.params)}
     return tuple(_turns(kernel.body, names, certain=True))
 
 
-def _turns(block: ir.Block, names: dict[ir.Param, int], *, certain: bool) -> Iterator[Turns]:
+def _turns(block: ir.Block, names: dict[ir.Param, int], *, certain: bool) -> Iterator[LoopBound]:
     for stmt in block:
         if isinstance(stmt, ir.For):
             whole = certain and not any(isinstance(inner, ir.Break) for inner in stmt.body)
@@ -28,7 +28,7 @@ def _turns(block: ir.Block, names: dict[ir.Param, int], *, certain: bool) -> Ite
             if (counted := _counted(stmt, names)) is not None:
                 most, terms, exact = counted
                 step = range_of(stmt.step)[0]
-                yield Turns(most, step, terms, inside, whole and exact)
+                yield LoopBound(most, step, terms, inside, whole and exact)
             else:
                 yield from inside  # of one turn at least
         else:

@@ -14,9 +14,9 @@ from ...errors import KernelError
 from ...tensor import CountingEngine, DType, Tensor, as_dtype, bool_, mode_sizes, u32
 from ...tensor.domain import broadcast
 from ...tensor.operand import tensor_of as as_tensor
-from ...tensor.rules import Shape, Weak, broadcast_shape, matmul_shapes, result_type
+from ...tensor.rules import Shape, WeakNumber, broadcast_shape, matmul_shapes, result_type
 from ..operations.copies import copy
-from ..operations.operand import Place, place_of, target_of, tensor_of
+from ..operations.operand import ExecutionSite, place_of, target_of, tensor_of
 from ..operations.pointwise import Pointwise, converted, launch_parameter, pointwise, type_of_number
 from ..runtime.call_cache import repeatable
 from .contraction import How, Operands, contract, contract_fused, planned, problem_for_plans, stretched
@@ -78,7 +78,7 @@ class Finish:
     gives: DType
 
 
-def _multiply(place: Place, operands: Operands, dtype: DType, how: How, finish: Finish | None) -> None:
+def _multiply(place: ExecutionSite, operands: Operands, dtype: DType, how: How, finish: Finish | None) -> None:
     """The product of type `dtype` into `out`, the last operand, by as few passes as there have to be."""
     a, b, out = operands
     working = u32 if dtype is bool_ else dtype
@@ -100,12 +100,12 @@ def _multiply(place: Place, operands: Operands, dtype: DType, how: How, finish: 
         finish.epilogue.operation(engine=place.engine, out=out, **{PRODUCT: product, **finish.others})
 
 
-def _finish(place: Place, operation: Pointwise, given: dict[str, Beside], dtype: DType, shape: Shape) -> Finish:
+def _finish(place: ExecutionSite, operation: Pointwise, given: dict[str, Beside], dtype: DType, shape: Shape) -> Finish:
     numbers = {name: x for name, x in given.items() if not isinstance(x, Tensor)}
     tensors = {name: x for name, x in given.items() if isinstance(x, Tensor)}
     if broadcast_shape("matmul", shape, *map(mode_sizes, tensors.values())) != shape:
         raise KernelError(f"matmul: an operand of the epilogue is larger than the product, whose shape is {shape}")
-    types: dict[str, DType | Weak] = {PRODUCT: dtype}
+    types: dict[str, DType | WeakNumber] = {PRODUCT: dtype}
     types.update({name: x.dtype for name, x in tensors.items()})
     types |= {name: type_of_number(x) for name, x in numbers.items()}
     types = {name: types[name] for name in operation.names}

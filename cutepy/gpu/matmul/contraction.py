@@ -20,12 +20,12 @@ from ...tensor.rules import broadcast_shape, matmul_shapes, result_type
 from ..operations.copies import copy, filled
 from ..operations.domain import zipped
 from ..operations.fold import fold_kernel, sum_products
-from ..operations.operand import Place, place_of, tensor_of
+from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
 from ..operations.reductions import Reduction, launches
 from ..runtime import Adapter
 from ..runtime.call_cache import repeatable, static_type
-from .cost_model import Problem, choose_plan
+from .cost_model import ProductProblem, choose_plan
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .kernel_subgroup import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
@@ -81,7 +81,7 @@ def _repeated(modes: Sequence[Layout], sizes: tuple[int, ...]) -> list[Layout]:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class ProductAxes:
     """The axes of a product by what varies along them: A and C, B and C, all three, or A and B, which is summed."""
 
     m: list[Piece]
@@ -89,11 +89,11 @@ class Groups:
     batch: list[Piece]
     k: list[Piece]
 
-    def turned(self) -> Groups:
+    def turned(self) -> ProductAxes:
         """The same product with A and B exchanged."""
         groups = self.m, self.n, self.batch, self.k
         m, n, batch, k = ([(e, b, a, *rest) for e, a, b, *rest in group] for group in groups)
-        return Groups(n, m, batch, k)
+        return ProductAxes(n, m, batch, k)
 
     def operands(self, a: Tensor, b: Tensor, *like_c: Tensor) -> tuple[Tensor, ...]:
         """A (m, k, batch), B (n, k, batch) and C (m, n, batch): the longest pieces of m and n are modes of their own,
@@ -120,10 +120,10 @@ def _flat(pieces: Sequence[Piece], *operands: int) -> list[list[Layout]]:
 
 
 @lru_cache(maxsize=512)
-def grouped(a: Modes, b: Modes, *like_c: Modes) -> Groups | None:
+def grouped(a: Modes, b: Modes, *like_c: Modes) -> ProductAxes | None:
     """The axes of `c` and then the summed ones in groups; None where their factors do not divide one another."""
     axes = len(like_c[0])
-    groups = Groups([], [], [], [])
+    groups = ProductAxes([], [], [], [])
     for axis, (of_a, of_b) in enumerate(zip(a, b, strict=True)):
         summed = axis >= axes
         rest = [from_modes([of_a.size], [0]) if summed else modes[axis] for modes in like_c]
@@ -133,7 +133,7 @@ def grouped(a: Modes, b: Modes, *like_c: Modes) -> Groups | None:
         for piece in zip(*shared, strict=True):
             kept = groups.m if not piece[2] else groups.batch if piece[1] else groups.n
             (groups.k if summed else kept).append(piece)
-    found = Groups(*(_merged(group) for group in (groups.m, groups.n, groups.batch, groups.k)))
+    found = ProductAxes(*(_merged(group) for group in (groups.m, groups.n, groups.batch, groups.k)))
     found.k.sort(key=lambda piece: piece[0] % SLAB != 0)
     return found
 
@@ -157,7 +157,7 @@ class How:
     sums: Sums = "f32"
 
 
-def contract(place: Place, operands: Operands, how: How = How()) -> None:
+def contract(place: ExecutionSite, operands: Operands, how: How = How()) -> None:
     """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
     a, b, c = operands
     if not a.size:  # there is nothing to sum, or nothing to store
@@ -175,7 +175,9 @@ def contract(place: Place, operands: Operands, how: How = How()) -> None:
         run_plan(place, (a, b, c), plan)
 
 
-def contract_fused(place: Place, operands: Operands, others: Sequence[Beside], how: How, epilogue: Epilogue) -> bool:
+def contract_fused(
+    place: ExecutionSite, operands: Operands, others: Sequence[Beside], how: How, epilogue: Epilogue
+) -> bool:
     """The same, stored as the epilogue makes it of the sums and of others: tensors of the shape of c, and numbers.
 
     Nothing is done and False given back where the sums are not those of one pass, or c overlaps what is read.
@@ -195,14 +197,14 @@ def contract_fused(place: Place, operands: Operands, others: Sequence[Beside], h
     return True
 
 
-def groups_of(operands: Sequence[Tensor]) -> Groups | None:
+def groups_of(operands: Sequence[Tensor]) -> ProductAxes | None:
     """The axes of a product in groups, where a plan takes them."""
     groups = grouped(*(tuple(modes_of(t)) for t in operands))
     return None if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB) else groups
 
 
 def _resolve_plan(
-    place: Place, groups: Groups, operands: Sequence[Tensor], how: How
+    place: ExecutionSite, groups: ProductAxes, operands: Sequence[Tensor], how: How
 ) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan]:
     """The operands as the kernel takes them, and the plan."""
     arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
@@ -211,7 +213,7 @@ def _resolve_plan(
     return arranged, replace(how.plan, splits=parts_of(problem.k, how.plan.tile[2], how.plan.splits))
 
 
-def planned(place: Place, problem: Problem, sums: Sums = "f32") -> Plan | MatrixPlan:
+def planned(place: ExecutionSite, problem: ProductProblem, sums: Sums = "f32") -> Plan | MatrixPlan:
     """By matrices of a subgroup, where the device has them; else the plan found by tuning, or else the default one."""
     p, kind = problem, problem.dtypes[0]
     found = matrix_plan(place, as_dtype(kind), (p.m, p.n, p.k, p.batch), sums) if kind == p.dtypes[1] else "two types"
@@ -223,8 +225,8 @@ def planned(place: Place, problem: Problem, sums: Sums = "f32") -> Plan | Matrix
 
 
 def arranged_for_kernel(
-    groups: Groups, operands: Sequence[Tensor], *, turn: bool
-) -> tuple[tuple[Tensor, ...], Problem]:
+    groups: ProductAxes, operands: Sequence[Tensor], *, turn: bool
+) -> tuple[tuple[Tensor, ...], ProductProblem]:
     """The operands as the kernel takes them, with A and B exchanged where C has few columns, and what they are."""
     a, b, *like_c = operands
     m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
@@ -234,10 +236,12 @@ def arranged_for_kernel(
     found = groups.operands(a, b, *like_c)
     kinds, across = [str(t.dtype) for t in found], [runs_across(t) for t in found]
     copies = m * n * batch // (rows * columns)
-    return found, Problem(rows, columns, k, copies, (kinds[0], kinds[1], kinds[2]), (across[0], across[1], across[2]))
+    return found, ProductProblem(
+        rows, columns, k, copies, (kinds[0], kinds[1], kinds[2]), (across[0], across[1], across[2])
+    )
 
 
-def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:
+def problem_of(A: object, B: object) -> tuple[ProductProblem, Adapter]:
     """What `matmul(A, B)` asks of its kernel, and the adapter of its device.
 
     Raises TensorError and KernelError for what is no product, or is one by other means than plans.
@@ -249,7 +253,7 @@ def problem_of(A: object, B: object) -> tuple[Problem, Adapter]:
     return problem, place.device.adapter
 
 
-def problem_for_plans(a: Tensor, b: Tensor) -> Problem | None:
+def problem_for_plans(a: Tensor, b: Tensor) -> ProductProblem | None:
     """What a matrix product into a new tensor asks of its kernel; None where it is one by other means than plans."""
     batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
     c = Tensor(CountingEngine(result_type("matmul", a.dtype, b.dtype)), Layout((*batch, *m, *n), LayoutRight))
@@ -260,7 +264,7 @@ def problem_for_plans(a: Tensor, b: Tensor) -> Problem | None:
     return arranged_for_kernel(groups, operands, turn=True)[1]
 
 
-def run_plan(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+def run_plan(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> None:
     """The product of A (m, k, b), B (n, k, b) into C (m, n, b), or without the last mode of each, by this plan."""
     operands = as_planned(place, operands, plan)
     if plan.splits == 1:
@@ -270,7 +274,7 @@ def run_plan(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
     _in_splits(place, (a, b, c), plan)
 
 
-def as_planned(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> Operands:
+def as_planned(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> Operands:
     """The operands as the kernel of this plan reads them: in whole tiles where it multiplies matrices."""
     if isinstance(plan, Plan):
         return operands
@@ -278,12 +282,12 @@ def as_planned(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> Ope
     return of_whole_tiles(place, a, plan.slab(0)), of_whole_tiles(place, b, plan.slab(1)), c
 
 
-def _run(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+def _run(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> None:
     """The product by this plan, without a second pass for its parts."""
     place.run(matrix_matmul_kernel if isinstance(plan, MatrixPlan) else matmul_kernel, *operands, plan=plan)
 
 
-def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> None:
+def _in_splits(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> None:
     """A product with partial sums in a tensor of their own, of whole tiles, which a second pass adds in their order."""
     A, B, C = operands
     kept = as_dtype(plan.types[1]) if isinstance(plan, MatrixPlan) else C.dtype.accumulator
@@ -295,7 +299,7 @@ def _in_splits(place: Place, operands: Operands, plan: Plan | MatrixPlan) -> Non
         place.run(fold_kernel, *tensors, **static)
 
 
-def _sum_products(place: Place, groups: Groups, operands: Operands) -> None:
+def _sum_products(place: ExecutionSite, groups: ProductAxes, operands: Operands) -> None:
     """The same where only A and C have rows: a sum over each row of A, of products with a row of B that may repeat."""
     rows = zipped(_flat([*groups.m, *groups.batch], 3, 2, 1))
     columns = zipped(_flat(groups.k, 2, 1))
@@ -305,7 +309,7 @@ def _sum_products(place: Place, groups: Groups, operands: Operands) -> None:
     sum_products(place, x, y, over(c, joined([rows[0], Layout(1, 0)])))
 
 
-def _contract_copies(place: Place, operands: Operands, how: How) -> None:
+def _contract_copies(place: ExecutionSite, operands: Operands, how: How) -> None:
     """The same through compact copies of the operands, whose axes have no factors that do not meet."""
     a, b, c = operands
     fresh = place.new(mode_sizes(c), c.dtype)
@@ -313,7 +317,7 @@ def _contract_copies(place: Place, operands: Operands, how: How) -> None:
     copy(fresh, c, engine=place.engine)
 
 
-def _compact(place: Place, tensor: Tensor, kept: int) -> Tensor:
+def _compact(place: ExecutionSite, tensor: Tensor, kept: int) -> Tensor:
     """A copy in the order of NumPy, with those of the first `kept` axes that are at stride 0 still there. The others,
     which are summed, are all stored, and so are one axis in every copy."""
     modes = modes_of(tensor)

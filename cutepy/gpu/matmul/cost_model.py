@@ -48,7 +48,7 @@ times that if it is of B and turned on its way; clocks that a slab is waited for
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ProductProblem:
     """A product as its kernel sees it: extents, batches, types, and whether A, B and C lie along their mode 1."""
 
     m: int
@@ -62,7 +62,7 @@ class Problem:
     def shape_class(self) -> str:
         """What it shares with the products that its plan serves: extents to half an octave, what vectors need of them.
 
-        >>> Problem(1000, 1024, 4096).shape_class
+        >>> ProductProblem(1000, 1024, 4096).shape_class
         'f32,f32,f32 kmn 20*,20*,24* 0'
         """
         sizes = ",".join(f"{round(2 * log2(x))}{'*' * (x % 4 == 0)}" for x in (self.m, self.n, self.k))
@@ -70,12 +70,12 @@ class Problem:
         return f"{','.join(self.dtypes)} {letters} {sizes} {round(2 * log2(self.batch))}"
 
 
-def groups_of(problem: Problem, plan: Plan) -> int:
+def groups_of(problem: ProductProblem, plan: Plan) -> int:
     """Workgroups of one part of k."""
     return ceil_div(problem.m, plan.tile[0]) * ceil_div(problem.n, plan.tile[1]) * problem.batch
 
 
-def turns_of(problem: Problem, plan: Plan) -> int:
+def turns_of(problem: ProductProblem, plan: Plan) -> int:
     """Slabs that a workgroup takes, one after the other."""
     return ceil_div(ceil_div(problem.k, plan.tile[2]), plan.splits)
 
@@ -92,7 +92,7 @@ def smem_words_per_fma(plan: Plan) -> float:
     return (rows + (0 if plan.ahead else columns)) / (rows * columns)
 
 
-def predicted_us(problem: Problem, plan: Plan) -> float:
+def predicted_us(problem: ProductProblem, plan: Plan) -> float:
     """How long a plan should take.
 
     A slab costs its multiply-adds, the words of shared memory that these read, what is brought there, and a wait at the
@@ -119,7 +119,7 @@ def predicted_us(problem: Problem, plan: Plan) -> float:
     return START + second + max(taken / CLOCKS, read / READ) + 4 * sums * p.m * p.n * p.batch / STORED
 
 
-def in_splits(problem: Problem, plan: Plan) -> list[Plan]:
+def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:
     """The plan with k in one part, and in those that fill the processors once, where it does not read ahead, twice and
     four times."""
     groups, most = groups_of(problem, plan), max(1, problem.k // 64)
@@ -127,12 +127,12 @@ def in_splits(problem: Problem, plan: Plan) -> list[Plan]:
     return [whole_splits(plan, problem.k, splits) for splits in sorted(counts)]
 
 
-def choose_plan(problem: Problem, adapter: Adapter | None = None) -> Plan:
+def choose_plan(problem: ProductProblem, adapter: Adapter | None = None) -> Plan:
     """A plan for this product on this adapter; without one, a plan that every WebGPU device can run.
 
     A discrete GPU gets that of `PLANS`, with its splits of k, that should take the least time.
 
-    >>> choose_plan(Problem(4096, 4096, 4096)).tile
+    >>> choose_plan(ProductProblem(4096, 4096, 4096)).tile
     (64, 64, 16)
     """
     p = replace(problem, m=max(1, problem.m), n=max(1, problem.n), k=max(1, problem.k))
@@ -143,7 +143,7 @@ def choose_plan(problem: Problem, adapter: Adapter | None = None) -> Plan:
 
 
 @lru_cache(maxsize=512)
-def _quickest(problem: Problem) -> Plan:
+def _quickest(problem: ProductProblem) -> Plan:
     plans = FEW_ROWS[problem.across[1]] if problem.m <= FEW else PLANS
     split = [each for plan in plans for each in in_splits(problem, plan)]
     return min(split, key=lambda plan: predicted_us(problem, plan))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import KernelError
 from ...tensor import DType, Scalars, Tensor, transform
-from ...tensor.rules import Number, Weak
+from ...tensor.rules import Number, WeakNumber
 from ..ir import Expr
 from ..operations.operand import tensor_of
 from ..operations.pointwise import Pointwise, pointwise
@@ -36,7 +36,7 @@ class Epilogue:
     """An operation on one element of the product and of each operand, and the types of these in order."""
 
     operation: Pointwise
-    types: tuple[DType | Weak, ...]
+    types: tuple[DType | WeakNumber, ...]
 
     @property
     def others(self) -> list[str]:

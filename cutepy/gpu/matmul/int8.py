@@ -12,7 +12,7 @@ import numpy as np
 from ...layout import Layout, ceil_div, leaves
 from ...tensor import Array, DType, PackedEngine, Tensor, make_tensor, recast
 from ...tensor.domain import modes_of
-from ..operations.operand import Place
+from ..operations.operand import ExecutionSite
 from ..runtime.device_tensor import DeviceEngine
 from .kernel_subgroup import MatrixPlan, choose_matrix_plan, matrix_shapes
 
@@ -22,7 +22,7 @@ STRIP = 16
 """Places along k that the host turns at a time, for they stay in its cache: 4096x4096 in 13 ms, at once in 115."""
 
 
-def bytes_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int]) -> MatrixPlan | str:
+def bytes_plan(place: ExecutionSite, dtype: DType, extents: tuple[int, int, int, int]) -> MatrixPlan | str:
     """The plan for a product of (m, n, k, batch) in 8-bit integers, or why there is none here."""
     types = dtype.name, WIDE_OF[dtype.name]
     shapes = matrix_shapes(place, types)

@@ -30,7 +30,7 @@ from ..trace.kernel import kernel
 from .kernel_few_rows import multiply_few_rows
 from .plan import Plan
 from .staging import (
-    Pipeline,
+    SlabPipeline,
     Slabs,
     Store,
     copy_layout,
@@ -91,7 +91,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
 
     first, turns = share_of(ceil_div(size(A, 1), bk), plan.splits, batch // batches)
     next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
-    how = Pipeline(plan.stages, plan.splits, repeat_last=plan.repeat_last)
+    how = SlabPipeline(plan.stages, plan.splits, repeat_last=plan.repeat_last)
     pipelined((a, b), (next_A, next_B), (sA, sB), (first, turns), how, multiply)
     if tk == 1:
         store(acc, cC, like_C)

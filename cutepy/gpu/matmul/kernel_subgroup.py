@@ -33,13 +33,13 @@ from ...tensor.domain import modes_of, runs_across, steps_of
 from ..ir import Expr
 from ..ir.stmt import workgroup_bytes
 from ..language import control as gpu
-from ..operations.operand import Place
+from ..operations.operand import ExecutionSite
 from ..runtime import MATRICES
 from ..trace.kernel import kernel
 from .cost_model import PROCESSORS, START
 from .kernel_fma import store_sums
 from .plan import parts_of
-from .staging import Pipeline, Slabs, Store, copy_layout, of_batch, pipelined, share_of, spread_over_grid
+from .staging import SlabPipeline, Slabs, Store, copy_layout, of_batch, pipelined, share_of, spread_over_grid
 
 Sums = Literal["f32", "f16", "i32", "u32"]
 ROOM = 24 * 1024
@@ -201,7 +201,7 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
 
     first, turns = share_of(ceil_div(size(A, 1), a.tile[1]), plan.splits, batch // batches)
     next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
-    how = Pipeline(plan.stages, plan.splits, ahead=plan.ahead)
+    how = SlabPipeline(plan.stages, plan.splits, ahead=plan.ahead)
     pipelined((a, b), (next_A, next_B), (sA, sB), (first, turns), how, multiply)
     if store is None:
         copy(acc, part_C)
@@ -293,7 +293,7 @@ def choose_matrix_plan(m: int, n: int, k: int, batch: int = 1, types: tuple[str,
     return replace(best, types=types)
 
 
-def matrix_plan(place: Place, dtype: DType, extents: tuple[int, int, int, int], sums: str) -> MatrixPlan | str:
+def matrix_plan(place: ExecutionSite, dtype: DType, extents: tuple[int, int, int, int], sums: str) -> MatrixPlan | str:
     """The plan for a product of (m, n, k, batch) in f16, or why there is none here."""
     m, n, k, batch = extents
     if place.device is not None and dtype.name != "f16":
@@ -315,7 +315,7 @@ def _most_shared() -> int:
     return replace(LARGE, columns=(False, False)).shared_bytes
 
 
-def matrix_shapes(place: Place, types: tuple[str, str]) -> list[tuple[int, int, int]] | str:
+def matrix_shapes(place: ExecutionSite, types: tuple[str, str]) -> list[tuple[int, int, int]] | str:
     """The (m, n, k) of matrices of these types that the device grants, or why there are none."""
     if place.device is None:
         return "the interpreter is asked for, not a device"

@@ -28,7 +28,7 @@ from typing import IO, Any
 from ...errors import KernelError
 from ..runtime import Adapter
 from ..runtime.interrupts import Uninterrupted
-from .cost_model import PROCESSORS, Problem, groups_of, registers_per_thread
+from .cost_model import PROCESSORS, ProductProblem, groups_of, registers_per_thread
 from .plan import Plan
 
 if sys.platform != "win32":  # there two tunings at once disturb one another
@@ -54,7 +54,7 @@ def folder() -> Path:
     return (base / "cutepy").expanduser()
 
 
-def key_of(adapter: Adapter, problem: Problem) -> str:
+def key_of(adapter: Adapter, problem: ProductProblem) -> str:
     """Under which name a plan is kept."""
     try:
         own = version("cutepy")
@@ -63,7 +63,7 @@ def key_of(adapter: Adapter, problem: Problem) -> str:
     return f"{adapter.summary} | {adapter.driver} | cutepy {own} | matmul {problem.shape_class}"
 
 
-def tuned_plan(adapter: Adapter | None, problem: Problem) -> Plan | None:
+def tuned_plan(adapter: Adapter | None, problem: ProductProblem) -> Plan | None:
     """The plan that was found for products of this class; None where none was."""
     if adapter is None or not _entries():
         return None
@@ -102,7 +102,7 @@ def alone() -> Iterator[None]:
         yield
 
 
-def keep(adapter: Adapter, problem: Problem, plan: Plan, seconds: float) -> Path:
+def keep(adapter: Adapter, problem: ProductProblem, plan: Plan, seconds: float) -> Path:
     """Keep a plan, beside what is there. Returns the file.
 
     Where it cannot be written, on a full disk, a warning says so, and this process goes on with the plan.
@@ -147,7 +147,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 @lru_cache(maxsize=1024)
-def known(adapter: Adapter, problem: Problem) -> tuple[Plan, float] | None:
+def known(adapter: Adapter, problem: ProductProblem) -> tuple[Plan, float] | None:
     """The plan that was found for this class, and its seconds; None where there is none for this device."""
     key = key_of(adapter, problem)
     entry = _entries().get(key)
@@ -166,7 +166,7 @@ def known(adapter: Adapter, problem: Problem) -> tuple[Plan, float] | None:
     return plan, seconds
 
 
-def _beyond(plan: Plan, problem: Problem, adapter: Adapter) -> str:
+def _beyond(plan: Plan, problem: ProductProblem, adapter: Adapter) -> str:
     """What of a plan is beyond this device, or beyond what the tuner tries; empty where nothing is."""
     (bm, bn, bk), threads = plan.tile, math.prod(plan.threads)
     asked = [

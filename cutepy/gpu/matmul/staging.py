@@ -31,7 +31,7 @@ from ..ir import Expr
 from ..language import control as gpu
 from ..language import functions
 from ..language.functions import cast, select
-from ..operations.operand import Place
+from ..operations.operand import ExecutionSite
 from ..trace import state
 from ..trace.kernel import kernel
 
@@ -178,7 +178,7 @@ def _block_of(registers: Tensor, at: tuple[int, int, int, int], shape: tuple[int
 THREADS = 128
 
 
-def new_of_tiles(place: Place, like: Tensor, tile: tuple[int, ...], dtype: DType) -> Tensor:
+def new_of_tiles(place: ExecutionSite, like: Tensor, tile: tuple[int, ...], dtype: DType) -> Tensor:
     """A tensor to be filled, as large as `like` in whole tiles, its first two modes in the same order."""
     sizes = mode_sizes(like)
     whole = *(ceil_div(extent, step) * step for extent, step in zip(sizes, tile, strict=False)), *sizes[len(tile) :]
@@ -201,7 +201,7 @@ def padded_kernel(source: Tensor, result: Tensor, *, tile: tuple[int, ...]) -> N
     copy(*parts)
 
 
-def of_whole_tiles(place: Place, tensor: Tensor, tile: tuple[int, int]) -> Tensor:
+def of_whole_tiles(place: ExecutionSite, tensor: Tensor, tile: tuple[int, int]) -> Tensor:
     """An operand of whole tiles that are read in vectors: itself, or its elements in a tensor of zeros."""
     steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
     aligned = 1 in steps_of(tensor) and not any(at % 4 for at in (*steps, tensor.offset) if at != 1)
@@ -242,7 +242,7 @@ def share_of(slabs: int, splits: int, part: Expr) -> tuple[Expr | int, Expr | in
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class SlabPipeline:
     """How slabs of A and B go by way of registers to shared memory, while the slab before is multiplied.
 
     `stages` slabs lie in shared memory; with 1 a second barrier waits until it is read. k is summed in `splits` parts.
@@ -261,7 +261,7 @@ def pipelined(
     registers: tuple[Tensor, Tensor],
     staged: tuple[Tensor, Tensor],
     share: tuple[Expr | int, Expr | int],
-    how: Pipeline,
+    how: SlabPipeline,
     multiply: Callable[[object], None],
 ) -> None:
     """Bring the slabs of a `share` of k, (the first, how many), to `staged` memory, (rows, k, stage), by way of

@@ -34,7 +34,7 @@ from .contraction import problem_of
 from .cost_model import (
     FEW,
     PROCESSORS,
-    Problem,
+    ProductProblem,
     choose_plan,
     groups_of,
     in_splits,
@@ -75,7 +75,7 @@ class Trial:
 class Tuning:
     """What was found for a product: its plan, the seconds of one launch, what was tried; `cached` if it was known."""
 
-    problem: Problem
+    problem: ProductProblem
     plan: Plan
     seconds: float
     trials: tuple[Trial, ...]
@@ -153,12 +153,12 @@ def space() -> Iterator[Plan]:
             yield Plan((rows, 4 * tn, 4 * tk * runs), (1, tn, tk), unrolled=True, ahead=runs)
 
 
-def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
+def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
     """The plans that are tried for a product: the default one, then the likeliest with each tile and its threads, then
     the others.
 
     >>> from ..runtime import Limits
-    >>> problem = Problem(64, 4096, 1024)
+    >>> problem = ProductProblem(64, 4096, 1024)
     >>> kept = unbeaten(problem, Limits())
     >>> len(kept) < 40 < len(list(space())), all(plan.shared_bytes <= 16384 for plan in kept)
     (True, True)
@@ -172,7 +172,7 @@ def candidates(problem: Problem, adapter: Adapter) -> list[Plan]:
     return [plan for _, _, plan in sorted(placed)]
 
 
-def unbeaten(problem: Problem, limits: Limits) -> list[Plan]:
+def unbeaten(problem: ProductProblem, limits: Limits) -> list[Plan]:
     """The plans within these limits that no other beats in all of: elements moved, words of shared memory for each
     multiply-add, multiply-adds beyond the product's own, and rounds of workgroups."""
     fitting = [plan for whole in space() if _fits(problem, whole, limits) for plan in in_splits(problem, whole)]
@@ -183,7 +183,7 @@ def unbeaten(problem: Problem, limits: Limits) -> list[Plan]:
     return list(kept)
 
 
-def _fits(problem: Problem, plan: Plan, limits: Limits) -> bool:
+def _fits(problem: ProductProblem, plan: Plan, limits: Limits) -> bool:
     """Whether a device holds it, and no half of its tile lies beyond the product."""
     bm, bn, _ = plan.tile
     wasted = plan.ahead > 0 and problem.m > FEW
@@ -192,7 +192,7 @@ def _fits(problem: Problem, plan: Plan, limits: Limits) -> bool:
     return room and registers_per_thread(plan) <= MOST_REGISTERS and not wasted
 
 
-def costs(problem: Problem, plan: Plan) -> tuple[float, ...]:
+def costs(problem: ProductProblem, plan: Plan) -> tuple[float, ...]:
     """What a plan costs, each to be as little as it can: see `unbeaten`."""
     (bm, bn, bk), groups, turns = plan.tile, groups_of(problem, plan), turns_of(problem, plan)
     moved = groups * (bm + bn) * ceil_div(problem.k, bk) * bk
@@ -204,7 +204,7 @@ def costs(problem: Problem, plan: Plan) -> tuple[float, ...]:
 class Worker:
     """A process that times plans, one question after the other, and what it was asked for last."""
 
-    def __init__(self, adapter: Adapter, problem: Problem) -> None:
+    def __init__(self, adapter: Adapter, problem: ProductProblem) -> None:
         self.adapter, self.problem = adapter, problem
         self.process: subprocess.Popen[str] | None = None
         self.ready = False
@@ -244,7 +244,7 @@ class Crew:
     """Processes that time plans of a product: while one of them compiles, others go on. One that takes too long is
     ended, and another begun when it is needed."""
 
-    def __init__(self, adapter: Adapter, problem: Problem, size: int = CREW) -> None:
+    def __init__(self, adapter: Adapter, problem: ProductProblem, size: int = CREW) -> None:
         self.said: queue.Queue[Said] = queue.Queue()
         self.workers = [Worker(adapter, problem) for _ in range(size)]
         self.first: Trial | None = None

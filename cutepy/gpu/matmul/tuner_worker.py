@@ -23,11 +23,11 @@ import numpy as np
 from ...errors import CutepyError
 from ...layout import Layout
 from ...tensor import Tensor, as_dtype
-from ..operations.operand import Place
+from ..operations.operand import ExecutionSite
 from ..runtime import Device, default_device
 from ..runtime.device_tensor import array
 from .contraction import Operands, run_plan
-from .cost_model import Problem
+from .cost_model import ProductProblem
 from .kernel_fma import matmul_kernel
 from .plan import Plan
 from .plan_cache import alone, plan_of, tuples
@@ -42,7 +42,7 @@ AS_QUICK = 1.03
 """How much more than the least time of a plan it may take on a GPU that has not slowed down."""
 
 
-def operands_of(problem: Problem, device: Device) -> Operands:
+def operands_of(problem: ProductProblem, device: Device) -> Operands:
     """Random operands (m,k,b), (n,k,b) and (m,n,b) of a problem, as they lie."""
     random = np.random.default_rng(0)
 
@@ -98,7 +98,7 @@ def _round(device: Device, launch: Callable[[], None], repeats: int) -> float:
 
 def main() -> None:
     """Answer the lines of standard input, one after the other."""
-    problem = Problem(**tuples(json.loads(sys.argv[1])))
+    problem = ProductProblem(**tuples(json.loads(sys.argv[1])))
     device = default_device()
     operands = operands_of(problem, device)
     print("{}", flush=True)
@@ -137,7 +137,7 @@ def tried(
             conflicts[whole] = matmul_kernel.report(*operands, plan=whole).worst_conflict
         if conflicts and conflicts[whole] > conflicts.get(first, conflicts[whole]):
             return {"dropped": f"{conflicts[whole]}-way conflicts", "early": True}
-        launch = partial(run_plan, Place(device), operands, plan)
+        launch = partial(run_plan, ExecutionSite(device), operands, plan)
         launch()
         device.wait()
         return launch

@@ -15,7 +15,7 @@ from ..language import functions
 from ..runtime.call_cache import repeatable
 from ..trace.kernel import kernel
 from .domain import Tiling, tiling_of
-from .operand import Place, place_of, target_of, tensor_of
+from .operand import ExecutionSite, place_of, target_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
 
 LARGE, WIDE = 1 << 24, (8192, 1024)
@@ -35,7 +35,7 @@ def fill_kernel(result: Tensor, *, value: float, tiling: Tiling | None) -> None:
     each_element([result], result, lambda _: functions.constant(value, result.dtype), tiling)
 
 
-def filled(place: Place, result: Tensor, value: float) -> Tensor:
+def filled(place: ExecutionSite, result: Tensor, value: float) -> Tensor:
     """`result` with this value in every element, by a launch."""
     if result.size:
         (target,), tiling = walk([result])

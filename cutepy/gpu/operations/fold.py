@@ -42,7 +42,7 @@ from ..language import functions
 from ..language.folds import Fold
 from ..trace.kernel import kernel
 from .domain import power_of_two
-from .operand import Place
+from .operand import ExecutionSite
 
 THREADS, MOST_THREADS = 256, 1024
 GROUPS, FEW = 2048, 256
@@ -347,7 +347,7 @@ Pass = tuple[tuple[Tensor, Tensor], dict[str, object]]
 """One launch of `fold_kernel`: its tensors and its static arguments."""
 
 
-def passes(place: Place, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
+def passes(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
     """The launches after which out[i, 0] is the fold of row i of x."""
     while True:
         plan = plan_for(x, most_threads=place.most_threads)
@@ -358,12 +358,12 @@ def passes(place: Place, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
         x, fold = target, replace(fold, again=True)
 
 
-def _target(place: Place, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> Tensor:
+def _target(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold, plan: FoldPlan) -> Tensor:
     """Where a launch writes: `out`, or a new tensor (rows, splits)."""
     return out if plan.splits == 1 else place.new((size(x, 0), plan.splits), fold.dtype)
 
 
-def sum_products(place: Place, x: Tensor, y: Tensor, out: Tensor) -> None:
+def sum_products(place: ExecutionSite, x: Tensor, y: Tensor, out: Tensor) -> None:
     """out[i, 0] = the sum of x[i, j] * y[i, j] over row i."""
     fold, plan = Fold("sum", out.dtype.accumulator), plan_for(x, most_threads=place.most_threads)
     target = _target(place, x, out, fold, plan)

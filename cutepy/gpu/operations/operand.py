@@ -23,7 +23,7 @@ from ..trace.kernel import KernelFunction
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ExecutionSite:
     """Where an operation runs and its result is: a device, or the host (None), where the interpreter runs it."""
 
     device: Device | None
@@ -68,7 +68,7 @@ class Place:
         return make_tensor(values) if self.device is None else array(values, device=self.device)
 
 
-def place_of(call: str, engine: str, tensors: Iterable[Tensor]) -> Place:
+def place_of(call: str, engine: str, tensors: Iterable[Tensor]) -> ExecutionSite:
     """Where `call` runs. Raises KernelError for an unknown engine, and for device tensors in the interpreter."""
     held = [t.engine for t in tensors if isinstance(t.engine, DeviceEngine)]
     if engine == "interpreter":
@@ -76,10 +76,10 @@ def place_of(call: str, engine: str, tensors: Iterable[Tensor]) -> Place:
             raise KernelError(
                 f"{call}(engine='interpreter'): {held[0].name or 'a tensor'} is on {held[0].device}; pass .numpy()"
             )
-        return Place(None)
+        return ExecutionSite(None)
     if engine != "wgpu":
         raise KernelError(f"{call}(engine={engine!r}): there are 'wgpu' and 'interpreter'")
-    return Place(held[0].device if held else default_device())
+    return ExecutionSite(held[0].device if held else default_device())
 
 
 def tensor_of(call: str, x: object) -> Tensor:

@@ -34,17 +34,17 @@ from ...tensor import (
 )
 from ...tensor.domain import broadcast, modes_of, over, steps_of
 from ...tensor.functions import Function
-from ...tensor.rules import Number, Shape, Typed, Weak, broadcast_shape, result_type, weak_kind
+from ...tensor.rules import Number, Shape, Typed, WeakNumber, broadcast_shape, result_type, weak_kind
 from ..ir import Expr, new_arena, var
 from ..language import control as gpu
 from ..language import functions
-from ..runtime.call_cache import Memory, seen
+from ..runtime.call_cache import CallCache, seen
 from ..runtime.device_tensor import DeviceEngine
 from ..targets.wgsl import Dialect
 from ..trace.kernel import KernelFunction
 from .domain import TURNED, WIDTH, Tiling, Turn, staged_layout, tiling_of, zipped
 from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
-from .operand import Place, place_of, target_of, tensor_of
+from .operand import ExecutionSite, place_of, target_of, tensor_of
 
 THREADS = 256
 KEPT = 128
@@ -53,13 +53,13 @@ _RESULT = "result"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PointwisePlan:
     """How a call is launched: in `tiling` where the layouts share modes, else element by element in strides.
 
     `types` are those of the operands, in order: a parameter's own cannot tell a Python number from a NumPy scalar.
     """
 
-    types: tuple[DType | Weak, ...]
+    types: tuple[DType | WeakNumber, ...]
     tiling: Tiling | None
 
     def __str__(self) -> str:
@@ -67,12 +67,12 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundCall:
     """A call made ready: what the kernel gets, in order, its plan, and the result as the caller sees it."""
 
     arguments: tuple[Tensor | Number | np.generic, ...]
-    plan: Plan
-    place: Place
+    plan: PointwisePlan
+    place: ExecutionSite
     result: Tensor
 
 
@@ -91,7 +91,7 @@ class Pointwise:
         self.function: Callable[..., object] = element
         self.kernel = KernelFunction(self._body())
         self._results: dict[Hashable, DType] = {}
-        self._memory = Memory()
+        self._memory = CallCache()
 
     def __repr__(self) -> str:
         return f"<pointwise {self.name}({', '.join(self.names)})>"
@@ -133,7 +133,7 @@ class Pointwise:
 
     def _bind(
         self, operands: tuple[object, ...], named: Mapping[str, object], out: Tensor | None, engine: str
-    ) -> Bound:
+    ) -> BoundCall:
         values = self._sorted(operands, named)
         numbers = {k: v for k, v in values.items() if isinstance(v, bool | int | float | complex | np.generic)}
         tensors = {k: tensor_of(self.name, v) for k, v in values.items() if k not in numbers}
@@ -147,15 +147,15 @@ class Pointwise:
         if not np.can_cast(dtype.numpy, result.dtype.numpy, "same_kind"):
             raise KernelError(f"{self.name}: out holds {result.dtype}, the operands give {dtype}; convert with astype")
         _check_alias(self.name, tensors, result)
-        plan = Plan(tuple(types.values()), None)
+        plan = PointwisePlan(tuple(types.values()), None)
         if not result.size:
-            return Bound((), plan, place, result)
+            return BoundCall((), plan, place, result)
         stretched = {k: broadcast(place.bring(t), shape) for k, t in tensors.items()}
         walked, tiling = walk([*stretched.values(), result])
         ready: dict[str, Tensor | Number | np.generic] = dict(zip(stretched, walked[:-1], strict=True))
         ready |= {k: launch_parameter(number, types.values()) for k, number in numbers.items()}
         arguments = (*(ready[name] for name in self.names), walked[-1])
-        return Bound(arguments, Plan(plan.types, tiling), place, result)
+        return BoundCall(arguments, PointwisePlan(plan.types, tiling), place, result)
 
     def _sorted(self, operands: tuple[object, ...], named: Mapping[str, object]) -> dict[str, object]:
         given = dict(zip(self.names, operands, strict=False))
@@ -167,10 +167,11 @@ class Pointwise:
             )
         return {name: given[name] if name in given else named[name] for name in self.names}
 
-    def result_type(self, types: Mapping[str, DType | Weak], numbers: Mapping[str, Any]) -> DType:
+    def result_type(self, types: Mapping[str, DType | WeakNumber], numbers: Mapping[str, Any]) -> DType:
         """What the function gives for elements of these types and these numbers, of which whole ones may be refused."""
         operands = [
-            numbers[name] if isinstance(dtype, Weak) and dtype.kind != "f" else dtype for name, dtype in types.items()
+            numbers[name] if isinstance(dtype, WeakNumber) and dtype.kind != "f" else dtype
+            for name, dtype in types.items()
         ]
         key = *operands, *map(type, operands)
         found = self._results.get(key)
@@ -183,7 +184,7 @@ class Pointwise:
             self._results[key] = found
         return found
 
-    def of_elements(self, values: Iterable[Scalars], types: tuple[DType | Weak, ...], dtype: DType) -> Expr:
+    def of_elements(self, values: Iterable[Scalars], types: tuple[DType | WeakNumber, ...], dtype: DType) -> Expr:
         """What the function gives, in a kernel, for one element of each operand, as an element of `dtype`."""
         found = self.element(*map(_element, values, types))
         if not isinstance(found, Element):
@@ -194,7 +195,7 @@ class Pointwise:
         """The function that is traced: its parameters are called as the operands are."""
         names, formula = self.names, self.formula
 
-        def body(*values: Tensor | Expr, plan: Plan) -> None:
+        def body(*values: Tensor | Expr, plan: PointwisePlan) -> None:
             *operands, result = values
             if formula:
                 gpu.note(formula=formula)
@@ -303,7 +304,7 @@ def staged(tiles: list[Tensor], turn: Turn) -> list[Tensor]:
     return found
 
 
-def _new_result(place: Place, shape: Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
+def _new_result(place: ExecutionSite, shape: Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
     """A tensor for the result, its axes in memory in the order of the first operand that has its shape."""
     whole = next((t for t in operands if mode_sizes(t) == shape), None)
     if whole is None:
@@ -317,19 +318,19 @@ def _any(operand: Typed) -> Element:
     return Element(var("x", operand.accumulator if isinstance(operand, DType) else f32), operand)
 
 
-def type_of_number(number: Number | np.generic) -> DType | Weak:
+def type_of_number(number: Number | np.generic) -> DType | WeakNumber:
     """What the rules know of a number: a NumPy scalar's type, or the kind of a Python number."""
-    return gpu_dtype(number.dtype) if isinstance(number, np.generic) else Weak(weak_kind(number))
+    return gpu_dtype(number.dtype) if isinstance(number, np.generic) else WeakNumber(weak_kind(number))
 
 
-def _element(value: Scalars, dtype: DType | Weak) -> Element:
+def _element(value: Scalars, dtype: DType | WeakNumber) -> Element:
     """An operand of the kernel as an element, in the type in which it is computed."""
     assert isinstance(value, Expr)
-    working = bool_ if dtype.kind == "b" else value.dtype if isinstance(dtype, Weak) else dtype.accumulator
+    working = bool_ if dtype.kind == "b" else value.dtype if isinstance(dtype, WeakNumber) else dtype.accumulator
     return Element(functions.cast(value, working), dtype)
 
 
-def launch_parameter(number: Number | np.generic, types: Iterable[DType | Weak]) -> Number | np.generic:
+def launch_parameter(number: Number | np.generic, types: Iterable[DType | WeakNumber]) -> Number | np.generic:
     """A number as a launch parameter that holds it exactly: a float where one of the operands' `types` is."""
     as_float = any(isinstance(dtype, DType) and dtype.kind == "f" for dtype in types)
     value = number.item() if isinstance(number, np.generic) else number

@@ -34,7 +34,7 @@ from ..trace.kernel import kernel
 from .copies import filled
 from .domain import zipped
 from .fold import RUN, FoldPlan, Pass, Rows, columns_like, fold_kernel, over_lanes, passes, plan_for, walk
-from .operand import Place, place_of, tensor_of
+from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted, pointwise
 from .softmax import softmax_sums_kernel
 from .variance import variance_of_rows
@@ -89,7 +89,7 @@ class Reduction:
         return over(source, joined([modes_of(source)[0], columns])), target, indices
 
 
-def launches(name: str, call: Reduction, place: Place, out: Tensor) -> Iterator[Pass]:
+def launches(name: str, call: Reduction, place: ExecutionSite, out: Tensor) -> Iterator[Pass]:
     """The launches of `fold_kernel` that give this reduction, which is no argmax or argmin."""
     fold = Fold(name, accumulator(name, call.tensor.dtype), call.count)
     return passes(place, *call.rows(out), fold)
@@ -121,7 +121,7 @@ def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str, option
     return out
 
 
-def _log_of_sums(place: Place, x: Tensor, out: Tensor) -> None:
+def _log_of_sums(place: ExecutionSite, x: Tensor, out: Tensor) -> None:
     """out[i, 0] = log(sum(exp(x[i, :]))), from the greatest and the sum below it of each split."""
     at = place.engine
     x = x if x.dtype.kind == "f" else converted(x, f32, engine=at)
@@ -196,7 +196,7 @@ def search_kernel(
             places[mine, rows.split] = functions.cast(columns[place, 0], places.dtype)
 
 
-def search_rows(place: Place, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:
+def search_rows(place: ExecutionSite, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:
     """out[i, 0] = what `counted` makes of the column of the greatest or the least element of row i of x."""
     rows, dtype = size(x, 0), i32 if x.dtype.kind == "f" else accumulator("max", x.dtype)
     indices: tuple[Tensor, ...] = ()

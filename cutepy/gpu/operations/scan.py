@@ -21,7 +21,7 @@ from ..language.folds import Fold
 from ..runtime.call_cache import repeatable
 from ..trace.kernel import kernel
 from .domain import power_of_two, zipped
-from .operand import Place, place_of, tensor_of
+from .operand import ExecutionSite, place_of, tensor_of
 
 THREADS, VALUES = 256, 4
 PARTS = 256
@@ -133,7 +133,7 @@ def _rows(x: Tensor, y: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     return over(x, joined([found[1], modes[axis]])), over(y, joined([found[0], targets[axis]]))
 
 
-def scan_rows(place: Place, x: Tensor, out: Tensor, fold: Fold) -> None:
+def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> None:
     """out[i, j] = the fold of row i of x up to column j."""
     plan = plan_of(x)
     parts = ceil_div(size(x, 1), plan.part)

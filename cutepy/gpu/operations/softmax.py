@@ -22,7 +22,7 @@ from ..runtime.call_cache import repeatable
 from ..trace.kernel import kernel
 from .domain import zipped
 from .fold import RUN, FoldPlan, Rows, columns_like, over_lanes, plan_for, plan_of_whole_rows, walk
-from .operand import Place, place_of, tensor_of
+from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted
 
 MOST_VALUES = 64
@@ -155,7 +155,7 @@ def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Ten
     return result
 
 
-def _softmax(place: Place, x: Tensor, y: Tensor, axis: int) -> None:
+def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
     views, shared = _rows(x, y, axis)
     if shared and (plan := plan_of_whole_rows(views[0], MOST_VALUES)):
         place.run(softmax_kernel, *views, plan=plan)

@@ -19,7 +19,7 @@ from ..language import control as gpu
 from ..language import functions
 from ..trace.kernel import kernel
 from .fold import FoldPlan, Rows, State, columns_like, over_lanes, plan_for, walk
-from .operand import Place
+from .operand import ExecutionSite
 
 MOST_ROWS = 4
 """Rows of a thread for which three numbers of each lane fit shared memory."""
@@ -108,7 +108,7 @@ def _over_lanes(rows: Rows, states: Sequence[Tensor], out: tuple[Tensor, ...], o
                 out[0][mine, 0] = functions.cast(functions.sqrt(value) if root else value, out[0].dtype)
 
 
-def variance_of_rows(place: Place, x: Tensor, out: Tensor, *, correction: float, root: bool) -> None:
+def variance_of_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, correction: float, root: bool) -> None:
     """out[i, 0] = the variance of row i of x, or its root."""
     plan = plan_for(x, most_rows=MOST_ROWS)
     how = {"over": max(size(x, 1) - correction, 0.0), "root": root}

@@ -14,7 +14,7 @@ from .buffer import DeviceBuffer
 from .device import Device, DeviceStats
 from .forks import compute, forked, in_time, part_with
 from .interrupts import Uninterrupted
-from .program import MATRICES, Binding, Limits, MatrixShape, Param, Program
+from .program import MATRICES, Binding, Limits, MatrixShape, Program, ProgramParam
 
 _USEFUL = (
     *("shader-f16", "subgroup", "subgroups", "subgroup-barrier", "timestamp-query", "shader-int64"),
@@ -105,7 +105,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 __all__ = [
-    "MATRICES", "Adapter", "Binding", "Device", "DeviceBuffer", "DeviceStats", "Limits", "MatrixShape", "Param",
+    "MATRICES",
+    "Adapter",
+    "Binding",
+    "Device",
+    "DeviceBuffer",
+    "DeviceStats",
+    "Limits",
+    "MatrixShape",
     "Program",
-    "adapters", "choose_adapter", "default_device", "missing_runtimes", "open_device",
+    "ProgramParam",
+    "adapters",
+    "choose_adapter",
+    "default_device",
+    "missing_runtimes",
+    "open_device",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from ...errors import DeviceError
 from .adapters import Runtime
 from .buffer import Array, DeviceBuffer
 from .native import Completion, wgpu
-from .pipeline import Bound
+from .pipeline import BoundPipeline
 from .program import Program, Size3
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Batch:
     def __init__(self, timestamps: dict[str, object] | None) -> None:
         self._timestamps = timestamps
         self._slot = b"", 0
-        self.launches: list[tuple[Bound, int, Size3]] = []
+        self.launches: list[tuple[BoundPipeline, int, Size3]] = []
         self.params = bytearray()
 
     @property
@@ -57,7 +57,7 @@ class Batch:
         """Whether one more launch with so many bytes of parameters fits."""
         return not self.full and len(self.params) + params <= PARAMS_BYTES
 
-    def record(self, bound: Bound, params: bytes, grid: Size3) -> None:
+    def record(self, bound: BoundPipeline, params: bytes, grid: Size3) -> None:
         """Add one launch; parameters that equal those of the launch before it lie where those lie."""
         if params and params != self._slot[0]:
             self._slot = params, len(self.params)

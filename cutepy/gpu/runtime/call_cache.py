@@ -173,7 +173,7 @@ def _left(result: object, args: tuple[object, ...], places: dict[int, int]) -> R
     return Result(None, places[id(engine.buffer)], engine.dtype, engine.length, result.layout, result.offset)
 
 
-class Memory:
+class CallCache:
     """The calls of one operation that are known."""
 
     def __init__(self) -> None:
@@ -203,7 +203,7 @@ class Memory:
         return result
 
 
-_MEMORIES: WeakSet[Memory] = WeakSet()
+_MEMORIES: WeakSet[CallCache] = WeakSet()
 
 
 def forget() -> None:
@@ -214,7 +214,7 @@ def forget() -> None:
 
 def repeatable(operation: Callable[P, R]) -> Callable[P, R]:
     """An operation that remembers its calls. Its arguments beside tensors must be static."""
-    memory = Memory()
+    memory = CallCache()
 
     @wraps(operation)
     def quick(*args: P.args, **named: P.kwargs) -> R:

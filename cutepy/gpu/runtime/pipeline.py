@@ -116,7 +116,7 @@ def warn_that_checks_stay() -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bound:
+class BoundPipeline:
     """A pipeline with the bind group of its buffers, and their numbers."""
 
     pipeline: Pipeline
@@ -132,13 +132,13 @@ class BindGroups:
     """The bind groups of a device, by program and buffers: the most recent ones, none that holds a freed buffer."""
 
     def __init__(self) -> None:
-        self._groups: OrderedDict[Key, Bound] = OrderedDict()
+        self._groups: OrderedDict[Key, BoundPipeline] = OrderedDict()
         self._of_buffer: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    def get(self, device: Device, program: Program, operands: Sequence[DeviceBuffer]) -> Bound:
+    def get(self, device: Device, program: Program, operands: Sequence[DeviceBuffer]) -> BoundPipeline:
         """The program compiled and the bind group of these buffers for it; operands are checked when it is made.
 
         Raises DeviceError for a buffer of another device, freed or too large to bind, KernelError for one too small or
@@ -156,7 +156,7 @@ class BindGroups:
             for i, operand in enumerate(operands)
         ]
         group = device.gpu.create_bind_group(layout=pipeline.buffers_layout, entries=entries)
-        found = self._groups[key] = Bound(pipeline, group, key[1])
+        found = self._groups[key] = BoundPipeline(pipeline, group, key[1])
         for operand in operands:
             self._of_buffer[operand.uid].add(key)
         if len(self._groups) > GROUPS_KEPT:

@@ -36,7 +36,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Param:
+class ProgramParam:
     """One scalar that may differ at every launch; it travels in the uniform buffer."""
 
     name: str
@@ -44,13 +44,13 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class LoopBound:
     """A loop: its counter goes `far`, and so many times each of some parameters, by `step`; and the loops inside.
 
     What one invocation takes of it is at most that, and exactly that where it is `certain`; the test that ends a loop
     counts as a turn.
 
-    >>> loop = Turns(10, 2, ((0, 3),), (Turns(4, 1),))  # of 3 n + 10 by 2, with one of 4 inside
+    >>> loop = LoopBound(10, 2, ((0, 3),), (LoopBound(4, 1),))  # of 3 n + 10 by 2, with one of 4 inside
     >>> loop.most((4,)), loop.least((4,))
     (67, 67)
     """
@@ -58,7 +58,7 @@ class Turns:
     far: int
     step: int
     terms: tuple[tuple[int, int], ...] = ()
-    inside: "tuple[Turns, ...]" = ()
+    inside: "tuple[LoopBound, ...]" = ()
     certain: bool = True
 
     def most(self, params: Sequence[float]) -> int:
@@ -135,7 +135,8 @@ class Program:
     every index in its array, for a device whose modules have no checks. `lanes` is the least size of a subgroup,
     and `turns` are its loops as far as they are known.
 
-    >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(Param("a", "f32"),))
+    >>> scale = ProgramParam("a", "f32")
+    >>> p = Program("...", "scale", (Binding("x", "read_write"),), (64, 1, 1), (16, 1, 1), params=(scale,))
     >>> p.pack((2.0,))
     b'\\x00\\x00\\x00@'
     """
@@ -145,13 +146,13 @@ class Program:
     bindings: tuple[Binding, ...]
     workgroup_size: Size3
     grid: Size3
-    params: tuple[Param, ...] = ()
+    params: tuple[ProgramParam, ...] = ()
     needs: tuple[str, ...] = ()
     shared_bytes: int = 0
     checked: bool = True
     lanes: int = 0
     guarded: bool = False
-    turns: tuple[Turns, ...] = ()
+    turns: tuple[LoopBound, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.wgsl)  # which a text keeps; every launch looks for its program

@@ -23,9 +23,9 @@ from ..ir.operators import SUBGROUP
 from ..ir.waits import waiting
 from .interpreter_memory import (
     Compute,
+    InterpreterState,
     Reach,
     Run,
-    State,
     Watch,
     atomic_update,
     both,
@@ -84,7 +84,7 @@ def interpret(
     given: dict[ir.Expr, Array] = {p: np.full((1, 1), (params or {})[p.name], p.dtype.numpy) for p in kernel.params}
     with np.errstate(all="ignore"):
         for chunk in _chunks(kernel, compiler.held, only, alone=bool(compiler.waits)):
-            state = State(
+            state = InterpreterState(
                 kernel, len(chunk[0]), dict(bound), {}, params=given, subgroup_size=subgroup_size, watch=watch
             )
             _prepare(state, chunk)
@@ -119,7 +119,7 @@ def _chunks(kernel: ir.Kernel, held: int, only: int | None, *, alone: bool) -> I
         yield ids[0], ids[1], ids[2]
 
 
-def _prepare(state: State, chunk: tuple[Array, Array, Array]) -> None:
+def _prepare(state: InterpreterState, chunk: tuple[Array, Array, Array]) -> None:
     kernel, threads = state.kernel, state.kernel.threads
     thread, size = np.arange(threads, dtype=np.uint32)[None, :], state.subgroup_size
     for axis, (ids, count) in enumerate(zip(chunk, kernel.grid, strict=True)):
@@ -174,7 +174,7 @@ class Compiler:
     def once(self, value: ir.Expr, compute: Compute) -> Compute:
         fleeting = value in self.fleeting
 
-        def recall(s: State) -> Array:
+        def recall(s: InterpreterState) -> Array:
             kept = s.fleeting if fleeting else s.lasting
             found = kept.get(value)
             if found is None:
@@ -231,7 +231,7 @@ class Compiler:
                 return lambda s: s.arrays[buffer][first].copy()
             return lambda s: s.arrays[buffer][first : first + lanes].copy()
 
-        def read(s: State) -> Array:
+        def read(s: InterpreterState) -> Array:
             active = s.active if where is None else both(s.active, where(s))
             at = reach.elements(s, index(s), active)
             reach.check_coordinates(s, active)
@@ -245,7 +245,7 @@ class Compiler:
     def block(self, block: ir.Block) -> Run:
         runs = [self.counted(stmt, RUNS[type(stmt)](self, stmt)) for stmt in block if not isinstance(stmt, ir.Comment)]
 
-        def run(s: State) -> None:
+        def run(s: InterpreterState) -> None:
             for step in runs:
                 s.fleeting.clear()
                 step(s)
@@ -258,7 +258,7 @@ class Compiler:
             return change
         buffer = stmt.buffer
 
-        def run(s: State) -> None:
+        def run(s: InterpreterState) -> None:
             before = s.arrays[buffer].tobytes()
             change(s)
             s.changes[buffer] += before != s.arrays[buffer].tobytes()
@@ -268,7 +268,7 @@ class Compiler:
     def let(self, stmt: ir.Let) -> Run:
         var, compute = stmt.var, self.expr(stmt.value)
 
-        def bind(s: State) -> None:
+        def bind(s: InterpreterState) -> None:
             s.values[var] = compute(s)
 
         return bind
@@ -278,7 +278,7 @@ class Compiler:
         axes = 4 if var.dtype.kind == "m" else 2 if var.lanes == 1 else 3
         zero = np.zeros((1,) * axes, var.dtype.numpy)
 
-        def declare(s: State) -> None:
+        def declare(s: InterpreterState) -> None:
             s.values[var] = zero if start is None else start(s)
 
         return declare
@@ -286,7 +286,7 @@ class Compiler:
     def assign(self, stmt: ir.Assign) -> Run:
         var, compute, lane, kind = stmt.var, self.expr(stmt.value), stmt.lane, stmt.var.dtype
 
-        def assign(s: State) -> None:
+        def assign(s: InterpreterState) -> None:
             new, old = compute(s), s.values[var]
             if lane is not None:
                 lanes = [new if i == lane else lane_of(old, i) for i in range(var.lanes)]
@@ -305,7 +305,7 @@ class Compiler:
             reach.check_constant(first)
             part = slice(first, first + lanes) if lanes > 1 else first
 
-            def keep(s: State) -> None:
+            def keep(s: InterpreterState) -> None:
                 put, active = value(s), s.active
                 if isinstance(kind, MatrixType):
                     active = by_subgroup(s, kind, stmt.place, "sets")
@@ -316,7 +316,7 @@ class Compiler:
 
             return keep
 
-        def write(s: State) -> None:
+        def write(s: InterpreterState) -> None:
             at = reach.elements(s, index(s), s.active, value)
             reach.check_coordinates(s, s.active)
             put = value(s)
@@ -332,7 +332,7 @@ class Compiler:
         reach = Reach(self.kernel, buffer, 1, stmt.place, "updates", stmt.index, stmt.takes, self.coordinates(stmt))
         waits = any(wait.atomic is stmt for wait in self.waits)
 
-        def update(s: State) -> None:
+        def update(s: InterpreterState) -> None:
             first = reach.elements(s, index(s), s.active, value)
             reach.check_coordinates(s, s.active)
             at = np.broadcast_to(spread(s, buffer, first, 1), s.shape)
@@ -353,7 +353,7 @@ class Compiler:
     def branch(self, stmt: ir.If) -> Run:
         test, then, orelse = self.expr(stmt.condition), self.block(stmt.then), self.block(stmt.orelse)
 
-        def run(s: State) -> None:
+        def run(s: InterpreterState) -> None:
             outside, condition = s.active, test(s)
             for side, body in ((condition, then), (np.logical_not(condition), orelse)):
                 here = both(outside, side)
@@ -371,7 +371,7 @@ class Compiler:
         body, var = self.block(stmt.body), stmt.var
         repeated = [wait.atomic for wait in self.waits if wait.loop is stmt]
 
-        def run(s: State) -> None:
+        def run(s: InterpreterState) -> None:
             outside, at = s.active, start(s)
             going = outside
             s.loops.append(var)
@@ -402,7 +402,7 @@ class Compiler:
     def leave(self, stmt: ir.Break) -> Run:
         test, last = self.expr(stmt.condition), self.block(stmt.last)
 
-        def run(s: State) -> None:
+        def run(s: InterpreterState) -> None:
             condition = test(s)
             here = both(s.active, condition)
             if here.any():
@@ -418,14 +418,14 @@ class Compiler:
         return lambda s: say(s, stmt.parts, [value(s) for value in values])
 
     def barrier(self, stmt: ir.Barrier) -> Run:
-        def come(s: State) -> None:
+        def come(s: InterpreterState) -> None:
             if s.watch is not None:
                 s.watch.barrier(s, stmt)
 
         return come
 
 
-#: What each kind of statement does to a `State`.
+#: What each kind of statement does to a `InterpreterState`.
 RUNS: dict[type[ir.Stmt], Callable[[Compiler, Any], Run]] = {
     ir.Let: Compiler.let,
     ir.Declare: Compiler.declare,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class State:
+class InterpreterState:
     """One run over some workgroups: where each array lives, what the names hold, who is active (None: all)."""
 
     kernel: Kernel
@@ -62,22 +62,22 @@ class State:
         return tuple((v.name, int(np.broadcast_to(self.values[v], self.shape)[group, thread])) for v in self.loops)
 
 
-Compute = Callable[[State], Array]
+Compute = Callable[[InterpreterState], Array]
 """Computes a value."""
-Run = Callable[[State], None]
+Run = Callable[[InterpreterState], None]
 """Runs a statement."""
 
 
 class Watch:
     """Who looks on while a kernel runs: asked at each access of memory that threads share, and at each barrier."""
 
-    def begin(self, s: State) -> None:
+    def begin(self, s: InterpreterState) -> None:
         """The workgroups of `s` are about to run."""
 
-    def access(self, s: State, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
+    def access(self, s: InterpreterState, reach: Reach, at: Array, active: Array | None, values: Array) -> None:
         """The active invocations access elements from `at` on, and find or put `values`."""
 
-    def barrier(self, s: State, stmt: Barrier) -> None:
+    def barrier(self, s: InterpreterState, stmt: Barrier) -> None:
         """The active invocations come to a barrier."""
 
 
@@ -94,7 +94,7 @@ class Reach:
     takes: bool = True
     coordinates: tuple[tuple[Compute, int], ...] = ()
 
-    def check_coordinates(self, s: State, active: Array | None) -> None:
+    def check_coordinates(self, s: InterpreterState, active: Array | None) -> None:
         """Raise KernelError where an active invocation has a coordinate outside its extent."""
         for compute, extent in self.coordinates:
             value = compute(s)
@@ -110,7 +110,7 @@ class Reach:
                 )
 
     @staticmethod
-    def invocation(s: State, group: int, thread: int) -> list[str]:
+    def invocation(s: InterpreterState, group: int, thread: int) -> list[str]:
         """Which invocation it is, with the counters of its loops."""
         counters = [f"{name} = {value}" for name, value in s.counters(group, thread)]
         return [f"workgroup {s.workgroup(group)}, thread {thread}", *counters]
@@ -124,7 +124,11 @@ class Reach:
         return f"{place}kernel {self.kernel.name} {self.verb} {self.buffer.name} at"
 
     def elements(
-        self, s: State, index: Array, active: Array | None, put: Callable[[State], Array] | None = None
+        self,
+        s: InterpreterState,
+        index: Array,
+        active: Array | None,
+        put: Callable[[InterpreterState], Array] | None = None,
     ) -> Array:
         """The first element of each access, 0 for the inactive invocations; `put` gives what is written."""
         at = index.astype(np.int64) * self.buffer.width
@@ -135,7 +139,9 @@ class Reach:
             self.refuse(s, np.broadcast_to(at, s.shape), last, put)
         return at
 
-    def refuse(self, s: State, at: Array, last: int, put: Callable[[State], Array] | None) -> None:
+    def refuse(
+        self, s: InterpreterState, at: Array, last: int, put: Callable[[InterpreterState], Array] | None
+    ) -> None:
         group, thread = map(int, np.argwhere((at > last) | (at < 0))[0])
         found = int(at[group, thread])
         size = f"it has {self.buffer.length} elements" + (f" and {self.lanes} are accessed" if self.lanes > 1 else "")
@@ -145,7 +151,7 @@ class Reach:
         raise KernelError(f"{self.context()} element {found}, {size}: {', '.join(who)}")
 
 
-def check_wait(s: State, reach: Reach, stmt: Stmt, at: Array, old: Array) -> None:
+def check_wait(s: InterpreterState, reach: Reach, stmt: Stmt, at: Array, old: Array) -> None:
     """Raise KernelError where invocations find at the same elements what they found before, and nobody has changed the
     array since: then nobody will before they end."""
     on = s.everyone
@@ -167,7 +173,7 @@ def value_at(values: Array, lanes: int, shape: tuple[int, int], group: int, thre
     return np.atleast_1d(whole[..., group, thread])
 
 
-def spread(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
+def spread(s: InterpreterState, buffer: Buffer, at: Array, lanes: int) -> Array:
     """Where elements stand in an array's memory: each workgroup, or each thread, has its own."""
     if lanes > 1:
         at = at + np.arange(lanes)[:, None, None]
@@ -178,12 +184,12 @@ def spread(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
     return at
 
 
-def gather(s: State, buffer: Buffer, at: Array, lanes: int) -> Array:
+def gather(s: InterpreterState, buffer: Buffer, at: Array, lanes: int) -> Array:
     found: Array = s.arrays[buffer].take(spread(s, buffer, at, lanes))
     return found
 
 
-def scatter(s: State, buffer: Buffer, at: Array, value: Array, lanes: int) -> None:
+def scatter(s: InterpreterState, buffer: Buffer, at: Array, value: Array, lanes: int) -> None:
     array, shape = s.arrays[buffer].reshape(-1), (lanes, *s.shape) if lanes > 1 else s.shape
     at, value = np.broadcast_to(spread(s, buffer, at, lanes), shape), np.broadcast_to(value, shape)
     if s.active is None:
@@ -301,7 +307,7 @@ def atomic_update(
 MOST_LINES = 64
 
 
-def say(s: State, parts: Sequence[str | int], values: Sequence[Array]) -> None:
+def say(s: InterpreterState, parts: Sequence[str | int], values: Sequence[Array]) -> None:
     """Print the parts of an `ir.Print` for the active invocations, the first of them where there are many."""
     who = np.argwhere(s.everyone)
     wide = [np.broadcast_to(value, s.shape) for value in values]
@@ -320,7 +326,7 @@ def _part(part: str | int, rest: Iterator[str]) -> str:
     return f"[{', '.join(next(rest) for _ in range(part))}]" if part else next(rest)
 
 
-def by_subgroup(s: State, kind: MatrixType, place: str, what: str) -> Array | None:
+def by_subgroup(s: InterpreterState, kind: MatrixType, place: str, what: str) -> Array | None:
     """Which subgroups are active, as (workgroups, subgroups, 1, 1); None if all are. Raises KernelError where some
     threads of one are and some are not, or where subgroups have another size."""
     threads = s.kernel.threads
@@ -337,7 +343,7 @@ def by_subgroup(s: State, kind: MatrixType, place: str, what: str) -> Array | No
     return on[:, :, :1, None]
 
 
-def _refuse(s: State, wrong: Any, place: str, message: str) -> None:
+def _refuse(s: InterpreterState, wrong: Any, place: str, message: str) -> None:
     """Raise KernelError about the first subgroup of which something is wrong."""
     for group, subgroup in np.argwhere(wrong)[:1].tolist():
         who = f"subgroup {subgroup} of workgroup {s.workgroup(group)}"
@@ -348,7 +354,9 @@ def _at(place: str) -> str:
     return f"{place}: " if place else ""
 
 
-def lanes_of(s: State, reach: Reach, node: ir.MatrixLoad | ir.MatrixStore, kind: MatrixType, value: Array) -> Array:
+def lanes_of(
+    s: InterpreterState, reach: Reach, node: ir.MatrixLoad | ir.MatrixStore, kind: MatrixType, value: Array
+) -> Array:
     """The element of each (lane, workgroup, thread), checked to be inside the array: all threads of an active subgroup
     say where its matrix begins."""
     what = {"reads": "loads", "writes": "stores"}[reach.verb]
@@ -375,7 +383,7 @@ def load_matrix(c: Compiler, node: ir.MatrixLoad) -> Compute:
     assert isinstance(kind, MatrixType)
     reach = Reach(c.kernel, buffer, 1, node.place, "reads", node.index, coordinates=c.coordinates(node))
 
-    def read(s: State) -> Array:
+    def read(s: InterpreterState) -> Array:
         lanes = lanes_of(s, reach, node, kind, index(s))
         lanes = lanes if s.active is None else np.where(s.active, lanes, 0)
         found = np.stack([np.broadcast_to(gather(s, buffer, lane, 1), s.shape) for lane in lanes])
@@ -396,7 +404,7 @@ def call_matrix(c: Compiler, node: ir.MatrixCall) -> Compute:
     law, kind, operands = ir.meaning(node), node.dtype, [c.expr(x) for x in node.operands]
     assert law is not None and isinstance(kind, MatrixType)
 
-    def compute(s: State) -> Array:
+    def compute(s: InterpreterState) -> Array:
         by_subgroup(s, kind, node.place, "computes")
         return law(*[x(s) for x in operands])
 
@@ -408,7 +416,7 @@ def store_matrix(c: Compiler, stmt: ir.MatrixStore) -> Run:
     assert isinstance(kind, MatrixType)
     reach = Reach(c.kernel, buffer, 1, stmt.place, "writes", stmt.index, takes=False, coordinates=c.coordinates(stmt))
 
-    def write(s: State) -> None:
+    def write(s: InterpreterState) -> None:
         lanes = lanes_of(s, reach, stmt, kind, index(s))
         held = np.broadcast_to(value(s), (s.groups, s.kernel.threads // kind.threads, kind.rows, kind.columns))
         flat = (held.swapaxes(2, 3) if stmt.by_columns else held).reshape(s.groups, s.kernel.threads, -1)

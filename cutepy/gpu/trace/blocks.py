@@ -30,8 +30,8 @@ from .python_state import MISSING, content_of
 from .registers import (
     CannotCarry,
     Owner,
-    Place,
     Register,
+    RegisterSlot,
     blank,
     carried,
     fitted,
@@ -104,7 +104,7 @@ class Unrolled(ExitStack):
 
 
 @dataclass(slots=True)
-class Side:
+class BranchSide:
     """One side of a branch: its statements, and its names and the contents of registers at its end."""
 
     body: list[Stmt]
@@ -220,7 +220,7 @@ class Block:
 
     def read(self, like: object, leaves: list[object]) -> object:
         """The value of the form of `like` with these numbers, which may be in registers."""
-        values = [reading(self.trace, leaf) if isinstance(leaf, Place) else leaf for leaf in leaves]
+        values = [reading(self.trace, leaf) if isinstance(leaf, RegisterSlot) else leaf for leaf in leaves]
         return put_together(like, values)
 
 
@@ -256,7 +256,7 @@ class Branch(Block):
         super().__init__(word, place, tables, cells, frame)
         self.condition, self.otherwise = condition, simplify(negated(condition))
         self.divergent = "" if self.trace.is_uniform(condition) else f"the condition at {place}"
-        self.sides: list[Side] = []
+        self.sides: list[BranchSide] = []
         self.begin(condition)
 
     def begin(self, holds: Expr) -> None:
@@ -268,7 +268,7 @@ class Branch(Block):
         if self.trace.open[-1] is not self:
             raise self.trace.open[-1].caught(self.trace.open[-1].place)
         self.look()
-        self.sides.append(Side(self.body, self.bound(), self.trace.latest))
+        self.sides.append(BranchSide(self.body, self.bound(), self.trace.latest))
         self.trace.end_block(self.what)
 
     def turn(self) -> bool:
@@ -282,7 +282,7 @@ class Branch(Block):
     def done(self) -> None:
         """Both sides are complete, or the only one: emit them, and find what their names are after them."""
         self.stop()
-        self.sides.append(Side([], self.before, self.known))
+        self.sides.append(BranchSide([], self.before, self.known))
         then, other = self.sides[:2]
         self.now = {}
         kept = {name: found for name in self.names if (found := self.merge(name, then, other))}
@@ -295,7 +295,7 @@ class Branch(Block):
         self.put()
         self.forget()
 
-    def merge(self, name: str, then: Side, other: Side) -> tuple[object, list[object]] | None:
+    def merge(self, name: str, then: BranchSide, other: BranchSide) -> tuple[object, list[object]] | None:
         """The form of a name's value after the branch, and its numbers or where they are; None where the name is known
         already, or lost."""
         first, second, old = (names.get(name, UNBOUND) for names in (then.after, other.after, self.before))

@@ -84,7 +84,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class BoundArguments:
     """The arguments of one call, and the key of the kernel traced for them."""
 
     name: str
@@ -102,7 +102,7 @@ class Call:
 
 def bind_call(
     captures: Captures, signature: inspect.Signature, args: tuple[object, ...], static: Mapping[str, object]
-) -> Call:
+) -> BoundArguments:
     """Sort the arguments of a call. Raises KernelError for ones that a kernel cannot take, naming each."""
     name = captures.function.__name__
     try:
@@ -132,7 +132,7 @@ def bind_call(
             )
     shapes = tuple(structure), tuple(found.holders)
     keys = tuple([a.key for a in found.arguments]), shapes, captures.captured(), captures.static(fixed)
-    return Call(name, tuple(found.arguments), tuple(structure), fixed, keys, tuple(found.engines))
+    return BoundArguments(name, tuple(found.arguments), tuple(structure), fixed, keys, tuple(found.engines))
 
 
 class _Arguments:
@@ -213,7 +213,7 @@ def _check_offsets(where: str, tensor: Tensor, offset: int, length: int) -> None
         )
 
 
-def views_of(call: Call) -> frozenset[str]:
+def views_of(call: BoundArguments) -> frozenset[str]:
     """The arrays of a call, by the name of the first argument over each, with other elements between those of some
     argument, or beside them: all but those that a plain layout covers."""
     names: dict[int, str] = {}
@@ -309,7 +309,7 @@ if TYPE_CHECKING:
     from ..runtime import Device, DeviceBuffer
 
 
-def launch_on_device(program: Program, call: Call, device: Device) -> None:
+def launch_on_device(program: Program, call: BoundArguments, device: Device) -> None:
     """Launch over the device's buffers. A host array is uploaded before, and where the kernel writes it, the elements
     that it changed are stored afterwards: memory between the elements of a view is others' to write meanwhile.
     """
@@ -356,7 +356,7 @@ class Quick:
         self.device.launch(ready.program, self.buffers, [self.numbers[i] for i in ready.numbers])
 
 
-def ready(program: Program, call: Call) -> Ready:
+def ready(program: Program, call: BoundArguments) -> Ready:
     """The program as later calls of the same kind launch it."""
     names = list(call.params)
     return Ready(program, tuple([names.index(p.name) for p in program.params]))
@@ -388,7 +388,7 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
     return Quick(tuple(key), buffers, numbers, buffers[0].device)
 
 
-def device_of(call: Call) -> Device | None:
+def device_of(call: BoundArguments) -> Device | None:
     """The one device of all device tensors; None where there are none. Raises KernelError for tensors of several."""
     devices = {id(e.device): e.device for e in call.engines if isinstance(e, DeviceEngine)}
     if len(devices) > 1:
@@ -397,12 +397,12 @@ def device_of(call: Call) -> Device | None:
     return next(iter(devices.values()), None)
 
 
-def copies_on_host(call: Call) -> list[Array]:
+def copies_on_host(call: BoundArguments) -> list[Array]:
     """The memory of host arrays, as it is now."""
     return [array.copy() for array in _on_host(call)]
 
 
-def _on_host(call: Call) -> list[Array]:
+def _on_host(call: BoundArguments) -> list[Array]:
     arrays: list[Array] = []
     for engine in call.engines:
         if isinstance(engine, DeviceEngine):
@@ -414,7 +414,7 @@ def _on_host(call: Call) -> list[Array]:
     return arrays
 
 
-def run_on_host(call: Call, run: Callable[[list[Array], dict[str, float]], None]) -> None:
+def run_on_host(call: BoundArguments, run: Callable[[list[Array], dict[str, float]], None]) -> None:
     """Run on the memory of host arrays, in place."""
     arrays = _on_host(call)
     run(arrays, call.params)
@@ -423,7 +423,7 @@ def run_on_host(call: Call, run: Callable[[list[Array], dict[str, float]], None]
             engine.memory[...] = array
 
 
-def limits_of(call: Call) -> Limits:
+def limits_of(call: BoundArguments) -> Limits:
     """The limits of the device that holds the tensors; what every WebGPU device can, where none does."""
     for engine in call.engines:
         if isinstance(engine, DeviceEngine):
@@ -431,13 +431,13 @@ def limits_of(call: Call) -> Limits:
     return Limits()
 
 
-def has_subgroups(call: Call) -> bool:
+def has_subgroups(call: BoundArguments) -> bool:
     """Whether the device that holds the tensors has subgroups; False where none does."""
     device = device_of(call)
     return device is not None and "subgroups" in device.features
 
 
-def aliases(call: Call, kernel: Kernel) -> tuple[str, ...]:
+def aliases(call: BoundArguments, kernel: Kernel) -> tuple[str, ...]:
     """The pairs of bindings over one memory of which the kernel writes one: WebGPU forbids that."""
     bound = list(zip(call.engines, kernel.buffers, strict=True))
     return tuple(

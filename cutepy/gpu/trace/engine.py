@@ -41,7 +41,7 @@ _BREADTH = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class VectorAccess:
     """Elements [index, index + lanes), for the entries of a table given by `positions`, one list a lane."""
 
     index: ir.Expr
@@ -196,7 +196,7 @@ class BufferEngine:
         index = self._first(window)
         self.trace.emit(ir.MatrixStore(self.buffer, index, value, window.stride, window.by_columns, place, *self.at))
 
-    def _check_register(self, access: Access) -> None:
+    def _check_register(self, access: VectorAccess) -> None:
         """Matrices have registers of their own, chosen when the kernel is written."""
         if self.dtype.kind == "m" and not isinstance(access.index, ir.Const):
             raise KernelError(
@@ -279,7 +279,7 @@ class _Lanes(dict[tuple[int, ...], ir.Expr]):
 
 def _accesses(
     trace: Trace, table: Array, where: Scalars | None, most: int, *, base: Sum | None = None, store: bool = False
-) -> list[Access]:
+) -> list[VectorAccess]:
     """The accesses that cover a table of offsets from `base`, in order of the first entry of each; for a store without
     those that never happen."""
     if where is None and (base is not None or table.dtype != object):
@@ -304,7 +304,7 @@ def _accesses(
     return sorted(found, key=_begins)
 
 
-def _begins(access: Access) -> int:
+def _begins(access: VectorAccess) -> int:
     """The first entry of a table that an access serves."""
     return min(p[0] for p in access.positions)
 
@@ -375,7 +375,7 @@ def _mapped(base: Sum, through: ComposedLayout, table: Array) -> Array:
 
 def _runs(
     terms: dict[ir.Expr, int], places: dict[int, list[int]], where: ir.Expr | None, most: int
-) -> Iterator[Access]:
+) -> Iterator[VectorAccess]:
     """Runs of 4, 2 and 1 neighbours among offsets that differ by constants, aligned as the coefficients prove."""
     step = gcd(*terms.values())
     base = from_linear(Congruent(terms, 0), u32) if min(terms.values(), default=1) > 0 else None
@@ -392,7 +392,7 @@ def _runs(
             index = from_linear(Congruent(terms, first), u32)
         else:
             index = ir.binary("+", base, ir.const(first))
-        yield Access(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
+        yield VectorAccess(index, tuple(tuple(places[c]) for c in order[at : at + lanes]), where)
         at += lanes
 
 

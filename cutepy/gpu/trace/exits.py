@@ -20,7 +20,7 @@ _BODIES = "body", "orelse", "finalbody", "handlers", "cases"
 _WORDS: dict[type[ast.AST], str] = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue"}
 
 
-class Turns(ast.stmt):
+class ExitableLoop(ast.stmt):
     """A loop of which the name `left` tells that it was left: over the items of `iter`, if there are any, each of which
     is bound to `target`. `block` is the variable that holds it."""
 
@@ -206,7 +206,7 @@ class _Pass:
         self.loops.pop()
         if "continue" in words:
             inner.insert(0, _set(f".skipped{block}", False, loop))
-        found: list[ast.stmt] = [_set(f".left{block}", False, loop), at(Turns(block, loop, inner), loop)]
+        found: list[ast.stmt] = [_set(f".left{block}", False, loop), at(ExitableLoop(block, loop, inner), loop)]
         if orelse and always:
             return found + self.sequence(orelse, last=last) * ends
         if orelse and while_:

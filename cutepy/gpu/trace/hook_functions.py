@@ -19,7 +19,7 @@ from .loops import Repeated, Turning
 from .python_state import cells_of
 from .rewrite_source import with_hooks
 from .state import current, is_known, tracing
-from .statements import Loop, When, loop_over
+from .statements import LoopRange, When, loop_over
 
 #: How a value is compared with the next, and what that is.
 Comparison = tuple[Callable[[object, object], object], Callable[[], object]]
@@ -138,7 +138,7 @@ def repeated(
     subject: Any, tables: Tables, cells: FunctionType, counters: tuple[str, ...], left: str = ""
 ) -> Unrolled | Repeated:
     """What `for counters in subject:` goes through; `left` is the name that tells that it was left."""
-    if isinstance(subject, Loop):
+    if isinstance(subject, LoopRange):
         return Repeated(subject, tables, cells_of(cells), counters, sys._getframe(1), left)
     return Unrolled(subject)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .exits import Asked, Turns, ask, at, every, place_of, statements, without_leaving
+from .exits import Asked, ExitableLoop, ask, at, every, place_of, statements, without_leaving
 
 #: The name under which rewritten code knows the hooks: a free variable, so that no namespace of the user's changes.
 HOOKS = "__cutepy__"
@@ -20,7 +20,7 @@ _BODIES = frozenset({"body", "orelse", "finalbody"})
 
 
 @dataclass(slots=True)
-class _Scope:
+class _FunctionScope:
     """One function: the names it does not own, those that inner functions bind, and the blocks open around a node:
     the variable that holds each, and whether it is a loop. What has been bound so far, with its line, in order of text,
     also by `:=` alone; and the names of its own that blocks bind."""
@@ -44,7 +44,7 @@ class Hooks:
     def __init__(self, file: str, owner: str, text: str) -> None:
         self.file, self.owner, self.text = file, owner, text
         self.changes = self.apart = 0
-        self.scope: _Scope | None = None
+        self.scope: _FunctionScope | None = None
 
     def visit(self, node: Any) -> Any:
         return _VISITS.get(type(node), _VISIT_PARTS)(self, node)
@@ -138,7 +138,7 @@ class Hooks:
         self.visit(node.args)
         others = self.declared(node, ast.Global, ast.Nonlocal, inside=False)
         shared = self.declared(node, ast.Nonlocal, inside=True) - others
-        outer, self.scope = self.scope, _Scope(others, shared)
+        outer, self.scope = self.scope, _FunctionScope(others, shared)
         body = self.body(without_leaving(node, "yield" in self.text))
         if self.scope.count:
             names = ast.Tuple([ast.Name(name, ast.Load()) for name in sorted(self.scope.cells)], ast.Load())
@@ -154,7 +154,7 @@ class Hooks:
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
         self.visit(node.args)
-        outer, self.scope = self.scope, _Scope()
+        outer, self.scope = self.scope, _FunctionScope()
         node.body = self.visit(node.body)
         self.scope = outer
         return node
@@ -307,7 +307,7 @@ class Hooks:
             pairs.append(ast.Tuple([compare, _later(operand)], ast.Load()))
         return at(_call("compared", node.left, *pairs), node)
 
-    def visit_Turns(self, node: Turns) -> ast.AST:
+    def visit_ExitableLoop(self, node: ExitableLoop) -> ast.AST:
         """A loop that may be left: asked at the end of a turn whether it is, and, for one that Python goes through,
         at the beginning whether a thread has left it."""
         assert self.scope is not None

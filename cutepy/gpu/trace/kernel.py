@@ -37,7 +37,7 @@ from ..targets.interpreter import interpret
 from ..targets.wgsl import Dialect, print_wgsl
 from ..verify import CHECKS, SUBGROUP_SIZES, Verification, check_matrices, confine, needs_checks, verify
 from .call import (
-    Call,
+    BoundArguments,
     Parts,
     Ready,
     aliases,
@@ -234,7 +234,7 @@ class KernelFunction(NotebookRepr):
         traced, call = self._told_of(args, static)
         return replay(traced.kernel, copies_on_host(call), call.params, self._verified(call))
 
-    def _told_of(self, args: tuple[object, ...], static: dict[str, object]) -> tuple[Traced, Call]:
+    def _told_of(self, args: tuple[object, ...], static: dict[str, object]) -> tuple[Traced, BoundArguments]:
         """What is interpreted; numbers that its parameters cannot hold are refused as a launch refuses them."""
         call = self._bind(args, static)
         traced = self._form_of(call, has_subgroups(call))
@@ -260,7 +260,7 @@ class KernelFunction(NotebookRepr):
         """
         return self._verified(self._bind(args, static), limits)
 
-    def _verified(self, call: Call, limits: Limits | None = None) -> Verification:
+    def _verified(self, call: BoundArguments, limits: Limits | None = None) -> Verification:
         traced = self._form(call)
         key = limits if limits is not None else limits_of(call), aliases(call, traced.kernel)
         if key not in traced.verified:
@@ -313,18 +313,18 @@ class KernelFunction(NotebookRepr):
         self._static = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
         self._positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
-    def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> Call:
+    def _bind(self, args: tuple[object, ...], static: dict[str, object]) -> BoundArguments:
         with self._naming():
             if (captured := self.captures.captured()) != self._signed:
                 self._read_signature(captured)
             return bind_call(self.captures, self.signature, args, static)
 
     @_uncollected()
-    def _form(self, call: Call, *, subgroups: bool | None = None) -> Traced:
+    def _form(self, call: BoundArguments, *, subgroups: bool | None = None) -> Traced:
         """The kernel for these arguments, on devices with or without subgroups: those of the tensors, by default."""
         return self._form_of(call, has_subgroups(call) if subgroups is None else subgroups).printed()
 
-    def _form_of(self, call: Call, subgroups: bool) -> Traced:
+    def _form_of(self, call: BoundArguments, subgroups: bool) -> Traced:
         """The same, perhaps without a program."""
         key = call.key, subgroups
         found = self._traced.get(key)
@@ -339,7 +339,7 @@ class KernelFunction(NotebookRepr):
         return found
 
     @_uncollected()
-    def _trace(self, call: Call, subgroups: bool) -> Traced:
+    def _trace(self, call: BoundArguments, subgroups: bool) -> Traced:
         """Run the function over tensors of the kernel. In a context of its own: nothing set here lives on.
 
         Where it leaves layouts to be found, it runs again with what is found, once from each order of their modes.
@@ -362,7 +362,7 @@ class KernelFunction(NotebookRepr):
         found = {name: tries[at][1][name] for name, at in best.items()}
         return self._traced_as(call, new(found=found))
 
-    def _traced_as(self, call: Call, trace: Trace) -> Traced:
+    def _traced_as(self, call: BoundArguments, trace: Trace) -> Traced:
         """One run."""
         _TRACE.set(trace)
         KERNEL_FILE.set(self.file)
@@ -435,14 +435,14 @@ def _one_line(value: object) -> str:
     return text if len(text) <= 160 else f"{text[:150]}..."
 
 
-def _used(kernel: Kernel, call: Call) -> tuple[Param, ...]:
+def _used(kernel: Kernel, call: BoundArguments) -> tuple[Param, ...]:
     """The parameters that the kernel reads, in the order of the arguments: a weak one in each type that it met."""
     order = {a.name: i for i, a in enumerate(call.arguments) if a.tensor is None}
     used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)] if order else []
     return tuple(sorted(used, key=lambda p: (order[p.name], p.dtype.name)))
 
 
-def _stand_ins(trace: Trace, call: Call) -> list[Tensor | Expr]:
+def _stand_ins(trace: Trace, call: BoundArguments) -> list[Tensor | Expr]:
     """What stands for each tensor and each number while the kernel is traced."""
     values: list[Tensor | Expr] = []
     arrays: dict[int, Buffer] = {}

@@ -41,8 +41,8 @@ from .exits import RESULT, RETURNED
 from .registers import (
     CannotCarry,
     Carried,
-    Place,
     Register,
+    RegisterSlot,
     blank,
     made,
     reading,
@@ -54,7 +54,7 @@ from .registers import (
     widened,
 )
 from .state import is_known
-from .statements import AtMost, Loop, loop_over
+from .statements import AtMost, LoopRange, loop_over
 
 #: Times that the body of a loop is traced until its registers hold: a type met, a range wide enough, a sign found.
 MOST_TURNS = 16
@@ -64,7 +64,7 @@ _RETURNS = RESULT, RETURNED
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class LoopExit:
     """A place where threads leave a loop: which statement of its body, with the names and the registers there."""
 
     at: int
@@ -78,13 +78,13 @@ class Repeated(Block):
     """`for k in gpu.loop(n):`. With `left`, the name that tells so, threads may leave it before its end."""
 
     def __init__(
-        self, loop: Loop, tables: Tables, cells: Cells, counters: tuple[str, ...], frame: FrameType, left: str = ""
+        self, loop: LoopRange, tables: Tables, cells: Cells, counters: tuple[str, ...], frame: FrameType, left: str = ""
     ) -> None:
         super().__init__("while" if loop.stop is None else "gpu.loop", loop.place, tables, cells, frame)
         self.loop, self.counters, self.left = loop, counters, left
         self.carried: dict[str, list[Register | None]] = {}
         self.leaves: dict[str, list[object]] = {}
-        self.exits: list[Exit] = []
+        self.exits: list[LoopExit] = []
         self.mixed: set[str] = set()
         self.parting = ""
         self.dead = False
@@ -102,7 +102,7 @@ class Repeated(Block):
         if not trace.is_uniform(condition) and not self.parting:
             self.parting = f"the loop that is left at {place}"
         trace.divergent[-1] = trace.divergent[-1] or self.parting
-        self.exits.append(Exit(len(trace.blocks[-1]), condition, self.bound(), dict(trace.latest), place))
+        self.exits.append(LoopExit(len(trace.blocks[-1]), condition, self.bound(), dict(trace.latest), place))
         trace.emit(Break(condition, place=place))
         trace.held[-1] += conjuncts(simplify(negated(condition)))
         self.dead = is_known(condition, True)
@@ -184,7 +184,7 @@ class Repeated(Block):
                 "its condition is made of; change a name that the condition reads, or break"
             )
 
-    def flag(self) -> Place | None:
+    def flag(self) -> RegisterSlot | None:
         """Where it is kept whether the loop was left, if it may also come to its end."""
         if not self.left or self.loop.stop is None:
             return None
@@ -251,13 +251,13 @@ class Repeated(Block):
             self.rebound(name, why)
             return False
         self.carried[name] = found
-        ends = [value[1] for _, value, _, place in leaves if isinstance(place, Place) and place.uniform]
+        ends = [value[1] for _, value, _, place in leaves if isinstance(place, RegisterSlot) and place.uniform]
         if all(map(self.is_uniform, ends)):
             return found == known
         self.mixed.add(name)
         return False
 
-    def keep(self, after: dict[str, object], body: list[Stmt], flag: Place | None) -> None:
+    def keep(self, after: dict[str, object], body: list[Stmt], flag: RegisterSlot | None) -> None:
         """Set the registers where a turn ends, but for those that hold what was read from them last."""
         if not self.dead:
             body += self.settings(
@@ -282,7 +282,7 @@ class Repeated(Block):
         found: list[Stmt] = []
         for name, leaves in self.leaves.items():
             for place, value in zip(leaves, taken_apart(names.get(name, ())) or (), strict=name in names):
-                if isinstance(place, Place):
+                if isinstance(place, RegisterSlot):
                     value = settled(value) if isinstance(value, Expr) and not isinstance(value, Carried) else value
                     if isinstance(value, Select) and value.condition is holds:
                         value = value.then
@@ -295,7 +295,7 @@ class Repeated(Block):
 def turns(counted: Iterable[Expr], counter: str, **carried: CellType) -> Iterator[Expr]:
     """`for k in turns(loop(n), "k", total=cell):` is `for k in gpu.loop(n):` in a function whose text nobody reads:
     what turns carry is in cells, under the names that their registers get."""
-    if not isinstance(counted, Loop):
+    if not isinstance(counted, LoopRange):
         return iter(counted)
     frame = sys._getframe(1)
     names = tuple([(name, frame.f_lineno) for name in carried])
@@ -307,7 +307,7 @@ class Turning(Repeated):
 
     def __init__(self, tables: Tables, cells: Cells, frame: FrameType, left: str) -> None:
         line = frame.f_lineno
-        loop = Loop(const(0), None, const(1), domain(const(0).dtype), True, "")
+        loop = LoopRange(const(0), None, const(1), domain(const(0).dtype), True, "")
         super().__init__(loop, tables, cells, (), frame, left)
         self.place = self.at(line)
         self.what, self.loop = f"while at {self.place}", replace(loop, place=self.place)
@@ -355,7 +355,7 @@ class Turning(Repeated):
         if self.most is not None:
             self.ask_again()
             bounded = loop_over(self.most)
-            if not isinstance(bounded, Loop):
+            if not isinstance(bounded, LoopRange):
                 return
             self.loop = replace(bounded, place=self.place)
         self.gpu, self.now = True, dict(self.before)

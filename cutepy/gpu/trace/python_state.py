@@ -144,7 +144,7 @@ def _chain(steps: list[Instruction], at: int) -> Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ContainerContents:
     """What a thing holds: `look` gives the parts as they are now, the keys before the values where it is `keyed`;
     `spelling` is how the program writes a part after the name of the whole; a `fixed` thing keeps its parts; `size`
     counts the parts, where that is quicker."""
@@ -162,7 +162,7 @@ class Held:
         return [self.spelling.format(i) for i in range(len(parts))]
 
 
-def contents(value: object) -> Held | None:
+def contents(value: object) -> ContainerContents | None:
     """What a container holds, by the methods of its base class: a class derived from it may have others."""
     kind = type(value)
     if issubclass(kind, types.MappingProxyType):
@@ -170,13 +170,15 @@ def contents(value: object) -> Held | None:
         kind = type(value)
     if issubclass(kind, OrderedDict):  # its order is its own, whatever the dictionary below it says
         ordered: Any = value
-        return Held(lambda: (*OrderedDict.keys(ordered), *OrderedDict.values(ordered)), "[{!r}]", keyed=True)
+        return ContainerContents(
+            lambda: (*OrderedDict.keys(ordered), *OrderedDict.values(ordered)), "[{!r}]", keyed=True
+        )
     if issubclass(kind, dict):
         table: Any = value
-        return Held(lambda: (*dict.keys(table), *dict.values(table)), "[{!r}]", keyed=True)
+        return ContainerContents(lambda: (*dict.keys(table), *dict.values(table)), "[{!r}]", keyed=True)
     for base in (tuple, list, set, frozenset, deque):
         if issubclass(kind, base):
-            return Held(partial(_items_of, base, value), "[{}]", fixed=base in (tuple, frozenset))
+            return ContainerContents(partial(_items_of, base, value), "[{}]", fixed=base in (tuple, frozenset))
     return None
 
 
@@ -184,14 +186,14 @@ def _items_of(base: Any, value: object) -> Parts:
     return tuple(base.__iter__(value))
 
 
-def fields(value: object) -> Iterator[Held]:
+def fields(value: object) -> Iterator[ContainerContents]:
     """What an object holds in its slots and in its attributes."""
     slots = _slots_of(type(value))
     if slots:
-        yield Held(lambda: (*slots, *[_in_slot(slots[name], value) for name in slots]), ".{}", keyed=True)
+        yield ContainerContents(lambda: (*slots, *[_in_slot(slots[name], value) for name in slots]), ".{}", keyed=True)
     space = attributes_of(value)
     if space is not None:
-        yield Held(lambda: (*space.keys(), *space.values()), ".{}", keyed=True, size=space.__len__)
+        yield ContainerContents(lambda: (*space.keys(), *space.values()), ".{}", keyed=True, size=space.__len__)
 
 
 def attributes_of(value: object) -> dict[str, object] | None:
@@ -310,7 +312,7 @@ class Walk:
         self.looks.append((look, value, same, name))
         return value
 
-    def held(self, held: Held, name: str) -> list[tuple[str, object]]:
+    def held(self, held: ContainerContents, name: str) -> list[tuple[str, object]]:
         """The parts of a thing, with their names."""
         parts = held.look() if held.fixed else self.watch(held.look, name, are_same)
         if not parts and held.size is not None:

@@ -255,7 +255,7 @@ def fitted(value: object, dtype: DType) -> ir.Expr:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RegisterSlot:
     """Where the kernel keeps a number: an array of one element, and what is known of it; `uniform` tells that all
     threads of a workgroup have the same."""
 
@@ -266,7 +266,7 @@ class Place:
 
 def held(
     trace: Trace, owner: Owner, register: Register, old: object, latest: Mapping[ir.Buffer, ir.Expr]
-) -> Place | None:
+) -> RegisterSlot | None:
     """Where a value already is for its owner: a variable changed by block after block stays in one register.
 
     `latest` tells what was read from each array last, and is still there. Two variables never share one, also where
@@ -275,17 +275,17 @@ def held(
     name = ir.settled(old) if isinstance(old, ir.Expr) else None
     kept = None if name is None else trace.read_from.get(name)
     there = kept is not None and latest.get(kept) is name and kept.dtype is register.dtype
-    return Place(kept, register) if there and kept is not None and trace.owners.get(kept) == owner else None
+    return RegisterSlot(kept, register) if there and kept is not None and trace.owners.get(kept) == owner else None
 
 
-def made(trace: Trace, owner: Owner, register: Register) -> Place:
+def made(trace: Trace, owner: Owner, register: Register) -> RegisterSlot:
     """A new array of one element for a variable."""
     buffer = trace.local_array(register.dtype, 1, "private", re.findall(r"\w+", owner[1])[0])
     trace.owners[buffer] = owner
-    return Place(buffer, register)
+    return RegisterSlot(buffer, register)
 
 
-def starting(trace: Trace, owner: Owner, register: Register, old: object) -> Place:
+def starting(trace: Trace, owner: Owner, register: Register, old: object) -> RegisterSlot:
     """The place of a variable, with its old value in it."""
     place = held(trace, owner, register, old, trace.latest)
     if place is None:
@@ -294,12 +294,12 @@ def starting(trace: Trace, owner: Owner, register: Register, old: object) -> Pla
     return place
 
 
-def setting(place: Place, value: object) -> ir.Store:
+def setting(place: RegisterSlot, value: object) -> ir.Store:
     """The statement that gives a variable a value."""
     return ir.Store(place.buffer, ir.const(0), fitted(value, place.register.dtype))
 
 
-def reading(trace: Trace, place: Place) -> ir.Expr:
+def reading(trace: Trace, place: RegisterSlot) -> ir.Expr:
     """The value of a variable now."""
     buffer, register = place.buffer, place.register
     bounds = register.bounds if register.dtype.kind in "iu" else None

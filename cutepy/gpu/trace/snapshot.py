@@ -19,7 +19,7 @@ from .mutable_places import Item
 from .python_state import (
     HOLDING,
     PARTS,
-    Held,
+    ContainerContents,
     Parts,
     Space,
     Walk,
@@ -98,7 +98,7 @@ class Snapshot(Walk):
         for held in fields(value):
             self.reach_all(self.held(self.without_items(held, getattr(value, "__dict__", None)), name))
 
-    def without_items(self, held: Held, holder: object) -> Held:
+    def without_items(self, held: ContainerContents, holder: object) -> ContainerContents:
         """What a thing holds, with None for each item."""
         keys = self.carried.get(id(holder))
         if keys is None:

@@ -19,7 +19,7 @@ from .state import current
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LoopRange:
     """What `gpu.loop` gives to a `for` in the text of a kernel: there it becomes a loop of the kernel."""
 
     start: Expr
@@ -75,7 +75,7 @@ def _unread(what: str, place: str) -> KernelError:
 
 
 def loop_over(stop: Scalars, start: Scalars = 0, step: Scalars = 1) -> Iterable[Expr]:
-    """The `Loop` from `start` below `stop` by `step`; an empty tuple where it has no turn."""
+    """The `LoopRange` from `start` below `stop` by `step`; an empty tuple where it has no turn."""
     trace = current("gpu.loop")
     place = user_place()
     first, last, by = _bounds(place, start, stop, step)
@@ -83,7 +83,7 @@ def loop_over(stop: Scalars, start: Scalars = 0, step: Scalars = 1) -> Iterable[
     if hi <= lo:
         trace.skipped = True
         return ()
-    return Loop(first, last, by, (lo, hi - 1), all(trace.is_uniform(value) for value in (first, last, by)), place)
+    return LoopRange(first, last, by, (lo, hi - 1), all(trace.is_uniform(value) for value in (first, last, by)), place)
 
 
 def _bounds(place: str, start: Scalars, stop: Scalars, step: Scalars) -> list[Expr]:

@@ -17,7 +17,7 @@ from ..ir import Const, Expr, Param, Var, binary, conjuncts, const, is_uniform, 
 from ..ir.ranges import Integers, Unknown
 from ..ir.simplify import simplify
 from ..targets.wgsl import show
-from .model import Access, Branch, Data, Exit, Fence, Gathering, Item, Loop, Model, Repeat, flat
+from .model import Access, BranchModel, ExitModel, Fence, Gathering, Item, LoopModel, Model, Repeat, SampleData, flat
 from .verdict import Claim, Status, Verdict, Witness
 
 #: Added to the order of a loop's number where it stands for another iteration.
@@ -25,7 +25,7 @@ _OTHER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Phase:
+class BarrierInterval:
     """Accesses with no barrier between them. `shared` holds the iterations in which the whole workgroup is at once,
     with how many there are of each; each thread runs through other loops at its own pace."""
 
@@ -50,7 +50,7 @@ class _Piece:
     early: bool = False
 
 
-def phases(model: Model, *, storage: bool) -> list[Phase]:
+def phases(model: Model, *, storage: bool) -> list[BarrierInterval]:
     """The phases for accesses to bindings (`storage`) or to workgroup memory: each has barriers of its own."""
     cut = _Cut(model, storage)
     piece = cut.block(model.items, {})
@@ -63,14 +63,14 @@ def phases(model: Model, *, storage: bool) -> list[Phase]:
 class _Cut:
     def __init__(self, model: Model, storage: bool) -> None:
         self.model, self.storage = model, storage
-        self.found: list[Phase] = []
+        self.found: list[BarrierInterval] = []
 
     def close(self, accesses: Iterable[Access], shared: dict[Expr, int]) -> None:
         """One phase is complete."""
         space = "storage" if self.storage else "workgroup"
         wanted = tuple(a for a in accesses if a.buffer.space == space)
         if any(a.verb != "reads" for a in wanted):
-            self.found.append(Phase(wanted, shared))
+            self.found.append(BarrierInterval(wanted, shared))
 
     def is_cut(self, item: Item) -> bool:
         return any(isinstance(x, Fence) and x.storage is self.storage for x in flat((item,)))
@@ -85,7 +85,7 @@ class _Cut:
         waiting = list(items)[::-1]
         while waiting:
             item = waiting.pop()
-            if isinstance(item, Exit) and self.is_cut(item):
+            if isinstance(item, ExitModel) and self.is_cut(item):
                 leaving += running + _accesses(item.then)
                 early = early or through is not None
                 waiting += item.other[::-1]
@@ -112,7 +112,7 @@ class _Cut:
         match item:
             case Repeat(loop=loop, body=body):
                 return self.repeat(loop, body, shared)
-            case Branch(condition=condition, then=then, other=other):
+            case BranchModel(condition=condition, then=then, other=other):
                 return self.branch(condition, self.block(then, shared), self.block(other, shared))
         return _Piece([], [], None, {})
 
@@ -127,7 +127,7 @@ class _Cut:
         through = None if passed is None else conjuncts(simplify(passed))
         return _Piece(then.head + other.head, then.tail + other.tail, through, {**then.loose, **other.loose})
 
-    def repeat(self, loop: Loop, body: tuple[Item, ...], shared: dict[Expr, int]) -> _Piece:
+    def repeat(self, loop: LoopModel, body: tuple[Item, ...], shared: dict[Expr, int]) -> _Piece:
         """The first iteration is its head, the last one its tail; in between each meets the next."""
         piece = self.block(body, {**shared, loop.index: loop.count})
         zero = const(0, loop.index.dtype)
@@ -152,7 +152,7 @@ class _Cut:
         return _Piece(head, tail, conjuncts(skipped), {**piece.loose, loop.index: loop.count})
 
     def passing(
-        self, loop: Loop, body: tuple[Item, ...], piece: _Piece
+        self, loop: LoopModel, body: tuple[Item, ...], piece: _Piece
     ) -> tuple[list[Access], tuple[Expr, ...] | None]:
         """The accesses of iterations that pass no barrier, and the conditions under which all iterations are such.
 
@@ -187,7 +187,7 @@ def _where(accesses: list[Access], conditions: tuple[Expr, ...]) -> list[Access]
     return [replace(a, guards=a.guards + conditions) for a in accesses] if conditions else accesses
 
 
-def _at(loop: Loop, number: Expr) -> Callable[[Access], Access]:
+def _at(loop: LoopModel, number: Expr) -> Callable[[Access], Access]:
     """What an access is in iteration `number` of `loop`."""
     memo: dict[Expr, Expr] = {}
     put = {loop.index: number}
@@ -268,7 +268,7 @@ def _divided(model: Model, item: Gathering, claim: Claim) -> Verdict | None:
 
 
 def _divided_at(
-    model: Model, item: Gathering, claim: Claim, ids: dict[Expr, Integers], data: Data | None
+    model: Model, item: Gathering, claim: Claim, ids: dict[Expr, Integers], data: SampleData | None
 ) -> Verdict | None:
     """The same for some iterations and workgroups, and for one choice of data."""
     points = model.points(model.environment(ids), data)

@@ -13,7 +13,7 @@ from ...layout.affine import Affine, Congruent, Interval
 from ..ir import Binary, Buffer, Cast, Const, Expr, Var, rewrite
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
 from ..ir.simplify import quotient, remainder
-from .model import Access, Data, Domain, Model, named
+from .model import Access, Domain, Model, SampleData, named
 from .verdict import Claim, Status, Verdict, Witness
 
 Form = Affine[Expr, Integers]
@@ -21,7 +21,7 @@ Wrapping = Congruent[Expr, Integers]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Facts:
+class GuardFacts:
     """What the guards of an access say: the threads that may be there (`mask`), sums that are 0 or less for these, and
     values that guards compare although their sums may wrap: an atom, and what it is congruent to."""
 
@@ -46,13 +46,13 @@ def sum_of(model: Model, value: Expr) -> Wrapping:
     return form
 
 
-def facts_of(model: Model, access: Access) -> Facts:
+def facts_of(model: Model, access: Access) -> GuardFacts:
     """What is sure where `access` happens. A guard that cannot be used is left out: more may happen, never less."""
     mask = np.ones(model.threads, bool)
     for guard in access.guards:
         if model.leaves(guard) <= frozenset((model.tid,)):
             mask = mask & model.table(guard).astype(bool)
-    found = Facts(mask, ())
+    found = GuardFacts(mask, ())
     if mask.any():
         for guard in access.guards:
             if not model.leaves(guard) <= frozenset((model.tid,)):
@@ -60,7 +60,7 @@ def facts_of(model: Model, access: Access) -> Facts:
     return _without_idle(found)
 
 
-def _without_idle(facts: Facts) -> Facts:
+def _without_idle(facts: GuardFacts) -> GuardFacts:
     """`facts` about the threads for which all limits can hold: a sum that is more than 0 whatever its atoms are rules
     its thread out. So a guard between a number of the thread and an unknown in bounds takes threads out."""
     may = np.ones(np.count_nonzero(facts.mask), bool)
@@ -71,10 +71,10 @@ def _without_idle(facts: Facts) -> Facts:
     mask = facts.mask.copy()
     mask[facts.mask] = may
     limits = tuple(Affine(limit.terms, limit.constant[may]) for limit in facts.limits)
-    return Facts(mask, limits, tuple((restrict(form, may), atom) for form, atom in facts.names))
+    return GuardFacts(mask, limits, tuple((restrict(form, may), atom) for form, atom in facts.names))
 
 
-def assume(model: Model, facts: Facts, guard: Expr) -> Facts:
+def assume(model: Model, facts: GuardFacts, guard: Expr) -> GuardFacts:
     """`facts`, and what `guard` says: sums that are at most 0 where it holds."""
     if not isinstance(guard, Binary) or guard.left.dtype.kind not in "iu" or guard.lanes > 1 or guard.op == "!=":
         return facts
@@ -113,7 +113,7 @@ def restrict(form: Wrapping, threads: Mask) -> Wrapping:
     return Congruent(form.terms, form.constant[threads])
 
 
-def reach(model: Model, value: Expr, facts: Facts) -> Interval:
+def reach(model: Model, value: Expr, facts: GuardFacts) -> Interval:
     """The least and the largest that `value` is where `facts` hold."""
     whole = domain(value.dtype)
     low, high = range_of(value)
@@ -126,7 +126,7 @@ def reach(model: Model, value: Expr, facts: Facts) -> Interval:
     return low, high
 
 
-def _by_numerators(model: Model, sum_: Form, facts: Facts) -> Iterator[Interval]:
+def _by_numerators(model: Model, sum_: Form, facts: GuardFacts) -> Iterator[Interval]:
     """Bounds of a sum with k * (y // c) in it, from guards about what is in y.
 
     c * (y // c) = y - r with a remainder r of 0 to c - 1, if y is an integer sum that is not negative. So c times the
@@ -150,7 +150,7 @@ def _by_numerators(model: Model, sum_: Form, facts: Facts) -> Iterator[Interval]
         yield -(-low // c), high // c
 
 
-def _spellings(form: Wrapping, facts: Facts) -> list[Wrapping]:
+def _spellings(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:
     """The sum, also in words of the guards: the remainders in them, and values they compare in place of sums that may
     wrap."""
     found = [form, *_taken_apart(form, facts)]
@@ -161,7 +161,7 @@ def _spellings(form: Wrapping, facts: Facts) -> list[Wrapping]:
     return found
 
 
-def _taken_apart(form: Wrapping, facts: Facts) -> list[Wrapping]:
+def _taken_apart(form: Wrapping, facts: GuardFacts) -> list[Wrapping]:
     """The sum with y // c * c + y % c for y, wherever a guard speaks of one of them."""
     words = {atom for limit in facts.limits for atom in limit.terms}
     bases = sorted({base for word in words for base in _bases(word)})
@@ -289,7 +289,9 @@ def _enumerated(model: Model, access: Access, most: int | None) -> tuple[Witness
     return None, f"it is guarded by what {named(model.unknowns(unknown))} holds"
 
 
-def _outside(model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, data: Data | None) -> Witness | None:
+def _outside(
+    model: Model, access: Access, guards: tuple[Expr, ...], over: Domain, data: SampleData | None
+) -> Witness | None:
     """The first invocation of a domain that is outside: with made-up data, or whatever memory holds."""
     last = last_of(access)
     least = data is None and bool(model.unknowns([access.index]))

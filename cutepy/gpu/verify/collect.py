@@ -13,8 +13,21 @@ from ..ir.ranges import domain, linear, range_of
 from ..ir.simplify import simplify
 from ..targets.wgsl import show
 from .loops import Recurrence, count_of, limits, replaced, with_cycles
-from .model import Access, Branch, Exit, Fence, Gathering, Item, Loop, Model, Repeat, Verb, Work, counters_of
-from .register_state import Cell, Cells, State, set_in, unknown
+from .model import (
+    Access,
+    BranchModel,
+    ExitModel,
+    Fence,
+    Gathering,
+    Item,
+    LoopModel,
+    Model,
+    Repeat,
+    Verb,
+    Work,
+    counters_of,
+)
+from .register_state import Cell, Cells, RegisterState, set_in, unknown
 from .tickets import tickets_of
 
 
@@ -100,7 +113,7 @@ class _Around:
     """What is around a statement: `conditions` are whole, also those that decide how often a loop runs."""
 
     guards: tuple[ir.Expr, ...] = ()
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[LoopModel, ...] = ()
     conditions: tuple[ir.Expr, ...] = ()
 
     def within(self, guards: tuple[ir.Expr, ...], condition: ir.Expr) -> "_Around":
@@ -112,7 +125,7 @@ class _Walk:
     def __init__(self, kernel: ir.Kernel, subgroup: int, fold: _Fold | None) -> None:
         self.accesses: list[Access] = []
         self.fences: list[Fence] = []
-        self.loops: list[Loop] = []
+        self.loops: list[LoopModel] = []
         self.gatherings: list[Gathering] = []
         self.stored: list[tuple[Access, ir.Expr | None]] = []
         self.work: list[Work] = []
@@ -123,7 +136,7 @@ class _Walk:
         self.threads = kernel.threads
         self.storage = frozenset(kernel.buffers)
         self.written = frozenset(s.buffer for s in ir.statements(kernel.body) if isinstance(s, ir.Change))
-        self.state = State(self.storage - self.written, ir.statements(kernel.body))
+        self.state = RegisterState(self.storage - self.written, ir.statements(kernel.body))
         self.tid = ir.builtin("local_invocation_index", 0, kernel.threads - 1)
         x, y, z = (ir.builtin("workgroup_id", 0, max(n, 1) - 1, axis=axis) for axis, n in enumerate(kernel.grid))
         self.groups = x, y, z
@@ -242,7 +255,7 @@ class _Walk:
         after = self.state.saved(before)
         no = self.block(stmt.orelse, self.inside(around, simplify(ir.negated(test)), test))
         self.state.join(test, after)
-        return (Branch(test, yes, no),)
+        return (BranchModel(test, yes, no),)
 
     def leave(self, stmt: ir.Break, rest: ir.Block, around: _Around) -> tuple[Item, ...]:
         """Some leave the loop, and the others go on."""
@@ -254,7 +267,7 @@ class _Walk:
         before = self.state.saved()
         last = self.block(stmt.last, self.inside(around, test, test))
         self.state.cells = before
-        return (Exit(test, last, self.block(rest, self.inside(around, simplify(ir.negated(test)), test))),)
+        return (ExitModel(test, last, self.block(rest, self.inside(around, simplify(ir.negated(test)), test))),)
 
     def reads(self, stmt: ir.Stmt, around: _Around, out: list[Item]) -> None:
         """The loads in the expressions of `stmt`, operands first."""
@@ -365,7 +378,7 @@ class _Walk:
         stays = self.stays(stmt)
         self.state.cells |= begin
         top = domain(u32)[1]
-        loop = Loop(stmt, ir.Var("turn", u32, 1, 0, top, -1 - len(self.loops)), stmt.start, top, None, False)
+        loop = LoopModel(stmt, ir.Var("turn", u32, 1, 0, top, -1 - len(self.loops)), stmt.start, top, None, False)
         self.block(stmt.body, _Around(around.guards, (*around.loops, loop), around.conditions))
         same = self.state.narrowed  # an unknown in closer bounds is still what the turn began with
         ends = {cell: replaced(value, same) for cell, value in self.state.cells.items() if cell in begin}
@@ -390,7 +403,7 @@ class _Walk:
 
         return is_same
 
-    def turns(self, stmt: ir.For, recurrences: dict[Cell, Recurrence], tests: dict[ir.Stmt, ir.Expr]) -> Loop:
+    def turns(self, stmt: ir.For, recurrences: dict[Cell, Recurrence], tests: dict[ir.Stmt, ir.Expr]) -> LoopModel:
         """A loop that has no end of its own, numbered from 0. It is judged by what has to hold in each of its turns."""
         first = next(s for s in stmt.body if not isinstance(s, ir.Let | ir.Comment))
         for leave in (s for s in stmt.body if s in tests):
@@ -409,12 +422,12 @@ class _Walk:
                 index = ir.Var(name, u32, 1, 0, max(0, count - 1), -1 - len(self.loops))
                 told = exact and recurrence.step != 0
                 inside, turns = (limit.happens(index), limit.turns) if told else (None, None)
-                return Loop(own, index, recurrence.at(index), count, inside, True, turns)
+                return LoopModel(own, index, recurrence.at(index), count, inside, True, turns)
         top = domain(u32)[1]
         index = ir.Var(stmt.var.name, u32, 1, 0, top, -1 - len(self.loops))
-        return Loop(stmt, index, index, 1 + top, None, bounded=False)
+        return LoopModel(stmt, index, index, 1 + top, None, bounded=False)
 
-    def loop(self, stmt: ir.For, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> Loop:
+    def loop(self, stmt: ir.For, start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> LoopModel:
         """The loop numbered from 0; its counter is `start + step * number`, as long as that does not wrap around."""
         name, dtype = stmt.var.name, stmt.var.dtype
         (low, high), (_, end), (least, most) = range_of(start), range_of(stop), range_of(step)
@@ -423,7 +436,7 @@ class _Walk:
             self.known[stmt.var] = free = ir.Var(name, dtype, 1, domain(dtype)[0], max(end - 1, low), 0)
             index = ir.Var(name, dtype, 1, 0, top, -1 - len(self.loops))
             turn = ir.binary("&", ir.Var(f"a turn of {name}", bool_, 1, 0, 1, 0), ir.binary("<", free, stop))
-            return Loop(stmt, index, free, 1 + top, turn, bounded=False)
+            return LoopModel(stmt, index, free, 1 + top, turn, bounded=False)
         count = max(0, -(-(end - low) // least))
         index = ir.Var(name, dtype, 1, 0, max(0, count - 1), -1 - len(self.loops))
         counter = simplify(start + step * index) if count != 1 else start
@@ -431,7 +444,7 @@ class _Walk:
         bounded = end - 1 + most <= top
         turns = count_of(start, stop, most) if bounded and isinstance(step, ir.Const) else None
         if bounded and all(isinstance(x, ir.Const) for x in (start, stop, step)):
-            return Loop(stmt, index, counter, count, None, bounded, turns)
+            return LoopModel(stmt, index, counter, count, None, bounded, turns)
         inside = ir.binary("<", counter, stop)
         if high + most * max(0, count - 1) > top:  # numbers beyond the end, whose counters have wrapped around
             inside = ir.binary("&", inside, ir.binary(">=", counter, start))
@@ -439,4 +452,4 @@ class _Walk:
                 inside = ir.binary("&", inside, ir.binary("<=", index, (top - start) // step))
         inside = simplify(inside)
         always = isinstance(inside, ir.Const) and bool(inside.value)
-        return Loop(stmt, index, counter, count, None if always else inside, bounded, turns)
+        return LoopModel(stmt, index, counter, count, None if always else inside, bounded, turns)

@@ -19,9 +19,9 @@ from ...layout.affine import Affine, Congruent
 from ..ir import Const, Expr
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, linear, range_of
 from ..ir.simplify import from_linear
-from .barriers import Phase
-from .bounds import Facts, Form, Wrapping, facts_of, last_of, restrict, sum_of
-from .model import Access, Data, Domain, Model, Verb, named, typed
+from .barriers import BarrierInterval
+from .bounds import Form, GuardFacts, Wrapping, facts_of, last_of, restrict, sum_of
+from .model import Access, Domain, Model, SampleData, Verb, named, typed
 from .verdict import Status, Witness
 
 #: Digits into which an address is taken apart, and workgroups that are told one by one.
@@ -86,7 +86,7 @@ def _hands_out(model: Model, digit: _Digit) -> str:
     return ticket.buffer.space if int(constants.max() - constants.min()) < abs(c) * ticket.step else ""
 
 
-def _low_digits(found: list[tuple[Access, Facts]], wrapping: list[Wrapping], bases: list[int]) -> list[_Member]:
+def _low_digits(found: list[tuple[Access, GuardFacts]], wrapping: list[Wrapping], bases: list[int]) -> list[_Member]:
     """The accesses by the remainders of their indices to the largest base to which these lie in one window."""
     for base in bases:
         family = [_member(a, facts, form.remainder(base)) for form, (a, facts) in zip(wrapping, found, strict=True)]
@@ -102,7 +102,7 @@ def _window(family: list[_Member], digit: _Digit) -> int:
     return most - least
 
 
-def _member(access: Access, facts: Facts, index: Form) -> _Member:
+def _member(access: Access, facts: GuardFacts, index: Form) -> _Member:
     """The entries of an access: its threads, and the lanes of each."""
     lanes = np.arange(access.lanes)
     index = Affine(index.terms, np.repeat(index.constant, access.lanes) + np.tile(lanes, index.constant.size))
@@ -308,7 +308,7 @@ class Counterexample:
 
 
 #: A search, with made-up data or without what data decides; and whether it left nothing out.
-Search = Callable[[Data | None], tuple[Counterexample | None, bool]]
+Search = Callable[[SampleData | None], tuple[Counterexample | None, bool]]
 
 
 def decide(model: Model, accesses: Sequence[Access], search: Search) -> Answer:
@@ -354,7 +354,7 @@ class Scene:
     """The accesses to one array between two barriers."""
 
     model: Model
-    phase: Phase
+    phase: BarrierInterval
     accesses: tuple[Access, ...]
 
     def is_shared(self, leaf: Expr) -> bool:

@@ -19,7 +19,7 @@ from ..ir.ranges import Integers, MadeUp, Mask, Points, Unknown, exact, linear, 
 from ..ir.simplify import from_linear, simplify
 from ..targets.wgsl import show
 from .bounds import facts_of, last_of, reach
-from .model import Access, Branch, Domain, Fence, Item, Loop, Model, Repeat, flat, named
+from .model import Access, BranchModel, Domain, Fence, Item, LoopModel, Model, Repeat, flat, named
 from .verdict import Claim, Status, Verdict, Witness
 
 #: Kinds of iterations of one loop, and of all loops that stand in one another; entries of a table.
@@ -46,7 +46,7 @@ class _Memory:
 
 
 @dataclass(slots=True, eq=False)
-class _Scope:
+class _FixedIds:
     """What is fixed: the ids of the workgroup and the iterations of loops with barriers."""
 
     ids: dict[Expr, int]
@@ -118,10 +118,10 @@ class _Run:
         for row in self.kinds(decisive, domain.every, {}):
             self.anywhere(domain.point(row))
 
-    def scope(self, ids: dict[Expr, int]) -> _Scope:
+    def scope(self, ids: dict[Expr, int]) -> _FixedIds:
         model = self.model
         given = {leaf: np.full(1, n) for leaf, n in (dict.fromkeys(model.groups, 0) | ids).items()}
-        return _Scope(ids, Points(model.environment(given)))
+        return _FixedIds(ids, Points(model.environment(given)))
 
     def kinds(self, values: Iterable[Expr], over: dict[Expr, Integers], fixed: dict[Expr, int]) -> list[int]:
         """The first row of each kind: rows of `over` in which all of `values` are the same are one kind."""
@@ -139,14 +139,14 @@ class _Run:
             seen.setdefault(b"".join(t[row].tobytes() for t in tables), row)
         return list(seen.values())
 
-    def run(self, items: Iterable[Item], scope: _Scope) -> None:
+    def run(self, items: Iterable[Item], scope: _FixedIds) -> None:
         for item in items:
             match item:
                 case Access(buffer=buffer) if buffer.space == "workgroup":
                     self.access(item, scope)
                 case Fence():
                     self.fence(item, scope)
-                case Branch(condition=condition, then=then, other=other):
+                case BranchModel(condition=condition, then=then, other=other):
                     self.under(conjuncts(condition), then, scope)
                     self.under(conjuncts(simplify(negated(condition))), other, scope)
                 case Repeat(loop=loop, body=body):
@@ -155,7 +155,7 @@ class _Run:
                     else:
                         self.run(body, scope)
 
-    def under(self, guards: tuple[Expr, ...], items: tuple[Item, ...], *scopes: _Scope) -> None:
+    def under(self, guards: tuple[Expr, ...], items: tuple[Item, ...], *scopes: _FixedIds) -> None:
         """Run what happens only where `guards` hold: among that they are taken to hold, what comes after knows nothing
         of it, if nobody knows them."""
         unsure = frozenset(self.unsure(guards))
@@ -169,7 +169,7 @@ class _Run:
         if unsure:
             self.memory = before
 
-    def repeat(self, loop: Loop, body: tuple[Item, ...], scope: _Scope) -> None:
+    def repeat(self, loop: LoopModel, body: tuple[Item, ...], scope: _FixedIds) -> None:
         """The first iteration of each kind. All threads are in one: that they agree on the guards of a barrier is
         another claim."""
         guards = () if loop.inside is None else conjuncts(loop.inside)
@@ -193,7 +193,7 @@ class _Run:
         self.under(guards, body, *scopes)
         self.masked, self.room = outside, before
 
-    def fence(self, fence: Fence, scope: _Scope) -> None:
+    def fence(self, fence: Fence, scope: _FixedIds) -> None:
         """After a barrier all threads see what was written before it."""
         if fence.storage:
             return
@@ -207,7 +207,7 @@ class _Run:
                     memory.written[write.keys % memory.written.size] = True
                 memory.since.clear()
 
-    def access(self, access: Access, scope: _Scope) -> None:
+    def access(self, access: Access, scope: _FixedIds) -> None:
         """A read needs every element; a write that is sure to happen gives them."""
         model, buffer = self.model, access.buffer
         memory = self.memory[buffer]
@@ -247,7 +247,7 @@ class _Run:
         if access.verb != "reads" and not strange and self.assumed.issuperset(unsure):
             memory.since.append(_Write(keys.ravel(), np.repeat(rows, access.lanes), own, loops))
 
-    def is_written(self, access: Access, known: tuple[Expr, ...], scope: _Scope) -> bool:
+    def is_written(self, access: Access, known: tuple[Expr, ...], scope: _FixedIds) -> bool:
         """Whether all elements are written at which an access may be, if each unknown takes any value of its range."""
         written = self.memory[access.buffer].written
         facts = facts_of(self.model, access)
@@ -280,7 +280,7 @@ class _Run:
         return bool(written[: last_of(access) + access.lanes][image[: last_of(access) + access.lanes]].all())
 
     def places(
-        self, access: Access, scope: _Scope, guards: tuple[Expr, ...], made_up: MadeUp
+        self, access: Access, scope: _FixedIds, guards: tuple[Expr, ...], made_up: MadeUp
     ) -> tuple[Domain, Integers, Integers, Integers] | None:
         """The iterations that threads run through by themselves; then, entry by entry, which of them, which thread, and
         the elements of all lanes. None where there are too many."""

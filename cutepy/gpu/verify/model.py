@@ -25,7 +25,7 @@ Verb = Literal["reads", "writes", "updates"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class LoopModel:
     """A loop of at most `count` iterations, numbered by `index`; number `index` happens where `inside` holds.
 
     `counter` is the value of the user's counter; `bounded` tells that it cannot wrap around past the end. Where it may,
@@ -58,7 +58,7 @@ class Access:
     index: Expr
     lanes: int
     guards: tuple[Expr, ...]
-    loops: tuple[Loop, ...]
+    loops: tuple[LoopModel, ...]
     written: Expr
     place: str
     counters: tuple[tuple[str, Expr], ...]
@@ -76,7 +76,7 @@ class Access:
         return f"{self.buffer.name}[{show(self.written)}]{more}"
 
 
-def counters_of(loops: Iterable[Loop]) -> tuple[tuple[str, Expr], ...]:
+def counters_of(loops: Iterable[LoopModel]) -> tuple[tuple[str, Expr], ...]:
     """The names and the values of the counters of loops."""
     return tuple((loop.stmt.var.name, loop.counter) for loop in loops)
 
@@ -92,7 +92,7 @@ class Gathering:
     text: str
     threads: int
     guards: tuple[Expr, ...]
-    loops: tuple[Loop, ...]
+    loops: tuple[LoopModel, ...]
     conditions: tuple[Expr, ...]
     meant: tuple[Expr, ...] = ()
     stride: int = 0
@@ -111,7 +111,7 @@ class Fence(Gathering):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class BranchModel:
     """The two sides of an `if`."""
 
     condition: Expr
@@ -121,7 +121,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exit(Branch):
+class ExitModel(BranchModel):
     """A place where a loop is left: `then` is what those do who leave, `other` the rest of the iteration."""
 
 
@@ -129,18 +129,18 @@ class Exit(Branch):
 class Repeat:
     """The body of a loop."""
 
-    loop: Loop
+    loop: LoopModel
     body: "tuple[Item, ...]"
 
 
-Item = Access | Fence | Branch | Repeat
+Item = Access | Fence | BranchModel | Repeat
 
 
 def flat(items: Iterable[Item]) -> Iterator[Access | Fence]:
     """The accesses and barriers in `items` and inside them, in order of text."""
     for item in items:
         match item:
-            case Branch(then=then, other=other):
+            case BranchModel(then=then, other=other):
                 yield from flat((*then, *other))
             case Repeat(body=body):
                 yield from flat(body)
@@ -149,7 +149,7 @@ def flat(items: Iterable[Item]) -> Iterator[Access | Fence]:
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class SampleData:
     """Made-up data for a counter-example: contents of the arrays that are only read, and numbers for parameters."""
 
     readable: frozenset[Buffer]
@@ -163,7 +163,7 @@ class Data:
 
 
 #: A statement, with the guards and the loops around it.
-Work = tuple[Stmt, tuple[Expr, ...], tuple[Loop, ...]]
+Work = tuple[Stmt, tuple[Expr, ...], tuple[LoopModel, ...]]
 #: Evaluations that an exact answer may take.
 MOST = 1 << 22
 _CHUNK = 1 << 19
@@ -224,7 +224,7 @@ class Model:
     items: tuple[Item, ...]
     accesses: list[Access]
     fences: list[Fence]
-    loops: list[Loop]
+    loops: list[LoopModel]
     tid: Expr
     groups: tuple[Expr, ...]
     workgroup: tuple[Expr, Expr, Expr]
@@ -327,14 +327,14 @@ class Model:
             env |= {leaf: v.reshape(shape) for leaf, v in typed(ids).items()}
         return env
 
-    def points(self, env: Mapping[Expr, Array], data: Data | None) -> Points:
+    def points(self, env: Mapping[Expr, Array], data: SampleData | None) -> Points:
         """The values at invocations, with made-up data or, for None, without what data decides."""
         if data is None:
             return Points(env)
         numbers = {p: np.asarray(n, p.dtype.numpy) for p, n in data.numbers.items()}
         return Points({**env, **numbers}, data.readable)
 
-    def trials(self, values: Iterable[Expr]) -> Iterator[Data]:
+    def trials(self, values: Iterable[Expr]) -> Iterator[SampleData]:
         """Data to try where `values` depend on what the host decides.
 
         Each integer parameter is 64, 0, 1, an end of its range, and every number near a constant that `values` compare
@@ -350,7 +350,7 @@ class Model:
             rows += [{**usual, p: n} for n in numbers]
         rows += [dict(zip(parameters, row, strict=True)) for row in zip(*tried, strict=True)]
         for row in list({tuple(row.items()): row for row in rows}.values())[:_TRIALS]:
-            yield Data(self.readable, row)
+            yield SampleData(self.readable, row)
 
     def use(self, item: Access | Gathering, ids: dict[Expr, int], thread: int, verb: str) -> Use:
         """One invocation at an access or a barrier, for a witness."""

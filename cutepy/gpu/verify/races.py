@@ -13,14 +13,14 @@ import numpy as np
 
 from ..ir import Buffer, Const, Expr
 from ..ir.ranges import Integers, Mask, linear
-from .barriers import Phase, phases
+from .barriers import BarrierInterval, phases
 from .bounds import facts_of
 from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexample, decide, find_conflict, owned
-from .model import MOST, Access, Data, Domain, Model, Verb, typed
+from .model import MOST, Access, Domain, Model, SampleData, Verb, typed
 from .verdict import Claim, Status, Verdict
 
 
-def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
+def check(model: Model, phase: BarrierInterval, buffer: Buffer) -> Answer:
     """Whether two threads of a workgroup access one address of `buffer` in `phase`."""
     scene = Scene(model, phase, tuple(a for a in phase.accesses if a.buffer is buffer))
     verbs = {a.verb for a in scene.accesses}
@@ -36,7 +36,7 @@ def check(model: Model, phase: Phase, buffer: Buffer) -> Answer:
     return decide(model, scene.accesses, lambda data: _search_phase(scene, data))
 
 
-def _search_phase(scene: Scene, data: Data | None, *, loose: bool = False) -> tuple[Counterexample | None, bool]:
+def _search_phase(scene: Scene, data: SampleData | None, *, loose: bool = False) -> tuple[Counterexample | None, bool]:
     """Try every invocation, or those at the edges, in every kind of what the workgroup shares: where nothing asks for
     this together with the thread, what asks for it alone tells the kinds. `loose` leaves out the guards that ask for
     both: so more may happen, in fewer kinds."""
@@ -73,7 +73,11 @@ def _search_phase(scene: Scene, data: Data | None, *, loose: bool = False) -> tu
 
 
 def _table(
-    model: Model, index: Expr, guards: Sequence[Expr], over: tuple[dict[Expr, Integers], Domain], data: Data | None
+    model: Model,
+    index: Expr,
+    guards: Sequence[Expr],
+    over: tuple[dict[Expr, Integers], Domain],
+    data: SampleData | None,
 ) -> tuple[Integers, Mask]:
     """Addresses, and which threads access them, by what is shared, own iteration and thread."""
     ids, own = over
@@ -96,7 +100,9 @@ def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     return decide(model, accesses, lambda data: _search_groups(model, accesses, data)), False
 
 
-def _search_groups(model: Model, accesses: Sequence[Access], data: Data | None) -> tuple[Counterexample | None, bool]:
+def _search_groups(
+    model: Model, accesses: Sequence[Access], data: SampleData | None
+) -> tuple[Counterexample | None, bool]:
     """Try all workgroups, or those at the edges."""
     moving = {g for g in model.groups if not isinstance(g, Const)}
     places, domains = [], []
@@ -137,7 +143,7 @@ def decide_races(model: Model) -> list[Verdict]:
     return verdicts
 
 
-def _within(model: Model, buffer: Buffer, found: list[Phase]) -> list[Answer]:
+def _within(model: Model, buffer: Buffer, found: list[BarrierInterval]) -> list[Answer]:
     return [check(model, phase, buffer) for phase in found if any(a.buffer is buffer for a in phase.accesses)]
 
 

@@ -16,7 +16,7 @@ Cell = ir.Expr | tuple[ir.Buffer, int]
 Cells = dict[Cell, ir.Expr]
 
 
-class State:
+class RegisterState:
     """The values of registers at one place of the text. `readable` are the bindings that are never written, `held`
     says of arrays where the integers that are read from them lie, `narrowed` which unknown is one in closer bounds."""
 

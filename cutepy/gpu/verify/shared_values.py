@@ -12,7 +12,7 @@ from ...layout.affine import Interval, within
 from .. import ir
 from ..ir.ranges import domain
 from .barriers import decide_barriers
-from .bounds import Facts, facts_of, reach
+from .bounds import GuardFacts, facts_of, reach
 from .collect import Known, collect
 from .initialised import decide_written
 from .model import Model
@@ -67,7 +67,7 @@ def _stored(model: Model, own: set[ir.Buffer]) -> Held:
     return found
 
 
-def _bounds(model: Model, value: ir.Expr, facts: Facts, own: set[ir.Buffer]) -> Iterator[Interval]:
+def _bounds(model: Model, value: ir.Expr, facts: GuardFacts, own: set[ir.Buffer]) -> Iterator[Interval]:
     """Where `value` lies; a choice of what is read from one of `own`, where the rest of it does."""
     read = _read(model, [value])
     match value:

@@ -14,7 +14,7 @@ from ...layout.affine import Interval
 from .. import ir
 from ..ir.operators import U32_LIMIT
 from ..ir.ranges import domain
-from .model import Loop, Work
+from .model import LoopModel, Work
 
 #: Atomic operations that leave an element as it is, and those that put a value there.
 _READS, _STORES = "Load", "Store"
@@ -99,7 +99,7 @@ def _is_barrier(work: Work) -> bool:
     return isinstance(stmt, ir.Barrier) and not stmt.storage and not guards and not loops
 
 
-def _turns(loops: tuple[Loop, ...]) -> int:
+def _turns(loops: tuple[LoopModel, ...]) -> int:
     """How often a statement in these loops happens at most."""
     return prod(loop.count if loop.bounded else U32_LIMIT for loop in loops)
 

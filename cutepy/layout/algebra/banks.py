@@ -42,7 +42,7 @@ class Phase(NamedTuple):
         return -(-self.counts.total() // banks)
 
 
-class Witness(NamedTuple):
+class ConflictWitness(NamedTuple):
     """Lanes that want different words of one bank at once: lane `lanes[i]` wants the word `words[i]`."""
 
     access: int
@@ -63,7 +63,7 @@ class BankConflicts(ReprIsStr):
 
     phases: tuple[int, ...]
     perfect: int
-    witness: Witness | None
+    witness: ConflictWitness | None
 
     @property
     def ways(self) -> int:
@@ -197,14 +197,14 @@ def _units(firsts: Collection[int], wide: int, unit: int) -> set[int]:
     return {(first + byte) // unit for byte in {*range(0, wide, unit), wide - 1} for first in firsts}
 
 
-def _witness(access: int, phase: Phase, wide: int, banks: int) -> Witness:
+def _witness(access: int, phase: Phase, wide: int, banks: int) -> ConflictWitness:
     bank = max(phase.counts, key=lambda bank: (phase.counts[bank], -bank))
     wanted: dict[int, int] = {}
     for lane, first in phase.firsts.items():
         for word in sorted(_units((first,), wide, WORD)):
             if word % banks == bank:
                 wanted.setdefault(word, lane)
-    return Witness(access, bank, tuple(wanted.values()), tuple(wanted))
+    return ConflictWitness(access, bank, tuple(wanted.values()), tuple(wanted))
 
 
 def _checked(call: str, element_bytes: int, access_bytes: int | None, **others: int) -> int:
@@ -241,7 +241,7 @@ Cost = tuple[int, int, int, tuple[int, ...]]
 """The rounds too many of the worst access, and of all; the elements of memory; the rounds of each access."""
 
 
-class Access(NamedTuple):
+class LaneAccess(NamedTuple):
     """A map from (lane, value) to elements of the tile, of which a lane takes `vector`, `wide` bytes, at once."""
 
     said: str
@@ -267,7 +267,7 @@ class Access(NamedTuple):
 class Tables(NamedTuple):
     """Accesses, each with the elements of each lane in order, and the memory that serves them."""
 
-    asked: Sequence[Access]
+    asked: Sequence[LaneAccess]
     elements: Sequence[list[list[int]]]
     element_bytes: int
     lanes: int
@@ -303,7 +303,9 @@ class Tables(NamedTuple):
         excess = [worst - needed for worst, needed in counted]
         return max(excess), sum(excess), layout.cosize, tuple(worst for worst, _needed in counted)
 
-    def _rounds(self, table: list[list[int]], access: Access, offsets: Offsets, most: float) -> tuple[int, int] | None:
+    def _rounds(
+        self, table: list[list[int]], access: LaneAccess, offsets: Offsets, most: float
+    ) -> tuple[int, int] | None:
         """The rounds of the worst phase with element i at `offsets[i]`, what its words need; None as `counted`."""
         worst, needed = 0, 0
         words = served_together(access.wide, self.lanes) * -(-access.wide // WORD)

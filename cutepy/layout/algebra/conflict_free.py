@@ -23,9 +23,9 @@ from ..values.composed import AnyLayout, ComposedLayout
 from ..values.int_tuple import IntTuple, fold_profile, leaves
 from ..values.layout import Layout
 from ..values.methods import ReprIsStr
-from .banks import MOST_COUNTED, WORD, Access, Cost, Tables, served_together
+from .banks import MOST_COUNTED, WORD, Cost, LaneAccess, Tables, served_together
 from .bits import columns_of, linear_layout_of
-from .f2_bank_rows import Problem, columns_for, completed, independent, rank_of, rows_for
+from .f2_bank_rows import BankProblem, columns_for, completed, independent, rank_of, rows_for
 from .inverse import free_of
 from .operation import on_any
 from .rearrange import append, group_modes
@@ -113,13 +113,13 @@ def _checked(call: str, shape: IntTuple, accesses: Sequence[AnyLayout], **number
     return count
 
 
-def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Access:
+def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> LaneAccess:
     check_listed(said, layout, MOST_COUNTED)
     if type(wide) is not int or wide < 1 or wide % element_bytes:
         raise LayoutError(f"{said}: {wide!r} bytes at once are no whole number of elements of {element_bytes}")
     # (lane, value): all further modes together are the values, one where there is none
     pair = on_any(group_modes, layout, 1, layout.rank) if layout.rank > 2 else on_any(append, layout, 2)
-    access = Access(said, pair, wide, wide // element_bytes)
+    access = LaneAccess(said, pair, wide, wide // element_bytes)
     if access.sizes[1] % access.vector:
         raise access.torn(f"{access.sizes[1]} values a lane are no whole accesses of {access.vector}")
     return access
@@ -131,13 +131,13 @@ def _access(said: str, layout: AnyLayout, wide: int, element_bytes: int) -> Acce
 class Span(NamedTuple):
     """What one phase takes: elements that its lanes add up to by XOR; those of a lane at once, in order; the others."""
 
-    access: Access
+    access: LaneAccess
     lanes: Columns
     vector: Columns
     others: Columns
 
 
-def _span(access: Access, count: int, lanes: int) -> Span | None:
+def _span(access: LaneAccess, count: int, lanes: int) -> Span | None:
     """None for an access that is not linear, or not into the tile."""
     columns = columns_of(access.layout)
     if columns is None or access.vector & (access.vector - 1) or max(columns, default=0) >= count:
@@ -160,7 +160,7 @@ def _mapped(shape: IntTuple, spans: Sequence[Span], element_bytes: int, banks: i
         back = Image(basis)
         fixed = max(word, *(len(span.vector) for span in spans))
         turned = tuple(tuple(back.solve(c) or 0 for c in (*span.lanes, *span.vector)) for span in spans)
-        problem = Problem(bits, word, fixed, max(0, word + told - fixed), turned)
+        problem = BankProblem(bits, word, fixed, max(0, word + told - fixed), turned)
         rows, reason = rows_for(problem)
         lacking = [problem.words(phase) - problem.rank(phase, rows) for phase in turned]
         cost = max(lacking), sum(1 << short for short in lacking)

@@ -170,7 +170,7 @@ def convert(
     for name, number, most in (("lanes", lanes, 128), ("element_bytes", element_bytes, 16)):
         if type(number) is not int or not 1 <= number <= most or number & (number - 1):
             raise LayoutError(f"{call}: {name}={number!r}; a power of two up to {most}")
-    pair = Pair(_held(call, source), _held(call, target), (min(lanes, source[0].size)).bit_length() - 1)
+    pair = ConversionPair(_held(call, source), _held(call, target), (min(lanes, source[0].size)).bit_length() - 1)
     _check_same(call, source, target, pair)
     plan = None if through == "memory" else pair.plan(source, target, lanes)
     if plan is None and through == "shuffles":
@@ -186,7 +186,7 @@ def convert(
     return Conversion(source, target, lanes, pair.lacking(), trip=memory)
 
 
-class Held(NamedTuple):
+class BitColumns(NamedTuple):
     """A thread-value layout as columns: of the bits of a thread, and of the bits of a value."""
 
     threads: Columns
@@ -199,7 +199,7 @@ class Held(NamedTuple):
         return [bit for bit, column in enumerate(self.values) if image.add(column) is None]
 
 
-def _held(call: str, layout: AnyLayout) -> Held:
+def _held(call: str, layout: AnyLayout) -> BitColumns:
     check_known(call, layout)
     columns = columns_of(layout) if layout.rank > 1 else None
     if columns is None:
@@ -210,10 +210,10 @@ def _held(call: str, layout: AnyLayout) -> Held:
     threads = layout[0].size
     if layout.size // threads > MOST_VALUES:
         raise LayoutError(f"{call}: {layout.size // threads} values a thread, of which at most {MOST_VALUES}; slice it")
-    return Held(columns[: threads.bit_length() - 1], columns[threads.bit_length() - 1 :])
+    return BitColumns(columns[: threads.bit_length() - 1], columns[threads.bit_length() - 1 :])
 
 
-def _check_same(call: str, source: AnyLayout, target: AnyLayout, pair: Pair) -> None:
+def _check_same(call: str, source: AnyLayout, target: AnyLayout, pair: ConversionPair) -> None:
     if source[0].size != target[0].size:
         raise LayoutError(
             f"{call}: {source[0].size} threads hold the tile, and {target[0].size} want it; make them equal"
@@ -237,11 +237,11 @@ class Maps(NamedTuple):
     before: list[int]
 
 
-class Pair(NamedTuple):
+class ConversionPair(NamedTuple):
     """Two thread-value layouts of a tile, and how many bits of a thread's index tell the lanes of a subgroup apart."""
 
-    source: Held
-    target: Held
+    source: BitColumns
+    target: BitColumns
     lane_bits: int
 
     def plan(self, source: AnyLayout, target: AnyLayout, lanes: int) -> Conversion | None:

@@ -15,7 +15,7 @@ from ..values.composed import AnyLayout
 from ..values.int_tuple import product_each
 from ..values.methods import ReprIsStr
 from .bits import columns_of
-from .copy_search import Job, Side, dealt
+from .copy_search import CopySide, Job, dealt
 from .table import from_offsets
 from .thread_values import WIDEST, check_known, lanes_of, vectorised
 
@@ -86,7 +86,7 @@ def widest_copy(
     for name, pair in (("align", align), ("spaces", spaces)):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise LayoutError(f"{call}: {name}={pair!r}; a pair, for the source and for the target")
-    one, other = map(Side, ("source", "target"), (source, target), spaces, align)
+    one, other = map(CopySide, ("source", "target"), (source, target), spaces, align)
     job = Job(source.shape, (one, other), threads, element_bytes, lanes, banks)
     _check(call, job)
     if "rmem" in spaces:

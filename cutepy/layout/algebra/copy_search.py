@@ -49,11 +49,11 @@ Cut = tuple[list[Digit], list[Digit]]
 """The digits of what is moved at once, and the others."""
 Sampled = tuple[int, int, tuple[Digit, ...]]
 """What a few accesses take, a number, and the digits of the lanes that do so."""
-Dealt = tuple[int, "Order", list[tuple[int, int]]]
+Dealt = tuple[int, "Distribution", list[tuple[int, int]]]
 """What all accesses take, who takes what, and for each side what it takes and needs."""
 
 
-class Side(NamedTuple):
+class CopySide(NamedTuple):
     """One side of a copy: its name, layout, memory, the bytes that its first element is known to be aligned to, and,
     where it is `listed`, the offset of each element."""
 
@@ -63,7 +63,7 @@ class Side(NamedTuple):
     align: int
     offsets: tuple[int, ...] = ()
 
-    def listed(self) -> Side:
+    def listed(self) -> CopySide:
         """The same with its offsets. Raises LayoutError for a layout of coordinates or of too many elements."""
         return self._replace(offsets=tuple(numbers_of("widest_copy", self.layout)))
 
@@ -84,7 +84,7 @@ def _took(space: str, firsts: tuple[int, ...], wide: int, lanes: int, banks: int
     return sum(touched for touched, _ in found), sum(perfect for _, perfect in found)
 
 
-class Order(NamedTuple):
+class Distribution(NamedTuple):
     """Who takes what: the digits that the threads count, those that the values count, `wide` values at once."""
 
     threads: tuple[Digit, ...]
@@ -96,7 +96,7 @@ class Job(NamedTuple):
     """A copy that is looked for."""
 
     shape: IntTuple
-    sides: tuple[Side, Side]
+    sides: tuple[CopySide, CopySide]
     threads: int
     element_bytes: int
     lanes: int
@@ -136,7 +136,7 @@ class Job(NamedTuple):
                 )
         return None
 
-    def _torn(self, side: Side, count: int) -> str | None:
+    def _torn(self, side: CopySide, count: int) -> str | None:
         """The stride, extent or place of a side that keeps aligned groups of so many elements from being whole."""
         there = set(side.offsets)
         start = next(
@@ -162,14 +162,14 @@ class Job(NamedTuple):
     def _place(self, index: int) -> str:
         return show(idx2crd(index, self.shape))
 
-    def counted(self, order: Order) -> list[tuple[int, int]]:
+    def counted(self, order: Distribution) -> list[tuple[int, int]]:
         """For each side what all accesses take, and what they need."""
         threads, values = self.indices(order.threads), self.indices(order.values)[:: order.wide]
         accesses = [[self.at(thread, value) for thread in threads] for value in values]
         costs = [[self.cost(side, access, order.wide) for access in accesses] for side in self.sides]
         return [(sum(took for took, _ in each), sum(needed for _, needed in each)) for each in costs]
 
-    def cost(self, side: Side, elements: Sequence[int], count: int) -> tuple[int, int]:
+    def cost(self, side: CopySide, elements: Sequence[int], count: int) -> tuple[int, int]:
         """What one access takes on a side, by threads that begin at these elements of the tile; and what it needs."""
         firsts = [side.offsets[element] * self.element_bytes for element in elements]
         return side.cost(firsts, count * self.element_bytes, self.lanes, self.banks)
@@ -189,7 +189,7 @@ class Job(NamedTuple):
         """The element so many further on: over bits, by XOR."""
         return element ^ step if self.linear else element + step
 
-    def layout_tv(self, order: Order) -> AnyLayout:
+    def layout_tv(self, order: Distribution) -> AnyLayout:
         """(thread, value) to the index in the tile."""
         if not self.linear:
             pairs = (zip(*(digits or ((1, 0),)), strict=True) for digits in (order.threads, order.values))
@@ -205,7 +205,7 @@ def dealt(job: Job, count: int) -> tuple[AnyLayout, list[tuple[int, int]]] | Non
 
     The tile's places are counted in other orders where that of its index leaves something to gain.
     """
-    best: tuple[int, Job, Order, list[tuple[int, int]]] | None = None
+    best: tuple[int, Job, Distribution, list[tuple[int, int]]] | None = None
     for others in (False, True):
         if best is None or any(took > needed for took, needed in best[-1]):
             jobs = list(job.turned()) if others else [job]
@@ -234,7 +234,7 @@ def _after(outer: AnyLayout, inner: AnyLayout) -> AnyLayout:
         return make_composed_layout(outer, 0, inner)
 
 
-def _order_of(side: Side) -> Layout:
+def _order_of(side: CopySide) -> Layout:
     """The tile's index in the order in which a memory has its modes."""
     plain = plain_part(side.layout)
     modes = zip(leaves(plain.stride), leaves(plain.shape), leaves(Layout(plain.shape).stride), strict=True)
@@ -304,7 +304,7 @@ def _best(job: Job, cut: Cut, count: int) -> Dealt:
     kept = max(4, MOST_COUNTED * count // len(job.sides[0].offsets))
     if len(threads) > kept:
         threads = [digits for *_cost, digits in _sorted(job, rest, count, threads, 4)[:kept]]
-    orders = [Order(digits, (*vector, *(d for d in rest if d not in digits)), count) for digits in threads]
+    orders = [Distribution(digits, (*vector, *(d for d in rest if d not in digits)), count) for digits in threads]
     found = [(sum(took for took, _ in counts), order, counts) for order in orders for counts in [job.counted(order)]]
     return min(found, key=lambda entry: entry[0])
 
@@ -353,7 +353,7 @@ def cuts_of(job: Job, count: int, most: int) -> Iterator[Cut]:
                 yield vector, rest
 
 
-def _together(sides: Sequence[Side], element: int, apart: int) -> bool:
+def _together(sides: Sequence[CopySide], element: int, apart: int) -> bool:
     """Whether an element lies so far behind the first one, on both sides."""
     return all(side.offsets[element] - side.offsets[0] == apart for side in sides)
 
@@ -373,7 +373,7 @@ def _turned(source: Columns, target: Columns, count: int) -> Cut | None:
 def _spread(job: Job, rest: Sequence[int]) -> list[Digit]:
     """Digits that begin with those which lie in different banks on both sides, where that takes sums of two bits."""
 
-    def banks(side: Side, chosen: Sequence[int]) -> int:
+    def banks(side: CopySide, chosen: Sequence[int]) -> int:
         words = [(side.offsets[element] ^ side.offsets[0]) * job.element_bytes // WORD for element in chosen]
         return rank_of([word % job.banks for word in words])
 

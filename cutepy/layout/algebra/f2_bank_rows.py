@@ -16,7 +16,7 @@ MOST_TRIED = 1 << 17
 """How many partial choices are tried before a search for three or more accesses gives up without a proof."""
 
 
-class Problem(NamedTuple):
+class BankProblem(NamedTuple):
     """Bits of an element, so turned that the ones taken at once are the lowest `fixed`; `word` of them share a word.
 
     Wanted are `free` rows: sums of the bits from `fixed` on that, with the bits between, choose the bank.
@@ -85,7 +85,7 @@ def rank_of(vectors: Iterable[int]) -> int:
     return len(independent(vectors))
 
 
-def rows_for(problem: Problem) -> tuple[list[int], str]:
+def rows_for(problem: BankProblem) -> tuple[list[int], str]:
     """The rows that lack least, and the certificate."""
     high = problem.bits - problem.fixed
     fixed = problem.fixed - problem.word
@@ -104,7 +104,7 @@ def rows_for(problem: Problem) -> tuple[list[int], str]:
     return _least(problem, reason)
 
 
-def _least(problem: Problem, reason: str) -> tuple[list[int], str]:
+def _least(problem: BankProblem, reason: str) -> tuple[list[int], str]:
     """The rows whose worst access takes the fewest rounds, and of those the ones of the fewest rounds in all."""
     inevitable = [problem.words(phase) - problem.needed(phase) for phase in problem.phases]
     proven = True
@@ -135,7 +135,7 @@ def _least(problem: Problem, reason: str) -> tuple[list[int], str]:
     )
 
 
-def _simple(problem: Problem, high: int) -> Iterator[list[int]]:
+def _simple(problem: BankProblem, high: int) -> Iterator[list[int]]:
     """Rows of single bits, an order of the modes; then rows of two bits, a swizzle after an order."""
     singles = [[1 << bit for bit in chosen] for chosen in islice(combinations(range(high), problem.free), 1000)]
     yield from singles
@@ -144,7 +144,7 @@ def _simple(problem: Problem, high: int) -> Iterator[list[int]]:
         yield _paired(problem, rows, high)
 
 
-def _paired(problem: Problem, rows: list[int], high: int) -> list[int]:
+def _paired(problem: BankProblem, rows: list[int], high: int) -> list[int]:
     """Add to rows of one bit a second one each, where an access gains and none loses; those with two come first."""
     best = problem.lacking(rows)
     for other in range(high):
@@ -168,7 +168,7 @@ class Search:
     rounds of all accesses are at most `total`. `proven` says that all were tried.
     """
 
-    def __init__(self, problem: Problem, worst: int, total: int | None) -> None:
+    def __init__(self, problem: BankProblem, worst: int, total: int | None) -> None:
         self.problem, self.left, self.proven = problem, MOST_TRIED, True
         self.worst = worst
         self.total = total if total is not None else len(problem.phases) << worst
@@ -256,7 +256,7 @@ def _echelon(pairs: list[tuple[int, int]]) -> tuple[tuple[int, ...], dict[int, t
     return inside, ends
 
 
-def columns_for(problem: Problem, rows: Sequence[int]) -> Iterator[Columns]:
+def columns_for(problem: BankProblem, rows: Sequence[int]) -> Iterator[Columns]:
     """What each bit becomes: the fixed ones stay, the rows follow, then single bits that complete them, in two orders.
 
     The second bits of the rows come first of those, in order: so rows of two bits are one swizzle. Then come the lowest

@@ -34,7 +34,7 @@ CHECKED = 1 << 16
 SHOWN = 8
 
 
-class Step(NamedTuple):
+class ExplainStep(NamedTuple):
     """One step: what is done, the layout that it gives (if any), and at how many coordinates that was evaluated."""
 
     text: str
@@ -50,7 +50,7 @@ class Explanation(ReprIsStr):
     """The call, its steps in order, and the result or the error that ends them."""
 
     call: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExplainStep, ...]
     result: Layout | None
     error: LayoutError | None = None
 
@@ -101,7 +101,7 @@ def explain(function: Act | str, *operands: object) -> Explanation:
         result = cast("Layout", given)  # what every operation with a story gives
     except LayoutError as error:
         refused = error
-    steps: list[Step] = []
+    steps: list[ExplainStep] = []
     with suppress(LayoutError):  # the step that cannot be told is the one at which the call itself is refused
         for step in stories[told](*operands):
             steps.append(step)
@@ -118,12 +118,12 @@ def _require(holds: bool, claim: str) -> None:
         raise AssertionError(f"a step of an explanation is false, a fault of cutepy: {claim}")
 
 
-def _claim(text: str, layout: Layout, expected: Callable[[int], object]) -> Step:
+def _claim(text: str, layout: Layout, expected: Callable[[int], object]) -> ExplainStep:
     """A step that says `layout` is the map `expected` of integer coordinates."""
     coordinates = _coordinates(layout.size)
     for coordinate in coordinates:
         _require(layout(coordinate) == expected(coordinate), f"{text} at {coordinate}")
-    return Step(text, layout, len(coordinates))
+    return ExplainStep(text, layout, len(coordinates))
 
 
 def _offsets(layout: Layout) -> str:
@@ -133,46 +133,48 @@ def _offsets(layout: Layout) -> str:
 
 def _by_mode_steps(
     function: Callable[..., Layout], layout: Layout, tiler: tuple[object, ...], *more: object
-) -> Iterator[Step]:
+) -> Iterator[ExplainStep]:
     for position, (mode, entry) in enumerate(zip(layout, tiler, strict=False)):
         if keeps(entry):
-            yield Step(f"Mode {position}: {mode} is kept.", mode)
+            yield ExplainStep(f"Mode {position}: {mode} is kept.", mode)
         else:
             call = f"{function.__name__}{spelt((mode, entry, *more))}"
-            yield Step(f"Mode {position}: {call} = {function(mode, entry, *more)}.")
+            yield ExplainStep(f"Mode {position}: {call} = {function(mode, entry, *more)}.")
     if layout.rank > len(tiler):
         fate = "dropped" if function is composition else "kept"
-        yield Step(f"The tiler names {len(tiler)} of {layout.rank} modes; the others are {fate}.")
+        yield ExplainStep(f"The tiler names {len(tiler)} of {layout.rank} modes; the others are {fate}.")
 
 
-def _coalesce(layout: Layout, profile: object = None) -> Iterator[Step]:
+def _coalesce(layout: Layout, profile: object = None) -> Iterator[ExplainStep]:
     if isinstance(profile, tuple):
-        yield Step(f"The profile {show(profile)} is coalesced mode by mode.")
+        yield ExplainStep(f"The profile {show(profile)} is coalesced mode by mode.")
         for position, mode in enumerate(list(layout)[: len(profile)]):
-            yield Step(f"Mode {position}: {mode} becomes {coalesce(mode)}.")
+            yield ExplainStep(f"Mode {position}: {mode} becomes {coalesce(mode)}.")
         return
-    yield Step(f"The leaves of {layout} are " + ", ".join(f"{s}:{d}" for s, d in flat_modes(layout)) + ".")
+    yield ExplainStep(f"The leaves of {layout} are " + ", ".join(f"{s}:{d}" for s, d in flat_modes(layout)) + ".")
     ones = [f"{s}:{d}" for s, d in flat_modes(layout) if s == 1]
     if ones:
-        yield Step(f"Modes of size 1 go: {', '.join(ones)}.")
+        yield ExplainStep(f"Modes of size 1 go: {', '.join(ones)}.")
     kept = [(s, d) for s, d in flat_modes(layout) if s != 1]
     for (extent, step), (_next, following) in pairwise(kept):
         verdict = (
             "they merge" if following == extent * step else f"{following} is not {extent} * {step}, they stay apart"
         )
-        yield Step(f"{extent}:{step} ends where stride {extent * step} begins: next to stride {following}, {verdict}.")
+        yield ExplainStep(
+            f"{extent}:{step} ends where stride {extent * step} begins: next to stride {following}, {verdict}."
+        )
     result = coalesce(layout)
     yield _claim(f"What is left is {result}, the same map of an integer coordinate.", result, lambda i: layout(i))
 
 
-def _composition(outer: Layout, inner: object) -> Iterator[Step]:
+def _composition(outer: Layout, inner: object) -> Iterator[ExplainStep]:
     if isinstance(inner, tuple):
         yield from _by_mode_steps(composition, outer, inner)
         return
     right = tile_of(composition, outer, inner)
     extents, _strides = coalesced_open(outer)
     whole = coalesce(outer)
-    yield Step(
+    yield ExplainStep(
         f"The left operand, coalesced, is {whole}: it reads an index as digits of extents {show(tuple(extents))}, "
         f"the last unbounded."
     )
@@ -193,72 +195,76 @@ def _composition(outer: Layout, inner: object) -> Iterator[Step]:
     )
 
 
-def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Iterator[Step]:
+def _complement(layout: Layout, cotarget: IntTuple | Layout | None = None) -> Iterator[ExplainStep]:
     reach = layout.cosize if cotarget is None else size(cotarget)
     by_stride = sorted((d, s) for d, _at, s in moving(layout))
-    yield Step(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in by_stride) or 'none'}.")
+    yield ExplainStep(f"The modes that move, by stride: {', '.join(f'{s}:{d}' for d, s in by_stride) or 'none'}.")
     filled = 1
     for step, extent in by_stride:
         gap = step // filled if filled else 0
         if gap > 1:
-            yield Step(f"Up to stride {step} the offsets fill {filled}: {gap} copies fit, a mode {gap}:{filled}.")
+            yield ExplainStep(
+                f"Up to stride {step} the offsets fill {filled}: {gap} copies fit, a mode {gap}:{filled}."
+            )
         elif gap == 1:
-            yield Step(f"Stride {step} begins where the {filled} filled offsets end: nothing is left out.")
+            yield ExplainStep(f"Stride {step} begins where the {filled} filled offsets end: nothing is left out.")
         filled = step * extent
     result = complement(layout, cotarget)
     copies = -(-reach // filled)
     if any(step == filled for _extent, step in flat_modes(result)):
-        yield Step(f"From {filled} on, {copies} copies reach {reach}, a mode {copies}:{filled}.")
+        yield ExplainStep(f"From {filled} on, {copies} copies reach {reach}, a mode {copies}:{filled}.")
     else:
-        yield Step(f"The offsets below {filled} reach {reach}: no mode follows.")
+        yield ExplainStep(f"The offsets below {filled} reach {reach}: no mode follows.")
     yield _disjoint(layout, result)
 
 
-def _disjoint(layout: Layout, rest: Layout) -> Step:
+def _disjoint(layout: Layout, rest: Layout) -> ExplainStep:
     text = f"Shifted by {_offsets(rest)}, the image of {layout} never meets itself: {rest}."
     if layout.size * rest.size > CHECKED:
-        return Step(text, rest)
+        return ExplainStep(text, rest)
     image = {layout(i) for i in range(layout.size)}
     shifts = {rest(j) for j in range(rest.size)}
     reached = [offset + shift for shift in shifts for offset in image]
     _require(len(set(reached)) == len(reached), text)
-    return Step(text, rest, len(reached))
+    return ExplainStep(text, rest, len(reached))
 
 
-def _logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Iterator[Step]:
+def _logical_divide(layout: Layout, tiler: object, round_up: bool = False) -> Iterator[ExplainStep]:
     if isinstance(tiler, tuple):
         yield from _by_mode_steps(logical_divide, layout, tiler, *[round_up] * round_up)
         return
     tile = tile_of(logical_divide, layout, tiler)
     if round_up:
         layout = rounded_up(layout, tile)
-        yield Step(f"Long enough for whole tiles the layout is {layout}.", layout)
+        yield ExplainStep(f"Long enough for whole tiles the layout is {layout}.", layout)
     rest = complement(tile, layout.size)
-    yield Step(f"One tile is {tile}; its complement in {layout.size} is {rest}, which tells the tiles apart.", rest)
+    yield ExplainStep(
+        f"One tile is {tile}; its complement in {layout.size} is {rest}, which tells the tiles apart.", rest
+    )
     pair = _make((tile.shape, rest.shape), (tile.stride, rest.stride))
-    yield Step(
+    yield ExplainStep(
         f"Tile and rest together choose an index: {pair}, {tile.size} * {rest.size} = {pair.size} coordinates.", pair
     )
     result = logical_divide(layout, tile)
     yield _claim(f"The layout after that choice: {layout} o {pair} = {result}.", result, lambda i: layout(pair(i)))
 
 
-def _put(record: Operation, *operands: object) -> Iterator[Step]:
+def _put(record: Operation, *operands: object) -> Iterator[ExplainStep]:
     """The story of an operation that is another one, its modes put otherwise."""
     basic, forms = cast("tuple[Act, str]", record.put)  # the stories are made from the records that have it
     yield from STORIES[basic](*operands)
     result = on_any(record.call, *operands)
-    yield Step(f"The modes of {basic(*operands)} are put as {forms}: {result}.", result)
+    yield ExplainStep(f"The modes of {basic(*operands)} are put as {forms}: {result}.", result)
 
 
-def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
+def _logical_product(block: Layout, tiler: object) -> Iterator[ExplainStep]:
     if isinstance(tiler, tuple):
         yield from _by_mode_steps(logical_product, block, tiler)
         return
     copies = tile_of(logical_product, block, tiler)
     reach = block.size * copies.cosize
     room = room_for(block, copies)
-    yield Step(f"The block {block} leaves room for copies at {room}, its complement in {reach}.", room)
+    yield ExplainStep(f"The block {block} leaves room for copies at {room}, its complement in {reach}.", room)
     arranged = composition(room, copies)
     yield _claim(
         f"The tiler {copies} picks among them: {room} o {copies} = {arranged}.", arranged, lambda i: room(copies(i))
@@ -266,11 +272,11 @@ def _logical_product(block: Layout, tiler: object) -> Iterator[Step]:
     yield _disjoint(block, coalesce(arranged))
 
 
-def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
-    def story(layout: Layout) -> Iterator[Step]:
+def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[ExplainStep]]:
+    def story(layout: Layout) -> Iterator[ExplainStep]:
         found = sorted((step, extent, at) for step, at, extent in moving(layout))
         listed = ", ".join(f"{extent}:{step} at index stride {at}" for step, extent, at in found) or "none"
-        yield Step(f"The modes that move, by stride: {listed}.")
+        yield ExplainStep(f"The modes that move, by stride: {listed}.")
         result = function(layout)
         if function is right_inverse:
             yield _claim(
@@ -281,7 +287,7 @@ def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
         else:
             offsets = [layout(i) for i in _coordinates(layout.size)]
             _require(all(layout(result(offset)) == offset for offset in offsets), f"{result} undoes {layout}")
-            yield Step(
+            yield ExplainStep(
                 f"Reading an offset by these strides gives {result}: it takes each offset back to a coordinate of it.",
                 result,
                 len(offsets),
@@ -290,7 +296,7 @@ def _inverse(function: Callable[..., Layout]) -> Callable[..., Iterator[Step]]:
     return story
 
 
-STORIES: dict[Act, Callable[..., Iterator[Step]]] = {
+STORIES: dict[Act, Callable[..., Iterator[ExplainStep]]] = {
     coalesce: _coalesce,
     composition: _composition,
     complement: _complement,

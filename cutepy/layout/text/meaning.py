@@ -38,14 +38,14 @@ from ..values.composed import AnyLayout, Chained, ComposedLayout, Function, chai
 from ..values.coordinates import AXES_RULE, Basis, as_stride, has_basis, is_listed, keeps
 from ..values.int_tuple import IntTuple, Order, leaves, map_leaves, product, tuple_add
 from ..values.layout import Layout, make_identity_layout, make_layout
-from .tree import At, Call, Chain, Fail, Joined, Node, Pair, Pointer, Tree, is_number
+from .tree import At, CallNode, Chain, Fail, Joined, ParsedText, Pointer, ShapeStride, TextNode, is_number
 from .write import OverF2, spelt
 
 LARGEST_POWER = 64
 LARGEST_RESULT = 10**40
 
 
-def tree_of(node: Node, fail: Fail, what: str, *, basis: bool = False) -> IntTuple:
+def tree_of(node: TextNode, fail: Fail, what: str, *, basis: bool = False) -> IntTuple:
     """The int tuple that a node is; `basis` allows basis strides."""
     if isinstance(node.value, tuple):
         return tuple([tree_of(entry, fail, what, basis=basis) for entry in node.value])
@@ -72,7 +72,7 @@ def _named(value: object) -> str:
     return names.get(type(value), "a number" if is_number(value) else "a layout")
 
 
-def layout_of_pair(shape: Node, stride: Node, fail: Fail) -> AnyLayout:
+def layout_of_pair(shape: TextNode, stride: TextNode, fail: Fail) -> AnyLayout:
     """`shape:stride`, checked leaf by leaf so that an error points at the leaf."""
     extents = tree_of(shape, fail, "a shape")
     if isinstance(stride.value, Order):
@@ -83,13 +83,13 @@ def layout_of_pair(shape: Node, stride: Node, fail: Fail) -> AnyLayout:
     return _built(shape, extents, tree_of(stride, fail, "a stride", basis=True), fail)
 
 
-def _leaf_nodes(node: Node) -> list[Node]:
+def _leaf_nodes(node: TextNode) -> list[TextNode]:
     if isinstance(node.value, tuple):
         return [leaf for entry in node.value for leaf in _leaf_nodes(entry)]
     return [node]
 
 
-def _over_f2(compact: Layout, stride: Node, fail: Fail) -> AnyLayout:
+def _over_f2(compact: Layout, stride: TextNode, fail: Fail) -> AnyLayout:
     """The layout of that shape with strides over F2."""
     steps: list[int] = []
     for node in _leaf_nodes(stride):
@@ -101,7 +101,7 @@ def _over_f2(compact: Layout, stride: Node, fail: Fail) -> AnyLayout:
     return strided_over_f2(compact.shape, steps)
 
 
-def _check_congruent(shape: Node, stride: Node, fail: Fail) -> None:
+def _check_congruent(shape: TextNode, stride: TextNode, fail: Fail) -> None:
     if isinstance(shape.value, tuple) and isinstance(stride.value, tuple):
         if len(shape.value) != len(stride.value):
             raise fail(
@@ -117,7 +117,7 @@ def _check_congruent(shape: Node, stride: Node, fail: Fail) -> None:
         raise fail(f"{inner} stands against {outer}; the stride nests as the shape", stride.column)
 
 
-def _built(shape: Node, extents: IntTuple, stride: IntTuple | Order | None, fail: Fail) -> Layout:
+def _built(shape: TextNode, extents: IntTuple, stride: IntTuple | Order | None, fail: Fail) -> Layout:
     _check_sizes(shape, fail)
     try:
         return Layout(extents, stride)
@@ -125,7 +125,7 @@ def _built(shape: Node, extents: IntTuple, stride: IntTuple | Order | None, fail
         raise fail(str(error), shape.column) from None
 
 
-def _check_sizes(node: Node, fail: Fail) -> None:
+def _check_sizes(node: TextNode, fail: Fail) -> None:
     if isinstance(node.value, tuple):
         for entry in node.value:
             _check_sizes(entry, fail)
@@ -133,7 +133,7 @@ def _check_sizes(node: Node, fail: Fail) -> None:
         raise fail(f"a size is {node.value}; sizes are at least 1", node.column)
 
 
-def layout_of(node: Node, fail: Fail) -> AnyLayout:
+def layout_of(node: TextNode, fail: Fail) -> AnyLayout:
     """The layout that the whole text is: itself, a layout in one more pair of parentheses, or a shape."""
     value = node.value
     if isinstance(value, AnyLayout):
@@ -148,7 +148,7 @@ def layout_of(node: Node, fail: Fail) -> AnyLayout:
     return _built(node, tree_of(node, fail, "a layout"), None, fail)
 
 
-def tiler_of(node: Node, fail: Fail) -> object:
+def tiler_of(node: TextNode, fail: Fail) -> object:
     """An integer, a layout, `_`, or a tuple of tilers."""
     if isinstance(node.value, tuple):
         return tuple([tiler_of(entry, fail) for entry in node.value])
@@ -157,7 +157,7 @@ def tiler_of(node: Node, fail: Fail) -> object:
     raise fail(f"a tiler holds numbers, layouts, `_` and tuples of them, not {_named(node.value)}", node.column)
 
 
-def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> Function:
+def compose(parts: list[TextNode], fail: Fail, *, part_of_chain: bool = False) -> Function:
     """`outer o offset o inner`, with any number of links; the last is a layout, pointers are left out.
 
     A coordinate in front is where a tensor of coordinates begins. `part_of_chain`: a swizzle may be the last, for a
@@ -198,7 +198,7 @@ def compose(parts: list[Node], fail: Fail, *, part_of_chain: bool = False) -> Fu
         raise fail(str(error), last.column) from None
 
 
-def _of_elements(chain: Function | None, pointer: Pointer, part: Node, fail: Fail) -> Function | None:
+def _of_elements(chain: Function | None, pointer: Pointer, part: TextNode, fail: Fail) -> Function | None:
     """The swizzle of a pointer, which moves bytes, as one of elements; without one, what stands in front."""
     swizzle = chain if pointer.swizzle is None else Swizzle(*pointer.swizzle)
     if not isinstance(swizzle, OfBits):
@@ -216,7 +216,7 @@ def _of_elements(chain: Function | None, pointer: Pointer, part: Node, fail: Fai
 _SIGNS = {"+": add, "-": sub, "*": mul, "/": truediv, "//": floordiv, "%": mod}
 
 
-def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
+def arithmetic(sign: str, left: TextNode, right: TextNode, fail: Fail) -> TextNode:
     """`left sign right` of two numbers; a number may also scale a basis stride."""
     if sign == "**":
         return _power(left, right, fail)
@@ -224,9 +224,9 @@ def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
     a: Any = left.value
     b: Any = right.value
     if sign == "*" and isinstance(b, Basis) and is_number(a):
-        return Node(left.column, b * a)
+        return TextNode(left.column, b * a)
     if sign == "*" and isinstance(a, Basis) and is_number(b):
-        return Node(left.column, a * b)
+        return TextNode(left.column, a * b)
     for node in (left, right):
         if not is_number(node.value):
             raise fail(f"{sign!r} joins numbers, not {_named(node.value)}", node.column)
@@ -236,10 +236,10 @@ def arithmetic(sign: str, left: Node, right: Node, fail: Fail) -> Node:
         common = gcd(a, b) if b > 0 else -gcd(a, b)
         raise fail(f"this is {a // common}/{b // common}; sizes and strides are whole numbers", left.column)
     whole = sign == "/" and type(a) is int is type(b)
-    return Node(left.column, _whole(a // b if whole else _SIGNS[sign](a, b), left, fail))
+    return TextNode(left.column, _whole(a // b if whole else _SIGNS[sign](a, b), left, fail))
 
 
-def _whole(value: Any, node: Node, fail: Fail) -> object:
+def _whole(value: Any, node: TextNode, fail: Fail) -> object:
     if getattr(value, "is_Rational", False):
         if not getattr(value, "is_Integer", False):
             raise fail(f"this is {value}; sizes and strides are whole numbers", node.column)
@@ -249,7 +249,7 @@ def _whole(value: Any, node: Node, fail: Fail) -> object:
     return value
 
 
-def _power(base: Node, exponent: Node, fail: Fail) -> Node:
+def _power(base: TextNode, exponent: TextNode, fail: Fail) -> TextNode:
     """`base ** exponent`, the exponent a small number."""
     base = base.grouped or base
     if not is_number(base.value) or type(exponent.value) is not int or not 0 <= exponent.value <= LARGEST_POWER:
@@ -257,17 +257,17 @@ def _power(base: Node, exponent: Node, fail: Fail) -> Node:
     if type(base.value) is int and abs(base.value) ** exponent.value >= LARGEST_RESULT:
         raise fail("this number is too large for a size or a stride", base.column)
     value: Any = base.value
-    return Node(base.column, value**exponent.value)
+    return TextNode(base.column, value**exponent.value)
 
 
 _ARGUMENTS = {"floor": 1, "ceiling": 1, "Mod": 2}
 
 
-def _layout(call: Call) -> AnyLayout:
+def _layout(call: CallNode) -> AnyLayout:
     swizzle = call.keywords.get("swizzle")
     if swizzle is not None and not keeps(swizzle.value):
         others = {name: part for name, part in call.keywords.items() if name != "swizzle"}
-        plain = _layout(Call(call.name, call.column, call.entries, others, call.fail))
+        plain = _layout(CallNode(call.name, call.column, call.entries, others, call.fail))
         if not isinstance(swizzle.value, OfBits):
             raise call.wrong("takes a swizzle as swizzle=")
         return chained(swizzle.value, 0, plain)
@@ -277,11 +277,11 @@ def _layout(call: Call) -> AnyLayout:
     parts = call.parts("shape", "stride")
     if not 1 <= len(parts) <= 2:
         raise call.wrong(f"takes a shape and a stride, or layouts; here are {len(parts)} arguments")
-    stride = parts[1] if len(parts) == 2 else Node(call.column, Order.LEFT)
+    stride = parts[1] if len(parts) == 2 else TextNode(call.column, Order.LEFT)
     return layout_of_pair(parts[0], stride, call.fail)
 
 
-def _composed(call: Call) -> object:
+def _composed(call: CallNode) -> object:
     entries = call.entries
     if len(entries) == 2 and "offset" in call.keywords:
         entries = [entries[0], call.keywords["offset"], entries[1]]
@@ -290,7 +290,7 @@ def _composed(call: Call) -> object:
     return compose(entries, call.fail, part_of_chain=True)
 
 
-def _bit_map(call: Call) -> BitMap:
+def _bit_map(call: CallNode) -> BitMap:
     """`F2<1,3,6>`, or `BitMap((1, 3, 6))`."""
     columns = [leaf for entry in call.entries for leaf in leaves(tree_of(entry, call.fail, "a map of bits"))]
     if not all(type(column) is int for column in columns):
@@ -298,7 +298,7 @@ def _bit_map(call: Call) -> BitMap:
     return BitMap(tuple(columns))
 
 
-def _trees(call: Call, **names: str) -> list[IntTuple]:
+def _trees(call: CallNode, **names: str) -> list[IntTuple]:
     """The int tuples that a call takes: by what each is called, how a message calls it."""
     parts = call.parts(*names)
     if len(parts) != len(names):
@@ -306,13 +306,13 @@ def _trees(call: Call, **names: str) -> list[IntTuple]:
     return [tree_of(part, call.fail, said) for part, said in zip(parts, names.values(), strict=True)]
 
 
-def _basis(call: Call, value: int, *path: int) -> Basis:
+def _basis(call: CallNode, value: int, *path: int) -> Basis:
     if not is_listed(path):
         raise call.wrong(f"takes axes, and {AXES_RULE}")
     return Basis(value, path)
 
 
-def _function(call: Call) -> object:
+def _function(call: CallNode) -> object:
     values: list[IntTuple] = [tree_of(entry, call.fail, call.name) for entry in call.entries]
     count = _ARGUMENTS.get(call.name, max(1, len(values)))
     if len(values) != count or not all(map(is_number, values)):
@@ -321,14 +321,14 @@ def _function(call: Call) -> object:
     return int(value) if value.is_Integer else value
 
 
-def _over(call: Call) -> OverF2:
+def _over(call: CallNode) -> OverF2:
     step = call.integers((1,))[0]
     if step < 0:
         raise call.wrong("takes a whole number from 0")
     return OverF2(step)
 
 
-_SPELLINGS: dict[Callable[[Call], object], str] = {
+_SPELLINGS: dict[Callable[[CallNode], object], str] = {
     lambda call: tuple(call.entries): "Shape Stride Step Coord Tile Tiler tuple Tuple IntTuple make_shape make_stride "
     "make_tuple make_coord make_tile make_step make_int_tuple ArithTuple ArithmeticTuple make_arithmetic_tuple "
     "make_arithmetic_tuple_iterator",
@@ -377,7 +377,7 @@ class Meaning:
 
     __slots__ = ("fail", "functions", "tree")
 
-    def __init__(self, tree: Tree, functions: Mapping[str, Act]) -> None:
+    def __init__(self, tree: ParsedText, functions: Mapping[str, Act]) -> None:
         self.tree, self.functions, self.fail = tree, functions, tree.error
 
     def layout(self) -> AnyLayout:
@@ -388,30 +388,30 @@ class Meaning:
         """The tiler that the whole text is."""
         return tiler_of(self.of(self.tree.node), self.fail)
 
-    def call(self) -> Call | None:
+    def call(self) -> CallNode | None:
         """The call of a function that the whole text is, not computed yet; None where it is something else."""
-        if not isinstance(self.tree.node.value, Call):
+        if not isinstance(self.tree.node.value, CallNode):
             return None
         call = self._spelt(self.tree.node.value)
         return call if self._computes(call) else None
 
-    def of(self, node: Node) -> Node:
+    def of(self, node: TextNode) -> TextNode:
         """A part of the text with what it means as its value."""
         column, value = node.column, node.value
         if isinstance(value, tuple):
-            return Node(column, tuple([self.of(entry) for entry in value]), node.comma)
+            return TextNode(column, tuple([self.of(entry) for entry in value]), node.comma)
         if isinstance(value, Joined):
             left = self.of(value.first)
             for sign, right in value.rest:
                 left = arithmetic(sign, left, self.of(right), self.fail)
             return left
-        if isinstance(value, Pair):
-            return Node(column, layout_of_pair(self.of(value.shape), self.of(value.stride), self.fail))
+        if isinstance(value, ShapeStride):
+            return TextNode(column, layout_of_pair(self.of(value.shape), self.of(value.stride), self.fail))
         if isinstance(value, Chain):
-            return Node(column, compose([self.of(link) for link in value.links], self.fail))
+            return TextNode(column, compose([self.of(link) for link in value.links], self.fail))
         if isinstance(value, At):
-            return Node(column, self._at(value))
-        return Node(column, self._called(self._spelt(value))) if isinstance(value, Call) else node
+            return TextNode(column, self._at(value))
+        return TextNode(column, self._called(self._spelt(value))) if isinstance(value, CallNode) else node
 
     def value(self) -> object:
         """What the whole text is: a layout, or a number, a swizzle, an answer where it computes one."""
@@ -435,16 +435,16 @@ class Meaning:
                 f"no coordinate of {layout.value}: ({', '.join(map(str, entries))})", layout.column
             ) from error
 
-    def _spelt(self, call: Call) -> Call:
+    def _spelt(self, call: CallNode) -> CallNode:
         keywords = {name: self.of(part) for name, part in call.keywords.items()}
-        return Call(call.name, call.column, [self.of(entry) for entry in call.entries], keywords, call.fail)
+        return CallNode(call.name, call.column, [self.of(entry) for entry in call.entries], keywords, call.fail)
 
-    def _computes(self, call: Call) -> bool:
+    def _computes(self, call: CallNode) -> bool:
         """True for a call of a function; a composition that begins with a swizzle spells a layout."""
         swizzles = call.name == "composition" and call.entries and isinstance(call.entries[0].value, OfBits)
         return call.name in self.functions and not swizzles
 
-    def _called(self, call: Call) -> object:
+    def _called(self, call: CallNode) -> object:
         """A spelling of a layout, or the result of a function; what the former refuses is an error at its name."""
         if self._computes(call):
             return self.computed(call, self.operands(call))
@@ -458,7 +458,7 @@ class Meaning:
         except LayoutError as error:
             raise call.fail(str(error), call.column) from None
 
-    def operands(self, call: Call) -> tuple[object, ...]:
+    def operands(self, call: CallNode) -> tuple[object, ...]:
         """The operands of a function: layouts where it takes layouts, else tilers, numbers, tuples."""
         layouts = OPERATIONS[call.name].layouts if call.name in OPERATIONS else 1
         first = [self.stated(layout_of(part, call.fail)) for part in call.entries[:layouts]]
@@ -469,11 +469,11 @@ class Meaning:
             tilers += mode if isinstance(mode, tuple) else (mode,)
         return self._bound(call, (*first, *tilers), named)
 
-    def _tiler(self, part: Node) -> object:
+    def _tiler(self, part: TextNode) -> object:
         tiler = tiler_of(part, self.fail)
         return self.stated(tiler) if isinstance(tiler, AnyLayout) else tiler
 
-    def _bound(self, call: Call, operands: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
+    def _bound(self, call: CallNode, operands: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
         """The operands in the order of the function's parameters."""
         takes = signature(self.functions[call.name])
         try:
@@ -483,7 +483,7 @@ class Meaning:
             raise call.wrong(f"takes ({', '.join(takes.parameters)}), not ({', '.join(given)})") from None
         return (*bound.args, *bound.kwargs.values())
 
-    def computed(self, call: Call, operands: tuple[object, ...]) -> object:
+    def computed(self, call: CallNode, operands: tuple[object, ...]) -> object:
         """The result of a function."""
         for operand in operands[1:]:
             _check_size(operand, call)
@@ -565,7 +565,7 @@ def _dividing(tiler: object, shape: IntTuple) -> object:
     return gcd(tiler, product(shape)) if type(tiler) is int else tiler
 
 
-def _check_size(operand: object, call: Call) -> None:
+def _check_size(operand: object, call: CallNode) -> None:
     if isinstance(operand, tuple):
         for entry in operand:
             _check_size(entry, call)

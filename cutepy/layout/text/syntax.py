@@ -27,7 +27,7 @@ from ...errors import LayoutError, NotationError
 from ..values.coordinates import AXES_RULE, Basis, is_listed
 from ..values.coordinates import _ as underscore
 from ..values.int_tuple import MAX_DEPTH, Order
-from .tree import At, Call, Chain, Joined, Node, Pair, Pointer, Tree, is_number
+from .tree import At, CallNode, Chain, Joined, ParsedText, Pointer, ShapeStride, TextNode, is_number
 
 LONGEST_NUMBER = 40
 """Digits of the longest number that is read: far beyond any address, far below where integers grow slow."""
@@ -177,13 +177,13 @@ _POINTER = re.compile(r"\w*ptr\w*|counting_iter|tmem_|DescriptorIterator")
 _PYCUTE_SWIZZLE = r"SW_(\d{1,9})_(\d{1,9})_(-?\d{1,9})"
 
 
-def read(text: str, calls: Collection[str], examples: str, functions: Collection[str] = ()) -> Tree:
+def read(text: str, calls: Collection[str], examples: str, functions: Collection[str] = ()) -> ParsedText:
     """The tree of a text in which `calls` may be called; `examples` names some of them.
 
     `functions` are the calls that compute: where there are any, layouts may stand at coordinates, too.
 
     >>> read("4:1 o 8", (), "").node.value.links[1]
-    Node(column=6, value=8, comma=True)
+    TextNode(column=6, value=8, comma=True)
 
     Raises NotationError, with the column where reading stopped.
     """
@@ -191,7 +191,7 @@ def read(text: str, calls: Collection[str], examples: str, functions: Collection
         raise LayoutError(f"a layout is parsed from text, not from {text!r}; write Layout(shape, stride) instead")
     reader = Reader(text, calls, examples, functions)
     node = reader.whole()
-    return Tree(text, node, tuple(reader.facts))
+    return ParsedText(text, node, tuple(reader.facts))
 
 
 class Reader:
@@ -206,7 +206,7 @@ class Reader:
         self.facts: list[str] = []
         self.names: Iterator[str] | None = None
 
-    def whole(self) -> Node:
+    def whole(self) -> TextNode:
         """The text as one chain with nothing after it."""
         tokens = self.tokens
         if tokens.next.kind == "end":
@@ -222,23 +222,25 @@ class Reader:
             raise tokens.error(f"{tokens.found()} follows a complete layout; expected the end of the text{missing}")
         return node
 
-    def composed(self, *, labelled: bool = False) -> Node:
+    def composed(self, *, labelled: bool = False) -> TextNode:
         """`chain @ chain @ ...`, from left to right."""
         node = self.chain(labelled=labelled)
         while "composition" in self.calls and (sign := self.tokens.accept("@")):
-            node = Node(node.column, Call("composition", sign.column, [node, self.chain()], {}, self.tokens.error))
+            node = TextNode(
+                node.column, CallNode("composition", sign.column, [node, self.chain()], {}, self.tokens.error)
+            )
         return node
 
-    def chain(self, *, labelled: bool = False) -> Node:
+    def chain(self, *, labelled: bool = False) -> TextNode:
         """`pair o pair o ...`, after a label where one may stand."""
         parts = [self.pair(labelled=labelled)]
         while self.tokens.accept("o"):
             parts.append(self.pair())
         if len(parts) == 1:
             return parts[0]
-        return Node(parts[0].column, Chain(parts))
+        return TextNode(parts[0].column, Chain(parts))
 
-    def pair(self, *, labelled: bool = False) -> Node:
+    def pair(self, *, labelled: bool = False) -> TextNode:
         """`shape`, or `shape:stride`; a name with a colon in front of one of these, or of no stride, is a label."""
         shape = self.value(0)
         colon = self.tokens.accept(":")
@@ -255,22 +257,22 @@ class Reader:
         if _is_one(shape) and isinstance(stride.value, tuple):
             why = "':' stands between one size and a tuple of strides; is ')' missing before it?"
             raise self.tokens.error(why, colon.column)
-        return Node(shape.column, Pair(shape, stride))
+        return TextNode(shape.column, ShapeStride(shape, stride))
 
-    def _is_labelled(self, after: Node) -> bool:
+    def _is_labelled(self, after: TextNode) -> bool:
         """True if what follows a name and a colon can be no stride of an unknown size."""
         value = (after.grouped or after).value
-        if self.tokens.sees(":") or isinstance(value, (Pointer, Pair, Chain)):
+        if self.tokens.sees(":") or isinstance(value, (Pointer, ShapeStride, Chain)):
             return True
-        if isinstance(value, Call):
+        if isinstance(value, CallNode):
             return value.name not in _NUMBERS
         return isinstance(value, tuple) and self.tokens.sees("o")
 
-    def value(self, floor: int) -> Node:
+    def value(self, floor: int) -> TextNode:
         """Numbers joined by signs that bind tighter than `floor`; one group, call or name otherwise."""
         tokens = self.tokens
         first = self.unit()
-        rest: list[tuple[str, Node]] = []
+        rest: list[tuple[str, TextNode]] = []
         while tokens.next.kind in ("sign", "basis"):
             sign = tokens.next.text
             if tokens.next.kind == "basis":
@@ -287,9 +289,9 @@ class Reader:
                 rest.append((sign, self.value(_PRECEDENCE[sign])))
             else:
                 break
-        return Node(first.column, Joined(first, rest)) if rest else first
+        return TextNode(first.column, Joined(first, rest)) if rest else first
 
-    def unit(self) -> Node:
+    def unit(self) -> TextNode:
         """A number, a name, a call or a group."""
         token = self.tokens.take()
         if token.kind == "number":
@@ -305,33 +307,33 @@ class Reader:
             return self._named(token)
         if token.text in _PAIRS:
             entries, _, comma = self.listed(token)
-            group = Node(token.column, tuple(entries), comma or token.text != "(")
+            group = TextNode(token.column, tuple(entries), comma or token.text != "(")
             return self._at(group) if group.grouped and _is_layout(group.grouped) else group
         if token.text == '"':
             return self._quoted(token)
         if token.text == "-":
-            return Node(token.column, Joined(Node(token.column, -1), [("*", self.value(1))]))
+            return TextNode(token.column, Joined(TextNode(token.column, -1), [("*", self.value(1))]))
         found = "the end of the text" if token.kind == "end" else repr(token.text)
         raise self.tokens.error(f"expected a number or '(', found {found}", token.column)
 
-    def _counted(self, token: Token, value: object) -> Node:
+    def _counted(self, token: Token, value: object) -> TextNode:
         self.count += 1
         if self.count > 2 * LARGEST_COUNT:
             raise self.tokens.error(
                 f"more than {LARGEST_COUNT} modes; a layout of that many is built with Layout(...), not parsed",
                 token.column,
             )
-        return Node(token.column, value)
+        return TextNode(token.column, value)
 
-    def listed(self, opening: Token, name: str = "") -> tuple[list[Node], dict[str, Node], bool]:
+    def listed(self, opening: Token, name: str = "") -> tuple[list[TextNode], dict[str, TextNode], bool]:
         """What stands between brackets, `name=...` apart, and whether a comma makes it a tuple."""
         tokens = self.tokens
         closing = _PAIRS[opening.text]
         self.depth += 1
         if self.depth > MAX_DEPTH + 2:
             raise tokens.error(f"the text nests deeper than {MAX_DEPTH} levels; no layout does", opening.column)
-        entries: list[Node] = []
-        keywords: dict[str, Node] = {}
+        entries: list[TextNode] = []
+        keywords: dict[str, TextNode] = {}
         comma = True
         while not tokens.accept(closing):
             if not comma:
@@ -348,7 +350,7 @@ class Reader:
         self.depth -= 1
         return entries, keywords, comma or len(entries) != 1
 
-    def _quoted(self, opening: Token) -> Node:
+    def _quoted(self, opening: Token) -> TextNode:
         """What stands between quotes, as the compiler's types have it."""
         self.depth += 1
         if self.depth > MAX_DEPTH + 2:
@@ -358,32 +360,32 @@ class Reader:
         self.depth -= 1
         return node
 
-    def _type(self, name: str) -> Node:
+    def _type(self, name: str) -> TextNode:
         """A type of the compiler: `layout<"...">`, `coord_tensor<"origin", "...">`, `memref<f16, smem, "...">`."""
         tokens = self.tokens
         opening = tokens.take()
-        links: list[Node] = []
+        links: list[TextNode] = []
         if name == "memref":
             quote = tokens.text.find('"', opening.end)
             if quote < 0:
                 raise tokens.error("a memref has its layout in quotes, and here are none", opening.column)
-            links.append(Node(opening.column, Pointer.printed(tokens.text[opening.end : quote])))
+            links.append(TextNode(opening.column, Pointer.printed(tokens.text[opening.end : quote])))
             tokens.next = tokens._read(quote)
         if name == "coord_tensor":
             links.append(self.unit())
             tokens.expect(",", "after the origin")
         links.append(self.chain())
         tokens.expect(">", f"after what {name}< holds")
-        return links[0] if len(links) == 1 else Node(opening.column, Chain(links))
+        return links[0] if len(links) == 1 else TextNode(opening.column, Chain(links))
 
-    def _tensor(self) -> Node:
+    def _tensor(self) -> TextNode:
         """`tensor<ptr o layout ...>`: the layout; what a print of a tensor says after it is left out."""
         opening = self.tokens.take()
         node = self.chain()
         self.tokens.skip_group(opening, self.tokens.next.column)
         return node
 
-    def _axes(self) -> Node:
+    def _axes(self) -> TextNode:
         """`@1@0`: the axes from the innermost to the outermost."""
         tokens, column = self.tokens, self.tokens.next.column
         path: list[int] = []
@@ -396,23 +398,23 @@ class Reader:
             path.insert(0, number(axis.text))
             if not is_listed(path):
                 raise tokens.error(AXES_RULE, axis.column)
-        return Node(column, Basis(1, tuple(path)))
+        return TextNode(column, Basis(1, tuple(path)))
 
-    def _named(self, token: Token) -> Node:
+    def _named(self, token: Token) -> TextNode:
         """A name: a call where brackets follow, a pointer, an order, or an unknown size."""
         tokens, name = self.tokens, token.text
         if name in ("_", "None"):
-            return Node(token.column, underscore)
+            return TextNode(token.column, underscore)
         if name in _ORDERS:
             if tokens.accept("("):
                 tokens.expect(")", f"after {name}(")
-            return Node(token.column, _ORDERS[name])
+            return TextNode(token.column, _ORDERS[name])
         if swizzle := re.fullmatch(_PYCUTE_SWIZZLE, name):
-            numbers = [Node(token.column, int(number)) for number in swizzle.groups()]
-            return Node(token.column, Call("Swizzle", token.column, numbers, {}, tokens.error))
+            numbers = [TextNode(token.column, int(number)) for number in swizzle.groups()]
+            return TextNode(token.column, CallNode("Swizzle", token.column, numbers, {}, tokens.error))
         if _POINTER.fullmatch(name):
             tokens.skip_brackets()
-            return Node(token.column, Pointer.printed(tokens.text[token.end : tokens.next.column]))
+            return TextNode(token.column, Pointer.printed(tokens.text[token.end : tokens.next.column]))
         if name in _TYPES and tokens.sees("<"):
             return self._type(name)
         if tokens.sees("(", "<", "["):
@@ -420,12 +422,12 @@ class Reader:
         if name in _MACHINE_INTEGERS or (name == "X" and self.templates):
             return self._counted(token, self._unknown(token))
         if name in ("True", "False"):
-            return Node(token.column, name == "True")
+            return TextNode(token.column, name == "True")
         if name == "o" or len(name) > LONGEST_NUMBER:
             raise tokens.error("expected a number, a name or '('", token.column)
         return self._counted(token, self._symbol(name, token.column))
 
-    def _call(self, token: Token) -> Node:
+    def _call(self, token: Token) -> TextNode:
         """The call whose name is `token`; its opening bracket comes next."""
         called = "F2(" if token.text == "F2" and self.tokens.sees("(") else token.text
         if called not in self.calls:
@@ -447,16 +449,16 @@ class Reader:
         self.templates -= template
         if template and called in self.functions and self.tokens.sees("("):  # get<1>(layout), as C++ has it
             modes, (entries, keywords, _) = entries, self.listed(self.tokens.take(), token.text)
-            keywords = {**keywords, "mode": Node(token.column, tuple(modes))}
-        return self._at(Node(token.column, Call(called, token.column, entries, keywords, self.tokens.error)))
+            keywords = {**keywords, "mode": TextNode(token.column, tuple(modes))}
+        return self._at(TextNode(token.column, CallNode(called, token.column, entries, keywords, self.tokens.error)))
 
-    def _at(self, node: Node) -> Node:
+    def _at(self, node: TextNode) -> TextNode:
         """A layout at the coordinate or the slice that follows it in parentheses."""
-        if self.functions and isinstance(node.value, Call) and node.value.name in _NUMBERS:
+        if self.functions and isinstance(node.value, CallNode) and node.value.name in _NUMBERS:
             return node
         while self.functions and self.tokens.sees("("):
             entries, _, _ = self.listed(self.tokens.take(), "")
-            node = Node(node.column, At(node, entries))
+            node = TextNode(node.column, At(node, entries))
         return node
 
     def _unknown(self, token: Token) -> object:
@@ -483,12 +485,14 @@ class Reader:
         return Symbol(name, integer=True, positive=True)
 
 
-def _is_layout(node: Node) -> bool:
+def _is_layout(node: TextNode) -> bool:
     """True for what can be a layout and no number: a tuple, a pair, a chain, a call, a layout at a slice."""
     value = (node.grouped or node).value
-    return isinstance(value, (tuple, Pair, Chain, At)) or (isinstance(value, Call) and value.name not in _NUMBERS)
+    return isinstance(value, (tuple, ShapeStride, Chain, At)) or (
+        isinstance(value, CallNode) and value.name not in _NUMBERS
+    )
 
 
-def _is_one(node: Node) -> bool:
+def _is_one(node: TextNode) -> bool:
     """True for a number or a sum of them, where a tuple might stand."""
     return is_number(node.value) or isinstance(node.value, Joined)

@@ -43,12 +43,12 @@ _WIDTH = r"(?:^<|\[)(\d{1,4})(?:>$|b\])|(?<!\w)[A-Za-z]{1,8}(\d{1,3})(?:E\d+M\d+
 
 
 @dataclass(slots=True)
-class Node:
+class TextNode:
     """A part of the text: its column, its value, and for a group of one whether a comma made it a tuple.
 
     As read the value is a number, a truth value, a basis stride, `_`, an order, a pointer, a tuple of nodes, or a
-    `Joined`, `Pair`, `Chain`, `At` or `Call`; in place of these five `meaning.py` has a number, a stride, a swizzle, a
-    layout.
+    `Joined`, `ShapeStride`, `Chain`, `At` or `CallNode`; in place of these five `meaning.py` has a number, a stride, a
+    swizzle, a layout.
     """
 
     column: int
@@ -56,72 +56,72 @@ class Node:
     comma: bool = True
 
     @property
-    def grouped(self) -> Node | None:
+    def grouped(self) -> TextNode | None:
         """What stands in plain parentheses, or None."""
         if isinstance(self.value, tuple) and len(self.value) == 1 and not self.comma:
-            inner: Node = self.value[0]
+            inner: TextNode = self.value[0]
             return inner
         return None
 
 
-def bare(node: Node) -> Node:
+def bare(node: TextNode) -> TextNode:
     """The node without parentheses around one part."""
     if node.grouped is not None:
         return bare(node.grouped)
-    return Node(node.column, tuple(map(bare, node.value))) if isinstance(node.value, tuple) else node
+    return TextNode(node.column, tuple(map(bare, node.value))) if isinstance(node.value, tuple) else node
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
     """`first sign part sign part ...`, from left to right."""
 
-    first: Node
-    rest: list[tuple[str, Node]]
+    first: TextNode
+    rest: list[tuple[str, TextNode]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ShapeStride:
     """`shape:stride`."""
 
-    shape: Node
-    stride: Node
+    shape: TextNode
+    stride: TextNode
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
     """`link o link o ...`"""
 
-    links: list[Node]
+    links: list[TextNode]
 
 
 @dataclass(frozen=True, slots=True)
 class At:
     """`layout(entry, ...)`: the layout at a coordinate, or a slice of it."""
 
-    layout: Node
-    entries: list[Node]
+    layout: TextNode
+    entries: list[TextNode]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallNode:
     """A name, its column, the parts in its brackets, those that are `name=part` apart."""
 
     name: str
     column: int
-    entries: list[Node]
-    keywords: dict[str, Node]
+    entries: list[TextNode]
+    keywords: dict[str, TextNode]
     fail: Fail
 
     def wrong(self, message: str) -> NotationError:
         """The error that points at the name."""
         return self.fail(f"{self.name} {message}", self.column)
 
-    def bare(self) -> Call:
+    def bare(self) -> CallNode:
         """The call with parts as source code means them: `(a)` is `a` itself, where a print has a tuple of one."""
         keywords = {name: bare(part) for name, part in self.keywords.items()}
         return replace(self, entries=list(map(bare, self.entries)), keywords=keywords)
 
-    def parts(self, *keywords: str) -> list[Node]:
+    def parts(self, *keywords: str) -> list[TextNode]:
         """The parts, and after them those of the keywords that are given."""
         return [*self.entries, *(self.keywords[key] for key in keywords if key in self.keywords)]
 
@@ -138,11 +138,11 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class ParsedText:
     """A text that was read, and what it states of its unknown sizes."""
 
     text: str
-    node: Node
+    node: TextNode
     facts: tuple[str, ...]
 
     def error(self, message: str, column: int) -> NotationError:

@@ -11,7 +11,7 @@ import pytest
 from cutepy import gpu, ops
 from cutepy.cli.figures import figures
 from cutepy.errors import CommandError, KernelError, TensorError
-from cutepy.gpu.runtime.program import Turns
+from cutepy.gpu.runtime.program import LoopBound
 from cutepy.gpu.targets.wgsl_tokens import RESERVED
 from cutepy.tensor import make_tensor
 
@@ -77,7 +77,7 @@ def counted(far: int, step: int, inner: tuple[int, ...]) -> int:
 
 @pytest.mark.parametrize(("far", "step", "inner"), [*itertools.product((0, 1, 7, 8), (1, 3), ((), (5,), (0, 2)))])
 def test_turns_are_what_loops_take(far: int, step: int, inner: tuple[int, ...]) -> None:
-    loop = Turns(far - 4, step, ((0, 2),), tuple(Turns(stop, 1) for stop in inner))
+    loop = LoopBound(far - 4, step, ((0, 2),), tuple(LoopBound(stop, 1) for stop in inner))
     assert loop.most((2,)) == loop.least((2,)) == counted(far, step, inner)
 
 

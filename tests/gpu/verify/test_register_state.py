@@ -2,7 +2,7 @@
 
 from cutepy.gpu.ir import Assign, Buffer, Declare, For, const, load, new_arena, select, var
 from cutepy.gpu.ir.ranges import range_of
-from cutepy.gpu.verify.register_state import State, set_in, unknown
+from cutepy.gpu.verify.register_state import RegisterState, set_in, unknown
 from cutepy.tensor.dtypes import u32
 
 X = Buffer("x", u32, 8)
@@ -11,8 +11,8 @@ R = var("r")
 BODY = (Declare(R, const(0)), Assign(R, const(1)))
 
 
-def state() -> State:
-    return State(frozenset([X]), BODY)
+def state() -> RegisterState:
+    return RegisterState(frozenset([X]), BODY)
 
 
 def test_a_register_holds_what_was_put_there_last() -> None:
