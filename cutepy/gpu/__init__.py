@@ -62,7 +62,7 @@ from .matmul.tuner import Tuning, tune
 from .operations.copies import copy
 from .operations.pointwise import Pointwise, pointwise
 from .runtime import Adapter, adapters, default_device, open_device
-from .runtime.device_tensor import DeviceEngine, array, empty
+from .runtime.device_tensor import DeviceEngine, array, empty, zeros
 from .targets.wgsl import Dialect
 from .targets.wgsl_tokens import spelling as _spelling
 from .trace.complex import Complex
@@ -111,4 +111,5 @@ __all__ = [
     "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
     "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
     "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_reduce", "workgroup_scan",
+    "zeros",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ another layout and another offset over the same engine, so it is a view and writ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
@@ -176,6 +176,33 @@ class Tensor(Shaped, NotebookRepr):
 
         Raises TensorError for what is no view of the tensor's own elements.
         """
+        key = self._view_key(function, arguments)
+        if key is not None and (kept := _VIEWS.get(key)) is not None:
+            layout, guard = kept
+            return Tensor(self.engine, layout, self.offset, guard)
+        part = self._checked_view(function, *arguments)
+        if key is not None:
+            if len(_VIEWS) >= VIEWS_KEPT:
+                _VIEWS.clear()
+            _VIEWS[key] = part.layout, part.guard
+        return part
+
+    def _view_key(self, function: Callable[..., Layout], arguments: tuple[object, ...]) -> Hashable:
+        """What the layout and the guard of a view follow from; None where a value of a kernel or a fact has a say.
+
+        The checks of a view compare offsets with those of this tensor, wherever it begins, so its offset has none.
+        """
+        layout = self.layout
+        if type(layout) is not Layout or layout.facts is not None or self.guard is not None:
+            return None
+        if not all(map(_is_static, arguments)):
+            return None
+        engine = self.engine
+        kind = getattr(engine, "unbounded", False), getattr(engine, "confined", False)
+        return function.__name__, layout, kind, arguments
+
+    def _checked_view(self, function: Callable[..., Layout], *arguments: object) -> Tensor:
+        """The view, made anew. Raises TensorError for what is no view of the tensor's own elements."""
         part = self._lifted(function, *arguments)
         if _acts(function) != "extended":
             return part
@@ -236,6 +263,21 @@ class Tensor(Shaped, NotebookRepr):
         return f"{describe(self.engine, self.offset)} o {self.layout}"
 
     __repr__ = __str__
+
+
+VIEWS_KEPT = 4096
+"""Views whose layout and guard are kept, of all tensors: some MB."""
+_VIEWS: dict[Hashable, tuple[Layout | ComposedLayout, Guard | None]] = {}
+
+
+def _is_static(argument: Any) -> bool:
+    """Whether an argument is made of integers and plain layouts alone: equal ones are the same then."""
+    kind = type(argument)
+    if kind is int or argument is None or argument is _:
+        return True
+    if kind is tuple:
+        return all(map(_is_static, argument))
+    return kind is Layout and argument.facts is None
 
 
 _set_engine, _set_layout, _set_offset, _set_guard = (

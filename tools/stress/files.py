@@ -140,11 +140,11 @@ import os, sys
 from dataclasses import replace
 from cutepy.gpu import Plan
 from cutepy.gpu.matmul import plan_cache
-from cutepy.gpu.matmul.cost_model import Problem
+from cutepy.gpu.matmul.cost_model import ProductProblem
 from cutepy.gpu.runtime import choose_adapter
 adapter, me = choose_adapter(), int(sys.argv[1])
 for i in range(int(sys.argv[2])):
-    plan_cache.keep(adapter, Problem(1 << me, 1 << i, 64), Plan(), 1.0)
+    plan_cache.keep(adapter, ProductProblem(1 << me, 1 << i, 64), Plan(), 1.0)
 """
 
 

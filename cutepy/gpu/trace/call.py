@@ -363,20 +363,29 @@ def ready(program: Program, call: BoundArguments) -> Ready:
 
 
 def quick_call(args: tuple[object, ...]) -> Quick | None:
-    """A call over tensors of one device, each in a buffer of its own; None for any other, which goes the long way."""
+    """A call over tensors of one device; None for any other, which goes the long way.
+
+    Tensors of one buffer have one binding where their engines hold the same elements, as `Arguments.slot` has it.
+    """
     key: list[Hashable] = []
     buffers: list[DeviceBuffer] = []
     numbers: list[float] = []
+    bound: list[DeviceEngine] = []
     for value in args:
         kind: type = type(value)
         if type(value) is Tensor:
             engine, part = value.engine, ""
             if isinstance(engine, PackedEngine):
                 engine, part = engine.words, engine.dtype.name
-            if type(engine) is not DeviceEngine or value.guard is not None or engine.buffer in buffers:
+            if type(engine) is not DeviceEngine or value.guard is not None:
                 return None
-            key.append((value.layout, value.offset, engine.dtype.name, part, engine.length, engine.writable))
-            buffers.append(engine.buffer)
+            slot = len(bound)
+            if engine.buffer in buffers:
+                slot = next((i for i, other in enumerate(bound) if _same_memory(engine, other)), slot)
+            if slot == len(bound):
+                bound.append(engine)
+                buffers.append(engine.buffer)
+            key.append((slot, value.layout, value.offset, engine.dtype.name, part, engine.length, engine.writable))
         elif kind is float or kind is int or kind in SCALARS:
             key.append(kind)
             numbers.append(cast(float, value))

@@ -1,0 +1,211 @@
+"""A model's forward through public names: GPT-2 small (12 layers of 768, 12 heads, f32, random weights).
+
+    python bench/model.py [--layers 12] [--width 768] [--tokens 1024,17,1] [--vocab 50257] [--rounds 20]
+
+Wall time of a forward with one wait at its end, the host's share of it (until the last call returns), the device's own
+time, and the first forward at each length with the pipelines that it made; beside torch, where it has a GPU.
+The kernels are `examples/kernels/attention.py` and `layer_norm.py`, the rest is `ops`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "kernels")]
+
+import numpy as np  # noqa: E402  found by the path above
+from attention import attention  # noqa: E402
+from layer_norm import layer_norm  # noqa: E402
+
+from cutepy import Layout, Tensor, composition, gpu, local_tile, ops  # noqa: E402
+
+GELU = "0.5 * s * (1 + tanh(0.7978845608028654 * (s + 0.044715 * s * s * s)))"
+
+
+@gpu.kernel
+def embed(ids, tokens, positions, out):  # ids (rows,), tokens (vocab, n), positions (context, n), out (rows, n)
+    """The row of each token and of its position, added; an id beyond the vocabulary is the last."""
+    rows, n = out.shape
+    gpu.launch(grid=rows, threads=128)
+    row = gpu.minimum(ids[gpu.workgroup.x], tokens.shape[0] - 1)
+    for j in gpu.loop(n, start=gpu.thread, step=128):
+        out[gpu.workgroup.x, j] = tokens[row, j] + positions[gpu.workgroup.x, j]
+
+
+class Model:
+    """GPT-2 with random weights, on the default device."""
+
+    def __init__(self, layers: int, width: int, vocab: int, context: int) -> None:
+        g = np.random.default_rng(0)
+        self.width, self.heads = width, width // 64
+
+        def random(*shape: int, scale: float = 0.02) -> np.ndarray:
+            return (g.standard_normal(shape) * scale).astype(np.float32)
+
+        self.host: list[dict[str, np.ndarray]] = [
+            {
+                "norm1": 1 + random(width), "bias1": random(width),
+                "qkv": random(width, 3 * width), "qkv_bias": random(3 * width),
+                "out": random(width, width), "out_bias": random(width),
+                "norm2": 1 + random(width), "bias2": random(width),
+                "up": random(width, 4 * width), "up_bias": random(4 * width),
+                "down": random(4 * width, width), "down_bias": random(width),
+            }
+            for _ in range(layers)
+        ]  # fmt: skip
+        self.table, self.positions = random(vocab, width), random(context, width)
+        self.final = {"norm": 1 + random(width), "bias": random(width)}
+        self.layers = [{name: gpu.array(x) for name, x in layer.items()} for layer in self.host]
+        self.device_table, self.device_positions = gpu.array(self.table), gpu.array(self.positions)
+        self.last = {name: gpu.array(x) for name, x in self.final.items()}
+
+    def normal(self, x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+        """Layer norm of each row."""
+        y = gpu.empty(x.shape)
+        rows = Layout(x.shape, (0, 1))
+        layer_norm(x, composition(gain, rows), composition(bias, rows), y)
+        return y
+
+    def heads_of(self, x: Tensor, part: int, rows: int) -> Tensor:
+        """Q, K or V of a (rows, 3 width) product as (rows, 64, heads)."""
+        mine = local_tile(x, (rows, self.width), (0, part))
+        return composition(mine, Layout((rows, 64, self.heads), (1, rows, 64 * rows)))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Scores of the vocabulary for the last token, (1, vocab)."""
+        (rows,) = ids.shape
+        x = gpu.empty((rows, self.width))
+        embed(ids, self.device_table, self.device_positions, x)
+        for layer in self.layers:
+            h = self.normal(x, layer["norm1"], layer["bias1"])
+            qkv = ops.matmul(h, layer["qkv"], epilogue="c + bias", bias=layer["qkv_bias"])
+            mixed = gpu.empty((rows, self.width))
+            parts = [self.heads_of(qkv, i, rows) for i in range(3)]
+            into = composition(mixed, Layout((rows, 64, self.heads), (1, rows, 64 * rows)))
+            attention(*parts, into, causal=True)
+            x = ops.matmul(mixed, layer["out"], epilogue="c + bias + x", bias=layer["out_bias"], x=x)
+            h = self.normal(x, layer["norm2"], layer["bias2"])
+            up = ops.matmul(h, layer["up"], epilogue=GELU.replace("s", "(c + bias)"), bias=layer["up_bias"])
+            x = ops.matmul(up, layer["down"], epilogue="c + bias + x", bias=layer["down_bias"], x=x)
+        h = self.normal(x, self.last["norm"], self.last["bias"])
+        last = local_tile(h, (1, self.width), (rows - 1, 0))
+        return ops.matmul(last, ops.permute(self.device_table, (1, 0)))
+
+    def expected(self, ids: np.ndarray) -> np.ndarray:
+        """The same by NumPy in float64."""
+
+        def normal(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> np.ndarray:
+            return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5) * gain + bias
+
+        x = (self.table[ids] + self.positions[: len(ids)]).astype(np.float64)
+        mask = np.triu(np.full((len(ids), len(ids)), -np.inf), 1)
+        for w in self.host:
+            qkv = normal(x, w["norm1"], w["bias1"]) @ w["qkv"].astype(np.float64) + w["qkv_bias"]
+            q, k, v = (part.reshape(len(ids), self.heads, 64).transpose(1, 0, 2) for part in np.split(qkv, 3, 1))
+            s = q @ k.transpose(0, 2, 1) / 8 + mask
+            e = np.exp(s - s.max(2, keepdims=True))
+            mixed = (e / e.sum(2, keepdims=True)) @ v
+            x = x + mixed.transpose(1, 0, 2).reshape(len(ids), -1) @ w["out"] + w["out_bias"]
+            s = normal(x, w["norm2"], w["bias2"]) @ w["up"].astype(np.float64) + w["up_bias"]
+            x = x + 0.5 * s * (1 + np.tanh(0.7978845608028654 * (s + 0.044715 * s**3))) @ w["down"] + w["down_bias"]
+        return normal(x, self.final["norm"], self.final["bias"])[-1:] @ self.table.T.astype(np.float64)
+
+
+def timed(run: Callable[[], object], wait: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """Seconds of a call until the device is done, and until the host is: medians."""
+    whole, host = [], []
+    for _ in range(rounds):
+        wait()
+        begin = time.perf_counter()
+        run()
+        host.append(time.perf_counter() - begin)
+        wait()
+        whole.append(time.perf_counter() - begin)
+    return statistics.median(whole), statistics.median(host)
+
+
+def torch_forward(model: Model, tokens: int) -> tuple[Callable[[], object], Callable[[], object]] | None:
+    """torch's forward of the same weights and its wait, where torch has a GPU."""
+    try:
+        import torch
+        import torch.nn.functional as f
+    except ImportError:
+        return None
+    if not torch.cuda.is_available():
+        return None
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+    def there(x: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(x).cuda()
+
+    layers = [{name: there(x) for name, x in layer.items()} for layer in model.host]
+    table, positions = there(model.table), there(model.positions)
+    final, width, heads = {name: there(x) for name, x in model.final.items()}, model.width, model.heads
+    ids = there(np.arange(tokens, dtype=np.int64) % len(model.table))
+
+    @torch.no_grad()
+    def run() -> torch.Tensor:
+        x = table[ids] + positions[:tokens]
+        for w in layers:
+            h = f.layer_norm(x, (width,), w["norm1"], w["bias1"])
+            qkv = torch.addmm(w["qkv_bias"], h, w["qkv"])
+            q, k, v = (p.reshape(tokens, heads, 64).transpose(0, 1)[None] for p in qkv.split(width, 1))
+            mixed = f.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1).reshape(tokens, width)
+            x = x + torch.addmm(w["out_bias"], mixed, w["out"])
+            h = f.layer_norm(x, (width,), w["norm2"], w["bias2"])
+            x = x + torch.addmm(
+                w["down_bias"], f.gelu(torch.addmm(w["up_bias"], h, w["up"]), approximate="tanh"), w["down"]
+            )
+        return f.layer_norm(x, (width,), final["norm"], final["bias"])[-1:] @ table.T
+
+    return run, torch.cuda.synchronize
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    small = os.environ.get("EXAMPLES_SMALL") == "1"
+    for name, value in (("layers", 12), ("width", 768), ("vocab", 50257), ("rounds", 20)):
+        parser.add_argument(f"--{name}", type=int, default=min(value, 128) if small else value)
+    parser.add_argument("--tokens", default="1024,333,17,1")
+    asked = parser.parse_args()
+    lengths = [int(n) for n in asked.tokens.split(",")]
+    device = gpu.default_device()
+    model = Model(asked.layers, asked.width, asked.vocab, max(1024, *lengths))
+    print(f"{device.adapter.name}: {asked.layers} layers of {asked.width}, f32", flush=True)
+    for tokens in lengths:
+        numbers = (np.arange(tokens) % asked.vocab).astype(np.uint32)
+        ids, before = gpu.array(numbers), device.stats.pipelines
+        begin = time.perf_counter()
+        scores = model.forward(ids).numpy()
+        first = time.perf_counter() - begin
+        wanted = model.expected(numbers)
+        error = float(np.abs(scores - wanted).max() / np.abs(wanted).max())
+        for _ in range(3):
+            model.forward(ids)
+        wall, host = timed(lambda ids=ids: model.forward(ids), device.wait, asked.rounds)
+        alone = 0.0
+        if "timestamp-query" in device.features:
+            with device.timed() as watch:
+                model.forward(ids)
+            alone = watch.seconds
+        line = f"{tokens:5} tokens: wall {wall * 1e3:.2f} ms, host {host * 1e3:.2f} ms, device {alone * 1e3:.2f} ms, "
+        line += f"first {first:.2f} s with {device.stats.pipelines - before} pipelines, error {error:.1e}"
+        other = torch_forward(model, tokens)
+        if other is not None:
+            run, wait = other
+            for _ in range(5):
+                run()
+            there, there_host = timed(run, wait, asked.rounds)
+            line += f"; torch wall {there * 1e3:.2f} ms, host {there_host * 1e3:.2f} ms, ratio {there / wall:.2f}"
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
