@@ -90,7 +90,7 @@ def type_checking_imports(package):
                 yield from ((alias.name, import_module(module)) for alias in line.names)
 
 
-@pytest.mark.parametrize("package", ["cutepy", "cutepy.layout", "cutepy.explore"])
+@pytest.mark.parametrize("package", ["cutepy", "cutepy.layout", "cutepy.explore", "cutepy.gpu"])
 def test_a_lazy_name_is_what_type_checkers_take_it_for(package):
     package = import_module(package)
     lazy = dict(type_checking_imports(package))

@@ -1,17 +1,27 @@
 """GPU kernels over tensors: written in Python, printed as WGSL, run by wgpu or by the NumPy interpreter.
 
 Inside a `@kernel`, `workgroup.x`, `thread`, `lane`, `subgroup`, `subgroup_size` are values of the running invocation.
+
+For those who write operations of their own there are the fold language (`Fold`, `Search`), functions of elements by
+their records (`apply_function`, `abstract_eval`), the cache of recorded launches (`cached_launches`, `CallCache`,
+`static_type`) and what a device can do (`Limits`, `workgroup_bytes`). The operations and matrix products of this
+package are written with the public names alone, and are loaded when they are first used.
 """
 
 from difflib import get_close_matches as _close_to
+from sys import modules as _modules
 from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from ..lazy import lazy_exports as _lazy_exports
 from ..tensor.dtypes import DTYPES as _DTYPES
 from ..tensor.functions import IN_KERNELS as _IN_KERNELS
 from ..tensor.functions import IR_FUNCTIONS as _IR_FUNCTIONS
 from ..tensor.functions import NAMED as _NAMED
 from .ir import Expr, Kernel
+from .ir.functions import apply_function
+from .ir.stmt import workgroup_bytes
 from .language import control as _language
 from .language.atomics import (
     atomic_add,
@@ -31,7 +41,9 @@ from .language.atomics import (
 from .language.collectives import workgroup_argmax, workgroup_argmin, workgroup_reduce, workgroup_scan
 from .language.control import at_most, barrier, launch, loop, note, shared, solve, unroll, when, workgroup
 from .language.convert import convert
+from .language.folds import Fold, Search
 from .language.functions import (
+    abstract_eval,
     bitcast,
     cast,
     constant,
@@ -55,19 +67,26 @@ from .language.functions import (
 from .language.functions import of_table as _of_table
 from .language.mma_reductions import reduce_columns, reduce_rows
 from .language.printing import print
-from .matmul.api import explain_matmul
-from .matmul.kernel_subgroup import MatrixPlan
-from .matmul.plan import Plan
-from .matmul.tuner import Tuning, tune
-from .operations.copies import copy
-from .operations.pointwise import Pointwise, pointwise
-from .runtime import Adapter, adapters, default_device, open_device
+from .runtime import Adapter, Device, Limits, adapters, default_device, open_device
+from .runtime.call_cache import CallCache, cached_launches, static_type
 from .runtime.device_tensor import DeviceEngine, array, empty, zeros
 from .targets.wgsl import Dialect
 from .targets.wgsl_tokens import spelling as _spelling
 from .trace.complex import Complex
 from .trace.kernel import KernelFunction, kernel
 
+if TYPE_CHECKING:
+    from .matmul import MatrixPlan, Plan, Tuning, explain_matmul, tune
+    from .operations.copies import copy
+    from .operations.pointwise import Pointwise, pointwise
+
+_ROOMS = {
+    "matmul": "MatrixPlan Plan Tuning explain_matmul tune",
+    "operations.copies": "copy",
+    "operations.pointwise": "Pointwise pointwise",
+}
+_LAZY = frozenset(" ".join(_ROOMS.values()).split())
+_operation = _lazy_exports(__name__, _ROOMS)
 lane: Expr
 subgroup: Expr
 subgroup_size: Expr
@@ -76,16 +95,32 @@ _OPERATIONS = frozenset(
     "sum prod mean max min any all argmax argmin var std logsumexp norm cumsum cumprod softmax matmul".split()
 )
 """What `cutepy.ops` computes, with `engine="wgpu"` on a device: its names are no names of the kernel language."""
-del globals()["matmul"]  # the room, which an import has bound here: a call says what to write instead
 _IDS = ("lane", "subgroup", "subgroup_size", "thread")
 
 
+class _GpuModule(_ModuleType):
+    """`cutepy.gpu`, whose room `matmul` is no attribute: who calls `gpu.matmul` is told what to write instead."""
+
+    @property
+    def matmul(self) -> _Any:
+        return __getattr__("matmul")
+
+    @matmul.setter
+    def matmul(self, _room: object) -> None:
+        """An import of the room binds nothing."""
+
+
+_modules[__name__].__class__ = _GpuModule
+
+
 def __dir__() -> list[str]:
-    own = {name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType)}
-    return sorted({*own, *_IDS, *_IN_KERNELS})
+    return sorted({*__all__, *_IN_KERNELS})
 
 
 def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        value = globals()[name] = _operation(name)
+        return value
     if name in _IDS:
         return getattr(_language, name)()
     if name in _IN_KERNELS:
@@ -101,15 +136,16 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    "Adapter", "Complex", "DeviceEngine", "Dialect", "Expr", "Kernel", "KernelFunction", "MatrixPlan", "Plan",
-    "Pointwise", "Tuning", "adapters", "array", "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange",
-    "atomic_exchange", "atomic_load", "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub",
-    "atomic_xor", "barrier", "bitcast", "cast", "constant", "convert", "copy", "default_device", "empty",
+    "Adapter", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Expr", "Fold", "Kernel",
+    "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Search", "Tuning", "abstract_eval", "adapters",
+    "apply_function", "array", "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange",
+    "atomic_load", "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "barrier",
+    "bitcast", "cached_launches", "cast", "constant", "convert", "copy", "default_device", "empty",
     "explain_matmul", "kernel", "lane", "launch", "load", "loop", "note", "open_device", "pointwise", "print",
-    "reduce_columns", "reduce_rows", "select", "shared", "solve", "store", "subgroup", "subgroup_add", "subgroup_all",
-    "subgroup_any", "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
-    "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
-    "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
-    "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_reduce", "workgroup_scan",
-    "zeros",
+    "reduce_columns", "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup",
+    "subgroup_add", "subgroup_all", "subgroup_any", "subgroup_ballot", "subgroup_broadcast",
+    "subgroup_broadcast_first", "subgroup_exclusive_add", "subgroup_inclusive_add", "subgroup_max", "subgroup_min",
+    "subgroup_mul", "subgroup_shuffle", "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor",
+    "subgroup_size", "thread", "tune", "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin",
+    "workgroup_bytes", "workgroup_reduce", "workgroup_scan", "zeros",
 ]  # fmt: skip

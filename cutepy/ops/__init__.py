@@ -9,7 +9,7 @@ from difflib import get_close_matches as _close_to
 from types import ModuleType as _ModuleType
 
 from ..tensor import Tensor as _Tensor
-from ..tensor.functions import NAMED as _NAMED
+from ..tensor import functions
 from .contraction import dot, einsum, fused_multiply_add, matmul, tensordot
 from .movement import arange, contiguous, crop, expand, flip, full, linspace, ones, pad, permute, randn, reshape, zeros
 from .pointwise import astype, clip
@@ -36,12 +36,12 @@ from .reductions import (
 
 def __dir__() -> list[str]:
     own = {name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType)}
-    return sorted({*own, *_NAMED})
+    return sorted({*own, *functions.NAMED})
 
 
 def __getattr__(name: str) -> _Callable[..., _Tensor]:
-    if name in _NAMED:
-        return _operation(_NAMED[name])
+    if name in functions.NAMED:
+        return _operation(functions.NAMED[name])
     near = _close_to(name, __dir__(), 1, cutoff=0.75) if name[:1] != "_" else []
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + "".join(f"; is it {n!r}?" for n in near))
 

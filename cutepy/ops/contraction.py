@@ -20,14 +20,27 @@ from ..errors import KernelError, TensorError
 from ..gpu import MatrixPlan, Plan
 from ..gpu import matmul as kernels
 from ..layout import from_modes, joined
-from ..tensor import Array, DType, Tensor, bool_, common_refinement, copy, f32, mode_sizes
-from ..tensor.domain import modes_of, over
-from ..tensor.functions import FUNCTIONS
-from ..tensor.operand import Operand, tensor_of, value_of, wrap
-from ..tensor.rules import Axes, broadcast_shape, chosen_axes, inner_sizes_differ, matmul_shapes, result_type
+from ..tensor import (
+    Array,
+    DType,
+    Tensor,
+    TensorLike,
+    as_tensor,
+    bool_,
+    common_refinement,
+    copy,
+    f32,
+    from_array,
+    functions,
+    mode_layouts,
+    mode_sizes,
+    rules,
+    with_layout,
+)
 from .blocks import BLOCK, Blocks, Gathered, arranged, blocks_of, pieces
 from .engine import Engine, chosen
 from .movement import contiguous, is_strided, permute, reshape
+from .operand import value_of
 from .pointwise import astype, elementwise
 from .reductions import sum
 
@@ -43,15 +56,15 @@ class AxisCounts:
 
 
 def matmul(
-    A: Operand,
-    B: Operand,
+    A: TensorLike,
+    B: TensorLike,
     C: Tensor | None = None,
     *,
     engine: Engine | None = None,
     plan: Plan | MatrixPlan | None = None,
     sums: kernels.Sums = "f32",
     epilogue: kernels.Asked | None = None,
-    **operands: Operand,
+    **operands: TensorLike,
 ) -> Tensor:
     """NumPy's matrix product, (..., m, k) by (..., k, n), into `C` or a new tensor; batches broadcast at stride 0, and
     vectors lose their axis again. Floats are summed in f32, and rounded once, to the type of `C` where that is a float.
@@ -73,7 +86,7 @@ def matmul(
     beside = [x for x in (C, *operands.values()) if x is not None]
     engine = chosen("matmul", engine, A, B, *beside)
     if engine != "numpy":
-        one, other = tensor_of(A), tensor_of(B)
+        one, other = as_tensor(A), as_tensor(B)
         return kernels.matmul(one, other, C, plan=plan, engine=engine, sums=sums, epilogue=epilogue, **operands)
     if plan is not None or epilogue is not None or operands or sums == "f16":
         raise KernelError(
@@ -81,7 +94,7 @@ def matmul(
             "engine='wgpu' brings them to a device, engine='interpreter' runs the kernel here"
         )
     if sums != "f32":
-        A, B = (astype(x, sums) for x in kernels.of_8_bits(tensor_of(A), tensor_of(B), sums))
+        A, B = (astype(x, sums) for x in kernels.of_8_bits(as_tensor(A), as_tensor(B), sums))
     found = _matmul(A, B)
     if C is None:
         return found
@@ -91,20 +104,20 @@ def matmul(
     return C
 
 
-def _matmul(a: Operand, b: Operand) -> Tensor:
+def _matmul(a: TensorLike, b: TensorLike) -> Tensor:
     """The matrix product by NumPy."""
     first, second = value_of(a), value_of(b)
-    batch, m, n, inner = matmul_shapes(first.shape, second.shape)
-    dtype = result_type("matmul", first.typed, second.typed)
-    one, other = tensor_of(a), tensor_of(b)
+    batch, m, n, inner = rules.matmul_shapes(first.shape, second.shape)
+    dtype = rules.result_type("matmul", first.typed, second.typed)
+    one, other = as_tensor(a), as_tensor(b)
     rows = list(range(len(first.shape)))[-2:]
     columns = list(range(len(second.shape)))[-2:]
     left = arranged(blocks_of(one), [*_aligned(first.shape[:-2], batch), *rows], (*batch, *m, inner))
     right = arranged(blocks_of(other), [*_aligned(second.shape[:-2], batch), *columns[::-1]], (*batch, *n, inner))
-    return wrap(contract(left, right, AxisCounts(len(batch), len(m), len(n), 1), dtype), dtype)
+    return from_array(contract(left, right, AxisCounts(len(batch), len(m), len(n), 1), dtype), dtype)
 
 
-def dot(a: Operand, b: Operand, *, engine: Engine | None = None) -> Tensor:
+def dot(a: TensorLike, b: TensorLike, *, engine: Engine | None = None) -> Tensor:
     """NumPy's `dot`: over the last axis of `a` and the last but one of `b` (its only one for a vector); numbers scale.
 
     >>> dot(np.ones((2, 3, 4), np.float32), np.ones((5, 4, 6), np.float32)).shape
@@ -114,15 +127,15 @@ def dot(a: Operand, b: Operand, *, engine: Engine | None = None) -> Tensor:
     """
     first, second = value_of(a), value_of(b)
     if not first.shape or not second.shape:
-        return elementwise(FUNCTIONS["mul"], a, b, engine=engine)
+        return elementwise(functions.FUNCTIONS["mul"], a, b, engine=engine)
     along = max(0, len(second.shape) - 2)
     if first.shape[-1] != second.shape[along]:
-        raise TensorError(inner_sizes_differ("dot", first.shape, second.shape, second.shape[along]))
-    result_type("dot", first.typed, second.typed)  # raises where the types do not meet
+        raise TensorError(rules.inner_sizes_differ("dot", first.shape, second.shape, second.shape[along]))
+    rules.result_type("dot", first.typed, second.typed)  # raises where the types do not meet
     return tensordot(a, b, ((-1,), (along,)), engine=engine)
 
 
-def fused_multiply_add(a: Operand, b: Operand, axes: Axes, *, engine: Engine | None = None) -> Tensor:
+def fused_multiply_add(a: TensorLike, b: TensorLike, axes: rules.Axes, *, engine: Engine | None = None) -> Tensor:
     """The sum over `axes` of a * b, broadcast by NumPy's rule, without the product ever being stored.
 
     >>> x, y = np.ones((4, 1, 3), np.float32), np.ones((1, 5, 3), np.float32)
@@ -132,13 +145,13 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes, *, engine: Engine | N
     Raises TensorError where the shapes do not broadcast. Source: Tensorken, `RawTensor::fused_multiply_add`.
     """
     first, second = value_of(a), value_of(b)
-    shape = broadcast_shape("fused_multiply_add", first.shape, second.shape)
-    summed = chosen_axes("fused_multiply_add", len(shape), axes)
-    dtype = result_type("fused_multiply_add", first.typed, second.typed)
+    shape = rules.broadcast_shape("fused_multiply_add", first.shape, second.shape)
+    summed = rules.chosen_axes("fused_multiply_add", len(shape), axes)
+    dtype = rules.result_type("fused_multiply_add", first.typed, second.typed)
     engine = chosen("fused_multiply_add", engine, a, b)
     if engine != "numpy":
         if dtype is bool_ or first.tensor is None or second.tensor is None:
-            product = elementwise(FUNCTIONS["mul"], a, b, engine=engine)
+            product = elementwise(functions.FUNCTIONS["mul"], a, b, engine=engine)
             return astype(sum(product, summed, engine=engine), dtype, engine=engine)
         return kernels.summed_products(first.tensor, second.tensor, summed, dtype, engine)
     kept = [axis for axis in range(len(shape)) if axis not in summed]
@@ -153,7 +166,7 @@ def fused_multiply_add(a: Operand, b: Operand, axes: Axes, *, engine: Engine | N
     )
     found = contract(left, right, AxisCounts(len(batch), len(m), len(n), len(summed)), dtype)
     order = batch + m + n
-    return wrap(found.transpose([order.index(axis) for axis in kept]), dtype)
+    return from_array(found.transpose([order.index(axis) for axis in kept]), dtype)
 
 
 def _aligned(sizes: tuple[int, ...], shape: tuple[int, ...]) -> list[int | None]:
@@ -222,7 +235,7 @@ def _product(left: Array, right: Array) -> Array:
     return found
 
 
-def einsum(text: str, *operands: Operand, engine: Engine | None = None) -> Tensor:
+def einsum(text: str, *operands: TensorLike, engine: Engine | None = None) -> Tensor:
     """NumPy's `einsum`: letters name axes, those that are not behind the arrow are summed, from the left on.
 
     A letter that an operand has twice is its diagonal; `...` stands for the axes that have no letter, and broadcasts.
@@ -236,7 +249,7 @@ def einsum(text: str, *operands: Operand, engine: Engine | None = None) -> Tenso
     Raises TensorError for letters that do not fit the operands, and for sizes that differ.
     """
     engine = chosen("einsum", engine, *operands)
-    tensors = [tensor_of(x) for x in operands]
+    tensors = [as_tensor(x) for x in operands]
     named, out = _read(text, [mode_sizes(x) for x in tensors])
     (letters, found), *rest = (_diagonal(name, x) for name, x in zip(named, tensors, strict=True))
     for number, (others, other) in enumerate(rest, 1):
@@ -259,7 +272,7 @@ def _diagonal(letters: str, x: Tensor) -> tuple[str, Tensor]:
         return letters, x
     if not is_strided(x):
         x = contiguous(x)
-    modes = modes_of(x)
+    modes = mode_layouts(x)
     diagonal = []
     for letter in once:
         # Along a diagonal all axes of the letter move at once: their strides add up, factor by factor.
@@ -269,12 +282,12 @@ def _diagonal(letters: str, x: Tensor) -> tuple[str, Tensor]:
             return _diagonal(letters, contiguous(x))
         shape, *strides = shared
         diagonal.append(from_modes(shape, [reduce(add, steps) for steps in zip(*strides, strict=True)]))
-    return once, over(x, joined(diagonal))
+    return once, with_layout(x, joined(diagonal))
 
 
 def tensordot(
-    a: Operand,
-    b: Operand,
+    a: TensorLike,
+    b: TensorLike,
     axes: int | tuple[Sequence[SupportsIndex], Sequence[SupportsIndex]] = 2,
     *,
     engine: Engine | None = None,
@@ -286,7 +299,7 @@ def tensordot(
 
     Raises TensorError where the axes of a pair differ in size, or are not there.
     """
-    one, other = (mode_sizes(tensor_of(x)) for x in (a, b))
+    one, other = (mode_sizes(as_tensor(x)) for x in (a, b))
     if isinstance(axes, int):
         pairs = [(len(one) - axes + axis, axis) for axis in range(axes)]
     else:
@@ -297,7 +310,7 @@ def tensordot(
         if not (0 <= i < len(one) and j < len(other)):
             raise TensorError(f"tensordot({axes=}): of the shapes {one} and {other} one has no such axis")
         if one[i] != other[j]:
-            raise TensorError(inner_sizes_differ("tensordot", one[: i + 1], other, other[j]))
+            raise TensorError(rules.inner_sizes_differ("tensordot", one[: i + 1], other, other[j]))
         others[j] = letters[i]
     out = [c for c in letters if c not in others] + [c for c in others if c not in letters]
     return einsum(f"{''.join(letters)},{''.join(others)}->{''.join(out)}", a, b, engine=engine)

@@ -17,22 +17,33 @@ import numpy as np
 from ..errors import LayoutError, TensorError
 from ..gpu import operations
 from ..layout import Layout, composition, flat_modes, from_modes, joined, map_leaves, select
-from ..tensor import Tensor, as_dtype, f32, fit_values, load_all, mode_sizes
-from ..tensor.domain import broadcast, modes_of, over
-from ..tensor.operand import Operand, tensor_of, wrap
-from ..tensor.rules import Axes, chosen_axes
+from ..tensor import (
+    Tensor,
+    TensorLike,
+    as_dtype,
+    as_tensor,
+    broadcast_to,
+    f32,
+    fit_values,
+    from_array,
+    load_all,
+    mode_layouts,
+    mode_sizes,
+    rules,
+    with_layout,
+)
 from .engine import chosen
 
 
-def contiguous(x: Operand, order: Literal["C", "F"] = "C") -> Tensor:
+def contiguous(x: TensorLike, order: Literal["C", "F"] = "C") -> Tensor:
     """A copy where `x` lives, its last axis fastest in memory; `order="F"` its first.
 
     >>> contiguous(np.float32([[1, 2], [3, 4]]).T, "F").layout
     Layout((2, 2), (1, 2))
     """
-    tensor = tensor_of(x)
+    tensor = as_tensor(x)
     if chosen("contiguous", None, tensor) == "numpy":
-        return wrap(np.array(load_all(tensor), order=order), tensor.dtype)
+        return from_array(np.array(load_all(tensor), order=order), tensor.dtype)
     axes = range(len(mode_sizes(tensor)))
     fresh = operations.place_of("contiguous", "wgpu", [tensor]).new(
         mode_sizes(tensor), tensor.dtype, axes if order == "F" else axes[::-1]
@@ -41,7 +52,7 @@ def contiguous(x: Operand, order: Literal["C", "F"] = "C") -> Tensor:
     return fresh
 
 
-def permute(x: Operand, axes: Sequence[int]) -> Tensor:
+def permute(x: TensorLike, axes: Sequence[int]) -> Tensor:
     """The axes in another order: axis i of the result is axis `axes[i]`.
 
     >>> permute(np.zeros((2, 3, 4), np.float32), (2, 0, 1)).shape
@@ -49,7 +60,7 @@ def permute(x: Operand, axes: Sequence[int]) -> Tensor:
 
     Raises TensorError unless each axis is named once.
     """
-    tensor = tensor_of(x)
+    tensor = as_tensor(x)
     rank = len(mode_sizes(tensor))
     order = tuple(axis % rank if -rank <= axis < rank else axis for axis in axes)
     if sorted(order) != list(range(rank)):
@@ -57,7 +68,7 @@ def permute(x: Operand, axes: Sequence[int]) -> Tensor:
     return tensor.lift_layout(select, *order)
 
 
-def reshape(x: Operand, shape: int | Sequence[int], *, order: Literal["C", "F"] = "C") -> Tensor:
+def reshape(x: TensorLike, shape: int | Sequence[int], *, order: Literal["C", "F"] = "C") -> Tensor:
     """The elements in a new shape, the last axis fastest; `order="F"` the first. One size may be -1.
 
     >>> A = reshape(np.arange(6, dtype=np.float32), (2, 3))
@@ -67,16 +78,16 @@ def reshape(x: Operand, shape: int | Sequence[int], *, order: Literal["C", "F"] 
     A view wherever a layout says it, which may nest: the columns of a row-major matrix laid end to end are one mode of
     two. Raises TensorError where the sizes differ.
     """
-    tensor = tensor_of(x)
+    tensor = as_tensor(x)
     wanted = _filled(tensor, (shape,) if isinstance(shape, int) else tuple(shape))
     if not tensor.size:
         return Tensor(tensor.engine, joined([from_modes([size], [0]) for size in wanted]), tensor.offset)
     if is_strided(tensor):
         ascending = slice(None, None, 1 if order == "F" else -1)
         try:
-            whole = joined(modes_of(tensor)[ascending])
+            whole = joined(mode_layouts(tensor)[ascending])
             layout = composition(whole, Layout(wanted[ascending])) if wanted else joined([])
-            return over(tensor, joined(list(layout)[ascending]))
+            return with_layout(tensor, joined(list(layout)[ascending]))
         except LayoutError:
             pass
     return reshape(contiguous(tensor, order), wanted, order=order)
@@ -91,7 +102,7 @@ def _filled(tensor: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def expand(x: Operand, shape: Sequence[int]) -> Tensor:
+def expand(x: TensorLike, shape: Sequence[int]) -> Tensor:
     """Broadcast to `shape` by NumPy's rule: new axes in front and axes of size 1 get stride 0, nothing is copied.
 
     >>> expand(np.arange(3, dtype=np.float32), (2, 3)).layout
@@ -99,16 +110,16 @@ def expand(x: Operand, shape: Sequence[int]) -> Tensor:
 
     Raises TensorError where an axis has another size than 1. The result of repeating a place should not be written.
     """
-    tensor, wanted = tensor_of(x), tuple(shape)
+    tensor, wanted = as_tensor(x), tuple(shape)
     sizes = mode_sizes(tensor)
     if len(wanted) < len(sizes) or any(
         size not in (1, to) for size, to in zip(sizes, wanted[len(wanted) - len(sizes) :], strict=True)
     ):
         raise TensorError(f"expand({tensor}, {wanted}): only axes of size 1 stretch, and new axes stand in front")
-    return broadcast(tensor if tensor.guard is None else contiguous(tensor), wanted)
+    return broadcast_to(tensor if tensor.guard is None else contiguous(tensor), wanted)
 
 
-def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
+def crop(x: TensorLike, ranges: Sequence[tuple[int, int]]) -> Tensor:
     """The elements from begin up to end along each axis.
 
     >>> crop(np.arange(12, dtype=np.float32).reshape(3, 4), [(1, 3), (0, 2)]).numpy().tolist()
@@ -116,11 +127,11 @@ def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
 
     Raises TensorError for a range outside the axis.
     """
-    tensor = tensor_of(x)
+    tensor = as_tensor(x)
     sizes = mode_sizes(tensor)
     if len(ranges) != len(sizes) or any(not 0 <= a <= b <= size for (a, b), size in zip(ranges, sizes, strict=True)):
         raise TensorError(f"crop({tensor}, {list(ranges)}): give 0 <= begin <= end <= size for the sizes {sizes}")
-    steps = [mode.stride for mode in modes_of(tensor) if isinstance(mode.stride, int)]
+    steps = [mode.stride for mode in mode_layouts(tensor) if isinstance(mode.stride, int)]
     if not is_strided(tensor) or len(steps) < len(sizes):  # the part of a nested mode may be no layout
         return crop(contiguous(tensor), ranges)
     moved = sum(a * step for step, (a, b) in zip(steps, ranges, strict=True) if b > a)
@@ -128,15 +139,15 @@ def crop(x: Operand, ranges: Sequence[tuple[int, int]]) -> Tensor:
     return Tensor(tensor.engine, joined(cut), tensor.offset + moved)
 
 
-def flip(x: Operand, axis: Axes = None) -> Tensor:
+def flip(x: TensorLike, axis: rules.Axes = None) -> Tensor:
     """The elements in reverse along the axes, all by default: strides change sign.
 
     >>> flip(np.arange(3, dtype=np.float32)).layout
     Layout((3,), (-1,))
     """
-    tensor = tensor_of(x)
-    modes = modes_of(tensor)
-    turned = chosen_axes("flip", len(modes), axis)
+    tensor = as_tensor(x)
+    modes = mode_layouts(tensor)
+    turned = rules.chosen_axes("flip", len(modes), axis)
     if not tensor.size:
         return tensor
     if not is_strided(tensor):
@@ -149,7 +160,7 @@ def flip(x: Operand, axis: Axes = None) -> Tensor:
     return Tensor(tensor.engine, joined(modes), tensor.offset + moved)
 
 
-def pad(x: Operand, widths: Sequence[tuple[int, int]], value: float = 0) -> Tensor:
+def pad(x: TensorLike, widths: Sequence[tuple[int, int]], value: float = 0) -> Tensor:
     """A copy with `value` before and after the elements of each axis.
 
     >>> pad([1.0, 2.0], [(1, 2)], 9).numpy().tolist()
@@ -157,7 +168,7 @@ def pad(x: Operand, widths: Sequence[tuple[int, int]], value: float = 0) -> Tens
 
     Raises TensorError for a negative width; crop takes away.
     """
-    tensor = tensor_of(x)
+    tensor = as_tensor(x)
     sizes = mode_sizes(tensor)
     if len(widths) != len(sizes) or any(a < 0 or b < 0 for a, b in widths):
         raise TensorError(f"pad({tensor}, {list(widths)}): give (before, after) from 0 for each of {len(sizes)} axes")
@@ -171,7 +182,7 @@ def pad(x: Operand, widths: Sequence[tuple[int, int]], value: float = 0) -> Tens
         return padded
     values = np.full(shape, filler, tensor.dtype.numpy)
     values[tuple(slice(a, b) for a, b in inside)] = load_all(tensor)
-    return wrap(values, tensor.dtype)
+    return from_array(values, tensor.dtype)
 
 
 def is_strided(tensor: Tensor) -> bool:
@@ -198,19 +209,19 @@ def full(shape: Shape, value: float, dtype: object = f32) -> Tensor:
     Raises TensorError for a value that the type cannot hold.
     """
     kind = as_dtype(dtype)
-    return wrap(np.full(_sizes("full", shape), fit_values(value, kind), kind.numpy), kind)
+    return from_array(np.full(_sizes("full", shape), fit_values(value, kind), kind.numpy), kind)
 
 
 def zeros(shape: Shape, dtype: object = f32) -> Tensor:
     """A tensor of zeros."""
     kind = as_dtype(dtype)
-    return wrap(np.zeros(_sizes("zeros", shape), kind.numpy), kind)
+    return from_array(np.zeros(_sizes("zeros", shape), kind.numpy), kind)
 
 
 def ones(shape: Shape, dtype: object = f32) -> Tensor:
     """A tensor of ones."""
     kind = as_dtype(dtype)
-    return wrap(np.ones(_sizes("ones", shape), kind.numpy), kind)
+    return from_array(np.ones(_sizes("ones", shape), kind.numpy), kind)
 
 
 def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: object = None) -> Tensor:
@@ -226,7 +237,7 @@ def arange(start: float, stop: float | None = None, step: float = 1, *, dtype: o
     begin, end = (0, start) if stop is None else (start, stop)
     whole = all(isinstance(number, int) for number in (begin, end, step))
     kind = as_dtype(("i32" if whole else "f32") if dtype is None else dtype)
-    return wrap(np.arange(begin, end, step).astype(kind.numpy), kind)
+    return from_array(np.arange(begin, end, step).astype(kind.numpy), kind)
 
 
 def linspace(start: float, stop: float, count: int, dtype: object = f32) -> Tensor:
@@ -242,7 +253,7 @@ def linspace(start: float, stop: float, count: int, dtype: object = f32) -> Tens
         raise TensorError(f"linspace({start}, {stop}, {count}) of bool: there are no truths between two numbers")
     if count < 0:
         raise TensorError(f"linspace({start}, {stop}, {count}): the count must be at least 0")
-    return wrap(np.linspace(start, stop, count).astype(kind.numpy), kind)
+    return from_array(np.linspace(start, stop, count).astype(kind.numpy), kind)
 
 
 def randn(shape: Shape, dtype: object = f32, *, seed: int | None = None) -> Tensor:
@@ -255,4 +266,4 @@ def randn(shape: Shape, dtype: object = f32, *, seed: int | None = None) -> Tens
     if kind.kind != "f":
         raise TensorError(f"randn of {kind}: normal numbers are f16 or f32")
     numbers = np.random.default_rng(seed).standard_normal(_sizes("randn", shape), np.float32)
-    return wrap(numbers.astype(kind.numpy, copy=False), kind)
+    return from_array(numbers.astype(kind.numpy, copy=False), kind)

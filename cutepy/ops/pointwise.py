@@ -17,21 +17,19 @@ from ..gpu import Expr
 from ..gpu.operations import elements, place_of
 from ..gpu.operations.pointwise import converted as converted_by_kernel
 from ..gpu.operations.pointwise import of_function
-from ..tensor import Array, DType, Tensor, as_dtype
-from ..tensor.functions import NAMED, Function
-from ..tensor.operand import Operand, Value, common_nesting, tensor_of, value_of, wrap
-from ..tensor.rules import broadcast_shape
+from ..tensor import Array, DType, Tensor, TensorLike, as_dtype, as_tensor, from_array, functions, rules
 from .engine import Engine, Home, chosen, home_of
+from .operand import Value, common_nesting, value_of
 
 
-def elementwise(function: Function, *operands: Operand, engine: Engine | None = None) -> Tensor:
+def elementwise(function: functions.Function, *operands: TensorLike, engine: Engine | None = None) -> Tensor:
     """`function` of each element of the operands, by the engine that `chosen` names."""
     engine = chosen(function.name, engine, *operands)
     if engine != "numpy":
         return of_function(function)(*map(_as_operand, operands), engine=engine)
     values = [value_of(operand) for operand in operands]
     taken, result = function.types(*(value.typed for value in values))
-    shape = broadcast_shape(function.name, *(value.shape for value in values))
+    shape = rules.broadcast_shape(function.name, *(value.shape for value in values))
     whole = all(value.tensor is None or value.shape == shape for value in values)
     nesting = common_nesting(values) if whole else None
     working = [dtype.accumulator.numpy for dtype in taken]
@@ -40,19 +38,19 @@ def elementwise(function: Function, *operands: Operand, engine: Engine | None = 
         if shape and isinstance(function.numpy, np.ufunc) and function.gives != "bool":
             out = np.empty(shape, result.numpy)  # cast in passing: no operand is copied whole
             function.numpy(*arrays, out=out, dtype=working[0], casting="unsafe")
-            return wrap(out, result, nesting)
+            return from_array(out, result, nesting)
         found = function.numpy(*(array.astype(dtype, copy=False) for array, dtype in zip(arrays, working, strict=True)))
-        return wrap(np.asarray(found), result, nesting)
+        return from_array(np.asarray(found), result, nesting)
 
 
-def _as_operand(operand: Operand) -> object:
+def _as_operand(operand: TensorLike) -> object:
     """An operand as `gpu.pointwise` takes it: lists become tensors, numbers and NumPy scalars stay what they are."""
     if isinstance(operand, list | tuple):
         return value_of(operand).tensor
     return operand
 
 
-def of_values(function: Function, *operands: Any) -> Any:
+def of_values(function: functions.Function, *operands: Any) -> Any:
     """`function` of single values of a kernel, or of the entries of object arrays, in the types that the rules say."""
 
     def single(*values: Any) -> Expr:
@@ -71,7 +69,7 @@ def _as_taken(value: Value, dtype: str) -> Array:
 
 
 @cache
-def operation(function: Function) -> Callable[..., Tensor]:
+def operation(function: functions.Function) -> Callable[..., Tensor]:
     """The operation that `ops` has under the names of a function.
 
     >>> from cutepy.tensor.functions import NAMED
@@ -79,7 +77,7 @@ def operation(function: Function) -> Callable[..., Tensor]:
     [21.0, 31.0]
     """
 
-    def of_tensors(*operands: Operand, engine: Engine | None = None) -> Tensor:
+    def of_tensors(*operands: TensorLike, engine: Engine | None = None) -> Tensor:
         if len(operands) != function.arity:
             raise TensorError(f"{function.name}: it takes {function.arity} operands, given are {len(operands)}")
         if any(home_of(function.name, operand) is Home.VALUE for operand in operands):
@@ -93,7 +91,7 @@ def operation(function: Function) -> Callable[..., Tensor]:
 
 
 def clip(
-    x: Operand, low: Operand | None = None, high: Operand | None = None, *, engine: Engine | None = None
+    x: TensorLike, low: TensorLike | None = None, high: TensorLike | None = None, *, engine: Engine | None = None
 ) -> Tensor:
     """x, but not below `low` and not above `high`, where these are given; NaN where one of them is.
 
@@ -107,15 +105,15 @@ def clip(
     if low is None or high is None:
         bound = high if low is None else low
         assert bound is not None
-        return operation(NAMED["minimum" if low is None else "maximum"])(x, bound, engine=engine)
-    return operation(NAMED["clip"])(x, low, high, engine=engine)
+        return operation(functions.NAMED["minimum" if low is None else "maximum"])(x, bound, engine=engine)
+    return operation(functions.NAMED["clip"])(x, low, high, engine=engine)
 
 
 @overload
 def astype(x: Expr, dtype: object) -> Expr: ...
 @overload
-def astype(x: Operand, dtype: object, *, engine: Engine | None = None) -> Tensor: ...
-def astype(x: Operand | Expr, dtype: object, *, engine: Engine | None = None) -> Tensor | Expr:
+def astype(x: TensorLike, dtype: object, *, engine: Engine | None = None) -> Tensor: ...
+def astype(x: TensorLike | Expr, dtype: object, *, engine: Engine | None = None) -> Tensor | Expr:
     """`x` in another element type: floats to integers without their fraction, clamped; numbers to bool as "not 0".
 
     >>> astype([1.75, -1.75], "i32").numpy().tolist()
@@ -126,10 +124,10 @@ def astype(x: Operand | Expr, dtype: object, *, engine: Engine | None = None) ->
         return elements.stored(elements.convert(elements.Element(x, x.dtype), wanted))
     engine = chosen("astype", engine, x)
     if engine != "numpy":
-        tensor = tensor_of(x)
+        tensor = as_tensor(x)
         return converted_by_kernel(place_of("astype", engine, [tensor]).bring(tensor), wanted, engine=engine)
     value = value_of(x)
-    return wrap(converted(np.array(value.array()), wanted), wanted, common_nesting([value]))
+    return from_array(converted(np.array(value.array()), wanted), wanted, common_nesting([value]))
 
 
 def converted(array: Array, dtype: DType) -> Array:

@@ -20,25 +20,14 @@ import numpy as np
 from ..gpu import operations
 from ..gpu.operations.softmax import softmax as softmax_by_kernel
 from ..layout import as_tuple, leaves
-from ..tensor import Array, Tensor, leaf_view, load_all, mode_sizes
-from ..tensor.operand import Operand, tensor_of, wrap
-from ..tensor.rules import (
-    STATISTICS,
-    Axes,
-    check_not_empty,
-    check_order,
-    chosen_axes,
-    folded_shape,
-    folded_type,
-    softmax_type,
-)
+from ..tensor import Array, Tensor, TensorLike, as_tensor, from_array, leaf_view, load_all, mode_sizes, rules
 from .blocks import BLOCK, Blocks, blocks_of, pieces
 from .engine import Engine, chosen
 
 
 def _reduced(tensor: Tensor, axes: tuple[int, ...], function: np.ufunc, working: str) -> Array:
     """`function.reduce` over the axes of a view with one axis a leaf of the layout, or else block by block."""
-    kept = folded_shape(mode_sizes(tensor), axes, keepdims=False)
+    kept = rules.folded_shape(mode_sizes(tensor), axes, keepdims=False)
     view = leaf_view(tensor)
     with np.errstate(all="ignore"):
         if view is not None:
@@ -74,32 +63,34 @@ _FOLDS: dict[str, np.ufunc] = {
 }
 
 
-def folded(call: str, x: Operand, axes: Axes, keepdims: bool, engine: Engine | None, option: float = 0) -> Tensor:
+def folded(
+    call: str, x: TensorLike, axes: rules.Axes, keepdims: bool, engine: Engine | None, option: float = 0
+) -> Tensor:
     """What the reduction of this name gives; `option` is the correction of a variance, or the order of a norm."""
     engine = chosen(call, engine, x)
     if engine != "numpy":
-        return operations.folded(call, tensor_of(x), axes, keepdims, engine, option)
-    tensor = tensor_of(x)
+        return operations.folded(call, as_tensor(x), axes, keepdims, engine, option)
+    tensor = as_tensor(x)
     sizes = mode_sizes(tensor)
-    over = chosen_axes(call, len(sizes), axes)
-    result = folded_type(call, tensor.dtype)
-    check_not_empty(call, sizes, over)
-    shape = folded_shape(sizes, over, keepdims)
+    over = rules.chosen_axes(call, len(sizes), axes)
+    result = rules.folded_type(call, tensor.dtype)
+    rules.check_not_empty(call, sizes, over)
+    shape = rules.folded_shape(sizes, over, keepdims)
     if call in ("argmax", "argmin"):
         places = partial(_place_into, *((np.argmax, np.greater) if call == "argmax" else (np.argmin, np.less)))
-        return wrap(_of_rows(tensor, over, np.int32(0), places).reshape(shape), result)
-    if call in STATISTICS:
+        return from_array(_of_rows(tensor, over, np.int32(0), places).reshape(shape), result)
+    if call in rules.STATISTICS:
         statistic = partial(_statistic, _STATISTICS[call], option)
-        return wrap(_of_rows(tensor, over, STATISTICS[call], statistic).reshape(shape), result)
+        return from_array(_of_rows(tensor, over, rules.STATISTICS[call], statistic).reshape(shape), result)
     working = "float64" if call == "mean" and tensor.dtype.kind in "biu" else result.accumulator.numpy
     found = _reduced(tensor, over, _FOLDS[call], working)
     if call == "mean":
         with np.errstate(all="ignore"):
             found = np.asarray(found / np.asarray(prod_of(sizes[axis] for axis in over), found.dtype))
-    return wrap(found.reshape(shape), result)
+    return from_array(found.reshape(shape), result)
 
 
-def sum(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def sum(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The sum over the axes; 0 where there is nothing to add.
 
     >>> sum([[1.0, 2.0], [3.0, 4.0]], 0).numpy().tolist(), sum(np.ones((0, 4), np.float32)).numpy().item()
@@ -108,7 +99,7 @@ def sum(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine
     return folded("sum", x, axis, keepdims, engine)
 
 
-def prod(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def prod(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The product over the axes; 1 where there is nothing to multiply.
 
     >>> prod([2, 3, 4]).numpy().item()
@@ -117,7 +108,7 @@ def prod(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engin
     return folded("prod", x, axis, keepdims, engine)
 
 
-def mean(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def mean(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The sum over the axes divided by the number of elements; integers give f32, an empty mean is NaN.
 
     >>> mean([1, 2]).numpy().item()
@@ -126,7 +117,7 @@ def mean(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engin
     return folded("mean", x, axis, keepdims, engine)
 
 
-def max(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def max(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The greatest element over the axes; NaN where there is one.
 
     >>> max([[-1.0, -5.0], [-3.0, -2.0]], 1).numpy().tolist()
@@ -137,7 +128,7 @@ def max(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine
     return folded("max", x, axis, keepdims, engine)
 
 
-def min(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def min(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The least element over the axes; NaN where there is one. Raises TensorError over no elements.
 
     >>> min([3.0, -1.0, 2.0]).numpy().item()
@@ -146,17 +137,17 @@ def min(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine
     return folded("min", x, axis, keepdims, engine)
 
 
-def any(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def any(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """True where an element over the axes is not 0."""
     return folded("any", x, axis, keepdims, engine)
 
 
-def all(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def all(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """True where every element over the axes is not 0."""
     return folded("all", x, axis, keepdims, engine)
 
 
-def argmax(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def argmax(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The index, as i32, of the first greatest element over the axes, the last axis fastest; NaN counts as greatest.
 
     >>> argmax([[1.0, 7.0], [7.0, 2.0]]).numpy().item(), argmax([[1.0, 7.0], [7.0, 2.0]], 0).numpy().tolist()
@@ -167,7 +158,7 @@ def argmax(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Eng
     return folded("argmax", x, axis, keepdims, engine)
 
 
-def argmin(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def argmin(x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
     """The index, as i32, of the first least element over the axes; NaN counts as least. TensorError over none.
 
     >>> argmin([3.0, -1.0, 2.0]).numpy().item()
@@ -176,7 +167,7 @@ def argmin(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Eng
     return folded("argmin", x, axis, keepdims, engine)
 
 
-def softmax(x: Operand, axis: SupportsIndex = -1, *, engine: Engine | None = None) -> Tensor:
+def softmax(x: TensorLike, axis: SupportsIndex = -1, *, engine: Engine | None = None) -> Tensor:
     """exp(x - m) / sum(exp(x - m)) along an axis, with m the greatest there; integers give f32.
 
     >>> softmax([[0.0, 0.0], [0.0, float("inf")]]).numpy().tolist()
@@ -186,16 +177,16 @@ def softmax(x: Operand, axis: SupportsIndex = -1, *, engine: Engine | None = Non
     """
     engine = chosen("softmax", engine, x)
     if engine != "numpy":
-        return softmax_by_kernel(tensor_of(x), index(axis), engine=engine)
-    tensor = tensor_of(x)
-    over = chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
-    result = softmax_type(tensor.dtype)
+        return softmax_by_kernel(as_tensor(x), index(axis), engine=engine)
+    tensor = as_tensor(x)
+    over = rules.chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
+    result = rules.softmax_type(tensor.dtype)
     values = load_all(tensor).astype(result.accumulator.numpy)
     if not values.size:
-        return wrap(values, result)
+        return from_array(values, result)
     with np.errstate(all="ignore"):
         powers = np.exp(values - values.max(axis=over, keepdims=True))
-        return wrap(powers / powers.sum(axis=over, keepdims=True), result)
+        return from_array(powers / powers.sum(axis=over, keepdims=True), result)
 
 
 def _of_rows(tensor: Tensor, over: tuple[int, ...], nothing: object, put: Callable[[Blocks, Array], None]) -> Array:
@@ -237,7 +228,12 @@ def _nan(values: Array) -> Array:
 
 
 def var(
-    x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: Engine | None = None
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    correction: float = 0,
+    keepdims: bool = False,
+    engine: Engine | None = None,
 ) -> Tensor:
     """The mean of the squared distances from the mean; with `correction` their sum over that many elements fewer.
 
@@ -250,13 +246,20 @@ def var(
 
 
 def std(
-    x: Operand, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, engine: Engine | None = None
+    x: TensorLike,
+    axis: rules.Axes = None,
+    *,
+    correction: float = 0,
+    keepdims: bool = False,
+    engine: Engine | None = None,
 ) -> Tensor:
     """The square root of the variance."""
     return folded("std", x, axis, keepdims, engine, correction)
 
 
-def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: Engine | None = None) -> Tensor:
+def logsumexp(
+    x: TensorLike, axis: rules.Axes = None, *, keepdims: bool = False, engine: Engine | None = None
+) -> Tensor:
     """log(sum(exp(x))), also where exp(x) is beyond the type; of no elements -inf.
 
     >>> round(logsumexp([1000.0, 1000.0]).numpy().item(), 3)
@@ -268,7 +271,7 @@ def logsumexp(x: Operand, axis: Axes = None, *, keepdims: bool = False, engine: 
 
 
 def norm(
-    x: Operand, axis: Axes = None, *, order: float = 2, keepdims: bool = False, engine: Engine | None = None
+    x: TensorLike, axis: rules.Axes = None, *, order: float = 2, keepdims: bool = False, engine: Engine | None = None
 ) -> Tensor:
     """The length of the vectors along the axes: of order 1 the sum of the magnitudes, 2 the root of the sum of squares,
     infinite the greatest magnitude. Of no elements it is 0.
@@ -278,10 +281,10 @@ def norm(
 
     Raises TensorError for another order and for complex numbers. Source: NumPy, `linalg.vector_norm`.
     """
-    return folded("norm", x, axis, keepdims, engine, check_order(order))
+    return folded("norm", x, axis, keepdims, engine, rules.check_order(order))
 
 
-def cumsum(x: Operand, axis: SupportsIndex, *, engine: Engine | None = None) -> Tensor:
+def cumsum(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None) -> Tensor:
     """The sum of the elements so far, along an axis.
 
     >>> cumsum([[1, 2], [3, 4]], 0).numpy().tolist()
@@ -292,7 +295,7 @@ def cumsum(x: Operand, axis: SupportsIndex, *, engine: Engine | None = None) -> 
     return scanned("cumsum", x, axis, engine)
 
 
-def cumprod(x: Operand, axis: SupportsIndex, *, engine: Engine | None = None) -> Tensor:
+def cumprod(x: TensorLike, axis: SupportsIndex, *, engine: Engine | None = None) -> Tensor:
     """The product of the elements so far, along an axis. Raises TensorError for an axis that is not there."""
     return scanned("cumprod", x, axis, engine)
 
@@ -322,14 +325,14 @@ _STATISTICS: dict[str, Callable[[Array, float], Array]] = {
 }
 
 
-def scanned(call: str, x: Operand, axis: SupportsIndex, engine: Engine | None) -> Tensor:
+def scanned(call: str, x: TensorLike, axis: SupportsIndex, engine: Engine | None) -> Tensor:
     """The sums or the products so far."""
     engine = chosen(call, engine, x)
     if engine != "numpy":
-        return operations.scanned(call, tensor_of(x), index(axis), engine)
-    tensor = tensor_of(x)
-    (along,) = chosen_axes(call, len(mode_sizes(tensor)), (axis,))
-    result = folded_type({"cumsum": "sum", "cumprod": "prod"}[call], tensor.dtype)
+        return operations.scanned(call, as_tensor(x), index(axis), engine)
+    tensor = as_tensor(x)
+    (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (axis,))
+    result = rules.folded_type({"cumsum": "sum", "cumprod": "prod"}[call], tensor.dtype)
     with np.errstate(all="ignore"):
         function = np.add if call == "cumsum" else np.multiply
-        return wrap(function.accumulate(load_all(tensor), along, result.accumulator.numpy), result)
+        return from_array(function.accumulate(load_all(tensor), along, result.accumulator.numpy), result)

@@ -1,8 +1,19 @@
-"""Tensors: an engine (where the elements are) and a layout (in which order), and algorithms written once over both."""
+"""Tensors: an engine (where the elements are) and a layout (in which order), and algorithms written once over both.
 
+For those who write operations on arrays there are `rules` (types, broadcasting and axes as NumPy has them), `functions`
+(the table of functions of elements), `as_tensor` and `from_array` (operands), and the axes of a tensor as layouts
+(`mode_layouts`, `with_layout`, `broadcast_to`, `least_strides`, `is_row_major`).
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+from . import rules
 from .algorithms import axpby, clear, cooperative_copy, copy, copy_if, elem_less, fill, reduce, reduce_tree, transform
 from .atoms import COPY_ATOMS, FMA, MMA_ATOMS, CopyAtom, MMAAtom, subgroup_matrix, universal_copy
 from .bulk import common_refinement, leaf_view, load_all, mode_sizes, strided_modes, strided_view
+from .domain import broadcast_to, is_row_major, least_strides, mode_layouts, with_layout
 from .dtypes import (
     DTYPES,
     DType,
@@ -54,6 +65,7 @@ from .make import (
     recast,
     view_of,
 )
+from .operand import TensorLike, as_tensor, from_array
 from .packed import PackedEngine
 from .partition import (
     inner_partition,
@@ -78,6 +90,16 @@ from .tiled import (
     make_tiled_mma,
 )
 
+if TYPE_CHECKING:
+    from . import functions
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "functions":  # the table names NumPy's functions, so it is loaded when it is asked for
+        return _import_module(f"{__name__}.functions")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "ALLOCATOR",
     "COPY_ATOMS",
@@ -100,6 +122,7 @@ __all__ = [
     "Scalars",
     "Tensor",
     "TensorIndexError",
+    "TensorLike",
     "ThreadCopy",
     "ThreadMMA",
     "TiledCopy",
@@ -107,8 +130,10 @@ __all__ = [
     "ViewEngine",
     "allocate",
     "as_dtype",
+    "as_tensor",
     "axpby",
     "bool_",
+    "broadcast_to",
     "c64",
     "c128",
     "clear",
@@ -123,6 +148,8 @@ __all__ = [
     "f64",
     "fill",
     "fit_values",
+    "from_array",
+    "functions",
     "gemm",
     "gpu_dtype",
     "i8",
@@ -131,7 +158,9 @@ __all__ = [
     "i64",
     "inner_partition",
     "invert_tv",
+    "is_row_major",
     "leaf_view",
+    "least_strides",
     "load_all",
     "local_partition",
     "local_tile",
@@ -151,12 +180,14 @@ __all__ = [
     "make_tiled_copy_tv",
     "make_tiled_mma",
     "matrix_type",
+    "mode_layouts",
     "mode_sizes",
     "offset_of",
     "outer_partition",
     "recast",
     "reduce",
     "reduce_tree",
+    "rules",
     "strided_modes",
     "strided_view",
     "subgroup_matrix",
@@ -168,4 +199,5 @@ __all__ = [
     "u64",
     "universal_copy",
     "view_of",
+    "with_layout",
 ]  # fmt: skip

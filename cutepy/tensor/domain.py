@@ -1,6 +1,7 @@
-"""Several tensors over one domain: their axes as layouts, broadcast, reordered, and merged into as few as they share.
+"""The axes of a tensor as layouts, and the tensor again over other axes made of them.
 
-Law: whatever is made here of a tensor has its elements, in the order that the new axes say; nothing is copied.
+An axis is a top-level mode of the layout. Law: whatever is made here of a tensor has its elements, in the order that
+the new axes say; nothing is copied.
 """
 
 from __future__ import annotations
@@ -12,34 +13,64 @@ from ..layout.values.layout import flat_modes
 from .rules import Shape
 from .tensor import Tensor
 
+NO_NEIGHBOUR = 1 << 40
+"""The stride, in elements, of an axis along which nothing moves: greater than any stride in memory."""
 
-def modes_of(tensor: Tensor) -> list[Layout]:
-    """The axes of a tensor as layouts; those of a swizzled one before the swizzle."""
+
+def mode_layouts(tensor: Tensor) -> list[Layout]:
+    """The axes of a tensor as layouts, from the index along an axis to an offset; those of a swizzle's inner layout.
+
+    >>> from cutepy import Layout, make_tensor
+    >>> [str(mode) for mode in mode_layouts(make_tensor("f32", Layout((2, (3, 4)), (12, (1, 3)))))]
+    ['2:12', '(3,4):(1,3)']
+    """
     return list(plain_part(tensor.layout))
 
 
-def steps_of(tensor: Tensor) -> list[int]:
-    """How far apart the neighbours along each axis are at the nearest; very far where there are none."""
-    return [min((abs(d) for s, d in flat_modes(m) if s > 1), default=1 << 40) for m in modes_of(tensor)]
+def least_strides(tensor: Tensor) -> list[int]:
+    """The least distance in memory, in elements, between neighbours along each axis; 2**40 for an axis of one element.
+
+    >>> from cutepy import Layout, make_tensor
+    >>> least_strides(make_tensor("f32", Layout((2, (3, 4)), (12, (4, 1)))))
+    [12, 1]
+    """
+    return [min((abs(d) for s, d in flat_modes(m) if s > 1), default=NO_NEIGHBOUR) for m in mode_layouts(tensor)]
 
 
-def runs_across(tensor: Tensor) -> bool:
-    """Whether neighbours along axis 1 are at least as near in memory as those along axis 0."""
-    steps = steps_of(tensor)
-    return steps[0] >= steps[1]
+def is_row_major(tensor: Tensor) -> bool:
+    """Whether neighbours along axis 1 are at least as near in memory as those along axis 0.
+
+    >>> from cutepy import Layout, make_tensor
+    >>> is_row_major(make_tensor("f32", Layout((2, 3), (3, 1)))), is_row_major(make_tensor("f32", Layout((2, 3))))
+    (True, False)
+    """
+    strides = least_strides(tensor)
+    return strides[0] >= strides[1]
 
 
-def over(tensor: Tensor, layout: Layout) -> Tensor:
-    """The elements of `tensor`, which has no guard, by other axes made from its own; a swizzle stays."""
+def with_layout(tensor: Tensor, layout: Layout) -> Tensor:
+    """The elements of `tensor`, which has no guard, at the offsets of `layout`, a layout made of its axes.
+
+    The swizzle of a swizzled tensor stays: `layout` takes the place of its inner layout.
+    """
     whole = tensor.layout.with_inner(layout) if isinstance(tensor.layout, ComposedLayout) else layout
     return Tensor(tensor.engine, whole, tensor.offset)
 
 
-def broadcast(tensor: Tensor, shape: Shape) -> Tensor:
-    """`tensor` with new axes in front and axes of size 1 stretched, at stride 0."""
-    modes = modes_of(tensor)
+def stretched_modes(modes: list[Layout], shape: Shape) -> list[Layout]:
+    """Axes broadcast to `shape` by NumPy's rule: new ones in front, and those of another size, at stride 0."""
     new = len(shape) - len(modes)
-    stretched = [
-        mode if mode.size == size else from_modes([size], [0]) for mode, size in zip(modes, shape[new:], strict=True)
+    return [
+        *(from_modes([size], [0]) for size in shape[:new]),
+        *(m if m.size == size else from_modes([size], [0]) for m, size in zip(modes, shape[new:], strict=True)),
     ]
-    return over(tensor, joined([*(from_modes([size], [0]) for size in shape[:new]), *stretched]))
+
+
+def broadcast_to(tensor: Tensor, shape: Shape) -> Tensor:
+    """`tensor`, which has no guard, with new axes in front and axes of size 1 stretched to `shape`, at stride 0.
+
+    >>> from cutepy import Layout, make_tensor
+    >>> print(broadcast_to(make_tensor("f32", Layout((3, 1))), (2, 3, 4)).layout)
+    (2,3,4):(0,1,0)
+    """
+    return with_layout(tensor, joined(stretched_modes(mode_layouts(tensor), shape)))

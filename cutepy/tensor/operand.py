@@ -1,79 +1,50 @@
-"""Operands of array operations: tensors, arrays, numbers and nested lists, each taken as a tensor or as a number.
+"""Whatever an operation on arrays may be given, as a tensor: tensors, arrays, numbers and nested lists of numbers.
 
-Law: a NumPy scalar has its type, a Python number is weak, and a list has the narrow types, f32 and i32.
+Law: a NumPy scalar has its type; a Python number alone has a narrow one (bool, i32, f32 or c64), and so has a list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
-
-import numpy as np
 
 from ..errors import TensorError
 from ..layout import Layout
 from ..layout.algebra.rearrange import joined
 from ..layout.values.int_tuple import IntTuple, map_leaves, prefix_product
-from .bulk import load_all, mode_sizes
+from ..lazy import numpy as np
 from .dtypes import DType, as_dtype
 from .engine import Array, ArrayEngine
 from .make import view_of
-from .rules import Number, Shape, Typed, result_type
+from .rules import result_type
 from .tensor import Tensor
 
-Operand: TypeAlias = "Tensor | Array | int | float | complex | bool | Sequence[object]"
+TensorLike: TypeAlias = "Tensor | Array | int | float | complex | bool | Sequence[object]"
 """A tensor, an array or anything with its memory, a Python number, or nested lists of numbers."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Value:
-    """An operand taken apart: its tensor, or a Python number."""
+def as_tensor(operand: object) -> Tensor:
+    """The operand as a tensor: itself, a view of an array's memory, or a tensor of rank 0 for a number.
 
-    tensor: Tensor | None
-    number: Number = 0
-
-    @property
-    def typed(self) -> Typed:
-        """What the type of the result depends on."""
-        return self.number if self.tensor is None else self.tensor.dtype
-
-    @property
-    def shape(self) -> Shape:
-        """The sizes of its modes."""
-        return () if self.tensor is None else mode_sizes(self.tensor)
-
-    def array(self) -> Array:
-        """The elements, one array axis a mode; a number in the type that it has alone."""
-        if self.tensor is not None:
-            return load_all(self.tensor)
-        return np.asarray(self.number, result_type("a number", self.number).numpy)
-
-
-def value_of(operand: object) -> Value:
-    """Take an operand apart: a NumPy scalar is a tensor of rank 0, and has its type.
+    >>> as_tensor([[1.0, 2.0], [3.0, 4.0]]).shape, str(as_tensor(3).dtype)
+    ((2, 2), 'i32')
 
     Raises TensorError for what is no operand: strings, arrays of types that there are not.
     """
     if isinstance(operand, Tensor):
-        return Value(operand)
-    if isinstance(operand, int | float | complex) and not isinstance(operand, np.generic):
-        return Value(None, operand)
+        return operand
     if isinstance(operand, list | tuple):
-        return Value(wrap(_from_list(operand)))
+        return from_array(_from_list(operand))
     if isinstance(operand, np.generic):
-        return Value(wrap(np.asarray(operand)))
+        return from_array(np.asarray(operand))
+    if isinstance(operand, int | float | complex):
+        return from_array(np.asarray(operand, result_type("a number", operand).numpy))
     engine = view_of(operand)
-    return Value(Tensor(engine, engine.home if engine.home is not None else Layout(len(engine.memory))))
-
-
-def tensor_of(operand: object) -> Tensor:
-    """The operand as a tensor; a number is one of rank 0."""
-    value = value_of(operand)
-    return wrap(value.array()) if value.tensor is None else value.tensor
+    return Tensor(engine, engine.home if engine.home is not None else Layout(len(engine.memory)))
 
 
 def _from_list(numbers: Sequence[object]) -> Array:
+    """An array of a list's numbers, with floats in 32 bits and integers in i32."""
     array = np.asarray(numbers)
     narrow = {"float64": "float32", "int64": "int32"}
     if array.dtype.name not in narrow:
@@ -83,8 +54,14 @@ def _from_list(numbers: Sequence[object]) -> Array:
     return array.astype(narrow[array.dtype.name])
 
 
-def wrap(array: Array, dtype: DType | None = None, shape: IntTuple | None = None) -> Tensor:
-    """A tensor that owns the elements of `array`, nested as `shape` where that is given."""
+def from_array(array: Array, dtype: DType | None = None, shape: IntTuple | None = None) -> Tensor:
+    """A tensor that owns the elements of `array`, converted to `dtype`, nested as `shape`, where these are given.
+
+    `make_tensor(array)` is a view of the caller's memory; this is for an array that nobody else holds.
+
+    >>> print(from_array(np.zeros((6, 4)), shape=((2, 3), 4)).layout)
+    ((2,3),4):((4,8),1)
+    """
     kind = as_dtype(array.dtype) if dtype is None else dtype
     if array.dtype.name != kind.numpy:
         with np.errstate(all="ignore"):
@@ -107,9 +84,3 @@ def nested(layout: Layout, shape: IntTuple) -> Layout:
         else:
             modes.append(mode)
     return joined(modes)
-
-
-def common_nesting(values: Sequence[Value]) -> IntTuple | None:
-    """The nested shape of the operands if all tensors have the same one."""
-    shapes = {value.tensor.shape for value in values if value.tensor is not None}
-    return shapes.pop() if len(shapes) == 1 else None

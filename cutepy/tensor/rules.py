@@ -27,9 +27,8 @@ from dataclasses import dataclass
 from operator import index
 from typing import SupportsIndex, TypeAlias
 
-import numpy as np
-
 from ..errors import TensorError
+from ..lazy import numpy as np
 from .dtypes import BREADTH, DType, as_dtype, bool_, f32, i32, u32
 
 Number: TypeAlias = int | float | complex

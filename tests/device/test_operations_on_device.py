@@ -9,9 +9,9 @@ from swiftshader import needs_special_values
 
 from cutepy import gpu, ops
 from cutepy.errors import CutepyError, DeviceError, KernelError
+from cutepy.gpu import CallCache
 from cutepy.gpu.operations import copies
 from cutepy.gpu.runtime import Device, DeviceBuffer
-from cutepy.gpu.runtime import call_cache as repeat
 from cutepy.gpu.trace import state
 from cutepy.layout import ComposedLayout, Layout, Swizzle
 from cutepy.tensor import Tensor, make_tensor
@@ -166,13 +166,13 @@ def test_copies_of_one_run_by_wide_tiles(device: Device, size: int, kind: str, m
     """As large copies are: every element there, and nothing beyond."""
     monkeypatch.setattr(copies, "LARGE", 1)
     x = np.random.default_rng(0).integers(1, 99, size).astype(kind)
-    repeat.forget()
+    CallCache.clear_all()
     for step in (1, 2):
         source = gpu.array(np.repeat(x, step), device=device)
         target = gpu.array(np.zeros(size + 8, kind), device=device)
         gpu.copy(Tensor(source.engine, Layout(size, step)), Tensor(target.engine, Layout(size), 4))
         np.testing.assert_array_equal(target.numpy(), np.pad(x, 4))
-    repeat.forget()
+    CallCache.clear_all()
 
 
 @pytest.mark.parametrize("name", ["uint8", "int8", "int16", "complex64"])

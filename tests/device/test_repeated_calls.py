@@ -11,8 +11,8 @@ from swiftshader import needs_special_values
 
 from cutepy import gpu, ops
 from cutepy.errors import DeviceError, KernelError
+from cutepy.gpu import CallCache
 from cutepy.gpu.runtime import Device
-from cutepy.gpu.runtime import call_cache as repeat
 from cutepy.tensor import Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -42,11 +42,11 @@ def test_a_call_made_again(device: Device, name: str, monkeypatch: pytest.Monkey
     """Over other elements it gives what the long way gives, without it, and each time the same bits."""
     rng = np.random.default_rng(3)
     pairs = [[gpu.array(rng.standard_normal((67, 2053), np.float32), device=device) for _ in "ab"] for _ in range(2)]
-    repeat.forget()
+    CallCache.clear_all()
     wanted = []
     for pair in pairs:
         wanted.append(CALLS[name](*pair).numpy())
-        repeat.forget()
+        CallCache.clear_all()
     CALLS[name](*pairs[0])
     with monkeypatch.context() as patch:
         patch.setattr(gpu.KernelFunction, "__call__", lambda *args, **static: pytest.fail("the long way"))

@@ -20,13 +20,13 @@ from swiftshader import SWIFTSHADER
 
 from cutepy import gpu, ops
 from cutepy.errors import KernelError
+from cutepy.gpu import CallCache
 from cutepy.gpu.matmul import plan_cache as tuned
 from cutepy.gpu.matmul import tuner
 from cutepy.gpu.matmul import tuner_worker as tune_worker
 from cutepy.gpu.matmul.contraction import problem_of
 from cutepy.gpu.matmul.cost_model import ProductProblem, choose_plan
 from cutepy.gpu.runtime import Device, Limits
-from cutepy.gpu.runtime import call_cache as repeat
 
 SHAPES = ((64, 300, 128), (16, 4096, 4096), (4096, 4096, 4096), (64, 64, 1 << 20), (33, 40, 77))
 
@@ -35,10 +35,10 @@ SHAPES = ((64, 300, 128), (16, 4096, 4096), (4096, 4096, 4096), (64, 64, 1 << 20
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CUTEPY_CACHE", str(tmp_path))
     tuned.reread()
-    repeat.forget()
+    CallCache.clear_all()
     yield tmp_path
     tuned.reread()
-    repeat.forget()
+    CallCache.clear_all()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -201,7 +201,7 @@ def test_a_product_takes_the_plan_that_was_kept(device: Device, cache: Path, mon
     odd = gpu.Plan((32, 32, 8), (8, 8), splits=3)
     given, adapter = problem_of(a, b)
     tuned.keep(adapter, given, odd, 1.0)
-    repeat.forget()
+    CallCache.clear_all()
     taken = []
 
     def launch(kernel: object, *args: object, **how: object) -> None:

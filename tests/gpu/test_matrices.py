@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cutepy import gpu, ops
 from cutepy.errors import CutepyError, KernelError, TensorError
-from cutepy.gpu import ir
+from cutepy.gpu import Device, ir
 from cutepy.gpu.lower import lower
 from cutepy.gpu.matmul import contraction as products
 from cutepy.gpu.matmul.int8 import of_bytes
@@ -483,8 +483,8 @@ def place_with(
     """A device that grants these matrices, as far as plans ask."""
     limits = SimpleNamespace(workgroup_bytes=nbytes)
     adapter = SimpleNamespace(matrices=shapes, no_matrices=why, limits=limits)
-    features = frozenset({MATRICES} if feature else ())
-    return ExecutionSite(SimpleNamespace(adapter=adapter, features=features))  # type: ignore[arg-type]
+    granted = Device.matrices.fget(SimpleNamespace(adapter=adapter, features={MATRICES} if feature else ()))
+    return ExecutionSite(SimpleNamespace(adapter=adapter, matrices=granted))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

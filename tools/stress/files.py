@@ -95,10 +95,10 @@ def put(pick: random.Random, path: Path, key: str, plan: dict[str, object]) -> s
 def hostile(count: int, seed: int = 0) -> list[str]:
     """What went wrong over so many files."""
     from cutepy import gpu, ops
+    from cutepy.gpu import CallCache
     from cutepy.gpu.matmul import plan_cache
     from cutepy.gpu.matmul.contraction import problem_of
     from cutepy.gpu.matmul.cost_model import choose_plan
-    from cutepy.gpu.runtime import call_cache
 
     pick, wrong = random.Random(seed), []
     a = np.random.default_rng(0).random((200, 300), np.float32)
@@ -118,7 +118,7 @@ def hostile(count: int, seed: int = 0) -> list[str]:
                 with warnings.catch_warnings(record=True) as said:
                     warnings.simplefilter("always")
                     for _ in range(3):
-                        call_cache.forget()
+                        CallCache.clear_all()
                         close = np.allclose(ops.matmul(da, db).numpy(), expected, atol=1e-3)
                 lasted = time.perf_counter() - start
                 if not close:

@@ -31,8 +31,12 @@ class _Words(Language):
 _WORDS = _Words()
 
 
-def spelt(function: Function, *values: Expr) -> Expr:
-    """`function` by NumPy's law of values in the types that it takes, f16 in f32."""
+def apply_function(function: Function, *values: Expr) -> Expr:
+    """A function of the table (`cutepy.tensor.functions`), by NumPy's law, of values of a kernel.
+
+    The values have the types in which the function takes them (`function.types`), f16 as f32; of f16 the result is f32,
+    to be rounded once, where it is stored.
+    """
     if function.spelt is not None:
         return as_expr(function.spelt(_WORDS, *values), bool_ if function.gives == "bool" else values[-1].dtype)
     found: Expr = call(function.ir, *values) if function.python is None else function.python(*values)
@@ -55,5 +59,5 @@ def _applied(function: Function, *values: Expr | Number) -> Expr:
     like = next(value for value in values if isinstance(value, Expr)).dtype
     operands = tuple([as_expr(value, like) for value in values])
     taken = taken_by(function, function.in_kernels, function.kinds, operands)
-    found = spelt(function, *[cast(x, x.dtype.accumulator) for x in taken])
+    found = apply_function(function, *[cast(x, x.dtype.accumulator) for x in taken])
     return cast(found, f16) if found.dtype is f32 and taken[0].dtype is f16 else found

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import KernelError
 from ...layout import Layout
 from ...tensor.bulk import computed
-from ...tensor.dtypes import DType, bool_, i32, u32
+from ...tensor.dtypes import DType, u32
 from ...tensor.engine import Moved
 from ...tensor.make import make_fragment_like
 from ...tensor.tensor import Tensor
@@ -29,7 +29,7 @@ from ..trace.loops import turns
 from ..trace.state import Trace, current
 from . import functions
 from .control import barrier, lane, loop, subgroup, subgroup_size, thread
-from .folds import Fold, accumulator, better, fold_lanes, of_place, ordered
+from .folds import NO_INDEX, Fold, Search, accumulator, fold_lanes, of_place, ordered
 
 Element = tuple[Expr, ...]
 """What a thread gives: a value, or several that are folded together."""
@@ -211,25 +211,22 @@ def workgroup_argmin(value: Any, index: Any = None) -> tuple[Any, Any]:
 
 def _found(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]:
     trace, values = _entered(call), _values(call, value)
-    dtype = values[0].dtype
-    key = i32 if dtype.kind == "f" else u32 if dtype is bool_ else dtype
+    search = Search(greatest, values[0].dtype)
     places = [thread() * len(values) + j for j in range(len(values))] if index is None else _values(call, index)
     if len(places) != len(values):
         raise KernelError(f"{user_place()}: {call}: {len(values)} values and {len(places)} indices; give one for each")
-    pairs: list[Element] = [
-        (ordered(v, key, greatest), functions.cast(at, u32)) for v, at in zip(values, places, strict=True)
-    ]
+    pairs: list[Element] = [(search.lift(v), functions.cast(at, u32)) for v, at in zip(values, places, strict=True)]
 
     def combine(a: Element, b: Element) -> Element:
-        return better((a[0], a[1]), (b[0], b[1]), greatest)
+        return search.combine((a[0], a[1]), (b[0], b[1]))
 
     def of_subgroup(own: Element) -> Element:
         best = (functions.subgroup_max if greatest else functions.subgroup_min)(own[0])
-        return best, functions.subgroup_min(functions.select(own[0] == best, own[1], (1 << 32) - 1))
+        return best, functions.subgroup_min(functions.select(own[0] == best, own[1], NO_INDEX))
 
     best, at = _reduced(Together(trace, pairs, combine, None, single=False), of_subgroup)
     most = max(range_of(place)[1] for _, place in pairs)
-    return of_place(best, dtype), functions.minimum(at, most)  # one of them, which shared memory does not tell a proof
+    return search.value(best), functions.minimum(at, most)  # one of them, which shared memory does not tell a proof
 
 
 def workgroup_scan(value: Any, op: Operation = "sum", *, exclusive: bool = False, carry: Any = None) -> Any:

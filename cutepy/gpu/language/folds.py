@@ -16,10 +16,11 @@ from ..trace.blocks import only
 from . import functions
 from .control import barrier
 
-Element = tuple[Expr, Expr]
-"""A value and its index."""
 LEAST = {"f": float("-inf"), "i": -(1 << 31), "u": 0}
 GREATEST = {"f": float("inf"), "i": (1 << 31) - 1, "u": (1 << 32) - 1}
+"""The ends of each kind of 32-bit numbers."""
+NO_INDEX = (1 << 32) - 1
+"""The index of no element: greater than any, so that it loses against each index of an equal element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,16 @@ class Fold:
     dtype: DType
     count: int = 1
     again: bool = False
+
+    @classmethod
+    def over(cls, name: str, dtype: DType, count: int = 1) -> Fold:
+        """The fold of this name over elements of `dtype`, in the type in which these are folded.
+
+        >>> from cutepy.tensor import f16
+        >>> str(Fold.over("sum", f16)), str(Fold.over("any", f16))
+        ('sum in f32', 'any in u32')
+        """
+        return cls(name, accumulator(name, dtype), count)
 
     def __str__(self) -> str:
         return f"{self.name} in {self.dtype}"
@@ -95,20 +106,47 @@ def accumulator(name: str, dtype: DType) -> DType:
     return u32 if dtype is bool_ else dtype.accumulator
 
 
-def better(kept: Element, met: Element, greatest: bool) -> Element:
-    """The one of two elements that wins."""
-    won = wins(met, kept, greatest)
-    return functions.select(won, met[0], kept[0]), functions.select(won, met[1], kept[1])
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The search for the greatest element, or the least, and its index, among elements of `dtype`.
 
+    A state is (key, index): the key is a whole number that stands in the order of the elements, so that a device
+    compares no floats; NaN wins, and of equal elements the least index.
+    """
 
-def wins(met: Element, kept: Element, greatest: bool) -> Expr:
-    """Whether an element beats another, or equals it and comes before it."""
-    return beats(met[0], kept[0], greatest) | (~beats(kept[0], met[0], greatest) & (met[1] < kept[1]))
+    greatest: bool
+    dtype: DType
 
+    @property
+    def key(self) -> DType:
+        """The type of keys: i32 for floats, u32 for bool, else the elements' own."""
+        return i32 if self.dtype.kind == "f" else u32 if self.dtype is bool_ else self.dtype
 
-def beats(a: Expr, b: Expr, greatest: bool) -> Expr:
-    """Whether a place in the order is beyond another."""
-    return a > b if greatest else a < b
+    @property
+    def identity(self) -> tuple[float, int]:
+        """The state of no elements, which loses against any."""
+        return (LEAST if self.greatest else GREATEST)[self.key.kind], NO_INDEX
+
+    def lift(self, value: Expr) -> Expr:
+        """The key of an element."""
+        return ordered(value, self.key, self.greatest)
+
+    def value(self, key: Expr) -> Expr:
+        """The element with that key: what `lift` gives, the other way round."""
+        return of_place(key, self.dtype)
+
+    def beats(self, one: Expr, other: Expr) -> Expr:
+        """Whether a key is beyond another."""
+        return one > other if self.greatest else one < other
+
+    def wins(self, met: tuple[Expr, Expr], kept: tuple[Expr, Expr]) -> Expr:
+        """Whether a state beats another, or is equal to it and comes before it."""
+        return self.beats(met[0], kept[0]) | (~self.beats(kept[0], met[0]) & (met[1] < kept[1]))
+
+    def combine(self, kept: tuple[Expr, Expr], met: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
+        """The one of two states that wins."""
+        won = self.wins(met, kept)
+        return functions.select(won, met[0], kept[0]), functions.select(won, met[1], kept[1])
 
 
 def ordered(value: Expr, dtype: DType, greatest: bool) -> Expr:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NoReturn, overload
+from typing import Any, NoReturn, TypeVar, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ...tensor.dtypes import bool_, gpu_dtype
 from ...tensor.engine import Scalars
 from ...tensor.functions import IN_KERNELS, NAMED, Function, Word
 from ...tensor.rules import Number
-from ..ir import Expr, as_expr, call, component
+from ..ir import Expr, as_expr, call, component, new_arena, var
 from ..ir import cast as cast_expr
 from ..ir import select as select_expr
 from ..ir.functions import applied
@@ -26,6 +26,8 @@ from ..ir.weak import SCALARS, meeting, strong_type
 from ..trace.complex import COMPLEX, Complex, as_complex
 from ..trace.registers import python_number
 from ..trace.state import Trace, current
+
+R = TypeVar("R")
 
 
 def _each(function: Callable[..., object], *values: Scalars) -> Any:
@@ -147,6 +149,18 @@ def bitcast(value: Scalars, dtype: object) -> Any:
     if array.dtype.itemsize != np.dtype(kind.numpy).itemsize:
         raise KernelError(f"the bits of {array.dtype} are not those of {kind}: widths differ")
     return array.view(kind.numpy)[()]
+
+
+def abstract_eval(function: Callable[..., R], *dtypes: object) -> R:
+    """What `function` gives for values of these element types that no kernel has: to know its type before there is one.
+
+    >>> abstract_eval(lambda a, b: select(a < b, a, 0), "f32", "f32").dtype.name
+    'f32'
+
+    Raises what `function` raises, as a kernel would where it calls it.
+    """
+    with new_arena():
+        return function(*[var(f"x{number}", gpu_dtype(dtype)) for number, dtype in enumerate(dtypes)])
 
 
 def constant(value: Number, dtype: object) -> Expr:

@@ -11,14 +11,11 @@ from math import prod
 import numpy as np
 
 from ...errors import KernelError
-from ...tensor import CountingEngine, DType, Tensor, as_dtype, bool_, mode_sizes, u32
-from ...tensor.domain import broadcast
-from ...tensor.operand import tensor_of as as_tensor
-from ...tensor.rules import Shape, WeakNumber, broadcast_shape, matmul_shapes, result_type
+from ...tensor import CountingEngine, DType, Tensor, as_dtype, as_tensor, bool_, broadcast_to, mode_sizes, rules, u32
+from .. import cached_launches
 from ..operations.copies import copy
 from ..operations.operand import ExecutionSite, place_of, target_of, tensor_of
 from ..operations.pointwise import Pointwise, converted, launch_parameter, pointwise, type_of_number
-from ..runtime.call_cache import repeatable
 from .contraction import How, Operands, contract, contract_fused, planned, problem_for_plans, stretched
 from .epilogue import PRODUCT, Asked, Beside, Epilogue, operation_of
 from .int8 import WIDE_OF, bytes_plan, memory_of, numbers_along
@@ -27,7 +24,7 @@ from .plan import Plan
 from .plan_cache import tuned_plan
 
 
-@repeatable
+@cached_launches
 def matmul(
     A: object,
     B: object,
@@ -48,8 +45,8 @@ def matmul(
             raise KernelError(f"matmul(sums={sums!r}, C={C}): 8-bit integers are multiplied into a new tensor")
         return _of_bytes(A, B, sums, plan, engine, operation, given)
     a, b = (tensor_of("matmul", x) for x in (A, B))
-    batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    dtype, shape = result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
+    batch, m, n, _k = rules.matmul_shapes(mode_sizes(a), mode_sizes(b))
+    dtype, shape = rules.result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
     held = [t for t in (a, b, C, *given.values()) if isinstance(t, Tensor)]
     place, how = place_of("matmul", engine, held), How(plan, _sums_of(sums))
     finish = None if operation is None else _finish(place, operation, given, dtype, shape)
@@ -100,17 +97,19 @@ def _multiply(place: ExecutionSite, operands: Operands, dtype: DType, how: How, 
         finish.epilogue.operation(engine=place.engine, out=out, **{PRODUCT: product, **finish.others})
 
 
-def _finish(place: ExecutionSite, operation: Pointwise, given: dict[str, Beside], dtype: DType, shape: Shape) -> Finish:
+def _finish(
+    place: ExecutionSite, operation: Pointwise, given: dict[str, Beside], dtype: DType, shape: rules.Shape
+) -> Finish:
     numbers = {name: x for name, x in given.items() if not isinstance(x, Tensor)}
     tensors = {name: x for name, x in given.items() if isinstance(x, Tensor)}
-    if broadcast_shape("matmul", shape, *map(mode_sizes, tensors.values())) != shape:
+    if rules.broadcast_shape("matmul", shape, *map(mode_sizes, tensors.values())) != shape:
         raise KernelError(f"matmul: an operand of the epilogue is larger than the product, whose shape is {shape}")
-    types: dict[str, DType | WeakNumber] = {PRODUCT: dtype}
+    types: dict[str, DType | rules.WeakNumber] = {PRODUCT: dtype}
     types.update({name: x.dtype for name, x in tensors.items()})
     types |= {name: type_of_number(x) for name, x in numbers.items()}
     types = {name: types[name] for name in operation.names}
     epilogue, gives = Epilogue(operation, tuple(types.values())), operation.result_type(types, numbers)
-    ready: dict[str, Beside] = {name: broadcast(place.bring(x), shape) for name, x in tensors.items()}
+    ready: dict[str, Beside] = {name: broadcast_to(place.bring(x), shape) for name, x in tensors.items()}
     ready |= {name: launch_parameter(x, types.values()) for name, x in numbers.items()}
     others = {name: ready[name] for name in epilogue.others}
     return Finish(others, epilogue, gives)
@@ -127,8 +126,11 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
     Raises as `matmul`.
     """
     a, b = (as_tensor(x) if sums in ("i32", "u32") else tensor_of("matmul", x) for x in (A, B))
-    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    dtype, place = result_type("matmul", a.dtype, b.dtype), place_of("matmul", engine, [memory_of(a), memory_of(b)])
+    batch, m, n, k = rules.matmul_shapes(mode_sizes(a), mode_sizes(b))
+    dtype, place = (
+        rules.result_type("matmul", a.dtype, b.dtype),
+        place_of("matmul", engine, [memory_of(a), memory_of(b)]),
+    )
     extents = prod(m), prod(n), k, prod(batch)
     if sums in ("i32", "u32"):
         found = bytes_plan(place, dtype, extents)
@@ -170,7 +172,7 @@ def _of_bytes(
     """The product of 8-bit integers, in 32 bits, and what the operation makes of it."""
     a, b = of_8_bits(as_tensor(A), as_tensor(B), sums)
     wide = as_dtype(sums)
-    batch, m, n, k = matmul_shapes(mode_sizes(a), mode_sizes(b))
+    batch, m, n, k = rules.matmul_shapes(mode_sizes(a), mode_sizes(b))
     shape = (*batch, *m, *n)
     held = [memory_of(a), memory_of(b), *(x for x in given.values() if isinstance(x, Tensor))]
     place = place_of("matmul", engine, held)

@@ -14,17 +14,25 @@ from math import prod
 
 from ...errors import KernelError
 from ...layout import Layout, LayoutRight, from_modes, joined, leaves, select
-from ...tensor import CountingEngine, DType, Tensor, as_dtype, common_refinement, mode_sizes
-from ...tensor.domain import modes_of, over, runs_across
-from ...tensor.rules import broadcast_shape, matmul_shapes, result_type
+from ...tensor import (
+    CountingEngine,
+    DType,
+    Tensor,
+    as_dtype,
+    common_refinement,
+    is_row_major,
+    mode_layouts,
+    mode_sizes,
+    rules,
+    with_layout,
+)
+from .. import Adapter, cached_launches
 from ..operations.copies import copy, filled
 from ..operations.domain import zipped
 from ..operations.fold import fold_kernel, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
 from ..operations.reductions import Reduction, launches
-from ..runtime import Adapter
-from ..runtime.call_cache import repeatable, static_type
 from .cost_model import ProductProblem, choose_plan
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
@@ -33,8 +41,6 @@ from .plan import Plan, parts_of, whole_splits
 from .plan_cache import tuned_plan
 from .staging import corner, new_of_tiles, of_whole_tiles
 
-static_type(Plan)
-static_type(MatrixPlan)
 Operands = tuple[Tensor, Tensor, Tensor]
 Piece = tuple[int, ...]
 """The extent of an axis, or of a factor of one, and its strides in A, in B, in C, and in what has the shape of C."""
@@ -44,30 +50,30 @@ SLAB = 16
 """What the first of several summed axes has to be a multiple of, to be cut into slabs by every plan."""
 
 
-@repeatable
+@cached_launches
 def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType, engine: str) -> Tensor:
     """The sum over `axes` of a * b, broadcast by NumPy's rule, in a type of numbers."""
     call = "fused_multiply_add"
-    shape = broadcast_shape(call, mode_sizes(a), mode_sizes(b))
+    shape = rules.broadcast_shape(call, mode_sizes(a), mode_sizes(b))
     place = place_of(call, engine, [a, b])
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     c = place.new(tuple(shape[axis] for axis in kept), dtype)
     met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine=engine) for t in (a, b)]
     order = *kept, *axes
-    modes = [_repeated(modes_of(t), shape) for t in met]
-    x, y = (over(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
+    modes = [_repeated(mode_layouts(t), shape) for t in met]
+    x, y = (with_layout(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
     contract(place, (x, y, c))
     return c
 
 
 def stretched(a: Tensor, b: Tensor, c: Tensor) -> Operands:
     """A and B of a matrix product over the axes of C and then k: at stride 0 along those that they do not have."""
-    left, right, sizes = modes_of(a), modes_of(b), mode_sizes(c)
+    left, right, sizes = mode_layouts(a), mode_layouts(b), mode_sizes(c)
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else []
     batch = len(sizes) - len(rows) - len(columns)
     of_a = [*_repeated(left[:-2], sizes[:batch]), *rows, *_repeated([], sizes[batch + len(rows) :]), left[-1]]
     of_b = [*_repeated(right[:-2], sizes[:batch]), *_repeated([], sizes[batch:][: len(rows)]), *columns, right[-2:][0]]
-    return over(a, joined(of_a)), over(b, joined(of_b)), c
+    return with_layout(a, joined(of_a)), with_layout(b, joined(of_b)), c
 
 
 def _repeated(modes: Sequence[Layout], sizes: tuple[int, ...]) -> list[Layout]:
@@ -104,7 +110,7 @@ class ProductAxes:
 
         def view(tensor: Tensor, operand: int, *groups: list[Piece]) -> Tensor:
             taken = [*groups, rest] if rest else groups
-            return over(tensor, joined([_mode(group, operand) for group in taken]))
+            return with_layout(tensor, joined([_mode(group, operand) for group in taken]))
 
         others = (view(t, operand, [m], [n]) for operand, t in enumerate(like_c, 3))
         return view(a, 1, [m], self.k), view(b, 2, [n], self.k), *others
@@ -199,7 +205,7 @@ def contract_fused(
 
 def groups_of(operands: Sequence[Tensor]) -> ProductAxes | None:
     """The axes of a product in groups, where a plan takes them."""
-    groups = grouped(*(tuple(modes_of(t)) for t in operands))
+    groups = grouped(*(tuple(mode_layouts(t)) for t in operands))
     return None if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB) else groups
 
 
@@ -234,7 +240,7 @@ def arranged_for_kernel(
     if turn and columns <= 16 < rows:
         groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
     found = groups.operands(a, b, *like_c)
-    kinds, across = [str(t.dtype) for t in found], [runs_across(t) for t in found]
+    kinds, across = [str(t.dtype) for t in found], [is_row_major(t) for t in found]
     copies = m * n * batch // (rows * columns)
     return found, ProductProblem(
         rows, columns, k, copies, (kinds[0], kinds[1], kinds[2]), (across[0], across[1], across[2])
@@ -255,8 +261,8 @@ def problem_of(A: object, B: object) -> tuple[ProductProblem, Adapter]:
 
 def problem_for_plans(a: Tensor, b: Tensor) -> ProductProblem | None:
     """What a matrix product into a new tensor asks of its kernel; None where it is one by other means than plans."""
-    batch, m, n, _k = matmul_shapes(mode_sizes(a), mode_sizes(b))
-    c = Tensor(CountingEngine(result_type("matmul", a.dtype, b.dtype)), Layout((*batch, *m, *n), LayoutRight))
+    batch, m, n, _k = rules.matmul_shapes(mode_sizes(a), mode_sizes(b))
+    c = Tensor(CountingEngine(rules.result_type("matmul", a.dtype, b.dtype)), Layout((*batch, *m, *n), LayoutRight))
     operands = stretched(a, b, c)
     groups = groups_of(operands) if a.size and b.size else None
     if groups is None or not (groups.m and groups.n and groups.k):
@@ -270,7 +276,7 @@ def run_plan(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) 
     if plan.splits == 1:
         _run(place, operands, plan)
         return
-    a, b, c = (t if t.rank > 2 else over(t, joined([*modes_of(t), Layout(1, 0)])) for t in operands)
+    a, b, c = (t if t.rank > 2 else with_layout(t, joined([*mode_layouts(t), Layout(1, 0)])) for t in operands)
     _in_splits(place, (a, b, c), plan)
 
 
@@ -291,9 +297,11 @@ def _in_splits(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan
     """A product with partial sums in a tensor of their own, of whole tiles, which a second pass adds in their order."""
     A, B, C = operands
     kept = as_dtype(plan.types[1]) if isinstance(plan, MatrixPlan) else C.dtype.accumulator
-    partial = new_of_tiles(place, over(C, joined([*modes_of(C), Layout(plan.splits, 0)])), plan.tile[:2], kept)
-    rows, columns, batches, parts = modes_of(partial)
-    _run(place, (A, B, over(partial, joined([rows, columns, joined([batches, parts])]))), plan)
+    partial = new_of_tiles(
+        place, with_layout(C, joined([*mode_layouts(C), Layout(plan.splits, 0)])), plan.tile[:2], kept
+    )
+    rows, columns, batches, parts = mode_layouts(partial)
+    _run(place, (A, B, with_layout(partial, joined([rows, columns, joined([batches, parts])]))), plan)
     call = Reduction(corner(partial, mode_sizes(C)), (3,), keepdims=False)
     for tensors, static in launches("sum", call, place, C):
         place.run(fold_kernel, *tensors, **static)
@@ -305,8 +313,8 @@ def _sum_products(place: ExecutionSite, groups: ProductAxes, operands: Operands)
     columns = zipped(_flat(groups.k, 2, 1))
     assert rows is not None and columns is not None, "pieces are flat"
     a, b, c = operands
-    x, y = over(a, joined([rows[2], columns[1]])), over(b, joined([rows[1], columns[0]]))
-    sum_products(place, x, y, over(c, joined([rows[0], Layout(1, 0)])))
+    x, y = with_layout(a, joined([rows[2], columns[1]])), with_layout(b, joined([rows[1], columns[0]]))
+    sum_products(place, x, y, with_layout(c, joined([rows[0], Layout(1, 0)])))
 
 
 def _contract_copies(place: ExecutionSite, operands: Operands, how: How) -> None:
@@ -320,12 +328,14 @@ def _contract_copies(place: ExecutionSite, operands: Operands, how: How) -> None
 def _compact(place: ExecutionSite, tensor: Tensor, kept: int) -> Tensor:
     """A copy in the order of NumPy, with those of the first `kept` axes that are at stride 0 still there. The others,
     which are summed, are all stored, and so are one axis in every copy."""
-    modes = modes_of(tensor)
+    modes = mode_layouts(tensor)
     varying = [axis for axis, mode in enumerate(modes) if axis >= kept or any(leaves(mode.stride))]
     fresh = place.new(tuple(modes[axis].size for axis in varying), tensor.dtype)
-    copy(over(tensor, joined([modes[axis] for axis in varying])), fresh, engine=place.engine)
-    found = dict(zip(varying, modes_of(fresh), strict=True))
-    return over(fresh, joined([found.get(axis, from_modes([mode.size], [0])) for axis, mode in enumerate(modes)]))
+    copy(with_layout(tensor, joined([modes[axis] for axis in varying])), fresh, engine=place.engine)
+    found = dict(zip(varying, mode_layouts(fresh), strict=True))
+    return with_layout(
+        fresh, joined([found.get(axis, from_modes([mode.size], [0])) for axis, mode in enumerate(modes)])
+    )
 
 
 def kernel_operands(a: Tensor, b: Tensor, c: Tensor) -> Operands:

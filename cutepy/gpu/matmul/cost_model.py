@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, log2, prod
-from typing import TYPE_CHECKING
 
 from ...layout import ceil_div
 from ...tensor import as_dtype
+from .. import Adapter
 from .plan import Plan, whole_splits
-
-if TYPE_CHECKING:
-    from ..runtime import Adapter
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ... import gpu
 from ...errors import KernelError
-from ...tensor import DType, Scalars, Tensor, transform
-from ...tensor.rules import Number, WeakNumber
-from ..ir import Expr
+from ...tensor import DType, Scalars, Tensor, rules, transform
+from .. import Expr
 from ..operations.operand import tensor_of
 from ..operations.pointwise import Pointwise, pointwise
-from ..trace.kernel import kernel
 from .kernel_fma import multiply_tiles
 from .kernel_subgroup import MatrixPlan, multiply_matrices
 from .plan import Plan
@@ -27,7 +26,7 @@ PRODUCT = "c"
 Asked = str | Pointwise | Callable[..., Scalars]
 """A formula, an operation, or a function of one element of each."""
 NUMBERS = bool | int | float | complex | np.generic
-Beside = Tensor | Number | np.generic
+Beside = Tensor | rules.Number | np.generic
 """An operand of an epilogue: a tensor of the product's shape, or a number, which is a launch parameter."""
 
 
@@ -36,7 +35,7 @@ class Epilogue:
     """An operation on one element of the product and of each operand, and the types of these in order."""
 
     operation: Pointwise
-    types: tuple[DType | WeakNumber, ...]
+    types: tuple[DType | rules.WeakNumber, ...]
 
     @property
     def others(self) -> list[str]:
@@ -66,7 +65,7 @@ def operation_of(epilogue: Asked, given: Mapping[str, object]) -> tuple[Pointwis
     return operation, {name: x if isinstance(x, NUMBERS) else tensor_of("matmul", x) for name, x in given.items()}
 
 
-@kernel
+@gpu.kernel
 def epilogue_kernel(
     A: Tensor, B: Tensor, C: Tensor, others: tuple[Tensor | Expr, ...], *, plan: Plan | MatrixPlan, epilogue: Epilogue
 ) -> None:

@@ -10,10 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...layout import Layout, ceil_div, leaves
-from ...tensor import Array, DType, PackedEngine, Tensor, make_tensor, recast
-from ...tensor.domain import modes_of
+from ...tensor import Array, DType, PackedEngine, Tensor, make_tensor, mode_layouts, recast
+from .. import DeviceEngine
 from ..operations.operand import ExecutionSite
-from ..runtime.device_tensor import DeviceEngine
 from .kernel_subgroup import MatrixPlan, choose_matrix_plan, matrix_shapes
 
 WIDE_OF = {"i8": "i32", "u8": "u32"}
@@ -49,7 +48,7 @@ def of_bytes(plan: MatrixPlan, types: tuple[str, str]) -> MatrixPlan:
 def numbers_along(tensor: Tensor, axis: int, dtype: DType) -> Tensor:
     """Four neighbours along `axis` as one number of `dtype`: the memory as it is where they lie so, else that of a copy
     by the host, with zeros up to a multiple of four."""
-    rest = modes_of(tensor)
+    rest = mode_layouts(tensor)
     along = rest.pop(axis)
     apart = [step for mode in rest for step in leaves(mode.stride)]
     if leaves(along.stride) != (1,) or any(number % 4 for number in (along.size, tensor.offset, *apart)):

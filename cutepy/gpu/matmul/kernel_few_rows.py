@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from math import prod
 
+from ... import gpu
 from ...layout import Layout, ceil_div, composition, size
 from ...layout import _ as ALL
-from ...tensor import Tensor, clear, copy, gemm, local_tile, make_fragment_like, make_tensor, thread_value_partition
-from ...tensor.domain import runs_across
-from ..ir import Expr
-from ..language import control as gpu
-from ..language import functions
+from ...tensor import (
+    Tensor,
+    clear,
+    copy,
+    gemm,
+    is_row_major,
+    local_tile,
+    make_fragment_like,
+    make_tensor,
+    thread_value_partition,
+)
+from .. import Expr
 from .plan import Plan
 from .staging import PADDING, Slabs, Store, copy_layout, of_batch, share_of, spread_over_grid
 
@@ -27,8 +35,8 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
     batches = size(A, 2) if A.rank > 2 else 1
     A, B = (of_batch(t, batch) for t in (A, B))
     block = (4, 4) if bm * bk >= 16 * tn * tk else None  # turned in registers: shared memory takes vectors along k
-    copy_A = copy_layout((bm, bk), block, tn * tk, along_k=runs_across(A))
-    copy_B = copy_layout((bn, depth), (wide, 4), tn * tk, along_k=runs_across(B))
+    copy_A = copy_layout((bm, bk), block, tn * tk, along_k=is_row_major(A))
+    copy_B = copy_layout((bn, depth), (wide, 4), tn * tk, along_k=is_row_major(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, depth), column, copy_B)
     who = b.unit(0, wide), b.unit(1, 4)
     pitch = bk + PADDING
@@ -45,22 +53,22 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
     first, turns = share_of(whole, plan.splits, batch // batches)
     next_A = make_fragment_like(a.part(first))
     held = [make_fragment_like(b.part(first)) for _ in range(ahead)]
-    a.load(functions.minimum(first * (ahead // each), slabs - 1), next_A)
+    a.load(gpu.minimum(first * (ahead // each), slabs - 1), next_A)
 
     def load_run(turn: Expr | int, n: int) -> None:
-        b.load(turn * ahead + n if runs % ahead == 0 else functions.minimum(turn * ahead + n, runs - 1), held[n])
+        b.load(turn * ahead + n if runs % ahead == 0 else gpu.minimum(turn * ahead + n, runs - 1), held[n])
 
     for n in range(ahead):
         load_run(first, n)
     for turn in gpu.loop(turns):
-        following = functions.minimum(first + turn + 1, whole - 1)
+        following = gpu.minimum(first + turn + 1, whole - 1)
         for n in range(ahead):
             run, slab = (first + turn) * ahead + n, (first + turn) * (ahead // each) + n // each
             if n % each == 0:
                 gpu.barrier()
                 a.store(next_A, sA, slab)
                 gpu.barrier()
-                a.load(functions.minimum(slab + 1, slabs - 1), next_A)
+                a.load(gpu.minimum(slab + 1, slabs - 1), next_A)
             mine = make_tensor(B.dtype.accumulator, held[n].layout)
             b.keep(held[n], mine, run)
             load_run(following, n)
@@ -69,7 +77,7 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
                 copy(parts_A(ALL, (ALL, who[1], n % each)), rows)
                 for kk in range(4):
                     gemm(rows(ALL, kk), mine(((ALL, kk, 0, 0),)), acc)
-    total, owned, owns = _added(acc, memory, who, plan, across=runs_across(of_batch(C, batch)))
+    total, owned, owns = _added(acc, memory, who, plan, across=is_row_major(of_batch(C, batch)))
 
     def like_C(tensor: Tensor) -> Tensor:
         return thread_value_partition(local_tile(of_batch(tensor, batch), (bm, bn), (row, column)), owned)
@@ -84,7 +92,7 @@ def _added(
     """The sums of the threads along k, added some rows at a time: those of a thread, the layout from (thread, value) to
     their places in the tile, and whether the thread has any."""
     (bm, bn, _), (_, tn, tk), rows = plan.tile, plan.along, plan.rows_at_once
-    tid, wide, count = gpu.thread(), bn // tn, rows * bn
+    tid, wide, count = gpu.thread, bn // tn, rows * bn
     down, right = (bn, 1) if across else (1, rows)
     order = Layout((bn, rows), (bm, 1)) if across else Layout((rows, bn), (1, bm))
     owners = min(count, tn * tk)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
+from ... import gpu
 from ...layout import Layout, ceil_div, composition, leaves, size
 from ...layout import _ as ALL
 from ...tensor import (
@@ -17,16 +18,15 @@ from ...tensor import (
     clear,
     copy,
     gemm,
+    is_row_major,
     local_tile,
     make_fragment_like,
     make_tensor,
+    mode_layouts,
     thread_value_partition,
     transform,
 )
-from ...tensor.domain import modes_of, runs_across
-from ..ir import Expr
-from ..language import control as gpu
-from ..trace.kernel import kernel
+from .. import Expr
 from .kernel_few_rows import multiply_few_rows
 from .plan import Plan
 from .staging import (
@@ -42,7 +42,7 @@ from .staging import (
 )
 
 
-@kernel
+@gpu.kernel
 def matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: Plan) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n) in any layouts.
 
@@ -58,13 +58,13 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
         multiply_few_rows(A, B, C, plan, store)
         return
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
-    (column, row, batch), tid = spread_over_grid(C, plan.tile, prod(plan.threads)), gpu.thread()
+    (column, row, batch), tid = spread_over_grid(C, plan.tile, prod(plan.threads)), gpu.thread
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
-    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=runs_across(A))
-    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=runs_across(B))
+    copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=is_row_major(A))
+    copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=is_row_major(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
-    across = runs_across(C)
+    across = is_row_major(C)
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
     places = _places(replace(plan, lanes=None) if apart else plan, across)
     slice_, tid = tid // (tm * tn), tid % (tm * tn)
@@ -152,7 +152,7 @@ STORING = 256
 
 def _apart(C: Tensor, k: int) -> bool:
     """Whether threads own single places, side by side: where no vector of C can be stored, and storing takes long."""
-    steps = {abs(step) for mode in modes_of(C) for step in leaves(mode.stride)} - {1}
+    steps = {abs(step) for mode in mode_layouts(C) for step in leaves(mode.stride)} - {1}
     return k <= STORING and any(place % 4 for place in (*steps, C.offset))
 
 

@@ -12,6 +12,7 @@ from itertools import product
 from math import prod
 from typing import Literal
 
+from ... import gpu
 from ...errors import KernelError
 from ...layout import Layout, ceil_div, leaves, size
 from ...layout import _ as ALL
@@ -23,19 +24,17 @@ from ...tensor import (
     clear,
     copy,
     gemm,
+    is_row_major,
+    least_strides,
     local_tile,
     make_fragment_like,
     make_tiled_mma,
+    mode_layouts,
     subgroup_matrix,
     thread_value_partition,
 )
-from ...tensor.domain import modes_of, runs_across, steps_of
-from ..ir import Expr
-from ..ir.stmt import workgroup_bytes
-from ..language import control as gpu
+from .. import Expr
 from ..operations.operand import ExecutionSite
-from ..runtime import MATRICES
-from ..trace.kernel import kernel
 from .cost_model import PROCESSORS, START
 from .kernel_fma import store_sums
 from .plan import parts_of
@@ -49,6 +48,7 @@ SUBGROUP = 32
 """Threads of a subgroup, on the adapters that grant matrices so far."""
 
 
+@gpu.static_type
 @dataclass(frozen=True, slots=True)
 class MatrixPlan:
     """How the product is cut up: `subgroups` along rows and columns share a tile of (rows, columns, k), in matrices of
@@ -138,12 +138,12 @@ class MatrixPlan:
     def slab_bytes(self) -> int:
         """Bytes of shared memory for the slabs of A and B."""
         width = as_dtype(self.types[0]).bytes * self.packed
-        return workgroup_bytes([self.staged(operand).cosize * width for operand in (0, 1)])
+        return gpu.workgroup_bytes([self.staged(operand).cosize * width for operand in (0, 1)])
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory, with a block of results."""
-        return workgroup_bytes([self.slab_bytes, self.block(True).cosize * as_dtype(self.types[1]).bytes])
+        return gpu.workgroup_bytes([self.slab_bytes, self.block(True).cosize * as_dtype(self.types[1]).bytes])
 
     def block(self, across: bool) -> Layout:
         """The layout in shared memory of a block of results, what the subgroups hold side by side: padded where `ROOM`
@@ -159,13 +159,13 @@ class MatrixPlan:
         each at a multiple of 16 bytes."""
         if C.dtype is not as_dtype(self.types[1]) or size(C, 0) % self.tile[0] or size(C, 1) % self.tile[1]:
             return False
-        if not isinstance(C.layout, Layout) or any(len(leaves(m.shape)) > 1 for m in modes_of(C)[:2]):
+        if not isinstance(C.layout, Layout) or any(len(leaves(m.shape)) > 1 for m in mode_layouts(C)[:2]):
             return False
-        steps = [step for mode in modes_of(C) for step in leaves(mode.stride) if step != 1]
-        return 1 in steps_of(C) and not any(place * C.dtype.bytes % 16 for place in (*steps, C.offset))
+        steps = [step for mode in mode_layouts(C) for step in leaves(mode.stride) if step != 1]
+        return 1 in least_strides(C) and not any(place * C.dtype.bytes % 16 for place in (*steps, C.offset))
 
 
-@kernel
+@gpu.kernel
 def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -> None:
     """C = A B^T: A (m,k), B (n,k) and C (m,n), or with a last mode of batches; as `matmul_kernel`.
 
@@ -177,13 +177,13 @@ def matrix_matmul_kernel(A: Tensor, B: Tensor, C: Tensor, *, plan: MatrixPlan) -
 def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: Store | None) -> None:
     """The body of `matrix_matmul_kernel`, which stores what `store` makes of the sums; without it, matrices to C."""
     (bm, bn, bk), mma = plan.tile, plan.mma
-    (column, row, batch), who = spread_over_grid(C, plan.tile, prod(plan.threads)), SUBGROUP * gpu.subgroup()
+    (column, row, batch), who = spread_over_grid(C, plan.tile, prod(plan.threads)), SUBGROUP * gpu.subgroup
     batches = size(A, 2) if A.rank > 2 else 1
     if plan.band:
         row, column = _in_bands(row, column, plan.band, ceil_div(size(C, 1), bn))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
     a, b = (
-        Slabs(t, plan.slab(i), block, plan.copies(i, runs_across(t)))
+        Slabs(t, plan.slab(i), block, plan.copies(i, is_row_major(t)))
         for i, (t, block) in enumerate(((A, row), (B, column)))
     )
     sA, sB = gpu.shared(A, plan.staged(0)), gpu.shared(B, plan.staged(1))
@@ -212,11 +212,11 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
 def _store_blocks(acc: Tensor, C: Tensor, plan: MatrixPlan, place: tuple[Expr, Expr, Expr], store: Store) -> None:
     """Bring the sums to threads through shared memory, which store what C has of them: a block after the other of what
     the subgroups hold side by side."""
-    across = runs_across(C)
+    across = is_row_major(C)
     block = plan.block(across)
     rows, columns = block[0].size, block[1].size
     staged = gpu.shared(plan.types[1], block, name="sC")
-    target = plan.mma.partition_C(staged, SUBGROUP * gpu.subgroup())
+    target = plan.mma.partition_C(staged, SUBGROUP * gpu.subgroup)
     shares = copy_layout((rows, columns), (1, 4) if across else (4, 1), prod(plan.threads), along_k=across)
     for i, j in product(range(plan.tile[0] // rows), range(plan.tile[1] // columns)):
         copy(acc(ALL, i, j), target(ALL, 0, 0))  # by all: under a condition, a third slower
@@ -320,8 +320,8 @@ def matrix_shapes(place: ExecutionSite, types: tuple[str, str]) -> list[tuple[in
     if place.device is None:
         return "the interpreter is asked for, not a device"
     adapter, least = place.device.adapter, _most_shared()
-    found = [(s.m, s.n, s.k) for s in adapter.matrices if (s.operand, s.result) == types]
-    if MATRICES not in place.device.features or not found:
+    found = [(s.m, s.n, s.k) for s in place.device.matrices if (s.operand, s.result) == types]
+    if not found:
         return adapter.no_matrices or f"{adapter} lists none of {types[0]} with sums in {types[1]}"
     if adapter.limits.workgroup_bytes < least:
         return f"{adapter} has {adapter.limits.workgroup_bytes} bytes of shared memory, the plans need {least}"

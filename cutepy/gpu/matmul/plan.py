@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ... import gpu
 from ...errors import KernelError
 from ...layout import ceil_div
-from ..ir.stmt import workgroup_bytes
 from .staging import PADDING, copy_block, padded_slabs
 
 ROOM = 6144
@@ -41,6 +41,7 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """What each field of a plan may be."""
 
 
+@gpu.static_type
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How the matrix product is cut up.
@@ -138,7 +139,7 @@ class Plan:
 def slab_bytes(tile: tuple[int, int, int], stages: int = 1) -> int:
     """Bytes of workgroup memory for slabs of A and B, elements of 4 bytes, at most."""
     bm, bn, bk = tile
-    return workgroup_bytes(4 * padded_slabs(rows, bk, stages).cosize for rows in (bm, bn))
+    return gpu.workgroup_bytes(4 * padded_slabs(rows, bk, stages).cosize for rows in (bm, bn))
 
 
 def whole_splits(plan: Plan, k: int, splits: int) -> Plan:

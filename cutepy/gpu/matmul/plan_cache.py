@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...errors import KernelError
-from ..runtime import Adapter
+from .. import Adapter
 from ..runtime.interrupts import Uninterrupted
 from .cost_model import PROCESSORS, ProductProblem, groups_of, registers_per_thread
 from .plan import Plan

@@ -12,6 +12,7 @@ from itertools import product
 from math import gcd, prod
 from typing import TypeAlias
 
+from ... import gpu
 from ...errors import KernelError
 from ...layout import Layout, ceil_div, composition, from_modes, joined, leaves, size
 from ...layout import _ as ALL
@@ -19,21 +20,19 @@ from ...tensor import (
     DType,
     Tensor,
     copy,
+    is_row_major,
+    least_strides,
     local_tile,
     make_counting_tensor,
+    mode_layouts,
     mode_sizes,
     thread_value_partition,
     transform,
     u32,
+    with_layout,
 )
-from ...tensor.domain import modes_of, over, runs_across, steps_of
-from ..ir import Expr
-from ..language import control as gpu
-from ..language import functions
-from ..language.functions import cast, select
+from .. import Expr, Limits
 from ..operations.operand import ExecutionSite
-from ..trace import state
-from ..trace.kernel import kernel
 
 
 def copy_block(tile: tuple[int, int], threads: int, *, along_k: bool) -> tuple[int, int]:
@@ -142,7 +141,7 @@ class Slabs:
         columns = self.target(make_counting_tensor(Layout((rows, depth), (0, 1)), dtype=u32))
 
         def kept(value: Expr, column: Expr) -> Expr:
-            found: Expr = select(slab * depth + column < extent, cast(value, target.dtype), 0)
+            found: Expr = gpu.select(slab * depth + column < extent, gpu.cast(value, target.dtype), 0)
             return found
 
         transform(registers, columns, target, op=kept)
@@ -151,14 +150,14 @@ class Slabs:
         """The first vector of the thread along the rows or along k of a tile."""
         rows, shape, stride = self.tile[0], leaves(self.copies[0].shape), leaves(self.copies[0].stride)
         steps = [step // rows if mode else step % rows for step in stride]
-        return from_modes(shape, [step // width for step in steps])(gpu.thread())
+        return from_modes(shape, [step // width for step in steps])(gpu.thread)
 
     def _inside(self, mode: int, unit: Expr, width: int) -> list[tuple[int, int, Expr]]:
         """Where vector `unit` lies, moved inside, as pieces (first, count, place): whole, or element by element."""
         extent = size(self.source, mode)
         if extent % width == 0:
-            return [(0, width, functions.minimum(unit, extent // width - 1) * width)]
-        return [(first, 1, functions.minimum(unit * width + first, extent - 1)) for first in range(width)]
+            return [(0, width, gpu.minimum(unit, extent // width - 1) * width)]
+        return [(first, 1, gpu.minimum(unit * width + first, extent - 1)) for first in range(width)]
 
     def _block(self, row: Expr, column: Expr, shape: tuple[int, int]) -> Tensor:
         """A block of the operand from (row, column) on."""
@@ -182,29 +181,29 @@ def new_of_tiles(place: ExecutionSite, like: Tensor, tile: tuple[int, ...], dtyp
     """A tensor to be filled, as large as `like` in whole tiles, its first two modes in the same order."""
     sizes = mode_sizes(like)
     whole = *(ceil_div(extent, step) * step for extent, step in zip(sizes, tile, strict=False)), *sizes[len(tile) :]
-    return place.new(whole, dtype, (*((1, 0) if runs_across(like) else (0, 1)), *range(2, len(sizes))))
+    return place.new(whole, dtype, (*((1, 0) if is_row_major(like) else (0, 1)), *range(2, len(sizes))))
 
 
 def corner(tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """The first elements of a tensor of whole tiles, so many of its first two modes."""
-    rows, columns, *rest = modes_of(tensor)
+    rows, columns, *rest = mode_layouts(tensor)
     inside = [composition(mode, Layout(extent)) for mode, extent in zip((rows, columns), sizes, strict=False)]
-    return over(tensor, joined([*inside, *rest]))
+    return with_layout(tensor, joined([*inside, *rest]))
 
 
-@kernel
+@gpu.kernel
 def padded_kernel(source: Tensor, result: Tensor, *, tile: tuple[int, ...]) -> None:
     """result[i] = source[i], and 0 where the source has none: tiles divide the result."""
     gpu.launch(grid=size(result) // prod(tile), threads=THREADS)
-    shares = copy_layout((tile[0], tile[1]), None, THREADS, along_k=runs_across(result))
+    shares = copy_layout((tile[0], tile[1]), None, THREADS, along_k=is_row_major(result))
     parts = [thread_value_partition(local_tile(t, tile, gpu.workgroup.x), shares) for t in (source, result)]
     copy(*parts)
 
 
 def of_whole_tiles(place: ExecutionSite, tensor: Tensor, tile: tuple[int, int]) -> Tensor:
     """An operand of whole tiles that are read in vectors: itself, or its elements in a tensor of zeros."""
-    steps = [abs(step) for mode in modes_of(tensor) for step in leaves(mode.stride)]
-    aligned = 1 in steps_of(tensor) and not any(at % 4 for at in (*steps, tensor.offset) if at != 1)
+    steps = [abs(step) for mode in mode_layouts(tensor) for step in leaves(mode.stride)]
+    aligned = 1 in least_strides(tensor) and not any(at % 4 for at in (*steps, tensor.offset) if at != 1)
     if aligned and all(extent % step == 0 for extent, step in zip(mode_sizes(tensor), tile, strict=False)):
         return tensor
     fresh = new_of_tiles(place, tensor, tile, tensor.dtype)
@@ -225,7 +224,7 @@ def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
 def spread_over_grid(C: Tensor, tile: tuple[int, ...], threads: int) -> tuple[Expr, Expr, Expr]:
     """The launch, and the column, the row and the batch of the workgroup: in one dimension where a grid is too long."""
     grid = ceil_div(size(C, 1), tile[1]), ceil_div(size(C, 0), tile[0]), size(C, 2) if C.rank > 2 else 1
-    if max(grid[1:]) <= state.MOST_GROUPS:
+    if max(grid[1:]) <= Limits().workgroups:
         gpu.launch(grid=grid, threads=threads)
         return gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
     gpu.launch(grid=prod(grid), threads=threads)
@@ -238,7 +237,7 @@ def share_of(slabs: int, splits: int, part: Expr) -> tuple[Expr | int, Expr | in
     if splits == 1:
         return 0, slabs
     share = ceil_div(slabs, splits)
-    return part * share, share if slabs % splits == 0 else functions.minimum(share, slabs - part * share)
+    return part * share, share if slabs % splits == 0 else gpu.minimum(share, slabs - part * share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +285,7 @@ def pipelined(
         gpu.barrier()  # with two stages one is enough: the slab before the last is not read after the last barrier
         if how.ahead:
             with gpu.when(True if always else k + 1 < turns):
-                load(functions.minimum(first + k + 1, slabs - 1) if always or how.splits > 1 else k + 1)
+                load(gpu.minimum(first + k + 1, slabs - 1) if always or how.splits > 1 else k + 1)
         multiply(stage)
         if how.stages == 1:
             gpu.barrier()

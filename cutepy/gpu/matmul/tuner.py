@@ -26,9 +26,8 @@ from operator import gt
 
 from ...errors import KernelError
 from ...layout import ceil_div
+from .. import Adapter, CallCache, Limits
 from ..operations.domain import power_of_two
-from ..runtime import Adapter, Limits
-from ..runtime.call_cache import forget
 from ..runtime.interrupts import Uninterrupted
 from .contraction import problem_of
 from .cost_model import (
@@ -114,7 +113,7 @@ def tune(
     if progress:
         print(file=sys.stderr)
     keep(adapter, problem, plan, took)
-    forget()
+    CallCache.clear_all()
     return Tuning(problem, plan, took, tuple(trials))
 
 

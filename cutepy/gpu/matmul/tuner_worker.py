@@ -23,9 +23,8 @@ import numpy as np
 from ...errors import CutepyError
 from ...layout import Layout
 from ...tensor import Tensor, as_dtype
+from .. import Device, array, default_device
 from ..operations.operand import ExecutionSite
-from ..runtime import Device, default_device
-from ..runtime.device_tensor import array
 from .contraction import Operands, run_plan
 from .cost_model import ProductProblem
 from .kernel_fma import matmul_kernel

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import gpu
 from ...errors import KernelError
 from ...layout import joined, leaves
-from ...tensor import Tensor
-from ...tensor.domain import modes_of, over
-from ..language import functions
-from ..runtime.call_cache import repeatable
-from ..trace.kernel import kernel
+from ...tensor import Tensor, mode_layouts, with_layout
+from .. import cached_launches
 from .domain import Tiling, tiling_of
 from .operand import ExecutionSite, place_of, target_of, tensor_of
 from .pointwise import each_element, shares_memory, walk
@@ -23,16 +21,16 @@ LARGE, WIDE = 1 << 24, (8192, 1024)
 and 3,998 by the tiles of other walks."""
 
 
-@kernel
+@gpu.kernel
 def copy_kernel(source: Tensor, result: Tensor, *, tiling: Tiling | None) -> None:
     """result[i] = source[i]."""
-    each_element([source], result, lambda value: functions.cast(value, result.dtype), tiling)
+    each_element([source], result, lambda value: gpu.cast(value, result.dtype), tiling)
 
 
-@kernel
+@gpu.kernel
 def fill_kernel(result: Tensor, *, value: float, tiling: Tiling | None) -> None:
     """result[i] = value."""
-    each_element([result], result, lambda _: functions.constant(value, result.dtype), tiling)
+    each_element([result], result, lambda _: gpu.constant(value, result.dtype), tiling)
 
 
 def filled(place: ExecutionSite, result: Tensor, value: float) -> Tensor:
@@ -43,7 +41,7 @@ def filled(place: ExecutionSite, result: Tensor, value: float) -> Tensor:
     return result
 
 
-@repeatable
+@cached_launches
 def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     """`target[i] = source[i]` for every i, between any layouts, types that convert without losing kind, and memories.
 
@@ -74,13 +72,13 @@ def copy(source: object, target: Tensor, *, engine: str = "wgpu") -> None:
     a = place.bring(a)
     (a, b), tiling = walk(_alike([a, b]))
     if b.size >= LARGE and len(leaves(b.shape)) == 1 and place.most_threads >= WIDE[1]:
-        tiling = tiling_of([modes_of(t)[0] for t in (a, b)], elements=WIDE[0], threads=WIDE[1])
+        tiling = tiling_of([mode_layouts(t)[0] for t in (a, b)], elements=WIDE[0], threads=WIDE[1])
     place.run(copy_kernel, a, b, tiling=tiling)
 
 
 def _alike(tensors: list[Tensor]) -> list[Tensor]:
     """The tensors with equal sizes mode by mode: as they are, or each as one mode."""
-    first, second = ([mode.size for mode in modes_of(t)] for t in tensors)
+    first, second = ([mode.size for mode in mode_layouts(t)] for t in tensors)
     if first == second:
         return tensors
-    return [over(t, joined([joined(modes_of(t))])) for t in tensors]
+    return [with_layout(t, joined([joined(mode_layouts(t))])) for t in tensors]

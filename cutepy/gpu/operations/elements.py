@@ -17,13 +17,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ... import gpu
 from ...errors import KernelError
-from ...tensor import DTYPES, DType, bool_
-from ...tensor.functions import FUNCTIONS, NAMED, Function
-from ...tensor.rules import Number, Typed, check_number, result_type
-from ..ir import Expr
-from ..ir.functions import spelt
-from ..language.functions import cast, constant, select
+from ...tensor import DTYPES, DType, bool_, functions, rules
+from .. import Expr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,66 +28,66 @@ class Element:
     """A value of one element: its expression, and what the rules know it by. f16 is computed in f32."""
 
     value: Expr
-    dtype: Typed
+    dtype: rules.Typed
 
 
-Operand: TypeAlias = Element | Number
+Operand: TypeAlias = Element | rules.Number
 
 
-def apply(function: Function, *operands: Operand) -> Element:
+def apply(function: functions.Function, *operands: Operand) -> Element:
     """What `function` gives for these elements. Raises as the rules do."""
     taken, result = function.types(*map(type_of, operands))
     used = [_taken(operand, dtype.accumulator) for operand, dtype in zip(operands, taken, strict=True)]
-    return Element(spelt(function, *used), result)
+    return Element(gpu.apply_function(function, *used), result)
 
 
-def type_of(operand: Operand) -> Typed:
+def type_of(operand: Operand) -> rules.Typed:
     """What the rules know of an operand: its type, or the number itself."""
     return operand.dtype if isinstance(operand, Element) else operand
 
 
 def truth(value: Expr) -> Expr:
     """Whether a value is not 0, as NaN is."""
-    return ~(value == 0.0) if value.dtype.kind == "f" else cast(value, bool_)
+    return ~(value == 0.0) if value.dtype.kind == "f" else gpu.cast(value, bool_)
 
 
 def _taken(operand: Operand, dtype: DType) -> Expr:
     if isinstance(operand, Element):
-        return truth(operand.value) if dtype is bool_ else cast(operand.value, dtype)
-    return constant(rounded(operand, dtype), dtype)
+        return truth(operand.value) if dtype is bool_ else gpu.cast(operand.value, dtype)
+    return gpu.constant(rounded(operand, dtype), dtype)
 
 
-def rounded(number: Number, dtype: DType) -> Number:
+def rounded(number: rules.Number, dtype: DType) -> rules.Number:
     """A Python number as an element of `dtype`: what is beyond the greatest float is infinite."""
     with np.errstate(over="ignore"):
-        found: Number = np.asarray(number).astype(dtype.numpy).item()
+        found: rules.Number = np.asarray(number).astype(dtype.numpy).item()
     return found
 
 
 def convert(operand: Operand, dtype: DType) -> Element:
     """The element in another type: NaN to 0 where that holds whole numbers; to f16 it is rounded at once."""
     if not isinstance(operand, Element):
-        check_number(f"as {dtype}", operand, dtype)
+        rules.check_number(f"as {dtype}", operand, dtype)
         return Element(_taken(operand, dtype.accumulator), dtype)
     value = operand.value
     if value.dtype.kind == "f" and dtype.kind in "iu":
-        is_nan = spelt(FUNCTIONS["isnan"], cast(value, value.dtype.accumulator))
-        value = select(is_nan, constant(0, value.dtype), value)
-    rounded_once = truth(value) if dtype is bool_ else cast(value, dtype)
-    return Element(cast(rounded_once, dtype.accumulator), dtype)
+        is_nan = gpu.apply_function(functions.FUNCTIONS["isnan"], gpu.cast(value, value.dtype.accumulator))
+        value = gpu.select(is_nan, gpu.constant(0, value.dtype), value)
+    rounded_once = truth(value) if dtype is bool_ else gpu.cast(value, dtype)
+    return Element(gpu.cast(rounded_once, dtype.accumulator), dtype)
 
 
 def stored(element: Element) -> Expr:
     """The value in the type that it has by the rules."""
     assert isinstance(element.dtype, DType)
-    return cast(element.value, element.dtype)
+    return gpu.cast(element.value, element.dtype)
 
 
 def in_one_type(name: str, function: Callable[..., object]) -> Callable[..., Element]:
     """A function of the kernel language over elements: they meet in one type before it is called, bool stays bool."""
 
     def element(*operands: Operand) -> Element:
-        met = result_type(name, *map(type_of, operands))
+        met = rules.result_type(name, *map(type_of, operands))
         kept = [isinstance(x, Element) and x.value.dtype is bool_ for x in operands]
         used = [_taken(x, bool_ if stays else met.accumulator) for x, stays in zip(operands, kept, strict=True)]
         found = function(*used)
@@ -117,11 +114,11 @@ def _function(name: str) -> Callable[..., Operand] | None:
     """What a formula calls by this name: a function of the table, or a conversion."""
     if name in DTYPES:
         return lambda value: convert(value, DTYPES[name])
-    found = NAMED.get(_SHORT.get(name, name))
+    found = functions.NAMED.get(_SHORT.get(name, name))
     return None if found is None else partial(_applied, found)
 
 
-def _applied(function: Function, *operands: Operand) -> Operand:
+def _applied(function: functions.Function, *operands: Operand) -> Operand:
     """A function of elements; of Python numbers alone it is a Python number."""
     if len(operands) != function.arity:
         raise TypeError(f"{function.name} takes {function.arity} operands, not {len(operands)}")
@@ -136,7 +133,7 @@ def _operated(op: ast.AST, *operands: Operand) -> Operand:
     """A function of elements that Python spells as an operator, and computes for numbers alone."""
     if isinstance(op, ast.UAdd):
         return operands[0]
-    function = FUNCTIONS[_OPERATORS[type(op)]]
+    function = functions.FUNCTIONS[_OPERATORS[type(op)]]
     if function.python is None or any(isinstance(operand, Element) for operand in operands):
         return _applied(function, *operands)
     whole = [operand for operand in operands if isinstance(operand, int)]
@@ -210,7 +207,7 @@ def _read(node: ast.AST, text: str, names: dict[str, None]) -> Callable[[Mapping
         case ast.Call(func=ast.Name(id=name), keywords=[], args=parts) if call := _function(name):
             pass
         case ast.Call(func=func):
-            listed = ", ".join([*NAMED, *_SHORT, *DTYPES])
+            listed = ", ".join([*functions.NAMED, *_SHORT, *DTYPES])
             raise _wrong(text, func.col_offset + 1, f"there are the functions {listed}")
         case ast.BinOp(op=op, left=left, right=right) | ast.Compare(ops=[op], left=left, comparators=[right]) if (
             type(op) in _OPERATORS
@@ -222,7 +219,7 @@ def _read(node: ast.AST, text: str, names: dict[str, None]) -> Callable[[Mapping
             both = partial(_operated, op)
             call = lambda *found: reduce(both, found)  # noqa: E731
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            call, parts = partial(_applied, FUNCTIONS["where"]), [test, body, orelse]
+            call, parts = partial(_applied, functions.FUNCTIONS["where"]), [test, body, orelse]
         case _:
             place = getattr(node, "col_offset", 0) + 1
             raise _wrong(text, place, f"{type(node).__name__} has no meaning here; operators and calls have")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import Any
 
+from ... import gpu
 from ...layout import (
     ComposedLayout,
     Layout,
@@ -27,6 +28,7 @@ from ...layout import _ as ALL
 from ...tensor import (
     Tensor,
     fill,
+    is_row_major,
     local_tile,
     make_counting_tensor,
     make_tensor,
@@ -35,12 +37,7 @@ from ...tensor import (
     transform,
     u32,
 )
-from ...tensor.domain import runs_across
-from ..ir import Expr
-from ..language import control as gpu
-from ..language import functions
-from ..language.folds import Fold
-from ..trace.kernel import kernel
+from .. import Expr, Fold
 from .domain import power_of_two
 from .operand import ExecutionSite
 
@@ -134,7 +131,7 @@ def plan_for(
     """
     rows, columns = x.layout[0].size, x.layout[1].size
     short = x.size < 16 * LARGE  # another pass would take a good part of the time
-    wide = run is None and LARGE <= x.size and short and not runs_across(x) and most_threads >= MOST_THREADS
+    wide = run is None and LARGE <= x.size and short and not is_row_major(x) and most_threads >= MOST_THREADS
     wide = wide and FEW // 2 <= -(-rows // WIDE) <= FEW
     threads, few = (MOST_THREADS, FEW // 2) if wide else (THREADS, FEW if short else 2 * FEW)
     room = threads * (16 if x.size >= LARGE else 4)
@@ -142,7 +139,7 @@ def plan_for(
     factors = _factors(x, room, max(run, room // power_of_two(columns))) if tiled else []
     tiled = prod(extent for _, extent in factors) >= min(THREADS, rows * columns)
     if not tiled:
-        across = runs_across(x)
+        across = is_row_major(x)
         lanes = min(THREADS if across else 4, power_of_two(columns))
         height = min(THREADS // lanes, power_of_two(rows))
         factors = [(1, lanes), (0, height)] if across else [(0, height), (1, lanes)]
@@ -155,7 +152,7 @@ def plan_for(
 def plan_of_whole_rows(x: Tensor, most: int) -> FoldPlan | None:
     """A plan whose tiles have whole rows of `x`, at most `most` values a thread; None where there is none."""
     columns = power_of_two(size(x, 1))
-    least, most_rows = (1, 8) if runs_across(x) else (8, 32)
+    least, most_rows = (1, 8) if is_row_major(x) else (8, 32)
     room = max(4 * THREADS, min(most_rows * columns, THREADS * 32) if x.size >= LARGE else 0, least * columns)
     factors = _factors(x, room, room // columns)
     tile, owned = _shared_out(factors, _width(x), THREADS)
@@ -226,19 +223,19 @@ def _shared_out(
     return (rows, columns), joined([of_thread, of_value])
 
 
-@kernel
+@gpu.kernel
 def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
     """out[i, s] = the fold of what split s takes of row i of x."""
     _fold((x,), out, fold, plan, lambda value, so_far: fold.combine(so_far, fold.taken(value)))
 
 
-@kernel
+@gpu.kernel
 def dot_kernel(x: Tensor, y: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
     """out[i, s] = the sum of x[i, j] * y[i, j] over what split s takes of row i."""
 
     def add(one: Expr, other: Expr, so_far: Expr) -> Expr:
         factors = fold.taken(one), fold.taken(other)
-        return functions.fma(*factors, so_far) if fold.dtype.kind == "f" else so_far + factors[0] * factors[1]
+        return gpu.fma(*factors, so_far) if fold.dtype.kind == "f" else so_far + factors[0] * factors[1]
 
     _fold((x, y), out, fold, plan, add)
 
@@ -251,7 +248,7 @@ def _fold(sources: tuple[Tensor, ...], out: Tensor, fold: Fold, plan: FoldPlan, 
     *parts, places = (rows.parts(t) for t in (*sources, columns_like(sources[0])))
 
     def add_inside(column: Expr, *values: Expr) -> Expr:
-        found: Expr = functions.select(column < rows.columns, add(*values), values[-1])
+        found: Expr = gpu.select(column < rows.columns, add(*values), values[-1])
         return found
 
     def add_one(mine: Expr, column: Expr) -> None:
@@ -279,7 +276,7 @@ class Rows:
         self.plan, self.count, self.columns = plan, size(x, 0), size(x, 1)
         gpu.launch(grid=ceil_div(self.count, plan.tile[0]) * plan.splits, threads=plan.threads)
         self.tile, self.split = gpu.workgroup.x // plan.splits, gpu.workgroup.x % plan.splits
-        self.row, self.lane = plan.place(gpu.thread())
+        self.row, self.lane = plan.place(gpu.thread)
 
     def parts(self, x: Tensor) -> Callable[[object], Tensor]:
         """What the thread has of tile t of its rows of `x`, as a function of t."""

@@ -12,14 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import KernelError
-from ...layout import from_modes, joined
-from ...layout.algebra.queries import is_injective
-from ...tensor import Array, DType, Tensor, gpu_dtype, make_tensor, view_of
-from ...tensor.operand import tensor_of as as_tensor
-from ...tensor.rules import Shape
-from ..runtime import Device, Limits, default_device
-from ..runtime.device_tensor import DeviceEngine, array
-from ..trace.kernel import KernelFunction
+from ...layout import from_modes, is_injective, joined
+from ...tensor import Array, DType, Tensor, as_tensor, gpu_dtype, make_tensor, rules, view_of
+from .. import Device, DeviceEngine, KernelFunction, Limits, array, default_device
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +46,7 @@ class ExecutionSite:
         else:
             kernel(*args, **static)
 
-    def new(self, shape: Shape, dtype: DType, order: Sequence[int] | None = None) -> Tensor:
+    def new(self, shape: rules.Shape, dtype: DType, order: Sequence[int] | None = None) -> Tensor:
         """A new tensor to be filled, which holds anything on a device; `order` lists its axes, the fastest first
         (default: the last one first)."""
         stride, step = [0] * len(shape), 1

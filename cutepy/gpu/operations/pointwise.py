@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import gpu
 from ...errors import KernelError
 from ...layout import size
 from ...tensor import (
@@ -24,24 +25,21 @@ from ...tensor import (
     Tensor,
     ViewEngine,
     bool_,
+    broadcast_to,
     copy,
     f32,
+    functions,
     gpu_dtype,
+    least_strides,
     local_tile,
+    mode_layouts,
     mode_sizes,
+    rules,
     thread_value_partition,
     transform,
+    with_layout,
 )
-from ...tensor.domain import broadcast, modes_of, over, steps_of
-from ...tensor.functions import Function
-from ...tensor.rules import Number, Shape, Typed, WeakNumber, broadcast_shape, result_type, weak_kind
-from ..ir import Expr, new_arena, var
-from ..language import control as gpu
-from ..language import functions
-from ..runtime.call_cache import CallCache, seen
-from ..runtime.device_tensor import DeviceEngine
-from ..targets.wgsl import Dialect
-from ..trace.kernel import KernelFunction
+from .. import CallCache, DeviceEngine, Dialect, Expr, KernelFunction
 from .domain import TURNED, WIDTH, Tiling, Turn, staged_layout, tiling_of, zipped
 from .elements import Element, Operand, apply, in_one_type, read_formula, rounded, type_of
 from .operand import ExecutionSite, place_of, target_of, tensor_of
@@ -59,7 +57,7 @@ class PointwisePlan:
     `types` are those of the operands, in order: a parameter's own cannot tell a Python number from a NumPy scalar.
     """
 
-    types: tuple[DType | WeakNumber, ...]
+    types: tuple[DType | rules.WeakNumber, ...]
     tiling: Tiling | None
 
     def __str__(self) -> str:
@@ -70,7 +68,7 @@ class PointwisePlan:
 class BoundCall:
     """A call made ready: what the kernel gets, in order, its plan, and the result as the caller sees it."""
 
-    arguments: tuple[Tensor | Number | np.generic, ...]
+    arguments: tuple[Tensor | rules.Number | np.generic, ...]
     plan: PointwisePlan
     place: ExecutionSite
     result: Tensor
@@ -91,7 +89,7 @@ class Pointwise:
         self.function: Callable[..., object] = element
         self.kernel = KernelFunction(self._body())
         self._results: dict[Hashable, DType] = {}
-        self._memory = CallCache()
+        self._cache = CallCache()
 
     def __repr__(self) -> str:
         return f"<pointwise {self.name}({', '.join(self.names)})>"
@@ -105,17 +103,15 @@ class Pointwise:
         values = (
             tuple(self._sorted(operands, named).values()) if named or len(operands) != len(self.names) else operands
         )
-        args = *values, out, engine
-        call = seen(args, numbers=True)
-        if call is None:
-            return self._run(values, out, engine)
-        also = self.kernel.captures.captured()
-        return self._memory.call(
-            call, args, lambda: self._run(values, out, engine), lambda: self._numbers(values), also
+        return self._cache.call(
+            (*values, out, engine),
+            lambda: self._run(values, out, engine),
+            key=self.kernel.captures.captured,
+            parameters=lambda: self._numbers(values),
         )
 
     def _run(self, operands: tuple[object, ...], out: Tensor | None, engine: str) -> Tensor:
-        """A call the long way, its operands in order."""
+        """A call that is not recorded yet, its operands in order."""
         call = self._bind(operands, {}, out, engine)
         if call.result.size:
             call.place.run(self.kernel, *call.arguments, plan=call.plan)
@@ -140,7 +136,7 @@ class Pointwise:
         place = place_of(self.name, engine, [*tensors.values(), *([out] if out is not None else [])])
         types = {k: tensors[k].dtype if k in tensors else type_of_number(numbers[k]) for k in self.names}
         dtype = self.result_type(types, numbers)
-        shape = broadcast_shape(self.name, *(mode_sizes(tensors[k]) if k in tensors else () for k in self.names))
+        shape = rules.broadcast_shape(self.name, *(mode_sizes(tensors[k]) if k in tensors else () for k in self.names))
         result = _new_result(place, shape, dtype, tensors.values()) if out is None else target_of(self.name, out)
         if mode_sizes(result) != shape:
             raise KernelError(f"{self.name}: out has the shape {mode_sizes(result)}, the operands give {shape}")
@@ -150,9 +146,9 @@ class Pointwise:
         plan = PointwisePlan(tuple(types.values()), None)
         if not result.size:
             return BoundCall((), plan, place, result)
-        stretched = {k: broadcast(place.bring(t), shape) for k, t in tensors.items()}
+        stretched = {k: broadcast_to(place.bring(t), shape) for k, t in tensors.items()}
         walked, tiling = walk([*stretched.values(), result])
-        ready: dict[str, Tensor | Number | np.generic] = dict(zip(stretched, walked[:-1], strict=True))
+        ready: dict[str, Tensor | rules.Number | np.generic] = dict(zip(stretched, walked[:-1], strict=True))
         ready |= {k: launch_parameter(number, types.values()) for k, number in numbers.items()}
         arguments = (*(ready[name] for name in self.names), walked[-1])
         return BoundCall(arguments, PointwisePlan(plan.types, tiling), place, result)
@@ -167,29 +163,30 @@ class Pointwise:
             )
         return {name: given[name] if name in given else named[name] for name in self.names}
 
-    def result_type(self, types: Mapping[str, DType | WeakNumber], numbers: Mapping[str, Any]) -> DType:
+    def result_type(self, types: Mapping[str, DType | rules.WeakNumber], numbers: Mapping[str, Any]) -> DType:
         """What the function gives for elements of these types and these numbers, of which whole ones may be refused."""
         operands = [
-            numbers[name] if isinstance(dtype, WeakNumber) and dtype.kind != "f" else dtype
+            numbers[name] if isinstance(dtype, rules.WeakNumber) and dtype.kind != "f" else dtype
             for name, dtype in types.items()
         ]
         key = *operands, *map(type, operands)
         found = self._results.get(key)
         if found is None:
-            with new_arena():
-                given = self.element(*map(_any, operands))
-            found = gpu_dtype(result_type(self.name, type_of(given)))
+            # A number's value is not known in the kernel: it is a value of f32, and the rules know its kind.
+            types_met = [operand.accumulator if isinstance(operand, DType) else f32 for operand in operands]
+            given = gpu.abstract_eval(lambda *values: self.element(*map(Element, values, operands)), *types_met)
+            found = gpu_dtype(rules.result_type(self.name, type_of(given)))
             if len(self._results) >= KEPT:
                 self._results.clear()
             self._results[key] = found
         return found
 
-    def of_elements(self, values: Iterable[Scalars], types: tuple[DType | WeakNumber, ...], dtype: DType) -> Expr:
+    def of_elements(self, values: Iterable[Scalars], types: tuple[DType | rules.WeakNumber, ...], dtype: DType) -> Expr:
         """What the function gives, in a kernel, for one element of each operand, as an element of `dtype`."""
         found = self.element(*map(_element, values, types))
         if not isinstance(found, Element):
-            return functions.constant(rounded(found, dtype), dtype)
-        return functions.cast(found.value, dtype)
+            return gpu.constant(rounded(found, dtype), dtype)
+        return gpu.cast(found.value, dtype)
 
     def _body(self) -> Callable[..., None]:
         """The function that is traced: its parameters are called as the operands are."""
@@ -224,7 +221,7 @@ def pointwise(what: str | Callable[..., Scalars]) -> Pointwise:
     [[11.0, 22.0], [13.0, 24.0]]
     >>> @pointwise
     ... def relu(x):
-    ...     return functions.select(x > 0, x, 0)
+    ...     return gpu.select(x > 0, x, 0)
     >>> relu(np.int32([-1, 5]), engine="interpreter").numpy().tolist()
     [0, 5]
 
@@ -249,7 +246,7 @@ def _of_formula(text: str) -> Pointwise:
 
 
 @lru_cache(maxsize=256)
-def of_function(function: Function) -> Pointwise:
+def of_function(function: functions.Function) -> Pointwise:
     """One operation for all calls with one function of the table of `ops`."""
     names = tuple("abc"[: function.arity])
     return Pointwise(lambda *elements: apply(function, *elements), names, function.name)
@@ -267,11 +264,11 @@ def walk(tensors: list[Tensor]) -> tuple[list[Tensor], Tiling | None]:
     """
     layouts = None
     if all(type(t.layout).__name__ == "Layout" for t in tensors):
-        layouts = zipped([modes_of(t) for t in tensors])
+        layouts = zipped([mode_layouts(t) for t in tensors])
     if layouts is None:
         return tensors, None
     width = 1 if any(t.offset % WIDTH for t in tensors) else WIDTH
-    return [over(t, layout) for t, layout in zip(tensors, layouts, strict=True)], tiling_of(layouts, width=width)
+    return [with_layout(t, layout) for t, layout in zip(tensors, layouts, strict=True)], tiling_of(layouts, width=width)
 
 
 def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., Expr], tiling: Tiling | None) -> None:
@@ -280,7 +277,7 @@ def each_element(tensors: list[Tensor], result: Tensor, element: Callable[..., E
         step = 4 * THREADS
         groups = min(-(-size(result) // step), 4096)
         gpu.launch(grid=groups, threads=THREADS)
-        for i in gpu.loop(size(result), start=gpu.workgroup.x * THREADS + gpu.thread(), step=groups * THREADS):
+        for i in gpu.loop(size(result), start=gpu.workgroup.x * THREADS + gpu.thread, step=groups * THREADS):
             result[i] = element(*[t[i] for t in tensors])
         return
     gpu.launch(grid=tiling.groups(result.shape), threads=tiling.threads)
@@ -294,7 +291,7 @@ def staged(tiles: list[Tensor], turn: Turn) -> list[Tensor]:
     """The tiles, the last of which is written; copies in shared memory of those that run along another mode."""
     found, across, room = list(tiles), turn.order[0], TURNED
     for place, tile in enumerate(tiles[:-1]):
-        steps = steps_of(tile)
+        steps = least_strides(tile)
         if steps[across] == 1 and steps[0] > 1 and room >= tile.size:
             room -= tile.size
             found[place] = gpu.shared(tile.dtype, staged_layout(turn))
@@ -304,33 +301,30 @@ def staged(tiles: list[Tensor], turn: Turn) -> list[Tensor]:
     return found
 
 
-def _new_result(place: ExecutionSite, shape: Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
+def _new_result(place: ExecutionSite, shape: rules.Shape, dtype: DType, operands: Iterable[Tensor]) -> Tensor:
     """A tensor for the result, its axes in memory in the order of the first operand that has its shape."""
     whole = next((t for t in operands if mode_sizes(t) == shape), None)
     if whole is None:
         return place.new(shape, dtype)
-    steps = steps_of(whole)
+    steps = least_strides(whole)
     return place.new(shape, dtype, sorted(range(len(steps)), key=lambda axis: (steps[axis], -axis)))
 
 
-def _any(operand: Typed) -> Element:
-    """Some element of a type; of a number the rules know itself, and what is made of it as in a kernel."""
-    return Element(var("x", operand.accumulator if isinstance(operand, DType) else f32), operand)
-
-
-def type_of_number(number: Number | np.generic) -> DType | WeakNumber:
+def type_of_number(number: rules.Number | np.generic) -> DType | rules.WeakNumber:
     """What the rules know of a number: a NumPy scalar's type, or the kind of a Python number."""
-    return gpu_dtype(number.dtype) if isinstance(number, np.generic) else WeakNumber(weak_kind(number))
+    return gpu_dtype(number.dtype) if isinstance(number, np.generic) else rules.WeakNumber(rules.weak_kind(number))
 
 
-def _element(value: Scalars, dtype: DType | WeakNumber) -> Element:
+def _element(value: Scalars, dtype: DType | rules.WeakNumber) -> Element:
     """An operand of the kernel as an element, in the type in which it is computed."""
     assert isinstance(value, Expr)
-    working = bool_ if dtype.kind == "b" else value.dtype if isinstance(dtype, WeakNumber) else dtype.accumulator
-    return Element(functions.cast(value, working), dtype)
+    working = bool_ if dtype.kind == "b" else value.dtype if isinstance(dtype, rules.WeakNumber) else dtype.accumulator
+    return Element(gpu.cast(value, working), dtype)
 
 
-def launch_parameter(number: Number | np.generic, types: Iterable[DType | WeakNumber]) -> Number | np.generic:
+def launch_parameter(
+    number: rules.Number | np.generic, types: Iterable[DType | rules.WeakNumber]
+) -> rules.Number | np.generic:
     """A number as a launch parameter that holds it exactly: a float where one of the operands' `types` is."""
     as_float = any(isinstance(dtype, DType) and dtype.kind == "f" for dtype in types)
     value = number.item() if isinstance(number, np.generic) else number

@@ -13,24 +13,10 @@ from functools import reduce
 
 import numpy as np
 
+from ... import gpu
 from ...layout import Layout, LayoutRight, joined, size
-from ...tensor import Tensor, f32, fill, i32, make_tensor, mode_sizes, transform, u32
-from ...tensor.domain import modes_of, over
-from ...tensor.rules import (
-    OF_NOTHING,
-    Axes,
-    Shape,
-    check_not_empty,
-    chosen_axes,
-    folded_shape,
-    folded_type,
-)
-from ..ir import Expr
-from ..language import control as gpu
-from ..language import functions
-from ..language.folds import GREATEST, LEAST, Element, Fold, accumulator, beats, better, ordered, wins
-from ..runtime.call_cache import repeatable
-from ..trace.kernel import kernel
+from ...tensor import Tensor, f32, fill, make_tensor, mode_layouts, mode_sizes, rules, transform, u32, with_layout
+from .. import Expr, Fold, Search, cached_launches
 from .copies import filled
 from .domain import zipped
 from .fold import RUN, FoldPlan, Pass, Rows, columns_like, fold_kernel, over_lanes, passes, plan_for, walk
@@ -38,8 +24,6 @@ from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted, pointwise
 from .softmax import softmax_sums_kernel
 from .variance import variance_of_rows
-
-NOWHERE = (1 << 32) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,51 +45,50 @@ class Reduction:
         return int(np.prod([mode_sizes(self.tensor)[axis] for axis in self.reduced], dtype=np.int64))
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> rules.Shape:
         """The shape of the result."""
-        return folded_shape(mode_sizes(self.tensor), self.reduced, self.keepdims)
+        return rules.folded_shape(mode_sizes(self.tensor), self.reduced, self.keepdims)
 
     def rows(self, out: Tensor) -> tuple[Tensor, Tensor]:
         """The operand as (kept, reduced) and the result as (kept, 1), each in the order of the operand's memory, in as
         few factors as it can have."""
-        modes = modes_of(self.tensor)
-        targets = modes_of(out)
+        modes = mode_layouts(self.tensor)
+        targets = mode_layouts(out)
         if self.keepdims:
             targets = [targets[axis] for axis in self.kept]
         sources = [modes[axis] for axis in self.kept]
         pair = zipped([targets, sources]) or [joined(targets[::-1]), joined(sources[::-1])]
         rest = [modes[axis] for axis in self.reduced]
         columns = (zipped([rest]) or [joined(rest[::-1])])[0]
-        return over(self.tensor, joined([pair[1], columns])), over(out, joined([pair[0], Layout(1, 0)]))
+        return with_layout(self.tensor, joined([pair[1], columns])), with_layout(out, joined([pair[0], Layout(1, 0)]))
 
     def counted(self, out: Tensor) -> tuple[Tensor, Tensor, Layout]:
         """The same, and a layout from the columns to the index of each, which counts the last axis fastest."""
         source, target = self.rows(out)
-        rest = [modes_of(self.tensor)[axis] for axis in self.reduced]
+        rest = [mode_layouts(self.tensor)[axis] for axis in self.reduced]
         order = list(Layout(tuple(mode.size for mode in rest), LayoutRight)) if rest else []
         found = zipped([order, rest])
         assert found is not None, "one mode for each axis divides any"
         indices, columns = found
-        return over(source, joined([modes_of(source)[0], columns])), target, indices
+        return with_layout(source, joined([mode_layouts(source)[0], columns])), target, indices
 
 
 def launches(name: str, call: Reduction, place: ExecutionSite, out: Tensor) -> Iterator[Pass]:
     """The launches of `fold_kernel` that give this reduction, which is no argmax or argmin."""
-    fold = Fold(name, accumulator(name, call.tensor.dtype), call.count)
-    return passes(place, *call.rows(out), fold)
+    return passes(place, *call.rows(out), Fold.over(name, call.tensor.dtype, call.count))
 
 
-@repeatable
-def folded(name: str, x: object, axes: Axes, keepdims: bool, engine: str, option: float = 0) -> Tensor:
+@cached_launches
+def folded(name: str, x: object, axes: rules.Axes, keepdims: bool, engine: str, option: float = 0) -> Tensor:
     """What the reduction of this name gives, where `x` is or `engine` computes; `option` as in `ops`."""
     tensor = tensor_of(name, x)
-    call = Reduction(tensor, chosen_axes(name, len(mode_sizes(tensor)), axes), keepdims)
-    wanted = folded_type(name, tensor.dtype)
-    check_not_empty(name, mode_sizes(tensor), call.reduced)
+    call = Reduction(tensor, rules.chosen_axes(name, len(mode_sizes(tensor)), axes), keepdims)
+    wanted = rules.folded_type(name, tensor.dtype)
+    rules.check_not_empty(name, mode_sizes(tensor), call.reduced)
     place = place_of(name, engine, [tensor])
     out = place.new(call.shape, wanted)
     if not out.size or call.count == 0:
-        return filled(place, out, OF_NOTHING.get(name, 0))
+        return filled(place, out, rules.OF_NOTHING.get(name, 0))
     here = replace(call, tensor=place.bring(tensor))
     if name in ("argmax", "argmin"):
         search_rows(place, *here.counted(out), greatest=name == "argmax")
@@ -135,7 +118,7 @@ def _log_of_sums(place: ExecutionSite, x: Tensor, out: Tensor) -> None:
     pointwise("where(isinf(top) and top > 0, top, top + log(total))")(tops, totals, out=out, engine=at)
 
 
-@kernel
+@gpu.kernel
 def search_kernel(
     x: Tensor,
     indices: tuple[Tensor, ...],
@@ -154,51 +137,52 @@ def search_kernel(
     in_order = not indices and counted == Layout(counted.size)
     elements = x, indices[0] if indices else columns_like(x, counted)
     rows, dtype = Rows(x, plan), best.dtype
-    beaten = (LEAST if greatest else GREATEST)[dtype.kind]
+    search = Search(greatest, x.dtype)
+    beaten, nowhere = search.identity
     value, at = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
     fill(value, beaten)
-    fill(at, NOWHERE)
+    fill(at, nowhere)
     values_of, indices_of, columns_of = (rows.parts(t) for t in (*elements, columns_like(x)))
 
-    def meet(register: int, met: Element) -> None:
+    def meet(register: int, met: tuple[Expr, Expr]) -> None:
         kept = value[register], at[register]
-        won = beats(met[0], kept[0], greatest) if plan.tiled and in_order else wins(met, kept, greatest)
-        value[register], at[register] = (functions.select(won, m, k) for m, k in zip(met, kept, strict=True))
+        won = search.beats(met[0], kept[0]) if plan.tiled and in_order else search.wins(met, kept)
+        value[register], at[register] = (gpu.select(won, m, k) for m, k in zip(met, kept, strict=True))
 
     def meet_tile(t: Expr | int) -> None:
         met, index = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
-        transform(values_of(t), met, op=lambda v: ordered(v, dtype, greatest))
-        transform(indices_of(t), index, op=lambda j: functions.cast(j, u32))
+        transform(values_of(t), met, op=search.lift)
+        transform(indices_of(t), index, op=lambda j: gpu.cast(j, u32))
         if not isinstance(t, Expr):  # the tile that ends beyond the row
-            transform(columns_of(t), met, met, op=lambda j, v: functions.select(j < rows.columns, v, beaten))
-            transform(columns_of(t), index, index, op=lambda j, i: functions.select(j < rows.columns, i, NOWHERE))
+            transform(columns_of(t), met, met, op=lambda j, v: gpu.select(j < rows.columns, v, beaten))
+            transform(columns_of(t), index, index, op=lambda j, i: gpu.select(j < rows.columns, i, nowhere))
         for register in range(size(met)):
             meet(register, (met[register], index[register]))
 
     def meet_one(mine: Expr, column: Expr) -> None:
         found, index = (t[mine, column] for t in elements)
-        meet(0, (ordered(found, dtype, greatest), functions.cast(index, u32)))
+        meet(0, (search.lift(found), gpu.cast(index, u32)))
 
     if plan.tiled and in_order:  # where nothing is greater than what all begin with, the first index is the place
-        transform(indices_of(rows.split), at, op=lambda j: functions.cast(j, u32))
+        transform(indices_of(rows.split), at, op=lambda j: gpu.cast(j, u32))
     walk(rows, meet_tile, meet_tile, meet_one)
 
-    def best_of(i: int) -> Element:
+    def best_of(i: int) -> tuple[Expr, Expr]:
         registers = [(value[i, j], at[i, j]) for j in range(plan.registers[1].size)]
-        return reduce(lambda kept, met: better(kept, met, greatest), registers)
+        return reduce(search.combine, registers)
 
     kept = map(best_of, range(len(plan.heights)))
     values, columns = shared = gpu.shared(dtype, plan.scratch), gpu.shared(u32, plan.scratch)
-    over_lanes(rows, shared, kept, lambda one, other: better(one, other, greatest))
+    over_lanes(rows, shared, kept, search.combine)
     for here, mine, place in rows.found():
         with gpu.when(here):
             best[mine, rows.split] = values[place, 0]
-            places[mine, rows.split] = functions.cast(columns[place, 0], places.dtype)
+            places[mine, rows.split] = gpu.cast(columns[place, 0], places.dtype)
 
 
 def search_rows(place: ExecutionSite, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:
     """out[i, 0] = what `counted` makes of the column of the greatest or the least element of row i of x."""
-    rows, dtype = size(x, 0), i32 if x.dtype.kind == "f" else accumulator("max", x.dtype)
+    rows, dtype = size(x, 0), Search(greatest, x.dtype).key
     indices: tuple[Tensor, ...] = ()
     while True:
         plan = plan_for(x)

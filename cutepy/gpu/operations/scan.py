@@ -10,16 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import SupportsIndex
 
+from ... import gpu
 from ...layout import Layout, ceil_div, joined, size
-from ...tensor import Tensor, make_tensor, mode_sizes
-from ...tensor.domain import modes_of, over, runs_across
-from ...tensor.rules import chosen_axes, folded_type
-from ..ir import Expr
-from ..language import control as gpu
-from ..language import functions
-from ..language.folds import Fold
-from ..runtime.call_cache import repeatable
-from ..trace.kernel import kernel
+from ...tensor import Tensor, is_row_major, make_tensor, mode_layouts, mode_sizes, rules, with_layout
+from .. import Expr, Fold, cached_launches
 from .domain import power_of_two, zipped
 from .operand import ExecutionSite, place_of, tensor_of
 
@@ -47,7 +41,7 @@ class ScanPlan:
         return self.tiles * self.lanes * VALUES
 
 
-@kernel
+@gpu.kernel
 def scan_kernel(
     x: Tensor, out: Tensor, before: tuple[Tensor, ...], *, fold: Fold, plan: ScanPlan, totals: bool
 ) -> None:
@@ -55,30 +49,30 @@ def scan_kernel(
     rows, columns = size(x, 0), size(x, 1)
     parts = ceil_div(columns, plan.part)
     gpu.launch(grid=ceil_div(rows, plan.rows) * parts, threads=plan.rows * plan.lanes)
-    group, part, tid = gpu.workgroup.x // parts, gpu.workgroup.x % parts, gpu.thread()
+    group, part, tid = gpu.workgroup.x // parts, gpu.workgroup.x % parts, gpu.thread
     row, lane = (tid // plan.lanes, tid % plan.lanes) if plan.along else (tid % plan.rows, tid // plan.rows)
-    mine, identity = group * plan.rows + row, functions.constant(fold.identity, fold.dtype)
-    inside = functions.minimum(mine, rows - 1)
+    mine, identity = group * plan.rows + row, gpu.constant(fold.identity, fold.dtype)
+    inside = gpu.minimum(mine, rows - 1)
     shared = gpu.shared(fold.dtype, Layout((plan.rows, plan.lanes), (plan.lanes, 1) if plan.along else (1, plan.rows)))
     values, carry = make_tensor(fold.dtype, VALUES), make_tensor(fold.dtype, 1)
     carry[0] = identity
     if before:
-        earlier = before[0][inside, functions.maximum(part, 1) - 1]
-        carry[0] = functions.select(part > 0, earlier, identity)
+        earlier = before[0][inside, gpu.maximum(part, 1) - 1]
+        carry[0] = gpu.select(part > 0, earlier, identity)
     for t in gpu.loop(plan.tiles):
         first = part * plan.part + (t * plan.lanes + lane) * VALUES
         for v in range(VALUES):
-            met = fold.taken(x[inside, functions.minimum(first + v, columns - 1)])
-            met = functions.select(first + v < columns, met, identity)
+            met = fold.taken(x[inside, gpu.minimum(first + v, columns - 1)])
+            met = gpu.select(first + v < columns, met, identity)
             values[v] = fold.combine(values[v - 1], met) if v else met
         shared[row, lane] = values[VALUES - 1]
         _scan_lanes(shared, plan, row, lane, fold.combine)
-        left = functions.select(lane > 0, shared[row, functions.maximum(lane, 1) - 1], identity)
+        left = gpu.select(lane > 0, shared[row, gpu.maximum(lane, 1) - 1], identity)
         start = fold.combine(carry[0], left)
         if not totals:
             for v in range(VALUES):
                 with gpu.when((mine < rows) & (first + v < columns)):
-                    out[mine, first + v] = functions.cast(fold.combine(start, values[v]), out.dtype)
+                    out[mine, first + v] = gpu.cast(fold.combine(start, values[v]), out.dtype)
         carry[0] = fold.combine(carry[0], shared[row, plan.lanes - 1])
         gpu.barrier()
     if totals:
@@ -91,8 +85,8 @@ def _scan_lanes(shared: Tensor, plan: ScanPlan, row: Expr, lane: Expr, op: Calla
     step = 1
     gpu.barrier()
     while step < plan.lanes:
-        near = shared[row, functions.maximum(lane, step) - step]
-        found = functions.select(lane >= step, op(near, shared[row, lane]), shared[row, lane])
+        near = shared[row, gpu.maximum(lane, step) - step]
+        found = gpu.select(lane >= step, op(near, shared[row, lane]), shared[row, lane])
         held = make_tensor(found.dtype, 1)
         held[0] = found
         gpu.barrier()
@@ -103,7 +97,7 @@ def _scan_lanes(shared: Tensor, plan: ScanPlan, row: Expr, lane: Expr, op: Calla
 
 def plan_of(x: Tensor) -> ScanPlan:
     """A plan for `x` (rows, columns): threads along what is near in memory, parts where rows are few."""
-    (rows, columns), along = (size(x, mode) for mode in (0, 1)), runs_across(x)
+    (rows, columns), along = (size(x, mode) for mode in (0, 1)), is_row_major(x)
     lanes = min(THREADS if along else 8, power_of_two(ceil_div(columns, VALUES)))
     height = min(THREADS // lanes, power_of_two(rows))
     tiles = ceil_div(columns, lanes * VALUES)
@@ -111,12 +105,12 @@ def plan_of(x: Tensor) -> ScanPlan:
     return ScanPlan(height, lanes, along, ceil_div(tiles, parts))
 
 
-@repeatable
+@cached_launches
 def scanned(call: str, x: object, axis: SupportsIndex, engine: str) -> Tensor:
     """The sums or the products so far, where `x` is or `engine` computes."""
     tensor = tensor_of(call, x)
-    (along,) = chosen_axes(call, len(mode_sizes(tensor)), (axis,))
-    dtype = folded_type(NAMES[call], tensor.dtype)
+    (along,) = rules.chosen_axes(call, len(mode_sizes(tensor)), (axis,))
+    dtype = rules.folded_type(NAMES[call], tensor.dtype)
     place = place_of(call, engine, [tensor])
     result = place.new(mode_sizes(tensor), dtype)
     if result.size:
@@ -126,11 +120,11 @@ def scanned(call: str, x: object, axis: SupportsIndex, engine: str) -> Tensor:
 
 def _rows(x: Tensor, y: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """Both as (rows, columns), the rows in the order in which `x` lies in memory."""
-    modes, targets = modes_of(x), modes_of(y)
+    modes, targets = mode_layouts(x), mode_layouts(y)
     rest = [mode for mode in range(len(modes)) if mode != axis]
     rows = zipped([[m[i] for i in rest] for m in (targets, modes)])
     found = rows or [joined([m[i] for i in rest]) for m in (targets, modes)]
-    return over(x, joined([found[1], modes[axis]])), over(y, joined([found[0], targets[axis]]))
+    return with_layout(x, joined([found[1], modes[axis]])), with_layout(y, joined([found[0], targets[axis]]))
 
 
 def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> None:

@@ -10,16 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import SupportsIndex
 
+from ... import gpu
 from ...layout import _ as ALL
 from ...layout import ceil_div, joined, size
-from ...tensor import Tensor, copy, f32, fill, make_tensor, mode_sizes, reduce_tree, transform
-from ...tensor.domain import modes_of, over
-from ...tensor.rules import chosen_axes, softmax_type
-from ..ir import Expr
-from ..language import control as gpu
-from ..language import functions
-from ..runtime.call_cache import repeatable
-from ..trace.kernel import kernel
+from ...tensor import (
+    Tensor,
+    copy,
+    f32,
+    fill,
+    make_tensor,
+    mode_layouts,
+    mode_sizes,
+    reduce_tree,
+    rules,
+    transform,
+    with_layout,
+)
+from .. import Expr, cached_launches
 from .domain import zipped
 from .fold import RUN, FoldPlan, Rows, columns_like, over_lanes, plan_for, plan_of_whole_rows, walk
 from .operand import ExecutionSite, place_of, tensor_of
@@ -31,7 +38,7 @@ LOWEST = -3.4028234663852886e38
 """Less than or equal to every finite f32, so that `-inf - LOWEST` is no NaN."""
 
 
-@kernel
+@gpu.kernel
 def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
     """y[i, :] = softmax of x[i, :], each thread with its part of its rows in registers."""
     rows, columns = Rows(x, plan), size(x, 1)
@@ -39,13 +46,13 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
     mine = make_tensor("f32", plan.registers)
     copy(source, mine)
     if columns % plan.tile[1]:
-        transform(mine, column, mine, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
+        transform(mine, column, mine, op=lambda v, j: gpu.select(j < columns, v, float("-inf")))
     held = [mine(i, ALL) for i in range(len(plan.heights))]
     scratch = gpu.shared("f32", plan.scratch)
-    tops = (reduce_tree(row, LOWEST, functions.nan_maximum) for row in held)
-    largest = _over_lanes(scratch, rows, [*tops], functions.nan_maximum)
+    tops = (reduce_tree(row, LOWEST, gpu.nan_maximum) for row in held)
+    largest = _over_lanes(scratch, rows, [*tops], gpu.nan_maximum)
     for row, top in zip(held, largest, strict=True):
-        transform(row, op=lambda v, top=top: functions.exp(v - top))
+        transform(row, op=lambda v, top=top: gpu.exp(v - top))
     totals = _over_lanes(scratch, rows, [reduce_tree(row, 0, _add) for row in held], _add)
     for row, total in zip(held, totals, strict=True):
         transform(row, op=lambda v, total=total: v / total)
@@ -65,7 +72,7 @@ def _add(a: Expr, b: Expr) -> Expr:
     return a + b
 
 
-@kernel
+@gpu.kernel
 def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
     """tops[i, s] = the greatest element that split s meets in row i of x, totals[i, s] = the sum of exp(x - tops)."""
     rows, columns, places = Rows(x, plan), size(x, 1), range(len(plan.heights))
@@ -76,36 +83,36 @@ def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPl
 
     def meet() -> None:
         for i in places:
-            new = functions.nan_maximum(top[i], reduce_tree(met(i, ALL), LOWEST, functions.nan_maximum))
-            transform(met(i, ALL), op=lambda v, new=new: functions.exp(v - new))
-            total[i] = total[i] * functions.exp(top[i] - new) + reduce_tree(met(i, ALL), 0, _add)
+            new = gpu.nan_maximum(top[i], reduce_tree(met(i, ALL), LOWEST, gpu.nan_maximum))
+            transform(met(i, ALL), op=lambda v, new=new: gpu.exp(v - new))
+            total[i] = total[i] * gpu.exp(top[i] - new) + reduce_tree(met(i, ALL), 0, _add)
             top[i] = new
 
     def meet_tile(t: Expr | int) -> None:
         copy(source(t), met)
         if not isinstance(t, Expr):  # the tile that ends beyond the row
-            transform(met, column(t), met, op=lambda v, j: functions.select(j < columns, v, float("-inf")))
+            transform(met, column(t), met, op=lambda v, j: gpu.select(j < columns, v, float("-inf")))
         meet()
 
     def meet_one(mine: Expr, j: Expr) -> None:
-        met[0] = functions.cast(x[mine, j], "f32")
+        met[0] = gpu.cast(x[mine, j], "f32")
         meet()
 
     walk(rows, meet_tile, meet_tile, meet_one)
     scratch = gpu.shared("f32", plan.scratch)
-    largest = _over_lanes(scratch, rows, [top[i] for i in places], functions.nan_maximum)
-    sums = _over_lanes(scratch, rows, [total[i] * functions.exp(top[i] - largest[i]) for i in places], _add)
+    largest = _over_lanes(scratch, rows, [top[i] for i in places], gpu.nan_maximum)
+    sums = _over_lanes(scratch, rows, [total[i] * gpu.exp(top[i] - largest[i]) for i in places], _add)
     for (here, mine, _), greatest, added in zip(rows.found(), largest, sums, strict=True):
         with gpu.when(here):
             tops[mine, rows.split], totals[mine, rows.split] = greatest, added
 
 
-@kernel
+@gpu.kernel
 def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPlan) -> None:
     """y[i, :] = exp(x[i, :] - the greatest of tops[i, :]), over the sum of all totals of row i below that."""
     rows, columns = Rows(x, plan), size(x, 1)
     tile, row, lane, split, splits = rows.tile, rows.row, rows.lane, rows.split, plan.splits
-    mine = [functions.minimum(tile * plan.tile[0] + row + height, rows.count - 1) for height in plan.heights]
+    mine = [gpu.minimum(tile * plan.tile[0] + row + height, rows.count - 1) for height in plan.heights]
     if size(tops, 1) == 1:
         largest, sums = ([parts[i, 0] for i in mine] for parts in (tops, totals))
     else:
@@ -115,11 +122,11 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
         fill(total, 0)
         for s in gpu.loop(size(tops, 1), start=lane, step=plan.lanes):
             for place, i in enumerate(mine):
-                top[place] = functions.nan_maximum(top[place], tops[i, s])
-        largest = _over_lanes(scratch, rows, [top[place] for place in range(len(mine))], functions.nan_maximum)
+                top[place] = gpu.nan_maximum(top[place], tops[i, s])
+        largest = _over_lanes(scratch, rows, [top[place] for place in range(len(mine))], gpu.nan_maximum)
         for s in gpu.loop(size(tops, 1), start=lane, step=plan.lanes):
             for place, i in enumerate(mine):
-                total[place] = total[place] + totals[i, s] * functions.exp(tops[i, s] - largest[place])
+                total[place] = total[place] + totals[i, s] * gpu.exp(tops[i, s] - largest[place])
         sums = _over_lanes(scratch, rows, [total[place] for place in range(len(mine))], _add)
     if plan.tiled:
         source, target = (rows.parts(t) for t in (x, y))
@@ -127,15 +134,15 @@ def softmax_quotients_kernel(x: Tensor, y: Tensor, tops: Tensor, totals: Tensor,
         for t in gpu.loop(ceil_div(columns, plan.tile[1]), start=split, step=splits):
             copy(source(t), met)
             for i, (top, total) in enumerate(zip(largest, sums, strict=True)):
-                transform(met(i, ALL), op=lambda v, top=top, total=total: functions.exp(v - top) / total)
+                transform(met(i, ALL), op=lambda v, top=top, total=total: gpu.exp(v - top) / total)
             copy(met, target(t))
     else:
         with gpu.when(tile * plan.tile[0] + row < rows.count):
             for j in gpu.loop(columns, start=split * plan.lanes + lane, step=splits * plan.lanes):
-                y[mine[0], j] = functions.exp(functions.cast(x[mine[0], j], "f32") - largest[0]) / sums[0]
+                y[mine[0], j] = gpu.exp(gpu.cast(x[mine[0], j], "f32") - largest[0]) / sums[0]
 
 
-@repeatable
+@cached_launches
 def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Tensor:
     """Softmax along an axis, in any layout; integers give f32; the result is compact, in the order of NumPy.
 
@@ -146,8 +153,8 @@ def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Ten
     Raises TensorError for an axis that is not there.
     """
     tensor = tensor_of("softmax", x)
-    (along,) = chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
-    dtype = softmax_type(tensor.dtype)
+    (along,) = rules.chosen_axes("softmax", len(mode_sizes(tensor)), (axis,))
+    dtype = rules.softmax_type(tensor.dtype)
     place = place_of("softmax", engine, [tensor])
     result = place.new(mode_sizes(tensor), dtype)
     if result.size:
@@ -168,9 +175,9 @@ def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
 
 def _rows(x: Tensor, y: Tensor, axis: int) -> tuple[tuple[Tensor, Tensor], bool]:
     """Both as (rows, columns) in the order in which `x` lies in memory, and whether they share their modes."""
-    modes, targets = modes_of(x), modes_of(y)
+    modes, targets = mode_layouts(x), mode_layouts(y)
     rest = [mode for mode in range(len(modes)) if mode != axis]
     rows, columns = (zipped([[m[i] for i in part] for m in (targets, modes)]) for part in (rest, [axis]))
     found = [rows or [joined([m[i] for i in rest]) for m in (targets, modes)], columns or [targets[axis], modes[axis]]]
-    views = over(x, joined([part[1] for part in found])), over(y, joined([part[0] for part in found]))
+    views = with_layout(x, joined([part[1] for part in found])), with_layout(y, joined([part[0] for part in found]))
     return views, rows is not None and columns is not None

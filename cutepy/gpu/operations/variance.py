@@ -12,12 +12,10 @@ from dataclasses import replace
 from functools import reduce
 from math import inf, nan
 
+from ... import gpu
 from ...layout import size
 from ...tensor import Tensor, copy, f32, fill, make_tensor, transform
-from ..ir import Expr
-from ..language import control as gpu
-from ..language import functions
-from ..trace.kernel import kernel
+from .. import Expr
 from .fold import FoldPlan, Rows, State, columns_like, over_lanes, plan_for, walk
 from .operand import ExecutionSite
 
@@ -25,7 +23,7 @@ MOST_ROWS = 4
 """Rows of a thread for which three numbers of each lane fit shared memory."""
 
 
-@kernel
+@gpu.kernel
 def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, over: float, root: bool) -> None:
     """The state of what split s takes of row i of x in the three tensors `out`; of one split the variance in out[0],
     the squares over `over`."""
@@ -34,33 +32,33 @@ def variance_kernel(x: Tensor, out: tuple[Tensor, ...], *, plan: FoldPlan, over:
     for part in states:
         fill(part, 0)
     met, whole, split = make_tensor(f32, plan.registers), columns // plan.tile[1], rows.split
-    turns = whole // plan.splits + functions.select(split < whole % plan.splits, 1, 0)
+    turns = whole // plan.splits + gpu.select(split < whole % plan.splits, 1, 0)
     source, column = rows.parts(x), rows.parts(columns_like(x))
 
     def meet(t: Expr | int, so_far: Expr, inside: Tensor | None = None) -> None:
         """One element more for each register, which has met `so_far`."""
         copy(source(t), met)
-        away, share = make_tensor(f32, plan.registers), 1.0 / (functions.cast(so_far, f32) + 1.0)
+        away, share = make_tensor(f32, plan.registers), 1.0 / (gpu.cast(so_far, f32) + 1.0)
         transform(met, mean, away, op=lambda v, m: v - m)
         if inside is not None:
-            transform(inside, away, away, op=lambda j, d: functions.select(j < columns, d, 0.0))
+            transform(inside, away, away, op=lambda j, d: gpu.select(j < columns, d, 0.0))
         transform(away, mean, mean, op=lambda d, m: m + d * share)
         transform(away, met, mean, squares, squares, op=lambda d, v, m, s: s + d * (v - m))
 
     def meet_last(t: int) -> None:
         meet(t, turns, column(t))
-        transform(column(t), count, count, op=lambda j, n: n + functions.select(j < columns, 1.0, 0.0))
+        transform(column(t), count, count, op=lambda j, n: n + gpu.select(j < columns, 1.0, 0.0))
 
     def meet_one(mine: Expr, j: Expr) -> None:
-        _put(states, merged(tuple(part[0] for part in states), (1.0, functions.cast(x[mine, j], f32), 0.0)))
+        _put(states, merged(tuple(part[0] for part in states), (1.0, gpu.cast(x[mine, j], f32), 0.0)))
 
     if plan.tiled:
-        fill(count, functions.cast(turns, f32))
+        fill(count, gpu.cast(turns, f32))
     walk(rows, lambda t: meet(t, (t - split) // plan.splits), meet_last, meet_one)
     _over_lanes(rows, states, out, over, root)
 
 
-@kernel
+@gpu.kernel
 def merge_kernel(x: tuple[Tensor, ...], out: tuple[Tensor, ...], *, plan: FoldPlan, over: float, root: bool) -> None:
     """The variance in out[0] of rows whose parts have the states x."""
     rows, states = Rows(x[0], plan), [make_tensor(f32, plan.registers) for _ in range(3)]
@@ -83,7 +81,7 @@ def merged(one: State, other: State) -> State:
     """Two states as one, (count, mean, squared distances); that of no elements changes nothing."""
     (n, mean, squares), (m, other_mean, other_squares) = one, other
     count, away = n + m, other_mean - mean
-    share = m / functions.maximum(count, 1.0)
+    share = m / gpu.maximum(count, 1.0)
     return count, mean + away * share, squares + other_squares + away * away * n * share
 
 
@@ -103,9 +101,9 @@ def _over_lanes(rows: Rows, states: Sequence[Tensor], out: tuple[Tensor, ...], o
                 for part, value in zip(out, found, strict=True):
                     part[mine, rows.split] = value
             else:
-                value = squares / over if over else functions.select(squares > 0.0, inf, nan)
-                value = functions.select(functions.isfinite(mean), value, nan)  # v - v is 0 to a compiler
-                out[0][mine, 0] = functions.cast(functions.sqrt(value) if root else value, out[0].dtype)
+                value = squares / over if over else gpu.select(squares > 0.0, inf, nan)
+                value = gpu.select(gpu.isfinite(mean), value, nan)  # v - v is 0 to a compiler
+                out[0][mine, 0] = gpu.cast(gpu.sqrt(value) if root else value, out[0].dtype)
 
 
 def variance_of_rows(place: ExecutionSite, x: Tensor, out: Tensor, *, correction: float, root: bool) -> None:

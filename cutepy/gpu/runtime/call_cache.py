@@ -1,8 +1,8 @@
-"""Operations that are called again: the second call with like operands is its launches, and nothing else.
+"""Operations whose launches are recorded at the first call, and replayed by calls with like operands.
 
 Law: what an operation allocates and launches follows from its static arguments and from the layouts, types and lengths
-of its tensors, so a call with an equal key is the same launches over other buffers. It is kept where the call did
-nothing else on the device; of other calls each goes the long way.
+of its tensors, so a call with an equal key is the same launches over other buffers. It is recorded where the call did
+nothing else on the device; any other call is computed anew each time.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from .device_tensor import DeviceEngine
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 KEPT = 256
 """Calls that one operation remembers."""
@@ -32,13 +33,24 @@ _STATIC = {int, bool, str, type(None), DType, Function}
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def static_type(kind: type) -> None:
-    """Say that equal values of a type mean equal calls: its instances do not change."""
+def static_type(kind: type[T]) -> type[T]:
+    """Mark a class, as its decorator: objects that are equal are equal arguments of a `cached_launches` operation.
+
+    Its objects must be hashable and never change, as those of a frozen dataclass of numbers. A call with an argument of
+    any other class, beside tensors, numbers, texts, element types and tuples of integers, is not recorded.
+
+    >>> from dataclasses import dataclass
+    >>> @static_type
+    ... @dataclass(frozen=True)
+    ... class Tile:
+    ...     rows: int
+    """
     _STATIC.add(kind)
+    return kind
 
 
 @dataclass(slots=True)
-class Seen:
+class CallKey:
     """A call as it is compared: its key, its buffers, each once, and its numbers, which the key does not hold."""
 
     key: Hashable
@@ -47,10 +59,10 @@ class Seen:
     numbers: list[float]
 
 
-def seen(args: tuple[object, ...], *, numbers: bool = False) -> Seen | None:
-    """What there is to see of a call over tensors of one device; None for one that goes the long way.
+def key_of(args: tuple[object, ...], *, numbers: bool = False) -> CallKey | None:
+    """The key of a call over tensors of one device; None for a call that is not recorded.
 
-    With `numbers`, floats are parameters: the key has their type alone.
+    With `numbers`, floats are launch parameters: the key has their type alone.
     """
     key: list[Hashable] = []
     buffers: list[DeviceBuffer] = []
@@ -83,7 +95,7 @@ def seen(args: tuple[object, ...], *, numbers: bool = False) -> Seen | None:
     device = buffers[0].device
     if any(buffer.device is not device for buffer in buffers):
         return None
-    return Seen((device.uid, *key), device, buffers, given)
+    return CallKey((device.uid, *key), device, buffers, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +120,7 @@ class Recorded:
     varying: tuple[tuple[tuple[int, int], ...], ...]
     result: Result
 
-    def run(self, call: Seen, args: tuple[object, ...]) -> object:
+    def run(self, call: CallKey, args: tuple[object, ...]) -> object:
         """The call over these buffers and numbers."""
         buffers = call.buffers
         call.device.replay(self.made, self._with(call.numbers) if call.numbers else self.launches, buffers)
@@ -143,7 +155,7 @@ def single(number: float) -> float:
 
 
 def recorded(
-    tape: Tape, call: Seen, args: tuple[object, ...], result: object, names: tuple[str, ...] = ()
+    tape: Tape, call: CallKey, args: tuple[object, ...], result: object, names: tuple[str, ...] = ()
 ) -> Recorded | None:
     """The launches on a tape, with what varies: parameters by these `names` are the call's numbers, in order."""
     buffers = [*call.buffers, *tape.made]
@@ -174,54 +186,69 @@ def _left(result: object, args: tuple[object, ...], places: dict[int, int]) -> R
 
 
 class CallCache:
-    """The calls of one operation that are known."""
+    """The recorded calls of one operation, at most 256; `cached_launches` makes one for a function."""
 
     def __init__(self) -> None:
         self.known: dict[Hashable, Recorded] = {}
-        _MEMORIES.add(self)
+        _CACHES.add(self)
 
     def call(
         self,
-        call: Seen,
         args: tuple[object, ...],
-        long_way: Callable[[], R],
-        names: Callable[[], tuple[str, ...]] = tuple,
-        also: Hashable = None,
+        uncached: Callable[[], R],
+        *,
+        key: Callable[[], Hashable] = tuple,
+        parameters: Callable[[], tuple[str, ...]] | None = None,
     ) -> R:
-        """The operation: by its launches where the call is known, else the long way. `also` belongs to the key."""
-        key = call.key, also
-        known = self.known.get(key)
+        """What `uncached()` gives and launches: by the recorded launches of an equal call, where there are any.
+
+        `key()` is what a call depends on beside `args`. With `parameters`, floats among `args` are launch parameters,
+        and `parameters()` names them in order: another value is the same call.
+        """
+        call = key_of(args, numbers=parameters is not None)
+        if call is None:
+            return uncached()
+        whole = call.key, key()
+        known = self.known.get(whole)
         if known is not None:
             return cast(R, known.run(call, args))
         with taped(call.device) as tape:
-            result = long_way()
-        made = recorded(tape, call, args, result, names())
+            result = uncached()
+        made = recorded(tape, call, args, result, parameters() if parameters is not None else ())
         if made is not None:
             if len(self.known) >= KEPT:
                 self.known.clear()
-            self.known[key] = made
+            self.known[whole] = made
         return result
 
-
-_MEMORIES: WeakSet[CallCache] = WeakSet()
-
-
-def forget() -> None:
-    """Let every operation go the long way once more: its plans may be others now."""
-    for memory in _MEMORIES:
-        memory.known.clear()
+    @staticmethod
+    def clear_all() -> None:
+        """Drop the recorded calls of every operation: what an operation would launch may be another thing now."""
+        for cache in _CACHES:
+            cache.known.clear()
 
 
-def repeatable(operation: Callable[P, R]) -> Callable[P, R]:
-    """An operation that remembers its calls. Its arguments beside tensors must be static."""
-    memory = CallCache()
+_CACHES: WeakSet[CallCache] = WeakSet()
+
+
+def cached_launches(operation: Callable[P, R]) -> Callable[P, R]:
+    """A decorator: an operation whose launches are recorded at the first call, and replayed by calls like it.
+
+    Calls are alike whose tensors are on one device and have equal layouts and types, and whose other arguments are
+    equal; what the operation allocates and launches must follow from these alone, not from elements. A call with
+    arguments that are not static (`static_type`) is computed as if there were no decorator.
+
+    >>> @cached_launches
+    ... def doubled(x):
+    ...     return x
+    >>> doubled(3)
+    3
+    """
+    cache = CallCache()
 
     @wraps(operation)
-    def quick(*args: P.args, **named: P.kwargs) -> R:
+    def call(*args: P.args, **named: P.kwargs) -> R:
         given = args + tuple(named.values()) if named else args
-        call = seen(given)
-        if call is None:
-            return operation(*args, **named)
-        return memory.call(call, given, lambda: operation(*args, **named), also=tuple(named))
+        return cache.call(given, lambda: operation(*args, **named), key=lambda: tuple(named))
 
-    return quick
+    return call

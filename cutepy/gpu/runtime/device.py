@@ -35,7 +35,7 @@ from .driver_faults import check_faults, faults_of
 from .interrupts import Uninterrupted
 from .native import Completion, wgpu
 from .pipeline import BindGroups, Pipeline, build_pipeline, probe_of_subgroups
-from .program import Dialect, Program, Size3
+from .program import MATRICES, Dialect, MatrixShape, Program, Size3
 
 PIPELINES_KEPT = 512
 POOLED = 1 << 28
@@ -101,6 +101,11 @@ class Device:
         self.runtime.on_destroy(gpu, lambda: _Ending(own()))
         with registering:
             DEVICES.add(self)
+
+    @property
+    def matrices(self) -> tuple[MatrixShape, ...]:
+        """The matrices of a subgroup that programs on this device may use: the adapter's, where they were granted."""
+        return self.adapter.matrices if MATRICES in self.features else ()
 
     @property
     def alive(self) -> bool:
@@ -521,6 +526,7 @@ class Device:
             self._groups.forget(uid)
 
     def pipeline(self, program: Program) -> Pipeline:
+        """The compiled program: a new one, or the one that was used last of those that the device keeps."""
         pipeline = self._pipelines.get(program)
         if pipeline is None:
             pipeline = self._pipelines[program] = build_pipeline(self, program)
