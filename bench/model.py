@@ -196,6 +196,12 @@ def main() -> None:
                 model.forward(ids)
             alone = watch.seconds
         line = f"{tokens:5} tokens: wall {wall * 1e3:.2f} ms, host {host * 1e3:.2f} ms, device {alone * 1e3:.2f} ms, "
+        with gpu.record() as step:
+            recorded = model.forward(ids)
+        step.play()
+        played, played_host = timed(step.play, device.wait, asked.rounds)
+        assert np.array_equal(recorded.numpy(), scores)
+        line += f"recorded: wall {played * 1e3:.2f} ms, host {played_host * 1e3:.2f} ms ({step.launches} launches), "
         line += f"first {first:.2f} s with {device.stats.pipelines - before} pipelines, error {error:.1e}"
         other = torch_forward(model, tokens)
         if other is not None:
@@ -203,7 +209,8 @@ def main() -> None:
             for _ in range(5):
                 run()
             there, there_host = timed(run, wait, asked.rounds)
-            line += f"; torch wall {there * 1e3:.2f} ms, host {there_host * 1e3:.2f} ms, ratio {there / wall:.2f}"
+            line += f"; torch wall {there * 1e3:.2f} ms, host {there_host * 1e3:.2f} ms, "
+            line += f"ratio {there / wall:.2f} as called, {there / played:.2f} recorded"
         print(line, flush=True)
 
 

@@ -70,6 +70,8 @@ from .language.printing import print
 from .runtime import Adapter, Device, Limits, adapters, default_device, open_device
 from .runtime.call_cache import CallCache, cached_launches, static_type
 from .runtime.device_tensor import DeviceEngine, array, empty, zeros
+from .runtime.profile import Profile, profile
+from .runtime.recording import Recording, record
 from .targets.wgsl import Dialect
 from .targets.wgsl_tokens import spelling as _spelling
 from .trace.complex import Complex
@@ -137,15 +139,16 @@ def __getattr__(name: str) -> _Any:
 
 __all__ = [
     "Adapter", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Expr", "Fold", "Kernel",
-    "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Search", "Tuning", "abstract_eval", "adapters",
-    "apply_function", "array", "at_most", "atomic_add", "atomic_and", "atomic_compare_exchange", "atomic_exchange",
-    "atomic_load", "atomic_max", "atomic_min", "atomic_or", "atomic_store", "atomic_sub", "atomic_xor", "barrier",
-    "bitcast", "cached_launches", "cast", "constant", "convert", "copy", "default_device", "empty",
-    "explain_matmul", "kernel", "lane", "launch", "load", "loop", "note", "open_device", "pointwise", "print",
-    "reduce_columns", "reduce_rows", "select", "shared", "solve", "static_type", "store", "subgroup",
-    "subgroup_add", "subgroup_all", "subgroup_any", "subgroup_ballot", "subgroup_broadcast",
-    "subgroup_broadcast_first", "subgroup_exclusive_add", "subgroup_inclusive_add", "subgroup_max", "subgroup_min",
-    "subgroup_mul", "subgroup_shuffle", "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor",
-    "subgroup_size", "thread", "tune", "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin",
-    "workgroup_bytes", "workgroup_reduce", "workgroup_scan", "zeros",
+    "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Profile", "Recording", "Search", "Tuning",
+    "abstract_eval", "adapters", "apply_function", "array", "at_most", "atomic_add", "atomic_and",
+    "atomic_compare_exchange", "atomic_exchange", "atomic_load", "atomic_max", "atomic_min", "atomic_or",
+    "atomic_store", "atomic_sub", "atomic_xor", "barrier", "bitcast", "cached_launches", "cast", "constant",
+    "convert", "copy", "default_device", "empty", "explain_matmul", "kernel", "lane", "launch", "load", "loop",
+    "note", "open_device", "pointwise", "print", "profile", "record", "reduce_columns", "reduce_rows", "select",
+    "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all", "subgroup_any",
+    "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
+    "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
+    "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",
+    "unroll", "when", "workgroup", "workgroup_argmax", "workgroup_argmin", "workgroup_bytes", "workgroup_reduce",
+    "workgroup_scan", "zeros",
 ]  # fmt: skip

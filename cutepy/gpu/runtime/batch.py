@@ -55,7 +55,11 @@ class Batch:
 
     def has_room(self, params: int) -> bool:
         """Whether one more launch with so many bytes of parameters fits."""
-        return not self.full and len(self.params) + params <= PARAMS_BYTES
+        return not self.full and self.fits(params)
+
+    def fits(self, params: int) -> bool:
+        """Whether so many bytes of parameters more fit into the device's buffer for them."""
+        return len(self.params) + params <= PARAMS_BYTES
 
     def record(self, bound: BoundPipeline, params: bytes, grid: Size3) -> None:
         """Add one launch; parameters that equal those of the launch before it lie where those lie."""
@@ -185,14 +189,19 @@ class Stopwatch:
         self._gpu = gpu
         self._queries = gpu.create_query_set(type="timestamp", count=2 * PASSES)
         self.passes = 0
-        self._seconds: float | None = None
+        self._each: tuple[float, ...] | None = None
 
     @property
     def seconds(self) -> float:
         """The sum over the passes of what each took. Raises DeviceError while the block is open."""
-        if self._seconds is None:
+        return sum(self.each)
+
+    @property
+    def each(self) -> tuple[float, ...]:
+        """What each pass took, in seconds, in the order of submission. Raises DeviceError while the block is open."""
+        if self._each is None:
             raise DeviceError("device.timed(): .seconds is known when the with block is left")
-        return self._seconds
+        return self._each
 
     def next_pass(self) -> dict[str, object]:
         """Where the next pass writes its two timestamps."""
@@ -218,9 +227,9 @@ class Stopwatch:
         return resolved
 
     def read(self, timestamps: Array, nanoseconds: float) -> None:
-        """Add up pairs of timestamps, each tick of so many nanoseconds."""
+        """Take the pairs of timestamps, each tick of so many nanoseconds."""
         begin, end = timestamps.view(np.uint64).reshape(-1, 2).T
-        self._seconds = int((end - begin).sum()) * nanoseconds * 1e-9
+        self._each = tuple([int(ticks) * nanoseconds * 1e-9 for ticks in end - begin])
 
 
 Launch = tuple[Program, tuple[DeviceBuffer, ...], tuple[float, ...]]

@@ -34,7 +34,7 @@ from .buffer import CHUNK, Array, DeviceBuffer, Pool, Staging, as_bytes, from_by
 from .driver_faults import check_faults, faults_of
 from .interrupts import Uninterrupted
 from .native import Completion, wgpu
-from .pipeline import BindGroups, Pipeline, build_pipeline, probe_of_subgroups
+from .pipeline import BindGroups, BoundPipeline, Pipeline, build_pipeline, probe_of_subgroups
 from .program import MATRICES, Dialect, MatrixShape, Program, Size3
 
 PIPELINES_KEPT = 512
@@ -42,6 +42,10 @@ POOLED = 1 << 28
 """Bytes of results that nobody holds any more which a device keeps for the next ones."""
 FREED = 1 << 24
 """Bytes of freed buffers that wait for a submission, on a runtime that frees with the next one."""
+PLAYED = 64
+"""Launches of a recording that are submitted together: a submission costs as much as 20 of them."""
+BoundLaunch = tuple[BoundPipeline, bytes, Size3]
+"""A launch that is bound: its pipeline with the bind group, its parameters as bytes, its workgroups."""
 SPIN, LONGEST_PAUSE, SHARE = 1e-4, 1e-3, 16
 """A wait polls without a pause for the first seconds, then with pauses of a `SHARE` of what it has lasted, at most."""
 _uids = itertools.count(1)
@@ -87,6 +91,7 @@ class Device:
         self._params = gpu.create_buffer(size=PARAMS_BYTES, usage=usage.UNIFORM | usage.COPY_DST, label="params")
         self._params_bindings: dict[int, tuple[wgpu.GPUBindGroupLayout, wgpu.GPUBindGroup]] = {}
         self._stopwatch: Stopwatch | None = None
+        self._profiled: list[tuple[str, int]] | None = None  # of each launch: its program, the bytes that are bound
         self._held: dict[int, tuple[int, wgpu.GPUBuffer]] = {}  # also: no garbage of cycles ends a buffer for the pool
         self._bytes = 0
         self._freed = 0
@@ -326,7 +331,31 @@ class Device:
             for program, places, params in launches:
                 tell(self, (program, tuple([buffers[place] for place in places]), tuple(params)))
 
-    def _record(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float], grid: Size3) -> None:
+    def play(self, launches: Sequence[BoundLaunch], buffers: Sequence[DeviceBuffer]) -> None:
+        """Launches that are bound already, in batches of their own; `buffers` are those that others may free.
+
+        Raises DeviceError where one of them was freed, or failed before.
+        """
+        at = 0
+        while at < len(launches):
+            self._throttle()
+            with Exclusive(self, "play"):
+                self._flush()
+                for buffer in buffers:
+                    buffer.handle  # noqa: B018  DeviceError where it was freed
+                if self._failed:
+                    self._raise_failure(*buffers)
+                batch = self.pending = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
+                end = min(at + (PLAYED if self._profiled is None else 1), len(launches))
+                while at < end and batch.fits(len(launches[at][1])):
+                    batch.record(*launches[at])
+                    if self._profiled is not None:
+                        self._profiled.append((launches[at][0].pipeline.program.entry, launches[at][0].nbytes))
+                    at += 1
+                self._flush()
+
+    def bound_launch(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float]) -> BoundLaunch:
+        """A launch with its pipeline and bind group, its parameters as bytes, and its grid."""
         packed = b""
         if params or program.params:
             packed = program.pack(params)
@@ -334,12 +363,15 @@ class Device:
         if self._faults and program.turns:
             check_faults(self._faults, self._warned, program, params)
         try:
-            bound = self._groups.get(self, program, operands)
+            return self._groups.get(self, program, operands), packed, program.grid
         except AttributeError:
             other = [operand for operand in operands if not isinstance(operand, DeviceBuffer)]
             if not other:
                 raise
             raise KernelError(f"{program.entry}: {other[0]!r} is no buffer; device.upload(array) makes one") from None
+
+    def _record(self, program: Program, operands: Sequence[DeviceBuffer], params: Sequence[float], grid: Size3) -> None:
+        bound, packed, _ = self.bound_launch(program, operands, params)
         if self._failed:
             self._raise_failure(*operands)
         if max(grid) > self.limits.workgroups or min(grid) < 1:
@@ -357,6 +389,9 @@ class Device:
             batch = self.pending = Batch(self._stopwatch.next_pass() if self._stopwatch else None)
             self._flusher.notice()
         batch.record(bound, packed, grid)
+        if self._profiled is not None:
+            self._profiled.append((program.entry, bound.nbytes))
+            self._flush()
 
     def prepare(self, program: Program) -> bool:
         """Compile a program now, not at its first launch. Returns whether its module has run-time checks: also where
@@ -383,6 +418,16 @@ class Device:
                 self._failed.clear()
                 raise error
             return self._in_flight.last()
+
+    @contextmanager
+    def profiled(self) -> Iterator[tuple[Stopwatch, list[tuple[str, int]]]]:
+        """As `timed`, with each launch in a pass of its own: the list has its program and the bytes that are bound."""
+        with self.timed() as watch:
+            launches = self._profiled = []
+            try:
+                yield watch, launches
+            finally:
+                self._profiled = None
 
     @contextmanager
     def timed(self) -> Iterator[Stopwatch]:

@@ -117,11 +117,12 @@ def warn_that_checks_stay() -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundPipeline:
-    """A pipeline with the bind group of its buffers, and their numbers."""
+    """A pipeline with the bind group of its buffers, their numbers, and their bytes together."""
 
     pipeline: Pipeline
     group: wgpu.GPUBindGroup
     uids: tuple[int, ...]
+    nbytes: int
 
 
 Key = tuple[Program, tuple[int, ...]]
@@ -156,7 +157,7 @@ class BindGroups:
             for i, operand in enumerate(operands)
         ]
         group = device.gpu.create_bind_group(layout=pipeline.buffers_layout, entries=entries)
-        found = self._groups[key] = BoundPipeline(pipeline, group, key[1])
+        found = self._groups[key] = BoundPipeline(pipeline, group, key[1], sum(b.nbytes for b in operands))
         for operand in operands:
             self._of_buffer[operand.uid].add(key)
         if len(self._groups) > GROUPS_KEPT:
