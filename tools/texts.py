@@ -1,6 +1,7 @@
 """The WGSL of the library's own operations over many shapes, written to a folder, to compare two commits byte by byte.
 
-    python tools/texts.py write FOLDER        one file a launch, named by the call and the number of the launch
+    python tools/texts.py write FOLDER [--only sum,softmax]
+                                              one file a launch, named by the call and the number of the launch
     python tools/texts.py compare OLD NEW     the files that differ or are missing; exit status 1 where there are any
 
 Nothing runs: each launch is printed instead, so results that a later launch reads hold zeros.
@@ -101,11 +102,13 @@ def calls() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "bytes", lambda: ops.matmul(np.zeros((64, 64), "i1"), np.zeros((64, 64), "i1"), sums="i32", engine=at)
 
 
-def write(folder: Path) -> None:
-    """Print every launch of every call to a file of its own."""
+def write(folder: Path, only: tuple[str, ...] = ("",)) -> None:
+    """Print every launch of every call to a file of its own; `only` are beginnings of the calls' names."""
     folder.mkdir(parents=True, exist_ok=True)
     known: set[str] = set()
     for wide, (name, call) in itertools.product((False, True), calls()):
+        if not name.startswith(only):
+            continue
         if wide and not name.startswith(("sum", "max", "mean", "norm", "batched")):
             continue
         texts: list[str] = []
@@ -144,5 +147,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("verb", choices=("write", "compare"))
     parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--only", default="", help="beginnings of names of calls, with commas between them")
     asked = parser.parse_args()
-    sys.exit(bool(compare(*asked.folders)) if asked.verb == "compare" else write(*asked.folders))
+    if asked.verb == "compare":
+        sys.exit(bool(compare(*asked.folders)))
+    write(*asked.folders, tuple(asked.only.split(",")))

@@ -2,7 +2,7 @@
 
 Inside a `@kernel`, `workgroup.x`, `thread`, `lane`, `subgroup`, `subgroup_size` are values of the running invocation.
 
-For those who write operations of their own there are the fold language (`Fold`, `Search`), functions of elements by
+For those who write operations of their own there are the fold language (`Fold`, `ArgFold`), functions of elements by
 their records (`apply_function`, `abstract_eval`), the cache of recorded launches (`cached_launches`, `CallCache`,
 `static_type`) and what a device can do (`Limits`, `workgroup_bytes`). The operations and matrix products of this
 package are written with the public names alone, and are loaded when they are first used.
@@ -41,7 +41,7 @@ from .language.atomics import (
 from .language.collectives import workgroup_argmax, workgroup_argmin, workgroup_reduce, workgroup_scan
 from .language.control import at_most, barrier, launch, loop, note, shared, solve, unroll, when, workgroup
 from .language.convert import convert
-from .language.folds import Fold, Search
+from .language.folds import ArgFold, Fold
 from .language.functions import (
     abstract_eval,
     bitcast,
@@ -138,8 +138,8 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    "Adapter", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Expr", "Fold", "Kernel",
-    "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Profile", "Recording", "Search", "Tuning",
+    "Adapter", "ArgFold", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Expr", "Fold", "Kernel",
+    "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Profile", "Recording", "Tuning",
     "abstract_eval", "adapters", "apply_function", "array", "at_most", "atomic_add", "atomic_and",
     "atomic_compare_exchange", "atomic_exchange", "atomic_load", "atomic_max", "atomic_min", "atomic_or",
     "atomic_store", "atomic_sub", "atomic_xor", "barrier", "bitcast", "cached_launches", "cast", "constant",

@@ -92,7 +92,7 @@ def test_public_modules_are_in_the_reference() -> None:
 
 WRITERS = {
     "cutepy.gpu": (
-        "CallCache Device Fold Limits Search abstract_eval apply_function cached_launches static_type workgroup_bytes"
+        "CallCache Device Fold Limits ArgFold abstract_eval apply_function cached_launches static_type workgroup_bytes"
     ),
     "cutepy.tensor": "as_tensor from_array mode_layouts with_layout broadcast_to least_strides is_row_major",
 }

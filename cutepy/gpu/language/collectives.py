@@ -29,7 +29,7 @@ from ..trace.loops import turns
 from ..trace.state import Trace, current
 from . import functions
 from .control import barrier, lane, loop, subgroup, subgroup_size, thread
-from .folds import NO_INDEX, Fold, Search, accumulator, fold_lanes, of_place, ordered
+from .folds import NO_INDEX, ArgFold, Fold, accumulator, fold_lanes, of_place, ordered
 
 Element = tuple[Expr, ...]
 """What a thread gives: a value, or several that are folded together."""
@@ -211,7 +211,7 @@ def workgroup_argmin(value: Any, index: Any = None) -> tuple[Any, Any]:
 
 def _found(call: str, value: Any, index: Any, greatest: bool) -> tuple[Any, Any]:
     trace, values = _entered(call), _values(call, value)
-    search = Search(greatest, values[0].dtype)
+    search = ArgFold(greatest, values[0].dtype)
     places = [thread() * len(values) + j for j in range(len(values))] if index is None else _values(call, index)
     if len(places) != len(values):
         raise KernelError(f"{user_place()}: {call}: {len(values)} values and {len(places)} indices; give one for each")

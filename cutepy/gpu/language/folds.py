@@ -107,7 +107,7 @@ def accumulator(name: str, dtype: DType) -> DType:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class ArgFold:
     """The search for the greatest element, or the least, and its index, among elements of `dtype`.
 
     A state is (key, index): the key is a whole number that stands in the order of the elements, so that a device

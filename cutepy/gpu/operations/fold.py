@@ -6,8 +6,9 @@ give equal bits. f16 is folded in f32, truths as 0 and 1 in u32, and a mean in f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import gcd, prod
 from typing import Any
 
@@ -32,13 +33,15 @@ from ...tensor import (
     local_tile,
     make_counting_tensor,
     make_tensor,
+    mode_layouts,
     reduce_tree,
     thread_value_partition,
     transform,
     u32,
+    with_layout,
 )
 from .. import Expr, Fold
-from .domain import power_of_two
+from .domain import power_of_two, zipped
 from .operand import ExecutionSite
 
 THREADS, MOST_THREADS = 256, 1024
@@ -51,9 +54,9 @@ RUN, WIDE = 128, 32
 
 
 State = tuple[Any, ...]
-"""What a fold knows of some elements."""
-Shared = tuple[Tensor, ...]
-"""The parts of the states of a workgroup."""
+"""What a fold knows of some elements: a value for each of its parts."""
+Combine = Callable[[State, State], State]
+"""An associative operation on states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +226,121 @@ def _shared_out(
     return (rows, columns), joined([of_thread, of_value])
 
 
+def state_at(parts: Sequence[Tensor], *place: Any) -> State:
+    """The state whose parts lie at this coordinate of a tensor each."""
+    return tuple([part[place if len(place) > 1 else place[0]] for part in parts])
+
+
+def put_state(parts: Sequence[Tensor], state: Sequence[Any], *place: Any) -> None:
+    """Store the parts of a state at this coordinate of a tensor each."""
+    for part, value in zip(parts, state, strict=True):
+        part[place if len(place) > 1 else place[0]] = value
+
+
+class Rows:
+    """A launch over the rows of a tensor by a plan: where the thread stands, and what it does with its elements.
+
+    `tile` is the number of the workgroup's tile of rows, `split` which splits of each row it takes; `row` is the first
+    row of the thread in the tile, `lane` its number among the threads that share its rows.
+    """
+
+    def __init__(self, x: Tensor, plan: FoldPlan) -> None:
+        self.plan, self.count, self.columns = plan, size(x, 0), size(x, 1)
+        gpu.launch(grid=ceil_div(self.count, plan.tile[0]) * plan.splits, threads=plan.threads)
+        self.tile, self.split = gpu.workgroup.x // plan.splits, gpu.workgroup.x % plan.splits
+        self.row, self.lane = plan.place(gpu.thread)
+
+    def parts(self, x: Tensor) -> Callable[[object], Tensor]:
+        """What the thread has of tile t of its rows of `x`, (value's row, value's column), as a function of t."""
+        tile, owned = self.plan.tile, self.plan.owned
+        return lambda t: thread_value_partition(local_tile(x, tile, (self.tile, ALL))(ALL, ALL, t), owned)
+
+    def walk(
+        self, whole: Callable[[Expr], None], last: Callable[[int], None], one: Callable[[Expr, Expr], None]
+    ) -> None:
+        """Do `whole(t)` for each whole tile t of the split, and `last(t)` for a tile that ends beyond the rows; where
+        the layout has no tiles, `one(row, column)` for each element of the thread."""
+        plan, splits, columns = self.plan, self.plan.splits, self.columns
+        if plan.tiled:
+            tiles = columns // plan.tile[1]
+            for t in gpu.loop(tiles, start=self.split, step=splits):
+                whole(t)
+            # Only one split meets the last, partial tile: the loop above needs no guards.
+            if columns % plan.tile[1]:
+                with gpu.when(self.split == tiles % splits):
+                    last(tiles)
+        else:
+            mine = self.tile * plan.tile[0] + self.row
+            with gpu.when(mine < self.count):
+                for j in gpu.loop(columns, start=self.split * plan.lanes + self.lane, step=splits * plan.lanes):
+                    one(mine, j)
+
+    def over_lanes(self, shared: Sequence[Tensor], kept: Iterable[State], combine: Combine) -> None:
+        """A tree over the lanes of each row: `kept` has a state for each row of the thread; those of all lanes are
+        combined in `shared` memory, (row, lane), one tensor for each part of a state, and end at (row, 0)."""
+        places = [self.row + height for height in self.plan.heights]
+        for place, state in zip(places, kept, strict=True):
+            put_state(shared, state, place, self.lane)
+        # Each step halves the lanes: lane l takes in what lane l + half has.
+        half = self.plan.lanes // 2
+        while half:
+            gpu.barrier()
+            with gpu.when(self.lane < half):
+                for place in places:
+                    both = [state_at(shared, place, lane) for lane in (self.lane, self.lane + half)]
+                    put_state(shared, combine(*both), place, self.lane)
+            half //= 2
+
+    def finish(
+        self,
+        states: Sequence[Tensor],
+        kept: Iterable[State],
+        combine: Combine,
+        store: Callable[[Expr, Iterator[Any]], None],
+        *,
+        name: str = "",
+    ) -> None:
+        """Combine what all lanes have `kept` of each row, in shared memory of the types of `states`, called `name` in
+        the text. The first lane of each row that there is does `store(row, state)`; a part is read when it is taken."""
+        shared = [gpu.shared(part.dtype, self.plan.scratch, name=name) for part in states]
+        self.over_lanes(shared, kept, combine)
+        for here, mine, place in self.found():
+            with gpu.when(here):
+                store(mine, (part[place, 0] for part in shared))
+
+    def of_rows(self, states: Sequence[Tensor], combine: Combine) -> Iterator[State]:
+        """For each row of the thread the `states` of its values there, (value's row, value's column), combined in their
+        order."""
+        for i in range(len(self.plan.heights)):
+            yield reduce(combine, [state_at(states, i, j) for j in range(self.plan.registers[1].size)])
+
+    def found(self) -> Iterator[tuple[Expr, Expr, Expr]]:
+        """For each row of the thread: whether the thread is its first lane and the row exists, the row, and its place
+        in shared memory."""
+        for height in self.plan.heights:
+            mine = self.tile * self.plan.tile[0] + self.row + height
+            yield (self.lane == 0) & (mine < self.count), mine, self.row + height
+
+
+def columns_like(x: Tensor, counted: Layout | None = None) -> Tensor:
+    """A tensor as large as `x` (rows, columns) that holds the column of each element, or what `counted` makes of it;
+    nothing is stored."""
+    rows = x.layout[0].shape
+    repeated = Layout(rows, map_leaves(lambda leaf: 0, rows))
+    columns = Layout(x.layout[1].shape) if counted is None else counted
+    return make_counting_tensor(joined([repeated, columns]), dtype=u32)
+
+
+def as_rows(x: Tensor, y: Tensor, axis: int, *, in_order: bool = False) -> tuple[tuple[Tensor, Tensor], bool]:
+    """Two tensors of one shape as (rows, columns), the columns those of an axis, in the order in which `x` lies in
+    memory, and whether they share their modes. With `in_order` the columns keep their own order."""
+    modes = [mode_layouts(tensor) for tensor in (y, x)]
+    rest, along = [[m[i] for i in range(len(m)) if i != axis] for m in modes], [m[axis] for m in modes]
+    rows, columns = zipped(rest), None if in_order else zipped([[mode] for mode in along])
+    of_y, of_x = zip(rows or map(joined, rest), columns or along, strict=True)
+    return (with_layout(x, joined(of_x)), with_layout(y, joined(of_y))), rows is not None and columns is not None
+
+
 @gpu.kernel
 def fold_kernel(x: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan) -> None:
     """out[i, s] = the fold of what split s takes of row i of x."""
@@ -242,8 +360,8 @@ def dot_kernel(x: Tensor, y: Tensor, out: Tensor, *, fold: Fold, plan: FoldPlan)
 
 def _fold(sources: tuple[Tensor, ...], out: Tensor, fold: Fold, plan: FoldPlan, add: Callable[..., Expr]) -> None:
     """The body of both kernels: `add(*elements, so_far)` in registers, then a tree over the lanes."""
-    rows, splits = Rows(sources[0], plan), plan.splits
-    acc = make_tensor(fold.dtype, plan.registers)
+    rows = Rows(sources[0], plan)
+    acc = make_tensor(fold.dtype, plan.registers)  # the text has it under this name
     fill(acc, fold.identity)
     *parts, places = (rows.parts(t) for t in (*sources, columns_like(sources[0])))
 
@@ -254,90 +372,19 @@ def _fold(sources: tuple[Tensor, ...], out: Tensor, fold: Fold, plan: FoldPlan, 
     def add_one(mine: Expr, column: Expr) -> None:
         acc[0] = add(*(t[mine, column] for t in sources), acc[0])
 
-    walk(
-        rows,
+    rows.walk(
         lambda t: transform(*(part(t) for part in parts), acc, acc, op=add),
         lambda last: transform(places(last), *(part(last) for part in parts), acc, acc, op=add_inside),
         add_one,
     )
+
+    def store(mine: Expr, state: Iterator[Expr]) -> None:
+        (value,) = state
+        # What another pass folds again is not finished: it is in the type of the fold.
+        out[mine, rows.split] = value if plan.splits > 1 else fold.finish(value, out.dtype)
+
     kept = ((reduce_tree(acc(i, ALL), fold.identity, fold.combine),) for i in range(len(plan.heights)))
-    partial = gpu.shared(fold.dtype, plan.scratch)
-    over_lanes(rows, (partial,), kept, lambda one, other: (fold.combine(one[0], other[0]),))
-    for here, mine, place in rows.found():
-        with gpu.when(here):
-            value = partial[place, 0]
-            out[mine, rows.split] = value if splits > 1 else fold.finish(value, out.dtype)
-
-
-class Rows:
-    """A launch over the rows of a tensor by a plan: where the thread stands."""
-
-    def __init__(self, x: Tensor, plan: FoldPlan) -> None:
-        self.plan, self.count, self.columns = plan, size(x, 0), size(x, 1)
-        gpu.launch(grid=ceil_div(self.count, plan.tile[0]) * plan.splits, threads=plan.threads)
-        self.tile, self.split = gpu.workgroup.x // plan.splits, gpu.workgroup.x % plan.splits
-        self.row, self.lane = plan.place(gpu.thread)
-
-    def parts(self, x: Tensor) -> Callable[[object], Tensor]:
-        """What the thread has of tile t of its rows of `x`, as a function of t."""
-        tile, owned = self.plan.tile, self.plan.owned
-        return lambda t: thread_value_partition(local_tile(x, tile, (self.tile, ALL))(ALL, ALL, t), owned)
-
-    def found(self) -> Iterator[tuple[Expr, Expr, Expr]]:
-        """For each row of the thread whether it is there and the thread its first lane, the row, and its place in
-        shared memory."""
-        for height in self.plan.heights:
-            mine = self.tile * self.plan.tile[0] + self.row + height
-            yield (self.lane == 0) & (mine < self.count), mine, self.row + height
-
-
-def walk(
-    rows: Rows, whole: Callable[[Expr], None], last: Callable[[int], None], one: Callable[[Expr, Expr], None]
-) -> None:
-    """`whole` of each tile of the split, and `last` of one that ends beyond the row; where the layout has no tiles,
-    `one` of the row and the column of each element."""
-    plan, splits, columns = rows.plan, rows.plan.splits, rows.columns
-    if plan.tiled:
-        tiles = columns // plan.tile[1]
-        for t in gpu.loop(tiles, start=rows.split, step=splits):
-            whole(t)
-        if columns % plan.tile[1]:
-            with gpu.when(rows.split == tiles % splits):
-                last(tiles)
-    else:
-        mine = rows.tile * plan.tile[0] + rows.row
-        with gpu.when(mine < rows.count):
-            for j in gpu.loop(columns, start=rows.split * plan.lanes + rows.lane, step=splits * plan.lanes):
-                one(mine, j)
-
-
-def over_lanes(rows: Rows, shared: Shared, kept: Iterable[State], join: Callable[[State, State], State]) -> None:
-    """What all lanes of a row have `kept` for each row of the thread, joined by a tree: in `shared` memory, which has a
-    tensor for each part of a state, at (row, 0)."""
-    places = [rows.row + height for height in rows.plan.heights]
-
-    def put(place: Expr, lane: Expr, state: State) -> None:
-        for part, value in zip(shared, state, strict=True):
-            part[place, lane] = value
-
-    for place, state in zip(places, kept, strict=True):
-        put(place, rows.lane, state)
-    half = rows.plan.lanes // 2
-    while half:
-        gpu.barrier()
-        with gpu.when(rows.lane < half):
-            for place in places:
-                both = [tuple(part[place, lane] for part in shared) for lane in (rows.lane, rows.lane + half)]
-                put(place, rows.lane, join(*both))
-        half //= 2
-
-
-def columns_like(x: Tensor, counted: Layout | None = None) -> Tensor:
-    """The column of each element of `x`, or what `counted` makes of it; nothing is stored."""
-    rows = x.layout[0].shape
-    repeated = Layout(rows, map_leaves(lambda leaf: 0, rows))
-    columns = Layout(x.layout[1].shape) if counted is None else counted
-    return make_counting_tensor(joined([repeated, columns]), dtype=u32)
+    rows.finish((acc,), kept, lambda one, other: (fold.combine(one[0], other[0]),), store, name="partial")
 
 
 Pass = tuple[tuple[Tensor, Tensor], dict[str, object]]
@@ -345,7 +392,7 @@ Pass = tuple[tuple[Tensor, Tensor], dict[str, object]]
 
 
 def passes(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> Iterator[Pass]:
-    """The launches after which out[i, 0] is the fold of row i of x."""
+    """The launches after which out[i, 0] is the fold of row i of x: one, and more where rows are cut into splits."""
     while True:
         plan = plan_for(x, most_threads=place.most_threads)
         target = _target(place, x, out, fold, plan)

@@ -9,17 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 
 from ... import gpu
 from ...layout import Layout, LayoutRight, joined, size
 from ...tensor import Tensor, f32, fill, make_tensor, mode_layouts, mode_sizes, rules, transform, u32, with_layout
-from .. import Expr, Fold, Search, cached_launches
+from .. import ArgFold, Expr, Fold, cached_launches
 from .copies import filled
 from .domain import zipped
-from .fold import RUN, FoldPlan, Pass, Rows, columns_like, fold_kernel, over_lanes, passes, plan_for, walk
+from .fold import (
+    RUN,
+    FoldPlan,
+    Pass,
+    Rows,
+    columns_like,
+    fold_kernel,
+    passes,
+    plan_for,
+    put_state,
+)
 from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted, pointwise
 from .softmax import softmax_sums_kernel
@@ -136,24 +145,24 @@ def search_kernel(
     """
     in_order = not indices and counted == Layout(counted.size)
     elements = x, indices[0] if indices else columns_like(x, counted)
-    rows, dtype = Rows(x, plan), best.dtype
-    search = Search(greatest, x.dtype)
-    beaten, nowhere = search.identity
-    value, at = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
+    search = ArgFold(greatest, x.dtype)
+    rows, (beaten, nowhere) = Rows(x, plan), search.identity
+    value, at = make_tensor(search.key, plan.registers), make_tensor(u32, plan.registers)
     fill(value, beaten)
     fill(at, nowhere)
     values_of, indices_of, columns_of = (rows.parts(t) for t in (*elements, columns_like(x)))
 
     def meet(register: int, met: tuple[Expr, Expr]) -> None:
         kept = value[register], at[register]
+        # In rising order an equal element comes later, and loses: one comparison tells.
         won = search.beats(met[0], kept[0]) if plan.tiled and in_order else search.wins(met, kept)
-        value[register], at[register] = (gpu.select(won, m, k) for m, k in zip(met, kept, strict=True))
+        put_state((value, at), tuple(gpu.select(won, m, k) for m, k in zip(met, kept, strict=True)), register)
 
     def meet_tile(t: Expr | int) -> None:
-        met, index = make_tensor(dtype, plan.registers), make_tensor(u32, plan.registers)
+        met, index = make_tensor(search.key, plan.registers), make_tensor(u32, plan.registers)
         transform(values_of(t), met, op=search.lift)
         transform(indices_of(t), index, op=lambda j: gpu.cast(j, u32))
-        if not isinstance(t, Expr):  # the tile that ends beyond the row
+        if not isinstance(t, Expr):  # the tile that ends beyond the row: what is not there loses against all
             transform(columns_of(t), met, met, op=lambda j, v: gpu.select(j < rows.columns, v, beaten))
             transform(columns_of(t), index, index, op=lambda j, i: gpu.select(j < rows.columns, i, nowhere))
         for register in range(size(met)):
@@ -163,26 +172,20 @@ def search_kernel(
         found, index = (t[mine, column] for t in elements)
         meet(0, (search.lift(found), gpu.cast(index, u32)))
 
-    if plan.tiled and in_order:  # where nothing is greater than what all begin with, the first index is the place
+    def store(mine: Expr, state: Iterator[Expr]) -> None:
+        for target, part in zip((best, places), state, strict=True):
+            target[mine, rows.split] = gpu.cast(part, target.dtype)
+
+    # Where no element beats the identity (all are the least number, say), the first index is the answer.
+    if plan.tiled and in_order:
         transform(indices_of(rows.split), at, op=lambda j: gpu.cast(j, u32))
-    walk(rows, meet_tile, meet_tile, meet_one)
-
-    def best_of(i: int) -> tuple[Expr, Expr]:
-        registers = [(value[i, j], at[i, j]) for j in range(plan.registers[1].size)]
-        return reduce(search.combine, registers)
-
-    kept = map(best_of, range(len(plan.heights)))
-    values, columns = shared = gpu.shared(dtype, plan.scratch), gpu.shared(u32, plan.scratch)
-    over_lanes(rows, shared, kept, search.combine)
-    for here, mine, place in rows.found():
-        with gpu.when(here):
-            best[mine, rows.split] = values[place, 0]
-            places[mine, rows.split] = gpu.cast(columns[place, 0], places.dtype)
+    rows.walk(meet_tile, meet_tile, meet_one)
+    rows.finish((value, at), rows.of_rows((value, at), search.combine), search.combine, store)
 
 
 def search_rows(place: ExecutionSite, x: Tensor, out: Tensor, counted: Layout, *, greatest: bool) -> None:
     """out[i, 0] = what `counted` makes of the column of the greatest or the least element of row i of x."""
-    rows, dtype = size(x, 0), Search(greatest, x.dtype).key
+    rows, dtype = size(x, 0), ArgFold(greatest, x.dtype).key
     indices: tuple[Tensor, ...] = ()
     while True:
         plan = plan_for(x)

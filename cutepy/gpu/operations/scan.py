@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex
 
 from ... import gpu
-from ...layout import Layout, ceil_div, joined, size
-from ...tensor import Tensor, is_row_major, make_tensor, mode_layouts, mode_sizes, rules, with_layout
+from ...layout import Layout, ceil_div, size
+from ...tensor import Tensor, is_row_major, make_tensor, mode_sizes, rules
 from .. import Expr, Fold, cached_launches
-from .domain import power_of_two, zipped
+from .domain import power_of_two
+from .fold import as_rows
 from .operand import ExecutionSite, place_of, tensor_of
 
 THREADS, VALUES = 256, 4
@@ -114,17 +115,9 @@ def scanned(call: str, x: object, axis: SupportsIndex, engine: str) -> Tensor:
     place = place_of(call, engine, [tensor])
     result = place.new(mode_sizes(tensor), dtype)
     if result.size:
-        scan_rows(place, *_rows(place.bring(tensor), result, along), Fold(NAMES[call], dtype.accumulator))
+        (source, target), _ = as_rows(place.bring(tensor), result, along, in_order=True)
+        scan_rows(place, source, target, Fold(NAMES[call], dtype.accumulator))
     return result
-
-
-def _rows(x: Tensor, y: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """Both as (rows, columns), the rows in the order in which `x` lies in memory."""
-    modes, targets = mode_layouts(x), mode_layouts(y)
-    rest = [mode for mode in range(len(modes)) if mode != axis]
-    rows = zipped([[m[i] for i in rest] for m in (targets, modes)])
-    found = rows or [joined([m[i] for i in rest]) for m in (targets, modes)]
-    return with_layout(x, joined([found[1], modes[axis]])), with_layout(y, joined([found[0], targets[axis]]))
 
 
 def scan_rows(place: ExecutionSite, x: Tensor, out: Tensor, fold: Fold) -> None:

@@ -12,23 +12,20 @@ from typing import SupportsIndex
 
 from ... import gpu
 from ...layout import _ as ALL
-from ...layout import ceil_div, joined, size
+from ...layout import ceil_div, size
 from ...tensor import (
     Tensor,
     copy,
     f32,
     fill,
     make_tensor,
-    mode_layouts,
     mode_sizes,
     reduce_tree,
     rules,
     transform,
-    with_layout,
 )
 from .. import Expr, cached_launches
-from .domain import zipped
-from .fold import RUN, FoldPlan, Rows, columns_like, over_lanes, plan_for, plan_of_whole_rows, walk
+from .fold import RUN, FoldPlan, Rows, as_rows, columns_like, plan_for, plan_of_whole_rows
 from .operand import ExecutionSite, place_of, tensor_of
 from .pointwise import converted
 
@@ -61,7 +58,7 @@ def softmax_kernel(x: Tensor, y: Tensor, *, plan: FoldPlan) -> None:
 
 def _over_lanes(scratch: Tensor, rows: Rows, values: list[Expr], op: Callable[[Expr, Expr], Expr]) -> list[Expr]:
     """What `op` gives over the values of all lanes of each row of the thread, for each of them."""
-    over_lanes(rows, (scratch,), [(value,) for value in values], lambda one, other: (op(one[0], other[0]),))
+    rows.over_lanes((scratch,), [(value,) for value in values], lambda one, other: (op(one[0], other[0]),))
     gpu.barrier()
     found = [scratch[rows.row + height, 0] for height in rows.plan.heights]
     gpu.barrier()
@@ -98,7 +95,7 @@ def softmax_sums_kernel(x: Tensor, tops: Tensor, totals: Tensor, *, plan: FoldPl
         met[0] = gpu.cast(x[mine, j], "f32")
         meet()
 
-    walk(rows, meet_tile, meet_tile, meet_one)
+    rows.walk(meet_tile, meet_tile, meet_one)
     scratch = gpu.shared("f32", plan.scratch)
     largest = _over_lanes(scratch, rows, [top[i] for i in places], gpu.nan_maximum)
     sums = _over_lanes(scratch, rows, [total[i] * gpu.exp(top[i] - largest[i]) for i in places], _add)
@@ -163,7 +160,7 @@ def softmax(x: object, axis: SupportsIndex = -1, *, engine: str = "wgpu") -> Ten
 
 
 def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
-    views, shared = _rows(x, y, axis)
+    views, shared = as_rows(x, y, axis)
     if shared and (plan := plan_of_whole_rows(views[0], MOST_VALUES)):
         place.run(softmax_kernel, *views, plan=plan)
         return
@@ -171,13 +168,3 @@ def _softmax(place: ExecutionSite, x: Tensor, y: Tensor, axis: int) -> None:
     tops, totals = (place.new((size(views[0], 0), plan.splits), f32) for _ in range(2))
     place.run(softmax_sums_kernel, views[0], tops, totals, plan=plan)
     place.run(softmax_quotients_kernel, *views, tops, totals, plan=plan)
-
-
-def _rows(x: Tensor, y: Tensor, axis: int) -> tuple[tuple[Tensor, Tensor], bool]:
-    """Both as (rows, columns) in the order in which `x` lies in memory, and whether they share their modes."""
-    modes, targets = mode_layouts(x), mode_layouts(y)
-    rest = [mode for mode in range(len(modes)) if mode != axis]
-    rows, columns = (zipped([[m[i] for i in part] for m in (targets, modes)]) for part in (rest, [axis]))
-    found = [rows or [joined([m[i] for i in rest]) for m in (targets, modes)], columns or [targets[axis], modes[axis]]]
-    views = with_layout(x, joined([part[1] for part in found])), with_layout(y, joined([part[0] for part in found]))
-    return views, rows is not None and columns is not None
