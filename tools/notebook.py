@@ -2,7 +2,7 @@
 
 `# %%` begins a cell of code, `# %% [markdown]` one of text. The cells run in one namespace, as in a notebook, and what
 the last line of a cell gives is shown as a notebook would show it, but for the kinds that are named: `image/png`.
-Nothing of Jupyter is needed.
+`+live` adds the data with which a picture answers in a page. Nothing of Jupyter is needed.
 """
 
 import ast
@@ -16,6 +16,7 @@ from io import StringIO
 from pathlib import Path
 
 CELL = re.compile(r"^# %%(?P<text> \[markdown\])?.*\n", re.MULTILINE)
+LIVE = "application/vnd.cutepy.live+json"
 Cell = dict[str, object]
 
 
@@ -60,7 +61,19 @@ def bundle(value: object, without: Collection[str]) -> dict[str, str]:
     svg = getattr(value, "_repr_svg_", None)
     if svg and "image/svg+xml" not in shown and svg():
         shown["image/svg+xml"] = svg()
+    if "+live" in without and "image/svg+xml" in shown:
+        shown[LIVE] = live(value)
     return {"text/plain": repr(value), **shown}
+
+
+def live(value: object) -> str:
+    """The data with which the picture of a value answers: of its own figure, or of the one that a notebook draws."""
+    from cutepy.draw import Drawing, draw
+    from cutepy.draw.drawing import NOTEBOOK_CELLS
+    from cutepy.draw.live import live_data
+
+    drawing = value if isinstance(value, Drawing) else draw(value, limit=NOTEBOOK_CELLS)
+    return live_data(drawing.figure)
 
 
 def lines(text: str) -> list[str]:

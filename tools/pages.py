@@ -11,13 +11,17 @@ import re
 import subprocess
 import sys
 import tempfile
+from html import escape
 from pathlib import Path
 
 from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.preprocessors import Preprocessor
 
+from cutepy.docs import live_script
+
 ROOT = Path(__file__).resolve().parents[1]
+LIVE = "application/vnd.cutepy.live+json"
 TOUR = re.compile(r"<!-- tour: (?P<script>[\w/]+\.py) -->")
 NO_DRIVER = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
 
@@ -26,7 +30,7 @@ def cells(script: Path) -> list[dict[str, object]]:
     """The cells of a script as a notebook keeps them, outputs included: their pictures are SVGs."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "tour.ipynb"
-        command = [sys.executable, str(ROOT / "tools" / "notebook.py"), str(script), str(target), "image/png"]
+        command = [sys.executable, str(ROOT / "tools" / "notebook.py"), str(script), str(target), "image/png", "+live"]
         environment = {**os.environ, **NO_DRIVER, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
         if done.returncode:
@@ -60,8 +64,11 @@ class Pages(Preprocessor):
                 data = output.get("data", {})
                 if "image/svg+xml" in data:
                     picture = "".join(data["image/svg+xml"]).rstrip()
-                    figure = f'<figure class="cutepy layout" style="overflow-x:auto">{picture}</figure>'
-                    shown += ["", self.md.htmlStash.store(figure), ""]
+                    live = escape("".join(data[LIVE]))
+                    figure = (
+                        f'<figure class="cutepy layout" data-live="{live}" style="overflow-x:auto">{picture}</figure>'
+                    )
+                    shown += ["", self.md.htmlStash.store(figure + live_script(self.md)), ""]
                 else:
                     shown += ["", *fenced("".join(output.get("text", data.get("text/plain", ""))), "text"), ""]
         return shown

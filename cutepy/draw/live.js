@@ -3,10 +3,12 @@
 (() => {
   if (window.cutepyLive) return;
   window.cutepyLive = true;
-  const STYLE = `.cutepy-live{position:sticky;left:0;bottom:0;display:flex;flex-wrap:wrap;gap:2px 14px;align-items:center;min-height:1.8em;width:max-content;max-width:100%;padding:2px 4px;box-sizing:border-box;font:13px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;background:Canvas;color:CanvasText}
-.cutepy-live output{overflow-wrap:anywhere}.cutepy-live label{display:flex;gap:6px;align-items:center}.cutepy-live input{width:130px}
-[data-live] svg:focus-visible{outline:2px solid Highlight;outline-offset:2px}[data-live] svg path:has(title){cursor:pointer}
-@media print{.cutepy-live{display:none}}`;
+  const STYLE = `.cutepy-live{position:sticky;left:0;bottom:0;display:grid;gap:2px;width:max-content;max-width:100%;padding:2px 4px;box-sizing:border-box;font:13px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;background:Canvas;color:CanvasText}
+.cutepy-live output{min-height:1.5em;line-height:1.5;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}.cutepy-live label{display:flex;gap:6px;align-items:center}.cutepy-live input{width:130px}
+.cutepy-tip{position:fixed;z-index:9;width:max-content;max-width:min(34em,calc(100vw - 16px));margin:0;padding:3px 7px;border-radius:4px;font:13px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;text-align:left;white-space:pre-line;overflow-wrap:anywhere;pointer-events:none;background:CanvasText;color:Canvas}.cutepy-tip[hidden]{display:none}
+[data-live] svg:focus{outline:none}[data-live] svg:focus-visible{outline:2px solid Highlight;outline-offset:-2px}[data-live] [data-cells] path{cursor:pointer}
+@media print{.cutepy-live,.cutepy-tip{display:none}}`;
+  const [MARGIN, GAP] = [12, 28];
   const leaves = (tree) => (Array.isArray(tree) ? tree.flatMap(leaves) : [tree]);
   const size = (tree) => leaves(tree).reduce((one, other) => one * other, 1);
   const show = (tree) => (Array.isArray(tree) ? `(${tree.map(show).join(",")})` : `${tree}`);
@@ -39,14 +41,166 @@
     return `${text} → S<${swizzle}>: ${binary(place)} ^ ${binary(flips)} = ${binary(result)} = ${result}`;
   }
 
+  const say = (kind) => `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`;
+
+  // The sum beside the pointer, the finger or the cursor: above its cell, below where there is no room.
+  let [bubble, under] = [null, null];
+  function tip(text, path) {
+    const at = text && path ? path : null;
+    if (at === under && (!at || bubble.textContent === text)) return;
+    under = at;
+    if (bubble) bubble.hidden = !at;
+    if (!at) return;
+    if (!bubble) {
+      bubble = Object.assign(document.createElement("div"), { className: "cutepy-tip" });
+      bubble.setAttribute("aria-hidden", "true");
+      document.body.append(bubble);
+    }
+    bubble.textContent = text;
+    place();
+  }
+  function place() {
+    if (!under) return;
+    const [cell, box] = [under.getBoundingClientRect(), bubble.getBoundingClientRect()];
+    const left = Math.min(cell.left, document.documentElement.clientWidth - box.width - 8);
+    bubble.style.left = `${Math.max(8, left)}px`;
+    bubble.style.top = `${cell.top - box.height - 6 < 0 ? cell.bottom + 6 : cell.top - box.height - 6}px`;
+  }
+
+  // The panels of a picture that is wider than its place, in as many rows as they need, the result first.
+  class Flow {
+    constructor(host, svg, groups, boxes) {
+      [this.host, this.svg, this.groups] = [host, svg, groups];
+      const results = groups.filter((_g, grid) => boxes[grid].result);
+      this.order = [...results, ...groups.filter((g) => !results.includes(g))];
+      this.others = [...svg.children].filter((it) => (it.localName === "path" && !it.classList.contains("bg")) || (it.localName === "g" && !groups.includes(it)));
+      this.paper = svg.querySelector(":scope > .bg");
+      this.first = null;
+    }
+
+    // Where everything stands in the picture as it was printed.
+    measured() {
+      const at = (it) => /translate\(([-\d.]+) ([-\d.]+)\)/.exec(it.getAttribute("transform") ?? "")?.slice(1).map(Number) ?? [0, 0];
+      return {
+        size: ["width", "height"].map((name) => Number(this.svg.getAttribute(name))),
+        groups: new Map(this.groups.map((g) => [g, { at: at(g), box: g.getBBox() }])),
+        others: this.others.map((it) => ({ it, at: at(it), box: it.getBBox(), html: it.innerHTML })),
+      };
+    }
+
+    fit() {
+      const wide = this.host.clientWidth;
+      if (!wide || this.svg.style.width) return;
+      this.first ??= this.measured();
+      const narrow = wide < this.first.size[0];
+      if (narrow ? wide === this.fitted : !this.fitted) return;
+      this.fitted = narrow ? wide : 0;
+      if (narrow) this.place(wide);
+      else this.restore();
+    }
+
+    restore() {
+      const { size, groups, others } = this.first;
+      for (const [g, { at }] of groups) g.setAttribute("transform", `translate(${at.join(" ")})`);
+      for (const { it, at, html } of others) (it.setAttribute("transform", `translate(${at.join(" ")})`), (it.innerHTML = html));
+      this.resize(...size);
+    }
+
+    resize(width, height) {
+      for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) this.svg.setAttribute(name, value);
+      this.paper?.setAttribute("d", `M0 0h${width}v${height}H0z`);
+    }
+
+    place(wide) {
+      this.restore();
+      const { groups, others } = this.first;
+      const top = Math.min(...[...groups.values()].map(({ at, box }) => at[1] + box.y));
+      const above = others.filter(({ at, box }) => at[1] + box.y < top);
+      let [y, end] = [MARGIN, 0];
+      for (const { it, at, box } of above) y = this.wrap(it, at[0], y - box.y, wide) + 8;
+      for (const row of this.rows(wide)) {
+        const over = Math.max(...row.map((g) => -groups.get(g).box.y));
+        let x = MARGIN;
+        for (const g of row) {
+          const { box } = groups.get(g);
+          g.setAttribute("transform", `translate(${x - box.x} ${y + over})`);
+          x += box.width + GAP;
+        }
+        end = Math.max(end, x - GAP + MARGIN);
+        y += over + Math.max(...row.map((g) => groups.get(g).box.y + groups.get(g).box.height)) + GAP;
+      }
+      y = this.below(others.filter((one) => !above.includes(one)), y - GAP + 12, wide);
+      this.resize(Math.max(end, wide), y + MARGIN);
+    }
+
+    rows(wide) {
+      const rows = [];
+      let taken = Infinity;
+      for (const g of this.order) {
+        const { width } = this.first.groups.get(g).box;
+        if (taken + width > wide - MARGIN) [taken, rows[rows.length]] = [MARGIN, []];
+        rows.at(-1).push(g);
+        taken += width + GAP;
+      }
+      return rows;
+    }
+
+    // The legend, sample by sample with its text, then the notes.
+    below(others, y, wide) {
+      let [x, high] = [MARGIN, 0];
+      const samples = others.filter(({ it }) => it.localName === "path");
+      const left = (key) => key.at[0] + key.box.x + key.box.width / 2;
+      for (const sample of samples) {
+        const { box } = sample;
+        const own = [sample, ...others.filter((key) => key.it.classList.contains("k") && Math.abs(left(key) - box.x - box.width / 2) < 2 && Math.abs(key.at[1] - box.y - 12) < 2)];
+        if (x + box.width > wide - MARGIN) [x, y] = [MARGIN, y + box.height + 6];
+        for (const { it, at } of own) it.setAttribute("transform", `translate(${at[0] + x - box.x} ${at[1] + y - box.y})`);
+        [x, high] = [x + box.width, box.height + 10];
+      }
+      y += high;
+      for (const { it, at, box } of others) if (it.localName === "g" && !it.classList.contains("k")) y = this.wrap(it, at[0], y - box.y, wide) + 4;
+      return y;
+    }
+
+    // A line of text in as many lines as it needs; gives where it ends.
+    wrap(it, x, y, wide) {
+      it.setAttribute("transform", `translate(${x} ${y})`);
+      const text = it.firstElementChild;
+      const font = parseFloat(getComputedStyle(text).fontSize);
+      const most = Math.max(12, Math.floor((wide - x - MARGIN) / (font * 0.61)));
+      if (text.textContent.length <= most) return y + font / 2;
+      const lines = [""];
+      for (const word of text.textContent.split(/(?<=[ ,])/)) {
+        if (lines.at(-1).length + word.trimEnd().length > most && lines.at(-1)) lines.push("");
+        lines[lines.length - 1] += word;
+      }
+      text.replaceChildren(
+        ...lines.map((line, number) => {
+          const span = document.createElementNS("http://www.w3.org/2000/svg", "tspan");
+          for (const [key, value] of Object.entries({ x: text.getAttribute("x"), dy: number ? font * 1.25 : 0 })) span.setAttribute(key, value);
+          span.textContent = line.trimEnd();
+          return span;
+        }),
+      );
+      return y + font / 2 + (lines.length - 1) * font * 1.25;
+    }
+  }
+
   class Picture {
     constructor(host) {
       this.svg = host.querySelector("svg");
       this.boxes = JSON.parse(host.dataset.live);
       this.groups = [...this.svg.children].filter((g) => g.firstElementChild?.getAttribute("transform")?.startsWith("scale"));
+      this.titles = new Map(); // what the browser would show after a while; the tip shows more at once
       this.paths = this.groups.map((g) => {
         const found = new Map();
-        for (const path of g.firstElementChild.querySelectorAll("path")) found.set(this.at(path), path);
+        g.firstElementChild.dataset.cells = "";
+        for (const path of g.firstElementChild.querySelectorAll("path")) {
+          found.set(this.at(path), path);
+          const title = path.querySelector("title");
+          if (title) this.titles.set(path, title.textContent);
+          title?.remove();
+        }
         return found;
       });
       this.cursor = null;
@@ -56,15 +210,24 @@
       bar.innerHTML = '<output aria-live="polite"></output><label hidden><span></span><input type="range" min="-1" value="-1"></label>';
       [this.said, this.slider] = [bar.querySelector("output"), bar.querySelector("input")];
       const threads = Math.max(0, ...this.boxes.map(({ threads }) => threads ?? 0));
-      const kind = threads ? "thread" : "element";
-      const count = threads || Math.max(0, ...this.boxes.map((box, grid) => Math.max(-1, ...[...this.paths[grid].keys()].flatMap((place) => this.links(grid, place))) + 1));
+      const linked = this.boxes.some(({ links }) => links);
+      const kind = threads ? "thread" : !linked ? "index" : this.boxes.some((box) => box.links && !box.indices) ? "copy" : "index of the result";
+      this.linked = this.paths.map((paths, grid) => {
+        const found = new Map();
+        for (const place of paths.keys()) for (const link of this.links(grid, place)) found.set(link, found.get(link) ?? []).get(link).push(place);
+        return found;
+      });
+      const count = threads || this.linked.reduce((most, found) => Math.max(most, ...found.keys()), -1) + 1;
       this.slider.max = String(count - 1);
-      this.slider.setAttribute("aria-label", `follow a ${kind}`);
+      this.slider.setAttribute("aria-label", `follow ${say(kind)}`);
       bar.querySelector("label").hidden = count < 2;
-      this.follows = (number) => (bar.querySelector("span").textContent = number < 0 ? `follow a ${kind}` : `${kind} ${number}`);
+      this.follows = (number) => (bar.querySelector("span").textContent = number < 0 ? `follow ${say(kind)}` : `${kind} ${number}`);
       this.slider.addEventListener("input", () => this.follow(Number(this.slider.value)));
       this.follows(-1);
       this.svg.after(bar);
+      this.flow = new Flow(host, this.svg, this.groups, this.boxes);
+      new ResizeObserver(() => this.flow.fit()).observe(host);
+      this.flow.fit();
     }
 
     // The number of a cell in its grid, read off its path `M3 5h1...`: column 3, row 5.
@@ -89,7 +252,7 @@
 
     text(grid, place) {
       const box = this.boxes[grid];
-      const title = this.paths[grid].get(place)?.textContent ?? "";
+      const title = this.titles.get(this.paths[grid].get(place)) ?? "";
       const [index] = this.indices(grid, place);
       if (box.texts) return box.texts[place];
       if (!box.shape || index === undefined) return title || box.gap || "";
@@ -101,6 +264,7 @@
     point(cursor) {
       this.cursor = cursor;
       this.said.textContent = cursor ? this.text(cursor.grid, cursor.place) : "";
+      tip(this.said.textContent, cursor && this.paths[cursor.grid].get(cursor.place));
       this.mark("cursor", cursor ? this.boxes.map((_box, grid) => (grid === cursor.grid ? [cursor.place] : [])) : [], 1.5);
     }
 
@@ -114,7 +278,7 @@
     follow(link) {
       this.slider.value = String(link);
       this.follows(link);
-      this.mark("follow", link < 0 ? [] : this.paths.map((paths, grid) => [...paths.keys()].filter((place) => this.links(grid, place).includes(link))), 3);
+      this.mark("follow", link < 0 ? [] : this.linked.map((found) => found.get(link) ?? []), 3);
     }
 
     mark(name, places, width) {
@@ -152,7 +316,7 @@
     const picture = pictureOf(target);
     const path = picture && target.closest("path");
     const grid = path ? picture.groups.findIndex((g) => g.firstElementChild.contains(path)) : -1;
-    return grid < 0 || path.dataset.mark ? [picture, null] : [picture, { grid, place: picture.at(path) }];
+    return grid < 0 || path.dataset.mark !== undefined ? [picture, null] : [picture, { grid, place: picture.at(path) }];
   }
   document.addEventListener("pointerover", ({ target, pointerType }) => {
     const [picture, cell] = cellOf(target);
@@ -161,7 +325,11 @@
   document.addEventListener("click", ({ target }) => {
     const [picture, cell] = cellOf(target);
     if (cell) picture.choose(cell);
+    else tip("");
   });
+  document.addEventListener("scroll", place, { capture: true, passive: true });
+  document.addEventListener("focusout", () => tip(""));
+  document.addEventListener("pointerout", ({ relatedTarget }) => cellOf(relatedTarget)[1] || tip(""));
   document.addEventListener("keydown", (event) => {
     const picture = event.target instanceof SVGSVGElement && pictureOf(event.target);
     if (!picture) return;

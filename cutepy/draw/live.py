@@ -30,7 +30,7 @@ def live_data(figure: Figure) -> str:
     '[{"columns":3,"shape":[2,3],"stride":[3,1],"indices":{"start":0,"down":1,"right":2}}]'
     """
     boxes = sheet_of(figure).boxes
-    if figure.cells > LIVE_CELLS or not any(box.grid.indices for box in boxes):
+    if figure.cells > LIVE_CELLS or not any(box.grid.indices or box.grid.hints for box in boxes):
         return ""
     return json.dumps([_record(box.grid) for box in boxes], separators=(",", ":"))
 
@@ -47,6 +47,8 @@ def _record(grid: Grid) -> dict[str, object]:
             found["hint"] = 1  # the sum follows the hint of an offset or an element; of a coordinate it has its place
         gaps = [grid.text(place) for place, hint in enumerate(hints) if not hint]
         found |= {"gap": gaps[0]} if gaps else {}
+    if grid.caption.startswith("result"):
+        found["result"] = 1
     if grid.threads:
         found["threads"] = grid.threads
     if grid.indices:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from operator import le
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,26 +10,14 @@ import pytest
 from chromium import Page
 from explore.picture_laws import random_case
 from gallery import GALLERY
+from live_judge import count_sums, false_sums, heard, judged, reacts
 
 from cutepy.docs import fence, figure, live_script
 from cutepy.draw import Drawing, drawing_of
 from cutepy.draw.live import live_data, script
-from cutepy.draw.sheet import sheet_of
 
 KILOBYTES = 30
 LAYOUTS = 25
-ALL = """(() => [...document.querySelectorAll('[data-live]')].map((host) => {
-  const svg = host.querySelector('svg');
-  return [...svg.children].filter((g) => g.firstElementChild?.getAttribute('transform')?.startsWith('scale')).map((g) =>
-    [...g.firstElementChild.querySelectorAll('path')].filter((p) => !p.dataset.mark).map((path) => {
-      path.dispatchEvent(new PointerEvent('pointerover', {bubbles: true, pointerType: 'mouse'}));
-      const said = host.querySelector('.cutepy-live output').textContent;
-      path.dispatchEvent(new MouseEvent('click', {bubbles: true}));
-      const framed = [...svg.querySelectorAll('path[data-mark=follow]')].map((p) => p.getAttribute('d'));
-      return [path.getAttribute('d'), said, framed.join('')];
-    }));
-}))()"""
-"""For each picture, grid and cell: where it is, what is said of it, and which cells are framed once it is clicked."""
 
 
 def opened(page: Page, folder: Path, drawings: list[Drawing]) -> list:
@@ -36,37 +25,7 @@ def opened(page: Page, folder: Path, drawings: list[Drawing]) -> list:
     path = folder / "live.html"
     path.write_text(f"<!doctype html><meta charset=utf-8><body>{figures}{live_script(None)}", encoding="utf-8")
     page.open(path)
-    return page.evaluate(ALL)  # type: ignore[return-value]
-
-
-def place_of(path: str, columns: int) -> int:
-    column, row = map(int, path.removeprefix("M").partition("h")[0].split())
-    return row * columns + column
-
-
-def judged(drawing: Drawing, found: list) -> list[str]:
-    """What is wrong of a picture's cells: the text is that of the grid, frames are on the cells with the same link."""
-    wrong: list[str] = []
-    grids = [box.grid for box in sheet_of(drawing.figure).boxes]
-    links = [
-        [{index % grid.threads for index in own} if grid.threads else {*own} for own in grid.links or grid.indices]
-        or [set()] * len(grid.labels)
-        for grid in grids
-    ]
-    for grid, own, cells in zip(grids, links, found, strict=True):
-        for path, said, framed in cells:
-            place = place_of(path, grid.columns.size)
-            if grid.indices and grid.indices[place] and said != grid.text(place):
-                wrong.append(f"{said!r} is said of the cell {grid.text(place)!r}")
-            if not said and grid.text(place):
-                wrong.append(f"nothing is said of {grid.text(place)!r}")
-            if own[place]:
-                link = next(iter(grid.links[place] if grid.links else grid.indices[place]))
-                link = link % grid.threads if grid.threads else link
-                count = sum(link in there for all_of_them in links for there in all_of_them)
-                if framed.count("M") != count:
-                    wrong.append(f"{framed.count('M')} cells are framed for {link}, {count} have it")
-    return wrong
+    return heard(page)
 
 
 def test_the_script_is_small_and_asks_for_nothing() -> None:
@@ -82,6 +41,8 @@ def test_every_cell_of_the_gallery_answers(page: Page, tmp_path: Path, part: int
     assert len(found) == len(live) > len(drawings) // 2
     for drawing, cells in zip(live, found, strict=True):
         assert judged(drawing, cells) == [], drawing.figure.title
+        assert false_sums(cells) == [], drawing.figure.title
+    assert sum(map(count_sums, found)) > 100
 
 
 def test_every_cell_of_random_layouts_answers(page: Page, tmp_path: Path) -> None:
@@ -92,6 +53,7 @@ def test_every_cell_of_random_layouts_answers(page: Page, tmp_path: Path) -> Non
         for view in ("grid", "memory", "banks"):
             drawings.append(drawing_of(case.text, {"view": view}))
     for drawing, cells in zip(drawings, opened(page, tmp_path, drawings), strict=True):
+        assert false_sums(cells) == [], drawing.figure.title
         assert judged(drawing, cells) == [], drawing.figure.title
 
 
@@ -135,3 +97,58 @@ def test_a_page_has_the_script_once() -> None:
     assert "<script>" in first and "<script>" not in second and "data-live" in second
     md.lines = ["of the next page"]
     assert "<script>" in fence("(2,2)", "layout", "layout", {}, md)
+
+
+NARROW = """(() => {
+  const svg = document.querySelector('[data-live] svg');
+  const box = (it) => (({left, top, right, bottom}) => [left, top, right, bottom])(it.getBoundingClientRect());
+  const groups = [...svg.children].filter((g) => g.querySelector('[data-cells]'));
+  const texts = [...svg.querySelectorAll(':scope > g > text')];
+  return [svg.getAttribute('viewBox'), groups.map((g) => [...box(g), g.textContent]), texts.map(box), box(svg)];
+})()"""
+
+
+def inside(inner: list, outer: list) -> bool:
+    return (
+        inner[0] >= outer[0] - 1
+        and inner[1] >= outer[1] - 1
+        and all(map(le, inner[2:4], [end + 1 for end in outer[2:]]))
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "composition((6,2):(8,2), (4,3):(3,1))",
+        "zipped_divide((4,8):(8,1), (2,4))",
+        "complement((2,2):(1,6), 24)",
+        "raked_product((2,5):(5,1), (3,4):(1,3))",
+    ],
+)
+def test_on_a_phone_panels_stand_below_one_another_the_result_first(page: Page, tmp_path: Path, text: str) -> None:
+    page.resize(1280, 900)
+    drawing = drawing_of(text, {"view": "steps"})
+    opened(page, tmp_path, [drawing])
+    wide, _shown, _texts, _box = page.evaluate(NARROW)  # type: ignore[misc]
+    page.resize(390, 844)
+    page.evaluate("new Promise((done) => setTimeout(done, 100))")
+    _view, shown, texts, box = page.evaluate(NARROW)  # type: ignore[misc]
+    results = [one for one in shown if "result" in one[4]]
+    assert all(inside(one, box) for one in [*shown, *texts])
+    assert all(one[0] < 70 and (one[2] <= 390 or one[2] - one[0] > 366) for one in results), "the result is cut"
+    assert all(one[1] <= other[1] for one in results for other in shown)
+    for number, one in enumerate(shown):
+        for other in shown[number + 1 :]:
+            assert one[2] <= other[0] + 1 or other[2] <= one[0] + 1 or one[3] <= other[1] + 1 or other[3] <= one[1] + 1
+    assert judged(drawing, heard(page)[0]) == []
+    page.resize(1280, 900)
+    page.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert page.evaluate(NARROW)[0] == wide  # type: ignore[index]
+
+
+def test_the_mouse_the_keyboard_and_a_finger(page: Page, tmp_path: Path) -> None:
+    page.resize(1280, 900)
+    drawings = [make() for make in GALLERY.values()]
+    live = [drawing for drawing in drawings if live_data(drawing.figure)]
+    opened(page, tmp_path, drawings)
+    assert {number: silent for number in range(len(live)) if (silent := [*reacts(page, number)])} == {}
