@@ -194,10 +194,11 @@ def test_unchecked_modules(device: Device, monkeypatch: pytest.MonkeyPatch) -> N
     assert device.prepare(rotate(64, checked=False)) is False
     monkeypatch.setattr(native, "create_trusted_module", lambda *_: None)
     warn_that_checks_stay.cache_clear()
+    one, two = (replace(rotate(64, checked=False), wgsl=rotate(64).wgsl + f"const other = {n}u;\n") for n in (1, 2))
     with pytest.warns(RuntimeWarning, match="lacks unchecked shader modules"):
-        assert device.prepare(rotate(128, checked=False)) is True
+        assert device.prepare(one) is True
     with warnings.catch_warnings(action="error"):
-        assert device.prepare(rotate(192, checked=False)) is True
+        assert device.prepare(two) is True
 
 
 def bad_launches(device: Device) -> list[tuple[Program, list[npt.NDArray[np.generic]], tuple[float, ...], str]]:

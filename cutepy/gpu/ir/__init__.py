@@ -64,6 +64,7 @@ from .stmt import (
     Stmt,
     Store,
 )
+from .substitute import substitute
 from .validate import check, check_constants, check_ids
 from .walk import (
     NODES,
@@ -165,6 +166,7 @@ __all__ = [
     "settled",
     "splat",
     "statements",
+    "substitute",
     "unary",
     "var",
     "variables",

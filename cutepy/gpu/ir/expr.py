@@ -282,7 +282,7 @@ class Load(Computed):
     """Elements [index * buffer.width, + lanes) of `buffer`; where `where` is false, 0 without an access.
 
     `coordinates` chose the element: each is claimed to be from 0 to below the extent beside it in `shape`, wherever the
-    access happens. What is lowered carries none.
+    access happens; an extent is a number, or made of parameters. What is lowered carries none.
     """
 
     buffer: "Buffer"
@@ -290,7 +290,7 @@ class Load(Computed):
     where: Expr | None
     place: str
     coordinates: tuple[Expr, ...]
-    shape: tuple[int, ...]
+    shape: "tuple[int | Expr, ...]"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

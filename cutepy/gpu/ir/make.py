@@ -409,7 +409,7 @@ def taken_by(function: Function, name: str, kinds: str, args: tuple[Expr, ...]) 
     return args
 
 
-Coordinates = tuple[tuple[Expr, ...], tuple[int, ...]]
+Coordinates = tuple[tuple[Expr, ...], tuple[int | Expr, ...]]
 """The coordinates that chose an element, and the extent that each stays below."""
 NO_COORDINATES: Coordinates = ((), ())
 
@@ -430,7 +430,8 @@ def load(
             return splat(const(0, buffer.dtype), lanes)
         where = None
     coordinates, shape = at
-    key = ("load", id(buffer), id(index), lanes, id(where), shape, *map(id, coordinates))
+    sizes = tuple([id(n) if isinstance(n, Expr) else n for n in shape])
+    key = ("load", id(buffer), id(index), lanes, id(where), sizes, *map(id, coordinates))
     node = arena().nodes.get(key)
     if node is None:
         operands = (index, *coordinates) if where is None else (index, where, *coordinates)

@@ -92,7 +92,8 @@ def load_matrix(
 ) -> Expr:
     """The read of a matrix of which `run` says the stride, and whether columns are neighbours; `at` as for `load`."""
     coordinates, shape = at
-    key = (MatrixLoad, kind.name, id(buffer), id(index), run, shape, *map(id, coordinates))
+    sizes = tuple([id(n) if isinstance(n, Expr) else n for n in shape])
+    key = (MatrixLoad, kind.name, id(buffer), id(index), run, sizes, *map(id, coordinates))
     known = arena().nodes.get(key)
     own = buffer, index, None, place, coordinates, shape, *run
     return interned(key, MatrixLoad, kind, 1, (index, *coordinates), *own) if known is None else known

@@ -79,7 +79,7 @@ class Change(Stmt):
     value: Expr
     place: str
     coordinates: tuple[Expr, ...] = ()
-    shape: tuple[int, ...] = ()
+    shape: tuple[int | Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +126,7 @@ class Store(Change):
     value: Expr
     place: str = ""
     coordinates: tuple[Expr, ...] = ()
-    shape: tuple[int, ...] = ()
+    shape: tuple[int | Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +142,7 @@ class MatrixStore(Change):
     by_columns: bool
     place: str = ""
     coordinates: tuple[Expr, ...] = ()
-    shape: tuple[int, ...] = ()
+    shape: tuple[int | Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +162,7 @@ class Atomic(Change):
     result: Var | None = None
     place: str = ""
     coordinates: tuple[Expr, ...] = ()
-    shape: tuple[int, ...] = ()
+    shape: tuple[int | Expr, ...] = ()
 
     @property
     def takes(self) -> bool:

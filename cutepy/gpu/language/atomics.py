@@ -16,7 +16,7 @@ from ..ir import NO_COORDINATES, Assign, Atomic, Declare, Expr, If, as_expr, con
 from ..ir.place import user_place
 from ..ir.simplify import simplify
 from ..trace.complex import Complex
-from ..trace.engine import BufferEngine, as_index
+from ..trace.engine import BufferEngine
 from ..trace.state import current, is_known
 from .functions import bitcast, select
 
@@ -89,7 +89,7 @@ def _atomic(call: str, op: str, tensor: Tensor, crd: Place, value: Scalars, comp
         raise KernelError(f"{place}: an atomic on {engine.name}: it is read-only; pass a writable tensor")
     engine.mark_written()
     _check(crd, tensor.layout.shape, tensor)
-    index = simplify(as_index(as_expr(tensor.offset + offset_of(tensor.layout, crd))))
+    index = engine.index(tensor.offset + offset_of(tensor.layout, crd))
     wraps = "+" if op in ("Add", "Sub", "And", "Or", "Xor") else ""
     operands = [None if x is None else as_expr(x, engine.dtype, wraps) for x in (value, compare)]
     for operand in operands:

@@ -79,7 +79,10 @@ def compile_kernel(
         wgsl=source.text,
         entry=source.entry,
         bindings=tuple(
-            Binding(b.name, "read_write" if b.writable else "read", b.length * b.dtype.bytes) for b in kernel.buffers
+            Binding(
+                b.name, "read_write" if b.writable else "read", b.length * b.dtype.bytes, wide.width * wide.dtype.bytes
+            )
+            for b, wide in zip(kernel.buffers, ready.buffers, strict=True)
         ),
         workgroup_size=kernel.workgroup,
         grid=kernel.grid,

@@ -56,7 +56,8 @@ registering = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class DeviceStats:
-    """What a device holds now, for reports and for tests that nothing leaks; and what it did so far."""
+    """What a device holds now, for reports and for tests that nothing leaks; and what it did so far: `compiled`
+    pipelines were built, `recompiled` of them once more after they had been given up for others."""
 
     buffers: int
     bytes: int
@@ -64,6 +65,8 @@ class DeviceStats:
     bind_groups: int
     submissions: int
     staging_copies: int
+    compiled: int = 0
+    recompiled: int = 0
 
 
 class Device:
@@ -80,7 +83,9 @@ class Device:
         self._lock = self.runtime.lock()
         self._dead = ""
         self._failed: dict[int, str] = {}  # by the number of a buffer: what a launch over it failed with
-        self._pipelines: OrderedDict[Program, Pipeline] = OrderedDict()
+        self._pipelines: OrderedDict[tuple[object, ...], Pipeline] = OrderedDict()
+        self._compiled: set[int] = set()  # the hashes of what was compiled
+        self._recompiled = 0
         self._groups = BindGroups()
         self.pending: Batch | None = None  # the launches that are not submitted yet
         self._in_flight = InFlight(self.runtime, gpu)
@@ -134,6 +139,8 @@ class Device:
                 bind_groups=len(self._groups),
                 submissions=self._in_flight.submitted,
                 staging_copies=self._staging.copies,
+                compiled=len(self._compiled) + self._recompiled,
+                recompiled=self._recompiled,
             )
 
     def __repr__(self) -> str:
@@ -571,14 +578,18 @@ class Device:
             self._groups.forget(uid)
 
     def pipeline(self, program: Program) -> Pipeline:
-        """The compiled program: a new one, or the one that was used last of those that the device keeps."""
-        pipeline = self._pipelines.get(program)
+        """The pipeline of a program, and of every other that differs from it in what no runtime compiles."""
+        key = program.compiled
+        pipeline = self._pipelines.get(key)
         if pipeline is None:
-            pipeline = self._pipelines[program] = build_pipeline(self, program)
+            pipeline = self._pipelines[key] = build_pipeline(self, program)
+            digest = hash(key)
+            self._recompiled += digest in self._compiled
+            self._compiled.add(digest)
             if len(self._pipelines) > PIPELINES_KEPT:
                 self._pipelines.popitem(last=False)
         else:
-            self._pipelines.move_to_end(program)
+            self._pipelines.move_to_end(key)
         return pipeline
 
     def _flush(self) -> None:

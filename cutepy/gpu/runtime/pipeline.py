@@ -67,9 +67,7 @@ def build_pipeline(device: Device, program: Program) -> Pipeline:
             f'have {size}; give gpu.convert(..., lanes={size}), or through="memory"'
         )
     try:
-        types = [
-            {"type": _BUFFER_TYPE[b.access], "min_binding_size": -(-b.min_bytes // 4) * 4} for b in program.bindings
-        ]
+        types = [{"type": _BUFFER_TYPE[b.access], "min_binding_size": b.source_bytes} for b in program.bindings]
         compute = wgpu.ShaderStage.COMPUTE
         buffers_layout = gpu.create_bind_group_layout(
             entries=[{"binding": i, "visibility": compute, "buffer": kind} for i, kind in enumerate(types)]

@@ -9,9 +9,11 @@ Nothing here knows of the kernel IR, of layouts or of wgpu. The contract with th
 * a bool lives in a buffer as a u32, and every buffer holds a multiple of 16 bytes, the rest zeros.
 """
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from ...errors import DeviceError, KernelError
@@ -28,11 +30,18 @@ _PACK = {"f16": "<f", "f32": "<f", "i32": "<i", "u32": "<I"}
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One tensor of a program: its name in the source, how it is used, and the bytes that it must have at least."""
+    """One tensor of a program: its name in the source, how it is used, and the bytes that it must have at least;
+    `element_bytes` are those of an element of the array in the source, 0 where the array is as long as `min_bytes`."""
 
     name: str
     access: Access = "read"
     min_bytes: int = 0
+    element_bytes: int = 0
+
+    @property
+    def source_bytes(self) -> int:
+        """The bytes without which a runtime refuses the source, in words of 4."""
+        return -(-(self.element_bytes or self.min_bytes) // 4) * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,12 @@ class Limits:
         return [f"{what}, the device has {most}" for what, amount, most in asked if amount > most]
 
 
+@lru_cache(maxsize=256)
+def without_comments(wgsl: str) -> str:
+    """A source without what it says to readers only: comments, and lines that hold nothing else."""
+    return re.sub(r"\s*//[^\n]*", "", wgsl) if "/*" not in wgsl else wgsl
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A compute shader and everything that is needed to run it.
@@ -156,6 +171,21 @@ class Program:
 
     def __hash__(self) -> int:
         return hash(self.wgsl)  # which a text keeps; every launch looks for its program
+
+    @property
+    def compiled(self) -> tuple[object, ...]:
+        """What a runtime compiles: programs that are equal in it share a pipeline, whatever comments, grids and lengths
+        of arrays they have.
+
+        >>> from dataclasses import replace
+        >>> binding = Binding("x", "read_write", 400, 4)
+        >>> one = Program("fn scale() {}  // x (100):(1)", "scale", (binding,), (64, 1, 1), (2, 1, 1))
+        >>> one.compiled == replace(one, wgsl="fn scale() {}  // x (9):(1)", grid=(1, 1, 1)).compiled
+        True
+        """
+        bound = tuple([(b.access, b.source_bytes) for b in self.bindings])
+        asked = self.workgroup_size, self.shared_bytes, self.needs, self.lanes, self.checked, self.guarded
+        return without_comments(self.wgsl), self.entry, bound, len(self.params), asked
 
     def pack(self, values: Sequence[float]) -> bytes:
         """The bytes of the uniform buffer for these parameter values.

@@ -217,8 +217,9 @@ class Compiler:
         return lambda s: function(*[x(s) for x in operands])
 
     def coordinates(self, access: ir.Load | ir.Change) -> tuple[tuple[Compute, int], ...]:
-        """The coordinates of an access, each with its extent."""
-        return tuple(zip(map(self.expr, access.coordinates), access.shape, strict=True))
+        """The coordinates of an access, each with its extent; those of unknown sizes have none to compare with."""
+        known = zip(access.coordinates, access.shape, strict=True)
+        return tuple([(self.expr(at), extent) for at, extent in known if isinstance(extent, int)])
 
     def load(self, node: ir.Load) -> Compute:
         buffer, index, lanes = node.buffer, self.expr(node.index), node.lanes

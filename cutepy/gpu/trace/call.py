@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +16,9 @@ import numpy.typing as npt
 from ...errors import CutepyError, KernelError
 from ...layout import ComposedLayout, Layout, is_surjective
 from ...layout.symbolic.given import symbols_of
+from ...layout.values.coordinates import has_basis
 from ...layout.values.int_tuple import leaves
+from ...layout.values.layout import flat_modes
 from ...tensor.bulk import offset_range
 from ...tensor.dtypes import DType, as_dtype, f32, gpu_dtype, u32
 from ...tensor.engine import ViewEngine
@@ -60,8 +64,19 @@ Structure = int | Parts
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the first element of a view is, as a launch parameter: `unit` times a number from `low` to `high`, with
+    which every element is in the memory."""
+
+    unit: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
 class Argument:
-    """A tensor over binding `slot`, or a number (`tensor` is None), which is weak where it has no type of its own."""
+    """A tensor over binding `slot`, or a number (`tensor` is None), which is weak where it has no type of its own. With
+    an `origin`, the traced kernel is one for every offset that it admits."""
 
     name: str
     dtype: DType
@@ -73,6 +88,8 @@ class Argument:
     value: float = 0
     packed: bool = False
     weak: bool = False
+    origin: Origin | None = None
+    origin_name: str = ""
 
     @property
     def key(self) -> Hashable:
@@ -80,7 +97,18 @@ class Argument:
         if self.tensor is None:
             return self.dtype, self.weak
         guard = None if self.tensor.guard is None else key_of(self.tensor.guard, self.name)
-        return self.dtype, self.tensor.layout, self.offset, self.length, self.slot, self.writable, self.packed, guard
+        begins = self.offset if self.origin is None else self.origin
+        return self.dtype, self.tensor.layout, begins, self.length, self.slot, self.writable, self.packed, guard
+
+    @property
+    def offset_names(self) -> dict[str, int]:
+        """What a parameter with its offset is called, by what divides it there."""
+        return {self.origin_name: 1, f"{self.origin_name}_{WIDEST}": WIDEST} if self.origin_name else {}
+
+    @property
+    def origin_param(self) -> str:
+        """The parameter of the kernel that is traced for the origin."""
+        return next(name for name, by in self.offset_names.items() if self.origin and by == self.origin.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +119,69 @@ class BoundArguments:
     arguments: tuple[Argument, ...]
     structure: tuple[Structure, ...]
     static: Mapping[str, object]
-    key: Hashable
+    rest: Hashable
     engines: tuple[ViewEngine | DeviceEngine, ...]
 
     @property
+    def key(self) -> Hashable:
+        """What the traced kernel depends on."""
+        return tuple([a.key for a in self.arguments]), self.rest
+
+    @property
     def params(self) -> dict[str, float]:
-        """The numbers, by name."""
-        return {a.name: a.value for a in self.arguments if a.tensor is None}
+        """The numbers and where views begin, by name."""
+        return {a.name: a.value for a in self.arguments if a.tensor is None} | self.offsets
+
+    @property
+    def offsets(self) -> dict[str, int]:
+        """Where views begin, by the names of parameters."""
+        return {n: a.offset // by for a in self.arguments for n, by in a.offset_names.items()}
+
+    @property
+    def has_origins(self) -> bool:
+        """Whether views may begin elsewhere in a call of the same traced kernel."""
+        return any(a.origin is not None for a in self.arguments)
+
+    def with_any_origin(self) -> BoundArguments:
+        """The same call of the kernel for offsets that nothing divides."""
+        return self._with(lambda a: a.origin and origin_of(a.tensor, a.offset, a.length, unit=1))
+
+    def with_offsets(self) -> BoundArguments:
+        """The same call of the kernel for these offsets alone."""
+        return self._with(lambda a: None)
+
+    def _with(self, origin: Callable[[Argument], Origin | None]) -> BoundArguments:
+        return replace(self, arguments=tuple([replace(a, origin=origin(a)) for a in self.arguments]))
+
+
+@lru_cache(maxsize=1024)
+def _reach(layout: Layout) -> tuple[int, int, int]:
+    """The least and the greatest offset of a layout, and the largest of 1 and 4 that divides its strides but for 1."""
+    low, end = offset_range(layout)
+    steps = [step for extent, step in flat_modes(layout) if extent > 1 and step != 1]
+    return low, end - 1, 1 if any(step % WIDEST for step in steps) else WIDEST
+
+
+WIDEST = 4
+"""Elements of the widest access: an offset that this divides leaves vectors aligned."""
+
+
+def origin_of(tensor: Tensor | None, offset: int, length: int, *, unit: int = 0) -> Origin | None:
+    """The origin of a view that begins at `offset` of so many elements, in units of 1 or `WIDEST` elements.
+
+    None for a tensor that is traced for its offset: one at 0, a swizzled one, one that reaches outside its memory, one
+    of no elements, and one of other than plain integers.
+    """
+    if not offset or tensor is None or type(tensor.layout) is not Layout or tensor.guard is not None:
+        return None
+    layout = tensor.layout
+    if layout.facts is not None or not layout.size or has_basis(layout.stride):
+        return None
+    low, high, widest = _reach(layout)
+    if offset + low < 0 or offset + high >= length or length > U32_LIMIT // 2:
+        return None
+    by = unit or (widest if offset % WIDEST == 0 else 1)
+    return Origin(by, -(low // by), (length - 1 - high) // by)
 
 
 def bind_call(
@@ -131,8 +215,8 @@ def bind_call(
                 f"give it a number, {key}.subs({unknown[0]}=...)"
             )
     shapes = tuple(structure), tuple(found.holders)
-    keys = tuple([a.key for a in found.arguments]), shapes, captures.captured(), captures.static(fixed)
-    return BoundArguments(name, tuple(found.arguments), tuple(structure), fixed, keys, tuple(found.engines))
+    keys = shapes, captures.captured(), captures.static(fixed)
+    return BoundArguments(name, found.with_origins(), tuple(structure), fixed, keys, tuple(found.engines))
 
 
 class _Arguments:
@@ -185,6 +269,22 @@ class _Arguments:
         offset = tensor.offset + origin
         _check_offsets(where, tensor, offset, length)
         return Argument(name, dtype, tensor, slot, offset, length, engine.writable, packed=packed)
+
+    def with_origins(self) -> tuple[Argument, ...]:
+        """The arguments, with the origins of views that have their memory for themselves: of two in one memory the
+        kernel knows how they lie to each other."""
+        names, found = {a.name for a in self.arguments}, []
+        slots = Counter(a.slot for a in self.arguments if a.tensor is not None)
+        for a in self.arguments:
+            origin = None if a.packed or slots[a.slot] > 1 else origin_of(a.tensor, a.offset, a.length)
+            if origin is not None:
+                name = f"{a.name}_offset"
+                while not names.isdisjoint((name, f"{name}_{WIDEST}")):
+                    name += "_"
+                a = replace(a, origin=origin, origin_name=name)
+                names |= a.offset_names.keys()
+            found.append(a)
+        return tuple(found)
 
     def slot(self, where: str, engine: ViewEngine | DeviceEngine, tensor: Tensor) -> int:
         """The binding of an engine: one memory is bound once, and tensors that share some elements are refused."""
@@ -337,29 +437,35 @@ def _bits(array: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A program, and which of a call's numbers each of its parameters is."""
+    """A program, and which of a call's numbers each of its parameters is, divided by what."""
 
     program: Program
-    numbers: tuple[int, ...]
+    numbers: tuple[tuple[int, int], ...]
 
 
 @dataclass(slots=True)
 class Quick:
-    """What a launch needs once its program is known; two calls with one key have the same program."""
+    """What a launch needs once its program is known; two calls with one key have the same program, unless it is one for
+    these `offsets` of views alone."""
 
     key: Hashable
+    offsets: tuple[int, ...]
     buffers: list[DeviceBuffer]
     numbers: list[float]
     device: Device
 
     def launch(self, ready: Ready) -> None:
-        self.device.launch(ready.program, self.buffers, [self.numbers[i] for i in ready.numbers])
+        numbers = [self.numbers[i] if by == 1 else self.numbers[i] // by for i, by in ready.numbers]
+        self.device.launch(ready.program, self.buffers, numbers)
 
 
 def ready(program: Program, call: BoundArguments) -> Ready:
-    """The program as later calls of the same kind launch it."""
-    names = list(call.params)
-    return Ready(program, tuple([names.index(p.name) for p in program.params]))
+    """The program as later calls of the same kind launch it. The numbers of a call are its arguments, for a tensor its
+    offset."""
+    places: dict[str, tuple[int, int]] = {}
+    for number, a in enumerate(call.arguments):
+        places |= {name: (number, by) for name, by in ({a.name: 1} if a.tensor is None else a.offset_names).items()}
+    return Ready(program, tuple([places[p.name] for p in program.params]))
 
 
 def quick_call(args: tuple[object, ...]) -> Quick | None:
@@ -371,6 +477,7 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
     buffers: list[DeviceBuffer] = []
     numbers: list[float] = []
     bound: list[DeviceEngine] = []
+    shared = False
     for value in args:
         kind: type = type(value)
         if type(value) is Tensor:
@@ -385,7 +492,12 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
             if slot == len(bound):
                 bound.append(engine)
                 buffers.append(engine.buffer)
-            key.append((slot, value.layout, value.offset, engine.dtype.name, part, engine.length, engine.writable))
+            shared = shared or slot < len(bound) - 1
+            begins: Hashable = value.offset
+            if value.offset and not part and (origin := origin_of(value, value.offset, engine.length)) is not None:
+                begins = origin
+            numbers.append(value.offset)
+            key.append((slot, value.layout, begins, engine.dtype.name, part, engine.length, engine.writable))
         elif kind is float or kind is int or kind in SCALARS:
             key.append(kind)
             numbers.append(cast(float, value))
@@ -393,8 +505,9 @@ def quick_call(args: tuple[object, ...]) -> Quick | None:
             return None
     if not buffers or any(b.device is not buffers[0].device for b in buffers):
         return None
-    key.append("subgroups" in buffers[0].device.features)
-    return Quick(tuple(key), buffers, numbers, buffers[0].device)
+    offsets = tuple([value.offset for value in args if type(value) is Tensor])
+    key.append(("subgroups" in buffers[0].device.features, offsets if shared else ()))
+    return Quick(tuple(key), offsets, buffers, numbers, buffers[0].device)
 
 
 def device_of(call: BoundArguments) -> Device | None:

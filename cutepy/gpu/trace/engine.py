@@ -34,6 +34,7 @@ from .packing import boxed, unpack, whole_words
 from .state import Trace
 
 Array = npt.NDArray[Any]  # of numbers or of expressions
+ORIGIN: Sum = Congruent({}, 0)
 _SPACES: dict[str, Space] = {"storage": "gmem", "workgroup": "smem", "private": "rmem"}
 #: Elements that one call loads or stores in a thread: far more than any has registers for.
 MOST_ELEMENTS = 1 << 16
@@ -51,12 +52,13 @@ class VectorAccess:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BufferEngine:
-    """An array of the kernel, as the engine of a tensor."""
+    """An array of the kernel, as the engine of a tensor. Its offsets count from the element `first` on."""
 
     trace: Trace
     buffer: ir.Buffer
     writable: bool = True
     at: ir.Coordinates = ir.NO_COORDINATES
+    first: Sum = ORIGIN
     known: dict[bytes, list[tuple[ir.Expr, tuple[int, ...], tuple[int, ...]]]] = field(default_factory=dict)
 
     apart: ClassVar[bool] = True
@@ -208,14 +210,20 @@ class BufferEngine:
         """Where a matrix begins."""
         if self.buffer.space == "private":
             raise KernelError(f"{user_place()}: a matrix of {self.name}: registers of one thread have none; stage it")
-        return simplify(as_index(ir.as_expr(window.offset)))
+        return self.index(window.offset)
+
+    def index(self, offset: Any) -> ir.Expr:
+        """The index in the array of the element at an offset."""
+        if self.first is ORIGIN:
+            return simplify(as_index(ir.as_expr(offset)))
+        return from_linear(_offset_form(offset).plus(self.first), u32)
 
     def _table(self, offsets: Scalars | Moved) -> tuple[Sum | None, Array]:
         """The offsets of one access: what all are moved by, and an array; each entry becomes a line of the kernel, so
         not too many."""
         if isinstance(offsets, ir.Expr):
-            return _offset_form(offsets), np.zeros((), int)
-        base = _offset_form(offsets.base) if isinstance(offsets, Moved) else None
+            return _offset_form(offsets).plus(self.first), np.zeros((), int)
+        base = _offset_form(offsets.base).plus(self.first) if isinstance(offsets, Moved) else None
         table = offsets.table if isinstance(offsets, Moved) else np.asarray(offsets)
         if table.size > MOST_ELEMENTS:
             raise KernelError(
@@ -224,6 +232,13 @@ class BufferEngine:
             )
         if base is not None and isinstance(offsets, Moved) and offsets.through is not None:
             return None, _mapped(base, offsets.through, table)
+        if base is None and self.first is not ORIGIN:
+            if table.dtype != object:
+                return self.first, table
+            forms = np.empty(table.shape, object)
+            for at, offset in np.ndenumerate(table):
+                forms[at] = _offset_form(offset).plus(self.first)
+            table = forms
         return base, table
 
     def mark_written(self) -> None:

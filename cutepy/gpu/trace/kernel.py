@@ -16,9 +16,10 @@ from functools import partial, update_wrapper
 from types import FunctionType
 from warnings import warn
 
-from ...errors import KernelError
+from ...errors import CutepyError, KernelError
 from ...layout.algebra.conflict_free import Found
 from ...layout.values.methods import NotebookRepr
+from ...tensor.dtypes import u32
 from ...tensor.engine import ALLOCATOR
 from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
@@ -26,9 +27,24 @@ from ..inspect.race_detector import Replay, interpret_checked, replay
 from ..inspect.report import Hardware, Report, report
 from ..inspect.solve_shared import cost, found_for
 from ..inspect.stepper import Step, steps
-from ..ir import Buffer, Expr, Kernel, Param, Print, all_nodes, new_arena, param, statements, weak_param, without
+from ..ir import (
+    Buffer,
+    Expr,
+    Kernel,
+    Param,
+    Print,
+    all_nodes,
+    const,
+    new_arena,
+    param,
+    statements,
+    substitute,
+    weak_param,
+    without,
+)
 from ..ir.expr import Arena
 from ..ir.place import KERNEL_FILE, place_of
+from ..ir.ranges import linear
 from ..lower import compile_kernel, drop_unused, finish, lower
 from ..runtime import default_device
 from ..runtime.program import Limits, Program
@@ -36,7 +52,9 @@ from ..targets.cuda import write_cuda
 from ..targets.interpreter import interpret
 from ..targets.wgsl import Dialect, print_wgsl
 from ..verify import CHECKS, SUBGROUP_SIZES, Verification, check_matrices, confine, needs_checks, verify
+from ..verify.collect import uses_matrices
 from .call import (
+    WIDEST,
     BoundArguments,
     Parts,
     Ready,
@@ -159,6 +177,7 @@ class KernelFunction(NotebookRepr):
         self._read_signature(None)
         self._traced: OrderedDict[Hashable, Traced] = OrderedDict()
         self._quick: dict[Hashable, Ready] = {}
+        self._pinned: set[Hashable] = set()
         self._told = False
         update_wrapper(self, function)
 
@@ -187,7 +206,7 @@ class KernelFunction(NotebookRepr):
             if quick is not None:
                 dialect = quick.device.dialect
                 key = quick.key, self.captures.captured(), self.captures.static(static), checks, dialect
-                known = self._quick.get(key)
+                known = self._quick.get(key) or self._quick.get((key, quick.offsets))
                 if known is not None:
                     quick.launch(known)
                     return
@@ -206,7 +225,8 @@ class KernelFunction(NotebookRepr):
         if quick is not None:
             if len(self._quick) >= KEPT:
                 self._quick.clear()
-            self._quick[key] = ready(program, call)
+            pinned = call.has_origins and call.key in self._pinned
+            self._quick[(key, quick.offsets) if pinned else key] = ready(program, call)
 
     def interpret(self, *args: object, check: object = False, subgroup: object = 0, **static: object) -> None:
         """Run the kernel in NumPy on arrays of the host, in place.
@@ -275,7 +295,9 @@ class KernelFunction(NotebookRepr):
         The figures are for subgroups of that many threads, memory segments of that many bytes, and workgroup memory in
         that many banks of 4 bytes.
         """
-        return report(self._form(self._bind(args, static)).kernel, Hardware(subgroup, banks, segment_bytes))
+        call = self._bind(args, static)
+        with new_arena():
+            return report(substitute(self._form(call).kernel, call.offsets), Hardware(subgroup, banks, segment_bytes))
 
     def wgsl(self, *args: object, dialect: Dialect = "naga", **static: object) -> str:
         """The WGSL text for these arguments, for naga or for Tint."""
@@ -325,17 +347,31 @@ class KernelFunction(NotebookRepr):
         return self._form_of(call, has_subgroups(call) if subgroups is None else subgroups).printed()
 
     def _form_of(self, call: BoundArguments, subgroups: bool) -> Traced:
-        """The same, perhaps without a program."""
+        """The same, perhaps without a program. What is traced for any offsets of views serves those that vectors would
+        divide as well, once it is there; a kernel that asks for more of an offset, or moves whole matrices, is traced
+        for each."""
+        if call.has_origins and call.key in self._pinned:
+            call = call.with_offsets()
         key = call.key, subgroups
         found = self._traced.get(key)
-        if found is None:
-            found = self._traced[key] = copy_context().run(self._trace, call, key[1])
-            if not found.asked:
-                self._traced[call.key, not key[1]] = found
-            while len(self._traced) > 2 * KEPT:
-                self._traced.popitem(last=False)
-        else:
+        if found is not None:
             self._traced.move_to_end(key)
+            return found
+        if call.has_origins and (found := self._traced.get((call.with_any_origin().key, subgroups))):
+            return found
+        try:
+            found = copy_context().run(self._trace, call, subgroups)
+        except CutepyError:
+            if not call.has_origins:
+                raise
+        if found is None or (call.has_origins and uses_matrices(found.kernel)):
+            self._pinned.add(call.key)
+            return self._form_of(call, subgroups)
+        self._traced[key] = found
+        if not found.asked:
+            self._traced[call.key, not subgroups] = found
+        while len(self._traced) > 2 * KEPT:
+            self._traced.popitem(last=False)
         return found
 
     @_uncollected()
@@ -437,7 +473,9 @@ def _one_line(value: object) -> str:
 
 def _used(kernel: Kernel, call: BoundArguments) -> tuple[Param, ...]:
     """The parameters that the kernel reads, in the order of the arguments: a weak one in each type that it met."""
-    order = {a.name: i for i, a in enumerate(call.arguments) if a.tensor is None}
+    order: dict[str, int] = {}
+    for i, a in enumerate(call.arguments):
+        order |= dict.fromkeys([a.name] if a.tensor is None else a.offset_names, i)
     used = [node for node in all_nodes(kernel.body) if isinstance(node, Param)] if order else []
     return tuple(sorted(used, key=lambda p: (order[p.name], p.dtype.name)))
 
@@ -458,8 +496,14 @@ def _stand_ins(trace: Trace, call: BoundArguments) -> list[Tensor | Expr]:
             trace.buffers.append(buffer)
         trace.notes.append(f"{argument.name} {argument.dtype} {argument.tensor.layout}")
         words = BufferEngine(trace, buffer, argument.writable)
+        offset = argument.offset
+        if (origin := argument.origin) is not None:
+            first = param(argument.origin_param, u32, lo=origin.low, hi=origin.high)
+            # In Python's eyes the view begins at an offset of its class, 0 or 1: what asks whether 4 divides it is told
+            offset = 0 if origin.unit == WIDEST else 1
+            words = replace(words, first=linear(first).times(origin.unit).plus(linear(const(offset)), -1))
         engine = words_as(words, argument.dtype) if argument.packed else words
-        values.append(Tensor(engine, argument.tensor.layout, argument.offset, argument.tensor.guard))
+        values.append(Tensor(engine, argument.tensor.layout, offset, argument.tensor.guard))
     return values
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...layout.affine import Affine, Congruent, Interval
-from ..ir import Binary, Buffer, Cast, Const, Expr, Var, rewrite
+from ...layout.affine import Affine, Congruent, Interval, signed
+from ..ir import Binary, Buffer, Cast, Const, Expr, Param, Var, nodes, rewrite
 from ..ir.ranges import Integers, Mask, Points, Unknown, domain, exact, linear, range_of
-from ..ir.simplify import quotient, remainder
+from ..ir.simplify import from_linear, quotient, remainder
 from .model import Access, Domain, Model, SampleData, named
 from .verdict import Claim, Status, Verdict, Witness
 
@@ -264,7 +264,35 @@ def _unstable_reason(model: Model, access: Access, racing: Set[Buffer]) -> str:
 
 
 def _enumerated(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:
-    """An invocation that is outside; or why there may be one, '' if there is none. `most` evaluations are made."""
+    """An invocation that is outside; or why there may be one, '' if there is none: at the least and at the most that
+    parameters of the launch add to the index, `most` evaluations for each."""
+    for end in _at_ends(model, access):
+        witness, reason = _tried(model, end, most)
+        if witness is not None or reason:
+            return witness, reason
+    return None, ""
+
+
+def _at_ends(model: Model, access: Access) -> list[Access]:
+    """The access with parameters that are only added to its index at both ends of what they add; as it is where there
+    are none.
+
+    Lemma: what is left is a number f modulo 2**32. If f + low and f + high are both in 0..last modulo 2**32, and
+    high - low + last < 2**32, then f has one residue in -low..last - high, so f + p is in bounds for every p between.
+    """
+    form = linear(access.index)
+    used = {leaf for value in (*access.guards, *form.terms) if not isinstance(value, Param) for leaf in nodes(value)}
+    added: dict[Expr, int] = {p: c for p, c in form.terms.items() if isinstance(p, Param) and p not in used}
+    low, high = Affine(added, 0).interval(range_of)
+    if not added or high - low + access.buffer.length >= 1 << 32:
+        return [access]
+    rest = form.plus(Congruent(added, 0), -1)
+    ends = [Congruent(rest.terms, signed(rest.constant + end)) for end in (low, high)]
+    return [replace(access, index=from_linear(end, access.index.dtype)) for end in ends]
+
+
+def _tried(model: Model, access: Access, most: int | None) -> tuple[Witness | None, str]:
+    """The same for all that parameters may be, as they are."""
     known, unknown = model.split_guards(access)
     strange = model.unknowns([access.index])
     over = model.domain(model.ids_of((access.index, *access.guards)), each=model.threads, most=most)

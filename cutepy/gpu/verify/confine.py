@@ -20,6 +20,7 @@ from ..ir import (
     Kernel,
     MatrixStore,
     Stmt,
+    as_expr,
     binary,
     const,
     new_arena,
@@ -67,7 +68,7 @@ def _block(block: Block, views: Set[Buffer]) -> Block:
 def _inside(stmt: Change) -> Expr:
     """Whether the coordinates of a statement are inside their extents."""
     return _all(
-        binary(op, coordinate, const(bound, coordinate.dtype))
+        binary(op, coordinate, as_expr(bound, coordinate.dtype))
         for coordinate, extent in zip(stmt.coordinates, stmt.shape, strict=True)
         for op, bound in ((">=", 0), ("<", extent))
     )

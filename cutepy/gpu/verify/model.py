@@ -64,7 +64,7 @@ class Access:
     counters: tuple[tuple[str, Expr], ...]
     moved: int = 0
     takes: bool = True
-    coordinates: tuple[tuple[Expr, int], ...] = ()
+    coordinates: tuple[tuple[Expr, int | Expr], ...] = ()
 
     def owners(self, threads: int) -> Integers | None:
         """Who each thread is at this access: itself, or, for a share of a matrix, a stranger to all other places."""

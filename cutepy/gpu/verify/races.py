@@ -8,11 +8,14 @@ kind of iteration is looked at. Barriers do not order workgroups: no address may
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ..ir import Buffer, Const, Expr
+from ...layout.affine import Congruent
+from ..ir import Buffer, Const, Expr, Param, nodes
 from ..ir.ranges import Integers, Mask, linear
+from ..ir.simplify import from_linear
 from .barriers import BarrierInterval, phases
 from .bounds import facts_of
 from .conflicts import AddressTable, Answer, Counterexample, Scene, counterexample, decide, find_conflict, owned
@@ -20,9 +23,27 @@ from .model import MOST, Access, Domain, Model, SampleData, Verb, typed
 from .verdict import Claim, Status, Verdict
 
 
+def unmoved(accesses: Sequence[Access]) -> tuple[Access, ...]:
+    """The accesses without what the launch adds to all their indices alike, such as the offset of a view: two indices
+    are equal modulo 2**32 where they are equal without it."""
+    forms = [linear(a.index) for a in accesses]
+    moved = {
+        atom: c
+        for atom, c in (forms[0].terms.items() if forms else ())
+        if all(isinstance(leaf, Param | Const) for leaf in nodes(atom) if not leaf.operands)
+        and all(form.terms.get(atom) == c for form in forms)
+    }
+    if not moved:
+        return tuple(accesses)
+    return tuple(
+        replace(a, index=from_linear(form.plus(Congruent(moved, 0), -1), a.index.dtype))
+        for a, form in zip(accesses, forms, strict=True)
+    )
+
+
 def check(model: Model, phase: BarrierInterval, buffer: Buffer) -> Answer:
     """Whether two threads of a workgroup access one address of `buffer` in `phase`."""
-    scene = Scene(model, phase, tuple(a for a in phase.accesses if a.buffer is buffer))
+    scene = Scene(model, phase, unmoved([a for a in phase.accesses if a.buffer is buffer]))
     verbs = {a.verb for a in scene.accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer()
@@ -89,7 +110,7 @@ def _table(
 
 def check_groups(model: Model, buffer: Buffer) -> tuple[Answer, bool]:
     """Whether two workgroups access one address of `buffer`; and whether each address is proven to have one thread."""
-    accesses = [a for a in model.accesses if a.buffer is buffer]
+    accesses = unmoved([a for a in model.accesses if a.buffer is buffer])
     verbs = {a.verb for a in accesses}
     if verbs <= {"reads"} or verbs == {"updates"}:
         return Answer(), True
