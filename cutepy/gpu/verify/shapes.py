@@ -49,7 +49,9 @@ def _modes(accesses: Iterable[Access]) -> Iterator[Access]:
     for access in accesses:
         for coordinate, extent in access.coordinates:
             key = coordinate, extent, access.guards, access.loops
-            if key not in seen and isinstance(extent, int):  # an extent that is unknown is judged with the bounds
+            if not isinstance(extent, int):
+                continue  # it is judged for all sizes, with the bounds
+            if key not in seen:
                 seen.add(key)
                 mode = replace(access.buffer, length=extent, width=1)
                 yield replace(access, buffer=mode, index=coordinate, lanes=1, coordinates=())
