@@ -25,7 +25,7 @@ import peers
 
 from cutepy import gpu, ops
 from cutepy.gpu.matmul.contraction import problem_for_plans
-from cutepy.gpu.matmul.cost_model import FEW_ROWS, LARGE, PLANS, ProductProblem, choose_plan, in_splits
+from cutepy.gpu.matmul.cost_model import LARGE, PLANS, PLANS_OF_FEW_ROWS, ProductProblem, choose_plan, in_splits
 from cutepy.gpu.operations import fold
 from cutepy.gpu.operations.copies import copy_kernel
 from cutepy.gpu.operations.domain import tiling_of
@@ -447,7 +447,7 @@ def plans(shapes: Shapes) -> None:
         (128, 8192, 4096), (300, 300, 300), (700, 900, 3000), (5000, 40, 500), (200, 16000, 60), (32, 1000, 12000),
     ]  # fmt: skip
     for m, n, k in sizes:
-        for whole in dict.fromkeys((*PLANS, *FEW_ROWS[False], *FEW_ROWS[True])):
+        for whole in dict.fromkeys((*PLANS, *PLANS_OF_FEW_ROWS[False], *PLANS_OF_FEW_ROWS[True])):
             for plan in in_splits(ProductProblem(m, n, k), whole):
                 if whole.tile[0] <= 4 * m and whole.tile[1] <= 4 * n:
                     name = f"({m},{n},{k}) {_short(plan)}"

@@ -308,9 +308,9 @@ def jobs() -> Iterator[tuple[str, Job]]:
 
     def plan(**fields: Any) -> Callable[[], Any]:
         def made() -> Any:
-            from cutepy.gpu.matmul.kernel_subgroup import LARGE
+            from cutepy.gpu.matmul.cost_model import MATRIX_LARGE
 
-            return replace(LARGE, **fields)
+            return replace(MATRIX_LARGE, **fields)
 
         return made
 

@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 
 from cutepy import Layout, Swizzle, composition, gpu, make_tensor, ops
-from cutepy.gpu.matmul import cost_model, kernel_subgroup
+from cutepy.gpu.matmul import cost_model
 from cutepy.gpu.operations import operand
 
 SHAPES = (
@@ -71,8 +71,8 @@ def calls() -> Iterator[tuple[str, Callable[[], object]]]:
         yield f"{fold} swizzled", lambda f=fold: getattr(ops, f)(tile, 1, engine=at)
     yield "softmax swizzled", lambda: ops.softmax(tile, engine=at)
     yield "cumsum swizzled", lambda: ops.cumsum(tile, 1, engine=at)
-    fma = dict.fromkeys((*cost_model.PLANS, *cost_model.FEW_ROWS[False], *cost_model.FEW_ROWS[True]))
-    matrices = [pace.plan for pace in kernel_subgroup.PACES]
+    fma = dict.fromkeys((*cost_model.PLANS, *cost_model.PLANS_OF_FEW_ROWS[False], *cost_model.PLANS_OF_FEW_ROWS[True]))
+    matrices = [pace.plan for pace in cost_model.PACES]
     for m, n, k in PRODUCTS:
         for dtype in ("f4", "f2", "i4"):
             a, b, turned = np.zeros((m, k), dtype), np.zeros((k, n), dtype), np.zeros((n, k), dtype).T

@@ -15,8 +15,7 @@ from operation_cases import Recorded, recorded
 import cutepy.gpu
 from cutepy import ops
 from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL
-from cutepy.gpu.matmul.kernel_subgroup import MatrixPlan
-from cutepy.gpu.matmul.plan import Plan
+from cutepy.gpu.matmul.plan import MatrixPlan, Plan
 from cutepy.gpu.operations import softmax as softmax_module
 from cutepy.gpu.trace.kernel import KernelFunction
 

@@ -23,7 +23,8 @@ from cutepy.errors import CutepyError
 from cutepy.gpu import ir
 from cutepy.gpu.inspect.race_detector import interpret_checked
 from cutepy.gpu.ir import Kernel, MatrixCall, MatrixLoad, MatrixStore, Stmt
-from cutepy.gpu.matmul.kernel_subgroup import MatrixPlan, matrix_matmul_kernel
+from cutepy.gpu.matmul.kernel_subgroup import matrix_matmul_kernel
+from cutepy.gpu.matmul.plan import MatrixPlan
 from cutepy.gpu.runtime.program import Limits
 from cutepy.gpu.verify import verify
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cutepy.gpu.matmul.cost_model import FEW_ROWS, PLANS, ProductProblem, choose_plan, in_splits, predicted_us
+from cutepy.gpu.matmul.cost_model import PLANS, PLANS_OF_FEW_ROWS, ProductProblem, choose_plan, in_splits, predicted_us
 from cutepy.gpu.matmul.plan import Plan
 from cutepy.gpu.matmul.tuner import CANDIDATES, candidates
 from cutepy.gpu.runtime import Limits
@@ -61,7 +61,7 @@ def test_one_of_the_quickest_is_tried(case: tuple[ProductProblem, str, dict[str,
 
 def test_more_work_never_takes_less() -> None:
     """By any plan: a larger product, or one of wider numbers, is not expected sooner."""
-    for plan in {*PLANS, *FEW_ROWS[True], *FEW_ROWS[False]}:
+    for plan in {*PLANS, *PLANS_OF_FEW_ROWS[True], *PLANS_OF_FEW_ROWS[False]}:
         for m, n, k in ((5, 60, 70), (16, 4096, 4096), (1000, 1500, 700), (4096, 4096, 4096)):
             problem = ProductProblem(m, n, k)
             least = predicted_us(problem, plan)

@@ -14,7 +14,7 @@ from cutepy.gpu.matmul import api as multiply
 from cutepy.gpu.matmul import contraction as products
 from cutepy.gpu.matmul.epilogue import epilogue_kernel
 from cutepy.gpu.matmul.int8 import of_bytes
-from cutepy.gpu.matmul.kernel_subgroup import MatrixPlan
+from cutepy.gpu.matmul.plan import MatrixPlan
 from cutepy.tensor import make_tensor
 
 MATRICES = MatrixPlan((32, 32, 32))

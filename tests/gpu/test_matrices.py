@@ -15,17 +15,10 @@ from cutepy.errors import CutepyError, KernelError, TensorError
 from cutepy.gpu import Device, ir
 from cutepy.gpu.lower import lower
 from cutepy.gpu.matmul import contraction as products
+from cutepy.gpu.matmul.cost_model import MATRIX_LARGE, MATRIX_SMALL, PACES, choose_matrix_plan, matrix_plan
 from cutepy.gpu.matmul.int8 import of_bytes
-from cutepy.gpu.matmul.kernel_subgroup import (
-    LARGE,
-    PACES,
-    ROOM,
-    SMALL,
-    MatrixPlan,
-    choose_matrix_plan,
-    matrix_matmul_kernel,
-    matrix_plan,
-)
+from cutepy.gpu.matmul.kernel_subgroup import matrix_matmul_kernel
+from cutepy.gpu.matmul.plan import TWO_WORKGROUPS_BYTES, MatrixPlan
 from cutepy.gpu.matmul.staging import new_of_tiles, padded_kernel
 from cutepy.gpu.operations.operand import ExecutionSite
 from cutepy.gpu.runtime.program import MATRICES, MatrixShape
@@ -380,10 +373,10 @@ def test_registers_are_chosen_when_the_kernel_is_written() -> None:
 
 
 def test_large_is_the_plan_of_the_notes() -> None:
-    assert choose_matrix_plan(4096, 4096, 4096) == LARGE
+    assert choose_matrix_plan(4096, 4096, 4096) == MATRIX_LARGE
     A = np.zeros((256, 256), np.float16)
     for C in (np.zeros((256, 256), np.float32), np.zeros((201, 252), np.float16), np.zeros((252, 203), np.float16).T):
-        assert matrix_matmul_kernel.verify(A, A.T, C, plan=LARGE, limits=matrix_mutants.LIMITS).ok
+        assert matrix_matmul_kernel.verify(A, A.T, C, plan=MATRIX_LARGE, limits=matrix_mutants.LIMITS).ok
 
 
 @pytest.mark.parametrize("columns", [(True, True), (False, True), (True, False), (False, False)])
@@ -407,7 +400,8 @@ def test_blocks_of_results_are_small(C: np.ndarray) -> None:
     found = matrix_matmul_kernel.report(A, A.T, C, plan=plan)
     blocks = [a.ways for a in found.accesses if a.array == "sC"]
     assert len(blocks) >= 2 and max(blocks) <= 4, blocks  # one by one in the text: four neighbours are no vector
-    assert all(replace(LARGE, columns=(i, j)).shared_bytes <= ROOM for i in (True, False) for j in (True, False))
+    staged = [replace(MATRIX_LARGE, columns=(i, j)) for i in (True, False) for j in (True, False)]
+    assert all(plan.shared_bytes <= TWO_WORKGROUPS_BYTES for plan in staged)
 
 
 def test_a_report_counts_what_matrices_compute() -> None:
@@ -425,7 +419,7 @@ def test_bytes_are_multiplied_exactly(kind: str, shapes: tuple) -> None:
     rng, limits = np.random.default_rng(0), np.iinfo(kind)
     A, B = (rng.integers(limits.min, limits.max + 1, shape).astype(kind) for shape in shapes)
     sums = {"int8": "i32", "uint8": "u32"}[kind]
-    plan = of_bytes(SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums))
+    plan = of_bytes(MATRIX_SMALL, ({"int8": "i8", "uint8": "u8"}[kind], sums))
     right = A.astype(np.int64) @ B.astype(np.int64)
     for found in (ops.matmul(A, B, sums=sums, engine="interpreter", plan=p) for p in (plan, None)):
         assert found.dtype.name == sums

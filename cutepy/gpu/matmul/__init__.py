@@ -3,8 +3,7 @@
 from .api import explain_matmul, matmul, of_8_bits
 from .contraction import summed_products
 from .epilogue import Asked
-from .kernel_subgroup import MatrixPlan, Sums
-from .plan import Plan
+from .plan import MatrixPlan, Plan, Sums
 from .tuner import Tuning, tune
 
 __all__ = [

@@ -17,10 +17,10 @@ from ..operations.copies import copy
 from ..operations.operand import ExecutionSite, place_of, target_of, tensor_of
 from ..operations.pointwise import Pointwise, converted, launch_parameter, pointwise, type_of_number
 from .contraction import How, Operands, contract, contract_fused, planned, problem_for_plans, stretched
+from .cost_model import matrix_plan
 from .epilogue import PRODUCT, Asked, Beside, Epilogue, operation_of
 from .int8 import WIDE_OF, bytes_plan, memory_of, numbers_along
-from .kernel_subgroup import MatrixPlan, Sums, matrix_plan
-from .plan import Plan
+from .plan import MatrixPlan, Plan, Sums
 from .plan_cache import tuned_plan
 
 

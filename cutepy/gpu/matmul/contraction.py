@@ -33,11 +33,11 @@ from ..operations.fold import fold_kernel, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
 from ..operations.reductions import Reduction, launches
-from .cost_model import ProductProblem, choose_plan
+from .cost_model import ProductProblem, choose_plan, matrix_plan
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
-from .kernel_subgroup import MatrixPlan, Sums, matrix_matmul_kernel, matrix_plan
-from .plan import Plan, parts_of, whole_splits
+from .kernel_subgroup import matrix_matmul_kernel
+from .plan import MatrixPlan, Plan, Sums, parts_of, whole_splits
 from .plan_cache import tuned_plan
 from .staging import corner, new_of_tiles, of_whole_tiles
 

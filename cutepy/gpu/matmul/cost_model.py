@@ -1,4 +1,4 @@
-"""How long a product takes by a plan, and the plan that should take the least.
+"""How long a product takes by a plan, and the plan that should take the least: of multiply-adds, or of matrices.
 
 Law: `predicted_us` orders plans as an NVIDIA H200 did, in 2,100 timings of 57 products. What it chooses took 1.01 times
 as long as the best of `PLANS`, in the geometric mean, and at most 1.09 times.
@@ -7,13 +7,14 @@ as long as the best of `PLANS`, in the geometric mean, and at most 1.09 times.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import ceil, log2, prod
 
 from ...layout import ceil_div
-from ...tensor import as_dtype
+from ...tensor import DType, as_dtype
 from .. import Adapter
-from .plan import Plan, whole_splits
+from ..operations.operand import ExecutionSite
+from .plan import MatrixPlan, Plan, parts_of, whole_splits
 
 LARGE = Plan((128, 128, 8), (8, 16), stages=2, unrolled=True, lanes=(8, 4), repeat_last=True)
 MEDIUM = Plan((128, 64, 16), (16, 8), stages=2, unrolled=True, lanes=(8, 4))
@@ -22,8 +23,10 @@ WIDE = Plan((64, 256, 8), (8, 32), stages=2, unrolled=True, lanes=(8, 4), repeat
 SMALL = Plan((32, 32, 32), (4, 8, 4), unrolled=True)
 SKINNY = Plan((16, 128, 32), (2, 16, 4), unrolled=True, repeat_last=True)
 PLANS = LARGE, WIDE, MEDIUM, SQUARE, SMALL, SKINNY
-FEW = 16
-FEW_ROWS = {
+"""Plans for products of any extents."""
+FEW_ROWS = 16
+"""Rows of C up to which there are further plans, `PLANS_OF_FEW_ROWS`."""
+PLANS_OF_FEW_ROWS = {
     False: (*PLANS, Plan((4, 32, 512), (1, 8, 32), unrolled=True, ahead=4)),
     True: (
         *PLANS,
@@ -32,21 +35,34 @@ FEW_ROWS = {
         Plan((16, 16, 256), (1, 4, 32), unrolled=True, ahead=2),
     ),
 }
-"""Plans for at most `FEW` rows, where k is contiguous in B, and where it is not."""
+"""Plans where k is contiguous in B (False), and where it is not (True)."""
 
-PROCESSORS, CLOCKS = 132, 1840
-"""Of the GPU that was measured, an H200, and clocks of one of them in a microsecond, as far as plans use them."""
-START, SECOND_START, READ, STORED = 2.0, 1.0, 7e6, 4.2e6
-"""Microseconds that a launch takes and that of a second pass; bytes of A and B that reach the processors in one, and of
-sums that are stored."""
-WORD, BROUGHT, TURNED, WAIT, BEGIN = 0.67, 0.035, 2.0, 150, 1600
-"""Multiply-adds in whose time a word is read of shared memory; clocks for an element that is brought there, how many
-times that if it is of B and turned on its way; clocks that a slab is waited for, and of a workgroup's begin and end."""
+# The GPU that was measured, an NVIDIA H200: its processors, the clocks of one of them in a microsecond as far as plans
+# use them, and of one processor the registers, the threads, and the bytes of shared memory that workgroups share.
+PROCESSORS, CLOCKS_PER_US = 132, 1840
+PROCESSOR_REGISTERS, PROCESSOR_THREADS, PROCESSOR_SHARED_BYTES = 65536, 2048, 46_000
+MOST_THREAD_REGISTERS, OTHER_REGISTERS = 255, 30
+"""Registers that a thread has at most, and those that it takes for addresses and counters."""
+FMA_PER_CLOCK = 128
+"""Multiply-adds of f32 that one processor does in a clock."""
+START_US, SECOND_START_US = 2.0, 1.0
+"""Microseconds that a launch takes, and that of a second pass, which adds the parts of k."""
+READ_BYTES_PER_US, STORED_BYTES_PER_US = 7e6, 4.2e6
+"""Bytes of A and B that reach the processors in a microsecond, and of sums that are stored."""
+WORD_FMA = 0.67
+"""Multiply-adds in whose time a word of 4 bytes is read of shared memory."""
+BROUGHT_CLOCKS, TRANSPOSED = 0.035, 2.0
+"""Clocks for an element that is brought to shared memory, and how many times that for one of B that is transposed."""
+WAIT_CLOCKS, BEGIN_CLOCKS = 150, 1600
+"""Clocks that a slab is waited for at a barrier, and of a workgroup's begin and end."""
+LATENCY_THREADS = 22
+"""A slab takes the work of so many workgroups more, divided by the threads of one: latencies that few do not hide."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProductProblem:
-    """A product as its kernel sees it: extents, batches, types, and whether A, B and C lie along their mode 1."""
+    """A product as its kernel sees it: A (m, k), B (n, k) and C (m, n), so many times; the types of A, B and C, and
+    whether each is row-major."""
 
     m: int
     n: int
@@ -57,7 +73,8 @@ class ProductProblem:
 
     @property
     def shape_class(self) -> str:
-        """What it shares with the products that its plan serves: extents to half an octave, what vectors need of them.
+        """What it shares with the products that its tuned plan serves: types, orders in memory, extents to half an
+        octave (a star where vectors of 4 divide them), batches.
 
         >>> ProductProblem(1000, 1024, 4096).shape_class
         'f32,f32,f32 kmn 20*,20*,24* 0'
@@ -67,12 +84,12 @@ class ProductProblem:
         return f"{','.join(self.dtypes)} {letters} {sizes} {round(2 * log2(self.batch))}"
 
 
-def groups_of(problem: ProductProblem, plan: Plan) -> int:
-    """Workgroups of one part of k."""
+def workgroups_of(problem: ProductProblem, plan: Plan | MatrixPlan) -> int:
+    """Workgroups that compute one part of k: tiles that cover C, of all batches."""
     return ceil_div(problem.m, plan.tile[0]) * ceil_div(problem.n, plan.tile[1]) * problem.batch
 
 
-def turns_of(problem: ProductProblem, plan: Plan) -> int:
+def slabs_of(problem: ProductProblem, plan: Plan | MatrixPlan) -> int:
     """Slabs that a workgroup takes, one after the other."""
     return ceil_div(ceil_div(problem.k, plan.tile[2]), plan.splits)
 
@@ -84,42 +101,48 @@ def registers_per_thread(plan: Plan) -> int:
 
 
 def smem_words_per_fma(plan: Plan) -> float:
-    """What is read of shared memory for a multiply-add."""
+    """Words of 4 bytes that are read of shared memory for a multiply-add."""
     rows, columns = plan.owned
     return (rows + (0 if plan.ahead else columns)) / (rows * columns)
 
 
 def predicted_us(problem: ProductProblem, plan: Plan) -> float:
-    """How long a plan should take.
+    """How many microseconds a product should take by a plan of multiply-adds.
 
     A slab costs its multiply-adds, the words of shared memory that these read, what is brought there, and a wait at the
     barrier that workgroups of one processor share. As many run together as registers and shared memory let. All of them
     take no less than the bytes that are brought to them.
     """
     p, (bm, bn, bk), threads = problem, plan.tile, prod(plan.threads)
-    of_b = 0 if plan.ahead else bn * bk
-    held = min(255.0, registers_per_thread(plan) + (bm * bk + of_b) / threads + 30)
-    together = max(1, min(int(65536 / (threads * held)), 2048 // threads, 46_000 // plan.shared_bytes))
-    turns, work = turns_of(p, plan), bm * bn * bk / 128 * (1 + WORD * smem_words_per_fma(plan))
-    brought = BROUGHT * (bm * bk + of_b * (TURNED if p.across[1] else 1))
+    of_b = 0 if plan.ahead else bn * bk  # elements of B that a slab brings to shared memory
+    # How many workgroups one processor runs together.
+    held = registers_per_thread(plan) + (bm * bk + of_b) / threads + OTHER_REGISTERS
+    by_registers = int(PROCESSOR_REGISTERS / (threads * min(float(MOST_THREAD_REGISTERS), held)))
+    together = max(1, min(by_registers, PROCESSOR_THREADS // threads, PROCESSOR_SHARED_BYTES // plan.shared_bytes))
+    # Clocks of a slab, and of as many workgroups side by side as there are.
+    slabs, work = slabs_of(p, plan), bm * bn * bk / FMA_PER_CLOCK * (1 + WORD_FMA * smem_words_per_fma(plan))
+    brought = BROUGHT_CLOCKS * (bm * bk + of_b * (TRANSPOSED if p.across[1] else 1))
 
     def clocks(groups: int) -> float:
-        return turns * (work * (groups + 22 / threads) + brought * groups + WAIT) + BEGIN
+        return slabs * (work * (groups + LATENCY_THREADS / threads) + brought * groups + WAIT_CLOCKS) + BEGIN_CLOCKS
 
-    groups = groups_of(p, plan) * plan.splits
+    # Rounds of all processors, and a last one that is not full; of many rounds none waits for another.
+    groups = workgroups_of(p, plan) * plan.splits
     rounds, rest = divmod(groups / PROCESSORS, together)
     taken = rounds * clocks(together) + (clocks(ceil(rest)) if rest else 0.0)
     if rounds >= 4:
         taken = groups / PROCESSORS / together * clocks(together)
-    read = groups * turns * bk * (bm + bn) * as_dtype(p.dtypes[0]).bytes
-    second, sums = (0.0, 1) if plan.splits == 1 else (SECOND_START, 2 * plan.splits + 1)
-    return START + second + max(taken / CLOCKS, read / READ) + 4 * sums * p.m * p.n * p.batch / STORED
+    # The memory's part: A and B once for each tile, C once, and partial sums written and read again.
+    read = groups * slabs * bk * (bm + bn) * as_dtype(p.dtypes[0]).bytes
+    second, sums = (0.0, 1) if plan.splits == 1 else (SECOND_START_US, 2 * plan.splits + 1)
+    stored = 4 * sums * p.m * p.n * p.batch / STORED_BYTES_PER_US
+    return START_US + second + max(taken / CLOCKS_PER_US, read / READ_BYTES_PER_US) + stored
 
 
 def in_splits(problem: ProductProblem, plan: Plan) -> list[Plan]:
-    """The plan with k in one part, and in those that fill the processors once, where it does not read ahead, twice and
-    four times."""
-    groups, most = groups_of(problem, plan), max(1, problem.k // 64)
+    """The plan with k in one part, and in as many as fill the processors twice and four times, and once where it does
+    not read ahead."""
+    groups, most = workgroups_of(problem, plan), max(1, problem.k // 64)
     counts = {1, *(min(most, max(1, times * PROCESSORS // groups)) for times in ((2, 4) if plan.ahead else (1, 2, 4)))}
     return [whole_splits(plan, problem.k, splits) for splits in sorted(counts)]
 
@@ -134,13 +157,113 @@ def choose_plan(problem: ProductProblem, adapter: Adapter | None = None) -> Plan
     """
     p = replace(problem, m=max(1, problem.m), n=max(1, problem.n), k=max(1, problem.k))
     if adapter is None or adapter.kind != "DiscreteGPU" or adapter.limits.workgroup_bytes < LARGE.shared_bytes:
-        plan = Plan() if min(p.m, p.n) > 16 else Plan((32, 32, 16), (8, 8))
-        return whole_splits(plan, p.k, max(1, min(16 // groups_of(p, plan), p.k // 1024)))
+        plan = Plan() if min(p.m, p.n) > FEW_ROWS else Plan((32, 32, 16), (8, 8))
+        return whole_splits(plan, p.k, max(1, min(16 // workgroups_of(p, plan), p.k // 1024)))
     return _quickest(p)
 
 
 @lru_cache(maxsize=512)
 def _quickest(problem: ProductProblem) -> Plan:
-    plans = FEW_ROWS[problem.across[1]] if problem.m <= FEW else PLANS
+    plans = PLANS_OF_FEW_ROWS[problem.across[1]] if problem.m <= FEW_ROWS else PLANS
     split = [each for plan in plans for each in in_splits(problem, plan)]
     return min(split, key=lambda plan: predicted_us(problem, plan))
+
+
+MATRIX_SECOND_US = 8.0
+"""Microseconds that a second pass takes beside its bytes, the memory for the parts included."""
+LEAST_EXTENT = 32
+"""Rows, columns and k below which tiles of matrices are mostly padding."""
+MATRIX_LARGE = MatrixPlan()
+MATRIX_WIDE = MatrixPlan((64, 128, 32))
+MATRIX_SMALL = MatrixPlan((64, 64, 32))
+MATRIX_TINY = MatrixPlan((32, 32, 32), (2, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a slab of a plan of matrices takes in microseconds on the GPU that was measured: `wait` for memory and
+    barriers, and `work` for each of the workgroups, `most` at a time, that share a processor."""
+
+    plan: MatrixPlan
+    wait: float
+    work: float
+    most: int
+
+    def predicted_us(self, problem: ProductProblem, splits: int) -> float:
+        """How many microseconds the product should take with k in so many parts: whole rounds of workgroups, the rest
+        of them, and the sum of the parts."""
+        groups = workgroups_of(problem, self.plan) * splits
+        slabs = slabs_of(problem, replace(self.plan, splits=splits))
+        rounds, rest = divmod(groups, PROCESSORS * self.most)
+        taken = rounds * (self.wait + self.work * self.most)
+        taken += self.wait + self.work * ceil_div(rest, PROCESSORS) if rest else 0.0
+        sums = 4 * (2 * splits + 1) * problem.m * problem.n * problem.batch
+        second = MATRIX_SECOND_US + sums / STORED_BYTES_PER_US if splits > 1 else 0.0
+        return START_US + slabs * taken + rounds + second
+
+
+PACES = (
+    Pace(MATRIX_LARGE, 0.53, 0.24, 2),
+    Pace(MATRIX_WIDE, 0.13, 0.26, 3),
+    Pace(MATRIX_SMALL, 0.08, 0.20, 5),
+    Pace(MATRIX_TINY, 0.14, 0.05, 8),
+)
+"""Fitted to squares of 512 to 4096 on one NVIDIA H200, 2026-11-22, with A transposed on its way to shared memory; then
+made shorter by 204/265, the TFLOP/s of 4096 with A transposed over those with A as it lies in memory.
+
+TFLOP/s with A transposed, results in f32: at 512 tiny 27, small 25; at 1024 wide 101, small with k 64 87; at 2048 large
+190, wide 145; at 3072 large 166, wide 172. As it lies, at 4096: large 265, with k 64 233; 256x128 of 8 subgroups 228.
+"""
+
+
+@lru_cache(maxsize=512)
+def choose_matrix_plan(m: int, n: int, k: int, batch: int = 1, types: tuple[str, str] = ("f16", "f32")) -> MatrixPlan:
+    """The plan of matrices of the least time, by `PACES`, for elements and sums of these `types`.
+
+    >>> choose_matrix_plan(4096, 4096, 4096).tile
+    (128, 128, 32)
+    """
+    best, least, problem = MATRIX_LARGE, float("inf"), ProductProblem(m, n, k, batch)
+    for pace in PACES:
+        for splits in (1, 2, 4, 8):
+            took = pace.predicted_us(problem, splits)
+            # A part of fewer than 4 slabs is mostly its begin and end.
+            if took < least and (splits == 1 or k >= splits * pace.plan.tile[2] * 4):
+                best, least = replace(pace.plan, splits=parts_of(k, pace.plan.tile[2], splits)), took
+    return replace(best, types=types)
+
+
+def matrix_plan(place: ExecutionSite, dtype: DType, extents: tuple[int, int, int, int], sums: str) -> MatrixPlan | str:
+    """The plan of matrices for a product of (m, n, k, batch) in f16 with sums of this type, or why there is none."""
+    m, n, k, batch = extents
+    if place.device is not None and dtype.name != "f16":
+        return f"they multiply f16, not {dtype}"
+    types = dtype.name, sums
+    shapes = matrix_shapes(place, types)
+    if isinstance(shapes, str):
+        return shapes
+    needed = MATRIX_LARGE.shape
+    if needed not in shapes:
+        return f"{place.device} lists {', '.join(map(str, shapes))} and not {needed}, which the plans are of"
+    if min(m, n) < LEAST_EXTENT or k < LEAST_EXTENT:
+        return f"{m}x{n}x{k} has too little to share among tiles"
+    return choose_matrix_plan(m, n, k, batch, types)
+
+
+@cache
+def _most_shared_bytes() -> int:
+    """Bytes of shared memory that the largest plan takes, however its operands are staged."""
+    return replace(MATRIX_LARGE, columns=(False, False)).shared_bytes
+
+
+def matrix_shapes(place: ExecutionSite, types: tuple[str, str]) -> list[tuple[int, int, int]] | str:
+    """The (m, n, k) of matrices of these types that the device grants, or why there are none."""
+    if place.device is None:
+        return "the interpreter is asked for, not a device"
+    adapter, least = place.device.adapter, _most_shared_bytes()
+    found = [(s.m, s.n, s.k) for s in place.device.matrices if (s.operand, s.result) == types]
+    if not found:
+        return adapter.no_matrices or f"{adapter} lists none of {types[0]} with sums in {types[1]}"
+    if adapter.limits.workgroup_bytes < least:
+        return f"{adapter} has {adapter.limits.workgroup_bytes} bytes of shared memory, the plans need {least}"
+    return found

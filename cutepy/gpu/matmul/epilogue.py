@@ -18,8 +18,8 @@ from .. import Expr
 from ..operations.operand import tensor_of
 from ..operations.pointwise import Pointwise, pointwise
 from .kernel_fma import multiply_tiles
-from .kernel_subgroup import MatrixPlan, multiply_matrices
-from .plan import Plan
+from .kernel_subgroup import multiply_matrices
+from .plan import MatrixPlan, Plan
 
 PRODUCT = "c"
 """What an epilogue calls the element of the product."""

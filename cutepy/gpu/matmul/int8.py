@@ -13,7 +13,8 @@ from ...layout import Layout, ceil_div, leaves
 from ...tensor import Array, DType, PackedEngine, Tensor, make_tensor, mode_layouts, recast
 from .. import DeviceEngine
 from ..operations.operand import ExecutionSite
-from .kernel_subgroup import MatrixPlan, choose_matrix_plan, matrix_shapes
+from .cost_model import choose_matrix_plan, matrix_shapes
+from .plan import MatrixPlan
 
 WIDE_OF = {"i8": "i32", "u8": "u32"}
 SHAPE = (16, 16, 32)

@@ -30,7 +30,7 @@ from .staging import PADDING, Slabs, Store, copy_layout, of_batch, share_of, spr
 
 def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) -> None:
     """The body of `matmul_kernel` for plans with `ahead`, which stores what `store` makes of the sums."""
-    (bm, bn, bk), (_, tn, tk), ahead = plan.tile, plan.along, plan.ahead
+    (bm, bn, bk), (_, tn, tk), ahead = plan.tile, plan.threads_mnk, plan.ahead
     (column, row, batch), wide, depth = spread_over_grid(C, plan.tile, prod(plan.threads)), bn // tn, 4 * tk
     batches = size(A, 2) if A.rank > 2 else 1
     A, B = (of_batch(t, batch) for t in (A, B))
@@ -91,7 +91,7 @@ def _added(
 ) -> tuple[Tensor, Layout, Expr | bool]:
     """The sums of the threads along k, added some rows at a time: those of a thread, the layout from (thread, value) to
     their places in the tile, and whether the thread has any."""
-    (bm, bn, _), (_, tn, tk), rows = plan.tile, plan.along, plan.rows_at_once
+    (bm, bn, _), (_, tn, tk), rows = plan.tile, plan.threads_mnk, plan.rows_at_once
     tid, wide, count = gpu.thread, bn // tn, rows * bn
     down, right = (bn, 1) if across else (1, rows)
     order = Layout((bn, rows), (bm, 1)) if across else Layout((rows, bn), (1, bm))

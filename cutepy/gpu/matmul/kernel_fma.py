@@ -57,7 +57,7 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     if plan.ahead:
         multiply_few_rows(A, B, C, plan, store)
         return
-    (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.along
+    (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.threads_mnk
     (column, row, batch), tid = spread_over_grid(C, plan.tile, prod(plan.threads)), gpu.thread
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
@@ -106,7 +106,7 @@ def add_slices(sums: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan)
 
     Each part of a thread's sums lies as vectors of 4, those of neighbouring threads side by side.
     """
-    (tm, tn, tk), (tid, slice_) = plan.along, who
+    (tm, tn, tk), (tid, slice_) = plan.threads_mnk, who
     workers, vectors = tm * tn, sums.layout.size // 4
     room = memory.layout.cosize // (4 * workers * (tk - 1))
     together = max(count for count in range(1, vectors + 1) if vectors % count == 0 and count <= max(1, room))
@@ -130,7 +130,7 @@ def store_sums(sums: Tensor, mine: Tensor, _like_C: Callable[[Tensor], Tensor]) 
 
 def _places(plan: Plan, across: bool) -> tuple[Layout, Layout]:
     """From a thread to its row and to its column among the threads: blocks of lanes, C's near direction first."""
-    tm, tn, _ = plan.along
+    tm, tn, _ = plan.threads_mnk
     lm, ln = plan.lanes or ((1, tn) if across else (tm, 1))
     if across:
         shape = ln, lm, tn // ln, tm // lm

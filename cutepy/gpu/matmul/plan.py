@@ -1,21 +1,29 @@
-"""How a matrix product is cut up: tiles, threads and parts of k.
+"""How a matrix product is cut up: tiles, threads and parts of k, for multiply-adds and for matrices of a subgroup.
 
-Law: a plan that is made is one that `matmul_kernel` takes; any other is refused with the field and its numbers.
+Law: a plan that is made is one that its kernel takes, `matmul_kernel` or `matrix_matmul_kernel`; any other is refused
+with the field and its numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from math import prod
+from typing import Any, Literal
 
 from ... import gpu
 from ...errors import KernelError
-from ...layout import ceil_div
-from .staging import PADDING, copy_block, padded_slabs
+from ...layout import Layout, ceil_div, leaves, size
+from ...tensor import Tensor, TiledMMA, as_dtype, least_strides, make_tiled_mma, mode_layouts, subgroup_matrix
+from .staging import PADDING, copy_block, copy_layout, padded_slabs
 
-ROOM = 6144
-"""Elements of shared memory that leave room for two workgroups on a processor of an H200."""
+TWO_WORKGROUPS_BYTES = 24 * 1024
+"""Bytes of shared memory of a workgroup that leave room for a second one on a processor of an NVIDIA H200, with the
+driver that was measured: at 25 KB and beyond one runs there, and 4096^3 by matrices takes 926 us, not 515."""
+SUBGROUP = 32
+"""Threads of a subgroup, on the adapters that grant matrices so far."""
+Sums = Literal["f32", "f16", "i32", "u32"]
+"""The type in which products of f16, i8 or u8 are summed."""
 
 
 def _numbers(value: object, *counts: int) -> bool:
@@ -24,6 +32,7 @@ def _numbers(value: object, *counts: int) -> bool:
 
 
 def _copies(value: Any) -> bool:
+    """Whether it is (rows, columns of k) for A and for B."""
     return isinstance(value, tuple) and len(value) == 2 and all(_numbers(copies, 2) for copies in value)
 
 
@@ -38,13 +47,13 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "splits": (lambda x: _numbers((x,), 1), "a positive whole number"),
     "ahead": (lambda x: (type(x) is int and x == 0) or _numbers((x,), 1), "0, or a positive whole number"),
 }
-"""What each field of a plan may be."""
+"""Of each field of a plan: whether a value is one that it takes, and what it takes, in words."""
 
 
 @gpu.static_type
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the matrix product is cut up.
+    """How a product is cut up that fused multiply-adds compute.
 
     A workgroup computes `tile = (bm, bn, bk)` slabs with `threads = (tm, tn)` threads; a thread owns rows and columns
     in blocks of 4, spread over the tile. With `(tm, tn, tk)`, tk such groups share out the k of each slab, and their
@@ -73,12 +82,14 @@ class Plan:
         for field, (fits, what) in FIELDS.items():
             if not fits(getattr(self, field)):
                 raise KernelError(f"{self}: {field} is {getattr(self, field)!r}; it takes {what}")
-        (bm, bn, bk), (tm, tn, tk) = self.tile, self.along
+        (bm, bn, bk), (tm, tn, tk) = self.tile, self.threads_mnk
+        # A thread owns blocks of 4 rows by 4 columns.
         if bm % (4 * tm) or bn % (4 * tn):
             raise KernelError(
                 f"{self}: tile rows and columns must be multiples of 4 times the threads along them; "
                 f"{max(bm, 4 * tm) // (4 * tm) * 4 * tm}x{max(bn, 4 * tn) // (4 * tn) * 4 * tn}x{bk} would do"
             )
+        # The threads share out the slabs of A and B evenly.
         for name, rows, copies in zip("AB", (bm, bn), self.copies or (None, None), strict=True):
             vm, vk = copies or copy_block((rows, bk), tm * tn * tk, along_k=False)
             if rows % vm or bk % vk or (rows * bk) % (vm * vk * tm * tn * tk):
@@ -86,11 +97,13 @@ class Plan:
                     f"{self}: {tm * tn * tk} threads with {vm}x{vk} elements each do not share out "
                     f"the {rows}x{bk} tile of {name}"
                 )
+        # B in registers: whole runs of 4 k for each of the threads along k, and whole slabs of A for the runs ahead.
         if self.ahead and (tm > 1 or bk % (4 * tk) or self.ahead % (bk // (4 * tk))):
             raise KernelError(
                 f"{self}: with runs ahead there is 1 thread along the rows, a slab has whole runs of {4 * tk} columns "
                 f"of k, and so many runs are whole slabs; {4 * tk} columns would do"
             )
+        # Threads along k: each has its part of a slab, and in the end hands 4 sums on, in the memory of the slabs.
         if bk % tk:
             raise KernelError(f"{self}: {tk} groups of threads do not share out {bk} columns of k; give a multiple")
         needed, slab = 4 * tm * tn * (tk - 1), padded_slabs(max(bm, bn), bk, self.stages).cosize
@@ -100,20 +113,21 @@ class Plan:
                 f"{self}: {tk - 1} groups of {tm}x{tn} threads hand on 4 sums each in the memory of a slab; that is "
                 f"{needed} elements of {slab}; {enough} columns of k would do, or fewer groups"
             )
+        # Blocks of neighbouring threads tile the threads.
         lm, ln = self.lanes or (1, tn)
         if tm % lm or tn % ln:
             raise KernelError(f"{self}: blocks of {lm}x{ln} threads do not fill {tm}x{tn} threads")
 
     @property
-    def along(self) -> tuple[int, int, int]:
-        """Threads along the rows, the columns and k."""
+    def threads_mnk(self) -> tuple[int, int, int]:
+        """Threads along the rows of a tile, its columns and k."""
         tm, tn, *tk = self.threads
         return tm, tn, tk[0] if tk else 1
 
     @property
     def owned(self) -> tuple[int, int]:
         """Rows and columns of a tile whose sums a thread holds."""
-        (bm, bn, _), (tm, tn, _) = self.tile, self.along
+        (bm, bn, _), (tm, tn, _) = self.tile, self.threads_mnk
         return bm // tm, bn // tn
 
     @property
@@ -123,16 +137,17 @@ class Plan:
 
     @property
     def rows_at_once(self) -> int:
-        """With `ahead`: the rows of which the sums of all threads lie in shared memory at once."""
-        (bm, bn, bk), tk = self.tile, self.along[2]
-        room = max(bm * (bk + PADDING), ROOM)
+        """With `ahead`: of how many rows the sums of all threads along k lie in shared memory at once: all, a half, a
+        quarter ... of the tile's, so that two workgroups run on a processor; at least 1."""
+        (bm, bn, bk), tk = self.tile, self.threads_mnk[2]
+        room = max(bm * (bk + PADDING), TWO_WORKGROUPS_BYTES // 4)
         halves = (bm >> n for n in range(bm.bit_length()))
         return next((rows for rows in halves if tk * (rows * bn + PADDING) <= room), 1)
 
     @property
     def elements_ahead(self) -> int:
-        """With `ahead`: elements of shared memory, for a slab of A or the sums of some rows."""
-        (bm, bn, bk), tk = self.tile, self.along[2]
+        """With `ahead`: elements of 4 bytes of shared memory, which holds a slab of A, then sums of some rows."""
+        (bm, bn, bk), tk = self.tile, self.threads_mnk[2]
         return max(bm * (bk + PADDING), tk * (self.rows_at_once * bn + PADDING))
 
 
@@ -155,3 +170,128 @@ def parts_of(k: int, depth: int, most: int) -> int:
     """How many parts of whole slabs there are of k, at most so many, none of them empty."""
     slabs = ceil_div(k, depth)
     return ceil_div(slabs, ceil_div(slabs, most))
+
+
+@gpu.static_type
+@dataclass(frozen=True, slots=True)
+class MatrixPlan:
+    """How a product is cut up that matrices of a subgroup (tensor cores) compute.
+
+    A workgroup has `subgroups` (along rows, along columns), which share a tile of (rows, columns, k); each multiplies
+    matrices of `shape` (m, n, k) with elements and sums in `types`.
+
+    Slabs of A and B are staged in shared memory, `stages` of them, `padding` elements between two columns or rows: k is
+    contiguous there, or with `columns` (of A, of B) the rows are. The order in which an operand lies in memory is best;
+    the default is that of two arrays in NumPy's order. The next slab is brought to registers while one is used, if
+    `ahead`. An operand that is transposed on its way goes by blocks of 4 x 4, `lanes` (along k, across it) of them side
+    by side in neighbouring threads, where these share it out: 2 and 8 meet no bank twice at a padding of 8. `band` rows
+    of tiles are worked through together (0: all). k is summed in `splits` parts, which a second pass adds in order.
+    """
+
+    tile: tuple[int, int, int] = (128, 128, 32)
+    subgroups: tuple[int, int] = (2, 2)
+    shape: tuple[int, int, int] = (16, 16, 16)
+    types: tuple[str, str] = ("f16", "f32")
+    padding: int = 8
+    columns: tuple[bool, bool] = (False, True)
+    ahead: bool = True
+    stages: int = 1
+    lanes: tuple[int, int] | None = (2, 8)
+    band: int = 0
+    splits: int = 1
+
+    def __post_init__(self) -> None:
+        for extent, step in zip(self.tile, self.mma.tile, strict=True):
+            if extent % step:
+                raise KernelError(f"{self}: the tile is no multiple of {self.mma.tile}, what its subgroups do at once")
+
+    @property
+    def mma(self) -> TiledMMA:
+        """The matrices of all subgroups side by side."""
+        element, sums = self.types
+        return make_tiled_mma(subgroup_matrix(self.shape, (element, element, sums), SUBGROUP), (*self.subgroups, 1))
+
+    @property
+    def description(self) -> str:
+        """What `explain_matmul` says of it."""
+        (m, n, k), tile = self.shape, "x".join(map(str, self.tile))
+        way = f"matrices of a subgroup, {self.types[0]} with sums in {self.types[1]}, {m}x{n}x{k}, tiles of {tile}"
+        return way + (f", k in {self.splits} parts" if self.splits > 1 else "")
+
+    @property
+    def threads(self) -> tuple[int, int]:
+        """Threads of a workgroup."""
+        return SUBGROUP * self.subgroups[0], self.subgroups[1]
+
+    @property
+    def packed(self) -> int:
+        """Elements in one of the numbers that memory holds: four of 8 bits in an i32 or u32, else one."""
+        return 4 if as_dtype(self.types[0]).bits == 8 else 1
+
+    def slab(self, operand: int) -> tuple[int, int]:
+        """Rows and columns of k of a slab of A (0) or B (1), counted in the numbers that memory holds: packed elements
+        are neighbours along what is contiguous in shared memory."""
+        rows, depth = self.tile[operand], self.tile[2]
+        return (rows // self.packed, depth) if self.columns[operand] else (rows, depth // self.packed)
+
+    def unpacked(self, staged: Tensor, operand: int) -> Tensor:
+        """The staged slabs of A (0) or B (1), (rows, k, stage), element by element."""
+        layout = staged.layout
+        if self.packed == 1 or not isinstance(layout, Layout):
+            return staged
+        row, column, stage = (step * self.packed for step in leaves(layout.stride))
+        steps = (1, column, stage) if self.columns[operand] else (row, 1, stage)
+        return Tensor(staged.engine, Layout((self.tile[operand], self.tile[2], self.stages), steps))
+
+    def staged(self, operand: int) -> Layout:
+        """The layout of the slabs of A (0) or B (1) in shared memory, (rows, k, stage)."""
+        rows, depth = self.slab(operand)
+        row, column = (1, rows + self.padding) if self.columns[operand] else (depth + self.padding, 1)
+        return Layout((rows, depth, self.stages), (row, column, max(rows * row, depth * column)))
+
+    def copies(self, operand: int, along_k: bool) -> Layout:
+        """(thread, value) -> index in a slab of A (0) or B (1) that lies `along_k` in memory, or along its rows: which
+        elements a thread brings to shared memory."""
+        tile, threads = self.slab(operand), prod(self.threads)
+        # Blocks of 4 x 4: near_k by near_m of them belong to neighbouring threads, far_k by far_m such groups follow.
+        (rows, depth), (near_k, near_m) = tile, self.lanes or (1, 1)
+        far_k = max(1, depth // (4 * near_k))
+        far_m = max(1, threads // (near_k * near_m * far_k))
+        shared = near_k * near_m * far_k * far_m == threads and depth == 4 * near_k * far_k
+        # Only what is transposed (along k in memory, along the rows in shared memory) goes by blocks.
+        if not (along_k and self.columns[operand] and self.lanes and shared and rows % (4 * near_m * far_m) == 0):
+            return copy_layout(tile, None, threads, along_k=along_k)
+        shape = (near_k, near_m, far_k, far_m), (4, 4, rows // (4 * near_m * far_m))
+        steps = (4 * rows, 4, 4 * rows * near_k, 4 * near_m), (1, rows, 4 * near_m * far_m)
+        return Layout(shape, steps)
+
+    @property
+    def slab_bytes(self) -> int:
+        """Bytes of shared memory for the slabs of A and B."""
+        width = as_dtype(self.types[0]).bytes * self.packed
+        return gpu.workgroup_bytes([self.staged(operand).cosize * width for operand in (0, 1)])
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory, with a block of sums, which is staged where C takes no matrices as they are."""
+        return gpu.workgroup_bytes([self.slab_bytes, self.block(True).cosize * as_dtype(self.types[1]).bytes])
+
+    def block(self, across: bool) -> Layout:
+        """The layout in shared memory of a block of sums, (rows, columns) of what the subgroups compute side by side;
+        row by row with `across`. Padded where `TWO_WORKGROUPS_BYTES` allows it: then storing matrices has no conflicts.
+        """
+        rows, columns, _ = self.mma.tile
+        near, far = (columns, rows) if across else (rows, columns)
+        fits = self.slab_bytes + far * (near + 8) * as_dtype(self.types[1]).bytes <= TWO_WORKGROUPS_BYTES
+        pitch = near + 8 if fits else near
+        return Layout((rows, columns), (pitch, 1) if across else (1, pitch))
+
+    def stores(self, C: Tensor) -> bool:
+        """Whether C takes matrices as they are: whole tiles in the type of the sums, of rows or columns of neighbours,
+        each at a multiple of 16 bytes."""
+        if C.dtype is not as_dtype(self.types[1]) or size(C, 0) % self.tile[0] or size(C, 1) % self.tile[1]:
+            return False
+        if not isinstance(C.layout, Layout) or any(len(leaves(m.shape)) > 1 for m in mode_layouts(C)[:2]):
+            return False
+        steps = [step for mode in mode_layouts(C) for step in leaves(mode.stride) if step != 1]
+        return 1 in least_strides(C) and not any(place * C.dtype.bytes % 16 for place in (*steps, C.offset))

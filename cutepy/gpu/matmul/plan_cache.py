@@ -28,7 +28,7 @@ from typing import IO, Any
 from ...errors import KernelError
 from .. import Adapter
 from ..runtime.interrupts import Uninterrupted
-from .cost_model import PROCESSORS, ProductProblem, groups_of, registers_per_thread
+from .cost_model import PROCESSORS, ProductProblem, registers_per_thread, workgroups_of
 from .plan import Plan
 
 if sys.platform != "win32":  # there two tunings at once disturb one another
@@ -175,7 +175,7 @@ def _beyond(plan: Plan, problem: ProductProblem, adapter: Adapter) -> str:
         ("threads", (threads, threads), (THREADS[0], min(THREADS[1], adapter.limits.invocations))),
         ("numbers of a thread", (1, registers_per_thread(plan)), (1, MOST_REGISTERS)),
         ("bytes of workgroup memory", (1, plan.shared_bytes), (1, adapter.limits.workgroup_bytes)),
-        ("parts of k", (1, plan.splits), (1, max(2, 8 * PROCESSORS // groups_of(problem, plan)))),
+        ("parts of k", (1, plan.splits), (1, max(2, 8 * PROCESSORS // workgroups_of(problem, plan)))),
     ]
     return "; ".join(
         f"{least} to {most} {what}, between {low} and {high} are taken"

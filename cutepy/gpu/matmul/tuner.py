@@ -31,16 +31,16 @@ from ..operations.domain import power_of_two
 from ..runtime.interrupts import Uninterrupted
 from .contraction import problem_of
 from .cost_model import (
-    FEW,
+    FEW_ROWS,
     PROCESSORS,
     ProductProblem,
     choose_plan,
-    groups_of,
     in_splits,
     predicted_us,
     registers_per_thread,
+    slabs_of,
     smem_words_per_fma,
-    turns_of,
+    workgroups_of,
 )
 from .plan import Plan
 from .plan_cache import MOST_REGISTERS, keep, known, lock_file
@@ -185,7 +185,7 @@ def unbeaten(problem: ProductProblem, limits: Limits) -> list[Plan]:
 def _fits(problem: ProductProblem, plan: Plan, limits: Limits) -> bool:
     """Whether a device holds it, and no half of its tile lies beyond the product."""
     bm, bn, _ = plan.tile
-    wasted = plan.ahead > 0 and problem.m > FEW
+    wasted = plan.ahead > 0 and problem.m > FEW_ROWS
     wasted |= bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
     room = plan.shared_bytes <= limits.workgroup_bytes and prod(plan.threads) <= limits.invocations
     return room and registers_per_thread(plan) <= MOST_REGISTERS and not wasted
@@ -193,7 +193,7 @@ def _fits(problem: ProductProblem, plan: Plan, limits: Limits) -> bool:
 
 def costs(problem: ProductProblem, plan: Plan) -> tuple[float, ...]:
     """What a plan costs, each to be as little as it can: see `unbeaten`."""
-    (bm, bn, bk), groups, turns = plan.tile, groups_of(problem, plan), turns_of(problem, plan)
+    (bm, bn, bk), groups, turns = plan.tile, workgroups_of(problem, plan), slabs_of(problem, plan)
     moved = groups * (bm + bn) * ceil_div(problem.k, bk) * bk
     parts = 2 * plan.splits * problem.m * problem.n * problem.batch if plan.splits > 1 else 0
     longest = ceil_div(groups * plan.splits, PROCESSORS) * bm * bn / prod(plan.threads) * turns * bk
