@@ -47,10 +47,23 @@ UPWARD = {
     "cutepy.layout.public": "the prover decides comparisons of unknown sizes, and imports the public functions",
     "cutepy.draw.drawing": "`Drawing.explore` makes the page of the explorer, which imports `draw`",
     "cutepy.gpu.inspect.race_detector": "`Replay.picture` is a drawing",
+    "cutepy.gpu.export.es_module": "a module says which version wrote it",
     "cutepy.cli.layouts": "one command alone packs the explorer",
 }
 """The modules that import of cutepy inside functions, and why: methods that are made in a room above."""
-ROOMS_OF_GPU = {"inspect", "ir", "language", "lower", "matmul", "operations", "runtime", "targets", "trace", "verify"}
+ROOMS_OF_GPU = {
+    "export",
+    "inspect",
+    "ir",
+    "language",
+    "lower",
+    "matmul",
+    "operations",
+    "runtime",
+    "targets",
+    "trace",
+    "verify",
+}
 MOST_ARROWS = 50
 HEAVY = ("numpy", "sympy", "wgpu", "wgpudawn")
 

@@ -88,6 +88,18 @@ def run_verify(options: Namespace) -> int:
     return 0 if found.ok else 1
 
 
+def run_export(options: Namespace) -> None:
+    """Write the kernel as an ES module, and say which files there are now."""
+    if Path(options.output).suffix not in (".js", ".mjs"):
+        raise CommandError(f"-o {options.output}: name the ES module to write, as -o dist/kernel.js")
+    call = _call(options)
+    with call.traced():
+        written = call.kernel.export(options.output, *call.arguments, page=options.page, **call.static)
+    for path in (written.module, written.types, written.description, written.page):
+        if path is not None:
+            print(path)
+
+
 def run_adapters(options: Namespace) -> None:
     """List what there is, mark what is used, say what it can do."""
     found, lines = adapters(), []

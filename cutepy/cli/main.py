@@ -79,6 +79,8 @@ def parser() -> Parser:
     _kernel_arguments(command("wgsl", "kernels", "Print the WGSL of a kernel for arguments of given layouts."))
     text = "Prove a kernel in bounds and free of races, or say where it is not."
     _kernel_arguments(command("verify", "kernels", text, answers=True))
+    text = "Write a kernel as an ES module, with its types, its description and a page that tests it."
+    _kernel_arguments(command("export", "kernels", text))
     _matmul_arguments(command("matmul", "matmul", "Multiply two float32 matrices: C = A @ B.", answers=True))
     text = "Find the fastest plan of a product on this machine, and keep it."
     _tune_arguments(command("tune", "matmul", text, answers=True))
@@ -145,6 +147,8 @@ def _kernel_arguments(command: ArgumentParser) -> None:
     command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a keyword argument, static")
     command.add_argument("--tile", metavar="MxNxK", help="the tile of a matmul")
     command.add_argument("-o", "--output", default="-", metavar="FILE", help="where to write it; - is standard output")
+    if command.prog.endswith("export"):
+        command.add_argument("--page", action="store_true", help="an HTML file too: it runs the kernel and checks it")
     if command.prog.endswith("wgsl"):
         command.add_argument("--dialect", choices=("naga", "tint"), default="naga", help="the compiler it is for")
 

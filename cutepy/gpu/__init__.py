@@ -19,6 +19,7 @@ from ..tensor.dtypes import DTYPES as _DTYPES
 from ..tensor.functions import IN_KERNELS as _IN_KERNELS
 from ..tensor.functions import IR_FUNCTIONS as _IR_FUNCTIONS
 from ..tensor.functions import NAMED as _NAMED
+from .export import Export, ExportedFunction, export
 from .ir import Expr, Kernel
 from .ir.functions import apply_function
 from .ir.stmt import workgroup_bytes
@@ -138,14 +139,14 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    "Adapter", "ArgFold", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Expr", "Fold", "Kernel",
-    "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Profile", "Recording", "Tuning",
-    "abstract_eval", "adapters", "apply_function", "array", "at_most", "atomic_add", "atomic_and",
+    "Adapter", "ArgFold", "CallCache", "Complex", "Device", "DeviceEngine", "Dialect", "Export", "ExportedFunction",
+    "Expr", "Fold", "Kernel", "KernelFunction", "Limits", "MatrixPlan", "Plan", "Pointwise", "Profile", "Recording",
+    "Tuning", "abstract_eval", "adapters", "apply_function", "array", "at_most", "atomic_add", "atomic_and",
     "atomic_compare_exchange", "atomic_exchange", "atomic_load", "atomic_max", "atomic_min", "atomic_or",
     "atomic_store", "atomic_sub", "atomic_xor", "barrier", "bitcast", "cached_launches", "cast", "constant",
-    "convert", "copy", "default_device", "empty", "explain_matmul", "kernel", "lane", "launch", "load", "loop",
-    "note", "open_device", "pointwise", "print", "profile", "record", "reduce_columns", "reduce_rows", "select",
-    "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all", "subgroup_any",
+    "convert", "copy", "default_device", "empty", "explain_matmul", "export", "kernel", "lane", "launch", "load",
+    "loop", "note", "open_device", "pointwise", "print", "profile", "record", "reduce_columns", "reduce_rows",
+    "select", "shared", "solve", "static_type", "store", "subgroup", "subgroup_add", "subgroup_all", "subgroup_any",
     "subgroup_ballot", "subgroup_broadcast", "subgroup_broadcast_first", "subgroup_exclusive_add",
     "subgroup_inclusive_add", "subgroup_max", "subgroup_min", "subgroup_mul", "subgroup_shuffle",
     "subgroup_shuffle_down", "subgroup_shuffle_up", "subgroup_shuffle_xor", "subgroup_size", "thread", "tune",

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -102,6 +102,46 @@ class Browser:
                 stored = np.frombuffer(base64.b64decode(text), np.uint8)[: as_bytes(array).size]
                 outputs.append(from_bytes(stored.copy(), array.dtype).reshape(array.shape))
         return outputs
+
+    def call(
+        self,
+        module: str,
+        name: str,
+        buffers: Mapping[str, Array],
+        numbers: Mapping[str, float] | None = None,
+        *,
+        given: str = "arrays",
+    ) -> dict[str, Array] | str:
+        """Call a function of an ES module over these arrays, as typed arrays or (`given="buffers"`) as GPUBuffers
+        with an encoder. Returns all of them as they are afterwards, or the text of the error."""
+        answer = self._ask(
+            {
+                "action": "module",
+                "module": module,
+                "name": name,
+                "as": given,
+                "buffers": {key: base64.b64encode(as_bytes(x).tobytes()).decode() for key, x in buffers.items()},
+                "numbers": {key: float(x) for key, x in (numbers or {}).items()},
+            }
+        )
+        assert isinstance(answer, dict)
+        if "refused" in answer:
+            return str(answer["refused"])
+        out = {}
+        for key, x in buffers.items():
+            stored = np.frombuffer(base64.b64decode(answer["out"][key]), np.uint8)[: as_bytes(x).size]
+            out[key] = from_bytes(stored.copy(), x.dtype).reshape(x.shape)
+        return out
+
+    def show(self, html: str, module: str) -> dict[str, str]:
+        """What a page that tests an exported kernel says: its `result`, "right", "wrong" or "failed", and its text."""
+        answer = self._ask({"action": "page", "html": html, "module": module})
+        assert isinstance(answer, dict)
+        return answer
+
+    def script(self, script: str, module: str) -> object:
+        """What a script exports as `result`; what it imports is the module, whatever it calls it."""
+        return self._ask({"action": "script", "script": script, "module": module})
 
     def close(self) -> None:
         """End the browser and everything that it started: they are one process group, ours."""

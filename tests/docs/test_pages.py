@@ -22,6 +22,7 @@ SHOWN = {
     "yaml": "for MkDocs, where tests/docs_hooks builds with it; for Quarto, pre-commit and GitHub, compared below",
     "rst": "for Sphinx; tests/docs_hooks builds with it",
     "markdown": "the source of the fence after it, compared below",
+    "js": "a page's own script; tests/browser/test_export.py runs it",
     "py": "a script of examples/ that runs there, or a line of a conf.py",
 }
 FENCE = re.compile(r"^(?P<marks>`{3,})(?P<language>.*)\n(?P<body>(?:.*\n)*?)(?P=marks)$", re.MULTILINE)

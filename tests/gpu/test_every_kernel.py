@@ -17,9 +17,11 @@ from test_verify import DEVICE
 from tint import refusals
 
 from cutepy.errors import VerificationError
+from cutepy.gpu.export.describe import for_tint
 from cutepy.gpu.inspect.race_detector import Checks, Race, interpret_checked
 from cutepy.gpu.ir import Barrier, new_arena, statements
-from cutepy.gpu.lower import lower
+from cutepy.gpu.lower import compile_kernel, lower
+from cutepy.gpu.runtime.program import MATRICES
 from cutepy.gpu.targets.interpreter import interpret
 from cutepy.gpu.targets.wgsl import print_wgsl, write_wgsl
 from cutepy.gpu.trace.call import copies_on_host
@@ -45,6 +47,21 @@ def test_guarded_texts_keep_every_index_in_its_array() -> None:
     for name, run in every_kernel().items():
         with new_arena():
             assert open_indices(run.kernel.ir(*run.arguments, **run.static)) == [], name
+
+
+def test_the_text_that_is_exported_is_the_one_for_tint() -> None:
+    for name, run in every_kernel().items():
+        kernel = run.kernel.ir(*run.arguments, **run.static)
+        with new_arena():
+            program = compile_kernel(kernel)
+            if MATRICES not in program.needs:
+                assert _code(for_tint(program)) == _code(compile_kernel(kernel, dialect="tint").wgsl), name
+
+
+def _code(text: str) -> list[str]:
+    """The lines of a text that hold code, its directives in one order: comments may stand between these."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("//")]
+    return sorted(lines, key=lambda line: (not line.startswith("enable"), line * line.startswith("enable")))
 
 
 def test_none_is_accused() -> None:

@@ -7,6 +7,7 @@ which two share memory where the launches that use the one are over before the o
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,23 +27,36 @@ class Recording:
     """The launches of a `with gpu.record()` block; `play()` launches them again.
 
     `launches` counts them; `temporary_bytes` is the memory of what the block allocated and nothing holds any more.
+
+    `buffers` are the memory: first so many `temporaries`, then what the block was given and gave back. `programs` are
+    the launches: each a program, its bindings by their numbers in `buffers`, the values of its parameters.
     """
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.temporary_bytes = 0
-        self._programs: list[tuple[Program, tuple[int, ...], tuple[float, ...]]] = []
-        self._buffers: list[DeviceBuffer] = []  # temporaries first
-        self._temporaries = 0
+        self.programs: list[tuple[Program, tuple[int, ...], tuple[float, ...]]] = []
+        self.buffers: list[DeviceBuffer] = []
+        self.temporaries = 0
         self._bound: list[BoundLaunch] | None = None
 
     @property
     def launches(self) -> int:
         """How many launches a play makes."""
-        return len(self._programs)
+        return len(self.programs)
+
+    @property
+    def written(self) -> frozenset[int]:
+        """The numbers of the buffers that some launch may write."""
+        return frozenset(
+            number
+            for program, numbers, _ in self.programs
+            for binding, number in zip(program.bindings, numbers, strict=True)
+            if binding.access == "read_write"
+        )
 
     def __repr__(self) -> str:
-        counts = Counter(program.entry for program, _, _ in self._programs)
+        counts = Counter(program.entry for program, _, _ in self.programs)
         entries = ", ".join(f"{count} x {entry}" for entry, count in counts.items())
         return f"<recording of {self.launches} launches ({entries or 'none'}), {self.temporary_bytes} temporary bytes>"
 
@@ -55,18 +69,18 @@ class Recording:
         """
         if self._bound is None:
             raise KernelError("record: the block has not ended, or ended by an error; play it after the block")
-        bound, buffers = self._bound, self._buffers
+        bound, buffers = self._bound, self.buffers
         if replaced:
             buffers = self._with(replaced)
             bound = self._bind(buffers)
-        self.device.play(bound, buffers[self._temporaries :])
+        self.device.play(bound, buffers[self.temporaries :])
 
     def _with(self, replaced: Mapping[Tensor, Tensor]) -> list[DeviceBuffer]:
         """The buffers, with those of other tensors in the places of some."""
-        buffers = list(self._buffers)
+        buffers = list(self.buffers)
         for old, new in replaced.items():
             engine, other = old.engine, new.engine
-            if not isinstance(engine, DeviceEngine) or engine.buffer not in self._buffers[self._temporaries :]:
+            if not isinstance(engine, DeviceEngine) or engine.buffer not in self.buffers[self.temporaries :]:
                 raise KernelError(f"play: {old} is no tensor that the recorded block was given, or gave back")
             if (
                 not isinstance(other, DeviceEngine)
@@ -78,7 +92,7 @@ class Recording:
                     f"play: {new} in place of {old}: give a tensor of the same layout, offset, type and memory; "
                     "record the block again for another"
                 )
-            buffers[self._buffers.index(engine.buffer)] = other.buffer
+            buffers[self.buffers.index(engine.buffer)] = other.buffer
         return buffers
 
     def _bind(self, buffers: Sequence[DeviceBuffer]) -> list[BoundLaunch]:
@@ -86,7 +100,7 @@ class Recording:
         with Exclusive(self.device, "record"):
             return [
                 self.device.bound_launch(program, [buffers[place] for place in places], params)
-                for program, places, params in self._programs
+                for program, places, params in self.programs
             ]
 
     def _take(self, tape: Tape) -> None:
@@ -102,15 +116,16 @@ class Recording:
         made = {buffer.uid: weakref.ref(buffer) for buffer in tape.made}
         tape.made.clear()
         tape.launches.clear()
+        gc.collect()  # a cycle that nothing holds any more holds no result
         # With the tape's references gone, what was made and lives on is held by the caller: a result.
         kept = {uid: buffer for uid, ref in made.items() if (buffer := ref()) is not None}
-        slots, self._buffers = self._allocate(launches, {uid: n for uid, n in sizes.items() if uid not in kept})
-        self._temporaries = len(self._buffers)
+        slots, self.buffers = self._allocate(launches, {uid: n for uid, n in sizes.items() if uid not in kept})
+        self.temporaries = len(self.buffers)
         for uid, buffer in (given | kept).items():
-            slots[uid] = len(self._buffers)
-            self._buffers.append(buffer)
-        self._programs = [(program, tuple([slots[uid] for uid in uids]), params) for program, uids, params in launches]
-        self._bound = self._bind(self._buffers)
+            slots[uid] = len(self.buffers)
+            self.buffers.append(buffer)
+        self.programs = [(program, tuple([slots[uid] for uid in uids]), params) for program, uids, params in launches]
+        self._bound = self._bind(self.buffers)
 
     def _allocate(
         self, launches: Sequence[tuple[Program, list[int], tuple[float, ...]]], temporaries: dict[int, int]

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
+from pathlib import Path
 from types import FunctionType
 from warnings import warn
 
@@ -23,6 +24,8 @@ from ...tensor.dtypes import u32
 from ...tensor.engine import ALLOCATOR
 from ...tensor.packed import words_as
 from ...tensor.tensor import Tensor
+from ..export import Export, ExportedFunction, describe_programs, export, page_text, seeded
+from ..export.describe import View
 from ..inspect.race_detector import Replay, interpret_checked, replay
 from ..inspect.report import Hardware, Report, report
 from ..inspect.solve_shared import cost, found_for
@@ -315,6 +318,42 @@ class KernelFunction(NotebookRepr):
         traced = self._form(self._bind(args, static))
         with new_arena():
             return KernelText(write_cuda(lower(traced.kernel), guarded=traced.checked("auto")).text)
+
+    def exported(self, *args: object, **static: object) -> ExportedFunction:
+        """What another host needs to launch the kernel for these arguments, as data; `gpu.export` writes several.
+
+        Raises KernelError for a kernel of subgroup matrices, which no browser has.
+        """
+        return self._exported(self._bind(args, static))
+
+    def _exported(self, call: BoundArguments) -> ExportedFunction:
+        # A device has subgroups or not: where that makes another text, each is a variant.
+        forms = [self._form(call, subgroups=subgroups).program("naga", True) for subgroups in (True, False)]
+        views: list[list[View]] = [[] for _ in call.engines]
+        for a in call.arguments:
+            if a.tensor is not None:
+                view: View = {"name": a.name, "type": a.dtype.name, "layout": str(a.tensor.layout), "offset": a.offset}
+                views[a.slot].append(view)
+        types, verdict = [engine.dtype.name for engine in call.engines], str(self._verified(call))
+        return describe_programs(self.function.__name__, list(dict.fromkeys(forms)), types, views, verdict)
+
+    def export(self, path: str | Path, *args: object, page: bool = False, **static: object) -> Export:
+        """Write the kernel for these arguments as an ES module: `path`, its types and its description beside it.
+
+        `const k = await load(device); await k({x, y}, {alpha: 2})` then runs it in a web page, over GPUBuffers or typed
+        arrays. With `page`, an HTML file beside it runs the kernel on these arrays, random ones in place of zeros, and
+        compares with the interpreter.
+
+        Raises KernelError for a path that does not end in `.js` or `.mjs`, and for a kernel that no browser can run.
+        """
+        call = self._bind(args, static)
+        function, text = self._exported(call), ""
+        if page:
+            given = seeded(copies_on_host(call), [buffer["written"] for buffer in function.data["buffers"]])
+            wanted = [array.copy() for array in given]
+            interpret(self._form(call).kernel, wanted, call.params)
+            text = page_text(function, given, wanted, call.params)
+        return export(path, function, page=text)
 
     def _subgroup_size(self, given: object) -> int:
         """A size of subgroup to interpret with, 0 for the kernel's own."""

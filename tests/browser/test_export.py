@@ -1,0 +1,135 @@
+"""Exported kernels run in Chromium as in the interpreter; so do recorded blocks; what does not fit is refused."""
+
+import linecache
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness import Browser
+
+from cutepy import gpu, ops
+from cutepy.errors import DeviceError
+from cutepy.gpu.export import describe_recording, module_text
+from cutepy.gpu.targets.interpreter import interpret
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import example_cases
+
+#: No browser has matrices of a subgroup; `scan` is two launches, which a recording exports.
+CASES = [(name, variant) for name, variant in example_cases.CASES if name not in ("attention_matrices", "scan")]
+
+
+def same(mine: np.ndarray, want: np.ndarray) -> None:
+    """Equal, or floats within the rounding that WGSL grants."""
+    if mine.dtype.kind == "f":
+        scale = np.abs(want[np.isfinite(want)]).max(initial=1)
+        np.testing.assert_allclose(mine, want, rtol=2e-3 if mine.dtype == np.float16 else 1e-5, atol=4e-6 * scale)
+    else:
+        assert np.array_equal(mine, want)
+
+
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_every_example_runs_as_in_the_interpreter(browser: Browser, name: str, variant: str) -> None:
+    example = example_cases.make(name, variant)
+    kernel, args, static = example.kernel, example.arguments, example.static
+    function = kernel.exported(*args, **static)
+    if not {need for v in function.data["variants"] for need in v["needs"]} <= {*browser.info["features"]}:
+        if all(v["needs"] for v in function.data["variants"]):
+            return check_refused(browser, module_text([function]), function.name, "the device lacks shader-f16")
+    call = kernel._bind(args, dict(static))
+    arrays = [np.array(engine.memory) for engine in call.engines]
+    wanted = [array.copy() for array in arrays]
+    interpret(kernel.ir(*args, **static), wanted, call.params)
+    names = [buffer["name"] for buffer in function.data["buffers"]]
+    buffers, module = dict(zip(names, arrays, strict=True)), module_text([function])
+    for given in ("arrays", "buffers"):
+        out = browser.call(module, function.name, buffers, call.params, given=given)
+        assert isinstance(out, dict), out
+        for key, want in zip(names, wanted, strict=True):
+            same(out[key], want)
+
+
+def check_refused(browser: Browser, module: str, name: str, said: str) -> None:
+    assert browser.call(module, name, {}) == f"{name}: {said}"
+
+
+@gpu.kernel
+def scaled(a, x, y, *, n):
+    gpu.launch(grid=-(-n // 64), threads=64)
+    i = gpu.workgroup.x * 64 + gpu.thread
+    if i < n:
+        y[i] = a * x[i]
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_written(browser: Browser) -> None:
+    x, y = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
+    module = module_text([scaled.exported(2.0, x, y, n=100)])
+    right = browser.call(module, "scaled", {"x": x, "y": y}, {"a": 2.0})
+    assert isinstance(right, dict) and np.array_equal(right["y"], 2 * x)
+    wrong = [
+        ({"x": x}, {"a": 2.0}, "y has undefined bytes, it needs 400"),
+        ({"x": x[:50], "y": y}, {"a": 2.0}, "x has 200 bytes, it needs 400"),
+        ({"x": x, "y": y}, {}, "a is undefined, it takes f32"),
+        ({"x": x, "y": y}, {"a": "2"}, "a is 2, it takes f32"),
+    ]
+    for buffers, numbers, said in wrong[:3]:
+        assert browser.call(module, "scaled", buffers, numbers) == f"scaled: {said}"
+    assert browser.call(module, "other", {"x": x, "y": y}, {"a": 2.0}) == "no other here, but scaled"
+
+
+def test_several_functions_share_a_module(browser: Browser) -> None:
+    x, y = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
+    one, two = scaled.exported(2.0, x, y, n=100), scaled.exported(2.0, x, y, n=30).named("first_thirty")
+    module = module_text([one, two, one.named("again")])
+    assert module.count("@compute") == 2  # texts that are equal stand once
+    out = browser.call(module, "first_thirty", {"x": x, "y": y}, {"a": 3.0})
+    assert isinstance(out, dict) and np.array_equal(out["y"], np.where(np.arange(100) < 30, 3 * x, 0))
+
+
+def test_the_script_of_the_page_of_the_docs_runs(browser: Browser) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "export.md").read_text()
+    fences = dict(re.findall(r"```(python|js)\n(.*?)```", text, re.DOTALL)[:2])
+    lines = fences["python"].replace("saxpy.export(", "saxpy.exported(")
+    lines = lines.replace('"dist/saxpy.js", ', "").replace(", page=True", "")
+    names: dict[str, object] = {}
+    file = Path(__file__).with_name("page_of_the_docs.py")  # a kernel's text is read from where it stands
+    linecache.cache[str(file)] = (len(lines), None, lines.splitlines(keepends=True), str(file))
+    exec(compile(lines, str(file), "exec"), names)
+    held = module_text([names["written"]])
+    result = browser.script(fences["js"] + "\nexport const result = [y.length, ...new Set(y)];", held)
+    assert result == [1000, 5]
+
+
+def test_a_recorded_block_is_one_function_with_its_temporaries(browser: Browser) -> None:
+    try:
+        device = gpu.default_device()
+    except DeviceError as error:
+        pytest.skip(f"NOT TESTED: {error}")
+    g = np.random.default_rng(0)
+    hx, hw = (g.standard_normal((40, 40)).astype(np.float32) for _ in "xw")
+    x, w = gpu.array(hx, device=device), gpu.array(hw, device=device)
+    with gpu.record(device) as step:
+        y = ops.softmax(ops.matmul(ops.exp(ops.matmul(x, w)), x), 1)
+    function = describe_recording(step, "block", {"x": x, "w": w, "y": y})
+    want, zeros = y.numpy(), np.zeros((40, 40), np.float32)
+    other = g.standard_normal((40, 40)).astype(np.float32)
+    for inputs in (hx, other):
+        out = browser.call(module_text([function]), "block", {"x": inputs, "w": hw, "y": zeros})
+        assert isinstance(out, dict), out
+        x.engine.buffer.write(inputs)
+        step.play()
+        want = y.numpy()
+        np.testing.assert_allclose(out["y"], want, rtol=2e-5, atol=1e-6)
+
+
+def test_the_page_tests_itself_and_sees_what_is_wrong(browser: Browser, tmp_path: Path) -> None:
+    x, y = np.zeros(100, np.float32), np.zeros(100, np.float32)
+    written = scaled.export(tmp_path / "scaled.js", 2.0, x, y, n=100, page=True)
+    assert written.page is not None
+    html, module = written.page.read_text(), written.module.read_text()
+    found = browser.show(html, module)
+    assert found["result"] == "right" and "ms a launch" in found["text"], found
+    assert browser.show(html, module.replace("params.a * x_0", "params.a + x_0"))["result"] == "wrong"
+    assert browser.show(html, module.replace("fn scaled", "fn other"))["result"] == "failed"
