@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import KernelError, TensorError
 from ..gpu import MatrixPlan, Plan
 from ..gpu import matmul as kernels
-from ..layout import from_modes, joined
+from ..layout import from_modes
 from ..tensor import (
     Array,
     DType,
@@ -282,7 +282,7 @@ def _diagonal(letters: str, x: Tensor) -> tuple[str, Tensor]:
             return _diagonal(letters, contiguous(x))
         shape, *strides = shared
         diagonal.append(from_modes(shape, [reduce(add, steps) for steps in zip(*strides, strict=True)]))
-    return once, with_layout(x, joined(diagonal))
+    return once, with_layout(x, diagonal)
 
 
 def tensordot(

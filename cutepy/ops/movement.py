@@ -87,7 +87,7 @@ def reshape(x: TensorLike, shape: int | Sequence[int], *, order: Literal["C", "F
         try:
             whole = joined(mode_layouts(tensor)[ascending])
             layout = composition(whole, Layout(wanted[ascending])) if wanted else joined([])
-            return with_layout(tensor, joined(list(layout)[ascending]))
+            return with_layout(tensor, list(layout)[ascending])
         except LayoutError:
             pass
     return reshape(contiguous(tensor, order), wanted, order=order)

@@ -2,7 +2,7 @@
 
 For those who write operations on arrays there are `rules` (types, broadcasting and axes as NumPy has them), `functions`
 (the table of functions of elements), `as_tensor` and `from_array` (operands), and the axes of a tensor as layouts
-(`mode_layouts`, `with_layout`, `broadcast_to`, `least_strides`, `is_row_major`).
+(`mode_layouts`, `with_layout`, `broadcast_to`, `broadcast_modes`, `least_strides`, `is_row_major`).
 """
 
 from importlib import import_module as _import_module
@@ -13,7 +13,7 @@ from . import rules
 from .algorithms import axpby, clear, cooperative_copy, copy, copy_if, elem_less, fill, reduce, reduce_tree, transform
 from .atoms import COPY_ATOMS, FMA, MMA_ATOMS, CopyAtom, MMAAtom, subgroup_matrix, universal_copy
 from .bulk import common_refinement, leaf_view, load_all, mode_sizes, strided_modes, strided_view
-from .domain import broadcast_to, is_row_major, least_strides, mode_layouts, with_layout
+from .domain import broadcast_modes, broadcast_to, is_row_major, least_strides, mode_layouts, with_layout
 from .dtypes import (
     DTYPES,
     DType,
@@ -133,6 +133,7 @@ __all__ = [
     "as_tensor",
     "axpby",
     "bool_",
+    "broadcast_modes",
     "broadcast_to",
     "c64",
     "c128",

@@ -6,6 +6,8 @@ the new axes say; nothing is copied.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ..layout import ComposedLayout, Layout
 from ..layout.algebra.rearrange import from_modes, joined
 from ..layout.values.composed import plain_part
@@ -48,17 +50,26 @@ def is_row_major(tensor: Tensor) -> bool:
     return strides[0] >= strides[1]
 
 
-def with_layout(tensor: Tensor, layout: Layout) -> Tensor:
-    """The elements of `tensor`, which has no guard, at the offsets of `layout`, a layout made of its axes.
+def with_layout(tensor: Tensor, axes: Layout | Iterable[Layout]) -> Tensor:
+    """The elements of `tensor`, which has no guard, over other axes made of its own: a layout, or one for each axis.
 
-    The swizzle of a swizzled tensor stays: `layout` takes the place of its inner layout.
+    The swizzle of a swizzled tensor stays: the axes take the place of its inner layout.
+
+    >>> from cutepy import make_tensor
+    >>> print(with_layout(make_tensor("f32", Layout((2, 3))), [Layout(3, 2), Layout(2, 1)]).layout)
+    (3,2):(2,1)
     """
+    layout = axes if isinstance(axes, Layout) else joined(list(axes))
     whole = tensor.layout.with_inner(layout) if isinstance(tensor.layout, ComposedLayout) else layout
     return Tensor(tensor.engine, whole, tensor.offset)
 
 
-def stretched_modes(modes: list[Layout], shape: Shape) -> list[Layout]:
-    """Axes broadcast to `shape` by NumPy's rule: new ones in front, and those of another size, at stride 0."""
+def broadcast_modes(modes: Sequence[Layout], shape: Shape) -> list[Layout]:
+    """Axes, as layouts, broadcast to `shape` by NumPy's rule: new ones in front, and those of size 1, at stride 0.
+
+    >>> print(*broadcast_modes([Layout(1), Layout(4, 2)], (2, 3, 4)))
+    2:0 3:0 4:2
+    """
     new = len(shape) - len(modes)
     return [
         *(from_modes([size], [0]) for size in shape[:new]),
@@ -73,4 +84,4 @@ def broadcast_to(tensor: Tensor, shape: Shape) -> Tensor:
     >>> print(broadcast_to(make_tensor("f32", Layout((3, 1))), (2, 3, 4)).layout)
     (2,3,4):(0,1,0)
     """
-    return with_layout(tensor, joined(stretched_modes(mode_layouts(tensor), shape)))
+    return with_layout(tensor, broadcast_modes(mode_layouts(tensor), shape))

@@ -10,7 +10,7 @@ import pytest
 
 from cutepy import gpu, ops
 from cutepy.gpu.matmul import contraction as products
-from cutepy.gpu.matmul.contraction import contract, grouped
+from cutepy.gpu.matmul.contraction import contract, group_axes
 from cutepy.gpu.matmul.cost_model import LARGE, MEDIUM, SKINNY, SMALL, SQUARE, ProductProblem, choose_plan
 from cutepy.gpu.matmul.plan import Plan, whole_splits
 from cutepy.gpu.operations.operand import ExecutionSite
@@ -211,7 +211,7 @@ def test_axes_whose_factors_do_not_meet_and_swizzles() -> None:
     wide_b = Tensor(b.engine, Layout((6, 48), (0, 1)))
     for one in (a, odd):
         out = Tensor(c.engine, Layout(((2, 3),), ((3, 1),)) if one is odd else Layout(6))
-        assert (grouped(*(tuple(t.layout) for t in (one, wide_b, out))) is None) == (one is odd)
+        assert (group_axes(*(tuple(t.layout) for t in (one, wide_b, out))) is None) == (one is odd)
         contract(ExecutionSite(None), (one, wide_b, out))
         assert error(out.numpy(), one.numpy().astype(np.float64) @ b.numpy()) <= 1e-6
     swizzled = Tensor(

@@ -16,7 +16,15 @@ from .. import cached_launches
 from ..operations.copies import copy
 from ..operations.operand import ExecutionSite, place_of, target_of, tensor_of
 from ..operations.pointwise import Pointwise, converted, launch_parameter, pointwise, type_of_number
-from .contraction import How, Operands, contract, contract_fused, planned, problem_for_plans, stretched
+from .contraction import (
+    Operands,
+    ProductOptions,
+    contract,
+    contract_fused,
+    plan_for_problem,
+    problem_for_plans,
+    stretched,
+)
 from .cost_model import matrix_plan
 from .epilogue import PRODUCT, Asked, Beside, Epilogue, operation_of
 from .int8 import WIDE_OF, bytes_plan, memory_of, numbers_along
@@ -48,7 +56,7 @@ def matmul(
     batch, m, n, _k = rules.matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, shape = rules.result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
     held = [t for t in (a, b, C, *given.values()) if isinstance(t, Tensor)]
-    place, how = place_of("matmul", engine, held), How(plan, _sums_of(sums))
+    place, how = place_of("matmul", engine, held), ProductOptions(plan, _sums_of(sums))
     finish = None if operation is None else _finish(place, operation, given, dtype, shape)
     if C is not None and finish is None and C.dtype.kind == dtype.kind == "f":
         dtype = C.dtype
@@ -75,7 +83,9 @@ class Finish:
     gives: DType
 
 
-def _multiply(place: ExecutionSite, operands: Operands, dtype: DType, how: How, finish: Finish | None) -> None:
+def _multiply(
+    place: ExecutionSite, operands: Operands, dtype: DType, how: ProductOptions, finish: Finish | None
+) -> None:
     """The product of type `dtype` into `out`, the last operand, by as few passes as there have to be."""
     a, b, out = operands
     working = u32 if dtype is bool_ else dtype
@@ -140,7 +150,7 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
         alike = a.dtype is b.dtype
         found = matrix_plan(place, dtype, extents, _sums_of(sums)) if alike else f"{a.dtype} meets {b.dtype}"
     problem = problem_for_plans(a, b)
-    plan = found if problem is None or isinstance(found, MatrixPlan) else planned(place, problem, sums)
+    plan = found if problem is None or isinstance(found, MatrixPlan) else plan_for_problem(place, problem, sums)
     if isinstance(plan, MatrixPlan):
         return f"{plan.description} on {place.device}"
     if isinstance(plan, Plan):
@@ -184,7 +194,7 @@ def _of_bytes(
         x, y = numbers_along(a, -1, wide), numbers_along(b, -2 if b.rank > 1 else -1, wide)
     else:
         x, y = (place.put(t.numpy().astype(wide.numpy)) for t in (a, b))
-    _multiply(place, (x, y, out), wide, How(chosen), finish)
+    _multiply(place, (x, y, out), wide, ProductOptions(chosen), finish)
     return out
 
 

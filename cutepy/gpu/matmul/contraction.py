@@ -19,6 +19,7 @@ from ...tensor import (
     DType,
     Tensor,
     as_dtype,
+    broadcast_modes,
     common_refinement,
     is_row_major,
     mode_layouts,
@@ -33,7 +34,7 @@ from ..operations.fold import fold_kernel, sum_products
 from ..operations.operand import ExecutionSite, place_of, tensor_of
 from ..operations.pointwise import converted, shares_memory
 from ..operations.reductions import Reduction, launches
-from .cost_model import ProductProblem, choose_plan, matrix_plan
+from .cost_model import FEW_ROWS, ProductProblem, choose_plan, matrix_plan
 from .epilogue import Beside, Epilogue, epilogue_kernel
 from .kernel_fma import matmul_kernel
 from .kernel_subgroup import matrix_matmul_kernel
@@ -42,12 +43,12 @@ from .plan_cache import tuned_plan
 from .staging import corner, new_of_tiles, of_whole_tiles
 
 Operands = tuple[Tensor, Tensor, Tensor]
-Piece = tuple[int, ...]
-"""The extent of an axis, or of a factor of one, and its strides in A, in B, in C, and in what has the shape of C."""
+Factor = tuple[int, ...]
+"""A factor of an axis: its extent, and its strides in A, in B, in C, and in each operand that has the shape of C."""
 Modes = tuple[Layout, ...]
 """The axes of an operand."""
-SLAB = 16
-"""What the first of several summed axes has to be a multiple of, to be cut into slabs by every plan."""
+DEEPEST_SLAB = 16
+"""Columns of k: where several axes are summed, the first factor must be a multiple of it, so that slabs end there."""
 
 
 @cached_launches
@@ -60,8 +61,8 @@ def summed_products(a: Tensor, b: Tensor, axes: tuple[int, ...], dtype: DType, e
     c = place.new(tuple(shape[axis] for axis in kept), dtype)
     met = [t if t.dtype.kind == dtype.kind else converted(t, dtype.accumulator, engine=engine) for t in (a, b)]
     order = *kept, *axes
-    modes = [_repeated(mode_layouts(t), shape) for t in met]
-    x, y = (with_layout(place.bring(t), joined([m[axis] for axis in order])) for t, m in zip(met, modes, strict=True))
+    modes = [broadcast_modes(mode_layouts(t), shape) for t in met]
+    x, y = (with_layout(place.bring(t), [m[axis] for axis in order]) for t, m in zip(met, modes, strict=True))
     contract(place, (x, y, c))
     return c
 
@@ -71,63 +72,58 @@ def stretched(a: Tensor, b: Tensor, c: Tensor) -> Operands:
     left, right, sizes = mode_layouts(a), mode_layouts(b), mode_sizes(c)
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else []
     batch = len(sizes) - len(rows) - len(columns)
-    of_a = [*_repeated(left[:-2], sizes[:batch]), *rows, *_repeated([], sizes[batch + len(rows) :]), left[-1]]
-    of_b = [*_repeated(right[:-2], sizes[:batch]), *_repeated([], sizes[batch:][: len(rows)]), *columns, right[-2:][0]]
-    return with_layout(a, joined(of_a)), with_layout(b, joined(of_b)), c
-
-
-def _repeated(modes: Sequence[Layout], sizes: tuple[int, ...]) -> list[Layout]:
-    """The modes broadcast to these sizes: new ones in front and those of size 1 at stride 0."""
-    missing = len(sizes) - len(modes)
-    kept = zip(modes, sizes[missing:], strict=True)
-    return [
-        *(from_modes([size], [0]) for size in sizes[:missing]),
-        *(mode if mode.size == size else from_modes([size], [0]) for mode, size in kept),
-    ]
+    batches = sizes[:batch]
+    of_a = [*broadcast_modes(left[:-2], batches), *rows, *broadcast_modes([], sizes[batch + len(rows) :]), left[-1]]
+    no_rows = broadcast_modes([], sizes[batch:][: len(rows)])
+    of_b = [*broadcast_modes(right[:-2], batches), *no_rows, *columns, right[-2:][0]]
+    return with_layout(a, of_a), with_layout(b, of_b), c
 
 
 @dataclass(frozen=True, slots=True)
 class ProductAxes:
-    """The axes of a product by what varies along them: A and C, B and C, all three, or A and B, which is summed."""
+    """The factors of a product's axes by what varies along them: A and C (m), B and C (n), all three (batch), or A and
+    B alone, which is summed (k)."""
 
-    m: list[Piece]
-    n: list[Piece]
-    batch: list[Piece]
-    k: list[Piece]
+    m: list[Factor]
+    n: list[Factor]
+    batch: list[Factor]
+    k: list[Factor]
 
-    def turned(self) -> ProductAxes:
+    def exchanged(self) -> ProductAxes:
         """The same product with A and B exchanged."""
         groups = self.m, self.n, self.batch, self.k
         m, n, batch, k = ([(e, b, a, *rest) for e, a, b, *rest in group] for group in groups)
         return ProductAxes(n, m, batch, k)
 
     def operands(self, a: Tensor, b: Tensor, *like_c: Tensor) -> tuple[Tensor, ...]:
-        """A (m, k, batch), B (n, k, batch) and C (m, n, batch): the longest pieces of m and n are modes of their own,
-        the others are among the batches. Without any of these that mode is left out."""
+        """A (m, k, batch), B (n, k, batch), C (m, n, batch) and more of C's shape: m and n are the longest factors of
+        theirs, the others are among the batches. Without any of these that mode is left out."""
         no_axis = (1, 0, 0, *(0 for _ in like_c))
         m, n = (max(group, key=lambda piece: piece[0], default=no_axis) for group in (self.m, self.n))
         rest = [piece for piece in (*self.m, *self.n, *self.batch) if piece is not m and piece is not n]
 
-        def view(tensor: Tensor, operand: int, *groups: list[Piece]) -> Tensor:
+        def view(tensor: Tensor, operand: int, *groups: list[Factor]) -> Tensor:
             taken = [*groups, rest] if rest else groups
-            return with_layout(tensor, joined([_mode(group, operand) for group in taken]))
+            return with_layout(tensor, [_mode(group, operand) for group in taken])
 
         others = (view(t, operand, [m], [n]) for operand, t in enumerate(like_c, 3))
         return view(a, 1, [m], self.k), view(b, 2, [n], self.k), *others
 
 
-def _mode(pieces: Sequence[Piece], operand: int) -> Layout:
+def _mode(pieces: Sequence[Factor], operand: int) -> Layout:
+    """The factors as one mode of an operand: 1 is A, 2 is B, 3 is C."""
     return from_modes([piece[0] for piece in pieces], [piece[operand] for piece in pieces])
 
 
-def _flat(pieces: Sequence[Piece], *operands: int) -> list[list[Layout]]:
+def _flat(pieces: Sequence[Factor], *operands: int) -> list[list[Layout]]:
     """The pieces of each operand as `zipped` takes them."""
     return [[_mode([piece], operand) for piece in pieces] for operand in operands]
 
 
 @lru_cache(maxsize=512)
-def grouped(a: Modes, b: Modes, *like_c: Modes) -> ProductAxes | None:
-    """The axes of `c` and then the summed ones in groups; None where their factors do not divide one another."""
+def group_axes(a: Modes, b: Modes, *like_c: Modes) -> ProductAxes | None:
+    """The axes of `c` and then the summed ones, by what varies along them; None where the factors of an axis in one
+    operand do not divide those in another."""
     axes = len(like_c[0])
     groups = ProductAxes([], [], [], [])
     for axis, (of_a, of_b) in enumerate(zip(a, b, strict=True)):
@@ -137,17 +133,19 @@ def grouped(a: Modes, b: Modes, *like_c: Modes) -> ProductAxes | None:
         if shared is None:
             return None
         for piece in zip(*shared, strict=True):
+            # An operand does not vary along a factor at stride 0: without B it is a row, without A a column.
             kept = groups.m if not piece[2] else groups.batch if piece[1] else groups.n
             (groups.k if summed else kept).append(piece)
     found = ProductAxes(*(_merged(group) for group in (groups.m, groups.n, groups.batch, groups.k)))
-    found.k.sort(key=lambda piece: piece[0] % SLAB != 0)
+    found.k.sort(key=lambda piece: piece[0] % DEEPEST_SLAB != 0)  # the factor that slabs divide comes first
     return found
 
 
-def _merged(pieces: list[Piece]) -> list[Piece]:
-    """Pieces that follow one another in all operands as one, in the order of the strides of C, B and A."""
+def _merged(pieces: list[Factor]) -> list[Factor]:
+    """Factors that follow one another in all operands as one, in the order of the strides of C, B and A."""
     if not pieces:
         return []
+    # `zipped` orders by the last layout, then by those before it.
     others = range(4, len(pieces[0]))
     found = zipped(_flat(pieces, *others, 1, 2, 3))
     assert found is not None, "pieces are flat"
@@ -156,42 +154,44 @@ def _merged(pieces: list[Piece]) -> list[Piece]:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class ProductOptions:
     """What a product is asked for beyond its operands: the plan, and the type of f16's sums."""
 
     plan: Plan | MatrixPlan | None = None
     sums: Sums = "f32"
 
 
-def contract(place: ExecutionSite, operands: Operands, how: How = How()) -> None:
+def contract(place: ExecutionSite, operands: Operands, how: ProductOptions = ProductOptions()) -> None:
     """`c[i] = sum over k of a[i, k] * b[i, k]` of operands (a, b, c): a and b have the axes of c, then summed ones."""
     a, b, c = operands
     if not a.size:  # there is nothing to sum, or nothing to store
         filled(place, c, 0)
         return
-    groups = groups_of(operands)
+    groups = axes_of_product(operands)
+    # Without rows or without columns a product is a sum of products, row by row; that reads each element once.
     if groups is None:
         _contract_copies(place, operands, how)
     elif how.plan is None and not groups.n:
         _sum_products(place, groups, operands)
     elif how.plan is None and not groups.m:
-        _sum_products(place, groups.turned(), (b, a, c))
+        _sum_products(place, groups.exchanged(), (b, a, c))
     else:
         (a, b, c), plan = _resolve_plan(place, groups, operands, how)
         run_plan(place, (a, b, c), plan)
 
 
 def contract_fused(
-    place: ExecutionSite, operands: Operands, others: Sequence[Beside], how: How, epilogue: Epilogue
+    place: ExecutionSite, operands: Operands, others: Sequence[Beside], how: ProductOptions, epilogue: Epilogue
 ) -> bool:
-    """The same, stored as the epilogue makes it of the sums and of others: tensors of the shape of c, and numbers.
+    """The same by one kernel that stores what the epilogue makes of the sums and of others: tensors of the shape of c,
+    and numbers.
 
-    Nothing is done and False given back where the sums are not those of one pass, or c overlaps what is read.
+    Returns False, and does nothing, where the sums are not those of one pass, or c overlaps what is read.
     """
     a, b, c = operands
     tensors = [other for other in others if isinstance(other, Tensor)]
     overlap = any(shares_memory(t, c) and t.layout != c.layout for t in (a, b, *tensors))
-    groups = groups_of((*operands, *tensors)) if a.size and not overlap else None
+    groups = axes_of_product((*operands, *tensors)) if a.size and not overlap else None
     if groups is None or (how.plan is None and not (groups.m and groups.n)):
         return False
     (a, b, c, *arranged), plan = _resolve_plan(place, groups, (*operands, *tensors), how)
@@ -203,24 +203,25 @@ def contract_fused(
     return True
 
 
-def groups_of(operands: Sequence[Tensor]) -> ProductAxes | None:
-    """The axes of a product in groups, where a plan takes them."""
-    groups = grouped(*(tuple(mode_layouts(t)) for t in operands))
-    return None if groups is None or (len(groups.k) > 1 and groups.k[0][0] % SLAB) else groups
+def axes_of_product(operands: Sequence[Tensor]) -> ProductAxes | None:
+    """The axes of a product by what varies along them; None where no plan takes them, and copies are multiplied."""
+    groups = group_axes(*(tuple(mode_layouts(t)) for t in operands))
+    return None if groups is None or (len(groups.k) > 1 and groups.k[0][0] % DEEPEST_SLAB) else groups
 
 
 def _resolve_plan(
-    place: ExecutionSite, groups: ProductAxes, operands: Sequence[Tensor], how: How
+    place: ExecutionSite, groups: ProductAxes, operands: Sequence[Tensor], how: ProductOptions
 ) -> tuple[tuple[Tensor, ...], Plan | MatrixPlan]:
     """The operands as the kernel takes them, and the plan."""
     arranged, problem = arranged_for_kernel(groups, operands, turn=how.plan is None)
     if how.plan is None:
-        return arranged, planned(place, problem, how.sums)
+        return arranged, plan_for_problem(place, problem, how.sums)
     return arranged, replace(how.plan, splits=parts_of(problem.k, how.plan.tile[2], how.plan.splits))
 
 
-def planned(place: ExecutionSite, problem: ProductProblem, sums: Sums = "f32") -> Plan | MatrixPlan:
-    """By matrices of a subgroup, where the device has them; else the plan found by tuning, or else the default one."""
+def plan_for_problem(place: ExecutionSite, problem: ProductProblem, sums: Sums = "f32") -> Plan | MatrixPlan:
+    """The plan of a product that is not told one: by matrices of a subgroup, where the device has them; else the one
+    found by tuning, or else the one of the least predicted time."""
     p, kind = problem, problem.dtypes[0]
     found = matrix_plan(place, as_dtype(kind), (p.m, p.n, p.k, p.batch), sums) if kind == p.dtypes[1] else "two types"
     if isinstance(found, MatrixPlan):
@@ -233,12 +234,13 @@ def planned(place: ExecutionSite, problem: ProductProblem, sums: Sums = "f32") -
 def arranged_for_kernel(
     groups: ProductAxes, operands: Sequence[Tensor], *, turn: bool
 ) -> tuple[tuple[Tensor, ...], ProductProblem]:
-    """The operands as the kernel takes them, with A and B exchanged where C has few columns, and what they are."""
+    """The operands as the kernel takes them, and what they are; with `turn`, A and B change places where C has few
+    columns and more rows, for plans of few rows are quicker."""
     a, b, *like_c = operands
     m, n, batch, k = (prod(piece[0] for piece in group) for group in (groups.m, groups.n, groups.batch, groups.k))
     rows, columns = (max([piece[0] for piece in group], default=1) for group in (groups.m, groups.n))
-    if turn and columns <= 16 < rows:
-        groups, (a, b), (rows, columns) = groups.turned(), (b, a), (columns, rows)
+    if turn and columns <= FEW_ROWS < rows:
+        groups, (a, b), (rows, columns) = groups.exchanged(), (b, a), (columns, rows)
     found = groups.operands(a, b, *like_c)
     kinds, across = [str(t.dtype) for t in found], [is_row_major(t) for t in found]
     copies = m * n * batch // (rows * columns)
@@ -264,7 +266,7 @@ def problem_for_plans(a: Tensor, b: Tensor) -> ProductProblem | None:
     batch, m, n, _k = rules.matmul_shapes(mode_sizes(a), mode_sizes(b))
     c = Tensor(CountingEngine(rules.result_type("matmul", a.dtype, b.dtype)), Layout((*batch, *m, *n), LayoutRight))
     operands = stretched(a, b, c)
-    groups = groups_of(operands) if a.size and b.size else None
+    groups = axes_of_product(operands) if a.size and b.size else None
     if groups is None or not (groups.m and groups.n and groups.k):
         return None
     return arranged_for_kernel(groups, operands, turn=True)[1]
@@ -276,7 +278,7 @@ def run_plan(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) 
     if plan.splits == 1:
         _run(place, operands, plan)
         return
-    a, b, c = (t if t.rank > 2 else with_layout(t, joined([*mode_layouts(t), Layout(1, 0)])) for t in operands)
+    a, b, c = (t if t.rank > 2 else with_layout(t, [*mode_layouts(t), Layout(1, 0)]) for t in operands)
     _in_splits(place, (a, b, c), plan)
 
 
@@ -294,31 +296,32 @@ def _run(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> N
 
 
 def _in_splits(place: ExecutionSite, operands: Operands, plan: Plan | MatrixPlan) -> None:
-    """A product with partial sums in a tensor of their own, of whole tiles, which a second pass adds in their order."""
+    """A product whose k is summed in parts: each part into a tensor of its own, of whole tiles, (m, n, batch, part),
+    and a second pass adds them in their order."""
     A, B, C = operands
     kept = as_dtype(plan.types[1]) if isinstance(plan, MatrixPlan) else C.dtype.accumulator
-    partial = new_of_tiles(
-        place, with_layout(C, joined([*mode_layouts(C), Layout(plan.splits, 0)])), plan.tile[:2], kept
-    )
+    partial = new_of_tiles(place, with_layout(C, [*mode_layouts(C), Layout(plan.splits, 0)]), plan.tile[:2], kept)
     rows, columns, batches, parts = mode_layouts(partial)
-    _run(place, (A, B, with_layout(partial, joined([rows, columns, joined([batches, parts])]))), plan)
+    _run(place, (A, B, with_layout(partial, [rows, columns, joined([batches, parts])])), plan)
+    # Tiles may reach beyond C: the second pass reads the part of the sums that C has.
     call = Reduction(corner(partial, mode_sizes(C)), (3,), keepdims=False)
     for tensors, static in launches("sum", call, place, C):
         place.run(fold_kernel, *tensors, **static)
 
 
 def _sum_products(place: ExecutionSite, groups: ProductAxes, operands: Operands) -> None:
-    """The same where only A and C have rows: a sum over each row of A, of products with a row of B that may repeat."""
+    """`contract` where nothing but A and C has rows: a sum over each row of A, of products with a row of B that may
+    repeat."""
     rows = zipped(_flat([*groups.m, *groups.batch], 3, 2, 1))
     columns = zipped(_flat(groups.k, 2, 1))
     assert rows is not None and columns is not None, "pieces are flat"
     a, b, c = operands
-    x, y = with_layout(a, joined([rows[2], columns[1]])), with_layout(b, joined([rows[1], columns[0]]))
-    sum_products(place, x, y, with_layout(c, joined([rows[0], Layout(1, 0)])))
+    x, y = with_layout(a, [rows[2], columns[1]]), with_layout(b, [rows[1], columns[0]])
+    sum_products(place, x, y, with_layout(c, [rows[0], Layout(1, 0)]))
 
 
-def _contract_copies(place: ExecutionSite, operands: Operands, how: How) -> None:
-    """The same through compact copies of the operands, whose axes have no factors that do not meet."""
+def _contract_copies(place: ExecutionSite, operands: Operands, how: ProductOptions) -> None:
+    """`contract` through compact copies: their axes have one stride each, so all factors divide one another."""
     a, b, c = operands
     fresh = place.new(mode_sizes(c), c.dtype)
     contract(place, (_compact(place, a, len(mode_sizes(c))), _compact(place, b, len(mode_sizes(c))), fresh), how)
@@ -331,11 +334,9 @@ def _compact(place: ExecutionSite, tensor: Tensor, kept: int) -> Tensor:
     modes = mode_layouts(tensor)
     varying = [axis for axis, mode in enumerate(modes) if axis >= kept or any(leaves(mode.stride))]
     fresh = place.new(tuple(modes[axis].size for axis in varying), tensor.dtype)
-    copy(with_layout(tensor, joined([modes[axis] for axis in varying])), fresh, engine=place.engine)
+    copy(with_layout(tensor, [modes[axis] for axis in varying]), fresh, engine=place.engine)
     found = dict(zip(varying, mode_layouts(fresh), strict=True))
-    return with_layout(
-        fresh, joined([found.get(axis, from_modes([mode.size], [0])) for axis, mode in enumerate(modes)])
-    )
+    return with_layout(fresh, [found.get(axis, from_modes([mode.size], [0])) for axis, mode in enumerate(modes)])
 
 
 def kernel_operands(a: Tensor, b: Tensor, c: Tensor) -> Operands:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from ... import gpu
 from ...errors import KernelError
-from ...layout import Layout, ceil_div, composition, from_modes, joined, leaves, size
+from ...layout import Layout, ceil_div, composition, from_modes, leaves, size
 from ...layout import _ as ALL
 from ...tensor import (
     DType,
@@ -188,7 +188,7 @@ def corner(tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """The first elements of a tensor of whole tiles, so many of its first two modes."""
     rows, columns, *rest = mode_layouts(tensor)
     inside = [composition(mode, Layout(extent)) for mode, extent in zip((rows, columns), sizes, strict=False)]
-    return with_layout(tensor, joined([*inside, *rest]))
+    return with_layout(tensor, [*inside, *rest])
 
 
 @gpu.kernel

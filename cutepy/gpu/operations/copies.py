@@ -81,4 +81,4 @@ def _alike(tensors: list[Tensor]) -> list[Tensor]:
     first, second = ([mode.size for mode in mode_layouts(t)] for t in tensors)
     if first == second:
         return tensors
-    return [with_layout(t, joined([joined(mode_layouts(t))])) for t in tensors]
+    return [with_layout(t, [joined(mode_layouts(t))]) for t in tensors]

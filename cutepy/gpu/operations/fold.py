@@ -338,7 +338,7 @@ def as_rows(x: Tensor, y: Tensor, axis: int, *, in_order: bool = False) -> tuple
     rest, along = [[m[i] for i in range(len(m)) if i != axis] for m in modes], [m[axis] for m in modes]
     rows, columns = zipped(rest), None if in_order else zipped([[mode] for mode in along])
     of_y, of_x = zip(rows or map(joined, rest), columns or along, strict=True)
-    return (with_layout(x, joined(of_x)), with_layout(y, joined(of_y))), rows is not None and columns is not None
+    return (with_layout(x, of_x), with_layout(y, of_y)), rows is not None and columns is not None
 
 
 @gpu.kernel

@@ -69,7 +69,7 @@ class Reduction:
         pair = zipped([targets, sources]) or [joined(targets[::-1]), joined(sources[::-1])]
         rest = [modes[axis] for axis in self.reduced]
         columns = (zipped([rest]) or [joined(rest[::-1])])[0]
-        return with_layout(self.tensor, joined([pair[1], columns])), with_layout(out, joined([pair[0], Layout(1, 0)]))
+        return with_layout(self.tensor, [pair[1], columns]), with_layout(out, [pair[0], Layout(1, 0)])
 
     def counted(self, out: Tensor) -> tuple[Tensor, Tensor, Layout]:
         """The same, and a layout from the columns to the index of each, which counts the last axis fastest."""
@@ -79,7 +79,7 @@ class Reduction:
         found = zipped([order, rest])
         assert found is not None, "one mode for each axis divides any"
         indices, columns = found
-        return with_layout(source, joined([mode_layouts(source)[0], columns])), target, indices
+        return with_layout(source, [mode_layouts(source)[0], columns]), target, indices
 
 
 def launches(name: str, call: Reduction, place: ExecutionSite, out: Tensor) -> Iterator[Pass]:
