@@ -44,7 +44,10 @@ def matmul(
     epilogue: Asked | None = None,
     **operands: object,
 ) -> Tensor:
-    """What `ops.matmul` says, on the device of the operands, or of arrays on the default one; or in the interpreter."""
+    """What `ops.matmul` says, on the device of the operands, or of arrays on the default one; or in the interpreter.
+
+    Returns `C`, or a new tensor where it is None.
+    """
     if epilogue is None and operands:
         raise KernelError(f"matmul({', '.join(operands)}=...): these are for an epilogue, epilogue='c + ...'")
     operation, given = (None, {}) if epilogue is None else operation_of(epilogue, operands)
@@ -52,12 +55,14 @@ def matmul(
         if C is not None:
             raise KernelError(f"matmul(sums={sums!r}, C={C}): 8-bit integers are multiplied into a new tensor")
         return _of_bytes(A, B, sums, plan, engine, operation, given)
+    # What the product is, by the rules, and where it runs.
     a, b = (tensor_of("matmul", x) for x in (A, B))
     batch, m, n, _k = rules.matmul_shapes(mode_sizes(a), mode_sizes(b))
     dtype, shape = rules.result_type("matmul", a.dtype, b.dtype), (*batch, *m, *n)
     held = [t for t in (a, b, C, *given.values()) if isinstance(t, Tensor)]
     place, how = place_of("matmul", engine, held), ProductOptions(plan, _sums_of(sums))
     finish = None if operation is None else _finish(place, operation, given, dtype, shape)
+    # Sums are rounded once, to the type of C; what an epilogue gives is stored as it gives it.
     if C is not None and finish is None and C.dtype.kind == dtype.kind == "f":
         dtype = C.dtype
     gives = dtype if finish is None else finish.gives
@@ -86,8 +91,10 @@ class Finish:
 def _multiply(
     place: ExecutionSite, operands: Operands, dtype: DType, how: ProductOptions, finish: Finish | None
 ) -> None:
-    """The product of type `dtype` into `out`, the last operand, by as few passes as there have to be."""
+    """The product of type `dtype` into `out`, the last operand: one launch where the plan takes the epilogue, else a
+    product into a tensor of its own and a pass that finishes it."""
     a, b, out = operands
+    # Truths are multiplied as whole numbers, and "not 0" is what is stored of them.
     working = u32 if dtype is bool_ else dtype
     a, b = (
         t if t.dtype.kind == working.kind else converted(t, working.accumulator, engine=place.engine) for t in (a, b)
@@ -110,6 +117,10 @@ def _multiply(
 def _finish(
     place: ExecutionSite, operation: Pointwise, given: dict[str, Beside], dtype: DType, shape: rules.Shape
 ) -> Finish:
+    """The epilogue of a product of this type and shape, with its operands brought to the place and broadcast.
+
+    Raises KernelError for an operand that is larger than the product.
+    """
     numbers = {name: x for name, x in given.items() if not isinstance(x, Tensor)}
     tensors = {name: x for name, x in given.items() if isinstance(x, Tensor)}
     if rules.broadcast_shape("matmul", shape, *map(mode_sizes, tensors.values())) != shape:
@@ -149,6 +160,7 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
     else:
         alike = a.dtype is b.dtype
         found = matrix_plan(place, dtype, extents, _sums_of(sums)) if alike else f"{a.dtype} meets {b.dtype}"
+    # A found plan is one of matrices; else `found` says why there is none.
     problem = problem_for_plans(a, b)
     plan = found if problem is None or isinstance(found, MatrixPlan) else plan_for_problem(place, problem, sums)
     if isinstance(plan, MatrixPlan):
@@ -164,6 +176,7 @@ def explain_matmul(A: object, B: object, *, engine: str = "wgpu", sums: Sums = "
 
 
 def _sums_of(sums: Sums) -> Sums:
+    """`sums`, where it is a type of floats. Raises KernelError for any other."""
     if sums not in ("f32", "f16"):
         ways = "f16 is summed in 'f32' or, where matrices are, in 'f16'; i8 in 'i32', u8 in 'u32'"
         raise KernelError(f"matmul(sums={sums!r}): {ways}")
@@ -189,6 +202,7 @@ def _of_bytes(
     finish = None if operation is None else _finish(place, operation, given, wide, shape)
     found = plan or bytes_plan(place, a.dtype, (prod(m), prod(n), k, prod(batch)))
     out = place.new(shape, wide if finish is None else finish.gives)
+    # Matrices take four neighbours along k as one number; anything else multiplies integers of 32 bits.
     chosen = found if isinstance(found, MatrixPlan) and k and out.size else None
     if chosen is not None:
         x, y = numbers_along(a, -1, wide), numbers_along(b, -2 if b.rank > 1 else -1, wide)

@@ -22,7 +22,7 @@ from .kernel_subgroup import multiply_matrices
 from .plan import MatrixPlan, Plan
 
 PRODUCT = "c"
-"""What an epilogue calls the element of the product."""
+"""The name of the product's element in an epilogue."""
 Asked = str | Pointwise | Callable[..., Scalars]
 """A formula, an operation, or a function of one element of each."""
 NUMBERS = bool | int | float | complex | np.generic
@@ -56,6 +56,7 @@ def operation_of(epilogue: Asked, given: Mapping[str, object]) -> tuple[Pointwis
     if not (isinstance(epilogue, str | Pointwise) or callable(epilogue)):
         raise KernelError(f"matmul(epilogue={epilogue!r}): a formula such as 'max(c + bias, 0)', or a function of c")
     operation = epilogue if isinstance(epilogue, Pointwise) else pointwise(epilogue)
+    # Each operand of the operation is the product or one that is given, and each that is given is used.
     if set(operation.names) != {PRODUCT, *given} or PRODUCT in given:
         named = ", ".join(sorted(given)) or "none"
         raise KernelError(
@@ -72,6 +73,7 @@ def epilogue_kernel(
     """C = epilogue(A B^T, *others), as `matmul_kernel` and `matrix_matmul_kernel`; the others are tensors of C's shape,
     and numbers."""
 
+    # What the kernels store: each sum, with the elements of the tensors at its place, in the order of the operands.
     def store(sums: Tensor, mine: Tensor, like_C: Callable[[Tensor], Tensor]) -> None:
         tensors = [like_C(other) for other in others if isinstance(other, Tensor)]
 

@@ -17,9 +17,12 @@ from .cost_model import choose_matrix_plan, matrix_shapes
 from .plan import MatrixPlan
 
 WIDE_OF = {"i8": "i32", "u8": "u32"}
+"""The type in which products of an 8-bit type are summed."""
 SHAPE = (16, 16, 32)
+"""(m, n, k) of the matrices that the plans are of."""
 STRIP = 16
-"""Places along k that the host turns at a time, for they stay in its cache: 4096x4096 in 13 ms, at once in 115."""
+"""Indices along k that the host transposes at a time, so that they stay in its cache: 4096x4096 takes 13 ms; all at
+once it takes 115 ms."""
 
 
 def bytes_plan(place: ExecutionSite, dtype: DType, extents: tuple[int, int, int, int]) -> MatrixPlan | str:
@@ -30,6 +33,7 @@ def bytes_plan(place: ExecutionSite, dtype: DType, extents: tuple[int, int, int,
         return shapes
     if SHAPE not in shapes:
         return f"{place.device} lists {', '.join(map(str, shapes))} of {dtype} and not {SHAPE}, which the plans are of"
+    # Two bytes take the place of one f16: the plan of half as many k, and its slabs have twice as many.
     m, n, k, batch = extents
     return of_bytes(replace(choose_matrix_plan(m, n, ceil_div(k, 2), batch), splits=1), types)
 
@@ -52,9 +56,11 @@ def numbers_along(tensor: Tensor, axis: int, dtype: DType) -> Tensor:
     rest = mode_layouts(tensor)
     along = rest.pop(axis)
     apart = [step for mode in rest for step in leaves(mode.stride)]
+    # Whole numbers of four bytes must begin at multiples of four, in each row.
     if leaves(along.stride) != (1,) or any(number % 4 for number in (along.size, tensor.offset, *apart)):
         tensor = make_tensor(_turned(tensor.numpy(), axis))
     words = recast(tensor, "u32")
+    # The kernel reads the words as numbers of `dtype`: on a device the same buffer under another type.
     if isinstance(words.engine, DeviceEngine):
         return Tensor(replace(words.engine, dtype=dtype), words.layout, words.offset)
     return recast(words, dtype)

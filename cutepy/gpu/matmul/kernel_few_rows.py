@@ -33,12 +33,15 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
     (bm, bn, bk), (_, tn, tk), ahead = plan.tile, plan.threads_mnk, plan.ahead
     (column, row, batch), wide, depth = spread_over_grid(C, plan.tile, prod(plan.threads)), bn // tn, 4 * tk
     batches = size(A, 2) if A.rank > 2 else 1
+    # Who brings what: slabs (bm, bk) of A to shared memory, runs of 4 k for each thread of B to its registers.
     A, B = (of_batch(t, batch) for t in (A, B))
-    block = (4, 4) if bm * bk >= 16 * tn * tk else None  # turned in registers: shared memory takes vectors along k
+    block = (4, 4) if bm * bk >= 16 * tn * tk else None  # transposed in registers: shared memory takes vectors along k
     copy_A = copy_layout((bm, bk), block, tn * tk, along_k=is_row_major(A))
     copy_B = copy_layout((bn, depth), (wide, 4), tn * tk, along_k=is_row_major(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, depth), column, copy_B)
     who = b.unit(0, wide), b.unit(1, 4)
+    # One piece of shared memory: first it holds a slab of A, row by row, in the end the sums. `parts_A` is the slab by
+    # (row, (k of a run, thread along k, run)).
     pitch = bk + PADDING
     memory = gpu.shared(A.dtype.accumulator, Layout(plan.elements_ahead))
     sA = Tensor(memory.engine, Layout((bm, bk), (pitch, 1)), memory.offset)
@@ -47,6 +50,7 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
     gpu.note(copy_A=copy_A, copy_B=copy_B, acc=acc.layout)
     clear(acc)
 
+    # k is counted in runs of `depth`, in slabs of `each` runs, and in turns of `ahead` runs, which are whole slabs.
     k = size(A, 1)
     runs, slabs, each = ceil_div(k, depth), ceil_div(k, bk), bk // depth
     whole = ceil_div(runs, ahead)
@@ -58,17 +62,20 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
     def load_run(turn: Expr | int, n: int) -> None:
         b.load(turn * ahead + n if runs % ahead == 0 else gpu.minimum(turn * ahead + n, runs - 1), held[n])
 
+    # Before the loop: the first slab of A and `ahead` runs of B are on their way.
     for n in range(ahead):
         load_run(first, n)
     for turn in gpu.loop(turns):
         following = gpu.minimum(first + turn + 1, whole - 1)
         for n in range(ahead):
             run, slab = (first + turn) * ahead + n, (first + turn) * (ahead // each) + n // each
+            # A new slab of A: all threads have read the one before.
             if n % each == 0:
                 gpu.barrier()
                 a.store(next_A, sA, slab)
                 gpu.barrier()
                 a.load(gpu.minimum(slab + 1, slabs - 1), next_A)
+            # Take the run out of the registers, so that the next one can be loaded into them while this one is used.
             mine = make_tensor(B.dtype.accumulator, held[n].layout)
             b.keep(held[n], mine, run)
             load_run(following, n)
@@ -89,10 +96,12 @@ def multiply_few_rows(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store)
 def _added(
     acc: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan, *, across: bool
 ) -> tuple[Tensor, Layout, Expr | bool]:
-    """The sums of the threads along k, added some rows at a time: those of a thread, the layout from (thread, value) to
-    their places in the tile, and whether the thread has any."""
+    """The sums of the threads along k, added some rows at a time in shared memory: those that a thread then owns, the
+    layout from (thread, value) to their indices in the tile, and whether the thread has any. `who` is the thread's
+    number along the columns and along k."""
     (bm, bn, _), (_, tn, tk), rows = plan.tile, plan.threads_mnk, plan.rows_at_once
     tid, wide, count = gpu.thread, bn // tn, rows * bn
+    # Some rows of sums lie as C does: strides down the rows and along the columns.
     down, right = (bn, 1) if across else (1, rows)
     order = Layout((bn, rows), (bm, 1)) if across else Layout((rows, bn), (1, bm))
     owners = min(count, tn * tk)
@@ -100,6 +109,7 @@ def _added(
     share = composition(order, Layout((owners, count // owners)))
     owned = Layout((share[0].shape, (share[1].shape, bm // rows)), (share[0].stride, (share[1].stride, rows)))
     sums = make_tensor(acc.dtype, Layout((count // owners, bm // rows)))
+    # In shared memory (row, column, thread along k), padded between the threads along k; `flat` is the same by owner.
     place = Layout((rows, (wide, tn), tk), (down, (right, wide * right), count + PADDING))
     staged = Tensor(memory.engine, place, memory.offset)
     flat = Tensor(memory.engine, Layout((owners, count // owners, tk), (1, owners, count + PADDING)), memory.offset)

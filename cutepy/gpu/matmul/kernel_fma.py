@@ -1,4 +1,4 @@
-"""Matrix product: one kernel over partitioned tensors.
+"""Matrix product by fused multiply-adds: one kernel over partitioned tensors.
 
 Law: `C[m, n] = sum over k of A[m, k] * B[n, k]`, summed in f32 (in i32 and u32 for those), for any layouts; where a
 tile does not divide an extent, loads beyond it give 0 and stores do nothing.
@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from ... import gpu
-from ...layout import Layout, ceil_div, composition, leaves, size
+from ...layout import Layout, composition, leaves, size
 from ...layout import _ as ALL
 from ...tensor import (
     Tensor,
@@ -37,7 +37,6 @@ from .staging import (
     of_batch,
     padded_slabs,
     pipelined,
-    share_of,
     spread_over_grid,
 )
 
@@ -57,19 +56,23 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
     if plan.ahead:
         multiply_few_rows(A, B, C, plan, store)
         return
+    # Where the workgroup stands in C.
     (bm, bn, bk), (tm, tn, tk) = plan.tile, plan.threads_mnk
     (column, row, batch), tid = spread_over_grid(C, plan.tile, prod(plan.threads)), gpu.thread
     batches, apart = size(A, 2) if A.rank > 2 else 1, _apart(C, size(A, 1))
     A, B, C = (of_batch(t, batch) for t in (A, B, C))
+    # Who brings which elements of the slabs of A and B.
     copy_A = copy_layout((bm, bk), plan.copies and plan.copies[0], prod(plan.threads), along_k=is_row_major(A))
     copy_B = copy_layout((bn, bk), plan.copies and plan.copies[1], prod(plan.threads), along_k=is_row_major(B))
     a, b = Slabs(A, (bm, bk), row, copy_A), Slabs(B, (bn, bk), column, copy_B)
+    # Who owns which rows and columns of the tile: their sums lie in its registers.
     across = is_row_major(C)
     rows, columns = _owned(bm, tm, apart and not across), _owned(bn, tn, apart and across)
     places = _places(replace(plan, lanes=None) if apart else plan, across)
     slice_, tid = tid // (tm * tn), tid % (tm * tn)
     mine = places[0](tid), places[1](tid)
-    sA = gpu.shared(A.dtype.accumulator, padded_slabs(bm, bk, plan.stages))  # f16 is converted once, not at every use
+    # Slabs hold f32 of f16: each element is converted once, not at every use.
+    sA = gpu.shared(A.dtype.accumulator, padded_slabs(bm, bk, plan.stages))
     sB = gpu.shared(B.dtype.accumulator, padded_slabs(bn, bk, plan.stages))
 
     def like_C(tensor: Tensor) -> Tensor:
@@ -89,25 +92,27 @@ def multiply_tiles(A: Tensor, B: Tensor, C: Tensor, plan: Plan, store: Store) ->
             part_B = thread_value_partition(sB(ALL, at, stage), columns, mine[1])
             gemm(part_A, part_B, acc)
 
-    first, turns = share_of(ceil_div(size(A, 1), bk), plan.splits, batch // batches)
-    next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     how = SlabPipeline(plan.stages, plan.splits, repeat_last=plan.repeat_last)
-    pipelined((a, b), (next_A, next_B), (sA, sB), (first, turns), how, multiply)
+    next_A, next_B = make_fragment_like(a.part(0)), make_fragment_like(b.part(0))  # a slab on its way
+    pipelined((a, b), (next_A, next_B), (sA, sB), batch // batches, how, multiply)
     if tk == 1:
         store(acc, cC, like_C)
         return
+    # Threads along k have a part of each sum; those of the first group store the whole.
     add_slices(acc, max(sA, sB, key=lambda slabs: slabs.layout.cosize), (tid, slice_), plan)
     with gpu.when(slice_ == 0):
         store(acc, cC, like_C)
 
 
 def add_slices(sums: Tensor, memory: Tensor, who: tuple[Expr, Expr], plan: Plan) -> None:
-    """Add what the groups of threads hold, in their order, to the sums of the first group, by way of slabs' memory.
+    """Add what the groups of threads along k hold, in their order, to the `sums` of the first group, by way of the
+    `memory` of slabs. `who` is the number of the thread in its group, and of the group.
 
-    Each part of a thread's sums lies as vectors of 4, those of neighbouring threads side by side.
+    Each part of a thread's sums lies there as vectors of 4, those of neighbouring threads side by side.
     """
     (tm, tn, tk), (tid, slice_) = plan.threads_mnk, who
     workers, vectors = tm * tn, sums.layout.size // 4
+    # As many vectors at a time as the memory takes of all groups but the first.
     room = memory.layout.cosize // (4 * workers * (tk - 1))
     together = max(count for count in range(1, vectors + 1) if vectors % count == 0 and count <= max(1, room))
     places = Layout(((4, together), workers, tk - 1), ((1, 4 * workers), 4, 4 * workers * together))
@@ -129,7 +134,8 @@ def store_sums(sums: Tensor, mine: Tensor, _like_C: Callable[[Tensor], Tensor]) 
 
 
 def _places(plan: Plan, across: bool) -> tuple[Layout, Layout]:
-    """From a thread to its row and to its column among the threads: blocks of lanes, C's near direction first."""
+    """From a thread to its row and to its column among the threads (tm, tn): block after block of `plan.lanes`, in each
+    the direction first in which neighbours of C lie."""
     tm, tn, _ = plan.threads_mnk
     lm, ln = plan.lanes or ((1, tn) if across else (tm, 1))
     if across:
@@ -140,20 +146,20 @@ def _places(plan: Plan, across: bool) -> tuple[Layout, Layout]:
 
 
 def _owned(extent: int, threads: int, apart: bool) -> Layout:
-    """(thread, value) -> place along an axis: blocks of 4, or single places, as far apart as all threads together
-    reach."""
+    """(thread, value) -> index along an axis of the tile: a thread has blocks of 4, each 4 * threads after the last;
+    with `apart` single indices, each `threads` after the last one."""
     shape = threads, (4, extent // (4 * threads))
     return Layout(shape, (1, (threads, 4 * threads)) if apart else (4, (1, 4 * threads)))
 
 
-STORING = 256
-"""Products a result up to which storing it takes a good part of the time."""
+SHORT_K = 256
+"""Columns of k up to which storing a result takes a good part of a product's time."""
 
 
 def _apart(C: Tensor, k: int) -> bool:
     """Whether threads own single places, side by side: where no vector of C can be stored, and storing takes long."""
     steps = {abs(step) for mode in mode_layouts(C) for step in leaves(mode.stride)} - {1}
-    return k <= STORING and any(place % 4 for place in (*steps, C.offset))
+    return k <= SHORT_K and any(place % 4 for place in (*steps, C.offset))
 
 
 def _fragment(rows: int, columns: int, across: bool) -> Layout:

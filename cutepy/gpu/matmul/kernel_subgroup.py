@@ -16,7 +16,7 @@ from ...tensor import Tensor, clear, copy, gemm, is_row_major, local_tile, make_
 from .. import Expr
 from .kernel_fma import store_sums
 from .plan import SUBGROUP, MatrixPlan
-from .staging import SlabPipeline, Slabs, Store, copy_layout, of_batch, pipelined, share_of, spread_over_grid
+from .staging import SlabPipeline, Slabs, Store, copy_layout, of_batch, pipelined, spread_over_grid
 
 
 @gpu.kernel
@@ -56,11 +56,9 @@ def multiply_matrices(A: Tensor, B: Tensor, C: Tensor, plan: MatrixPlan, store: 
             copy(part_B(ALL, ALL, kk, stage), frag_B)
             gemm(frag_A, frag_B, acc)
 
-    # The part of k of this workgroup, slab by slab.
-    first, turns = share_of(ceil_div(size(A, 1), a.tile[1]), plan.splits, batch // batches)
-    next_A, next_B = make_fragment_like(a.part(first)), make_fragment_like(b.part(first))
     how = SlabPipeline(plan.stages, plan.splits, ahead=plan.ahead)
-    pipelined((a, b), (next_A, next_B), (sA, sB), (first, turns), how, multiply)
+    next_A, next_B = make_fragment_like(a.part(0)), make_fragment_like(b.part(0))  # a slab on its way
+    pipelined((a, b), (next_A, next_B), (sA, sB), batch // batches, how, multiply)
     if store is None:
         copy(acc, part_C)
     else:

@@ -43,14 +43,17 @@ def copy_block(tile: tuple[int, int], threads: int, *, along_k: bool) -> tuple[i
     ((4, 2), (4, 1))
     """
     rows, bk = tile
-    share = rows * bk // threads
+    share = rows * bk // threads  # elements of a thread
     vm = gcd(4, rows, share)
     return vm, gcd(4, bk, share // vm) if along_k else 1
 
 
 def copy_layout(tile: tuple[int, int], block: tuple[int, int] | None, threads: int, *, along_k: bool) -> Layout:
-    """(thread, value) -> index in the tile: blocks of `block` elements (None: `copy_block` chooses), neighbouring
-    threads along k or along the rows.
+    """(thread, value) -> index in the tile (rows, columns of k), rows fastest: blocks of `block` (rows, columns) for a
+    thread (None: `copy_block` chooses), neighbouring threads along k or along the rows.
+
+    A value is (row and column in a block, repeats along the rows, repeats along k). Raises KernelError where the
+    threads do not share out the tile.
 
     >>> str(copy_layout((8, 4), (4, 1), 8, along_k=True))
     '((4,2),(4,1,1,1)):((8,4),(1,8,8,32))'
@@ -74,13 +77,14 @@ def copy_layout(tile: tuple[int, int], block: tuple[int, int] | None, threads: i
 
 
 PADDING = 4
-"""Elements between two columns of a padded slab: threads that write along k meet different banks."""
+"""Elements of 4 bytes between two columns of a padded slab: threads that write along k meet different banks."""
 
 
 def padded_slabs(rows: int, bk: int, stages: int) -> Layout:
-    """Shared memory for `stages` slabs: rows contiguous, padding between two values of k.
+    """The layout of `stages` slabs in shared memory, (rows, k, stage): rows contiguous, padding between two columns.
 
-    Also where rows without it are as free of conflicts: so products took up to 4 % longer on an NVIDIA H200.
+    The padding stays where rows without it are as free of conflicts: without it products took up to 4 % longer on an
+    NVIDIA H200.
     """
     pitch = rows + PADDING
     return Layout((rows, bk, stages), (1, pitch, pitch * bk))
@@ -106,12 +110,12 @@ class Slabs:
         return thread_value_partition(tiles(ALL, ALL, slab), self.copies)
 
     def target(self, staged: Tensor) -> Tensor:
-        """Where it brings it in shared memory."""
+        """The places in a slab of shared memory, (rows, k), to which the thread brings its elements."""
         return thread_value_partition(staged, self.copies)
 
     @property
     def nearest(self) -> bool:
-        """Whether loads are moved inside; a swizzled operand keeps its predicates."""
+        """Whether loads beyond the operand are moved to its last elements; a swizzled operand keeps its predicates."""
         uneven = any(size(self.source, mode) % self.tile[mode] for mode in (0, 1))
         return uneven and isinstance(self.source.layout, Layout)
 
@@ -120,6 +124,7 @@ class Slabs:
         if not self.nearest:
             copy(self.part(slab), registers)
             return
+        # Block by block: its first row and column of the operand, counted in the vectors that a block has along each.
         (rows, depth), (vm, vk, *repeats) = self.tile, leaves(self.copies[1].shape)
         for i, j in product(*map(range, repeats)):
             at = self.copies(0, (0, 0, i, j))
@@ -129,11 +134,11 @@ class Slabs:
                 copy(self._block(r, c, (wide, deep)), _block_of(registers, (x, y, i, j), (wide, deep)))
 
     def store(self, registers: Tensor, staged: Tensor, slab: Expr | int) -> None:
-        """Bring what is in the registers, which was slab `slab`, to shared memory."""
+        """Bring the registers, which hold slab `slab`, to its place in shared memory, (rows, k)."""
         self.keep(registers, self.target(staged), slab)
 
     def keep(self, registers: Tensor, target: Tensor, slab: Expr | int) -> None:
-        """The same, to where the thread has its part."""
+        """Bring the registers, which hold slab `slab`, to the values of `target`, with 0 beyond the operand's k."""
         (rows, depth), extent = self.tile, size(self.source, 1)
         if not self.nearest or extent % depth == 0:
             copy(registers, target)
@@ -147,13 +152,14 @@ class Slabs:
         transform(registers, columns, target, op=kept)
 
     def unit(self, mode: int, width: int) -> Expr:
-        """The first vector of the thread along the rows or along k of a tile."""
+        """The thread's first vector of `width` elements along the rows (mode 0) or k (mode 1) of a tile."""
         rows, shape, stride = self.tile[0], leaves(self.copies[0].shape), leaves(self.copies[0].stride)
         steps = [step // rows if mode else step % rows for step in stride]
         return from_modes(shape, [step // width for step in steps])(gpu.thread)
 
     def _inside(self, mode: int, unit: Expr, width: int) -> list[tuple[int, int, Expr]]:
-        """Where vector `unit` lies, moved inside, as pieces (first, count, place): whole, or element by element."""
+        """Vector number `unit` along a mode of the operand, moved inside it, as pieces (first element of the vector,
+        how many, index in the operand): one piece, or single elements where vectors do not divide the extent."""
         extent = size(self.source, mode)
         if extent % width == 0:
             return [(0, width, gpu.minimum(unit, extent // width - 1) * width)]
@@ -168,13 +174,14 @@ class Slabs:
 
 
 def _block_of(registers: Tensor, at: tuple[int, int, int, int], shape: tuple[int, int]) -> Tensor:
-    """A block of the registers (rows, k, repeats along both)."""
+    """A block of `shape` from `at` on of the registers (rows, k, repeats along the rows, repeats along k)."""
     steps = leaves(registers.stride)
     place = sum(step * index for step, index in zip(steps, at, strict=True))
     return Tensor(registers.engine, Layout(shape, steps[:2]), registers.offset + place)
 
 
-THREADS = 128
+COPY_THREADS = 128
+"""Threads of a workgroup that pads an operand."""
 
 
 def new_of_tiles(place: ExecutionSite, like: Tensor, tile: tuple[int, ...], dtype: DType) -> Tensor:
@@ -194,14 +201,14 @@ def corner(tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
 @gpu.kernel
 def padded_kernel(source: Tensor, result: Tensor, *, tile: tuple[int, ...]) -> None:
     """result[i] = source[i], and 0 where the source has none: tiles divide the result."""
-    gpu.launch(grid=size(result) // prod(tile), threads=THREADS)
-    shares = copy_layout((tile[0], tile[1]), None, THREADS, along_k=is_row_major(result))
+    gpu.launch(grid=size(result) // prod(tile), threads=COPY_THREADS)
+    shares = copy_layout((tile[0], tile[1]), None, COPY_THREADS, along_k=is_row_major(result))
     parts = [thread_value_partition(local_tile(t, tile, gpu.workgroup.x), shares) for t in (source, result)]
     copy(*parts)
 
 
 def of_whole_tiles(place: ExecutionSite, tensor: Tensor, tile: tuple[int, int]) -> Tensor:
-    """An operand of whole tiles that are read in vectors: itself, or its elements in a tensor of zeros."""
+    """An operand of whole tiles that are read in vectors of 4: itself, or a copy that has zeros beyond its elements."""
     steps = [abs(step) for mode in mode_layouts(tensor) for step in leaves(mode.stride)]
     aligned = 1 in least_strides(tensor) and not any(at % 4 for at in (*steps, tensor.offset) if at != 1)
     if aligned and all(extent % step == 0 for extent, step in zip(mode_sizes(tensor), tile, strict=False)):
@@ -217,23 +224,27 @@ tensor of C's shape, as a function of that."""
 
 
 def of_batch(tensor: Tensor, batch: Expr) -> Tensor:
-    """The matrix of a batch, of a tensor that has any."""
+    """The matrix (mode 0, mode 1) of a batch, where the tensor has a last mode of batches; else the tensor itself.
+
+    Batches are counted again from 0 after the last: those of a part of k go on from those of the part before.
+    """
     return tensor(ALL, ALL, batch % size(tensor, 2)) if tensor.rank > 2 else tensor
 
 
 def spread_over_grid(C: Tensor, tile: tuple[int, ...], threads: int) -> tuple[Expr, Expr, Expr]:
-    """The launch, and the column, the row and the batch of the workgroup: in one dimension where a grid is too long."""
+    """Launch a workgroup for each tile of C. Returns the column and the row of its tile, and its batch."""
     grid = ceil_div(size(C, 1), tile[1]), ceil_div(size(C, 0), tile[0]), size(C, 2) if C.rank > 2 else 1
     if max(grid[1:]) <= Limits().workgroups:
         gpu.launch(grid=grid, threads=threads)
         return gpu.workgroup.x, gpu.workgroup.y, gpu.workgroup.z
+    # Only the first dimension of a grid may be longer than the limit: rows and batches are laid out along it.
     gpu.launch(grid=prod(grid), threads=threads)
     index = gpu.workgroup.x
     return index % grid[0], index // grid[0] % grid[1], index // (grid[0] * grid[1])
 
 
 def share_of(slabs: int, splits: int, part: Expr) -> tuple[Expr | int, Expr | int]:
-    """The first slab of a part of k, and how many it has."""
+    """The first slab of part number `part` of k, and how many slabs it has: all but the last part have equally many."""
     if splits == 1:
         return 0, slabs
     share = ceil_div(slabs, splits)
@@ -259,14 +270,15 @@ def pipelined(
     operands: tuple[Slabs, Slabs],
     registers: tuple[Tensor, Tensor],
     staged: tuple[Tensor, Tensor],
-    share: tuple[Expr | int, Expr | int],
+    part: Expr,
     how: SlabPipeline,
     multiply: Callable[[object], None],
 ) -> None:
-    """Bring the slabs of a `share` of k, (the first, how many), to `staged` memory, (rows, k, stage), by way of
+    """Bring the slabs of part number `part` of k to `staged` memory of A and of B, (rows, k, stage), by way of
     `registers`, and `multiply(stage)` each of them."""
-    (a, b), (next_A, next_B), (sA, sB), (first, turns) = operands, registers, staged, share
+    (a, b), (next_A, next_B), (sA, sB) = operands, registers, staged
     slabs = ceil_div(size(a.source, 1), a.tile[1])
+    first, turns = share_of(slabs, how.splits, part)
 
     def load(slab: Expr | int) -> None:
         a.load(slab, next_A)
@@ -274,7 +286,7 @@ def pipelined(
 
     if how.ahead:
         load(first)
-    # Loads that are moved inside an operand are computed by lane: those are not repeated for nothing.
+    # Loads that are moved inside an operand cost address arithmetic in each thread: they are not repeated for nothing.
     always = how.repeat_last and not (a.nearest or b.nearest)
     for k in gpu.loop(turns):
         if not how.ahead:
