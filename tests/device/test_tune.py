@@ -180,7 +180,7 @@ def test_one_lucky_round_does_not_win(device: Device, monkeypatch: pytest.Monkey
 def test_a_gpu_is_warmed_until_it_is_as_quick_as_before(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     clocks = iter([5.7, 5.7, 5.7, 4.0, 2.0, 1.02])
     monkeypatch.setattr(tune_worker, "_round", lambda *_: next(clocks, 1.0))
-    monkeypatch.setattr(tune_worker, "WARM", 60.0)
+    monkeypatch.setattr(tune_worker, "WARM_SECONDS", 60.0)
     assert tune_worker.seconds_in_turn(device, [0], quick=1.0) == [1.0] and next(clocks, None) is None
 
 

@@ -34,15 +34,17 @@ from .plan import Plan
 if sys.platform != "win32":  # there two tunings at once disturb one another
     import fcntl
 
-LARGEST_FILE = 1 << 22
+LARGEST_FILE_BYTES = 1 << 22
 """Bytes of the file of plans that are read: 20,000 plans, a tenth of a second."""
-SIDES, DEEPEST, THREADS, MOST_REGISTERS = (4, 256), 1024, (32, 256), 160
-"""Of a plan that is taken: the rows and columns of its tile, its most columns of k, its threads, and the numbers that a
-thread holds at most. The tuner tries none beyond them; a driver may compile such a one for minutes."""
+# A plan is taken within these bounds, and the tuner tries none beyond: a driver may compile such a one for minutes.
+TILE_SIDES, DEEPEST_TILE = (4, 256), 1024
+"""The least and the most rows and columns of a tile, and its most columns of k."""
+THREAD_COUNTS, MOST_REGISTERS = (32, 256), 160
+"""The least and the most threads of a workgroup, and the numbers of 4 bytes that a thread holds at most."""
 
 
 def folder() -> Path:
-    """Where cutepy keeps what it finds: `CUTEPY_CACHE`, or the folder that the system has for such files."""
+    """The folder of the file of plans: `CUTEPY_CACHE`, or cutepy's own in the system's folder for such files."""
     if os.environ.get("CUTEPY_CACHE"):
         return Path(os.environ["CUTEPY_CACHE"])
     if sys.platform == "win32":
@@ -55,7 +57,7 @@ def folder() -> Path:
 
 
 def key_of(adapter: Adapter, problem: ProductProblem) -> str:
-    """Under which name a plan is kept."""
+    """The name under which a plan is kept: the adapter, its driver, the version of cutepy, the class of the shape."""
     try:
         own = version("cutepy")
     except PackageNotFoundError:
@@ -72,7 +74,7 @@ def tuned_plan(adapter: Adapter | None, problem: ProductProblem) -> Plan | None:
 
 
 def lock_file() -> IO[str]:
-    """The file that the process that tunes holds. Raises KernelError where the folder takes no files."""
+    """The file, open, that a process locks while it tunes. Raises KernelError where the folder takes no files."""
     path = folder() / "alone"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +87,7 @@ def lock_file() -> IO[str]:
 
 
 def _opened(path: Path, flags: int, mode: str) -> IO[str]:
-    """An ordinary file. Raises OSError for a pipe, a device or a folder: none of them is waited for."""
+    """An ordinary file, opened. Raises OSError for a pipe, a device or a folder: none of them is waited for."""
     number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -95,7 +97,7 @@ def _opened(path: Path, flags: int, mode: str) -> IO[str]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """The other processes of this user that tune wait meanwhile."""
+    """Inside this block no other process of the user tunes: it waits for the end of the block."""
     with lock_file() as file:
         if sys.platform != "win32":
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -110,6 +112,7 @@ def keep(adapter: Adapter, problem: ProductProblem, plan: Plan, seconds: float) 
     path, key = folder() / "plans.json", key_of(adapter, problem)
     entry = {"plan": asdict(plan), "seconds": seconds}
     try:
+        # Read, changed and replaced under one lock: no other process's plan is lost, and no interrupt leaves a half.
         with alone(), Uninterrupted():
             entries, _ = _read(path)
             entries.pop(key, None)
@@ -117,6 +120,7 @@ def keep(adapter: Adapter, problem: ProductProblem, plan: Plan, seconds: float) 
         reread()
     except (OSError, KernelError) as error:
         why = getattr(error, "strerror", None) or error
+        # The entry is put into what this process has read: it serves until the process ends.
         warnings.warn(f"the plan that was found is not kept in {path}: {why}", RuntimeWarning, stacklevel=3)
         known.cache_clear()
         _entries()[key] = entry
@@ -124,8 +128,8 @@ def keep(adapter: Adapter, problem: ProductProblem, plan: Plan, seconds: float) 
 
 
 def _fitting(entries: dict[str, Any]) -> str:
-    """The text of as many of the newest entries as are read again."""
-    while len(text := json.dumps(entries, indent=1)) > LARGEST_FILE:
+    """The JSON text of the entries, without the oldest ones where it would be longer than what is read again."""
+    while len(text := json.dumps(entries, indent=1)) > LARGEST_FILE_BYTES:
         for key in list(entries)[: 1 + len(entries) // 8]:
             del entries[key]
     return text
@@ -153,6 +157,7 @@ def known(adapter: Adapter, problem: ProductProblem) -> tuple[Plan, float] | Non
     entry = _entries().get(key)
     if entry is None:
         return None
+    # The entry may be anything: it is made a plan, and held to what the device and the tuner allow.
     try:
         plan, seconds = plan_of(entry["plan"]), float(entry["seconds"])
         why = _beyond(plan, problem, adapter)
@@ -167,12 +172,13 @@ def known(adapter: Adapter, problem: ProductProblem) -> tuple[Plan, float] | Non
 
 
 def _beyond(plan: Plan, problem: ProductProblem, adapter: Adapter) -> str:
-    """What of a plan is beyond this device, or beyond what the tuner tries; empty where nothing is."""
+    """What of a plan is beyond this device, or beyond what the tuner tries, in words; "" where nothing is."""
+    # What is counted, its least and most in the plan, and the bounds of these.
     (bm, bn, bk), threads = plan.tile, math.prod(plan.threads)
     asked = [
-        ("rows and columns of a tile", (min(bm, bn), max(bm, bn)), SIDES),
-        ("columns of k", (bk, bk), (1, DEEPEST)),
-        ("threads", (threads, threads), (THREADS[0], min(THREADS[1], adapter.limits.invocations))),
+        ("rows and columns of a tile", (min(bm, bn), max(bm, bn)), TILE_SIDES),
+        ("columns of k", (bk, bk), (1, DEEPEST_TILE)),
+        ("threads", (threads, threads), (THREAD_COUNTS[0], min(THREAD_COUNTS[1], adapter.limits.invocations))),
         ("numbers of a thread", (1, registers_per_thread(plan)), (1, MOST_REGISTERS)),
         ("bytes of workgroup memory", (1, plan.shared_bytes), (1, adapter.limits.workgroup_bytes)),
         ("parts of k", (1, plan.splits), (1, max(2, 8 * PROCESSORS // workgroups_of(problem, plan)))),
@@ -216,9 +222,9 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
     """The entries of a file, and why there are none, where that is a fault."""
     try:
         with _opened(path, os.O_RDONLY, "r") as file:
-            text = file.read(LARGEST_FILE + 1)
-        if len(text) > LARGEST_FILE:
-            return {}, f"it is larger than {LARGEST_FILE} bytes"
+            text = file.read(LARGEST_FILE_BYTES + 1)
+        if len(text) > LARGEST_FILE_BYTES:
+            return {}, f"it is larger than {LARGEST_FILE_BYTES} bytes"
         entries = json.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}, ""
@@ -232,6 +238,7 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _say(text: str) -> None:
+    """Warn of what is not taken."""
     warnings.warn(f"{text}; products take the default plan", RuntimeWarning, stacklevel=3)
 
 

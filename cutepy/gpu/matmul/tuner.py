@@ -45,12 +45,13 @@ from .cost_model import (
 from .plan import Plan
 from .plan_cache import MOST_REGISTERS, keep, known, lock_file
 
-CANDIDATES, SECONDS, LIMIT = 12, 20.0, 5.0
+CANDIDATES, SECONDS, LIMIT_SECONDS = 12, 20.0, 5.0
 """Plans that are compiled at most, the seconds that all of them may take, and those of one."""
 FINALISTS, FIRST_ROUNDS, LAST_ROUNDS = 4, 0.75, 0.9
-"""Plans that are timed again, and when the trials before and those are over; processes take their time to end."""
-CREW, BEGINNING = 2, 60.0
-"""Processes that time plans, and the seconds that one may take until it is ready."""
+"""Plans that are timed again, and the parts of the seconds after which the first trials and those end; processes take
+the rest to end."""
+PROCESSES, STARTING_SECONDS = 2, 60.0
+"""Processes that time plans, and the seconds that one may take until it has its device and operands."""
 Said = tuple["subprocess.Popen[str]", str]
 """A process and a line of its output."""
 
@@ -87,7 +88,13 @@ class Tuning:
 
 
 def tune(
-    A: object, B: object, *, seconds: float = SECONDS, limit: float = LIMIT, again: bool = False, progress: bool = True
+    A: object,
+    B: object,
+    *,
+    seconds: float = SECONDS,
+    limit: float = LIMIT_SECONDS,
+    again: bool = False,
+    progress: bool = True,
 ) -> Tuning:
     """Find the fastest plan of `ops.matmul(A, B)` on the device of the operands, and keep it for products of its class.
 
@@ -100,9 +107,10 @@ def tune(
     found = None if again else known(adapter, problem)
     if found is not None:
         return Tuning(problem, *found, (), cached=True)
-    lock_file().close()  # no process is begun for what cannot be kept
+    lock_file().close()  # raises where nothing can be kept, before any process is begun
     start = time.perf_counter()
     trials: list[Trial] = []
+    # First each candidate once, beside the default plan; then the quickest again.
     with Crew(adapter, problem) as crew:
         until = start + FIRST_ROUNDS * seconds
         for trial in crew.trials(candidates(problem, adapter), until, limit, most=CANDIDATES):
@@ -118,8 +126,8 @@ def tune(
 
 
 def _quickest(crew: Crew, trials: list[Trial], end: float) -> tuple[Plan, float]:
-    """The plan of the least time, and that time, when those that were quickest are timed again, where they still are
-    compiled."""
+    """The plan of the least time and its seconds: the quickest of the `trials`, timed again by `end` in the processes
+    that have compiled them. Raises KernelError where no trial has a time."""
     timed = sorted((trial.seconds, place) for place, trial in enumerate(trials) if trial.seconds is not None)
     if not timed:
         raise KernelError(f"tune: no plan could be timed; {'; '.join(map(str, trials)) or 'give more seconds'}")
@@ -130,12 +138,14 @@ def _quickest(crew: Crew, trials: list[Trial], end: float) -> tuple[Plan, float]
 
 
 def _show(done: int, trial: Trial) -> None:
+    """The progress, on one line of stderr."""
     bar = "#" * (24 * done // CANDIDATES)
     print(f"\r[{bar:<24}] {done}/{CANDIDATES} {str(trial)[:72]:<72}", end="", file=sys.stderr, flush=True)
 
 
 def space() -> Iterator[Plan]:
     """Every plan that there is, with k in one part."""
+    # Staged products: tiles whose sides are multiples of 4 for each thread, and of few rows with threads along k.
     sides, depths, counts = (16, 32, 64, 128, 256), (8, 16, 32), (1, 2, 4, 8, 16, 32, 64)
     for bm, bn, bk, tm, tn, tk in product(sides, sides, depths, counts, counts, (1, 4)):
         if not 32 <= tm * tn * tk <= 256 or bm % (4 * tm) or bn % (4 * tn) or (tk > 1 and 16 not in (bm, bn)):
@@ -147,6 +157,7 @@ def space() -> Iterator[Plan]:
             except KernelError:
                 continue
             yield replace(plan, repeat_last=tk > 1 or bm * bn >= 128 * 128)
+    # Products of few rows, with B in registers.
     for rows, tn, tk, runs in product((4, 8, 16), (4, 8, 16), (8, 16, 32, 64), (2, 4)):
         if 64 <= tn * tk <= 256:
             yield Plan((rows, 4 * tn, 4 * tk * runs), (1, tn, tk), unrolled=True, ahead=runs)
@@ -162,6 +173,7 @@ def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
     >>> len(kept) < 40 < len(list(space())), all(plan.shared_bytes <= 16384 for plan in kept)
     (True, True)
     """
+    # Likeliest first; of plans with one tile and its threads the second comes after the first of all others.
     likeliest = sorted(unbeaten(problem, adapter.limits), key=lambda plan: predicted_us(problem, plan))
     before: Counter[object] = Counter()
     placed: list[tuple[int, int, Plan]] = []
@@ -172,8 +184,7 @@ def candidates(problem: ProductProblem, adapter: Adapter) -> list[Plan]:
 
 
 def unbeaten(problem: ProductProblem, limits: Limits) -> list[Plan]:
-    """The plans within these limits that no other beats in all of: elements moved, words of shared memory for each
-    multiply-add, multiply-adds beyond the product's own, and rounds of workgroups."""
+    """The plans within these limits that no other beats in all of their `costs`: the Pareto front."""
     fitting = [plan for whole in space() if _fits(problem, whole, limits) for plan in in_splits(problem, whole)]
     kept: dict[Plan, tuple[float, ...]] = {}
     for cost, plan in sorted(((costs(problem, plan), plan) for plan in fitting), key=lambda pair: pair[0]):
@@ -185,6 +196,7 @@ def unbeaten(problem: ProductProblem, limits: Limits) -> list[Plan]:
 def _fits(problem: ProductProblem, plan: Plan, limits: Limits) -> bool:
     """Whether a device holds it, and no half of its tile lies beyond the product."""
     bm, bn, _ = plan.tile
+    # No tile is twice as long as the next power of two of the product, and reading ahead is for few rows.
     wasted = plan.ahead > 0 and problem.m > FEW_ROWS
     wasted |= bm >= 2 * max(16, power_of_two(problem.m)) or bn >= 2 * max(16, power_of_two(problem.n))
     room = plan.shared_bytes <= limits.workgroup_bytes and prod(plan.threads) <= limits.invocations
@@ -192,7 +204,8 @@ def _fits(problem: ProductProblem, plan: Plan, limits: Limits) -> bool:
 
 
 def costs(problem: ProductProblem, plan: Plan) -> tuple[float, ...]:
-    """What a plan costs, each to be as little as it can: see `unbeaten`."""
+    """What a plan costs, each to be as small as can be: elements moved between memory and workgroups, words of shared
+    memory for a multiply-add, multiply-adds of whole tiles, and those of one thread in all rounds of workgroups."""
     (bm, bn, bk), groups, turns = plan.tile, workgroups_of(problem, plan), slabs_of(problem, plan)
     moved = groups * (bm + bn) * ceil_div(problem.k, bk) * bk
     parts = 2 * plan.splits * problem.m * problem.n * problem.batch if plan.splits > 1 else 0
@@ -213,7 +226,7 @@ class Worker:
 
     def begin(self, said: queue.Queue[Said]) -> None:
         """Start the process, which hands on what it says: first that it has its device and its operands."""
-        one = self.adapter  # Dawn shows equal GPUs as one: its name says which
+        one = self.adapter  # of Dawn by name: it shows equal GPUs as one, and its indices do not tell them apart
         which = one.name if one.runtime == "dawn" else str(one.index)
         chosen = {**os.environ, "CUTEPY_ADAPTER": which, "CUTEPY_RUNTIME": one.runtime}
         command = [sys.executable, "-m", "cutepy.gpu.matmul.tuner_worker", json.dumps(asdict(self.problem))]
@@ -243,7 +256,7 @@ class Crew:
     """Processes that time plans of a product: while one of them compiles, others go on. One that takes too long is
     ended, and another begun when it is needed."""
 
-    def __init__(self, adapter: Adapter, problem: ProductProblem, size: int = CREW) -> None:
+    def __init__(self, adapter: Adapter, problem: ProductProblem, size: int = PROCESSES) -> None:
         self.said: queue.Queue[Said] = queue.Queue()
         self.workers = [Worker(adapter, problem) for _ in range(size)]
         self.first: Trial | None = None
@@ -273,6 +286,7 @@ class Crew:
         """
         left, compiled = iter(plans), 0
         while True:
+            # Every process without a question gets the next plan, while there is time for one.
             for worker in self.workers:
                 seconds = until - time.perf_counter()
                 late = seconds <= (0 if worker.process else limit)
@@ -303,7 +317,7 @@ class Crew:
         if worker.process is None:
             worker.begin(self.said)
         worker.first, worker.plans, worker.limit = self.first.plan if self.first else None, plans, limit
-        worker.ends = time.perf_counter() + (limit if worker.ready else BEGINNING)
+        worker.ends = time.perf_counter() + (limit if worker.ready else STARTING_SECONDS)
         asked = [asdict(plan) for plan in (worker.first, *plans) if plan]
         assert worker.process is not None and worker.process.stdin is not None
         with suppress(OSError):  # of a process that has ended: it is heard of
@@ -312,6 +326,7 @@ class Crew:
 
     def heard(self) -> list[Trial]:
         """What the next worker has to say, or that one has taken too long: the trials of what it was asked for."""
+        # Wait for the next line, at most until the first deadline: that process is ended.
         soonest = min((worker for worker in self.workers if worker.plans), key=lambda worker: worker.ends)
         try:
             process, line = self.said.get(timeout=max(0.0, soonest.ends - time.perf_counter()))
@@ -329,6 +344,7 @@ class Crew:
             return self.lost(worker, "its process ended")
         beside, plans, worker.plans = worker.first and answers.pop(0).get("seconds"), worker.plans, []
         found = [Trial(plan, **answer) for plan, answer in zip(plans, answers, strict=True)]
+        # The clock of the GPU may be another than for the first plan: times are scaled by how long that takes now.
         if beside and self.first and self.first.seconds:
             clock = self.first.seconds / beside
             found = [replace(trial, seconds=trial.seconds and clock * trial.seconds) for trial in found]
@@ -346,7 +362,7 @@ class Crew:
         self.made = {plan: other for plan, other in self.made.items() if other is not worker}
         if not ready:
             raise KernelError(
-                f"tune: a process of its own gets no device {worker.adapter} within {BEGINNING:.0f} seconds"
+                f"tune: a process of its own gets no device {worker.adapter} within {STARTING_SECONDS:.0f} seconds"
             )
         return [Trial(plan, dropped=why) for plan in plans]
 

@@ -31,10 +31,11 @@ from .kernel_fma import matmul_kernel
 from .plan import Plan
 from .plan_cache import alone, plan_of, tuples
 
-STEPS, ROUNDS, LEAST, TOO_SLOW = 100, 9, 3e-4, 2.0
-"""Steps of the clock that a round takes at least, rounds, the seconds of one, and how many times the quickest's time a
-plan may take to be in them."""
-WARM, BATCH = 0.6, 2e-3
+CLOCK_STEPS, ROUND_SECONDS = 100, 3e-4
+"""Steps of the clock, and seconds, that a round takes at least."""
+ROUNDS, TOO_SLOW = 9, 2.0
+"""Rounds, and how many times the quickest plan's time a plan may take to be in them."""
+WARM_SECONDS, BATCH_SECONDS = 0.6, 2e-3
 """Seconds of launches before the first round, at most, and those of one batch: an H200 that waited for 3 s, or worked a
 tenth of the last 2 s, has 345 MHz, and takes 0.3 s of launches to its 1980."""
 AS_QUICK = 1.03
@@ -67,14 +68,17 @@ def seconds_in_turn(device: Device, launches: Sequence[Callable[[], None]], quic
 
     The GPU is warmed until the first launch is as quick as it was before: `quick` seconds.
     """
+    # How long each takes, roughly: the lesser of two launches.
     once = [min(_round(device, launch, 1) for _ in "12") for launch in launches]
-    batch = max(1, min(256, int(BATCH / max(once[0], 1e-9))))
-    warm = time.perf_counter() + WARM
+    batch = max(1, min(256, int(BATCH_SECONDS / max(once[0], 1e-9))))
+    warm = time.perf_counter() + WARM_SECONDS
     while _round(device, launches[0], batch) > AS_QUICK * quick and time.perf_counter() < warm:
         pass
-    least = max(LEAST, STEPS * (1e-6 if "timestamp-query" in device.features else 1e-5))
+    # A round has as many launches as the clock can measure: 1 us with timestamps of the GPU, else 10 us.
+    least = max(ROUND_SECONDS, CLOCK_STEPS * (1e-6 if "timestamp-query" in device.features else 1e-5))
     repeats = [max(1, min(256, ceil(least / max(seconds, 1e-9)))) for seconds in once]
     times = [[seconds] if seconds > TOO_SLOW * min(once) else [] for seconds in once]
+    # Launch after launch, round after round, so that a change of the GPU's clock meets all of them.
     left = [place for place, found in enumerate(times) if not found]
     for _ in range(ROUNDS):
         for place in left:
@@ -83,6 +87,7 @@ def seconds_in_turn(device: Device, launches: Sequence[Callable[[], None]], quic
 
 
 def _round(device: Device, launch: Callable[[], None], repeats: int) -> float:
+    """Seconds of one launch, of so many in a row: by the GPU's timestamps where there are any."""
     if "timestamp-query" in device.features:
         with device.timed() as watch:
             for _ in range(repeats):
@@ -101,6 +106,7 @@ def main() -> None:
     device = default_device()
     operands = operands_of(problem, device)
     print("{}", flush=True)
+    # Bank conflicts of the plans so far, and the least seconds of a first plan: how quick the warm GPU is.
     conflicts: dict[Plan, int] = {}
     least: dict[Plan, float] = {}
     for line in sys.stdin:
